@@ -1,0 +1,157 @@
+// Package reports writes what a run found. Results is the one model: every format is written from it alone, so that
+// any report can be written again later from results.json.
+package reports
+
+import (
+	"time"
+
+	"parley/verdict"
+)
+
+// SchemaID names the version of the results format; it is the $id of results.schema.json.
+const SchemaID = "https://parley.dev/schema/results-1.json"
+
+// Results is the whole of results.json. Durations are fractional milliseconds. Fields are only ever added.
+type Results struct {
+	Schema    string          `json:"schema"`
+	Suite     Suite           `json:"suite"`
+	Verdict   verdict.Verdict `json:"verdict"`
+	Exit      int             `json:"exit"`
+	Partial   bool            `json:"partial"`   // interrupted before its end
+	Selection string          `json:"selection"` // the filter that narrowed the run; "" when nothing was filtered
+	Strict    bool            `json:"strict"`
+	Seed      int64           `json:"seed"`
+	Started   time.Time       `json:"started"`
+	Duration  float64         `json:"duration_ms"`
+	Runs      []Run           `json:"runs"`
+}
+
+// Suite tells which suite judged.
+type Suite struct {
+	Version string `json:"version"`
+	Digest  string `json:"digest"` // "sha256:<hex>" over every feature and ledger
+}
+
+// Run is one protocol in one role against one target.
+type Run struct {
+	Protocol     string          `json:"protocol"`
+	Role         string          `json:"role"`
+	Verdict      verdict.Verdict `json:"verdict"`
+	Target       Target          `json:"target"`
+	Totals       Totals          `json:"totals"`
+	Clauses      []Clause        `json:"clauses"`
+	Scenarios    []Scenario      `json:"scenarios"`
+	Notes        []Note          `json:"notes,omitempty"`         // differences between drivers, interop notes, security observations
+	Environment  string          `json:"environment,omitempty"`   // why the target could not be started or reached
+	TargetStderr string          `json:"target_stderr,omitempty"` // the last of what a spawned target wrote to stderr
+	Baseline     []BaselineRow   `json:"baseline,omitempty"`
+}
+
+// Target is what was judged.
+type Target struct {
+	Name         string   `json:"name"`
+	URL          string   `json:"url"`
+	Drivers      []string `json:"drivers"`
+	Capabilities []string `json:"capabilities"`
+	Profile      string   `json:"profile,omitempty"` // the profile's path as given; "" for a bare URL or a bundled target
+}
+
+// Totals counts clauses and scenarios by outcome. The denominators are fixed before the first scenario runs.
+type Totals struct {
+	Clauses   Count            `json:"clauses"`   // clauses that are tested in this protocol; excluded ones are not counted
+	Excluded  int              `json:"excluded"`  // clauses that the ledger excludes
+	Scenarios Count            `json:"scenarios"` // one per scenario and driver
+	ByLevel   map[string]Count `json:"by_level"`
+	BySection map[string]Count `json:"by_section"`
+}
+
+// Count is a denominator and how it divides by outcome.
+type Count struct {
+	Total     int                     `json:"total"`
+	ByOutcome map[verdict.Outcome]int `json:"by_outcome"`
+}
+
+// Clause is the outcome of one clause.
+type Clause struct {
+	ID        string                     `json:"id"`
+	Level     verdict.Level              `json:"level"`
+	Section   string                     `json:"section"`
+	Text      string                     `json:"text"`
+	Outcome   verdict.Outcome            `json:"outcome"`
+	ByDriver  map[string]verdict.Outcome `json:"by_driver"`
+	Scenarios []string                   `json:"scenarios"` // ids of the scenarios that may judge it
+	Monitors  []string                   `json:"monitors"`  // names of the monitors that judge it
+	Reason    string                     `json:"reason"`
+	Excluded  bool                       `json:"excluded,omitempty"`
+}
+
+// Scenario is one scenario over one driver.
+type Scenario struct {
+	ID         string          `json:"id"` // stable: <section>-<nn> of its feature file, unique with Driver
+	Name       string          `json:"name"`
+	Feature    string          `json:"feature"`
+	Rule       string          `json:"rule,omitempty"`
+	Location   string          `json:"location"` // features/…:line
+	Driver     string          `json:"driver"`
+	Role       string          `json:"role"`
+	Outcome    verdict.Outcome `json:"outcome"`
+	Reason     string          `json:"reason"`
+	Clauses    []ClauseResult  `json:"clauses"`
+	Duration   float64         `json:"duration_ms"`
+	Steps      []Step          `json:"steps"`
+	Notes      []string        `json:"notes"`
+	Failures   []Failure       `json:"failures"`
+	Transcript *Transcript     `json:"transcript,omitempty"`
+}
+
+// ClauseResult is what one scenario says of one clause.
+type ClauseResult struct {
+	ID      string          `json:"id"`
+	Outcome verdict.Outcome `json:"outcome"`
+	Reason  string          `json:"reason,omitempty"`
+}
+
+// Step is one step of a scenario. Status is passed, failed, skipped, undefined, pending or ambiguous.
+type Step struct {
+	Keyword  string  `json:"keyword"`
+	Text     string  `json:"text"`
+	Status   string  `json:"status"`
+	Duration float64 `json:"duration_ms"`
+	Error    string  `json:"error,omitempty"`
+}
+
+// Failure is one broken clause in one scenario, in full.
+type Failure struct {
+	Clause   string        `json:"clause"`
+	Level    verdict.Level `json:"level"`
+	Text     string        `json:"text"`
+	Section  string        `json:"section"`
+	Expected string        `json:"expected"`
+	Observed string        `json:"observed"`
+	Diff     string        `json:"diff,omitempty"`    // a go-cmp diff, - expected + observed
+	At       string        `json:"at"`                // where: connection, record number, time since the scenario's start
+	Monitor  string        `json:"monitor,omitempty"` // the monitor that found it, when no step did
+	Excerpt  []string      `json:"excerpt,omitempty"` // the transcript around the place, a line each
+	Again    string        `json:"again"`             // the command that runs it again alone
+}
+
+// Transcript is where the wire evidence of a scenario lies, relative to the results' folder.
+type Transcript struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// Note is something worth telling that fails no clause.
+type Note struct {
+	Kind     string `json:"kind"` // "driver-difference", "interop", "security", "correlation"
+	Text     string `json:"text"`
+	Scenario string `json:"scenario,omitempty"`
+}
+
+// BaselineRow is one row of an applied baseline.
+type BaselineRow struct {
+	Clause  string `json:"clause"`
+	Reason  string `json:"reason"`
+	Expires string `json:"expires,omitempty"`
+	State   string `json:"state"` // "applied", "stale" (the clause passes now), "expired", "unknown clause"
+}

@@ -1,0 +1,59 @@
+// Package verdict turns what scenarios and monitors saw into outcomes per clause and one verdict. It is pure: no I/O,
+// no clock, no knowledge of any protocol. The rules are those of docs/verdicts.md.
+package verdict
+
+// Outcome is what came of a clause, or of a scenario. The values are distinct from end to end: what did not run has
+// never passed.
+type Outcome string
+
+const (
+	Passed         Outcome = "passed"
+	Failed         Outcome = "failed"            // a MUST was broken
+	Warned         Outcome = "warned"            // a SHOULD was broken
+	NotApplicable  Outcome = "not-applicable"    // an optional feature that the target does not declare or use
+	NotTested      Outcome = "not-tested"        // a precondition could not be reached; the reason names which
+	HarnessError   Outcome = "harness-error"     // our fault
+	EnvError       Outcome = "environment-error" // the target could not be started or reached
+	ExpectedFail   Outcome = "expected-failure"  // failed, and the baseline says so
+	UnexpectedPass Outcome = "unexpected-pass"   // passed, and the baseline said that it fails
+)
+
+// Outcomes lists every value, worst last, in the order in which reports count them.
+var Outcomes = []Outcome{Passed, NotApplicable, ExpectedFail, Warned, NotTested, UnexpectedPass, Failed, EnvError, HarnessError}
+
+// Level is how binding a clause is.
+type Level string
+
+const (
+	Must     Level = "MUST"
+	Should   Level = "SHOULD"
+	May      Level = "MAY"
+	Info     Level = "INFO"     // background and example values
+	Conflict Level = "CONFLICT" // the documents disagree; binding on the ledger's fair reading
+)
+
+// Levels lists every level, most binding first.
+var Levels = []Level{Must, Conflict, Should, May, Info}
+
+// Binding tells whether breaking a clause of this level makes a target non-conformant.
+func (l Level) Binding() bool { return l == Must || l == Conflict }
+
+// Verdict is the answer to "does the target conform?".
+type Verdict string
+
+const (
+	Conformant    Verdict = "conformant"
+	NonConformant Verdict = "non-conformant"
+	Incomplete    Verdict = "incomplete" // an applicable MUST was not tested, and nothing is worse
+)
+
+// Exit codes of the command line.
+const (
+	ExitConformant    = 0
+	ExitNonConformant = 1
+	ExitUsage         = 2
+	ExitUnreachable   = 3
+	ExitHarness       = 4
+	ExitIncomplete    = 5
+	ExitInterrupted   = 130
+)
