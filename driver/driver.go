@@ -1,0 +1,81 @@
+// Package driver defines how the harness reaches a target: a Driver opens connections over one transport, and hands
+// everything that is observed on them to a sink, in order. The drivers sit in subpackages: sse, ws, r3labs.
+//
+// A driver knows bytes and no protocol: which path a message goes to and what an event means is the binding's.
+package driver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"parley/transcript"
+)
+
+// Sink takes what was observed and returns its number in the transcript. It never blocks for long and may be called
+// from several goroutines at once.
+type Sink func(transcript.Record) int
+
+// Driver opens connections to a target over one transport. Safe for concurrent use.
+type Driver interface {
+	// Name is the driver's name on the command line and in results: "sse", "ws", "r3labs".
+	Name() string
+	// Open connects. The record of the attempt is appended before the first byte is written; everything that the
+	// target says afterwards reaches sink until the connection is closed. ctx bounds the opening only. An error is
+	// an *OpenError when the target refused or could not be reached.
+	Open(ctx context.Context, o OpenOptions, sink Sink) (Conn, error)
+}
+
+// Conn is one party's connection. Safe for concurrent use.
+type Conn interface {
+	// Send writes a message and never waits for an answer, held HTTP answers included. It returns the number of its
+	// own "sent" record, which is the mark for what follows.
+	Send(ctx context.Context, m Message) (mark int, err error)
+	// Close ends the connection and waits until nothing more can reach the sink. Closing twice is harmless.
+	Close(how CloseMode) error
+}
+
+// OpenOptions says where to connect.
+type OpenOptions struct {
+	Party    string      // name of the party in the transcript
+	URL      string      // of the stream or socket; http(s) for sse, http(s) or ws(s) for ws
+	Header   http.Header // sent with the opening and with every message
+	MaxEvent int         // bytes of one event or frame; 0: 8 MiB
+}
+
+// Message is what a party sends, as bytes.
+type Message struct {
+	Label  string      // for the transcript: the protocol's name of the message
+	Method string      // HTTP only; default POST
+	URL    string      // HTTP only
+	Header http.Header // HTTP only, added to the connection's
+	Body   []byte
+	Binary bool // WebSocket only: a binary frame
+}
+
+// CloseMode says how a connection ends.
+type CloseMode int
+
+const (
+	Graceful CloseMode = iota // a closing handshake where the transport has one
+	Reset                     // the transport is dropped
+)
+
+// OpenError tells that a connection could not be opened.
+type OpenError struct {
+	URL    string
+	Status int   // HTTP status of a refusal; 0 when there was no answer
+	Err    error // cause
+}
+
+func (e *OpenError) Error() string {
+	if e.Status != 0 {
+		return "open " + e.URL + ": refused with HTTP " + http.StatusText(e.Status) + ": " + e.Err.Error()
+	}
+	return "open " + e.URL + ": " + e.Err.Error()
+}
+
+func (e *OpenError) Unwrap() error { return e.Err }
+
+// ErrClosed is returned by Send on a connection that the harness has closed.
+var ErrClosed = errors.New("connection is closed")

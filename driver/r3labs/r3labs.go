@@ -1,0 +1,121 @@
+// Package r3labs is the interop driver: it reads a stream with our own codec, as the sse driver does, and hands the
+// same bytes to the client of r3labs/sse/v2, a popular Go library. Where that client would lose or change events that
+// the standard allows, the transcript gets a remark; the verdict is the codec's, never the library's.
+package r3labs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/google/go-cmp/cmp"
+	lib "github.com/r3labs/sse/v2"
+	"gopkg.in/cenkalti/backoff.v1"
+
+	"parley/driver"
+	"parley/driver/sse"
+	"parley/transcript"
+)
+
+// Name of the driver on the command line and in results.
+const Name = "r3labs"
+
+// RemarkPrefix starts the remark that tells a difference.
+const RemarkPrefix = "interop: "
+
+// Driver is the sse driver with r3labs/sse listening in.
+type Driver struct{ *sse.Driver }
+
+// New makes the interop driver.
+func New() *Driver {
+	d := &Driver{sse.New()}
+	d.Tap = listen
+	return d
+}
+
+// Name implements driver.Driver.
+func (d *Driver) Name() string { return Name }
+
+// listener feeds one stream's bytes to the library's client and collects what it delivers.
+type listener struct {
+	o    driver.OpenOptions
+	sink driver.Sink
+	dec  *view
+	in   *io.PipeWriter
+	done chan struct{}
+
+	mu   sync.Mutex
+	seen []string
+	err  error
+}
+
+func listen(o driver.OpenOptions, sink driver.Sink) io.WriteCloser {
+	out, in := io.Pipe()
+	l := &listener{o: o, sink: sink, dec: newView(), in: in, done: make(chan struct{})}
+	c := lib.NewClient("http://stream.invalid/")
+	c.Connection = &http.Client{Transport: replay{out}}
+	c.ReconnectStrategy = &backoff.StopBackOff{}
+	go func() {
+		defer close(l.done)
+		defer out.Close()
+		err := c.SubscribeRaw(func(ev *lib.Event) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.seen = append(l.seen, line(string(ev.Event), string(ev.Data)))
+		})
+		l.mu.Lock()
+		l.err = err
+		l.mu.Unlock()
+	}()
+	return l
+}
+
+// replay answers the client's request with bytes that come from elsewhere.
+type replay struct{ body io.ReadCloser }
+
+func (r replay) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r.body, Request: req}, nil
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	l.dec.feed(p)
+	return l.in.Write(p)
+}
+
+// Close ends the stream for the library and remarks on every difference.
+func (l *listener) Close() error {
+	l.dec.close()
+	_ = l.in.Close()
+	<-l.done
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := Compare(l.dec.events, l.seen)
+	if l.err != nil && !errors.Is(l.err, io.EOF) {
+		text = strings.TrimSpace(text + "\nit gave up: " + l.err.Error())
+	}
+	if text != "" {
+		l.sink(transcript.Record{Conn: l.o.Party, Dir: transcript.Noted, Kind: transcript.Remark, Label: RemarkPrefix + text})
+	}
+	return nil
+}
+
+// line is an event as both sides are compared: type and data.
+func line(kind, data string) string {
+	if kind == "" {
+		kind = "message"
+	}
+	return fmt.Sprintf("%s %q", kind, data)
+}
+
+// Compare tells how the events that the library delivered differ from those of the stream; "" when they do not.
+func Compare(stream, library []string) string {
+	diff := cmp.Diff(stream, library)
+	if diff == "" {
+		return ""
+	}
+	return "r3labs/sse/v2 would deliver other events (- the stream's, + the library's):\n" + strings.TrimSpace(strings.ReplaceAll(diff, "\u00a0", " "))
+}

@@ -1,0 +1,23 @@
+package r3labs
+
+import wire "parley/wire/sse"
+
+// view is what the stream says by the standard.
+type view struct {
+	dec    *wire.Decoder
+	events []string
+}
+
+func newView() *view { return &view{dec: wire.NewDecoder(wire.Limits{})} }
+
+func (v *view) feed(p []byte) { v.take(v.dec.Feed(p)) }
+
+func (v *view) close() { v.take(v.dec.Close()) }
+
+func (v *view) take(items []wire.Item) {
+	for _, it := range items {
+		if it.Kind == wire.Event {
+			v.events = append(v.events, line(it.Type, it.Data))
+		}
+	}
+}

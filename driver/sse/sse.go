@@ -1,0 +1,258 @@
+// Package sse drives targets over Server-Sent Events with HTTP requests beside the stream. What the stream says is
+// decoded by wire/sse alone, so the verdict reads every byte.
+package sse
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"parley/driver"
+	"parley/transcript"
+	wire "parley/wire/sse"
+)
+
+// Name of the driver on the command line and in results.
+const Name = "sse"
+
+// MaxAnswer bounds the body of an HTTP answer that is kept as evidence.
+const MaxAnswer = 1 << 20
+
+// Driver opens event streams. Close it to give its pooled connections back.
+type Driver struct {
+	client *http.Client
+
+	// Tap, when set, is asked for every stream that opens; what it returns gets the stream's bytes as they arrive,
+	// after the codec, and is closed at the stream's end before the record of that end. The interop driver listens here.
+	Tap func(o driver.OpenOptions, sink driver.Sink) io.WriteCloser
+}
+
+// New makes a driver with a connection pool of its own. Redirects are not followed: they are answers.
+func New() *Driver {
+	t := &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		MaxIdleConnsPerHost: 256,
+		MaxIdleConns:        512,
+		DisableCompression:  true,
+	}
+	return &Driver{client: &http.Client{
+		Transport:     t,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Name implements driver.Driver.
+func (d *Driver) Name() string { return Name }
+
+// Close gives the pooled connections back.
+func (d *Driver) Close() error {
+	d.client.CloseIdleConnections()
+	return nil
+}
+
+// Open implements driver.Driver: GET with Accept: text/event-stream. It returns as soon as the answer's headers are
+// there. An answer other than 200 is recorded, and an *driver.OpenError.
+func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
+	live, cancel := context.WithCancel(context.Background())
+	c := &conn{d: d, o: o, sink: sink, live: live, cancel: cancel, done: make(chan struct{})}
+	req, err := http.NewRequestWithContext(live, http.MethodGet, o.URL, nil)
+	if err != nil {
+		cancel()
+		return nil, &driver.OpenError{URL: o.URL, Err: err}
+	}
+	copyHeader(req.Header, o.Header)
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Cache-Control", "no-cache")
+	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " + req.URL.RequestURI()})
+
+	stop := context.AfterFunc(ctx, cancel) // ctx bounds the opening, and nothing after it
+	resp, err := d.client.Do(req)
+	if !stop() && err == nil {
+		resp.Body.Close()
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		cancel()
+		if ctx.Err() != nil {
+			err = fmt.Errorf("no answer within the limit: %w", context.Cause(ctx))
+		}
+		sink(transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(), Reply: n})
+		return nil, &driver.OpenError{URL: o.URL, Err: err}
+	}
+	c.opened(resp, n)
+	if resp.StatusCode != http.StatusOK {
+		defer cancel()
+		defer resp.Body.Close()
+		return nil, &driver.OpenError{URL: o.URL, Status: resp.StatusCode, Err: errors.New(c.refusal(resp, n))}
+	}
+	go c.read(resp.Body)
+	return c, nil
+}
+
+// conn is one event stream and the requests of its party.
+type conn struct {
+	d      *Driver
+	o      driver.OpenOptions
+	sink   driver.Sink
+	live   context.Context
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the stream has been read to its end
+	reqs   sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+}
+
+func (c *conn) opened(resp *http.Response, n int) {
+	c.sink(transcript.Record{
+		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Open, Label: "stream", Reply: n,
+		Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"),
+	})
+}
+
+// refusal keeps what a target said instead of a stream.
+func (c *conn) refusal(resp *http.Response, n int) string {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer))
+	c.sink(transcript.Record{
+		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status, Reply: n,
+		Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Bytes: body,
+	})
+	return resp.Status
+}
+
+// read feeds the codec until the stream ends.
+func (c *conn) read(body io.ReadCloser) {
+	defer close(c.done)
+	defer body.Close()
+	max := c.o.MaxEvent
+	dec := wire.NewDecoder(wire.Limits{MaxEvent: max, MaxLine: max})
+	tap := io.WriteCloser(discard{})
+	if c.d.Tap != nil {
+		tap = c.d.Tap(c.o, c.sink)
+	}
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := body.Read(buf)
+		for _, it := range dec.Feed(buf[:n]) {
+			c.item(it)
+		}
+		_, _ = tap.Write(buf[:n]) // a listener that has given up does not end the stream
+		if err != nil {
+			for _, it := range dec.Close() {
+				c.item(it)
+			}
+			_ = tap.Close()
+			c.end(err)
+			return
+		}
+	}
+}
+
+// discard is the tap of a driver that has none.
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) Close() error                { return nil }
+
+func (c *conn) end(err error) {
+	label := "the target ended the stream"
+	switch {
+	case c.live.Err() != nil:
+		label = "closed by the harness"
+	case !errors.Is(err, io.EOF):
+		label = "the stream broke off: " + err.Error()
+	}
+	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Closed, Label: label})
+}
+
+func (c *conn) item(it wire.Item) { c.sink(ItemRecord(c.o.Party, it)) }
+
+// ItemRecord is the record of one item of an event stream.
+func ItemRecord(party string, it wire.Item) transcript.Record {
+	r := transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Comment, Label: it.Kind.String()}
+	switch it.Kind {
+	case wire.Event:
+		r.Kind, r.Label, r.Type, r.Bytes = transcript.Stream, it.Type, it.Type, []byte(it.Data)
+	case wire.Retry:
+		r.Label = fmt.Sprintf("retry %d ms", it.Retry)
+	case wire.Comment:
+		r.Bytes = []byte(it.Data)
+	default:
+		r.Bytes = it.Raw
+	}
+	return r
+}
+
+// Send implements driver.Conn: the request runs beside the stream, and its answer is recorded when it comes.
+func (c *conn) Send(_ context.Context, m driver.Message) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return 0, driver.ErrClosed
+	}
+	method := m.Method
+	if method == "" {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(c.live, method, m.URL, bytes.NewReader(m.Body))
+	if err != nil {
+		return 0, fmt.Errorf("build request: %w", err)
+	}
+	copyHeader(req.Header, c.o.Header)
+	if len(m.Body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	copyHeader(req.Header, m.Header)
+	n := c.sink(transcript.Record{
+		Conn: c.o.Party, Dir: transcript.Sent, Kind: transcript.Request, Label: method + " " + req.URL.RequestURI(),
+		Type: m.Label, Bytes: m.Body,
+	})
+	c.reqs.Add(1)
+	go c.exchange(req, n)
+	return n, nil
+}
+
+// exchange waits for the answer of one request.
+func (c *conn) exchange(req *http.Request, n int) {
+	defer c.reqs.Done()
+	resp, err := c.d.client.Do(req)
+	if err != nil {
+		if c.live.Err() == nil {
+			c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(), Reply: n})
+		}
+		return
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer))
+	if err != nil && c.live.Err() == nil {
+		c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: "answer broke off: " + err.Error(), Reply: n, Status: resp.StatusCode, Bytes: body})
+		return
+	}
+	c.sink(transcript.Record{
+		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status, Reply: n,
+		Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Bytes: body, Flushed: err == nil,
+	})
+}
+
+// Close implements driver.Conn. An event stream knows no closing handshake, so both modes drop the connection.
+func (c *conn) Close(driver.CloseMode) error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel()
+	<-c.done
+	c.reqs.Wait()
+	return nil
+}
+
+func copyHeader(to, from http.Header) {
+	for k, vs := range from {
+		to[k] = append([]string(nil), vs...)
+	}
+}

@@ -1,0 +1,176 @@
+// Package ws drives targets over WebSocket.
+package ws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
+
+	"parley/driver"
+	"parley/transcript"
+)
+
+// Name of the driver on the command line and in results.
+const Name = "ws"
+
+// defaultMax bounds one message when the options name no limit.
+const defaultMax = 8 << 20
+
+// Driver opens WebSocket connections.
+type Driver struct{ Subprotocols []string }
+
+// New makes a driver that offers the given subprotocols.
+func New(subprotocols ...string) *Driver { return &Driver{Subprotocols: subprotocols} }
+
+// Name implements driver.Driver.
+func (d *Driver) Name() string { return Name }
+
+// Close implements io.Closer; the driver keeps nothing between connections.
+func (d *Driver) Close() error { return nil }
+
+// Open implements driver.Driver: the opening handshake of RFC 6455.
+func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
+	url := socketURL(o.URL)
+	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " + url + " (upgrade)"})
+	// One transport a connection: after the upgrade nothing is pooled, and a refusal leaves nothing behind.
+	tr := &http.Transport{DisableKeepAlives: true}
+	s, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{
+		HTTPClient: &http.Client{Transport: tr}, HTTPHeader: o.Header, Subprotocols: d.Subprotocols,
+	})
+	if err != nil {
+		return nil, refused(o, url, resp, err, n, sink)
+	}
+	max := o.MaxEvent
+	if max == 0 {
+		max = defaultMax
+	}
+	s.SetReadLimit(int64(max))
+	sink(transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket", Reply: n, Status: resp.StatusCode})
+	live, cancel := context.WithCancel(context.Background())
+	c := &conn{s: s, o: o, sink: sink, live: live, cancel: cancel, done: make(chan struct{})}
+	go c.read()
+	return c, nil
+}
+
+func refused(o driver.OpenOptions, url string, resp *http.Response, err error, n int, sink driver.Sink) error {
+	e := &driver.OpenError{URL: url, Err: err}
+	r := transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(), Reply: n}
+	if resp != nil && resp.StatusCode != 0 {
+		e.Status, r.Status, r.Kind, r.Label = resp.StatusCode, resp.StatusCode, transcript.Response, resp.Status
+		if resp.Body != nil {
+			r.Bytes, _ = io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+		}
+	}
+	sink(r)
+	return e
+}
+
+func socketURL(u string) string {
+	if rest, ok := strings.CutPrefix(u, "http"); ok {
+		return "ws" + rest
+	}
+	return u
+}
+
+type conn struct {
+	s      *websocket.Conn
+	o      driver.OpenOptions
+	sink   driver.Sink
+	live   context.Context
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu     sync.Mutex
+	closed bool
+}
+
+// read pumps messages until the connection ends. Reads are never timed out: in this library that would close the
+// connection, so deadlines lie with whoever waits on the transcript.
+func (c *conn) read() {
+	defer close(c.done)
+	for {
+		kind, p, err := c.s.Read(c.live)
+		if err != nil {
+			c.end(err)
+			return
+		}
+		r := transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Frame, Type: "text", Bytes: p}
+		if kind == websocket.MessageBinary {
+			r.Type = "binary"
+		} else if !utf8.Valid(p) {
+			r.Label = "text that is no UTF-8"
+		}
+		c.sink(r)
+	}
+}
+
+func (c *conn) end(err error) {
+	r := transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Closed, Label: "the connection broke off: " + err.Error()}
+	var ce websocket.CloseError
+	c.mu.Lock()
+	ours := c.closed
+	c.mu.Unlock()
+	switch {
+	case ours:
+		r.Label = "closed by the harness"
+	case errors.As(err, &ce):
+		r.Label, r.Status = fmt.Sprintf("the target closed the connection: %q", ce.Reason), int(ce.Code)
+	}
+	c.sink(r)
+}
+
+// Send implements driver.Conn.
+func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return 0, driver.ErrClosed
+	}
+	c.mu.Unlock()
+	kind, typ := websocket.MessageText, "text"
+	if m.Binary {
+		kind, typ = websocket.MessageBinary, "binary"
+	}
+	n := c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Sent, Kind: transcript.Frame, Label: m.Label, Type: typ, Bytes: m.Body})
+	// A context that ends during the write drops the connection; the write has a limit of its own for a peer that
+	// has stopped reading.
+	wctx, cancel := context.WithTimeout(c.live, 10*time.Second)
+	defer cancel()
+	if err := c.s.Write(wctx, kind, m.Body); err != nil {
+		c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(), Reply: n})
+		return n, nil // what became of the connection is on the record; the caller waits for answers there
+	}
+	return n, nil
+}
+
+// Close implements driver.Conn.
+func (c *conn) Close(how driver.CloseMode) error {
+	c.mu.Lock()
+	again := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if !again {
+		if how == driver.Graceful {
+			go func() { // the handshake may wait for a peer that has gone; a second is plenty on loopback
+				select {
+				case <-c.done:
+				case <-time.After(time.Second):
+					c.cancel()
+				}
+			}()
+			_ = c.s.Close(websocket.StatusNormalClosure, "")
+		}
+		c.cancel()
+		_ = c.s.CloseNow()
+	}
+	<-c.done
+	return nil
+}

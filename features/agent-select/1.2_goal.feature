@@ -1,0 +1,45 @@
+@agent-select @server
+Feature: 1.2 Every session chooses its own agent
+  使每个 SSE 会话（sessionId）可以独立选择和切换主代理，不同 sessionId 之间互不干扰
+
+  Rule: A session can choose, independently of others, and choose again
+
+    @AS-005 @two-clients
+    Scenario: two sessions choose differently
+      Given client A has a session
+      And client B has a session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+      When client B switches to "requirement_analyzer"
+      Then client B is switched from the default agent to "requirement_analyzer"
+
+    @AS-006
+    Scenario: one session switches again and again
+      Given client A has a session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from "debugger" to "requirement_analyzer"
+      When client A switches to "general"
+      Then client A is switched from "requirement_analyzer" to "general"
+      When client A switches to "debugger"
+      Then client A is switched from "general" to "debugger"
+
+  Rule: Sessions do not interfere
+
+    @AS-007 @two-clients
+    Scenario: interleaved switches keep their own history
+      Given client A has switched to "debugger"
+      And client B has switched to "requirement_analyzer"
+      When client A switches to "requirement_analyzer"
+      And client B switches to "debugger"
+      Then client A is switched from "debugger" to "requirement_analyzer"
+      And client B is switched from "requirement_analyzer" to "debugger"
+
+    @AS-007
+    Scenario: a session that is created later starts afresh
+      Given client A has switched to "debugger"
+      And client A has disconnected
+      And client B has a session
+      When client B switches to "requirement_analyzer"
+      Then client B is switched from the default agent to "requirement_analyzer"

@@ -1,0 +1,74 @@
+@agent-select @server
+Feature: 3.2 Switching the agent
+  服务端切换成功，推送 agent_switched 事件
+
+  Rule: agent_switched names the agents before and after
+
+    @preflight-3 @AS-011 @AS-042 @AS-044
+    Scenario: a switch is confirmed
+      Given client A has a session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+
+    @AS-041 @AS-042 @AS-043 @AS-044 @AS-045
+    Scenario: from agent to agent, and back
+      Given client A has a session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from "debugger" to "requirement_analyzer"
+      When client A switches to "debugger"
+      Then client A is switched from "requirement_analyzer" to "debugger"
+
+    @AS-042 @AS-043 @AS-044 @AS-045
+    Scenario: with the session named
+      Given client A has a session
+      When client A switches its session to "debugger"
+      Then client A is switched from the default agent to "debugger"
+      When client A switches its session to "general"
+      Then client A is switched from "debugger" to "general"
+
+    @AS-042
+    Scenario: to the agent in use
+      Given client A has switched to "debugger"
+      When client A switches to "debugger"
+      Then what client A hears of it is observed
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from "debugger" to "requirement_analyzer"
+
+  Rule: 客户端想从 `general` 切换到用户自定义的 `code_reviewer` 主代理
+
+    @AS-046
+    Scenario: a custom agent is switched to like any other
+      Given the target has a custom agent
+      And client A has a session
+      When client A switches to the custom agent
+      Then client A is switched from the default agent to the custom agent
+      When client A switches to "debugger"
+      Then client A is switched from the custom agent to "debugger"
+      When client A switches to the custom agent
+      Then client A is switched from "debugger" to the custom agent
+
+  Rule: 后续对话使用 code_reviewer 主代理的配置（自定义的系统提示词、工具权限等）
+
+    @AS-047 @AS-048 @model
+    Scenario: the model gets the prompt and the tools of the new agent
+      Given the target has a custom agent
+      And client A has a session
+      And client A has chatted
+      And client A has switched to the custom agent
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was given the prompt of the custom agent
+      And the model of client A was given the tools of the custom agent
+
+    @AS-047 @AS-048 @model
+    Scenario: the model gets the old prompt and tools after switching back
+      Given the target has a custom agent
+      And client A has switched to the custom agent
+      And client A has chatted
+      And client A has switched to "general"
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was not given the prompt of the custom agent
+      And the model of client A was not given the tools of the custom agent

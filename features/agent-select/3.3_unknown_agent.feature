@@ -1,0 +1,80 @@
+@agent-select @server
+Feature: 3.3 Switching to an agent that does not exist
+  服务端发现 `hacker` 不是合法主代理ID …… 当前会话保持原有主代理不变
+
+  Background:
+    Given client A has switched to "debugger"
+
+  Rule: The refusal names the agent and lists those that exist
+
+    @AS-049 @AS-050 @AS-051 @AS-052 @AS-129 @AC-081 @AC-083 @AC-115
+    Scenario: an unknown agent
+      When client A switches to "hacker"
+      Then client A is refused with "agent_not_found"
+      And the refusal of client A contains "hacker"
+      And the refusal of client A lists the agents that it was offered
+      And the time of the refusal of client A is observed
+
+    @AS-049 @AS-050
+    Scenario Outline: other legal ids that no agent has: <id>
+      When client A switches to "<id>"
+      Then client A is refused with "agent_not_found"
+      And the refusal of client A contains "<id>"
+
+      Examples:
+        | id               |
+        | generals         |
+        | gener            |
+        | debugger-2       |
+        | 0                |
+        | _                |
+        | -                |
+        | null             |
+        | requirement-analyzer |
+
+  Rule: 当前会话保持原有主代理不变
+
+    @AS-053 @AS-054
+    Scenario: the session keeps its agent
+      When client A switches to "hacker"
+      Then client A is refused
+      And client A hears of no switch
+      When client A switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+    @AS-053
+    Scenario: one refusal after the other changes nothing
+      When client A switches to "hacker"
+      Then client A is refused
+      When client A switches to the agent id ""
+      Then client A is refused
+      When client A switches to the agent id "Agent@123"
+      Then client A is refused
+      When client A switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+  Rule: The server judges by its configuration of this moment
+
+    @AC-080 @AC-082 @AS-052 @exclusive
+    Scenario: an agent is deleted after the client has connected
+      Given the configuration has gained the agent "parley_deleted"
+      And client B has switched to "parley_deleted"
+      And client B has switched to "debugger"
+      When the configuration loses the agent "parley_deleted"
+      Then a new client is not offered "parley_deleted"
+      When client B switches to "parley_deleted"
+      Then client B is refused with "agent_not_found"
+      And the refusal of client B does not list "parley_deleted"
+      When client B switches to "general"
+      Then client B is switched from "debugger" to "general"
+
+    @AS-012 @AS-052 @exclusive
+    Scenario: an agent that came later can be switched to at once
+      Given client B has switched to "debugger"
+      When the configuration gains the agent "parley_later"
+      Then a new client is offered "parley_later"
+      When client B switches to "hacker"
+      Then client B is refused with "agent_not_found"
+      And the refusal of client B lists "parley_later"
+      When client B switches to "parley_later"
+      Then client B is switched from "debugger" to "parley_later"

@@ -1,0 +1,92 @@
+@agent-select @server
+Feature: 3.4 Several clients switch independently
+  客户端 A 和客户端 B 同时连接到同一 SSE 服务端，各自使用不同的 session
+
+  Rule: Every session starts with the default agent
+
+    @AS-055 @AS-056 @AS-128 @two-clients
+    Scenario: two new sessions
+      Given client A has a session
+      And client B has a session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+      When client B switches to "debugger"
+      Then client B is switched from the default agent to "debugger"
+
+    @AS-055 @AS-056 @AS-128
+    Scenario: two new sessions, one after the other
+      Given client A has a session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+      Given client A has disconnected
+      And client B has a session
+      When client B switches to "requirement_analyzer"
+      Then client B is switched from the default agent to "requirement_analyzer"
+
+  Rule: 客户端 A 切换到 debugger 主代理（仅影响 session A）
+
+    @AS-057 @AS-058 @AS-059 @two-clients
+    Scenario: A switches, and B hears and changes nothing
+      Given client A has a session
+      And client B has a session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+      And client B hears of no switch
+      When client B switches to "requirement_analyzer"
+      Then client B is switched from the default agent to "requirement_analyzer"
+
+    @AS-057 @AS-058 @AS-059 @two-clients
+    Scenario: B switches, and A hears and changes nothing
+      Given client A has a session
+      And client B has a session
+      When client B switches to "debugger"
+      Then client B is switched from the default agent to "debugger"
+      And client A hears of no switch
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from the default agent to "requirement_analyzer"
+
+    @AS-057 @AS-058
+    Scenario: one after the other
+      Given client A has switched to "debugger"
+      And client A has disconnected
+      And client B has a session
+      When client B switches to "requirement_analyzer"
+      Then client B is switched from the default agent to "requirement_analyzer"
+
+    @AS-058 @AS-059 @two-clients
+    Scenario: A is refused, and B hears and changes nothing
+      Given client A has switched to "debugger"
+      And client B has switched to "requirement_analyzer"
+      When client A switches to "hacker"
+      Then client A is refused
+      And client B hears of no refusal
+      When client B switches to "debugger"
+      Then client B is switched from "requirement_analyzer" to "debugger"
+
+  Rule: 两个客户端后续对话使用各自独立的主代理配置
+
+    @AS-060 @model @two-clients
+    Scenario: both chat, each with its own agent
+      Given the target has a custom agent
+      And client A has a session
+      And client B has a session
+      And client A has switched to the custom agent
+      When client A chats
+      And client B chats
+      Then client A is answered and its turn ends
+      And client B is answered and its turn ends
+      And the model of client A was given the prompt of the custom agent
+      And the model of client B was not given the prompt of the custom agent
+
+    @AS-060 @model
+    Scenario: both chat, one after the other
+      Given the target has a custom agent
+      And client A has switched to the custom agent
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was given the prompt of the custom agent
+      Given client A has disconnected
+      And client B has a session
+      When client B chats
+      Then client B is answered and its turn ends
+      And the model of client B was not given the prompt of the custom agent

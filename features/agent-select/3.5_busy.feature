@@ -1,0 +1,128 @@
+@agent-select @server
+Feature: 3.5 Switching while a conversation goes on
+  如果 session 存在进行中的任务（如等待工具确认、API 调用中），`switch_agent` 请求应返回错误，错误码为 `agent_busy`
+
+  Rule: A running turn makes the session busy
+
+    @AS-064 @AS-066 @AS-125 @AC-077 @AC-078 @model
+    Scenario: the model is being called
+      Given client A has switched to "debugger"
+      And client A has a turn running
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+      And the text of the refusal of client A is observed
+      And client A hears of no switch
+      When the turn of client A is let go on
+      Then the turn of client A ends
+      When client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+  Rule: Waiting for the user makes the session busy
+
+    @AS-064 @AS-065 @AS-125 @model
+    Scenario: a tool waits for confirmation
+      Given client A has switched to "debugger"
+      And client A is asked to confirm a tool
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+      And client A hears of no switch
+      When client A confirms
+      Then the turn of client A ends
+      When client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+    @AS-064 @model
+    Scenario: a question waits for its answer
+      Given client A has switched to "debugger"
+      And client A is asked a question
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+      And client A hears of no switch
+      When client A answers
+      Then the turn of client A ends
+      When client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+  Rule: 客户端收到 `agent_busy` 错误后，应先发送 `abort` 消息中断当前任务，然后再尝试切换
+
+    @AS-068 @AC-079 @model
+    Scenario: abort ends a running turn
+      Given client A has switched to "debugger"
+      And client A has a turn running
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+      When client A aborts
+      And client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+    @AS-068 @model
+    Scenario: abort ends the wait for a confirmation
+      Given client A has switched to "debugger"
+      And client A is asked to confirm a tool
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+      When client A aborts
+      And client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+    @AS-068 @model
+    Scenario: abort ends the wait for an answer
+      Given client A has switched to "debugger"
+      And client A is asked a question
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+      When client A aborts
+      And client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+  Rule: 当前正在进行的对话继续使用切换前的主代理配置完成
+
+    @AS-062 @AS-125 @model
+    Scenario: the turn in progress ends as it began
+      Given the target has a custom agent
+      And client A has switched to the custom agent
+      And client A has a turn running that will ask to confirm a tool
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+      When the turn of client A is let go on
+      And client A confirms
+      Then the turn of client A ends
+      And every call of that turn of client A had the prompt of the custom agent
+
+    @AS-062 @model
+    Scenario: a refusal while the user is asked changes nothing of the turn
+      Given the target has a custom agent
+      And client A has switched to the custom agent
+      And client A is asked to confirm a tool
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+      When client A confirms
+      Then the turn of client A ends
+      And every call of that turn of client A had the prompt of the custom agent
+
+  Rule: 切换成功后，新对话立即使用新主代理配置
+
+    @AS-061 @AS-069 @model
+    Scenario: the next turn, and only from then on
+      Given the target has a custom agent
+      And client A has a session
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was not given the prompt of the custom agent
+      When client A, once idle, switches to the custom agent
+      Then client A is switched from the default agent to the custom agent
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was given the prompt of the custom agent
+
+    @AS-069 @model
+    Scenario: the next turn after an abort
+      Given the target has a custom agent
+      And client A has a session
+      And client A has a turn running
+      When client A aborts
+      And client A, once idle, switches to the custom agent
+      Then client A is switched from the default agent to the custom agent
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was given the prompt of the custom agent

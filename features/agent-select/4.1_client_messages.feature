@@ -1,0 +1,194 @@
+@agent-select @server
+Feature: 4.1 The message switch_agent
+  `agentId`: 目标主代理的唯一标识符，大小写敏感，必须符合 `[a-z0-9_-]+` 格式
+
+  Rule: agentId matches [a-z0-9_-]+ in full
+
+    @AS-080
+    Scenario Outline: an id with a character too many: <kind>
+      Given client A has switched to "debugger"
+      When client A switches to the agent id <id>
+      Then client A is refused with "invalid_agent_id_format"
+      And client A hears of no switch
+
+      Examples:
+        | kind                       | id                                     |
+        | leading blank              | " general"                             |
+        | trailing blank             | "general "                             |
+        | blanks on both sides       | "  general  "                          |
+        | blank within               | "code reviewer"                        |
+        | leading tab                | "\tgeneral"                            |
+        | trailing newline           | "general\\n"                            |
+        | leading newline            | "\\ngeneral"                            |
+        | trailing carriage return   | "general\r"                            |
+        | second line                | "general\\nhacker"                      |
+        | no-break space             | "general\u00a0"                        |
+        | zero width space           | "general\u200b"                        |
+        | byte order mark            | "\ufeffgeneral"                        |
+        | at sign                    | "a@b"                                  |
+        | dot                        | "general.toml"                         |
+        | slash                      | "../general"                           |
+        | back slash                 | "..\\\\general"                          |
+        | absolute path              | "/etc/passwd"                          |
+        | colon                      | "main:general"                         |
+        | comma                      | "general,debugger"                     |
+        | star                       | "*"                                    |
+        | percent escape             | "%67eneral"                            |
+        | quote                      | "general'--"                           |
+        | markup                     | "<b>general</b>"                       |
+        | template                   | "${general}"                           |
+        | NUL                        | "general\u0000"                        |
+        | leading NUL                | "\u0000general"                        |
+        | accented letter            | "généräl"                              |
+        | Chinese                    | "通用主代理"                            |
+        | Cyrillic look-alike        | "generаl"                              |
+        | full width                 | "ｇｅｎｅｒａｌ"                         |
+        | long s                     | "reſult"                               |
+        | Arabic digits              | "agent٣"                               |
+        | emoji                      | "general🙂"                            |
+        | combining accent           | "general\u0301"                        |
+
+    @AS-080
+    Scenario Outline: an id of white space only: <kind>
+      Given client A has switched to "debugger"
+      When client A switches to the agent id <id>
+      Then client A is refused with one of "invalid_agent_id, invalid_agent_id_format"
+      And client A hears of no switch
+
+      Examples:
+        | kind      | id     |
+        | one blank | " "    |
+        | blanks    | "   "  |
+        | tab       | "\t"   |
+        | newline   | "\\n"   |
+
+    @AS-080 @AS-049
+    Scenario Outline: every legal character is accepted as legal: <id>
+      Given client A has switched to "debugger"
+      When client A switches to "<id>"
+      Then client A is refused with "agent_not_found"
+
+      Examples:
+        | id                                                                |
+        | abcdefghijklmnopqrstuvwxyz                                        |
+        | 0123456789                                                        |
+        | no_such-agent                                                     |
+        | __--__                                                            |
+        | 7                                                                 |
+        | a-very-long-id-that-is-legal-all-the-same-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa |
+
+    @AS-080 @AS-049
+    Scenario: a legal id of 4000 characters
+      Given client A has switched to "debugger"
+      When client A switches to a legal id of 4000 characters
+      Then client A is refused with one of "agent_not_found, invalid_agent_id_format"
+      When client A switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+  Rule: agentId is case sensitive
+
+    @AS-079 @AS-126
+    Scenario Outline: no folding to a known id: <id>
+      Given client A has switched to "debugger"
+      When client A switches to the agent id "<id>"
+      Then client A is refused with "invalid_agent_id_format"
+      And client A hears of no switch
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from "debugger" to "requirement_analyzer"
+
+      Examples:
+        | id                   |
+        | General              |
+        | GENERAL              |
+        | generaL              |
+        | Requirement_Analyzer |
+
+  Rule: agentId is a string, and required
+
+    @AS-077
+    Scenario Outline: no string: <kind>
+      Given client A has switched to "debugger"
+      When client A switches to the agent id <id>
+      Then client A is refused with one of "invalid_agent_id, invalid_agent_id_format"
+      And client A hears of no switch
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from "debugger" to "requirement_analyzer"
+
+      Examples:
+        | kind           | id                  |
+        | null           | null                |
+        | number         | 7                   |
+        | zero           | 0                   |
+        | large number   | 1e999               |
+        | true           | true                |
+        | false          | false               |
+        | list           | ["general"]         |
+        | empty list     | []                  |
+        | object         | {"id":"general"}    |
+        | empty object   | {}                  |
+
+    @AS-077
+    Scenario: no agentId
+      Given client A has switched to "debugger"
+      When client A switches without an agent id
+      Then client A is refused with one of "invalid_agent_id, invalid_agent_id_format"
+      And client A hears of no switch
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from "debugger" to "requirement_analyzer"
+
+  Rule: sessionId is optional
+
+    @AS-078 @AS-116 @AC-116
+    Scenario: with and without the session named
+      Given client A has a session
+      When client A switches its session to "debugger"
+      Then client A is switched from the default agent to "debugger"
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from "debugger" to "requirement_analyzer"
+
+    @AS-116
+    Scenario: fields that nobody knows change nothing
+      Given client A has a session
+      When client A switches to "debugger" with the extra fields {"reason":"test","nested":{"agentId":"hacker"},"AgentId":"hacker","agentid":"hacker"}
+      Then client A is switched from the default agent to "debugger"
+
+    @AS-081
+    Scenario: without sessionId the session of the connection is meant
+      Given client A has a session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+
+    @AS-082 @AS-097 @AS-104 @AS-127
+    Scenario: without sessionId and without a session
+      Given client B has switched to "debugger"
+      And client B has disconnected
+      And client A is connected
+      When client A switches to "debugger"
+      Then client A is refused with "session_not_found"
+      And client A hears of no switch
+
+  Rule: Other messages do no harm
+
+    @AS-011 @two-clients
+    Scenario Outline: what is no message of the protocol spares the others: <kind>
+      Given client A has switched to "debugger"
+      And client B is connected
+      When client B sends the body <body>
+      And client A switches to "requirement_analyzer"
+      Then client A is switched from "debugger" to "requirement_analyzer"
+
+      Examples:
+        | kind             | body                                    |
+        | no JSON          | not json                                |
+        | cut off          | {"type":"switch_agent","agentId":       |
+        | list             | [{"type":"switch_agent"}]               |
+        | string           | "switch_agent"                          |
+        | number           | 7                                       |
+        | null             | null                                    |
+        | nothing          |                                         |
+        | unknown type     | {"type":"parley_unknown"}               |
+        | another case     | {"type":"SWITCH_AGENT","agentId":"x"}   |
+        | no type          | {"agentId":"general"}                   |
+        | type null        | {"type":null}                           |
+        | type number      | {"type":7}                              |
+        | empty object     | {}                                      |

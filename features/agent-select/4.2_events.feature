@@ -1,0 +1,96 @@
+@agent-select @server
+Feature: 4.2 Server events and error codes
+
+  Rule: agent_list: 连接建立后自动推送, `agents: AgentInfo[], currentAgentId: string`
+
+    @AS-083 @connect
+    Scenario: agent_list has its fields
+      When client A connects
+      Then client A is told the agents
+
+  Rule: agent_switched: 主代理切换成功, `previousAgentId, currentAgentId, agentName`
+
+    @AS-084
+    Scenario: agent_switched has its fields
+      Given client A has a session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+
+  Rule: error: 切换失败, `errorCode, message, availableAgents?`
+
+    @AS-085 @AS-086 @AS-124
+    Scenario Outline: error has its fields: <id>
+      Given client A has switched to "debugger"
+      When client A switches to the agent id "<id>"
+      Then client A is refused with "<code>"
+      And the agents in the refusal of client A, if any, are those that it was offered
+
+      Examples:
+        | id     | code                    |
+        |        | invalid_agent_id        |
+        | A@     | invalid_agent_id_format |
+        | hacker | agent_not_found         |
+
+    @AS-087 @AS-092
+    Scenario: invalid_agent_id
+      Given client A has switched to "debugger"
+      When client A switches to the agent id ""
+      Then client A is refused with "invalid_agent_id"
+
+    @AS-088 @AS-092
+    Scenario: invalid_agent_id_format
+      Given client A has switched to "debugger"
+      When client A switches to the agent id "a b"
+      Then client A is refused with "invalid_agent_id_format"
+
+    @AS-089 @AS-092 @AS-124
+    Scenario: agent_not_found
+      Given client A has switched to "debugger"
+      When client A switches to "hacker"
+      Then client A is refused with "agent_not_found"
+      And the refusal of client A lists the agents that it was offered
+
+    @AS-090 @AS-092 @model
+    Scenario: agent_busy
+      Given client A has switched to "debugger"
+      And client A has a turn running
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+
+    @AS-091 @AS-092 @AS-127
+    Scenario Outline: session_not_found: <session>
+      Given client A has switched to "debugger"
+      When client A switches the session <session> to "general"
+      Then client A is refused with "session_not_found"
+      And client A hears of no switch
+      When client A switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+      Examples:
+        | session                              |
+        | "parley-no-such-session"             |
+        | "sess_00000000000000000000000000"    |
+        | "../../etc/passwd"                   |
+
+    @AS-092
+    Scenario: two faults at once
+      Given client A has switched to "debugger"
+      When client A switches the session "parley-no-such-session" to "A@"
+      Then client A is refused with one of "invalid_agent_id_format, session_not_found"
+      When client A switches the session "parley-no-such-session" to "hacker"
+      Then client A is refused with one of "agent_not_found, session_not_found"
+
+    @AS-092
+    Scenario: an illegal id without a session
+      Given client B has switched to "debugger"
+      And client B has disconnected
+      And client A is connected
+      When client A switches to the agent id "A@"
+      Then client A is refused with one of "invalid_agent_id_format, session_not_found"
+
+    @AS-092 @model
+    Scenario: an unknown agent while busy
+      Given client A has switched to "debugger"
+      And client A has a turn running
+      When client A switches to "hacker"
+      Then client A is refused with one of "agent_not_found, agent_busy"

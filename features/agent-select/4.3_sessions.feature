@@ -1,0 +1,233 @@
+@agent-select @server
+Feature: 4.3 Sessions and connections
+  采用 **sessionId 级隔离** 模型
+
+  Rule: 每个 `sessionId` 拥有独立的主代理状态
+
+    @AS-093 @two-clients
+    Scenario: each session remembers its own agent
+      Given client A has switched to "debugger"
+      And client B has a session
+      When client B switches to "requirement_analyzer"
+      Then client B is switched from the default agent to "requirement_analyzer"
+      When client A switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+    @AS-093
+    Scenario: a second session on one connection has its own agent
+      Given client A has switched to "debugger"
+      And client A has another session
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from the default agent to "requirement_analyzer"
+      And what becomes of the first session of client A is observed
+
+  Rule: 切换主代理只影响该 `sessionId` 对应的连接
+
+    @AS-095 @two-clients
+    Scenario: the switch is announced on the connection of the session only
+      Given client A has a session
+      And client B has a session
+      When client A switches its session to "debugger"
+      Then client A is switched from the default agent to "debugger"
+      And client B hears of no switch
+
+    @AS-095
+    Scenario: a stranger's message without sessionId touches nobody's session
+      Given client A has switched to "debugger"
+      And client B is connected
+      When client B switches to "requirement_analyzer"
+      Then client A hears nothing of the message of client B
+      When client A switches its session to "general"
+      Then client A is switched from "debugger" to "general"
+
+  Rule: 如果未提供 `sessionId`，切换操作作用于连接关联的默认 session
+
+    @AS-096 @AS-081 @two-clients
+    Scenario: each message without sessionId finds its own session
+      Given client A has a session
+      And client B has a session
+      When client B switches to "debugger"
+      And client A switches to "requirement_analyzer"
+      Then client B is switched from the default agent to "debugger"
+      And client A is switched from the default agent to "requirement_analyzer"
+
+    @AS-096 @AS-103
+    Scenario: the newer of two sessions is the default
+      Given client A has switched to "debugger"
+      And client A has another session
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from the default agent to "requirement_analyzer"
+
+  Rule: 客户端通过 `/session/create` 或 `/session/load` 端点创建/加载 session
+
+    @preflight-2 @AS-098 @sse
+    Scenario: a session is created
+      Given client A is connected
+      When client A creates a session
+      Then client A has its session
+
+    @preflight-2 @AS-100 @ws
+    Scenario: a session is created by a message
+      Given client A is connected
+      When client A creates a session
+      Then client A has its session
+
+    @AS-099 @sse
+    Scenario: a session is loaded
+      Given client A has a session
+      And client A has disconnected
+      And client B is connected
+      When client B loads the session of client A
+      Then client B has its session
+
+    @AS-099 @sse
+    Scenario: a session that does not exist is not loaded
+      Given client A has a session
+      And client A has disconnected
+      And client B is connected
+      When client B loads the session of client A
+      Then client B has its session
+      When client B loads the session "parley-no-such-session"
+      Then client B is refused the session
+
+  Rule: SSE 连接建立时（`connected` 事件），连接尚未绑定任何 session
+
+    @AS-097 @AS-104
+    Scenario: a fresh connection is bound to no session
+      Given client B has switched to "debugger"
+      And client B has disconnected
+      And client A is connected
+      When client A switches to "debugger"
+      Then client A is refused with "session_not_found"
+      Given client A has a session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+
+  Rule: session 创建/加载成功后，自动绑定到当前连接
+
+    @AS-100 @AS-102 @AS-103
+    Scenario: a created session is bound
+      Given client A is connected
+      When client A creates a session
+      Then client A has its session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+
+    @AS-101 @AS-102 @AS-103
+    Scenario: a loaded session is bound
+      Given client A has a session
+      And client A has disconnected
+      And client B is connected
+      When client B loads the session of client A
+      Then client B has its session
+      When client B switches to "debugger"
+      Then client B is switched to "debugger"
+      When client B switches to "requirement_analyzer"
+      Then client B is switched from "debugger" to "requirement_analyzer"
+
+    @AS-101
+    Scenario: loading replaces what the connection was bound to
+      Given client A has switched to "debugger"
+      And client A has disconnected
+      And client B has switched to "requirement_analyzer"
+      When client B loads the session of client A
+      Then client B has its session
+      When client B switches to "general"
+      Then client B is switched in the session of client A
+
+  Rule: 一个 `sessionId` 只对应一个 SSE 连接
+
+    @AS-094 @AS-101 @two-clients
+    Scenario: a session that is loaded elsewhere has one connection
+      Given client A has switched to "debugger"
+      And client B is connected
+      When client B tries to load the session of client A
+      Then the session of client A answers on one connection only
+
+    @AC-117
+    Scenario: an initial agent at creation
+      Given the target declares "initial-agent-id"
+      And client A is connected
+      When client A creates a session with the initial agent "debugger"
+      Then client A has its session
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from "debugger" to "requirement_analyzer"
+
+  Rule: `agent_list` 发送前，连接不接受任何客户端消息（除了心跳）
+
+    @AS-106
+    Scenario: a message before the list is not answered before it
+      Given client B has switched to "debugger"
+      And client B has disconnected
+      When client A connects and switches to "debugger" as early as it can
+      Then client A is told the agents before any answer
+
+  Rule: 以下任一条件成立即判定为"忙"
+
+    @AS-109 @AS-111 @model
+    Scenario: a running turn alone
+      Given client A has switched to "debugger"
+      And client A has a turn running
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+      When the turn of client A is let go on
+      Then the turn of client A ends
+      When client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+    @AS-110 @AS-111 @model
+    Scenario: a pending confirmation alone
+      Given client A has switched to "debugger"
+      And client A is asked to confirm a tool
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+      When client A confirms
+      Then the turn of client A ends
+      When client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+    @AS-110 @AS-111 @model
+    Scenario: a pending question alone
+      Given client A has switched to "debugger"
+      And client A is asked a question
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+      When client A answers
+      Then the turn of client A ends
+      When client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+    @AS-111 @model
+    Scenario: a turn that has ended leaves the session free
+      Given client A has a session
+      When client A chats
+      Then client A is answered and its turn ends
+      When client A, once idle, switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+
+    @AS-111 @model
+    Scenario: a turn that has failed leaves the session free
+      Given client A has switched to "debugger"
+      When client A chats and the model fails
+      And client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+    @AS-112 @model @two-clients
+    Scenario: a busy session blocks no other
+      Given client A has switched to "debugger"
+      And client B has a session
+      And client A has a turn running
+      When client B switches to "requirement_analyzer"
+      Then client B is switched from the default agent to "requirement_analyzer"
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+
+    @AS-112 @model @two-clients
+    Scenario: a session that waits for its user blocks no other
+      Given client A has switched to "debugger"
+      And client B has a session
+      And client A is asked to confirm a tool
+      When client B switches to "requirement_analyzer"
+      Then client B is switched from the default agent to "requirement_analyzer"
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"

@@ -1,0 +1,39 @@
+// Package monitor holds the clauses that must hold in every transcript. A monitor is written once and judges every
+// scenario's transcript, whatever the scenario was about. Monitors are pure functions of the records; those of a
+// protocol sit in its subpackage.
+package monitor
+
+import "parley/transcript"
+
+// Finding is what a monitor says of some clauses: that a record keeps them, or breaks them.
+type Finding struct {
+	Clauses  []string
+	OK       bool
+	Expected string
+	Observed string
+	At       int // number of the record
+}
+
+// Monitor judges whole transcripts.
+type Monitor struct {
+	Name    string   // short and stable: it stands in results
+	Clauses []string // every clause that it may judge
+	Text    string   // what it holds to be true, in one sentence
+	Check   func([]transcript.Record) []Finding
+}
+
+// Describe renders a record for a finding.
+func Describe(r transcript.Record) string {
+	r.N, r.At = 0, 0
+	if r.Event != nil {
+		return r.Event.Type + " " + string(clip(r.Bytes, 300))
+	}
+	return r.Line(300)
+}
+
+func clip(b []byte, n int) []byte {
+	if len(b) > n {
+		return append(append([]byte{}, b[:n]...), "…"...)
+	}
+	return b
+}

@@ -1,0 +1,186 @@
+package agentselect
+
+import (
+	"crypto/rand"
+	"errors"
+	"slices"
+
+	"parley/model"
+)
+
+// manager keeps connections, sessions and their bindings. It is guarded by Server.mu; sending alone needs no lock.
+type manager struct {
+	policy Policy
+	file   *agentsFile
+	limits Limits
+	conns  *registry
+
+	sessions map[string]*session
+	order    []string          // ids of sessions, oldest first
+	defaults map[string]string // connection → its default session
+	agents   map[string]string // Policy.AgentKey → agent id
+
+	sessionControllers  map[string]*controller
+	pendingInteractions map[string][]*interaction
+}
+
+var _ Manager = (*manager)(nil)
+
+// session is a conversation. Its agent stands in manager.agents.
+type session struct {
+	id      string
+	owner   string // connection that its events go to, or ""
+	initial string // agent until the first switch
+	turns   int
+	history []model.Message
+}
+
+var errFull = errors.New("too many sessions")
+
+func newManager(o Options, file *agentsFile) *manager {
+	return &manager{
+		policy: o.Policy, file: file, limits: o.Limits, conns: newRegistry(),
+		sessions: map[string]*session{}, defaults: map[string]string{}, agents: map[string]string{},
+		sessionControllers: map[string]*controller{}, pendingInteractions: map[string][]*interaction{},
+	}
+}
+
+func newID(prefix string) string { return prefix + "_" + rand.Text() }
+
+func (m *manager) Connections() []ConnInfo           { return m.conns.list() }
+func (m *manager) Sessions() []string                { return slices.Clone(m.order) }
+func (m *manager) Exists(id string) bool             { return m.sessions[id] != nil }
+func (m *manager) DefaultSession(conn string) string { return m.defaults[conn] }
+func (m *manager) Agents() []Agent                   { return m.file.current() }
+func (m *manager) SetDefault(conn, session string)   { m.defaults[conn] = session }
+
+func (m *manager) Owner(id string) string {
+	if s := m.sessions[id]; s != nil {
+		return s.owner
+	}
+	return ""
+}
+
+// Running: a controller that is parked waits for the user and not for the model. What it waits for is in
+// pendingInteractions, so that each of the two facts of section 4.3 can hold alone (AS-111).
+func (m *manager) Running(id string) bool {
+	c := m.sessionControllers[id]
+	return c != nil && !c.parked
+}
+
+func (m *manager) Pending(id string) []string {
+	var kinds []string
+	for _, it := range m.pendingInteractions[id] {
+		kinds = append(kinds, it.kind)
+	}
+	return kinds
+}
+
+func (m *manager) AgentOf(id string) string {
+	s := m.sessions[id]
+	if s == nil {
+		return ""
+	}
+	if agent, switched := m.agents[m.policy.AgentKey(id, s.owner)]; switched {
+		return agent
+	}
+	return s.initial
+}
+
+func (m *manager) SetAgentOf(id, agent string) {
+	m.agents[m.policy.AgentKey(id, m.Owner(id))] = agent
+}
+
+func (m *manager) NewSession(c ConnInfo) string {
+	s := &session{id: newID("sess"), owner: c.ID, initial: m.policy.InitialAgent(c)}
+	m.sessions[s.id] = s
+	m.order = append(m.order, s.id)
+	return s.id
+}
+
+// create makes a session for the connection, with the initial agent that was asked for, if one was.
+func (m *manager) create(c ConnInfo, initial string) (string, error) {
+	if len(m.sessions) >= m.limits.Sessions && !m.evict() {
+		return "", errFull
+	}
+	id := m.NewSession(c)
+	m.sessions[id].owner = ""
+	if initial != "" {
+		m.sessions[id].initial = initial
+	}
+	m.bind(OnCreate, c, id)
+	return id, nil
+}
+
+// bind follows section 4.3: what was created or loaded belongs to the connection from now on.
+func (m *manager) bind(how Occasion, c ConnInfo, id string) {
+	b := m.policy.Bind(m, how, c, id)
+	if b.Release {
+		for conn, bound := range m.defaults {
+			if bound == id && conn != c.ID {
+				delete(m.defaults, conn)
+			}
+		}
+	}
+	if b.Owner {
+		m.sessions[id].owner = c.ID
+	}
+	if b.Default {
+		m.defaults[c.ID] = id
+	}
+}
+
+// leave forgets a connection that has ended. Its sessions stay, and can be loaded by another.
+func (m *manager) leave(conn string) {
+	m.conns.remove(conn)
+	delete(m.defaults, conn)
+	for _, s := range m.sessions {
+		if s.owner == conn {
+			s.owner = ""
+		}
+	}
+}
+
+// evict removes the oldest session that nobody has open and that has nothing to do.
+func (m *manager) evict() bool {
+	for _, id := range m.order {
+		if m.Owner(id) == "" && m.sessionControllers[id] == nil && len(m.pendingInteractions[id]) == 0 {
+			m.remove(id)
+			return true
+		}
+	}
+	return false
+}
+
+func (m *manager) remove(id string) {
+	delete(m.agents, m.policy.AgentKey(id, m.Owner(id)))
+	delete(m.sessions, id)
+	m.order = slices.DeleteFunc(m.order, func(s string) bool { return s == id })
+	for conn, bound := range m.defaults {
+		if bound == id {
+			delete(m.defaults, conn)
+		}
+	}
+}
+
+// interaction finds a pending request to the user.
+func (m *manager) interaction(requestID string) *interaction {
+	for _, all := range m.pendingInteractions {
+		for _, it := range all {
+			if it.id == requestID {
+				return it
+			}
+		}
+	}
+	return nil
+}
+
+// settle removes a pending request, and its session's entry with the last one.
+func (m *manager) settle(it *interaction) {
+	rest := slices.DeleteFunc(m.pendingInteractions[it.session], func(o *interaction) bool { return o == it })
+	if len(rest) == 0 {
+		delete(m.pendingInteractions, it.session)
+		return
+	}
+	m.pendingInteractions[it.session] = rest
+}

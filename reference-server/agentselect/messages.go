@@ -1,0 +1,158 @@
+package agentselect
+
+import (
+	"errors"
+	"fmt"
+
+	proto "parley/protocol/agentselect"
+)
+
+// badMessage is the error of a message that can't be understood. Over HTTP it becomes a 400, on a WebSocket an error
+// event without errorCode.
+type badMessage struct{ reason string }
+
+func (e *badMessage) Error() string { return e.reason }
+
+func isBad(err error) bool {
+	var bad *badMessage
+	return errors.As(err, &bad)
+}
+
+// handle acts on a message of a connection. Events that answer it are noted in r.
+func (s *Server) handle(c *conn, msg Message, r *receipt) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, msg := range s.o.Inbound(s.m, c.info, msg) {
+		if err := s.dispatch(c, msg, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) dispatch(c *conn, msg Message, r *receipt) error {
+	switch msg["type"] {
+	case proto.SwitchAgentType:
+		s.switchAgent(c, msg, r)
+	case proto.ChatType:
+		return s.chat(c, msg, r)
+	case proto.AbortType:
+		s.abort(c, msg, r)
+	case proto.ConfirmationResponse:
+		s.answer(c, msg, proto.ConfirmationRequestEvent, r)
+	case proto.QuestionResponse:
+		s.answer(c, msg, proto.QuestionRequestEvent, r)
+	default:
+		return &badMessage{fmt.Sprintf("unknown message type %v", msg["type"])}
+	}
+	return nil
+}
+
+// target is the session that a message acts on, "" if there is none.
+func (s *Server) target(c *conn, msg Message) string {
+	raw, present := msg["sessionId"]
+	return s.o.Policy.Target(s.m, c.info, raw, present)
+}
+
+// noSession is the refusal of a message whose session does not exist, or that names none on an unbound connection.
+func noSession(msg Message) *Refusal {
+	if id, present := msg["sessionId"]; present {
+		return &Refusal{proto.SessionNotFound, fmt.Sprintf("Session not found: %v", id)}
+	}
+	return &Refusal{proto.SessionNotFound, "No session is bound to this connection"}
+}
+
+// switchAgent answers on the session's own connection if it succeeds (AS-095), and to the client that asked if not.
+func (s *Server) switchAgent(c *conn, msg Message, r *receipt) {
+	sw := Switch{Conn: c.info.ID, Session: s.target(c, msg)}
+	sw.AgentID, _ = msg["agentId"].(string)
+	sw.Previous = s.m.AgentOf(sw.Session)
+	var to Agent
+	to, sw.Refusal = s.judge(sw, msg)
+	s.o.Policy.Commit(sw, func(agentID string) { s.m.SetAgentOf(sw.Session, agentID) })
+	if sw.Refusal != nil {
+		s.emit(c.info.ID, refusalEvent(sw.Refusal, s.agents(ForRefusal)), r)
+		return
+	}
+	announceOn := s.m.Owner(sw.Session)
+	if announceOn == "" { // nobody has the session open
+		announceOn = c.info.ID
+	}
+	s.emit(announceOn, switchedEvent(sw.Previous, to), r)
+}
+
+// judge asks in the order: form of the id, session, busy, existence (AS-076).
+func (s *Server) judge(sw Switch, msg Message) (Agent, *Refusal) {
+	if refusal := s.o.Policy.CheckID(msg["agentId"]); refusal != nil {
+		return Agent{}, refusal
+	}
+	if sw.Session == "" {
+		return Agent{}, noSession(msg)
+	}
+	if s.o.Policy.Busy(s.m, sw.Session) {
+		return Agent{}, &Refusal{proto.AgentBusy, "Session is busy: abort the current task before switching"}
+	}
+	to, ok := findAgent(s.agents(ForSwitch), sw.AgentID)
+	if !ok {
+		return Agent{}, &Refusal{proto.AgentNotFound, proto.NotFoundText(sw.AgentID)}
+	}
+	return to, nil
+}
+
+// chat starts a turn. What becomes of it is told on the stream.
+func (s *Server) chat(c *conn, msg Message, r *receipt) error {
+	content, isString := msg["content"].(string)
+	if !isString || content == "" {
+		return &badMessage{"chat needs content, a string that is not empty"}
+	}
+	id := s.target(c, msg)
+	switch {
+	case id == "":
+		refusal := noSession(msg)
+		s.emit(c.info.ID, Event{Type: proto.ErrorEvent, Data: EventData{
+			"errorCode": refusal.Code, "message": refusal.Message,
+		}}, r)
+	case s.m.sessionControllers[id] != nil || len(s.m.pendingInteractions[id]) > 0:
+		s.emit(c.info.ID, errorEvent("Session is busy: a conversation is in progress"), r)
+	default:
+		s.startTurn(s.m.sessions[id], content)
+	}
+	return nil
+}
+
+// abort ends a running turn and what it waits for (AS-068). An idle session has nothing to end, and nothing is told.
+func (s *Server) abort(c *conn, msg Message, r *receipt) {
+	id := s.target(c, msg)
+	if id == "" {
+		s.emit(c.info.ID, errorEvent(noSession(msg).Message), r)
+		return
+	}
+	if s.m.sessionControllers[id] == nil && len(s.m.pendingInteractions[id]) == 0 {
+		return
+	}
+	s.end(id, s.o.Policy.Abort())
+	s.emitTo(id, Event{Type: proto.CompleteEvent, Data: EventData{"sessionId": id, "cancelled": true}}, r)
+}
+
+func (s *Server) end(id string, what AbortEffect) {
+	if ctl := s.m.sessionControllers[id]; ctl != nil && what.Turn {
+		ctl.cancel()
+		delete(s.m.sessionControllers, id)
+	}
+	if what.Interactions {
+		delete(s.m.pendingInteractions, id)
+	}
+}
+
+// answer resumes the turn that asked. Only the session's own connection can answer.
+func (s *Server) answer(c *conn, msg Message, kind string, r *receipt) {
+	requestID, _ := msg["requestId"].(string)
+	it := s.m.interaction(requestID)
+	if it == nil || it.kind != kind || s.m.Owner(it.session) != c.info.ID {
+		s.emit(c.info.ID, errorEvent(fmt.Sprintf("No such request is pending: %v", msg["requestId"])), r)
+		return
+	}
+	s.m.settle(it)
+	it.controller.parked = false
+	it.answered <- msg["response"]
+}

@@ -1,0 +1,57 @@
+package agentselect
+
+import (
+	"errors"
+
+	proto "parley/protocol/agentselect"
+)
+
+var errNoSession = errors.New("no such session")
+
+// createSession creates a session and binds it to the connection (AS-098, AS-100).
+func (s *Server) createSession(c *conn, msg Message) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	initial, asked := msg["initialAgentId"]
+	id, _ := initial.(string)
+	if _, listed := findAgent(s.agents(ForSwitch), id); asked && !listed {
+		return "", &badMessage{"initialAgentId is not an available agent"}
+	}
+	if s.m.conns.get(c.info.ID) == nil {
+		return "", &badMessage{"the connection has ended"}
+	}
+	return s.m.create(c.info, id)
+}
+
+// loadSession moves a session to the connection; what happens in it is told there from now on (AS-094, AS-101).
+func (s *Server) loadSession(c *conn, msg Message) (string, error) {
+	id, isString := msg["sessionId"].(string)
+	if !isString {
+		return "", &badMessage{"sessionId is not a string"}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.m.Exists(id) {
+		return "", errNoSession
+	}
+	if s.m.conns.get(c.info.ID) == nil {
+		return "", &badMessage{"the connection has ended"}
+	}
+	s.m.bind(OnLoad, c.info, id)
+	return id, nil
+}
+
+// deleteSession ends what runs in the session and forgets it.
+func (s *Server) deleteSession(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.m.Exists(id) {
+		return false
+	}
+	if s.m.sessionControllers[id] != nil {
+		s.emitTo(id, Event{Type: proto.CompleteEvent, Data: EventData{"sessionId": id, "cancelled": true}}, nil)
+	}
+	s.end(id, AbortEffect{Turn: true, Interactions: true})
+	s.m.remove(id)
+	return true
+}

@@ -1,0 +1,272 @@
+package agentselect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"parley/model"
+	proto "parley/protocol/agentselect"
+)
+
+// controller is an entry of sessionControllers: the right to end a turn.
+type controller struct {
+	cancel context.CancelFunc
+	parked bool // the turn waits for the user
+}
+
+// interaction is an entry of pendingInteractions: a request that the user has not answered.
+type interaction struct {
+	id         string
+	session    string
+	kind       string // type of its request event
+	controller *controller
+	answered   chan any
+}
+
+// turn is one conversation in progress.
+type turn struct {
+	s        *Server
+	session  string
+	number   int
+	ctl      *controller
+	started  Config
+	messages []model.Message
+}
+
+// errEnded ends a turn that was aborted: whoever did it has said so already.
+var errEnded = errors.New("turn ended")
+
+// startTurn begins a conversation with the agent that the session has now. Locked.
+func (s *Server) startTurn(sess *session, content string) {
+	if !s.begin() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, s.o.Limits.Turn)
+	ctl := &controller{cancel: cancel}
+	s.m.sessionControllers[sess.id] = ctl
+	sess.turns++
+	sess.remember(s.o.Limits.History, model.Message{Role: model.RoleUser, Text: content})
+	t := &turn{s: s, session: sess.id, number: sess.turns, ctl: ctl, messages: slices.Clone(sess.history)}
+	first, err := t.configure(1) // here, so that a switch that follows at once comes too late for this turn (AS-061)
+	go func() {
+		defer s.work.Done()
+		defer cancel()
+		before := len(t.messages)
+		if err == nil {
+			err = t.run(ctx, first)
+		}
+		t.finish(before, err)
+	}()
+}
+
+// remember appends to the history and drops the oldest turns beyond the limit. It starts with a user's message.
+func (sess *session) remember(limit int, more ...model.Message) {
+	h := append(sess.history, more...)
+	for len(h) > limit {
+		next := slices.IndexFunc(h[1:], func(m model.Message) bool { return m.Role == model.RoleUser })
+		if next < 0 {
+			break
+		}
+		h = h[next+1:]
+	}
+	sess.history = slices.Clone(h)
+}
+
+// configure asks the policy what a call is made with. Locked.
+func (t *turn) configure(call int) (Config, error) {
+	id := t.s.m.AgentOf(t.session)
+	now, ok := findAgent(t.s.agents(ForTurn), id)
+	if !ok && call == 1 {
+		return Config{}, fmt.Errorf("agent %s does not exist any more", id)
+	}
+	view := TurnView{Session: t.session, Turn: t.number, Call: call, Now: now.Config(), Started: t.started}
+	if !ok {
+		view.Now = t.started
+	}
+	cfg := t.s.o.Policy.Configure(view)
+	if call == 1 {
+		t.started = cfg
+	}
+	return cfg, nil
+}
+
+// run calls the model until it asks for no more tools.
+func (t *turn) run(ctx context.Context, cfg Config) error {
+	for call := 1; ; call++ {
+		if call > t.s.o.Limits.ModelCalls {
+			return fmt.Errorf("more than %d model calls in one turn", t.s.o.Limits.ModelCalls)
+		}
+		if call > 1 {
+			err := t.locked(func() (err error) { cfg, err = t.configure(call); return err })
+			if err != nil {
+				return err
+			}
+		}
+		more, err := t.call(ctx, cfg)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// locked runs f under the lock, unless the turn has been ended.
+func (t *turn) locked(f func() error) error {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	if t.s.m.sessionControllers[t.session] != t.ctl {
+		return errEnded
+	}
+	return f()
+}
+
+// say tells the session's connection, unless the turn has been ended.
+func (t *turn) say(ev Event) error {
+	return t.locked(func() error { t.s.emitTo(t.session, ev, nil); return nil })
+}
+
+// call makes one model call; more is true if it asked for tools, whose results are then in messages.
+func (t *turn) call(ctx context.Context, cfg Config) (more bool, err error) {
+	var text strings.Builder
+	var calls []model.ToolCall
+	request := model.Request{
+		API: model.APIInProcess, System: cfg.Prompt, Tools: slices.Clone(cfg.Tools),
+		Messages: slices.Clone(t.messages), Stream: true,
+	}
+	err = t.s.o.Brain.Answer(ctx, request, func(p model.Part) error {
+		if p.Call != nil {
+			calls = append(calls, *p.Call)
+			return nil
+		}
+		text.WriteString(p.Text)
+		return t.say(messageEvent(p.Text, true))
+	})
+	if err != nil {
+		return false, err
+	}
+	if text.Len() > 0 {
+		if err := t.say(messageEvent(text.String(), false)); err != nil {
+			return false, err
+		}
+	}
+	t.messages = append(t.messages, model.Message{Role: model.RoleAssistant, Text: text.String(), Calls: calls})
+	for _, c := range calls {
+		result, err := t.use(ctx, cfg, c)
+		if err != nil {
+			return false, err
+		}
+		t.messages = append(t.messages, model.Message{Role: model.RoleTool, Text: result, ResultOf: c.ID})
+	}
+	return len(calls) > 0, nil
+}
+
+func messageEvent(content string, streaming bool) Event {
+	return Event{Type: proto.MessageEvent, Data: EventData{
+		"role": "assistant", "content": content, "streaming": streaming,
+	}}
+}
+
+// use answers a tool call, as far as the agent may use the tool. Nothing is ever executed.
+func (t *turn) use(ctx context.Context, cfg Config, c model.ToolCall) (string, error) {
+	switch {
+	case !slices.Contains(cfg.Tools, c.Name):
+		return fmt.Sprintf("The tool %s is not permitted to %s.", c.Name, cfg.AgentID), nil
+	case c.Name == confirmedTool:
+		answer, err := t.ask(ctx, proto.ConfirmationRequestEvent, c)
+		if err == nil && !approves(answer) {
+			return "The user rejected the command.", nil
+		}
+		return "The user approved the command. This server executes nothing.", err
+	case c.Name == questionTool:
+		answer, err := t.ask(ctx, proto.QuestionRequestEvent, c)
+		return fmt.Sprintf("The user answered: %s", printed(answer)), err
+	}
+	return fmt.Sprintf("This server does not execute %s.", c.Name), nil
+}
+
+// ask parks the turn until the user has answered.
+func (t *turn) ask(ctx context.Context, kind string, c model.ToolCall) (any, error) {
+	it := &interaction{id: newID("req"), session: t.session, kind: kind, controller: t.ctl, answered: make(chan any, 1)}
+	err := t.locked(func() error {
+		t.ctl.parked = true
+		m := t.s.m
+		m.pendingInteractions[t.session] = append(m.pendingInteractions[t.session], it)
+		t.s.emitTo(t.session, requestEvent(it, c), nil)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case answer := <-it.answered:
+		return answer, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func requestEvent(it *interaction, c model.ToolCall) Event {
+	data := EventData{"toolName": c.Name, "arguments": c.Arguments, "sessionId": it.session}
+	var arguments map[string]any
+	if json.Unmarshal([]byte(c.Arguments), &arguments) == nil {
+		data["arguments"] = arguments
+	}
+	if it.kind == proto.QuestionRequestEvent { // where a client looks for what to show
+		data["question"], data["options"] = arguments["question"], arguments["options"]
+	}
+	return Event{Type: it.kind, Data: data, RequestID: it.id}
+}
+
+// finish takes the turn from the books and tells how it ended. before is where its own messages begin.
+func (t *turn) finish(before int, err error) {
+	_ = t.locked(func() error {
+		t.s.end(t.session, AbortEffect{Turn: true, Interactions: true})
+		if err != nil {
+			t.s.emitTo(t.session, errorEvent(failureText(err)), nil)
+		} else {
+			t.s.m.sessions[t.session].remember(t.s.o.Limits.History, t.messages[before:]...)
+		}
+		t.s.emitTo(t.session, Event{Type: proto.CompleteEvent, Data: EventData{"sessionId": t.session}}, nil)
+		return nil
+	})
+}
+
+func failureText(err error) string {
+	var failure *model.Failure
+	if errors.As(err, &failure) {
+		return fmt.Sprintf("The model failed with status %d: %v", failure.Status, err)
+	}
+	return fmt.Sprintf("The conversation failed: %v", err)
+}
+
+// approves reads the response to a confirmation: true, or one of the words that clients send for it.
+func approves(response any) bool {
+	switch v := response.(type) {
+	case bool:
+		return v
+	case string:
+		return slices.Contains([]string{"approve", "approve_once", "approve_always", "approved", "yes", "allow", "true"}, v)
+	case map[string]any:
+		for _, key := range []string{"approved", "decision", "result"} {
+			if approves(v[key]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func printed(response any) string {
+	if text, ok := response.(string); ok {
+		return text
+	}
+	text, err := json.Marshal(response, json.Deterministic(true))
+	if err != nil {
+		return fmt.Sprint(response)
+	}
+	return string(text)
+}

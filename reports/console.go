@@ -1,0 +1,139 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"parley/verdict"
+)
+
+// shownPerClause is how many failures of one clause are told in full; the rest is counted unless the report is verbose.
+const shownPerClause = 3
+
+// ConsoleOptions shape the text report.
+type ConsoleOptions struct {
+	Color   bool   // ANSI colours
+	Width   int    // columns of the terminal; 0 means 100, and no less than 60 are used
+	Verbose bool   // every failure in full with its transcript, observations, what is not applicable, every scenario's notes
+	Dir     string // where the results lie, as the user would type it; "" when they were not kept
+}
+
+// console is one text report being written.
+type console struct {
+	printer
+	opts ConsoleOptions
+}
+
+// WriteConsole writes what a person reads at the end of a run: for each run its tables, then every failure with its
+// evidence, warnings, what was not tested and why, and notes; and as the last line the verdict in words.
+func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
+	if o.Width == 0 {
+		o.Width = 100
+	}
+	r = presentable(r)
+	c := &console{printer: printer{width: max(60, o.Width), paint: paint(o.Color)}, opts: o}
+	c.hang("parley ", bold, aboutRun(r), dim)
+	for i := range r.Runs {
+		c.run(r, &r.Runs[i])
+	}
+	c.verdict(r)
+	_, err := w.Write(c.Bytes())
+	return err
+}
+
+// aboutRun is the first line: which suite ran, when, for how long, and on what terms.
+func aboutRun(r *Results) string {
+	parts := []string{r.Suite.Version + " (" + shortDigest(r.Suite.Digest) + ")", moment(r.Started), duration(r.Duration)}
+	if r.Seed != 0 {
+		parts = append(parts, fmt.Sprintf("seed %d", r.Seed))
+	}
+	if r.Strict {
+		parts = append(parts, "strict")
+	}
+	if r.Selection != "" {
+		parts = append(parts, "only "+r.Selection)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (c *console) run(r *Results, run *Run) {
+	c.title(run)
+	if run.Environment != "" {
+		c.heading(magenta, "The target could not be started or reached")
+		c.hang("  ", "", run.Environment, "")
+	}
+	c.tables(run)
+	found := findingsOf(run, r.Strict)
+	c.findings("Failures", red, found.Failed)
+	c.brokenScenarios(run)
+	c.baseline(run)
+	c.findings("Warnings", yellow, found.Warned)
+	c.reasons("Not tested", yellow, reasonsFor(run, verdict.NotTested))
+	c.expected(found.Expected)
+	if c.opts.Verbose {
+		c.findings("Observations, which count against nobody", cyan, found.Observed)
+		c.reasons("Not applicable", dim, reasonsFor(run, verdict.NotApplicable))
+	}
+	c.notes(run)
+	c.stderr(run)
+}
+
+// title names the run, underlined, so that several in one report stay apart.
+func (c *console) title(run *Run) {
+	name := runName(run)
+	c.heading("", "%s", name)
+	c.hang("", "", strings.Repeat("─", min(columns(name), c.width)), dim)
+	about := []string{run.Target.Name}
+	if run.Target.URL != "" {
+		about = append(about, run.Target.URL)
+	}
+	if n := len(run.Target.Drivers); n > 0 {
+		about = append(about, plural(n, "driver")+" "+strings.Join(run.Target.Drivers, ", "))
+	}
+	if run.Target.Profile != "" {
+		about = append(about, run.Target.Profile)
+	}
+	c.hang("", "", strings.Join(about, " · "), "")
+}
+
+func runName(run *Run) string { return run.Protocol + " " + run.Role }
+
+// verdict writes the last line, and with several runs a line for each before it.
+func (c *console) verdict(r *Results) {
+	c.WriteByte('\n')
+	if len(r.Runs) > 1 {
+		for i := range r.Runs {
+			run := &r.Runs[i]
+			c.hang(pad(string(run.Verdict), 16), verdictColour(run.Verdict), runName(run)+" · "+run.Target.Name, "")
+		}
+	}
+	text := strings.Join(grounds(r), "; ") + fmt.Sprintf(" · exit %d", r.Exit)
+	if r.Verdict == verdict.Incomplete && r.Exit == verdict.ExitConformant {
+		text += ", as incomplete runs are allowed"
+	}
+	if c.opts.Dir != "" {
+		text += " · results in " + c.opts.Dir
+	}
+	c.hang(strings.ToUpper(string(r.Verdict))+"  ", strong(verdictColour(r.Verdict)), text, "")
+}
+
+func verdictColour(v verdict.Verdict) colour {
+	switch v {
+	case verdict.Conformant:
+		return green
+	case verdict.NonConformant:
+		return red
+	default:
+		return yellow
+	}
+}
+
+// transcriptPath is where a reader finds a transcript from where he stands.
+func transcriptPath(dir string, t *Transcript) string {
+	if t == nil {
+		return ""
+	}
+	return path.Join(dir, t.Path)
+}

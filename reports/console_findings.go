@@ -1,0 +1,117 @@
+package reports
+
+import "strings"
+
+// findings writes every clause of a list with its evidence, grouped by clause.
+func (c *console) findings(title string, tint colour, list []finding) {
+	if len(list) == 0 {
+		return
+	}
+	hits := 0
+	for _, f := range list {
+		hits += len(f.Hits)
+	}
+	c.heading(tint, "%s: %s, found %s", title, count(len(list), "clause"), times(hits))
+	for _, f := range list {
+		c.finding(f, tint)
+	}
+}
+
+func (c *console) finding(f finding, tint colour) {
+	c.WriteByte('\n')
+	c.clauseLine(f.Clause, tint)
+	if len(f.Hits) == 0 {
+		c.field("reason", dim, f.Clause.Reason)
+	}
+	for i, h := range f.Hits {
+		if i == shownPerClause && !c.opts.Verbose {
+			c.hang("  ", "", "and "+count(len(f.Hits)-i, "more failure")+" of "+f.Clause.ID, dim)
+			return
+		}
+		if i > 0 {
+			c.WriteByte('\n')
+		}
+		c.hit(h, c.opts.Dir, c.opts.Verbose)
+	}
+}
+
+// clauseLine is id, level and text of a clause, with its section at the right edge.
+func (p *printer) clauseLine(cl Clause, tint colour) {
+	label := cl.ID + " " + string(cl.Level) + "  "
+	indent := columns(label)
+	lines := p.fit(cl.Text, indent+columns(cl.Section)+2)
+	first := lines[0]
+	if cl.Section != "" {
+		first = pad(first, p.width-indent-columns(cl.Section)) + p.paint.text(dim, cl.Section)
+		if p.width == 0 {
+			first = lines[0] + "  " + cl.Section
+		}
+	}
+	p.line("%s%s", p.paint.text(strong(tint), label), first)
+	for _, l := range lines[1:] {
+		p.line("%s%s", strings.Repeat(" ", indent), l)
+	}
+}
+
+// hit writes one failure: where it was, what was expected, what came, and how to see it again.
+func (p *printer) hit(h hit, dir string, excerpt bool) {
+	f := h.Failure
+	p.field("scenario", dim, h.Scenario.Name+"   (driver "+h.Scenario.Driver+")")
+	if excerpt {
+		p.uncut("feature", h.Scenario.Location)
+	}
+	p.field("expected", green, f.Expected)
+	p.field("observed", red, f.Observed)
+	p.diff(f.Diff)
+	p.field("at", dim, f.At)
+	p.field("monitor", dim, f.Monitor)
+	if excerpt {
+		p.excerpt(f.Excerpt)
+	}
+	p.uncut("transcript", transcriptPath(dir, h.Scenario.Transcript))
+	p.command("again", f.Again)
+}
+
+// diff colours what was expected and what came; without colour the signs tell. A long line goes on under its own text.
+func (p *printer) diff(d string) {
+	if d == "" {
+		return
+	}
+	label := pad("  diff", 13)
+	for line := range strings.SplitSeq(strings.Trim(d, "\n"), "\n") {
+		line = strings.ReplaceAll(line, "\t", "    ")
+		tint, text := diffColour(line), strings.TrimLeft(line, "+- \u00a0")
+		p.hang(label+line[:len(line)-len(text)], tint, text, tint)
+		label = strings.Repeat(" ", 13)
+	}
+}
+
+func diffColour(line string) colour {
+	switch {
+	case strings.HasPrefix(line, "-"):
+		return green
+	case strings.HasPrefix(line, "+"):
+		return red
+	default:
+		return ""
+	}
+}
+
+func (p *printer) excerpt(lines []string) {
+	label := pad("  wire", 13)
+	for _, line := range lines {
+		p.hang(label, dim, line, dim)
+		label = strings.Repeat(" ", 13)
+	}
+}
+
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	default:
+		return count(n, "time")
+	}
+}

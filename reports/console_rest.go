@@ -1,0 +1,143 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/verdict"
+)
+
+// brokenScenarios writes what ended in an error that no clause explains.
+func (c *console) brokenScenarios(run *Run) {
+	list := broken(run)
+	if len(list) == 0 {
+		return
+	}
+	c.heading(magenta, "Errors: %s without a judgement", count(len(list), "scenario"))
+	for _, s := range list {
+		c.WriteByte('\n')
+		c.hang(lookOf(s.Outcome).word+"  ", strong(magenta), s.Name+"   (driver "+s.Driver+")", "")
+		c.field("reason", dim, s.Reason)
+		c.field("step", dim, failedStep(s))
+		c.uncut("feature", s.Location)
+		c.uncut("transcript", transcriptPath(c.opts.Dir, s.Transcript))
+	}
+}
+
+// failedStep is the step that a scenario ended in, with its error.
+func failedStep(s *Scenario) string {
+	for _, st := range s.Steps {
+		if st.Status != "passed" && st.Status != "skipped" {
+			text := strings.TrimSpace(st.Keyword) + " " + st.Text
+			if st.Error != "" {
+				text += "\n" + st.Error
+			}
+			return text
+		}
+	}
+	return ""
+}
+
+// baseline writes the rows that someone must mend.
+func (c *console) baseline(run *Run) {
+	rows := troubledRows(run.Baseline)
+	if len(rows) == 0 {
+		return
+	}
+	c.heading(red, "Baseline: %s to mend", count(len(rows), "row"))
+	for _, row := range rows {
+		c.hang("  "+pad(row.Clause, 10)+" ", bold, baselineText(row), "")
+	}
+}
+
+// baselineText says what became of a baseline row.
+func baselineText(row BaselineRow) string {
+	text := row.State
+	switch row.State {
+	case "stale":
+		text = "stale, the clause passes now"
+	case "expired":
+		text = "expired " + row.Expires
+	}
+	return text + ": " + row.Reason
+}
+
+// reasons writes why clauses came to nothing: each reason once, with the clauses that share it.
+func (c *console) reasons(title string, tint colour, groups []reasonGroup) {
+	if len(groups) == 0 {
+		return
+	}
+	n := 0
+	for _, g := range groups {
+		n += len(g.IDs)
+	}
+	c.heading(tint, "%s: %s", title, count(n, "clause"))
+	for _, g := range groups {
+		c.hang("  ", "", fmt.Sprintf("%s (%d)", g.Reason, len(g.IDs)), "")
+		c.hang("    ", "", strings.Join(g.IDs, " "), dim)
+	}
+}
+
+// expected writes the failures that the baseline announced, a line each.
+func (c *console) expected(list []finding) {
+	if len(list) == 0 {
+		return
+	}
+	c.heading(dim, "Expected failures: %s", count(len(list), "clause"))
+	for _, f := range list {
+		c.hang("  "+pad(f.Clause.ID, 10)+" ", bold, f.Clause.Reason, "")
+	}
+}
+
+// notes writes what is worth telling and fails nothing. What a scenario noted for itself is for the verbose report.
+func (c *console) notes(run *Run) {
+	notes := run.Notes
+	if c.opts.Verbose {
+		notes = slices.Concat(notes, scenarioNotes(run))
+	}
+	if len(notes) == 0 {
+		return
+	}
+	c.heading(cyan, "Notes")
+	kinds := 0
+	for _, n := range notes {
+		kinds = max(kinds, columns(n.Kind))
+	}
+	for _, n := range notes {
+		tint := bold
+		if n.Kind == "security" {
+			tint = red
+		}
+		text := n.Text
+		if n.Scenario != "" {
+			text += " (" + n.Scenario + ")"
+		}
+		c.hang("  "+pad(n.Kind, kinds)+"  ", tint, text, "")
+	}
+}
+
+// scenarioNotes are the notes that scenarios made, as notes of the run.
+func scenarioNotes(run *Run) []Note {
+	var out []Note
+	for _, s := range run.Scenarios {
+		for _, text := range s.Notes {
+			out = append(out, Note{Kind: "scenario", Text: text, Scenario: s.ID + " " + s.Driver})
+		}
+	}
+	return out
+}
+
+// stderr shows what the target itself said, where the run ended in an error or the reader asked for everything.
+func (c *console) stderr(run *Run) {
+	wanted := c.opts.Verbose || run.Environment != "" || slices.ContainsFunc(run.Scenarios, func(s Scenario) bool {
+		return s.Outcome == verdict.EnvError
+	})
+	if run.TargetStderr == "" || !wanted {
+		return
+	}
+	c.heading(dim, "The target's last words on stderr")
+	for _, line := range c.fit(run.TargetStderr, 4) {
+		c.line("  %s %s", c.paint.text(dim, "│"), line)
+	}
+}

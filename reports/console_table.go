@@ -1,0 +1,170 @@
+package reports
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/verdict"
+)
+
+// column is one count of a table. Its head stands on two lines.
+type column struct {
+	head    [2]string
+	short   [2]string // for a terminal on which the heads do not fit
+	outcome verdict.Outcome
+	always  bool // shown even where everything in it is zero
+}
+
+// totalColumn is the outcome of the first column: the denominator.
+const totalColumn verdict.Outcome = ""
+
+var tableColumns = []column{
+	{head: [2]string{"", "total"}, short: [2]string{"", "total"}, outcome: totalColumn, always: true},
+	{head: [2]string{"", "passed"}, short: [2]string{"", "passed"}, outcome: verdict.Passed, always: true},
+	{head: [2]string{"", "failed"}, short: [2]string{"", "failed"}, outcome: verdict.Failed, always: true},
+	{head: [2]string{"", "warned"}, short: [2]string{"", "warned"}, outcome: verdict.Warned, always: true},
+	{head: [2]string{"not", "applicable"}, short: [2]string{"not", "appl."}, outcome: verdict.NotApplicable, always: true},
+	{head: [2]string{"not", "tested"}, short: [2]string{"not", "tested"}, outcome: verdict.NotTested, always: true},
+	{head: [2]string{"expected", "failure"}, short: [2]string{"expect.", "failure"}, outcome: verdict.ExpectedFail},
+	{head: [2]string{"unexpected", "pass"}, short: [2]string{"unexp.", "pass"}, outcome: verdict.UnexpectedPass},
+	{head: [2]string{"environment", "error"}, short: [2]string{"env.", "error"}, outcome: verdict.EnvError},
+	{head: [2]string{"harness", "error"}, short: [2]string{"harness", "error"}, outcome: verdict.HarnessError},
+}
+
+// row is one line of a table.
+type row struct {
+	label string
+	count Count
+}
+
+// grid is the layout that the tables of one run share.
+type grid struct {
+	columns []column
+	widths  []int
+	label   int
+	gap     string
+}
+
+// tables writes how the clauses of a run divide by level and by section of their source.
+func (c *console) tables(run *Run) {
+	t := run.Totals
+	levels := levelRows(t.ByLevel)
+	levels = append(levels, row{"all clauses", t.Clauses}, row{"scenarios", t.Scenarios})
+	var sections []row
+	for _, s := range slices.SortedFunc(maps.Keys(t.BySection), compareSections) {
+		sections = append(sections, row{s, t.BySection[s]})
+	}
+	g := fitGrid(slices.Concat(levels, sections), c.width)
+	c.table(g, "level", levels)
+	if len(sections) > 0 {
+		c.table(g, "section", sections)
+	}
+	if t.Excluded > 0 {
+		c.WriteByte('\n')
+		c.hang("", "", count(t.Excluded, "further clause")+" excluded by the ledger", dim)
+	}
+}
+
+func levelRows(by map[string]Count) []row {
+	var out []row
+	for _, l := range verdict.Levels {
+		if n, ok := by[string(l)]; ok && n.Total > 0 {
+			out = append(out, row{string(l), n})
+		}
+	}
+	return out
+}
+
+// fitGrid takes the widest layout that the terminal has room for.
+func fitGrid(rows []row, width int) grid {
+	g := grid{gap: "  "}
+	for _, r := range rows {
+		g.label = max(g.label, columns(r.label))
+	}
+	g.columns = usedColumns(rows)
+	if g.measure(rows); g.total() > width {
+		g.gap = " "
+	}
+	if g.total() > width {
+		for i := range g.columns {
+			g.columns[i].head = g.columns[i].short
+		}
+		g.measure(rows)
+	}
+	return g
+}
+
+// usedColumns leaves out the rarer columns where nothing stands in them.
+func usedColumns(rows []row) []column {
+	var out []column
+	for _, col := range tableColumns {
+		if col.always || slices.ContainsFunc(rows, func(r row) bool { return col.value(r.count) > 0 }) {
+			out = append(out, col)
+		}
+	}
+	return out
+}
+
+func (g *grid) measure(rows []row) {
+	g.widths = g.widths[:0]
+	for _, col := range g.columns {
+		w := max(len(col.head[0]), len(col.head[1]))
+		for _, r := range rows {
+			w = max(w, len(strconv.Itoa(col.value(r.count))))
+		}
+		g.widths = append(g.widths, w)
+	}
+}
+
+func (g *grid) total() int {
+	n := g.label
+	for _, w := range g.widths {
+		n += len(g.gap) + w
+	}
+	return n
+}
+
+// Title is the head on one line.
+func (col column) Title() string { return strings.TrimSpace(col.head[0] + " " + col.head[1]) }
+
+func (col column) value(n Count) int {
+	if col.outcome == totalColumn {
+		return n.Total
+	}
+	return n.ByOutcome[col.outcome]
+}
+
+func (c *console) table(g grid, label string, rows []row) {
+	c.WriteByte('\n')
+	for i := range 2 {
+		line := pad([2]string{"", label}[i], g.label)
+		for j, col := range g.columns {
+			line += g.gap + padLeft(col.head[i], g.widths[j])
+		}
+		c.line("%s", c.paint.text(dim, strings.TrimRight(line, " ")))
+	}
+	for _, r := range rows {
+		line := pad(r.label, g.label)
+		for j, col := range g.columns {
+			line += g.gap + c.cell(col, col.value(r.count), g.widths[j])
+		}
+		c.line("%s", line)
+	}
+}
+
+// cell shows a zero as a dash, so that the numbers that matter stand out.
+func (c *console) cell(col column, n, width int) string {
+	if n == 0 && col.outcome != totalColumn {
+		return c.paint.text(dim, padLeft("-", width))
+	}
+	var tint colour
+	if col.outcome != totalColumn {
+		tint = lookOf(col.outcome).colour
+	}
+	return c.paint.text(tint, padLeft(strconv.Itoa(n), width))
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,137 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"parley/verdict"
+)
+
+func consoleText(t *testing.T, r *Results, o ConsoleOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteConsole(&b, r, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestConsoleGolden(t *testing.T) {
+	for _, width := range []int{80, 120} {
+		name := fmt.Sprintf("console-%d.golden.txt", width)
+		golden(t, name, []byte(consoleText(t, sample(), ConsoleOptions{Width: width, Dir: "parley-results"})))
+	}
+	golden(t, "console-verbose.golden.txt", []byte(consoleText(t, sample(), ConsoleOptions{Verbose: true})))
+}
+
+// TestConsoleWidth: no line is wider than the terminal (only the tables need 80 columns), and none ends in a space.
+func TestConsoleWidth(t *testing.T) {
+	for _, width := range []int{60, 80, 100, 120} {
+		for line := range strings.SplitSeq(consoleText(t, sample(), ConsoleOptions{Width: width, Verbose: true}), "\n") {
+			if n := columns(line); n > max(width, 80) {
+				t.Errorf("width %d: %d columns in %q", width, n, line)
+			}
+			if strings.HasSuffix(line, " ") {
+				t.Errorf("width %d: a space ends %q", width, line)
+			}
+		}
+	}
+}
+
+var escapeCode = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// TestConsoleColor: colours only add to the text, and without them there is no escape code.
+func TestConsoleColor(t *testing.T) {
+	plain := consoleText(t, sample(), ConsoleOptions{Width: 80})
+	if strings.ContainsRune(plain, '\x1b') {
+		t.Error("an escape code without Color")
+	}
+	coloured := consoleText(t, sample(), ConsoleOptions{Width: 80, Color: true})
+	if !strings.ContainsRune(coloured, '\x1b') {
+		t.Error("no colour with Color")
+	}
+	stripped := regexp.MustCompile(" +\n").ReplaceAllString(escapeCode.ReplaceAllString(coloured, ""), "\n")
+	if stripped != plain {
+		t.Errorf("colour changes the text:\n%s", stripped)
+	}
+}
+
+func TestConsoleCountsTheRest(t *testing.T) {
+	brief := consoleText(t, sample(), ConsoleOptions{})
+	if n := strings.Count(brief, "surrounding white space"); n != shownPerClause {
+		t.Errorf("%d scenarios of one clause are told, want %d", n, shownPerClause)
+	}
+	if !strings.Contains(brief, "and 1 more failure of AS-080") {
+		t.Error("the rest is not counted")
+	}
+	if n := strings.Count(consoleText(t, sample(), ConsoleOptions{Verbose: true}), "surrounding white space"); n != 4 {
+		t.Errorf("verbose tells %d scenarios, want all 4", n)
+	}
+}
+
+// TestNothingRedIsMissing: a clause that failed without a record, and a scenario that failed without a clause, are told.
+func TestNothingRedIsMissing(t *testing.T) {
+	run := Run{
+		Clauses:   []Clause{{ID: "X-001", Level: verdict.Must, Outcome: verdict.Failed, Reason: "the monitor stopped"}},
+		Scenarios: []Scenario{{ID: "1-01", Name: "unexplained", Outcome: verdict.Failed, Reason: "a hook failed"}},
+	}
+	got := consoleText(t, &Results{Verdict: verdict.NonConformant, Exit: 1, Runs: []Run{run}}, ConsoleOptions{})
+	for _, want := range []string{"X-001 MUST", "the monitor stopped", "unexplained", "a hook failed"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+}
+
+func TestConsoleLastLine(t *testing.T) {
+	clause := func(l verdict.Level, o verdict.Outcome) Clause { return Clause{ID: "X-001", Level: l, Outcome: o} }
+	for _, tt := range []struct {
+		reason string
+		r      Results
+		run    Run
+		want   string
+	}{
+		{"all is well", Results{Verdict: verdict.Conformant}, Run{Clauses: []Clause{clause(verdict.Must, verdict.Passed)}},
+			"CONFORMANT  every applicable binding clause holds · exit 0 · results in out"},
+		{"warnings are told", Results{Verdict: verdict.Conformant}, Run{Clauses: []Clause{clause(verdict.Should, verdict.Warned)}},
+			"CONFORMANT  every applicable binding clause holds; 1 warning · exit 0 · results in out"},
+		{"failed", Results{Verdict: verdict.NonConformant, Exit: 1}, Run{Clauses: []Clause{clause(verdict.Must, verdict.Failed), clause(verdict.Must, verdict.NotTested)}},
+			"NON-CONFORMANT  1 of 2 clauses failed; 1 binding clause was not tested · exit 1 · results in out"},
+		{"a filter", Results{Verdict: verdict.Incomplete, Exit: 5, Selection: "@AS-001"}, Run{Clauses: []Clause{clause(verdict.Conflict, verdict.NotTested)}},
+			"INCOMPLETE  1 binding clause was not tested; only @AS-001 was run · exit 5 · results in out"},
+		{"allowed", Results{Verdict: verdict.Incomplete}, Run{Clauses: []Clause{clause(verdict.Must, verdict.NotTested)}},
+			"INCOMPLETE  1 binding clause was not tested · exit 0, as incomplete runs are allowed · results in out"},
+		{"out of reach", Results{Verdict: verdict.Incomplete, Exit: 3}, Run{},
+			"INCOMPLETE  a target could not be started or reached · exit 3 · results in out"},
+		{"interrupted", Results{Verdict: verdict.Incomplete, Exit: 130, Partial: true}, Run{},
+			"INCOMPLETE  interrupted before its end · exit 130 · results in out"},
+		{"our own fault", Results{Verdict: verdict.Incomplete, Exit: 4}, Run{}, "INCOMPLETE  the harness itself failed · exit 4 · results in out"},
+		{"nothing", Results{Verdict: verdict.Incomplete, Exit: 5}, Run{}, "INCOMPLETE  no binding clause was tested · exit 5 · results in out"},
+	} {
+		tt.r.Runs = []Run{tt.run}
+		lines := strings.Split(strings.TrimSpace(consoleText(t, &tt.r, ConsoleOptions{Width: 120, Dir: "out"})), "\n")
+		if got := lines[len(lines)-1]; got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.reason, got, tt.want)
+		}
+	}
+}
+
+func TestCompareSections(t *testing.T) {
+	order := []string{"1", "1.2", "1.10", "2", "2.1.1", "10", "A"}
+	for i := range order[1:] {
+		if compareSections(order[i], order[i+1]) >= 0 || compareSections(order[i+1], order[i]) <= 0 {
+			t.Errorf("%s does not come before %s", order[i], order[i+1])
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for ms, want := range map[float64]string{0: "0.0 ms", 3.25: "3.2 ms", 250: "250 ms", 12345: "12.3 s", 125000: "2 min 05 s"} {
+		if got := duration(ms); got != want {
+			t.Errorf("duration(%v) = %s, want %s", ms, got, want)
+		}
+	}
+}

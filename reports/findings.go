@@ -1,0 +1,154 @@
+package reports
+
+import (
+	"slices"
+
+	"parley/verdict"
+)
+
+// finding is one clause and everything that was found against it in one run.
+type finding struct {
+	Clause Clause
+	Hits   []hit
+}
+
+// hit is one failure in one scenario.
+type hit struct {
+	Scenario *Scenario
+	Failure  Failure
+}
+
+// findings are the clauses of one run that something was found against, most binding level first.
+type findings struct {
+	Failed   []finding // what makes the target non-conformant
+	Warned   []finding
+	Expected []finding // failed, as the baseline says
+	Observed []finding // recorded only: MAY and INFO
+}
+
+// findingsOf sorts every failure of a run under its clause. A clause that failed without a failure record, by its outcome
+// alone, is among them too: nothing red may be missing from a report.
+func findingsOf(run *Run, strict bool) findings {
+	var f findings
+	for _, c := range clausesWithHits(run) {
+		if to := f.place(c.Clause, len(c.Hits) > 0, strict); to != nil {
+			*to = append(*to, c)
+		}
+	}
+	for _, list := range [][]finding{f.Failed, f.Warned, f.Expected, f.Observed} {
+		slices.SortStableFunc(list, func(a, b finding) int { return levelRank(a.Clause.Level) - levelRank(b.Clause.Level) })
+	}
+	return f
+}
+
+// clausesWithHits are the clauses of the run in its order, then those that only a failure names.
+func clausesWithHits(run *Run) []finding {
+	var out []finding
+	at := map[string]int{}
+	for _, c := range run.Clauses {
+		at[c.ID] = len(out)
+		out = append(out, finding{Clause: c})
+	}
+	for i := range run.Scenarios {
+		s := &run.Scenarios[i]
+		for _, f := range s.Failures {
+			n, known := at[f.Clause]
+			if !known {
+				n = len(out)
+				at[f.Clause] = n
+				out = append(out, finding{Clause: Clause{ID: f.Clause, Level: f.Level, Section: f.Section, Text: f.Text}})
+			}
+			out[n].Hits = append(out[n].Hits, hit{s, f})
+		}
+	}
+	return out
+}
+
+// place tells where a clause is shown: by its outcome, and where that is silent by its level. Nil: nowhere.
+func (f *findings) place(c Clause, hits, strict bool) *[]finding {
+	switch {
+	case c.Outcome == verdict.Failed:
+		return &f.Failed
+	case c.Outcome == verdict.Warned:
+		return &f.Warned
+	case c.Outcome == verdict.ExpectedFail:
+		return &f.Expected
+	case !hits:
+		return nil
+	case c.Level.Binding(), strict && c.Level == verdict.Should:
+		return &f.Failed
+	case c.Level == verdict.Should:
+		return &f.Warned
+	default:
+		return &f.Observed
+	}
+}
+
+func levelRank(l verdict.Level) int {
+	if i := slices.Index(verdict.Levels, l); i >= 0 {
+		return i
+	}
+	return len(verdict.Levels)
+}
+
+// reasonGroup is one reason and the clauses that share it.
+type reasonGroup struct {
+	Reason string
+	IDs    []string
+}
+
+// reasonsFor groups the clauses of one outcome by their reason, the widest-reaching reason first.
+func reasonsFor(run *Run, o verdict.Outcome) []reasonGroup {
+	var out []reasonGroup
+	at := map[string]int{}
+	for _, c := range run.Clauses {
+		if c.Outcome != o || c.Excluded {
+			continue
+		}
+		reason := c.Reason
+		if reason == "" {
+			reason = "no reason recorded"
+		}
+		n, known := at[reason]
+		if !known {
+			n = len(out)
+			at[reason] = n
+			out = append(out, reasonGroup{Reason: reason})
+		}
+		out[n].IDs = append(out[n].IDs, c.ID)
+	}
+	slices.SortStableFunc(out, func(a, b reasonGroup) int { return len(b.IDs) - len(a.IDs) })
+	return out
+}
+
+// broken are the scenarios that no clause explains: our own faults, and targets that could not be reached.
+func broken(run *Run) []*Scenario {
+	var out []*Scenario
+	for i := range run.Scenarios {
+		s := &run.Scenarios[i]
+		unexplained := s.Outcome == verdict.Failed && len(s.Failures) == 0
+		if unexplained || s.Outcome == verdict.HarnessError || s.Outcome == verdict.EnvError {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// driversOf lists the drivers of a run: those that the target names, then any other that a scenario or a clause saw.
+func driversOf(run *Run) []string {
+	out := slices.Clone(run.Target.Drivers)
+	add := func(d string) {
+		if !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	for i := range run.Scenarios {
+		add(run.Scenarios[i].Driver)
+	}
+	for _, c := range run.Clauses {
+		for _, d := range sortedKeys(c.ByDriver) {
+			add(d)
+		}
+	}
+	return out
+}

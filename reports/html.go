@@ -1,0 +1,53 @@
+package reports
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+// The style and the script stand inside the page; its policy allows these two and nothing else, by their digests.
+var (
+	pageStyle    = pageFile("page/report.css")
+	pageScript   = pageFile("page/report.js")
+	pageTemplate = template.Must(template.New("report.gohtml").Funcs(pageFuncs).ParseFS(pageFiles, "page/*.gohtml"))
+)
+
+// WriteHTML writes r as one page that needs nothing else: no network, no script (which only filters), and no colours (each
+// outcome has its mark). Its links to transcripts are relative to the results' folder. Every text of a target is escaped,
+// and a content security policy forbids whatever would get through.
+func WriteHTML(w io.Writer, r *Results) error {
+	var b bytes.Buffer
+	if err := pageTemplate.Execute(&b, newPage(presentable(r))); err != nil {
+		return fmt.Errorf("write report.html: %w", err)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// pagePolicy is the content security policy of the page.
+func pagePolicy() string {
+	return fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
+		digestSource(pageStyle), digestSource(pageScript))
+}
+
+// digestSource is how a policy names an inline style or script.
+func digestSource(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func pageFile(name string) string {
+	b, err := pageFiles.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}

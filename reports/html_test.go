@@ -1,0 +1,229 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"parley/verdict"
+)
+
+func htmlText(t *testing.T, r *Results) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteHTML(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func parseHTML(t *testing.T, r *Results) *html.Node {
+	t.Helper()
+	doc, err := html.Parse(bytes.NewReader(htmlText(t, r)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// elements are the descendants of a node with a name.
+func elements(n *html.Node, name string) []*html.Node {
+	var out []*html.Node
+	for d := range n.Descendants() {
+		if d.Type == html.ElementNode && (name == "" || d.Data == name) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func attr(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func text(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return b.String()
+}
+
+func TestHTMLGolden(t *testing.T) { golden(t, "report.golden.html", htmlText(t, sample())) }
+
+// hostile is sample with a nasty text in every field that is a text.
+func hostile() *Results {
+	r := sample()
+	hostileRun := &r.Runs[0]
+	hostileRun.Protocol, hostileRun.Role, hostileRun.Environment = nasty, nasty, nasty
+	hostileRun.Target = Target{Name: nasty, URL: "javascript:alert(1)", Drivers: []string{nasty, `"><img src=x onerror=alert(1)>`}, Capabilities: []string{nasty}, Profile: nasty}
+	for i := range hostileRun.Clauses {
+		c := &hostileRun.Clauses[i]
+		c.ID, c.Section, c.Text, c.Reason = nasty+strconv.Itoa(i), nasty, nasty, nasty
+		c.Scenarios, c.Monitors = []string{nasty}, []string{nasty}
+		c.ByDriver = map[string]verdict.Outcome{nasty: verdict.Outcome(`x" onclick="alert(1)`)}
+	}
+	for i := range hostileRun.Scenarios {
+		s := &hostileRun.Scenarios[i]
+		s.Name, s.Feature, s.Rule, s.Location, s.Driver, s.Reason, s.Notes = nasty, nasty, nasty, nasty, nasty, nasty, []string{nasty}
+		s.Transcript = &Transcript{Path: "javascript:alert(1)", SHA256: nasty}
+		s.Steps = []Step{{Keyword: nasty, Text: nasty, Status: nasty, Error: nasty}}
+		s.Clauses = []ClauseResult{{ID: nasty, Outcome: verdict.Failed, Reason: `" onmouseover="alert(1)`}}
+		for j := range s.Failures {
+			s.Failures[j] = Failure{Clause: nasty, Level: verdict.Must, Text: nasty, Section: nasty, Expected: nasty, Observed: nasty,
+				Diff: nasty, At: nasty, Monitor: nasty, Excerpt: []string{nasty}, Again: nasty}
+		}
+	}
+	r.Suite, r.Selection = Suite{nasty, nasty}, nasty
+	return r
+}
+
+// TestHTMLEscapesTheWire: whatever a target sends, the page has its own script, its own elements and no others, and shows
+// the text as text.
+func TestHTMLEscapesTheWire(t *testing.T) {
+	ours := strings.Fields("html head meta title style body header div p h1 span ul li dl dt dd main section h2 nav a b h3 h4 pre " +
+		"table thead tbody tr th td svg rect article details summary form label select option input output ol code script")
+	for name, r := range map[string]*Results{"sample": sample(), "hostile": hostile()} {
+		doc := parseHTML(t, r)
+		for _, e := range elements(doc, "") {
+			if !slices.Contains(ours, e.Data) {
+				t.Errorf("%s: a <%s> that is not ours", name, e.Data)
+			}
+			for _, a := range e.Attr {
+				if strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src" {
+					t.Errorf("%s: <%s> has %s=%q", name, e.Data, a.Key, a.Val)
+				}
+				if a.Key == "href" && strings.HasPrefix(a.Val, "javascript:") {
+					t.Errorf("%s: a link to %q", name, a.Val)
+				}
+			}
+		}
+		if n := len(elements(doc, "script")); n != 1 {
+			t.Errorf("%s: %d scripts, want ours alone", name, n)
+		}
+		if !strings.Contains(text(doc), shown) {
+			t.Errorf("%s: the nasty text is not shown whole", name)
+		}
+		if regexp.MustCompile("[\x00-\x08\x0b-\x1f\u202e\ufffd]").MatchString(text(doc)) {
+			t.Errorf("%s: a raw control character", name)
+		}
+	}
+}
+
+// TestHTMLPolicy: the page allows its own style and script by their digests, asks for nothing from outside, and nothing else
+// may run.
+func TestHTMLPolicy(t *testing.T) {
+	doc := parseHTML(t, sample())
+	policy := ""
+	for _, m := range elements(doc, "meta") {
+		if attr(m, "http-equiv") == "Content-Security-Policy" {
+			policy = attr(m, "content")
+		}
+	}
+	style, script := text(elements(doc, "style")[0]), text(elements(doc, "script")[0])
+	for _, want := range []string{"default-src 'none'", "style-src '" + digestSource(style) + "'", "script-src '" + digestSource(script) + "'", "base-uri 'none'", "form-action 'none'"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("the policy lacks %s: %s", want, policy)
+		}
+	}
+	if strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy is weak: %s", policy)
+	}
+	if strings.Contains(style, "url(") || strings.Contains(style, "@import") {
+		t.Error("the style asks for something from outside")
+	}
+}
+
+// TestHTMLLinks: ids are unique, and every link within the page leads somewhere.
+func TestHTMLLinks(t *testing.T) {
+	doc := parseHTML(t, sample())
+	ids := map[string]int{}
+	for _, e := range elements(doc, "") {
+		if id := attr(e, "id"); id != "" {
+			ids[id]++
+		}
+	}
+	for id, n := range ids {
+		if n > 1 {
+			t.Errorf("id %s occurs %d times", id, n)
+		}
+	}
+	for _, a := range elements(doc, "a") {
+		to, inside := strings.CutPrefix(attr(a, "href"), "#")
+		if inside && ids[to] == 0 {
+			t.Errorf("the link %q leads to no %s", text(a), to)
+		}
+	}
+}
+
+// TestHTMLPicture: one square for each clause, told apart by its mark and its words, not by its colour alone.
+func TestHTMLPicture(t *testing.T) {
+	r := sample()
+	squares := map[string]*html.Node{}
+	for _, a := range elements(parseHTML(t, r), "a") {
+		if strings.HasPrefix(attr(a, "class"), "sq ") {
+			id, _, _ := strings.Cut(attr(a, "title"), " ")
+			squares[id] = a
+		}
+	}
+	marks := map[string]string{}
+	for _, run := range r.Runs {
+		for _, c := range run.Clauses {
+			sq := squares[c.ID]
+			if sq == nil {
+				t.Errorf("no square for %s", c.ID)
+				continue
+			}
+			look := shownLook(shownOutcome(c))
+			if text(sq) != look.mark || !strings.Contains(attr(sq, "title"), look.word) || !strings.Contains(attr(sq, "aria-label"), look.word) {
+				t.Errorf("%s is shown as %q, %q", c.ID, text(sq), attr(sq, "title"))
+			}
+			if other, taken := marks[look.mark]; taken && other != look.word {
+				t.Errorf("%s and %s share the mark %s", other, look.word, look.mark)
+			}
+			marks[look.mark] = look.word
+		}
+	}
+	if len(marks) != len(verdict.Outcomes)+1 {
+		t.Errorf("the sample shows %d looks, want every outcome and excluded", len(marks))
+	}
+}
+
+// large is a run of many scenarios, one in ten of them failing.
+func large(n int) *Results {
+	r := sample()
+	run := &r.Runs[0]
+	for i := len(run.Scenarios); i < n; i++ {
+		s := run.Scenarios[0]
+		if i%10 == 0 {
+			s = run.Scenarios[8]
+		}
+		s.ID = fmt.Sprintf("9.%d-%02d", i/20, i%20)
+		s.Feature = fmt.Sprintf("9.%d Many", i/20)
+		run.Scenarios = append(run.Scenarios, s)
+	}
+	return r
+}
+
+func BenchmarkWriteHTML500(b *testing.B) {
+	r := large(500)
+	for b.Loop() {
+		if err := WriteHTML(io.Discard, r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

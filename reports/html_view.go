@@ -1,0 +1,238 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strings"
+
+	"parley/verdict"
+)
+
+// page is what the template shows.
+type page struct {
+	Title   string
+	Policy  string
+	Style   template.CSS
+	Script  template.JS
+	Verdict verdict.Verdict
+	Grounds []string
+	Facts   []fact
+	Runs    []*runView
+}
+
+// fact is one thing that identifies a run or its target.
+type fact struct{ Name, Text string }
+
+// runView is one run as the page shows it.
+type runView struct {
+	*Run
+	Name             string
+	Anchor           string // prefix of every id of this run
+	Alone            bool   // the only run: the page's verdict is its own
+	Facts            []fact
+	DriverList       []string
+	Picture          []sectionView
+	Outcomes         []outcomeCount // of clauses
+	ScenarioOutcomes []outcomeCount
+	Heads            []column
+	Levels           []levelView
+	Groups           []findingGroup
+	NotTested        []reasonGroup
+	Idle             []reasonGroup // not applicable
+	Errors           []*Scenario
+	Mend             []BaselineRow
+	Features         []featureView
+	scenarios        map[string]string // the driver that first ran it, by id
+}
+
+// sectionView is one section of the picture.
+type sectionView struct {
+	Section string
+	Clauses []Clause
+}
+
+// outcomeCount is one entry of the legend.
+type outcomeCount struct {
+	Outcome verdict.Outcome
+	Count   int
+}
+
+// levelView is one row of the totals with its bar.
+type levelView struct {
+	Label string
+	Count Count
+	Cells []int
+	Bar   []barPart
+}
+
+// barPart is a piece of a bar, in percent of its length.
+type barPart struct {
+	Outcome  verdict.Outcome
+	From, To float64
+}
+
+// Length of the piece, in percent.
+func (b barPart) Length() float64 { return b.To - b.From }
+
+// findingGroup is one list of findings under its title.
+type findingGroup struct {
+	Key, Title string
+	Folded     bool
+	Findings   []finding
+}
+
+// featureView is a feature and its scenarios.
+type featureView struct {
+	Name      string
+	Scenarios []Scenario
+}
+
+func newPage(r *Results) page {
+	p := page{
+		Policy: pagePolicy(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Verdict: r.Verdict, Grounds: grounds(r), Facts: pageFacts(r),
+	}
+	var names []string
+	for i := range r.Runs {
+		run := newRunView(&r.Runs[i], fmt.Sprintf("r%d", i+1), r.Strict)
+		run.Alone = len(r.Runs) == 1
+		p.Runs = append(p.Runs, run)
+		names = append(names, run.Name+" · "+run.Target.Name)
+	}
+	p.Title = string(r.Verdict) + ": " + strings.Join(names, ", ")
+	return p
+}
+
+func pageFacts(r *Results) []fact {
+	facts := []fact{
+		{"Started", moment(r.Started)},
+		{"Took", duration(r.Duration)},
+		{"Seed", fmt.Sprint(r.Seed)},
+		{"Exit code", fmt.Sprint(r.Exit)},
+	}
+	if r.Strict {
+		facts = append(facts, fact{"Strict", "warnings count as failures"})
+	}
+	return append(facts, fact{"Suite", r.Suite.Version + " " + r.Suite.Digest})
+}
+
+func newRunView(run *Run, anchor string, strict bool) *runView {
+	found := findingsOf(run, strict)
+	v := &runView{
+		Run: run, Name: runName(run), Anchor: anchor, Facts: targetFacts(run), DriverList: driversOf(run),
+		Picture: picture(run), Outcomes: legend(run.Clauses, shownOutcome),
+		ScenarioOutcomes: legend(run.Scenarios, func(s Scenario) verdict.Outcome { return s.Outcome }),
+		Groups: []findingGroup{
+			{"failures", "Failures", false, found.Failed},
+			{"warnings", "Warnings", false, found.Warned},
+			{"expected", "Expected failures", true, found.Expected},
+			{"observations", "Observations, which count against nobody", true, found.Observed},
+		},
+		NotTested: reasonsFor(run, verdict.NotTested), Idle: reasonsFor(run, verdict.NotApplicable),
+		Errors: broken(run), Mend: troubledRows(run.Baseline), Features: byFeature(run.Scenarios),
+		scenarios: map[string]string{},
+	}
+	v.addLevels(run.Totals)
+	for _, s := range slices.Backward(run.Scenarios) {
+		v.scenarios[s.ID] = s.Driver
+	}
+	return v
+}
+
+// ScenarioAnchor is where the scenario of an id stands on the page; "" when it was not run.
+func (v *runView) ScenarioAnchor(id string) string {
+	d, ok := v.scenarios[id]
+	if !ok {
+		return ""
+	}
+	return anchor(v.Anchor, id, d)
+}
+
+func targetFacts(run *Run) []fact {
+	var out []fact
+	for _, f := range []fact{
+		{"Target", run.Target.Name},
+		{"Address", run.Target.URL},
+		{"Profile", run.Target.Profile},
+		{"Drivers", strings.Join(run.Target.Drivers, ", ")},
+		{"Capabilities", strings.Join(run.Target.Capabilities, ", ")},
+	} {
+		if f.Text != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// picture groups the clauses by section, in the order of the source.
+func picture(run *Run) []sectionView {
+	by := map[string][]Clause{}
+	for _, c := range run.Clauses {
+		by[c.Section] = append(by[c.Section], c)
+	}
+	var out []sectionView
+	for _, s := range slices.SortedFunc(maps.Keys(by), compareSections) {
+		out = append(out, sectionView{s, by[s]})
+	}
+	return out
+}
+
+// legend counts the outcomes that occur in a list, excluded clauses last.
+func legend[T any](list []T, outcome func(T) verdict.Outcome) []outcomeCount {
+	n := map[verdict.Outcome]int{}
+	for _, x := range list {
+		n[outcome(x)]++
+	}
+	var out []outcomeCount
+	for _, o := range append(slices.Clone(verdict.Outcomes), excluded) {
+		if n[o] > 0 {
+			out = append(out, outcomeCount{o, n[o]})
+		}
+	}
+	return out
+}
+
+// addLevels makes the table of totals: the columns that hold something, and a row with a bar for each level.
+func (v *runView) addLevels(t Totals) {
+	rows := append(levelRows(t.ByLevel), row{"all clauses", t.Clauses}, row{"scenarios", t.Scenarios})
+	v.Heads = usedColumns(rows)
+	for _, r := range rows {
+		l := levelView{Label: r.label, Count: r.count, Bar: bar(r.count)}
+		for _, col := range v.Heads {
+			l.Cells = append(l.Cells, col.value(r.count))
+		}
+		v.Levels = append(v.Levels, l)
+	}
+}
+
+// bar divides a bar as the outcomes divide the count.
+func bar(n Count) []barPart {
+	var out []barPart
+	from := 0.0
+	for _, o := range verdict.Outcomes {
+		if k := n.ByOutcome[o]; k > 0 && n.Total > 0 {
+			to := from + 100*float64(k)/float64(n.Total)
+			out = append(out, barPart{o, from, to})
+			from = to
+		}
+	}
+	return out
+}
+
+// byFeature groups scenarios by feature, in the order in which features first appear.
+func byFeature(list []Scenario) []featureView {
+	var out []featureView
+	at := map[string]int{}
+	for _, s := range list {
+		n, known := at[s.Feature]
+		if !known {
+			n = len(out)
+			at[s.Feature] = n
+			out = append(out, featureView{Name: s.Feature})
+		}
+		out[n].Scenarios = append(out[n].Scenarios, s)
+	}
+	return out
+}

@@ -1,0 +1,67 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	legacy "github.com/go-json-experiment/json/v1"
+)
+
+// WriteJSON writes r as results.json: indented, keys in the order of the model, map keys sorted, empty lists and maps as []
+// and {}. The schema id is always SchemaID. A byte that is not UTF-8 is written as the four characters \xNN, so that what
+// was observed stays readable and the file stays valid.
+func WriteJSON(w io.Writer, r *Results) error {
+	c := *r
+	c.Schema = SchemaID
+	var b bytes.Buffer
+	err := json.MarshalWrite(&b, &c, json.Deterministic(true), jsontext.WithIndent("  "),
+		legacy.OmitEmptyWithLegacySemantics(true), json.WithMarshalers(json.MarshalToFunc(marshalText)))
+	if err != nil {
+		return fmt.Errorf("write results.json: %w", err)
+	}
+	b.WriteByte('\n')
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+// marshalText keeps bytes that are not UTF-8 visible.
+func marshalText(enc *jsontext.Encoder, s string) error {
+	return enc.WriteToken(jsontext.String(validUTF8(s)))
+}
+
+// ReadJSON reads a results.json and refuses anything else: another version of the schema, a key that the schema does not
+// know or misses, a value out of its range, a duplicate key, or anything after the end.
+func ReadJSON(r io.Reader) (*Results, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	if err := checkSchemaID(b); err != nil {
+		return nil, err
+	}
+	if err := Validate(b); err != nil {
+		return nil, err
+	}
+	var res Results
+	if err := json.Unmarshal(b, &res, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	return &res, nil
+}
+
+// checkSchemaID comes first: of a file in another format, nothing else is worth telling.
+func checkSchemaID(b []byte) error {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return fmt.Errorf("read results: %w", err)
+	}
+	if head.Schema != SchemaID {
+		return fmt.Errorf("read results: schema is %q, want %q", head.Schema, SchemaID)
+	}
+	return nil
+}

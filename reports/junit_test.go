@@ -1,0 +1,159 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"strings"
+	"testing"
+)
+
+// parsedJUnit is the report as a reader of JUnit sees it.
+type parsedJUnit struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
+	Skipped  int `xml:"skipped,attr"`
+	Suites   []struct {
+		Name  string       `xml:"name,attr"`
+		Tests int          `xml:"tests,attr"`
+		Cases []parsedCase `xml:"testcase"`
+	} `xml:"testsuite"`
+}
+
+type parsedCase struct {
+	Name       string          `xml:"name,attr"`
+	Time       string          `xml:"time,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Failure    *parsedTrouble  `xml:"failure"`
+	Error      *parsedTrouble  `xml:"error"`
+	Skipped    *parsedTrouble  `xml:"skipped"`
+	Out        string          `xml:"system-out"`
+}
+
+type parsedTrouble struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+func junit(t *testing.T, r *Results) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteJUnit(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func parseJUnit(t *testing.T, b []byte) parsedJUnit {
+	t.Helper()
+	var p parsedJUnit
+	if err := xml.Unmarshal(b, &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestJUnitGolden(t *testing.T) {
+	got := junit(t, sample())
+	golden(t, "junit.golden.xml", got)
+	d := xml.NewDecoder(bytes.NewReader(got))
+	for {
+		if _, err := d.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestJUnitElements: every outcome has the element that a reader of JUnit expects, and skipped ones say which they are.
+func TestJUnitElements(t *testing.T) {
+	cases := map[string]parsedCase{}
+	for _, s := range parseJUnit(t, junit(t, sample())).Suites {
+		for _, c := range s.Cases {
+			id, _, _ := strings.Cut(c.Name, " ")
+			cases[id] = c
+		}
+	}
+	for id, want := range map[string]string{
+		"2.1-01": "",
+		"3.1-01": "",
+		"3.2-01": "skipped not-tested: no model stub was reached",
+		"3.4-01": "skipped not-applicable: capability project-agents is not declared",
+		"4.3-02": "error environment-error: the target did not come up again within 10 s",
+		"4.3-03": "error harness-error: step undefined",
+		"4.4-01": "skipped expected-failure: AS-110 MUST",
+		"2.1-02": "failure unexpected-pass",
+		"4.2-01": "failure failed: AS-085 MUST",
+	} {
+		if got := element(cases[id]); got != want {
+			t.Errorf("%s is %q, want %q", id, got, want)
+		}
+	}
+	if c := cases["2.1-01"]; c.Time != "0.003250" || c.Properties[0] != (junitProperty{"clause", "AS-008"}) {
+		t.Errorf("time %s, properties %v", c.Time, c.Properties)
+	}
+	if !strings.Contains(cases["3.1-01"].Out, "agent_list with 3 agents") {
+		t.Error("the warning is not told")
+	}
+}
+
+func element(c parsedCase) string {
+	switch {
+	case c.Failure != nil:
+		return "failure " + c.Failure.Message
+	case c.Error != nil:
+		return "error " + c.Error.Message
+	case c.Skipped != nil:
+		return "skipped " + c.Skipped.Message
+	default:
+		return ""
+	}
+}
+
+// TestJUnitTextIsComplete: what came off the wire reads back whole, and the evidence is all there.
+func TestJUnitTextIsComplete(t *testing.T) {
+	for _, s := range parseJUnit(t, junit(t, sample())).Suites {
+		for _, c := range s.Cases {
+			if !strings.HasPrefix(c.Name, "4.2-01") {
+				continue
+			}
+			if !strings.HasSuffix(c.Name, shown) {
+				t.Errorf("name is %q", c.Name)
+			}
+			for _, want := range []string{"observed   error " + shown, "expected   error with an errorCode", "errors-have-codes", "record 9", "transcripts/AS-4.2-01.txt", "--tags '@AS-085 and not @slow'", "切换失败"} {
+				if !strings.Contains(c.Failure.Text, want) {
+					t.Errorf("no %q in:\n%s", want, c.Failure.Text)
+				}
+			}
+		}
+	}
+}
+
+func TestJUnitCounts(t *testing.T) {
+	p := parseJUnit(t, junit(t, sample()))
+	var names []string
+	tests, failures, errs, skipped := 0, 0, 0, 0
+	for _, s := range p.Suites {
+		names = append(names, s.Name)
+		tests += s.Tests
+		for _, c := range s.Cases {
+			switch kind, _, _ := strings.Cut(element(c), " "); kind {
+			case "failure":
+				failures++
+			case "error":
+				errs++
+			case "skipped":
+				skipped++
+			}
+		}
+	}
+	if tests != p.Tests || failures != p.Failures || errs != p.Errors || skipped != p.Skipped {
+		t.Errorf("counted %d/%d/%d/%d, the report says %+v", tests, failures, errs, skipped, p)
+	}
+	want := "agent-select server (sse), agent-select server (run), agent-client client (run)"
+	if got := strings.Join(names, ", "); got != want {
+		t.Errorf("suites are %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,129 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// printer lays out text for a terminal of a given width. Width 0 never wraps.
+type printer struct {
+	bytes.Buffer
+	width int
+	paint paint
+}
+
+// line writes one line as it is.
+func (p *printer) line(format string, args ...any) {
+	p.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	p.WriteByte('\n')
+}
+
+// heading starts a new part with an empty line and its title.
+func (p *printer) heading(c colour, format string, args ...any) {
+	p.WriteByte('\n')
+	p.hang("", "", fmt.Sprintf(format, args...), strong(c))
+}
+
+// hang writes label and text; what does not fit on the line goes on below, under the text.
+func (p *printer) hang(label string, lc colour, text string, tc colour) {
+	lead := p.paint.text(lc, label)
+	for _, part := range p.fit(text, columns(label)) {
+		p.line("%s%s", lead, p.paint.text(tc, part))
+		lead = strings.Repeat(" ", columns(label))
+	}
+}
+
+// fit breaks text into lines that leave room for indent columns before them.
+func (p *printer) fit(text string, indent int) []string {
+	limit := 0
+	if p.width > 0 {
+		limit = max(20, p.width-indent)
+	}
+	var out []string
+	for part := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		out = append(out, wrap(strings.ReplaceAll(part, "\t", "    "), limit)...)
+	}
+	return out
+}
+
+// field writes one labelled line of a failure; empty text writes nothing.
+func (p *printer) field(label string, c colour, text string) {
+	if text != "" {
+		p.hang("  "+pad(label, 10)+" ", c, text, "")
+	}
+}
+
+// uncut writes a labelled path on one line however long it is, so that it can be copied.
+func (p *printer) uncut(label, path string) {
+	if path != "" {
+		p.line("%s%s", p.paint.text(dim, "  "+pad(label, 10)+" "), path)
+	}
+}
+
+// command writes a shell command that stays one command when it is copied: a long one goes on after a backslash.
+func (p *printer) command(label, text string) {
+	if text == "" {
+		return
+	}
+	lead := "  " + pad(label, 10) + " "
+	indent := strings.Repeat(" ", columns(lead)+2)
+	lines := commandLines(text, p.width-columns(indent)-2)
+	for i, l := range lines {
+		if i < len(lines)-1 {
+			l += ` \`
+		}
+		p.line("%s%s", p.paint.text(dim, lead), l)
+		lead = indent
+	}
+}
+
+// commandLines fills lines of at most limit columns with the flags of a command; a flag keeps its value, and no word is
+// cut. A limit below 1 keeps the command on one line.
+func commandLines(text string, limit int) []string {
+	var lines []string
+	for _, part := range shellFlags(text) {
+		last := len(lines) - 1
+		if last < 0 || limit > 0 && columns(lines[last])+1+columns(part) > limit {
+			lines = append(lines, part)
+			continue
+		}
+		lines[last] += " " + part
+	}
+	return lines
+}
+
+// shellFlags splits a command before each of its flags.
+func shellFlags(s string) []string {
+	var parts []string
+	for _, word := range shellWords(s) {
+		if len(parts) == 0 || strings.HasPrefix(word, "-") {
+			parts = append(parts, word)
+			continue
+		}
+		parts[len(parts)-1] += " " + word
+	}
+	return parts
+}
+
+// shellWords splits a command at the spaces outside of its quotes. The words keep their quotes.
+func shellWords(s string) []string {
+	var words []string
+	start, quote := 0, byte(0)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '\\':
+			i++
+		case c == ' ':
+			words = append(words, s[start:i])
+			start = i + 1
+		}
+	}
+	return append(words, s[start:])
+}

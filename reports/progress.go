@@ -1,0 +1,167 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/verdict"
+)
+
+// redrawEvery is how often the live line is drawn anew: often enough for the clock, too seldom to cost anything.
+const redrawEvery = 100 * time.Millisecond
+
+// ProgressOptions shape the live progress of a run.
+type ProgressOptions struct {
+	TTY   bool // one line, redrawn in place; false: plain lines, without any escape codes
+	Total int  // scenarios to come, one for each driver; 0 when nobody knows
+	Color bool // on a terminal only
+	Width int  // columns of the terminal; 0 means 80
+}
+
+// Progress tells how far a run is. On a terminal it keeps one line up to date; piped, it writes a line for every scenario
+// that fails and one for every quarter of the way. Its methods may be called from any goroutine. Nothing is written before
+// Start or once Stop has returned. Errors of the writer are ignored: progress is a courtesy.
+type Progress struct {
+	opts  ProgressOptions
+	paint paint
+
+	mu      sync.Mutex
+	w       io.Writer
+	running bool
+	begun   time.Time
+	done    int
+	quarter int // quarters of the way that were told
+	counts  map[verdict.Outcome]int
+	last    string
+
+	quit    chan struct{}
+	stopped sync.WaitGroup
+}
+
+// NewProgress makes a progress that writes to w once it is started.
+func NewProgress(w io.Writer, opts ProgressOptions) *Progress {
+	if opts.Width == 0 {
+		opts.Width = 80
+	}
+	return &Progress{
+		w: w, opts: opts, paint: paint(opts.Color && opts.TTY),
+		counts: map[verdict.Outcome]int{}, quit: make(chan struct{}),
+	}
+}
+
+// Start begins the clock and, on a terminal, the line. It is called once.
+func (p *Progress) Start() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running, p.begun = true, time.Now()
+	if p.opts.TTY {
+		p.draw()
+		p.stopped.Go(p.redraw)
+	}
+}
+
+// ScenarioDone counts a scenario that has ended.
+func (p *Progress) ScenarioDone(s Scenario) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	p.counts[s.Outcome]++
+	p.last = s.ID + " " + s.Name
+	if p.running && !p.opts.TTY {
+		p.tellFailure(s)
+		p.tellQuarter()
+	}
+}
+
+// Note writes a line of its own; on a terminal it stays above the live line.
+func (p *Progress) Note(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.running {
+		return
+	}
+	if !p.opts.TTY {
+		p.print(oneLine(text) + "\n")
+		return
+	}
+	p.print(eraseLine + oneLine(text) + "\n")
+	p.draw()
+}
+
+// Stop ends the progress and takes the live line away, so that what follows starts on a clean line. It may be called again.
+func (p *Progress) Stop() {
+	p.mu.Lock()
+	if p.running {
+		p.running = false
+		close(p.quit)
+		if p.opts.TTY {
+			p.print(eraseLine)
+		}
+	}
+	p.mu.Unlock()
+	p.stopped.Wait()
+}
+
+// redraw keeps the live line and its clock going until Stop.
+func (p *Progress) redraw() {
+	tick := time.NewTicker(redrawEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.quit:
+			return
+		case <-tick.C:
+			p.mu.Lock()
+			if p.running {
+				p.draw()
+			}
+			p.mu.Unlock()
+		}
+	}
+}
+
+// tellFailure writes the line of a scenario that a person has to look at.
+func (p *Progress) tellFailure(s Scenario) {
+	switch s.Outcome {
+	case verdict.Failed, verdict.UnexpectedPass, verdict.EnvError, verdict.HarnessError:
+	default:
+		return
+	}
+	reason := strings.TrimPrefix(headline(&s), string(s.Outcome))
+	p.print(oneLine(fmt.Sprintf("%s  %s %s (%s)%s", s.Outcome, s.ID, s.Name, s.Driver, reason)) + "\n")
+}
+
+// tellQuarter writes a line when another quarter of the way is done.
+func (p *Progress) tellQuarter() {
+	if p.opts.Total == 0 {
+		return
+	}
+	quarter := min(4, 4*p.done/p.opts.Total)
+	if quarter <= p.quarter {
+		return
+	}
+	p.quarter = quarter
+	p.print(fmt.Sprintf("%3d %%  %d of %s  %s  %s\n",
+		25*quarter, p.done, count(p.opts.Total, "scenario"), p.tally(), p.elapsed()))
+}
+
+// print ignores what the writer says: see Progress.
+func (p *Progress) print(s string) { _, _ = io.WriteString(p.w, s) }
+
+func (p *Progress) elapsed() string {
+	return duration(float64(time.Since(p.begun)) / float64(time.Millisecond))
+}
+
+// tally names every outcome that was seen so far.
+func (p *Progress) tally() string {
+	var parts []string
+	for _, o := range verdict.Outcomes {
+		if n := p.counts[o]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, lookOf(o).word))
+		}
+	}
+	return strings.Join(parts, " · ")
+}

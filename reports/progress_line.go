@@ -1,0 +1,55 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/verdict"
+)
+
+// eraseLine returns to the start of the terminal's line and empties it.
+const eraseLine = "\r\x1b[K"
+
+// barColumns is the length of the bar.
+const barColumns = 20
+
+// draw writes the live line anew. It never fills the last column, where some terminals would wrap.
+func (p *Progress) draw() {
+	var b strings.Builder
+	b.WriteString(eraseLine)
+	room := p.opts.Width - 1
+	put := func(c colour, s string) {
+		s = shorten(s, room)
+		room -= columns(s)
+		b.WriteString(p.paint.text(c, s))
+	}
+	p.drawBar(put)
+	put("", p.clock()+"  ")
+	for _, o := range verdict.Outcomes {
+		if n := p.counts[o]; n > 0 {
+			put(lookOf(o).colour, fmt.Sprintf("%d %s  ", n, lookOf(o).word))
+		}
+	}
+	put(dim, oneLine(p.last))
+	p.print(b.String())
+}
+
+// drawBar puts the bar and the count; when the total is unknown, the count alone.
+func (p *Progress) drawBar(put func(colour, string)) {
+	if p.opts.Total == 0 {
+		put("", fmt.Sprintf("%d  ", p.done))
+		return
+	}
+	full := min(barColumns, barColumns*p.done/p.opts.Total)
+	put("", "[")
+	put(green, strings.Repeat("#", full))
+	put(dim, strings.Repeat("-", barColumns-full))
+	put("", fmt.Sprintf("] %d/%d  ", p.done, p.opts.Total))
+}
+
+// clock is the time since Start in whole seconds, so that the line stays calm.
+func (p *Progress) clock() string {
+	s := int(time.Since(p.begun).Seconds())
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}

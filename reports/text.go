@@ -1,0 +1,112 @@
+package reports
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// validUTF8 writes every byte that is not UTF-8 as \xNN and leaves the rest alone.
+func validUTF8(s string) string { return escape(s, func(rune) bool { return true }) }
+
+// visible makes a text from the wire fit for a terminal, XML and HTML: what has no glyph (control characters, bidirectional
+// marks, a BOM, bytes that are not UTF-8) is written as a Go escape. Line breaks and tabs stay.
+func visible(s string) string {
+	return escape(s, func(r rune) bool { return unicode.IsGraphic(r) || r == '\n' || r == '\t' })
+}
+
+// oneLine is visible for a text that must stay on one line.
+func oneLine(s string) string { return escape(s, unicode.IsGraphic) }
+
+// escape writes every rune that keep refuses, and every byte that is not UTF-8, as a Go escape.
+func escape(s string, keep func(rune) bool) string {
+	var b strings.Builder
+	done := 0
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		bad := r == utf8.RuneError && size == 1
+		if bad || !keep(r) {
+			b.WriteString(s[done:i])
+			b.WriteString(escapeRune(r, s[i], bad))
+			done = i + size
+		}
+		i += size
+	}
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
+	return b.String()
+}
+
+func escapeRune(r rune, b byte, bad bool) string {
+	switch {
+	case bad:
+		return fmt.Sprintf(`\x%02x`, b)
+	case r == '\n':
+		return `\n`
+	case r == '\r':
+		return `\r`
+	case r == '\t':
+		return `\t`
+	case r < utf8.RuneSelf:
+		return fmt.Sprintf(`\x%02x`, r)
+	case r <= 0xffff:
+		return fmt.Sprintf(`\u%04x`, r)
+	default:
+		return fmt.Sprintf(`\U%08x`, r)
+	}
+}
+
+// sgr is a terminal's colour code; servers that log in colour send it.
+var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// presentable is a copy of r in which every text is visible. The writers for people start from it, so that none of their
+// texts can hold a byte that its format cannot.
+func presentable(r *Results) *Results {
+	c := *r
+	c.Runs = make([]Run, len(r.Runs))
+	for i, run := range r.Runs {
+		run.TargetStderr = strings.ReplaceAll(sgr.ReplaceAllString(run.TargetStderr, ""), "\r\n", "\n")
+		c.Runs[i] = run
+	}
+	out := mapTexts(reflect.ValueOf(c), visible).Interface().(Results)
+	return &out
+}
+
+// mapTexts is a deep copy of v with f applied to every string in it, map keys included.
+func mapTexts(v reflect.Value, f func(string) string) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	switch v.Kind() {
+	case reflect.String:
+		out.SetString(f(v.String()))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			out.Set(reflect.New(v.Type().Elem()))
+			out.Elem().Set(mapTexts(v.Elem(), f))
+		}
+	case reflect.Slice:
+		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			out.Index(i).Set(mapTexts(v.Index(i), f))
+		}
+	case reflect.Map:
+		out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+		for k, e := range v.Seq2() {
+			out.SetMapIndex(mapTexts(k, f), mapTexts(e, f))
+		}
+	case reflect.Struct:
+		out.Set(v)
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				out.Field(i).Set(mapTexts(v.Field(i), f))
+			}
+		}
+	default:
+		out.Set(v)
+	}
+	return out
+}

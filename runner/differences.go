@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	vocab "parley/protocol/agentselect"
+	"parley/reports"
+	"parley/transcript"
+	"parley/verdict"
+	wjson "parley/wire/json"
+)
+
+// compared are the events whose course a scenario fixes; others may come as they like.
+var compared = map[string]bool{
+	vocab.ConnectedEvent: true, vocab.AgentListEvent: true, vocab.AgentSwitchedEvent: true, vocab.ErrorEvent: true,
+	vocab.CompleteEvent: true, vocab.ConfirmationRequestEvent: true, vocab.QuestionRequestEvent: true,
+}
+
+// normalised reduces a transcript to what must not depend on the transport: the protocol's events by connection, in
+// order, with ids, nonces and times replaced.
+func normalised(records []transcript.Record) []string {
+	byConn := map[string][]string{}
+	for _, r := range records {
+		if r.Dir == transcript.Received && r.Event != nil && compared[r.Event.Type] && r.Conn != "new" {
+			byConn[r.Conn] = append(byConn[r.Conn], r.Event.Type+" "+shape(r.Event))
+		}
+	}
+	conns := make([]string, 0, len(byConn))
+	for c := range byConn {
+		conns = append(conns, c)
+	}
+	sort.Strings(conns)
+	var out []string
+	for _, c := range conns {
+		for _, e := range byConn[c] {
+			out = append(out, "client "+c+": "+e)
+		}
+	}
+	return out
+}
+
+// shape renders an event's data; what names a connection, a session, a request or a time is left out, and so are texts
+// that may carry a nonce.
+func shape(ev *transcript.Event) string {
+	obj, ok := ev.Data.(map[string]any)
+	if !ok {
+		return wjson.Kind(ev.Data)
+	}
+	kept := map[string]any{}
+	for k, v := range obj {
+		switch k {
+		case "connectionId", "sessionId", "requestId", "timestamp", "message", "arguments", "toolCallId":
+			kept[k] = wjson.Kind(v)
+		default:
+			kept[k] = v
+		}
+	}
+	return wjson.Compact(kept)
+}
+
+// differences tells where one scenario went differently over two drivers, though both passed: the transports should
+// make none.
+func (r *run) differences() []reports.Note {
+	var out []reports.Note
+	ids := make([]string, 0, len(r.traces))
+	for id := range r.traces {
+		ids = append(ids, id)
+	}
+	sort.Strings(ids)
+	for _, id := range ids {
+		a, okA := r.traces[id]["sse"]
+		b, okB := r.traces[id]["ws"]
+		if !okA || !okB || r.results["sse"][id].Outcome != verdict.Passed || r.results["ws"][id].Outcome != verdict.Passed {
+			continue
+		}
+		if diff := cmp.Diff(a, b); diff != "" {
+			diff = strings.ReplaceAll(diff, "\u00a0", " ")
+			out = append(out, reports.Note{Kind: "driver-difference", Scenario: id, Text: fmt.Sprintf("sse (-) and ws (+) differ:\n%s", strings.TrimSpace(diff))})
+		}
+	}
+	return out
+}

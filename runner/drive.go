@@ -1,0 +1,181 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	"parley/reports"
+	"parley/steps"
+	"parley/target"
+	"parley/verdict"
+)
+
+// drive runs the plan of one driver: the three preflight stages one after the other, then the rest side by side.
+func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
+	d.envs = &steps.Env{Profile: r.o.Profile, Driver: d.d, Ledger: r.ledger, Brain: r.brain, Strict: r.o.Strict, Redact: r.redact}
+	for stage := 1; stage <= 3; stage++ {
+		r.suite(ctx, d, fmt.Sprintf("@preflight-%d", stage), 1)
+	}
+	r.suite(ctx, d, "~@preflight-1 && ~@preflight-2 && ~@preflight-3", parallel)
+}
+
+// suite hands the scenarios with a tag to godog. What became of them is told by done, not by godog's exit code, which
+// counts skipped scenarios as passed.
+func (r *run) suite(ctx context.Context, d *driverRun, tag string, parallel int) {
+	s := &steps.Suite{Protocol: r.protocol, Env: d.envs,
+		Begin: func(ctx context.Context, sc *godog.Scenario) steps.Slot { return r.begin(ctx, d, sc) },
+		Done:  func(res steps.Result) { r.done(d, res) }}
+	o := &godog.Options{FS: r.o.FS, Paths: []string{r.protocol.Name()}, Tags: tag, Concurrency: parallel,
+		Strict: true, DefaultContext: ctx, Format: silent, Output: io.Discard, NoColors: true}
+	if r.o.Godog.Format != "" {
+		o.Format, o.Output, o.Concurrency = r.o.Godog.Format, r.o.Godog.Output, 1
+	}
+	godog.TestSuite{Name: r.protocol.Name() + "/" + d.name, ScenarioInitializer: s.Initialize, Options: o}.Run()
+}
+
+// silent is a godog format that prints nothing.
+const silent = "parley-silent"
+
+func init() {
+	godog.Format(silent, "prints nothing: the results come from Parley's own model", func(suite string, out io.Writer) godog.Formatter {
+		return godog.NewBaseFmt(suite, io.Discard)
+	})
+}
+
+// begin gives a scenario its target, or says why it does not run.
+func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps.Slot {
+	pl, ok := d.byKey[pickleKey(sc)]
+	switch {
+	case !ok:
+		return steps.Slot{Skip: notPlanned}
+	case ctx.Err() != nil:
+		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}
+	}
+	if why := d.gate(pl); why != "" {
+		return steps.Slot{Skip: verdict.NotTested, Reason: why}
+	}
+	if why := r.protocol.NotRunnable(d.envs, pl.Tags); why != "" {
+		return steps.Slot{Skip: verdict.NotTested, Reason: why}
+	}
+	nonce := fmt.Sprintf("%s-%s-%x", strings.ToLower(strings.NewReplacer(".", "-").Replace(pl.ID)), d.name, r.o.Seed&0xffffff)
+	if !pl.Exclusive() {
+		r.lock.RLock()
+		return steps.Slot{Run: r.shared, Nonce: nonce, Release: r.lock.RUnlock}
+	}
+	return r.exclusive(ctx, nonce)
+}
+
+// notPlanned marks what the selection left out: it is in no result.
+const notPlanned verdict.Outcome = "not-planned"
+
+// exclusive gives a scenario a target of its own, or the shared one alone.
+func (r *run) exclusive(ctx context.Context, nonce string) steps.Slot {
+	if !r.o.Launcher.Private() {
+		r.lock.Lock()
+		return steps.Slot{Run: r.shared, Nonce: nonce, Release: r.lock.Unlock}
+	}
+	own, err := r.o.Launcher.Launch(ctx, target.LaunchOptions{ModelURL: r.modelURL})
+	if err != nil {
+		return steps.Slot{Skip: verdict.NotTested, Reason: "a target of its own could not be started: " + err.Error()}
+	}
+	return steps.Slot{Run: own, Nonce: nonce, Release: func() { stopWithin(15*time.Second, own.Stop) }}
+}
+
+// gate says which preflight stage keeps a scenario from being asked.
+func (d *driverRun) gate(pl Planned) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if pl.Needs() > d.stage {
+		return d.failed
+	}
+	return ""
+}
+
+// passed moves the preflight on, or closes it.
+func (d *driverRun) passed(pl Planned, res steps.Result) {
+	if pl.Stage == 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if res.Outcome == verdict.Passed || res.Outcome == verdict.Warned {
+		d.stage = max(d.stage, pl.Stage)
+	} else if d.failed == "" {
+		what := map[int]string{1: "connecting", 2: "creating a session", 3: "switching"}[pl.Stage]
+		d.failed = fmt.Sprintf("preflight: %s did not work (%s %q): %s", what, pl.ID, pl.Name, firstLine(res.Reason))
+	}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// done takes a scenario's result in: judgements, transcript, report.
+func (r *run) done(d *driverRun, res steps.Result) {
+	if res.Outcome == notPlanned {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil { // a mistake of ours must not look like the target's
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.broken = true
+			r.notes = append(r.notes, reports.Note{Kind: "harness", Text: fmt.Sprintf("result of %s: %v\n%s", res.Scenario.Name, p, debug.Stack())})
+		}
+	}()
+	pl := d.byKey[pickleKey(res.Scenario)]
+	if res.Outcome == verdict.EnvError && pl.Stage != 1 {
+		res = lost(res)
+	}
+	d.passed(pl, res)
+	sc := r.scenario(d, pl, res)
+	r.mu.Lock()
+	r.results[d.name][pl.ID] = sc
+	r.judged = append(r.judged, judgements(d.name, pl.ID, res)...)
+	if res.Outcome == verdict.EnvError && r.env == "" {
+		r.env = res.Reason
+	}
+	r.broken = r.broken || res.Outcome == verdict.HarnessError
+	if r.traces[pl.ID] == nil {
+		r.traces[pl.ID] = map[string][]string{}
+	}
+	r.traces[pl.ID][d.name] = normalised(res.Records)
+	r.mu.Unlock()
+	if r.o.Observer != nil {
+		r.o.Observer.ScenarioDone(sc)
+	}
+}
+
+// lost turns "nobody listens" in the middle of a run into what it is: the target went away, and this was not tested.
+func lost(res steps.Result) steps.Result {
+	res.Outcome = verdict.NotTested
+	res.Reason = "the target went away during the run: " + res.Reason
+	for i := range res.Clauses {
+		if res.Clauses[i].Outcome == verdict.EnvError {
+			res.Clauses[i].Outcome, res.Clauses[i].Reason = verdict.NotTested, res.Reason
+		}
+	}
+	return res
+}
+
+func judgements(driver, id string, res steps.Result) []verdict.Judgement {
+	var out []verdict.Judgement
+	for _, c := range res.Clauses {
+		out = append(out, verdict.Judgement{Clause: c.ID, Driver: driver, Scenario: id, Outcome: c.Outcome, Reason: c.Reason})
+	}
+	for _, m := range res.Monitors {
+		j := verdict.Judgement{Clause: m.Clause, Driver: driver, Scenario: id, Outcome: verdict.Passed, Monitor: m.Monitor}
+		if m.Failure != nil {
+			j.Outcome, j.Reason = m.Failure.Outcome, m.Failure.Observed
+		}
+		out = append(out, j)
+	}
+	return out
+}

@@ -1,0 +1,287 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"parley/driver/r3labs"
+	"parley/features"
+	"parley/reports"
+	"parley/steps"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// scenario makes the report of one scenario, and keeps its transcript.
+func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scenario {
+	sc := r.blank(d, pl)
+	sc.Outcome, sc.Reason, sc.Duration = res.Outcome, r.redact.String(res.Reason), millis(res.Duration)
+	for _, c := range res.Clauses {
+		sc.Clauses = append(sc.Clauses, reports.ClauseResult{ID: c.ID, Outcome: c.Outcome, Reason: r.redact.String(c.Reason)})
+	}
+	for _, rec := range res.Records {
+		if text, ok := strings.CutPrefix(rec.Label, r3labs.RemarkPrefix); ok && rec.Kind == transcript.Remark {
+			r.note(reports.Note{Kind: "interop", Scenario: pl.ID, Text: r.redact.String(text)})
+		}
+	}
+	for _, n := range res.Notes {
+		sc.Notes = append(sc.Notes, r.redact.String(n))
+	}
+	for _, s := range res.Steps {
+		step := reports.Step{Keyword: s.Keyword, Text: s.Text, Status: s.Status, Duration: millis(s.Duration)}
+		if s.Err != nil {
+			step.Error = r.redact.String(s.Err.Error())
+		}
+		sc.Steps = append(sc.Steps, step)
+	}
+	sc.Transcript = r.writeTranscript(d, pl, res.Records)
+	for _, f := range res.Failures {
+		sc.Failures = append(sc.Failures, r.failure(sc, f, res.Records))
+	}
+	for _, m := range res.Monitors {
+		if m.Failure != nil {
+			sc.Failures = append(sc.Failures, r.failure(sc, *m.Failure, res.Records))
+		}
+	}
+	return sc
+}
+
+func (r *run) note(n reports.Note) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notes = append(r.notes, n)
+}
+
+// blank is the report of a scenario that has not run.
+func (r *run) blank(d *driverRun, pl Planned) reports.Scenario {
+	return reports.Scenario{ID: pl.ID, Name: pl.Name, Feature: pl.Feature, Rule: pl.Rule, Location: pl.Location, Driver: d.name,
+		Role: "server", Clauses: []reports.ClauseResult{}, Steps: []reports.Step{}, Notes: []string{}, Failures: []reports.Failure{}}
+}
+
+func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript.Record) reports.Failure {
+	row, _ := r.ledger.Row(f.Clause)
+	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor,
+		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
+		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes the two blanks at random
+		Again: r.o.Again + " --driver " + sc.Driver + " --tags @" + f.Clause}
+	if f.At > 0 && f.At <= len(records) {
+		rec := records[f.At-1]
+		out.At = fmt.Sprintf("client %s, record %d, +%.1f ms", rec.Conn, rec.N, millis(rec.At))
+		out.Excerpt = excerpt(records, f.At, r.redact)
+	}
+	return out
+}
+
+// excerpt renders the records around a place.
+func excerpt(records []transcript.Record, at int, redact *transcript.Redactor) []string {
+	var out []string
+	for _, rec := range records {
+		if rec.N < at-6 || rec.N > at+2 {
+			continue
+		}
+		mark := "  "
+		if rec.N == at {
+			mark = "> "
+		}
+		out = append(out, mark+redact.String(rec.Line(240)))
+	}
+	return out
+}
+
+// writeTranscript writes the wire evidence of a scenario.
+func writeTranscript(out, rel string, pl Planned, records []transcript.Record, redact *transcript.Redactor) (*reports.Transcript, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n%s\n%s\n\n", pl.ID, pl.Name, pl.Location, strings.Join(pl.Tags, " "))
+	for _, rec := range records {
+		b.WriteString(redact.String(rec.Line(0)))
+		b.WriteByte('\n')
+	}
+	sum := sha256.Sum256([]byte(b.String()))
+	if err := os.WriteFile(filepath.Join(out, rel), []byte(b.String()), 0o644); err != nil {
+		return nil, err
+	}
+	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])}, nil
+}
+
+// report sums the run up.
+func (r *run) report(ctx context.Context) *reports.Results {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	interrupted := errors.Is(ctx.Err(), context.Canceled)
+	one := reports.Run{Protocol: r.protocol.Name(), Role: "server", Target: r.describe(), Environment: r.redact.String(r.env), Notes: r.notes}
+	if r.shared != nil {
+		one.TargetStderr = r.redact.String(r.shared.Stderr())
+	}
+	for _, d := range r.drivers {
+		for _, pl := range d.plan {
+			one.Scenarios = append(one.Scenarios, r.outcomeOf(d, pl))
+		}
+	}
+	one.Notes = append(one.Notes, r.differences()...)
+	one.Clauses = r.clauses(one.Scenarios)
+	one.Baseline = r.applyBaseline(one.Clauses)
+	one.Totals = totals(one.Clauses, one.Scenarios)
+	var sums []verdict.Sum
+	for _, c := range one.Clauses {
+		if !c.Excluded {
+			sums = append(sums, verdict.Sum{Level: c.Level, Outcome: c.Outcome})
+		}
+	}
+	v, exit := verdict.Decide(sums, r.filtered() != "", r.broken, r.env != "", r.o.AllowIncomplete)
+	one.Verdict = v
+	if interrupted {
+		exit = verdict.ExitInterrupted
+	}
+	return &reports.Results{Schema: reports.SchemaID, Suite: reports.Suite{Version: features.Version, Digest: features.Digest()},
+		Verdict: v, Exit: exit, Partial: interrupted, Selection: r.filtered(), Strict: r.o.Strict, Seed: r.o.Seed,
+		Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
+}
+
+// filtered tells what narrowed the run, or kept it from certifying.
+func (r *run) filtered() string {
+	var why []string
+	if r.o.Tags != "" {
+		why = append(why, r.o.Tags)
+	}
+	if !r.certified() {
+		why = append(why, "drivers "+strings.Join(driverNames(r.o), ", ")+": agent-select is judged over sse; the others never certify it")
+	}
+	return strings.Join(why, "; ")
+}
+
+// certifying drivers are those whose results count for the protocol: the WebSocket binding is an extension.
+func certifying(driver string) bool { return driver == "sse" }
+
+func (r *run) certified() bool {
+	for _, d := range r.drivers {
+		if certifying(d.name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) describe() reports.Target {
+	t := reports.Target{Name: r.o.Profile.Name, URL: r.o.Profile.URL, Drivers: driverNames(r.o), Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path}
+	if r.shared != nil {
+		t.URL = r.shared.BaseURL()
+	}
+	return t
+}
+
+// outcomeOf is what came of a planned scenario; one that was never begun is accounted for too.
+func (r *run) outcomeOf(d *driverRun, pl Planned) reports.Scenario {
+	if sc, ok := r.results[d.name][pl.ID]; ok {
+		return sc
+	}
+	sc := r.blank(d, pl)
+	sc.Outcome, sc.Reason = verdict.NotTested, "the run ended before it"
+	if r.env != "" {
+		sc.Outcome, sc.Reason = verdict.EnvError, r.env
+	}
+	for _, id := range pl.Clauses {
+		sc.Clauses = append(sc.Clauses, reports.ClauseResult{ID: id, Outcome: sc.Outcome, Reason: sc.Reason})
+		r.judged = append(r.judged, verdict.Judgement{Clause: id, Driver: d.name, Scenario: pl.ID, Outcome: sc.Outcome, Reason: sc.Reason})
+	}
+	return sc
+}
+
+// clauses makes the outcome of every row of the ledger.
+func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
+	byClause := map[string][]verdict.Judgement{}
+	for _, j := range r.judged {
+		byClause[j.Clause] = append(byClause[j.Clause], j)
+	}
+	judges := map[string]map[string]bool{}
+	for _, sc := range scenarios {
+		for _, c := range sc.Clauses {
+			if judges[c.ID] == nil {
+				judges[c.ID] = map[string]bool{}
+			}
+			judges[c.ID][sc.ID] = true
+		}
+	}
+	monitors := r.monitorNames()
+	var out []reports.Clause
+	for _, row := range r.ledger.Rows() {
+		c := reports.Clause{ID: row.ID, Level: row.Level, Section: row.Section, Text: row.Text, ByDriver: map[string]verdict.Outcome{},
+			Scenarios: sorted(judges[row.ID]), Monitors: append([]string{}, monitors[row.ID]...)}
+		if !row.Tested() {
+			c.Excluded, c.Outcome, c.Reason = true, verdict.NotApplicable, "excluded: "+row.Reason
+		} else {
+			a := verdict.Aggregate(byClause[row.ID], r.counts(byClause[row.ID]))
+			c.Outcome, c.ByDriver, c.Reason = a.Outcome, a.ByDriver, r.redact.String(a.Reason)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// counts says which drivers' passes make a clause pass: the certifying ones where one of them ran. A clause that only
+// the WebSocket binding can show is judged over that.
+func (r *run) counts(js []verdict.Judgement) func(string) bool {
+	for _, j := range js {
+		if certifying(j.Driver) {
+			return certifying
+		}
+	}
+	return func(string) bool { return true }
+}
+
+func (r *run) monitorNames() map[string][]string {
+	out := map[string][]string{}
+	for _, m := range r.protocol.Monitors() {
+		for _, id := range m.Clauses {
+			out[id] = append(out[id], m.Name)
+		}
+	}
+	return out
+}
+
+func sorted(set map[string]bool) []string {
+	out := make([]string, 0, len(set))
+	for s := range set {
+		out = append(out, s)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// totals counts by outcome, level and section.
+func totals(clauses []reports.Clause, scenarios []reports.Scenario) reports.Totals {
+	t := reports.Totals{Clauses: count(), Scenarios: count(), ByLevel: map[string]reports.Count{}, BySection: map[string]reports.Count{}}
+	add := func(c *reports.Count, o verdict.Outcome) { c.Total++; c.ByOutcome[o]++ }
+	in := func(m map[string]reports.Count, key string, o verdict.Outcome) {
+		c, ok := m[key]
+		if !ok {
+			c = count()
+		}
+		add(&c, o)
+		m[key] = c
+	}
+	for _, c := range clauses {
+		if c.Excluded {
+			t.Excluded++
+			continue
+		}
+		add(&t.Clauses, c.Outcome)
+		in(t.ByLevel, string(c.Level), c.Outcome)
+		in(t.BySection, c.Section, c.Outcome)
+	}
+	for _, s := range scenarios {
+		add(&t.Scenarios, s.Outcome)
+	}
+	return t
+}
+
+func count() reports.Count { return reports.Count{ByOutcome: map[verdict.Outcome]int{}} }

@@ -1,0 +1,323 @@
+// Package runner carries out one run: it launches the target, plans which scenarios will run, schedules them, lets
+// steps and monitors judge, and makes the results from which every report is written.
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"parley/driver"
+	"parley/driver/r3labs"
+	"parley/driver/sse"
+	"parley/driver/ws"
+	"parley/features"
+	"parley/model"
+	"parley/model/stub"
+	"parley/reports"
+	"parley/runner/tags"
+	"parley/steps"
+	"parley/steps/agentselect"
+	"parley/target"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// Options says what to run.
+type Options struct {
+	Profile  *target.Profile // what is under test
+	Launcher target.Launcher // how it is started; nil: by its profile
+	Brain    *model.Brain    // the brain behind a target in this process; nil: a stub is started when the profile asks for one
+
+	Drivers         []string // nil: what the profile declares
+	Tags            string   // a Cucumber tag expression; "" selects everything
+	Strict          bool
+	AllowIncomplete bool
+	Concurrency     int // scenarios side by side; 0: the profile's
+	Seed            int64
+	Baseline        *verdict.Baseline
+
+	FS       fs.FS    // features; nil: the embedded ones
+	Out      string   // folder for transcripts; "" keeps none
+	Observer Observer // may be nil
+	Again    string   // how this run is called on the command line, for "again" in failures
+	Godog    GodogOptions
+}
+
+// GodogOptions lets a Go test show the run in godog's own formats.
+type GodogOptions struct {
+	Format string    // "" prints nothing
+	Output io.Writer // nil: os.Stdout
+}
+
+// Observer follows a run. Its methods are called from many goroutines.
+type Observer interface {
+	Planned(total int)
+	ScenarioDone(reports.Scenario)
+}
+
+// UsageError tells that a run was asked for that cannot be: exit code 2.
+type UsageError struct{ Msg string }
+
+func (e *UsageError) Error() string { return e.Msg }
+
+// protocols that the suite can judge.
+var protocols = map[string]steps.Protocol{"agent-select": agentselect.Protocol{}}
+
+// Protocol finds a protocol of the suite.
+func Protocol(name string) (steps.Protocol, error) {
+	p, ok := protocols[name]
+	if !ok {
+		return nil, &UsageError{Msg: fmt.Sprintf("protocol %q is unknown; known: agent-select", name)}
+	}
+	return p, nil
+}
+
+// run is the state of one run.
+type run struct {
+	o        Options
+	protocol steps.Protocol
+	ledger   *verdict.Ledger
+	brain    *model.Brain
+	modelURL string
+	shared   target.Running
+	lock     sync.RWMutex // exclusive scenarios write, where they have no target of their own
+	redact   *transcript.Redactor
+	drivers  []*driverRun
+	started  time.Time
+
+	mu      sync.Mutex
+	results map[string]map[string]reports.Scenario // driver → scenario id
+	judged  []verdict.Judgement
+	traces  map[string]map[string][]string // scenario id → driver → normalised transcript
+	notes   []reports.Note
+	env     string // why the target could not be reached
+	broken  bool   // the harness failed
+}
+
+// driverRun is what a run knows of one driver.
+type driverRun struct {
+	name  string
+	d     closingDriver
+	plan  []Planned
+	byKey map[string]Planned
+	envs  *steps.Env
+
+	mu     sync.Mutex
+	failed string // why preflight failed; "" when it did not
+	stage  int    // preflight stages that have passed
+}
+
+type closingDriver interface {
+	driver.Driver
+	io.Closer
+}
+
+// Run carries out a run. A *UsageError means that nothing was run; every other problem is in the results.
+func Run(ctx context.Context, o Options) (*reports.Results, error) {
+	r, err := newRun(o)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	r.started = time.Now()
+	if o.Observer != nil {
+		o.Observer.Planned(r.planned())
+	}
+	if stop, err := r.launch(ctx); err != nil {
+		r.env = err.Error()
+	} else {
+		r.all(ctx)
+		stop()
+	}
+	return r.report(ctx), nil
+}
+
+func newRun(o Options) (*run, error) {
+	if o.FS == nil {
+		o.FS = features.FS
+	}
+	if o.Launcher == nil {
+		o.Launcher = target.NewLauncher(o.Profile)
+	}
+	p, err := Protocol(o.Profile.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	ledger, err := features.Ledger(p.Name())
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBaseline(o.Baseline, ledger); err != nil {
+		return nil, err
+	}
+	sel, err := tags.Parse(o.Tags)
+	if err != nil {
+		return nil, &UsageError{Msg: err.Error()}
+	}
+	all, err := Scenarios(o.FS, p.Name())
+	if err != nil {
+		return nil, err
+	}
+	if err := selects(o.Tags, sel, all); err != nil {
+		return nil, err
+	}
+	r := &run{o: o, protocol: p, ledger: ledger, results: map[string]map[string]reports.Scenario{},
+		traces: map[string]map[string][]string{}, redact: transcript.NewRedactor(o.Profile.Secrets...)}
+	for _, name := range driverNames(o) {
+		d, err := newDriver(name, o.Profile)
+		if err != nil {
+			return nil, err
+		}
+		dr := &driverRun{name: name, d: d, plan: forDriver(all, name, sel), byKey: map[string]Planned{}}
+		for _, pl := range dr.plan {
+			dr.byKey[pl.key] = pl
+		}
+		r.drivers = append(r.drivers, dr)
+		r.results[name] = map[string]reports.Scenario{}
+	}
+	return r, nil
+}
+
+// selects refuses a selection that selects nothing: it would judge nothing and look well.
+func selects(text string, sel tags.Expr, all []Planned) error {
+	for _, p := range all {
+		if sel.Match(p.Tags) {
+			return nil
+		}
+	}
+	return &UsageError{Msg: fmt.Sprintf("tag expression %q selects no scenario; `parley list` shows the clauses that can be named", text)}
+}
+
+func driverNames(o Options) []string {
+	if len(o.Drivers) > 0 {
+		return o.Drivers
+	}
+	return o.Profile.Drivers
+}
+
+func newDriver(name string, p *target.Profile) (closingDriver, error) {
+	switch name {
+	case sse.Name:
+		return sse.New(), nil
+	case ws.Name:
+		return ws.New(p.AgentSelect.WS.Subprotocols...), nil
+	case r3labs.Name:
+		return r3labs.New(), nil
+	}
+	return nil, &UsageError{Msg: fmt.Sprintf("driver %q is unknown; known: sse, ws, r3labs, all", name)}
+}
+
+func (r *run) planned() int {
+	n := 0
+	for _, d := range r.drivers {
+		n += len(d.plan)
+	}
+	return n
+}
+
+func (r *run) close() {
+	for _, d := range r.drivers {
+		_ = d.d.Close()
+	}
+}
+
+// launch starts the model stub and the target. The returned function stops both.
+func (r *run) launch(ctx context.Context) (func(), error) {
+	stopModel := func() {}
+	r.brain = r.o.Brain
+	if r.brain == nil && r.o.Profile.UsesModel() {
+		r.brain = model.New()
+		srv, err := stub.Start(r.brain)
+		if err != nil {
+			return nil, fmt.Errorf("start the model stub: %w", err)
+		}
+		r.modelURL = srv.URL()
+		stopModel = func() { stopWithin(5*time.Second, srv.Close) }
+	}
+	running, err := r.o.Launcher.Launch(ctx, target.LaunchOptions{ModelURL: r.modelURL})
+	if err != nil {
+		stopModel()
+		return nil, err
+	}
+	r.shared = running
+	return func() {
+		stopWithin(15*time.Second, running.Stop)
+		stopModel()
+	}, nil
+}
+
+func stopWithin(d time.Duration, stop func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	_ = stop(ctx)
+}
+
+// all runs every driver; side by side where the target takes several connections at once.
+func (r *run) all(ctx context.Context) {
+	parallel := r.o.Concurrency
+	if parallel == 0 {
+		parallel = r.o.Profile.Parallel()
+	}
+	if r.o.Profile.AgentSelect.Correlation.Single {
+		parallel = 1
+	}
+	each := max(parallel/len(r.drivers), 1)
+	if parallel < len(r.drivers) || r.o.Godog.Format != "" {
+		for _, d := range r.drivers {
+			r.drive(ctx, d, parallel)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	for _, d := range r.drivers {
+		wg.Go(func() { r.drive(ctx, d, each) })
+	}
+	wg.Wait()
+}
+
+// writeTranscript keeps the wire evidence of a scenario, with secrets blanked.
+func (r *run) writeTranscript(d *driverRun, pl Planned, records []transcript.Record) *reports.Transcript {
+	if r.o.Out == "" || len(records) == 0 {
+		return nil
+	}
+	rel := filepath.Join("transcripts", d.name+"-"+pl.ID+".txt")
+	t, err := writeTranscript(r.o.Out, rel, pl, records, r.redact)
+	if err != nil {
+		r.mu.Lock()
+		r.broken = true
+		r.notes = append(r.notes, reports.Note{Kind: "harness", Text: "transcript not written: " + err.Error()})
+		r.mu.Unlock()
+		return nil
+	}
+	return t
+}
+
+var errNoOut = errors.New("no folder for results")
+
+// PrepareOut makes the results' folder, and empties what an earlier run left in it. A folder that holds anything else is
+// left alone and refused.
+func PrepareOut(dir string) error {
+	if dir == "" {
+		return errNoOut
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "transcripts"), 0o755); err != nil {
+		return fmt.Errorf("make the results' folder: %w", err)
+	}
+	old, err := filepath.Glob(filepath.Join(dir, "transcripts", "*.txt"))
+	if err != nil {
+		return fmt.Errorf("look into the results' folder: %w", err)
+	}
+	for _, f := range old {
+		if err := os.Remove(f); err != nil {
+			return fmt.Errorf("remove an old transcript: %w", err)
+		}
+	}
+	return nil
+}

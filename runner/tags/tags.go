@@ -1,0 +1,181 @@
+// Package tags evaluates Cucumber tag expressions: "@AS-042 and not (@exclusive or @model)".
+package tags
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Expr is a parsed expression. The zero Expr matches everything.
+type Expr struct {
+	text  string
+	match func(map[string]bool) bool
+}
+
+// String is the expression as it was given.
+func (e Expr) String() string { return e.text }
+
+// Match tells whether a scenario with these tags ("@" included) is selected.
+func (e Expr) Match(tags []string) bool {
+	if e.match == nil {
+		return true
+	}
+	set := make(map[string]bool, len(tags))
+	for _, t := range tags {
+		set[t] = true
+	}
+	return e.match(set)
+}
+
+// Tags lists the tags that an expression names, in order of appearance.
+func Tags(text string) []string {
+	var out []string
+	for _, w := range words(text) {
+		if strings.HasPrefix(w.text, "@") {
+			out = append(out, w.text)
+		}
+	}
+	return out
+}
+
+// SyntaxError tells where an expression cannot be understood. Column counts bytes from 1.
+type SyntaxError struct {
+	Text   string
+	Column int
+	Msg    string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("tag expression %q, column %d: %s", e.Text, e.Column, e.Msg)
+}
+
+// Parse reads an expression: tags, and, or, not, parentheses; not binds closest, then and, then or. The empty text
+// selects everything.
+func Parse(text string) (Expr, error) {
+	p := &parser{text: text, words: words(text)}
+	if len(p.words) == 0 {
+		return Expr{text: text}, nil
+	}
+	m, err := p.or(0)
+	if err != nil {
+		return Expr{}, err
+	}
+	if w, more := p.peek(); more {
+		return Expr{}, p.fail(w.at, "expected \"and\", \"or\" or the end, found %q", w.text)
+	}
+	return Expr{text: text, match: m}, nil
+}
+
+type matcher = func(map[string]bool) bool
+
+type word struct {
+	text string
+	at   int
+}
+
+// words cuts an expression at blanks and around parentheses.
+func words(text string) []word {
+	var out []word
+	start := -1
+	flush := func(end int) {
+		if start >= 0 {
+			out = append(out, word{text[start:end], start + 1})
+			start = -1
+		}
+	}
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+			flush(i)
+		case c == '(' || c == ')':
+			flush(i)
+			out = append(out, word{string(c), i + 1})
+		case start < 0:
+			start = i
+		}
+	}
+	flush(len(text))
+	return out
+}
+
+// maxDepth bounds nesting, so that no expression can exhaust the stack.
+const maxDepth = 100
+
+type parser struct {
+	text  string
+	words []word
+	next  int
+}
+
+func (p *parser) peek() (word, bool) {
+	if p.next == len(p.words) {
+		return word{at: len(p.text) + 1}, false
+	}
+	return p.words[p.next], true
+}
+
+func (p *parser) take(text string) bool {
+	if w, ok := p.peek(); ok && w.text == text {
+		p.next++
+		return true
+	}
+	return false
+}
+
+func (p *parser) fail(at int, format string, args ...any) error {
+	return &SyntaxError{Text: p.text, Column: at, Msg: fmt.Sprintf(format, args...)}
+}
+
+func (p *parser) or(depth int) (matcher, error) {
+	left, err := p.and(depth)
+	for err == nil && p.take("or") {
+		var right matcher
+		if right, err = p.and(depth); err == nil {
+			l, r := left, right
+			left = func(s map[string]bool) bool { return l(s) || r(s) }
+		}
+	}
+	return left, err
+}
+
+func (p *parser) and(depth int) (matcher, error) {
+	left, err := p.not(depth)
+	for err == nil && p.take("and") {
+		var right matcher
+		if right, err = p.not(depth); err == nil {
+			l, r := left, right
+			left = func(s map[string]bool) bool { return l(s) && r(s) }
+		}
+	}
+	return left, err
+}
+
+func (p *parser) not(depth int) (matcher, error) {
+	w, ok := p.peek()
+	switch {
+	case depth > maxDepth:
+		return nil, p.fail(w.at, "nested too deep")
+	case !ok:
+		return nil, p.fail(w.at, "expected a tag, found the end")
+	case p.take("not"):
+		m, err := p.not(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		return func(s map[string]bool) bool { return !m(s) }, nil
+	case p.take("("):
+		m, err := p.or(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if !p.take(")") {
+			w, _ := p.peek()
+			return nil, p.fail(w.at, "expected \")\"")
+		}
+		return m, nil
+	case !strings.HasPrefix(w.text, "@") || len(w.text) < 2:
+		return nil, p.fail(w.at, "expected a tag such as @AS-042, found %q", w.text)
+	}
+	p.next++
+	return func(s map[string]bool) bool { return s[w.text] }, nil
+}

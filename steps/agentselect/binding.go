@@ -1,0 +1,301 @@
+// Package agentselect holds the steps of the agent-select features: what clients do and observe, in the protocol's
+// terms, over whichever driver runs.
+package agentselect
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"parley/driver"
+	"parley/driver/ws"
+	vocab "parley/protocol/agentselect"
+	"parley/target"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// binding maps the protocol's messages to the target's wire and back. It is pure: no I/O, no state.
+type binding struct {
+	wire target.AgentSelect
+	env  target.Envelope
+	base string
+	ws   bool
+}
+
+func newBinding(p *target.Profile, base, driverName string) *binding {
+	name := target.SSE
+	if driverName == ws.Name {
+		name = target.WS
+	}
+	return &binding{wire: p.AgentSelect, env: p.AgentSelect.EnvelopeFor(name), base: base, ws: driverName == ws.Name}
+}
+
+// raw is JSON text that stands in a message as it is.
+type raw = json.RawMessage
+
+// fields are the fields of a client message under the names of the default binding.
+type fields map[string]any
+
+// streamURL is where a connection is opened, with a query that may be empty.
+func (b *binding) streamURL(query string) string {
+	path := b.wire.SSE.Stream.Path
+	if b.ws {
+		path = b.wire.WS.Path
+	}
+	return withQuery(b.base+path, query)
+}
+
+func withQuery(url, query string) string {
+	switch {
+	case query == "":
+		return url
+	case strings.Contains(url, "?"):
+		return url + "&" + query
+	}
+	return url + "?" + query
+}
+
+// message encodes a client message of the given kind. connID is the id that the target gave the connection.
+func (b *binding) message(kind string, f fields, connID any) (driver.Message, error) {
+	body := map[string]any{}
+	put := func(p target.Pointer, v any) error { return putPointer(body, string(p), v) }
+	at := map[string]target.Pointer{
+		"agentId": b.wire.Fields.Request.AgentID, "sessionId": b.wire.Fields.Request.SessionID,
+		"content": b.wire.Fields.Request.Content, "requestId": b.wire.Fields.Request.RequestID,
+		"response": b.wire.Fields.Request.Response, "initialAgentId": b.wire.Fields.Request.InitialAgentID,
+	}
+	for name, v := range f {
+		p, ok := at[name]
+		if !ok {
+			p = target.Pointer("/" + name)
+		}
+		if err := put(p, v); err != nil {
+			return driver.Message{}, err
+		}
+	}
+	endpoint := b.endpoint(kind)
+	if b.ws || endpoint == b.wire.SSE.Message {
+		if err := put(b.wire.Fields.Request.Type, b.wire.MessageName(kind)); err != nil {
+			return driver.Message{}, err
+		}
+	}
+	if !b.ws && connID != nil && b.wire.Correlation.Body != "" && !b.wire.Correlation.Single {
+		if err := put(b.wire.Correlation.Body, connID); err != nil {
+			return driver.Message{}, err
+		}
+	}
+	text, err := encode(body)
+	if err != nil {
+		return driver.Message{}, fmt.Errorf("encode %s: %w", kind, err)
+	}
+	return b.carry(kind, endpoint, text, connID), nil
+}
+
+// verbatim is a client message whose body is given byte by byte.
+func (b *binding) verbatim(body string, connID any) driver.Message {
+	return b.carry("verbatim", b.wire.SSE.Message, []byte(body), connID)
+}
+
+func (b *binding) carry(label string, e target.Endpoint, body []byte, connID any) driver.Message {
+	m := driver.Message{Label: label, Body: body}
+	if b.ws {
+		return m
+	}
+	m.Method, m.URL = e.Method, b.base+e.Path
+	if h := b.wire.Correlation.Header; h != "" && connID != nil {
+		m.Header = http.Header{http.CanonicalHeaderKey(h): {fmt.Sprint(connID)}}
+	}
+	return m
+}
+
+func (b *binding) endpoint(kind string) target.Endpoint {
+	switch kind {
+	case vocab.SessionCreateType:
+		return b.wire.SSE.Create
+	case vocab.SessionLoadType:
+		return b.wire.SSE.Load
+	}
+	return b.wire.SSE.Message
+}
+
+func encode(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+}
+
+// putPointer sets the member of body that a JSON Pointer names, making objects on the way.
+func putPointer(body map[string]any, pointer string, v any) error {
+	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, s := range steps {
+		s = strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
+		if i == len(steps)-1 {
+			body[s] = v
+			return nil
+		}
+		next, ok := body[s].(map[string]any)
+		if !ok {
+			if body[s] != nil {
+				return fmt.Errorf("field %s: %q is no object", pointer, s)
+			}
+			next = map[string]any{}
+			body[s] = next
+		}
+		body = next
+	}
+	return nil
+}
+
+// decode fills a record's Event: the message in the protocol's terms, under the names of the default binding.
+func (b *binding) decode(r *transcript.Record) {
+	if r.Dir == transcript.Sent {
+		b.decodeSent(r)
+		return
+	}
+	switch {
+	case r.Kind == transcript.Stream:
+	case r.Kind == transcript.Frame && r.Type == "text":
+	default:
+		return
+	}
+	v, faults, err := wjson.Decode(r.Bytes)
+	if err != nil {
+		if r.Kind == transcript.Stream && b.env.SSEEvent {
+			r.Event = &transcript.Event{Type: b.wire.EventOf(r.Type), Faults: []string{err.Error()}}
+		}
+		return
+	}
+	ev := &transcript.Event{Envelope: v}
+	for _, f := range faults {
+		ev.Faults = append(ev.Faults, fmt.Sprint(f))
+	}
+	if b.env.SSEEvent {
+		ev.Type = r.Type
+	} else {
+		name, _ := look(v, b.env.Type)
+		s, ok := name.(string)
+		if !ok {
+			return // no event of this protocol: it has no type
+		}
+		ev.Type = s
+	}
+	ev.Type = b.wire.EventOf(ev.Type)
+	ev.Data, _ = look(v, b.env.Data)
+	ev.RequestID, _ = look(v, b.env.RequestID)
+	ev.Timestamp, _ = look(v, b.env.Timestamp)
+	ev.Data = b.canonical(ev.Type, ev.Data)
+	r.Event, r.Label = ev, ev.Type
+}
+
+// decodeSent gives the harness's own messages the same form, for the monitors.
+func (b *binding) decodeSent(r *transcript.Record) {
+	if r.Dir != transcript.Sent || r.Kind != transcript.Request && r.Kind != transcript.Frame {
+		return
+	}
+	v, _, err := wjson.Decode(r.Bytes)
+	if err != nil {
+		return
+	}
+	name, _ := look(v, b.wire.Fields.Request.Type)
+	kind, ok := name.(string)
+	if !ok {
+		return
+	}
+	for _, known := range []string{vocab.SwitchAgentType, vocab.ChatType, vocab.AbortType} {
+		if b.wire.MessageName(known) == kind {
+			kind = known
+		}
+	}
+	data := map[string]any{}
+	for key, p := range map[string]target.Pointer{"agentId": b.wire.Fields.Request.AgentID, "sessionId": b.wire.Fields.Request.SessionID} {
+		if f, found := look(v, p); found {
+			data[key] = f
+		}
+	}
+	r.Event = &transcript.Event{Type: kind, Data: data, Envelope: v}
+}
+
+func look(v any, p target.Pointer) (any, bool) {
+	if p == "" {
+		return v, true
+	}
+	return wjson.Lookup(v, string(p))
+}
+
+// canonical moves the fields of an event to where the default binding has them.
+func (b *binding) canonical(event string, data any) any {
+	f, std := b.wire.Fields.Event, target.DefaultAgentSelect().Fields
+	type move struct{ from, to target.Pointer }
+	moves := map[string][]move{
+		vocab.ConnectedEvent:      {{f.ConnectionID, std.Event.ConnectionID}},
+		vocab.AgentListEvent:      {{f.Agents, std.Event.Agents}, {f.CurrentAgentID, std.Event.CurrentAgentID}},
+		vocab.AgentSwitchedEvent:  {{f.PreviousAgentID, std.Event.PreviousAgentID}, {f.CurrentAgentID, std.Event.CurrentAgentID}, {f.AgentName, std.Event.AgentName}},
+		vocab.ErrorEvent:          {{f.ErrorCode, std.Event.ErrorCode}, {f.Message, std.Event.Message}, {f.AvailableAgents, std.Event.AvailableAgents}},
+		vocab.MessageEvent:        {{f.Role, std.Event.Role}, {f.Content, std.Event.Content}, {f.Streaming, std.Event.Streaming}},
+		vocab.CompleteEvent:       {{f.SessionID, std.Event.SessionID}, {f.Cancelled, std.Event.Cancelled}},
+		vocab.SessionCreatedEvent: {{f.SessionID, std.Event.SessionID}},
+		vocab.SessionLoadedEvent:  {{f.SessionID, std.Event.SessionID}},
+	}
+	for _, m := range moves[event] {
+		if m.from != m.to {
+			data = moved(data, m.from, m.to)
+		}
+	}
+	if a := b.wire.Fields.Agent; a != std.Agent {
+		for _, key := range []string{"agents", "availableAgents"} {
+			data = eachEntry(data, key, func(v any) any {
+				v = moved(v, a.ID, std.Agent.ID)
+				v = moved(v, a.Name, std.Agent.Name)
+				return moved(v, a.Description, std.Agent.Description)
+			})
+		}
+	}
+	return data
+}
+
+// moved returns a copy of an object whose member to holds what stood at from; without it, to is absent.
+func moved(data any, from, to target.Pointer) any {
+	obj, ok := data.(map[string]any)
+	if !ok || from == to {
+		return data
+	}
+	out := make(map[string]any, len(obj)+1)
+	for k, v := range obj {
+		out[k] = v
+	}
+	key := strings.TrimPrefix(string(to), "/")
+	if v, found := look(data, from); found {
+		out[key] = v
+	} else {
+		delete(out, key)
+	}
+	return out
+}
+
+func eachEntry(data any, key string, f func(any) any) any {
+	obj, ok := data.(map[string]any)
+	if !ok {
+		return data
+	}
+	list, ok := obj[key].([]any)
+	if !ok {
+		return data
+	}
+	entries := make([]any, len(list))
+	for i, e := range list {
+		entries[i] = f(e)
+	}
+	out := map[string]any{}
+	for k, v := range obj {
+		out[k] = v
+	}
+	out[key] = entries
+	return out
+}

@@ -1,0 +1,201 @@
+package agentselect
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	vocab "parley/protocol/agentselect"
+	"parley/steps"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+func (s *suite) registerSessions(sc *godog.ScenarioContext) {
+	sc.Step(`^client (\w+) has a session$`, func(ctx context.Context, name string) error {
+		return s.withSession(ctx, s.client(name))
+	})
+	sc.Step(`^client (\w+) has another session$`, s.hasAnother)
+	sc.Step(`^client (\w+) creates a session$`, func(ctx context.Context, name string) error { return s.creates(ctx, name, nil) })
+	sc.Step(`^client (\w+) creates a session with the initial agent "([^"]*)"$`, func(ctx context.Context, name, id string) error {
+		return s.creates(ctx, name, fields{"initialAgentId": id})
+	})
+	sc.Step(`^client (\w+) loads the session of client (\w+)$`, s.loads)
+	sc.Step(`^client (\w+) tries to load the session of client (\w+)$`, s.triesToLoad)
+	sc.Step(`^client (\w+) loads the session "([^"]*)"$`, s.loadsNamed)
+	sc.Step(`^client (\w+) has its session$`, s.hasItsSession)
+	sc.Step(`^client (\w+) is refused the session$`, s.isRefusedSession)
+	sc.Step(`^the session of client (\w+) answers on one connection only$`, s.answersOnce)
+	sc.Step(`^what becomes of the first session of client (\w+) is observed$`, s.firstSessionObserved)
+	sc.Step(`^the target declares "([^"]*)"$`, s.declares)
+}
+
+func (s *suite) declares(capability string) error {
+	if !s.Env.Profile.Has(capability) {
+		return &steps.NotApplicableError{Reason: "the profile does not declare the capability " + capability}
+	}
+	return nil
+}
+
+func (s *suite) hasAnother(ctx context.Context, name string) error {
+	return s.mustCreate(ctx, s.client(name))
+}
+
+// creates asks for a session and remembers what came of it.
+func (s *suite) creates(ctx context.Context, name string, f fields) error {
+	c := s.client(name)
+	s.mark, s.actor = s.T.Len(), c
+	refused, at, err := s.createSession(ctx, c, f)
+	c.try = &attempt{session: c.session, refused: refused, at: at}
+	if init, ok := f["initialAgentId"].(string); ok && refused == "" {
+		c.agent, c.switches = init, 1 // it has been chosen, though not by a switch
+	}
+	return err
+}
+
+// loads loads another client's session. Where that client has just gone the target may need a moment to notice, so a
+// refusal is tried again until the event limit.
+func (s *suite) loads(ctx context.Context, name, of string) error {
+	c, o := s.client(name), s.client(of)
+	if o.session == "" {
+		return steps.NotTestedf("client %s has no session", of)
+	}
+	deadline := time.Now().Add(s.Env.Profile.Limits.Event.Duration)
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		s.mark, s.actor = s.T.Len(), c
+		refused, at, err := s.loadSession(ctx, c, o.session)
+		c.try = &attempt{session: o.session, of: o, refused: refused, at: at}
+		if err != nil || refused == "" || o.conn != nil || time.Now().After(deadline) {
+			return err
+		}
+		s.pace(ctx, c, s.T.Len(), pause)
+	}
+}
+
+// triesToLoad loads a session that lives on another connection; a target may refuse that.
+func (s *suite) triesToLoad(ctx context.Context, name, of string) error {
+	return s.loads(ctx, name, of)
+}
+
+func (s *suite) loadsNamed(ctx context.Context, name, id string) error {
+	c := s.client(name)
+	refused, at, err := s.loadSession(ctx, c, id)
+	c.try = &attempt{session: id, refused: refused, at: at}
+	return err
+}
+
+// hasItsSession judges that a session was created or loaded.
+func (s *suite) hasItsSession(_ context.Context, name string) error {
+	c := s.client(name)
+	if c.try == nil {
+		return steps.NotTestedf("client %s asked for no session", name)
+	}
+	clauses, what := []string{"AS-098", "AS-100"}, "a new session with its id"
+	if c.try.of != nil {
+		clauses, what = []string{"AS-099", "AS-101"}, "the session of client "+c.try.of.name+" loaded"
+	}
+	if s.bind.ws {
+		return s.Need(steps.Check{Clauses: clauses, OK: c.try.refused == "", Expected: what, Observed: c.try.refused, At: c.try.at})
+	}
+	return s.Need(steps.Check{Clauses: clauses[:1], OK: c.try.refused == "", Expected: what, Observed: c.try.refused, At: c.try.at})
+}
+
+// isRefusedSession judges that loading what does not exist is no success (AS-099).
+func (s *suite) isRefusedSession(_ context.Context, name string) error {
+	c := s.client(name)
+	return s.Judge(steps.Check{Clauses: []string{"AS-099"}, OK: c.try != nil && c.try.refused != "", At: c.try.at,
+		Expected: "loading the unknown session " + c.try.session + " refused", Observed: "it was accepted"})
+}
+
+// answersOnce judges that a session has one connection after another client has tried to load it (AS-094): either the
+// binding has moved, and the old connection is unbound and hears nothing; or nothing has changed.
+func (s *suite) answersOnce(ctx context.Context, name string) error {
+	old := s.client(name)
+	var c *client
+	for _, o := range s.clients {
+		if o.try != nil && o.try.of == old {
+			c = o
+		}
+	}
+	if c == nil {
+		return steps.NotTestedf("no client has tried to load the session of client %s", name)
+	}
+	if c.try.refused != "" {
+		s.Note("loading a session of another connection is refused: %s", c.try.refused)
+		return s.boundTo(ctx, old, c)
+	}
+	s.Note("loading a session of another connection moves it")
+	if err := s.boundTo(ctx, c, old); err != nil {
+		return err
+	}
+	return s.unbound(ctx, old)
+}
+
+// boundTo judges that a switch without session id works on one connection and is not heard on the other.
+func (s *suite) boundTo(ctx context.Context, c, other *client) error {
+	if err := s.switches(ctx, c.name, `"requirement_analyzer"`); err != nil {
+		return err
+	}
+	if err := s.isSwitched(ctx, c.name, "", `"requirement_analyzer"`); err != nil {
+		return err
+	}
+	if s.ended(other) {
+		return s.Judge(steps.Check{Clauses: []string{"AS-094"}, OK: true})
+	}
+	return s.hearsNone(ctx, other.name, vocab.AgentSwitchedEvent, []string{"AS-094", "AS-101"}, isEvent(vocab.AgentSwitchedEvent))
+}
+
+// ended tells whether the target has closed a client's connection.
+func (s *suite) ended(c *client) bool {
+	for _, r := range s.Between(c.name, c.opened, 0) {
+		if r.Kind == transcript.Closed {
+			return true
+		}
+	}
+	return false
+}
+
+// unbound judges that a connection whose session was loaded elsewhere has none any more.
+func (s *suite) unbound(ctx context.Context, c *client) error {
+	if s.ended(c) {
+		return nil
+	}
+	c.session = ""
+	if _, err := s.sendSwitch(ctx, c, fields{"agentId": vocab.General}, act{}); err != nil {
+		return err
+	}
+	rec, miss := s.outcome(ctx, c)
+	check := steps.Check{Clauses: []string{"AS-094"}, Expected: "the old connection unbound: session_not_found"}
+	if miss != nil {
+		check.Observed, check.At = miss.Reason, miss.At
+	} else {
+		check.Observed, check.At, check.OK = steps.Seen(rec), rec.N, codeOf(rec) == vocab.SessionNotFound
+	}
+	return s.Judge(check)
+}
+
+// firstSessionObserved records whether a session that is no longer its connection's default can still be named.
+func (s *suite) firstSessionObserved(ctx context.Context, name string) error {
+	c := s.client(name)
+	if len(c.earlier) == 0 {
+		return steps.NotTestedf("client %s had no earlier session", name)
+	}
+	if _, err := s.sendSwitch(ctx, c, fields{"agentId": vocab.General, "sessionId": c.earlier[0]}, act{named: true}); err != nil {
+		return err
+	}
+	rec, miss := s.outcome(ctx, c)
+	if miss != nil {
+		s.Note("the first of two sessions on one connection: %s", miss.Reason)
+		return nil
+	}
+	previous, found := wjson.Lookup(rec.Event.Data, "/previousAgentId")
+	if rec.Event.Type == vocab.AgentSwitchedEvent && found {
+		// It can still be named; then its agent is its own and not the newer session's.
+		return s.Judge(steps.Check{Clauses: []string{"AS-093"}, OK: previous != any(c.agent), At: rec.N,
+			Expected: fmt.Sprintf("the first session with its own agent, not %q of the second", c.agent), Observed: steps.Seen(rec)})
+	}
+	s.Note("the first of two sessions on one connection: %s", steps.Seen(rec))
+	return nil
+}

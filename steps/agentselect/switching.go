@@ -1,0 +1,419 @@
+package agentselect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cucumber/godog"
+	"github.com/google/go-cmp/cmp"
+
+	vocab "parley/protocol/agentselect"
+	"parley/steps"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+func (s *suite) registerSwitching(sc *godog.ScenarioContext) {
+	sc.Step(`^client (\w+) has switched to `+agentRef+`$`, s.hasSwitched)
+	sc.Step(`^client (\w+) switches to `+agentRef+`$`, s.switches)
+	sc.Step(`^client (\w+), once idle, switches to `+agentRef+`$`, s.switchesOnceIdle)
+	sc.Step(`^client (\w+) switches its session to `+agentRef+`$`, s.switchesNamed)
+	sc.Step(`^client (\w+) switches the session "([^"]*)" to "([^"]*)"$`, s.switchesSession)
+	sc.Step(`^client (\w+) switches to the agent id (.+)$`, s.switchesRaw)
+	sc.Step(`^client (\w+) switches to a legal id of (\d+) characters$`, s.switchesLong)
+	sc.Step(`^client (\w+) switches without an agent id$`, s.switchesWithout)
+	sc.Step(`^client (\w+) switches to "([^"]*)" with the extra fields (.+)$`, s.switchesExtra)
+	sc.Step(`^client (\w+) is switched from `+agentRef+` to `+agentRef+`$`, s.isSwitched)
+	sc.Step(`^client (\w+) is switched to `+agentRef+`$`, func(ctx context.Context, name, to string) error {
+		return s.isSwitched(ctx, name, "", to)
+	})
+	sc.Step(`^client (\w+) is switched in the session of client (\w+)$`, s.isSwitchedInLoaded)
+	sc.Step(`^client (\w+) can switch to every agent that it was offered$`, s.canSwitchToAll)
+	sc.Step(`^what client (\w+) hears of it is observed$`, s.whateverHeard)
+}
+
+// sendSwitch sends switch_agent as a client's act and moves the mark.
+func (s *suite) sendSwitch(ctx context.Context, c *client, f fields, a act) (int, error) {
+	if s.Env.Profile.AgentSelect.Correlation.Single && !a.stranger && f["sessionId"] == nil && c.session != "" && s.othersConnected(c) {
+		f["sessionId"], a.named = c.session, true
+		s.Note("client %s names its session: the target cannot tell connections apart (correlation: single)", c.name)
+	}
+	mark, err := s.send(ctx, c, vocab.SwitchAgentType, f)
+	if err != nil {
+		return 0, err
+	}
+	a.mark, a.kind, a.agent = mark, vocab.SwitchAgentType, f["agentId"]
+	c.act, s.mark, s.actor = a, mark, c
+	return mark, nil
+}
+
+func (s *suite) othersConnected(c *client) bool {
+	for _, o := range s.clients {
+		if o != c && o.conn != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// switches sends a switch without a session id: the connection's own session is meant.
+func (s *suite) switches(ctx context.Context, name, ref string) error {
+	c := s.client(name)
+	id, err := s.agentID(ref)
+	if err != nil {
+		return err
+	}
+	_, err = s.sendSwitch(ctx, c, fields{"agentId": id}, act{stranger: c.session == ""})
+	return err
+}
+
+func (s *suite) switchesNamed(ctx context.Context, name, ref string) error {
+	c := s.client(name)
+	id, err := s.agentID(ref)
+	if err != nil {
+		return err
+	}
+	_, err = s.sendSwitch(ctx, c, fields{"agentId": id, "sessionId": c.session}, act{named: true})
+	return err
+}
+
+func (s *suite) switchesSession(ctx context.Context, name, session, id string) error {
+	_, err := s.sendSwitch(ctx, s.client(name), fields{"agentId": id, "sessionId": session}, act{named: true})
+	return err
+}
+
+func (s *suite) switchesRaw(ctx context.Context, name, literal string) error {
+	if !json.Valid([]byte(literal)) {
+		return fmt.Errorf("the agent id of this step is no JSON: %s", literal)
+	}
+	_, err := s.sendSwitch(ctx, s.client(name), fields{"agentId": raw(literal)}, act{})
+	return err
+}
+
+func (s *suite) switchesLong(ctx context.Context, name string, n int) error {
+	_, err := s.sendSwitch(ctx, s.client(name), fields{"agentId": strings.Repeat("a-b_", n/4)}, act{})
+	return err
+}
+
+func (s *suite) switchesWithout(ctx context.Context, name string) error {
+	_, err := s.sendSwitch(ctx, s.client(name), fields{}, act{})
+	return err
+}
+
+func (s *suite) switchesExtra(ctx context.Context, name, id, extra string) error {
+	f := fields{}
+	var more map[string]raw
+	if err := json.Unmarshal([]byte(extra), &more); err != nil {
+		return fmt.Errorf("the extra fields of this step are no JSON object: %w", err)
+	}
+	for k, v := range more {
+		f[k] = v
+	}
+	f["agentId"] = id
+	_, err := s.sendSwitch(ctx, s.client(name), f, act{})
+	return err
+}
+
+// outcome waits for what answers a client's last switch: agent_switched, or an error that bears a code.
+func (s *suite) outcome(ctx context.Context, c *client) (transcript.Record, *steps.Miss) {
+	var uncoded *transcript.Record
+	rec, miss := s.Await(ctx, steps.Wait{
+		Conn: c.name, After: c.act.mark,
+		Match: func(r *transcript.Record) bool {
+			if r.Event == nil || c.fences[r.N] {
+				return false
+			}
+			if r.Event.Type == vocab.ErrorEvent && !hasCode(r) {
+				uncoded = r
+				return false
+			}
+			return isEvent(vocab.AgentSwitchedEvent, vocab.ErrorEvent)(r)
+		},
+		Hopeless: s.refusedOverHTTP(c.act.mark),
+	})
+	if miss == nil || uncoded == nil {
+		return rec, miss
+	}
+	return rec, &steps.Miss{At: uncoded.N, Reason: "an error without an errorCode: " + steps.Seen(*uncoded)}
+}
+
+// refusedOverHTTP tells that a message was refused by its HTTP answer, and what that answer was. The event may still
+// be on its way when it does, so the wait ends only where no event came before the answer.
+func (s *suite) refusedOverHTTP(mark int) func(*transcript.Record) string {
+	return func(r *transcript.Record) string {
+		if why := failed(r, mark); why != "" {
+			return why
+		}
+		if r.Kind == transcript.Response && r.Reply == mark && r.Status >= 400 {
+			if s.graceAfter(r) {
+				return ""
+			}
+			return "HTTP " + r.Label + " " + clip(string(r.Bytes)) + ", and no event"
+		}
+		return ""
+	}
+}
+
+// graceAfter gives an event that was sent with a refusing HTTP answer the time to arrive on the other connection.
+func (s *suite) graceAfter(r *transcript.Record) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), s.Env.Profile.Limits.Quiet.Duration)
+	defer cancel()
+	_, err := s.T.Await(ctx, r.N, func(n *transcript.Record) bool {
+		return n.Conn == r.Conn && isEvent(vocab.AgentSwitchedEvent, vocab.ErrorEvent)(n)
+	})
+	return err == nil
+}
+
+func hasCode(r *transcript.Record) bool {
+	_, ok := wjson.Lookup(r.Event.Data, "/errorCode")
+	return ok
+}
+
+func clip(t string) string {
+	if len(t) > 200 {
+		t = t[:200] + "…"
+	}
+	return t
+}
+
+// hasSwitched brings a client to an agent, as a precondition: it judges nothing.
+func (s *suite) hasSwitched(ctx context.Context, name, ref string) error {
+	c := s.client(name)
+	id, err := s.agentID(ref)
+	if err != nil {
+		return err
+	}
+	if err := s.withSession(ctx, c); err != nil {
+		return err
+	}
+	if err := s.switchIdle(ctx, c, id); err != nil {
+		return err
+	}
+	rec, miss := s.outcome(ctx, c)
+	switch {
+	case miss != nil:
+		return steps.NotTestedf("client %s could not switch to %q: %s", name, id, miss.Reason)
+	case rec.Event.Type != vocab.AgentSwitchedEvent:
+		return steps.NotTestedf("client %s could not switch to %q: %s", name, id, steps.Seen(rec))
+	}
+	s.confirmed(c, id)
+	return nil
+}
+
+// confirmed notes a switch that the target has confirmed.
+func (s *suite) confirmed(c *client, id string) {
+	c.agent, c.refusals, c.wasBusy, c.aborted = id, 0, false, false
+	c.switches++
+	s.accepted++
+}
+
+func (s *suite) switchesOnceIdle(ctx context.Context, name, ref string) error {
+	id, err := s.agentID(ref)
+	if err != nil {
+		return err
+	}
+	return s.switchIdle(ctx, s.client(name), id)
+}
+
+// switchIdle sends a switch, and again while the session is still busy, until the event limit: that a target needs a
+// moment to end a turn is legal (AC-124). The last attempt's answer is left for the step that follows.
+func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
+	deadline := time.Now().Add(s.Env.Profile.Limits.Event.Duration)
+	pause := 5 * time.Millisecond
+	for {
+		if _, err := s.sendSwitch(ctx, c, fields{"agentId": id}, act{}); err != nil {
+			return err
+		}
+		rec, miss := s.outcome(ctx, c)
+		if miss != nil || codeOf(rec) != vocab.AgentBusy || time.Now().After(deadline) {
+			return nil
+		}
+		s.pace(ctx, c, rec.N, pause)
+		pause = min(2*pause, 100*time.Millisecond)
+	}
+}
+
+// pace waits for the end of the client's turn, and no longer than the pause between two attempts.
+func (s *suite) pace(ctx context.Context, c *client, mark int, pause time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, pause)
+	defer cancel()
+	_, _ = s.T.Await(ctx, mark, func(r *transcript.Record) bool {
+		return r.Conn == c.name && isEvent(vocab.CompleteEvent)(r)
+	})
+}
+
+func codeOf(r transcript.Record) string {
+	if r.Event == nil {
+		return ""
+	}
+	v, _ := wjson.Lookup(r.Event.Data, "/errorCode")
+	code, _ := v.(string)
+	return code
+}
+
+// claims lists the clauses that a switch puts to the test when it is made in this situation.
+func (s *suite) claims(c *client) []string {
+	ids := []string{"AS-011", "AS-017", "AS-018", "AS-042", "AS-084", "AS-116", "AS-119", "AC-116"}
+	add := func(when bool, more ...string) {
+		if when {
+			ids = append(ids, more...)
+		}
+	}
+	a := c.act
+	add(!a.named, "AS-041", "AS-081", "AS-096", "AS-102", "AS-103")
+	add(!a.named && c.loaded, "AS-101", "AS-094")
+	add(!a.named && !c.loaded, "AS-100")
+	add(a.named, "AS-078")
+	add(c.switches > 0, "AS-006")
+	add(c.switches == 0 && !c.loaded, "AS-055", "AS-056", "AS-128", "AS-097")
+	add(c.query != "" || c.switches == 0, "AS-022")
+	add(c.query != "", "AS-021")
+	add(c.refusals > 0, "AS-053", "AS-077", "AS-079", "AS-126", "AS-091", "AS-049", "AS-050")
+	add(c.refusals > 0 && c.wasBusy, "AS-111", "AS-125", "AS-061")
+	add(len(c.turns) > 0, "AS-111", "AS-061", "AS-069")
+	add(c.aborted, "AS-068", "AC-079", "AS-069")
+	add(s.withOthers(c), "AS-005", "AS-007", "AS-015", "AS-057", "AS-058", "AS-059", "AS-060", "AS-093", "AS-095")
+	add(len(c.earlier) > 0, "AS-093")
+	add(s.othersBusy(c), "AS-112")
+	if custom, err := s.custom(); err == nil {
+		add(a.agent == any(custom.ID) || c.agent == custom.ID, "AS-046", "AS-025")
+	}
+	if id, ok := a.agent.(string); ok {
+		_, gained := s.gained[id]
+		_, offered := find(c.offered, id)
+		add(gained || offered, "AS-012")
+		add(gained, "AS-052")
+	}
+	add(s.config != nil, "AS-025")
+	return ids
+}
+
+func (s *suite) withOthers(c *client) bool {
+	for _, o := range s.clients {
+		if o != c && (o.session != "" || o.act.stranger) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *suite) othersBusy(c *client) bool {
+	for _, o := range s.clients {
+		if o != c && o.turn != nil && !o.turn.over {
+			return true
+		}
+	}
+	return false
+}
+
+// isSwitched judges a switch by what the client is told on its own connection.
+func (s *suite) isSwitched(ctx context.Context, name, fromRef, toRef string) error {
+	c := s.client(name)
+	to, err := s.agentID(toRef)
+	if err != nil {
+		return err
+	}
+	from := ""
+	if fromRef != "" {
+		if from, err = s.agentID(fromRef); err != nil {
+			return err
+		}
+	}
+	claims := s.claims(c)
+	rec, miss := s.outcome(ctx, c)
+	expected := fmt.Sprintf("agent_switched to %q on the connection of client %s", to, name)
+	if miss != nil {
+		return s.Need(steps.Check{Clauses: claims, Expected: expected, Observed: miss.Reason, At: miss.At})
+	}
+	if rec.Event.Type != vocab.AgentSwitchedEvent {
+		return s.Need(steps.Check{Clauses: claims, Expected: expected, Observed: steps.Seen(rec), At: rec.N})
+	}
+	err = s.judgeSwitched(c, rec, from, to, claims)
+	s.confirmed(c, to)
+	return err
+}
+
+// judgeSwitched compares agent_switched with what it must say.
+func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string, claims []string) error {
+	want := map[string]any{"currentAgentId": to}
+	if from != "" {
+		want["previousAgentId"] = from
+	}
+	if name, ok := s.nameOf(c, to); ok {
+		want["agentName"] = name
+	}
+	got := map[string]any{}
+	for k := range want {
+		if v, ok := wjson.Lookup(rec.Event.Data, "/"+k); ok {
+			got[k] = v
+		}
+	}
+	diff := cmp.Diff(want, got)
+	about := map[string][]string{
+		"currentAgentId": append([]string{"AS-044"}, claims...), "agentName": {"AS-045", "AS-046", "AS-084"},
+		"previousAgentId": append([]string{"AS-043"}, claims...),
+	}
+	checks := []steps.Check{{Clauses: claims, OK: true}}
+	for key, w := range want {
+		check := steps.Check{Clauses: about[key], OK: wjson.Equal(w, got[key]), At: rec.N,
+			Expected: fmt.Sprintf("%s %s", key, quoted(w)), Observed: steps.Seen(rec), Diff: diff}
+		checks = append(checks, check)
+	}
+	return s.Judge(checks...)
+}
+
+// isSwitchedInLoaded judges that loading has bound the connection to the loaded session: a switch no longer speaks of
+// the session that was bound before (AS-101).
+func (s *suite) isSwitchedInLoaded(ctx context.Context, name, of string) error {
+	c := s.client(name)
+	rec, miss := s.outcome(ctx, c)
+	expected := fmt.Sprintf("agent_switched in the session of client %s", of)
+	if miss != nil || rec.Event.Type != vocab.AgentSwitchedEvent {
+		seen, at := "", 0
+		if miss != nil {
+			seen, at = miss.Reason, miss.At
+		} else {
+			seen, at = steps.Seen(rec), rec.N
+		}
+		return s.Need(steps.Check{Clauses: []string{"AS-101"}, Expected: expected, Observed: seen, At: at})
+	}
+	previous, _ := wjson.Lookup(rec.Event.Data, "/previousAgentId")
+	id, _ := c.act.agent.(string)
+	s.confirmed(c, id)
+	return s.Judge(steps.Check{Clauses: []string{"AS-101"}, OK: previous != any(c.avoid), At: rec.N,
+		Expected: expected + ", not in the session that client " + name + " had before, which used " + c.avoid, Observed: steps.Seen(rec)})
+}
+
+func (s *suite) canSwitchToAll(ctx context.Context, name string) error {
+	c := s.client(name)
+	if len(c.offered) == 0 {
+		return steps.NotTestedf("client %s was offered no agent", name)
+	}
+	for _, a := range c.offered {
+		if err := s.switches(ctx, name, `"`+a.ID+`"`); err != nil {
+			return err
+		}
+		if err := s.isSwitched(ctx, name, "", `"`+a.ID+`"`); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whateverHeard records what a target does where no document says what it should (AS-G04).
+func (s *suite) whateverHeard(ctx context.Context, name string) error {
+	c := s.client(name)
+	rec, miss := s.outcome(ctx, c)
+	if miss != nil {
+		s.Note("switching to the agent in use: %s", miss.Reason)
+		return nil
+	}
+	s.Note("switching to the agent in use: %s", steps.Seen(rec))
+	if rec.Event.Type == vocab.AgentSwitchedEvent {
+		s.accepted++
+	}
+	return nil
+}

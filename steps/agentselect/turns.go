@@ -1,0 +1,472 @@
+package agentselect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/cucumber/godog"
+	"github.com/google/go-cmp/cmp"
+
+	"parley/model"
+	vocab "parley/protocol/agentselect"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// turn is one exchange of a conversation.
+type turn struct {
+	nonce   string
+	mark    int
+	request *transcript.Record // the request to the user that is pending
+	tool    *target.Tool
+	over    bool
+}
+
+func (s *suite) registerTurns(sc *godog.ScenarioContext) {
+	sc.Step(`^client (\w+) chats$`, func(ctx context.Context, name string) error {
+		return s.chat(ctx, name, "[[echo %s]] Hello from client "+name)
+	})
+	sc.Step(`^client (\w+) chats and the model fails$`, s.chatsAndFails)
+	sc.Step(`^client (\w+) has chatted$`, s.hasChatted)
+	sc.Step(`^client (\w+) is answered and its turn ends$`, s.isAnswered)
+	sc.Step(`^client (\w+) has a turn running$`, s.hasTurnRunning)
+	sc.Step(`^client (\w+) has a turn running that will ask to confirm a tool$`, s.hasTurnThatAsks)
+	sc.Step(`^client (\w+) is asked to confirm a tool$`, func(ctx context.Context, name string) error {
+		return s.isAsked(ctx, name, s.Env.Profile.Tools.Confirm, s.Env.Profile.Provoke.PendingConfirmation, vocab.ConfirmationRequestEvent)
+	})
+	sc.Step(`^client (\w+) is asked a question$`, func(ctx context.Context, name string) error {
+		return s.isAsked(ctx, name, s.Env.Profile.Tools.Ask, s.Env.Profile.Provoke.PendingQuestion, vocab.QuestionRequestEvent)
+	})
+	sc.Step(`^client (\w+) confirms$`, func(ctx context.Context, name string) error {
+		return s.respond(ctx, name, vocab.ConfirmationRequestEvent, vocab.ConfirmationResponse, true)
+	})
+	sc.Step(`^client (\w+) answers$`, func(ctx context.Context, name string) error {
+		return s.respond(ctx, name, vocab.QuestionRequestEvent, vocab.QuestionResponse, "yes")
+	})
+	sc.Step(`^client (\w+) aborts$`, s.aborts)
+	sc.Step(`^the turn of client (\w+) is let go on$`, s.isLetGoOn)
+	sc.Step(`^the turn of client (\w+) ends$`, s.turnEnds)
+	sc.Step(`^the model of client (\w+) was given the prompt of the custom agent$`, func(name string) error { return s.promptGiven(name, true) })
+	sc.Step(`^the model of client (\w+) was not given the prompt of the custom agent$`, func(name string) error { return s.promptGiven(name, false) })
+	sc.Step(`^the model of client (\w+) was given the tools of the custom agent$`, func(name string) error { return s.toolsGiven(name, true) })
+	sc.Step(`^the model of client (\w+) was not given the tools of the custom agent$`, func(name string) error { return s.toolsGiven(name, false) })
+	sc.Step(`^every call of that turn of client (\w+) had the prompt of the custom agent$`, s.everyCallHadPrompt)
+}
+
+// noModel says why what needs a model is not tested.
+func (s *suite) noModel() error {
+	if s.Env.Brain == nil {
+		return steps.NotTestedf("no model stub stands behind the target (model.env, or a model hook, in the profile)")
+	}
+	return nil
+}
+
+// chat sends a user's message. format has one %s for the turn's nonce.
+func (s *suite) chat(ctx context.Context, name, format string) error {
+	c := s.client(name)
+	if err := s.withSession(ctx, c); err != nil {
+		return err
+	}
+	if err := s.noModel(); err != nil {
+		return err
+	}
+	t := &turn{nonce: fmt.Sprintf("%s-%d", s.Nonce, s.Serial())}
+	brain := s.Env.Brain
+	s.AtEnd(func() { brain.Release(t.nonce); brain.Forget(t.nonce) })
+	return s.say(ctx, c, t, fmt.Sprintf(format, t.nonce))
+}
+
+func (s *suite) say(ctx context.Context, c *client, t *turn, text string) error {
+	mark, err := s.send(ctx, c, vocab.ChatType, fields{"content": text, "sessionId": c.session})
+	if err != nil {
+		return err
+	}
+	t.mark = mark
+	c.turn, c.turns = t, append(c.turns, t)
+	c.act, s.mark, s.actor = act{mark: mark, kind: vocab.ChatType, named: true}, mark, c
+	return nil
+}
+
+func (s *suite) hasChatted(ctx context.Context, name string) error {
+	if err := s.chat(ctx, name, "[[echo %s]] Hello from client "+name); err != nil {
+		return err
+	}
+	if _, miss := s.awaitEnd(ctx, s.client(name)); miss != nil {
+		return steps.NotTestedf("a turn of client %s did not end: %s", name, miss.Reason)
+	}
+	return nil
+}
+
+func (s *suite) chatsAndFails(ctx context.Context, name string) error {
+	if err := s.chat(ctx, name, "[[fail %s 500]]"); err != nil {
+		return err
+	}
+	c := s.client(name)
+	if err := s.modelCalled(ctx, c); err != nil {
+		return err
+	}
+	// A failed turn ends with an error, with complete, or with both.
+	if _, miss := s.Await(ctx, steps.Wait{Conn: name, After: c.turn.mark, Within: s.Env.Profile.Limits.Turn.Duration,
+		Match: isEvent(vocab.ErrorEvent, vocab.CompleteEvent)}); miss != nil {
+		s.Note("a turn whose model failed says nothing of it: %s", miss.Reason)
+	}
+	return nil
+}
+
+// modelCalled waits until the model has been asked for the client's turn.
+func (s *suite) modelCalled(ctx context.Context, c *client) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Turn.Duration)
+	defer cancel()
+	if _, err := s.Env.Brain.Await(ctx, c.turn.nonce, 1); err != nil {
+		return steps.NotTestedf("running_turn: the model was not asked for the message of client %s within %v", c.name, s.Env.Profile.Limits.Turn)
+	}
+	return nil
+}
+
+// awaitEnd waits for the end of a client's turn.
+func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *steps.Miss) {
+	rec, miss := s.Await(ctx, steps.Wait{
+		Conn: c.name, After: c.turn.mark, Within: s.Env.Profile.Limits.Turn.Duration,
+		Match: func(r *transcript.Record) bool {
+			if !isEvent(vocab.CompleteEvent)(r) {
+				return false
+			}
+			sid, named := wjson.Lookup(r.Event.Data, "/sessionId")
+			return !named || sid == any(c.session)
+		},
+		Hopeless: s.refusedOverHTTP(c.turn.mark),
+	})
+	if miss == nil {
+		c.turn.over = true
+	}
+	return rec, miss
+}
+
+// isAnswered judges an ordinary turn: the model's answer reaches the client, and the turn ends (AS-019).
+func (s *suite) isAnswered(ctx context.Context, name string) error {
+	c := s.client(name)
+	if c.turn == nil {
+		return steps.NotTestedf("client %s has not chatted", name)
+	}
+	rec, miss := s.Await(ctx, steps.Wait{
+		Conn: name, After: c.turn.mark, Within: s.Env.Profile.Limits.Turn.Duration,
+		Match: func(r *transcript.Record) bool {
+			return isEvent(vocab.MessageEvent)(r) && strings.Contains(s.said(c, r.N), c.turn.nonce)
+		},
+		Hopeless: s.refusedOverHTTP(c.turn.mark),
+	})
+	clauses := []string{"AS-019"}
+	if miss != nil {
+		return s.Need(steps.Check{Clauses: clauses, Expected: "the model's answer in a message event", Observed: miss.Reason, At: miss.At})
+	}
+	if _, miss = s.awaitEnd(ctx, c); miss != nil {
+		return s.Need(steps.Check{Clauses: clauses, Expected: "complete at the end of the turn", Observed: miss.Reason, At: miss.At})
+	}
+	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: rec.N})
+}
+
+// said joins what the target has said to a client in message events of this turn, up to a record: an answer may come
+// in pieces of any size, in which the nonce is cut.
+func (s *suite) said(c *client, upTo int) string {
+	var b strings.Builder
+	for _, r := range s.Between(c.name, c.turn.mark, upTo+1) {
+		if isEvent(vocab.MessageEvent)(&r) {
+			v, _ := wjson.Lookup(r.Event.Data, "/content")
+			text, _ := v.(string)
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
+// hasTurnRunning brings a session into a turn that lasts until it is let go on or aborted.
+func (s *suite) hasTurnRunning(ctx context.Context, name string) error {
+	if text := s.Env.Profile.Provoke.RunningTurn; text != "" {
+		return s.provoke(ctx, name, text, nil, vocab.MessageEvent)
+	}
+	if err := s.chat(ctx, name, "[[hold %s]]"); err != nil {
+		return err
+	}
+	return s.modelCalled(ctx, s.client(name))
+}
+
+func (s *suite) hasTurnThatAsks(ctx context.Context, name string) error {
+	tool := s.Env.Profile.Tools.Confirm
+	if tool == nil {
+		return steps.NotTestedf("pending_confirmation: the profile names no tool that asks for confirmation (tools.confirm)")
+	}
+	call, err := toolCall(tool)
+	if err != nil {
+		return err
+	}
+	if err := s.chat(ctx, name, "[[hold %[1]s]] "+call); err != nil {
+		return err
+	}
+	s.client(name).turn.tool = tool
+	return s.modelCalled(ctx, s.client(name))
+}
+
+// toolCall is the directive that makes the model call a tool; it keeps one %s for the nonce.
+func toolCall(t *target.Tool) (string, error) {
+	args := t.Arguments
+	if args == nil {
+		args = map[string]any{}
+	}
+	b, err := json.Marshal(args)
+	if err != nil {
+		return "", fmt.Errorf("arguments of tool %s: %w", t.Name, err)
+	}
+	return "[[tool %[1]s " + t.Name + " " + strings.ReplaceAll(string(b), "%", "%%") + "]]", nil
+}
+
+// isAsked brings a session to wait for its user.
+func (s *suite) isAsked(ctx context.Context, name string, tool *target.Tool, text, event string) error {
+	if text != "" {
+		return s.provoke(ctx, name, text, tool, event)
+	}
+	if tool == nil {
+		return steps.NotTestedf("the profile names no tool that leads to %s (tools.confirm, tools.ask)", event)
+	}
+	call, err := toolCall(tool)
+	if err != nil {
+		return err
+	}
+	if err := s.chat(ctx, name, call); err != nil {
+		return err
+	}
+	s.client(name).turn.tool = tool
+	return s.awaitRequest(ctx, s.client(name), event)
+}
+
+// provoke brings a session into a state by a plain message of its user.
+func (s *suite) provoke(ctx context.Context, name, text string, tool *target.Tool, event string) error {
+	c := s.client(name)
+	if err := s.withSession(ctx, c); err != nil {
+		return err
+	}
+	if err := s.say(ctx, c, &turn{nonce: "", tool: tool}, text); err != nil {
+		return err
+	}
+	if event == vocab.MessageEvent {
+		_, miss := s.Await(ctx, steps.Wait{Conn: name, After: c.turn.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: isEvent(event)})
+		if miss != nil {
+			return steps.NotTestedf("running_turn could not be provoked: %s", miss.Reason)
+		}
+		return nil
+	}
+	return s.awaitRequest(ctx, c, event)
+}
+
+func (s *suite) awaitRequest(ctx context.Context, c *client, event string) error {
+	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: isEvent(event),
+		Hopeless: s.refusedOverHTTP(c.turn.mark)})
+	if miss != nil {
+		return steps.NotTestedf("client %s was not asked: no %s: %s", c.name, event, miss.Reason)
+	}
+	if rec.Event.RequestID == nil {
+		rec.Event.RequestID, _ = wjson.Lookup(rec.Event.Data, "/requestId")
+	}
+	c.turn.request = &rec
+	return nil
+}
+
+// respond answers a request to the user.
+func (s *suite) respond(ctx context.Context, name, event, kind string, fallback any) error {
+	c := s.client(name)
+	if c.turn == nil {
+		return steps.NotTestedf("client %s has not chatted", name)
+	}
+	if c.turn.request == nil {
+		if err := s.awaitRequest(ctx, c, event); err != nil {
+			return err
+		}
+	}
+	answer := fallback
+	if t := c.turn.tool; t != nil && t.Response != nil {
+		answer = t.Response
+	}
+	mark, err := s.send(ctx, c, kind, fields{"requestId": c.turn.request.Event.RequestID, "response": answer, "sessionId": c.session})
+	if err != nil {
+		return err
+	}
+	s.mark, s.actor = mark, c
+	return nil
+}
+
+func (s *suite) aborts(ctx context.Context, name string) error {
+	c := s.client(name)
+	mark, err := s.send(ctx, c, vocab.AbortType, fields{"sessionId": c.session})
+	if err != nil {
+		return err
+	}
+	c.aborted = true
+	s.mark, s.actor = mark, c
+	return nil
+}
+
+func (s *suite) isLetGoOn(name string) error {
+	c := s.client(name)
+	if c.turn == nil || c.turn.nonce == "" {
+		return steps.NotTestedf("without the model stub nobody can end a turn of client %s", name)
+	}
+	s.Env.Brain.Release(c.turn.nonce)
+	return nil
+}
+
+// turnEnds waits for the end of a turn, as a precondition of what follows; that a turn in progress completes at all is
+// AS-062.
+func (s *suite) turnEnds(ctx context.Context, name string) error {
+	c := s.client(name)
+	if c.turn == nil {
+		return steps.NotTestedf("client %s has not chatted", name)
+	}
+	_, miss := s.awaitEnd(ctx, c)
+	if miss != nil {
+		return s.Need(steps.Check{Clauses: []string{"AS-062"}, Expected: "complete at the end of the turn", Observed: miss.Reason, At: miss.At})
+	}
+	return nil
+}
+
+// calls are the model's calls of a turn. Side requests of a target (a title, a summary) may carry the same text: where
+// some calls offer tools, those that offer none are left out.
+func (s *suite) calls(t *turn) []model.Request {
+	all := s.Env.Brain.Requests(t.nonce)
+	var main []model.Request
+	for _, r := range all {
+		if len(r.Tools) > 0 {
+			main = append(main, r)
+		}
+	}
+	if len(main) > 0 {
+		return main
+	}
+	return all
+}
+
+// modelTurn is the last turn of a client, with what is known of it by the model.
+func (s *suite) modelTurn(name string) (*turn, []model.Request, target.CustomAgent, error) {
+	if err := s.noModel(); err != nil {
+		return nil, nil, target.CustomAgent{}, err
+	}
+	custom, err := s.custom()
+	if err != nil {
+		return nil, nil, custom, err
+	}
+	c := s.client(name)
+	if c.turn == nil {
+		return nil, nil, custom, steps.NotTestedf("client %s has not chatted", name)
+	}
+	calls := s.calls(c.turn)
+	if len(calls) == 0 {
+		return nil, nil, custom, steps.NotTestedf("the model was not asked for the message of client %s", name)
+	}
+	return c.turn, calls, custom, nil
+}
+
+func (s *suite) promptGiven(name string, want bool) error {
+	_, calls, custom, err := s.modelTurn(name)
+	if err != nil {
+		return err
+	}
+	if custom.Prompt == "" {
+		return steps.NotTestedf("the profile names no prompt marker of the custom agent (agents.custom[].prompt)")
+	}
+	given := false
+	for _, r := range calls {
+		given = given || hasPrompt(r, custom)
+	}
+	expected := fmt.Sprintf("a model request with the prompt of %s (%q)", custom.ID, custom.Prompt)
+	if !want {
+		expected = fmt.Sprintf("no model request with the prompt of %s (%q)", custom.ID, custom.Prompt)
+	}
+	clauses := []string{"AS-047", "AS-060", "AS-061", "AS-069"}
+	return s.Judge(steps.Check{Clauses: clauses, OK: given == want, Expected: expected, Observed: systems(calls), At: s.T.Len()})
+}
+
+// hasPrompt looks for the marker of an agent's prompt wherever a target may put instructions.
+func hasPrompt(r model.Request, a target.CustomAgent) bool {
+	return strings.Contains(r.System, a.Prompt)
+}
+
+func systems(calls []model.Request) string {
+	var out []string
+	for _, r := range calls {
+		out = append(out, fmt.Sprintf("system prompt %q", clip(r.System)))
+	}
+	return strings.Join(out, "; ")
+}
+
+func (s *suite) toolsGiven(name string, want bool) error {
+	t, calls, custom, err := s.modelTurn(name)
+	if err != nil {
+		return err
+	}
+	if len(custom.Tools) == 0 {
+		return steps.NotTestedf("the profile names no tools of the custom agent (agents.custom[].tools)")
+	}
+	got := toolSet(calls)
+	// The turn before ran with the other agent: the tools have changed with it.
+	var before []string
+	for _, o := range s.client(name).turns {
+		if o != t {
+			before = toolSet(s.calls(o))
+		}
+	}
+	missing := without(custom.Tools, got)
+	checks := []steps.Check{{Clauses: []string{"AS-048"}, OK: before == nil || !cmp.Equal(before, got), At: s.T.Len(),
+		Expected: "other tools than before the switch", Observed: "the same: " + strings.Join(got, ", ")}}
+	if want {
+		checks = append(checks, steps.Check{Clauses: []string{"AS-048"}, OK: len(missing) == 0, At: s.T.Len(),
+			Expected: "the tools of " + custom.ID + ": " + strings.Join(custom.Tools, ", "), Observed: strings.Join(got, ", "), Diff: cmp.Diff(custom.Tools, got)})
+	}
+	return s.Judge(checks...)
+}
+
+func toolSet(calls []model.Request) []string {
+	seen := map[string]bool{}
+	for _, r := range calls {
+		for _, t := range r.Tools {
+			seen[t] = true
+		}
+	}
+	out := make([]string, 0, len(seen))
+	for t := range seen {
+		out = append(out, t)
+	}
+	sort.Strings(out)
+	return out
+}
+
+func without(list, other []string) []string {
+	var out []string
+	for _, e := range list {
+		if !contains(other, e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (s *suite) everyCallHadPrompt(name string) error {
+	_, calls, custom, err := s.modelTurn(name)
+	if err != nil {
+		return err
+	}
+	if custom.Prompt == "" {
+		return steps.NotTestedf("the profile names no prompt marker of the custom agent (agents.custom[].prompt)")
+	}
+	if len(calls) < 2 {
+		return steps.NotTestedf("the turn called the model only once, so nothing came after the refused switch")
+	}
+	ok := true
+	for _, r := range calls {
+		ok = ok && hasPrompt(r, custom)
+	}
+	return s.Judge(steps.Check{Clauses: []string{"AS-062", "AS-125"}, OK: ok, Expected: fmt.Sprintf("every model request of the turn with the prompt of %s (%q)", custom.ID, custom.Prompt),
+		Observed: systems(calls), At: s.T.Len()})
+}

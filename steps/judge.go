@@ -1,0 +1,227 @@
+package steps
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// Check is one comparison of what was expected with what was observed, and the clauses that a difference would break.
+// A scenario's tags say which of these clauses it may judge; the others are left to the scenarios that are about them.
+type Check struct {
+	Clauses  []string
+	OK       bool
+	Expected string
+	Observed string
+	Diff     string // a go-cmp diff, - expected + observed; "" where the two lines say it all
+	At       int    // number of the record at which it was seen; 0 for none
+}
+
+// Failure is one broken clause.
+type Failure struct {
+	Clause   string
+	Outcome  verdict.Outcome
+	Expected string
+	Observed string
+	Diff     string
+	At       int
+	Monitor  string
+}
+
+// BrokenError ends a scenario: a clause that it judges is broken. The failures themselves are with the world.
+type BrokenError struct{ Failures []Failure }
+
+func (e *BrokenError) Error() string {
+	var ids []string
+	for _, f := range e.Failures {
+		ids = append(ids, f.Clause)
+	}
+	f := e.Failures[0]
+	msg := fmt.Sprintf("%s broken\n  expected  %s\n  observed  %s", strings.Join(ids, ", "), f.Expected, f.Observed)
+	if f.Diff != "" {
+		msg += "\n" + f.Diff
+	}
+	return msg
+}
+
+// NotTestedError ends a scenario whose precondition could not be reached. What it had not yet judged is not tested.
+type NotTestedError struct{ Reason string }
+
+func (e *NotTestedError) Error() string { return "not tested: " + e.Reason }
+
+// NotTestedf makes a NotTestedError.
+func NotTestedf(format string, args ...any) error {
+	return &NotTestedError{Reason: fmt.Sprintf(format, args...)}
+}
+
+// NotApplicableError ends a scenario about an optional feature that the target does not declare.
+type NotApplicableError struct{ Reason string }
+
+func (e *NotApplicableError) Error() string { return "not applicable: " + e.Reason }
+
+// judgement is what a scenario has found out about one clause.
+type judgement struct {
+	outcome verdict.Outcome
+	reason  string
+}
+
+// Judge records checks. Checks whose clauses the scenario is not tagged with decide nothing. It returns a
+// *BrokenError when a clause that binds is broken; a broken SHOULD warns, and the rest is an observation.
+func (w *World) Judge(checks ...Check) error {
+	var broken []Failure
+	for _, c := range checks {
+		for _, id := range w.tagged(c.Clauses) {
+			if c.OK {
+				w.settle(id, verdict.Passed, "")
+				continue
+			}
+			f := Failure{Clause: id, Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict),
+				Expected: c.Expected, Observed: c.Observed, Diff: c.Diff, At: c.At}
+			if f.Outcome == verdict.NotApplicable {
+				w.settle(id, f.Outcome, "observed: "+c.Observed+" (the document has: "+c.Expected+")")
+				continue
+			}
+			w.settle(id, f.Outcome, c.Observed)
+			w.failures = append(w.failures, f)
+			if f.Outcome == verdict.Failed {
+				broken = append(broken, f)
+			}
+		}
+	}
+	if len(broken) > 0 {
+		return &BrokenError{Failures: broken}
+	}
+	return nil
+}
+
+// Need is Judge for a check without which the scenario cannot go on: where no tagged clause is broken by it, what
+// follows is not tested.
+func (w *World) Need(c Check, more ...Check) error {
+	if err := w.Judge(append([]Check{c}, more...)...); err != nil {
+		return err
+	}
+	if !c.OK {
+		return NotTestedf("expected %s; observed %s", c.Expected, c.Observed)
+	}
+	return nil
+}
+
+// Observe records an observation on a clause of any level: it never counts against the target.
+func (w *World) Observe(id, what string) {
+	if w.tags[id] {
+		w.settle(id, verdict.NotApplicable, "observed: "+what)
+	}
+}
+
+func (w *World) tagged(ids []string) []string {
+	var out []string
+	for _, id := range ids {
+		if w.tags[id] {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// settle keeps the worst that was said of a clause within the scenario.
+func (w *World) settle(id string, o verdict.Outcome, reason string) {
+	was, ok := w.judged[id]
+	if ok && severity(was.outcome) >= severity(o) {
+		return
+	}
+	w.judged[id] = judgement{outcome: o, reason: reason}
+}
+
+func severity(o verdict.Outcome) int {
+	switch o {
+	case verdict.Failed:
+		return 4
+	case verdict.Warned:
+		return 3
+	case verdict.Passed:
+		return 2
+	case verdict.NotApplicable:
+		return 1
+	}
+	return 0
+}
+
+// outcome sums a scenario up from what its clauses came to and from the error that ended it.
+func (w *World) outcome(err error) (verdict.Outcome, string) {
+	var notTested *NotTestedError
+	var notApplicable *NotApplicableError
+	var broken *BrokenError
+	var unreachable *UnreachableError
+	switch {
+	case errors.As(err, &unreachable):
+		return verdict.EnvError, unreachable.Error()
+	case len(w.failures) > 0:
+		worst := verdict.Warned
+		for _, f := range w.failures {
+			if f.Outcome == verdict.Failed {
+				worst = verdict.Failed
+			}
+		}
+		if worst == verdict.Failed || err == nil {
+			return worst, w.failures[0].Observed
+		}
+		return worst, err.Error()
+	case err == nil:
+		return verdict.Passed, ""
+	case errors.As(err, &notTested):
+		return verdict.NotTested, notTested.Reason
+	case errors.As(err, &notApplicable):
+		return verdict.NotApplicable, notApplicable.Reason
+	case errors.As(err, &broken):
+		return verdict.Failed, broken.Error()
+	}
+	return verdict.HarnessError, err.Error()
+}
+
+// clauseOutcomes lists what the scenario says of each of its tags, in order.
+func (w *World) clauseOutcomes(total verdict.Outcome, reason string) []ClauseResult {
+	var ids []string
+	for id := range w.tags {
+		ids = append(ids, id)
+	}
+	sort.Strings(ids)
+	var out []ClauseResult
+	for _, id := range ids {
+		j, ok := w.judged[id]
+		if !ok {
+			j = judgement{outcome: verdict.NotTested, reason: "not reached"}
+			switch total {
+			case verdict.NotApplicable, verdict.HarnessError, verdict.EnvError, verdict.NotTested:
+				j = judgement{outcome: total, reason: reason}
+			case verdict.Failed, verdict.Warned:
+				j.reason = "not reached: " + reason
+			}
+		}
+		out = append(out, ClauseResult{ID: id, Outcome: j.outcome, Reason: j.reason})
+	}
+	return out
+}
+
+// ClauseResult is what one scenario says of one clause.
+type ClauseResult struct {
+	ID      string
+	Outcome verdict.Outcome
+	Reason  string
+}
+
+// Seen renders a record as an observation: what it says, when, and where.
+func Seen(r transcript.Record) string {
+	what := r.Line(300)
+	if r.Event != nil {
+		what = r.Event.Type + " " + clipText(compact(r.Event.Data), 300)
+	} else if r.Kind == transcript.Response {
+		what = "HTTP " + r.Label + " " + clipText(string(r.Bytes), 200)
+	} else if r.Kind == transcript.Closed || r.Kind == transcript.Failure {
+		what = r.Label
+	}
+	return fmt.Sprintf("%s   +%.1f ms, record %d", what, float64(r.At.Microseconds())/1000, r.N)
+}

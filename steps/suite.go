@@ -1,0 +1,235 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	"parley/monitor"
+	"parley/target"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// Protocol is what a protocol adds to the suite.
+type Protocol interface {
+	// Name is the protocol's id.
+	Name() string
+	// Bind makes the decoder that gives records their protocol events.
+	Bind(env *Env, run target.Running) func(*transcript.Record)
+	// NotRunnable says why a scenario with these tags cannot run against this target; "" when it can.
+	NotRunnable(env *Env, tags []string) string
+	// Monitors judge every transcript.
+	Monitors() []monitor.Monitor
+	// Register registers the protocol's steps for one scenario. world returns the scenario's world once it has begun,
+	// and nil when it is skipped.
+	Register(sc *godog.ScenarioContext, world func() *World)
+}
+
+// Slot is what the runner gives a scenario: a target, or the reason why it does not run.
+type Slot struct {
+	Run     target.Running
+	Nonce   string
+	Skip    verdict.Outcome // "" to run
+	Reason  string
+	Release func() // called once when the scenario is over; may be nil
+}
+
+// Result is what came of one scenario over one driver.
+type Result struct {
+	Scenario *godog.Scenario
+	Driver   string
+	Outcome  verdict.Outcome
+	Reason   string
+	Clauses  []ClauseResult
+	Failures []Failure // of steps
+	Monitors []MonitorResult
+	Notes    []string
+	Steps    []StepResult
+	Duration time.Duration
+	Records  []transcript.Record
+	Lost     int // records beyond the transcript's bounds
+}
+
+// MonitorResult is what one monitor says of one clause in one transcript.
+type MonitorResult struct {
+	Monitor string
+	Clause  string
+	Failure *Failure // nil: kept
+}
+
+// StepResult is one step of a scenario.
+type StepResult struct {
+	Keyword  string
+	Text     string
+	Status   string
+	Duration time.Duration
+	Err      error
+}
+
+// UnreachableError tells that nobody listens where the target should be.
+type UnreachableError struct{ Err error }
+
+func (e *UnreachableError) Error() string { return "the target cannot be reached: " + e.Err.Error() }
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// Is lets godog show what was not tested as skipped. godog counts skipped scenarios as passed; our own verdict does not.
+func (e *NotTestedError) Is(other error) bool     { return other == godog.ErrSkip }
+func (e *NotApplicableError) Is(other error) bool { return other == godog.ErrSkip }
+
+// Suite runs one protocol's scenarios in godog, and tells what came of each.
+type Suite struct {
+	Protocol Protocol
+	Env      *Env
+	Begin    func(ctx context.Context, sc *godog.Scenario) Slot // called by many goroutines
+	Done     func(Result)                                       // called by many goroutines, once per scenario
+}
+
+// scenario is the life of one scenario.
+type scenario struct {
+	s       *Suite
+	world   *World
+	slot    Slot
+	cancel  context.CancelFunc
+	started time.Time
+	step    time.Time
+	steps   []StepResult
+	first   error // the error that ended the scenario
+	once    sync.Once
+}
+
+// Initialize registers a scenario's hooks and steps: it is godog's ScenarioInitializer.
+func (s *Suite) Initialize(sc *godog.ScenarioContext) {
+	r := &scenario{s: s}
+	sc.Before(r.before)
+	s.Protocol.Register(sc, func() *World { return r.world })
+	sc.StepContext().Before(func(ctx context.Context, _ *godog.Step) (context.Context, error) {
+		r.step = time.Now()
+		return ctx, nil
+	})
+	sc.StepContext().After(r.afterStep)
+	sc.After(r.after)
+}
+
+func (r *scenario) before(ctx context.Context, sc *godog.Scenario) (context.Context, error) {
+	r.started = time.Now()
+	r.slot = r.s.Begin(ctx, sc)
+	if r.slot.Skip != "" {
+		return ctx, fmt.Errorf("%w: %s", godog.ErrSkip, r.slot.Reason)
+	}
+	var tags []string
+	for _, t := range sc.Tags {
+		tags = append(tags, t.Name)
+	}
+	r.started = time.Now()
+	r.world = NewWorld(r.s.Env, r.slot.Run, r.slot.Nonce, tags, r.s.Protocol.Bind(r.s.Env, r.slot.Run))
+	ctx, r.cancel = context.WithTimeout(ctx, r.s.Env.Profile.Limits.Scenario.Duration)
+	return ctx, nil
+}
+
+func (r *scenario) afterStep(ctx context.Context, st *godog.Step, status godog.StepResultStatus, err error) (context.Context, error) {
+	if r.world == nil {
+		return ctx, nil
+	}
+	if err != nil && r.first == nil {
+		r.first = err
+	}
+	r.steps = append(r.steps, StepResult{Keyword: keyword(st), Text: st.Text, Status: status.String(), Duration: time.Since(r.step), Err: err})
+	return ctx, nil
+}
+
+func keyword(st *godog.Step) string {
+	switch st.Type {
+	case "Context":
+		return "Given"
+	case "Action":
+		return "When"
+	case "Outcome":
+		return "Then"
+	}
+	return "*"
+}
+
+// after finishes the scenario: late judgements, monitors, the result. A scenario that broke a clause fails in godog too.
+func (r *scenario) after(ctx context.Context, sc *godog.Scenario, err error) (context.Context, error) {
+	var fail error
+	r.once.Do(func() { fail = r.finish(sc, err) })
+	return ctx, fail
+}
+
+func (r *scenario) finish(sc *godog.Scenario, err error) error {
+	if r.slot.Release != nil {
+		defer r.slot.Release()
+	}
+	if r.world == nil {
+		r.s.Done(Result{Scenario: sc, Driver: r.s.Env.Driver.Name(), Outcome: r.slot.Skip, Reason: r.slot.Reason, Clauses: skipped(sc, r.slot)})
+		return nil
+	}
+	defer r.cancel()
+	if r.first == nil {
+		r.first = err
+	}
+	took := time.Since(r.started)
+	r.world.Finish()
+	if r.first == nil && len(r.steps) < len(sc.Steps) {
+		r.first = errors.New("the scenario ended before its last step")
+	}
+	res := r.world.result(r.s.Protocol.Monitors(), r.first)
+	res.Scenario, res.Driver, res.Steps, res.Duration = sc, r.s.Env.Driver.Name(), r.steps, took
+	r.s.Done(res)
+	if r.first == nil && len(r.world.failures) > 0 && res.Outcome == verdict.Failed {
+		return &BrokenError{Failures: r.world.failures}
+	}
+	return nil
+}
+
+func skipped(sc *godog.Scenario, slot Slot) []ClauseResult {
+	var out []ClauseResult
+	for _, t := range sc.Tags {
+		if id := t.Name[1:]; IsClause(id) {
+			out = append(out, ClauseResult{ID: id, Outcome: slot.Skip, Reason: slot.Reason})
+		}
+	}
+	return out
+}
+
+// result sums the scenario up and lets the monitors judge its transcript.
+func (w *World) result(monitors []monitor.Monitor, err error) Result {
+	outcome, reason := w.outcome(err)
+	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason), Failures: w.failures,
+		Notes: w.notes, Records: w.T.All(), Lost: w.T.Overflow()}
+	if res.Lost > 0 {
+		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not kept", res.Lost))
+	}
+	for _, m := range monitors {
+		res.Monitors = append(res.Monitors, w.monitored(m, res.Records)...)
+	}
+	return res
+}
+
+// monitored reduces a monitor's findings to one result per clause: the first that breaks it, else that it was kept.
+func (w *World) monitored(m monitor.Monitor, records []transcript.Record) []MonitorResult {
+	broken, kept := map[string]*Failure{}, map[string]bool{}
+	for _, f := range m.Check(records) {
+		for _, id := range f.Clauses {
+			switch {
+			case f.OK:
+				kept[id] = true
+			case broken[id] == nil:
+				broken[id] = &Failure{Clause: id, Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict),
+					Expected: f.Expected, Observed: f.Observed, At: f.At, Monitor: m.Name}
+			}
+		}
+	}
+	var out []MonitorResult
+	for _, id := range m.Clauses {
+		if broken[id] != nil || kept[id] {
+			out = append(out, MonitorResult{Monitor: m.Name, Clause: id, Failure: broken[id]})
+		}
+	}
+	return out
+}

@@ -1,0 +1,198 @@
+// Package steps is the part of the suite that every protocol shares: the World of a scenario, expectations over its
+// transcript, judging, and the godog suite. The steps of each protocol sit in a subpackage.
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/driver"
+	"parley/model"
+	"parley/target"
+	"parley/transcript"
+	"parley/verdict"
+	wjson "parley/wire/json"
+)
+
+// Env is what the scenarios of one run over one driver share. It is read-only while they run.
+type Env struct {
+	Profile *target.Profile
+	Driver  driver.Driver
+	Ledger  *verdict.Ledger
+	Brain   *model.Brain // nil: no model that we control stands behind the target
+	Strict  bool
+	Redact  *transcript.Redactor
+}
+
+// World is one scenario's: its connections, its transcript, its judgements. Steps use it from one goroutine.
+type World struct {
+	Env    *Env
+	Target target.Running
+	T      *transcript.Transcript
+	Nonce  string // unique in the run; every directive and fence of the scenario carries it
+	Tags   []string
+
+	tags     map[string]bool // clauses that the scenario may judge
+	judged   map[string]judgement
+	failures []Failure
+	notes    []string
+	parties  map[string]driver.Conn
+	atEnd    []func()
+	serial   int
+}
+
+// NewWorld makes the world of one scenario. decode fills the protocol's view of each record.
+func NewWorld(env *Env, run target.Running, nonce string, tags []string, decode func(*transcript.Record)) *World {
+	w := &World{Env: env, Target: run, Nonce: nonce, Tags: tags, T: transcript.New(decode),
+		tags: map[string]bool{}, judged: map[string]judgement{}, parties: map[string]driver.Conn{}}
+	for _, t := range tags {
+		if id := strings.TrimPrefix(t, "@"); IsClause(id) {
+			w.tags[id] = true
+		}
+	}
+	return w
+}
+
+// IsClause tells whether a tag (without @) has the form of a clause id.
+func IsClause(tag string) bool {
+	if len(tag) < 6 || tag[2] != '-' {
+		return false
+	}
+	return strings.Trim(tag[:2], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && strings.Trim(tag[3:6], "0123456789") == ""
+}
+
+// Judges tells whether the scenario is tagged with a clause.
+func (w *World) Judges(id string) bool { return w.tags[id] }
+
+// HasTag tells whether the scenario bears a tag, "@" included.
+func (w *World) HasTag(tag string) bool {
+	for _, t := range w.Tags {
+		if t == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// Note adds a remark to the scenario's result.
+func (w *World) Note(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
+
+// Serial returns 1, 2, 3, …: what makes names and nonces differ within a scenario.
+func (w *World) Serial() int { w.serial++; return w.serial }
+
+// AtEnd runs f once when the scenario's steps are over and before its connections are closed.
+func (w *World) AtEnd(f func()) { w.atEnd = append(w.atEnd, f) }
+
+// Open connects a party. A target that refuses is a Miss with the reason.
+func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.Env.Profile.Limits.Open.Duration)
+	defer cancel()
+	o.MaxEvent = int(w.Env.Profile.Limits.MaxEvent)
+	c, err := w.Env.Driver.Open(ctx, o, w.T.Append)
+	if err != nil {
+		return nil, err
+	}
+	if old := w.parties[o.Party]; old != nil {
+		_ = old.Close(driver.Reset)
+	}
+	w.parties[o.Party] = c
+	return c, nil
+}
+
+// Finish runs what waits for the scenario's end, and closes its connections.
+func (w *World) Finish() {
+	for _, f := range w.atEnd {
+		f()
+	}
+	for _, c := range w.parties {
+		_ = c.Close(driver.Reset)
+	}
+	w.parties = map[string]driver.Conn{}
+}
+
+// Wait describes an awaited record.
+type Wait struct {
+	Conn   string        // party on whose connection it is expected
+	After  int           // the mark: the number of the record that causes it
+	Within time.Duration // 0: Limits.Event
+	Match  func(*transcript.Record) bool
+	// Hopeless tells that the record can no longer come. What it returns is the reason; "" means go on. The end of
+	// the connection is hopeless in any case.
+	Hopeless func(*transcript.Record) string
+}
+
+// Miss tells that an awaited record did not come, and what came instead.
+type Miss struct {
+	Reason string
+	At     int // the record that ended the wait; 0 when time did
+}
+
+func (m *Miss) Error() string { return m.Reason }
+
+var errLimit = errors.New("limit")
+
+// Await waits for a record, event-driven. A *Miss says why it did not come.
+func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
+	if e.Within == 0 {
+		e.Within = w.Env.Profile.Limits.Event.Duration
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, e.Within, errLimit)
+	defer cancel()
+	var miss *Miss
+	rec, err := w.T.Await(ctx, e.After, func(r *transcript.Record) bool {
+		if r.Conn != e.Conn {
+			return false
+		}
+		if e.Match(r) {
+			return true
+		}
+		if r.Dir == transcript.Received && r.Kind == transcript.Closed {
+			miss = &Miss{Reason: r.Label, At: r.N}
+			return true
+		}
+		if e.Hopeless != nil {
+			if why := e.Hopeless(r); why != "" {
+				miss = &Miss{Reason: why, At: r.N}
+				return true
+			}
+		}
+		return false
+	})
+	switch {
+	case miss != nil:
+		return transcript.Record{}, miss
+	case errors.Is(err, errLimit):
+		return transcript.Record{}, &Miss{Reason: fmt.Sprintf("nothing of the kind within %v", e.Within)}
+	case err != nil:
+		return transcript.Record{}, &Miss{Reason: "the scenario's time ran out: " + err.Error()}
+	}
+	return rec, nil
+}
+
+// Between returns the received records of a party with numbers above after and below before (0: no upper bound).
+func (w *World) Between(conn string, after, before int) []transcript.Record {
+	var out []transcript.Record
+	for _, r := range w.T.After(after) {
+		if r.Conn == conn && r.Dir == transcript.Received && (before == 0 || r.N < before) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func compact(v any) string { return wjson.Compact(v) }
+
+func clipText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}

@@ -1,0 +1,114 @@
+package target
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ProfileError is one mistake in a profile. Line and Col count from 1; 0 where no place is known.
+type ProfileError struct {
+	File      string
+	Line, Col int
+	Msg       string // what is wrong
+	Mend      string // how to mend it; may be ""
+}
+
+// Error is "profile.yaml:12:3: what is wrong (how to mend it)".
+func (e *ProfileError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Col)
+	}
+	if b.Len() > 0 {
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Msg)
+	if e.Mend != "" {
+		fmt.Fprintf(&b, " (%s)", e.Mend)
+	}
+	return b.String()
+}
+
+// UnreachableError says that nobody answers where the target should be.
+type UnreachableError struct {
+	URL   string
+	Tried []Attempt
+}
+
+// Attempt is one address that was tried.
+type Attempt struct {
+	Address string
+	Err     error
+}
+
+func (e *UnreachableError) Error() string {
+	tried := make([]string, len(e.Tried))
+	for i, a := range e.Tried {
+		tried[i] = fmt.Sprintf("%s: %v", a.Address, a.Err)
+	}
+	return fmt.Sprintf("target %s cannot be reached: tried %s", e.URL, strings.Join(tried, "; "))
+}
+
+// Unwrap gives what went wrong at each address.
+func (e *UnreachableError) Unwrap() []error {
+	errs := make([]error, len(e.Tried))
+	for i, a := range e.Tried {
+		errs[i] = a.Err
+	}
+	return errs
+}
+
+// StartError says that a target's process could not be started, ended too early, or was not ready in time.
+type StartError struct {
+	Command []string // with its placeholders replaced
+	Reason  string   // what happened, in words
+	Err     error    // how the process ended, or why it could not be started; nil when it ran but was not ready
+	Stdout  string   // the last of what it wrote
+	Stderr  string
+}
+
+func (e *StartError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "target %q %s", strings.Join(e.Command, " "), e.Reason)
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	for _, out := range []struct{ name, text string }{{"stderr", e.Stderr}, {"stdout", e.Stdout}} {
+		if text := strings.TrimSpace(out.text); text != "" {
+			fmt.Fprintf(&b, "\n%s:\n%s", out.name, lastLines(text, 20))
+		}
+	}
+	return b.String()
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// NotDeclaredError says that the profile gives no way to do what was asked. Its tests are not-tested.
+type NotDeclaredError struct {
+	Key string // the key of the profile that would give one, e.g. "hooks.restart"
+}
+
+func (e *NotDeclaredError) Error() string { return "the profile declares no " + e.Key }
+
+// HookError says that a hook was run and failed.
+type HookError struct {
+	Name   string // its key, e.g. "add-agent"
+	Err    error  // *exec.ExitError, a context's error, or why it could not be run
+	Output string // the last of its stdout and stderr
+}
+
+func (e *HookError) Error() string {
+	msg := fmt.Sprintf("hook %s: %v", e.Name, e.Err)
+	if out := strings.TrimSpace(e.Output); out != "" {
+		msg += "\n" + lastLines(out, 20)
+	}
+	return msg
+}
+
+func (e *HookError) Unwrap() error { return e.Err }
+
+func lastLines(s string, n int) string {
+	lines := strings.Split(s, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,67 @@
+package target
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	variable     = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
+	variableName = regexp.MustCompile(`\A\$\{[A-Za-z_][A-Za-z0-9_]*\}\z`)
+)
+
+// expandEnv replaces ${NAME} by environment variables; $${ stands for ${ itself. It also gives the values that it put in.
+func expandEnv(s string, env func(string) (string, bool)) (out string, values []string, err error) {
+	out = variable.ReplaceAllStringFunc(s, func(m string) string {
+		switch {
+		case strings.HasPrefix(m, "$$"):
+			return m[1:]
+		case !variableName.MatchString(m):
+			err = fmt.Errorf("%q is no environment variable", m)
+			return m
+		}
+		value, ok := env(m[2 : len(m)-1])
+		if !ok && err == nil {
+			err = fmt.Errorf("the environment variable %s is not set", m[2:len(m)-1])
+		}
+		if value != "" {
+			values = append(values, value)
+		}
+		return value
+	})
+	return out, values, err
+}
+
+// filling holds what the placeholders stand for, for one process.
+type filling struct{ port, url, dir, profile, model string }
+
+// fill replaces the placeholders in s. What it puts in is not looked at again.
+func (f filling) fill(s string) string {
+	return strings.NewReplacer(
+		"{port}", f.port, "{url}", f.url, "{dir}", f.dir, "{profile}", f.profile, "{model}", f.model,
+	).Replace(s)
+}
+
+// env is what processes and hooks find in their environment.
+func (f filling) env() []string {
+	return []string{
+		"PARLEY_PORT=" + f.port, "PARLEY_URL=" + f.url, "PARLEY_DIR=" + f.dir,
+		"PARLEY_PROFILE_DIR=" + f.profile, "PARLEY_MODEL_URL=" + f.model,
+	}
+}
+
+// mentions tells whether a placeholder is used anywhere that the process can see.
+func (c *Command) mentions(placeholder string) bool {
+	if c == nil {
+		return false
+	}
+	has := func(s string) bool { return strings.Contains(s, placeholder) }
+	for _, v := range c.Env {
+		if has(v) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.Run, has)
+}

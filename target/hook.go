@@ -1,0 +1,86 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// env is what a hook learns about an agent.
+func (a CustomAgent) env() []string {
+	return []string{
+		"PARLEY_AGENT_ID=" + a.ID, "PARLEY_AGENT_NAME=" + a.Name, "PARLEY_AGENT_DESCRIPTION=" + a.Description,
+		"PARLEY_AGENT_PROMPT=" + a.Prompt, "PARLEY_AGENT_TOOLS=" + strings.Join(a.Tools, ","),
+	}
+}
+
+// shell is one run of a hook.
+type shell struct {
+	name, command string
+	dir           string
+	env           []string
+	limit         time.Duration
+}
+
+// run gives the hook's stdout. Its outputs are files and no pipes, so that it ends when the shell does, even when a hook leaves
+// a server running, and so that this server can go on writing. What it leaves running is its own business; at the limit its whole
+// group is killed.
+func (s shell) run(ctx context.Context) ([]byte, error) {
+	fail := func(err error, out []byte) error { return &HookError{s.name, err, string(out)} }
+	stdout, err := unnamedFile()
+	if err != nil {
+		return nil, fail(err, nil)
+	}
+	defer stdout.Close()
+	stderr, err := unnamedFile()
+	if err != nil {
+		return nil, fail(err, nil)
+	}
+	defer stderr.Close()
+
+	late := fmt.Errorf("took longer than %s", s.limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, late)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", s.command)
+	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	ownGroup(cmd)
+	cmd.Cancel = func() error { kill(cmd.Process.Pid); return nil }
+	err = cmd.Run()
+	printed, readErr := content(stdout)
+	if err = errors.Join(err, readErr); err == nil {
+		return printed, nil
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	complaint, _ := content(stderr)
+	all := append(printed, complaint...)
+	return nil, fail(err, all[max(0, len(all)-keptOutput):])
+}
+
+// unnamedFile is a file that is gone once it is closed.
+func unnamedFile() (*os.File, error) {
+	f, err := os.CreateTemp("", "parley-hook-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// content is all that was written to a file.
+func content(f *os.File) ([]byte, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(f)
+}

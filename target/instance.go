@@ -1,0 +1,228 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Instance is the Running of a profile: a process that Start started, or a target that ran already. It is an Exiter.
+type Instance struct {
+	profile        *Profile
+	model          string
+	fill           filling
+	picked         int // the port that was picked for it; 0 when the profile names one
+	stdout, stderr *output
+
+	stopping context.Context // ends with Stop, and takes hooks and restarts with it
+	cancel   context.CancelFunc
+	life     sync.RWMutex // writers: start, restart, stop; readers: hooks
+
+	mu   sync.Mutex
+	proc *process // nil: it is not ours
+}
+
+var (
+	_ Running = (*Instance)(nil)
+	_ Exiter  = (*Instance)(nil)
+)
+
+var errStopped = errors.New("the target is being stopped")
+
+// Start starts the target of a profile and waits until it is ready; where the profile has no command it checks that somebody
+// listens at the URL. Ctx bounds the start only. The errors are *UnreachableError, *StartError, *HookError (of model.hook), or
+// ctx's cause. Nothing is left running after an error.
+func Start(ctx context.Context, p *Profile, o LaunchOptions) (*Instance, error) {
+	in := &Instance{profile: p, model: o.ModelURL, stdout: &output{}, stderr: &output{}}
+	if o.Stderr != nil {
+		tee := &lockedWriter{w: o.Stderr}
+		in.stdout.tee, in.stderr.tee = tee, tee
+	}
+	in.stopping, in.cancel = context.WithCancel(context.Background())
+	err := in.begin(ctx)
+	if err == nil {
+		return in, nil
+	}
+	if left := in.Stop(context.Background()); left != nil { // the process has gone; what is left is the folder
+		err = errors.Join(err, left)
+	}
+	return nil, err
+}
+
+func (in *Instance) begin(ctx context.Context) error {
+	in.life.Lock()
+	defer in.life.Unlock()
+	base, err := filepath.Abs(in.profile.Dir)
+	if err != nil {
+		return fmt.Errorf("start target: %w", err)
+	}
+	scratch, err := os.MkdirTemp("", "parley-target-")
+	if err != nil {
+		return fmt.Errorf("start target: %w", err)
+	}
+	in.fill = filling{dir: scratch, profile: base, model: in.model}
+	if in.profile.Command != nil {
+		return in.launch(ctx)
+	}
+	in.locate(0)
+	if err := listens(ctx, in.fill.url, in.profile.Limits.Open.Duration); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("reach target: %w", context.Cause(ctx))
+		}
+		return err
+	}
+	return in.tellModel(ctx)
+}
+
+// locate settles URL and port; port 0 means the one that the profile names.
+func (in *Instance) locate(port int) {
+	in.picked = port
+	in.fill.url = strings.Replace(in.profile.URL, anyPort, fmt.Sprint(port), 1)
+	_, in.fill.port = hostPort(in.fill.url)
+}
+
+// tellModel runs the hook that tells the target where the model stub is.
+func (in *Instance) tellModel(ctx context.Context) error {
+	if m := in.profile.Model; m != nil && m.Hook != "" && in.model != "" {
+		_, err := in.shell(ctx, HookModel, m.Hook, nil)
+		return err
+	}
+	return nil
+}
+
+// BaseURL is where the target listens, without a slash at its end.
+func (in *Instance) BaseURL() string { return in.fill.url }
+
+// Stderr is the last 64 KiB that the target wrote to stderr, over all restarts.
+func (in *Instance) Stderr() string { return in.stderr.String() }
+
+// Exited closes when the process has ended other than by Stop or Restart. After a restart it is another channel. It is nil
+// where the process is not ours.
+func (in *Instance) Exited() <-chan struct{} {
+	if p := in.process(); p != nil {
+		return p.died
+	}
+	return nil
+}
+
+// ExitErr tells how the process ended ("exit status 3", "signal: killed"), and is nil while it runs.
+func (in *Instance) ExitErr() error {
+	if p := in.process(); p != nil {
+		return p.how()
+	}
+	return nil
+}
+
+// Hook runs a hook about an agent, in the profile's folder, within Limits.Hook.
+func (in *Instance) Hook(ctx context.Context, name string, agent CustomAgent) error {
+	h := in.profile.Hooks
+	command := map[string]string{
+		HookAddAgent: h.AddAgent, HookChangeAgent: h.ChangeAgent, HookRemoveAgent: h.RemoveAgent,
+	}[name]
+	if command == "" {
+		return &NotDeclaredError{"hooks." + name}
+	}
+	_, err := in.readerShell(ctx, name, command, agent.env())
+	return err
+}
+
+// ConfigBytes is what hooks.config-digest prints, or else the bytes of agents.file.
+func (in *Instance) ConfigBytes() ([]byte, error) {
+	if command := in.profile.Hooks.ConfigDigest; command != "" {
+		return in.readerShell(context.Background(), HookConfigDigest, command, nil)
+	}
+	if in.profile.Agents.File == "" {
+		return nil, &NotDeclaredError{"agents.file or hooks.config-digest"}
+	}
+	b, err := os.ReadFile(in.resolve(in.profile.Agents.File))
+	if err != nil {
+		return nil, fmt.Errorf("agents.file: %w", err)
+	}
+	return b, nil
+}
+
+// Restart restarts the process at the same port, with the same folder and environment; without a command, by hooks.restart.
+func (in *Instance) Restart(ctx context.Context, kill bool) error {
+	in.life.Lock()
+	defer in.life.Unlock()
+	ctx, cancel := in.bound(ctx)
+	defer cancel()
+	if in.profile.Command != nil {
+		return in.relaunch(ctx, kill)
+	}
+	if in.profile.Hooks.Restart == "" {
+		return &NotDeclaredError{"command or hooks.restart"}
+	}
+	how := "PARLEY_KILL=0"
+	if kill {
+		how = "PARLEY_KILL=1"
+	}
+	if _, err := in.shell(ctx, HookRestart, in.profile.Hooks.Restart, []string{how}); err != nil {
+		return err
+	}
+	up, cancel := context.WithTimeout(ctx, in.profile.Limits.Hook.Duration)
+	defer cancel()
+	return await(up, func(ctx context.Context) error { return listens(ctx, in.fill.url, probeWait) })
+}
+
+// Stop ends the process with its whole group: SIGTERM, then SIGKILL after the grace or when ctx ends. Then it removes the scratch
+// folder. A restart or hook that is under way is given up. It may be called again.
+func (in *Instance) Stop(ctx context.Context) error {
+	in.cancel()
+	in.life.Lock()
+	defer in.life.Unlock()
+	var err error
+	if p := in.process(); p != nil {
+		err = p.stop(ctx, in.profile.Command.Stop.Duration)
+	}
+	if in.picked != 0 {
+		releasePort(in.picked)
+		in.picked = 0
+	}
+	return errors.Join(err, os.RemoveAll(in.fill.dir))
+}
+
+func (in *Instance) process() *process {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.proc
+}
+
+// bound is ctx, ended by Stop too.
+func (in *Instance) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if in.stopping.Err() != nil {
+		cancel(errStopped) // AfterFunc alone would be late
+	}
+	unhook := context.AfterFunc(in.stopping, func() { cancel(errStopped) })
+	return ctx, func() { unhook(); cancel(nil) }
+}
+
+// readerShell runs a hook while the target neither stops nor restarts.
+func (in *Instance) readerShell(ctx context.Context, name, command string, env []string) ([]byte, error) {
+	in.life.RLock()
+	defer in.life.RUnlock()
+	ctx, cancel := in.bound(ctx)
+	defer cancel()
+	return in.shell(ctx, name, command, env)
+}
+
+func (in *Instance) shell(ctx context.Context, name, command string, env []string) ([]byte, error) {
+	return shell{
+		name: name, command: command, dir: in.fill.profile, env: append(in.fill.env(), env...),
+		limit: in.profile.Limits.Hook.Duration,
+	}.run(ctx)
+}
+
+// resolve is a path of the profile, with its placeholders replaced, against the profile's folder.
+func (in *Instance) resolve(path string) string {
+	path = in.fill.fill(path)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(in.fill.profile, path)
+}

@@ -1,0 +1,106 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Load reads a profile from a file. Every mistake in it, or in reading it, is a *ProfileError.
+func Load(path string) (*Profile, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &ProfileError{File: path, Msg: fmt.Sprintf("cannot be read: %v", reason(err))}
+	}
+	p, err := Parse(b, path, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, &ProfileError{File: path, Msg: fmt.Sprintf("its folder cannot be told: %v", err)}
+	}
+	p.Path, p.Dir = path, filepath.Dir(abs)
+	return p, nil
+}
+
+// Parse reads a profile strictly: an unknown key, a wrong type, a duplicate or a value that cannot work is a *ProfileError,
+// of which it gives the first. The name stands in errors, and names the target unless the profile does. Env looks up ${NAME};
+// nil means no variable is set. Path and Dir are left empty, which makes relative paths those of the working directory.
+func Parse(b []byte, name string, env func(string) (string, bool)) (*Profile, error) {
+	if env == nil {
+		env = func(string) (string, bool) { return "", false }
+	}
+	p := Default()
+	d := &decoder{file: name}
+	if err := d.document(b, p); err != nil {
+		return nil, err
+	}
+	if err := d.expand(p, env); err != nil {
+		return nil, err
+	}
+	if err := (&checker{d, p}).check(); err != nil {
+		return nil, err
+	}
+	if p.Name == "" {
+		base := filepath.Base(name)
+		p.Name = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	return p, nil
+}
+
+// ForURL is the profile of a running target that follows the default binding, at an http or https URL. A path is kept as the
+// base of every endpoint. A URL that cannot be one is a *ProfileError.
+func ForURL(base string) (*Profile, error) {
+	p := Default()
+	p.URL = base
+	d := &decoder{at: map[string]place{"": {}}}
+	if err := (&checker{d, p}).check(); err != nil {
+		return nil, err
+	}
+	u, _ := url.Parse(p.URL)
+	p.Name = u.Host
+	return p, nil
+}
+
+// expand replaces the environment variables in all values that may have them, and keeps what they held as secrets.
+func (d *decoder) expand(p *Profile, env func(string) (string, bool)) error {
+	type values struct {
+		path string
+		m    map[string]string
+	}
+	all := []values{{"headers", p.Headers}}
+	if p.Command != nil {
+		all = append(all, values{"command.env", p.Command.Env})
+	}
+	if p.Model != nil {
+		all = append(all, values{"model.env", p.Model.Env})
+	}
+	for _, v := range all {
+		for _, key := range slices.Sorted(maps.Keys(v.m)) {
+			path := within(v.path, key)
+			value, secrets, err := expandEnv(v.m[key], env)
+			if err != nil {
+				return d.fail(path, err.Error(), "set it, or write $${ for a ${ that is meant as it is")
+			}
+			v.m[key] = value
+			p.Secrets = append(p.Secrets, secrets...)
+		}
+	}
+	return nil
+}
+
+// reason is what went wrong with a file, without the path that the caller names anyway.
+func reason(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package target
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var (
+	bareName   = regexp.MustCompile(`\A[\w$@-]+\z`)
+	badEscape  = regexp.MustCompile(`~([^01]|\z)`)
+	arrayIndex = regexp.MustCompile(`\A(0|[1-9][0-9]{0,8})\z`)
+	unescaper  = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+// ParsePointer reads a JSON Pointer, or a bare name, which is the pointer to the member of that name.
+func ParsePointer(s string) (Pointer, error) {
+	switch {
+	case bareName.MatchString(s):
+		return Pointer("/" + s), nil
+	case s != "" && s[0] != '/':
+		return "", fmt.Errorf("%q is neither a name nor a JSON Pointer", s)
+	case badEscape.MatchString(s):
+		return "", fmt.Errorf("%q is no JSON Pointer: ~ must be written ~0, and / within a name ~1", s)
+	}
+	return Pointer(s), nil
+}
+
+// Get finds what the pointer points to in a decoded JSON value (map[string]any, []any, scalars), and whether it is there.
+func (p Pointer) Get(doc any) (any, bool) {
+	for _, name := range p.names() {
+		switch d := doc.(type) {
+		case map[string]any:
+			v, ok := d[name]
+			if !ok {
+				return nil, false
+			}
+			doc = v
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || !arrayIndex.MatchString(name) || i >= len(d) {
+				return nil, false
+			}
+			doc = d[i]
+		default:
+			return nil, false
+		}
+	}
+	return doc, true
+}
+
+// Put sets what the pointer points to in doc, making the objects on the way. A member on the way that is no object is
+// replaced. The pointer "" points to the whole document, which cannot be set: Put panics.
+func (p Pointer) Put(doc map[string]any, value any) {
+	names := p.names()
+	if len(names) == 0 {
+		panic("target: Put at the pointer to the whole document")
+	}
+	last := len(names) - 1
+	for _, name := range names[:last] {
+		next, ok := doc[name].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			doc[name] = next
+		}
+		doc = next
+	}
+	doc[names[last]] = value
+}
+
+// names are the reference tokens, unescaped.
+func (p Pointer) names() []string {
+	if p == "" {
+		return nil
+	}
+	names := strings.Split(string(p), "/")[1:]
+	for i, name := range names {
+		names[i] = unescaper.Replace(name)
+	}
+	return names
+}

@@ -1,0 +1,173 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+)
+
+const (
+	groupPace = 5 * time.Millisecond   // between looks at whether a group has gone
+	killWait  = 2 * time.Second        // for killed processes to go
+	drainWait = 250 * time.Millisecond // for output of those who left the group and still hold the pipes
+)
+
+// process is one process with its group, from its start to the end of the last of them.
+type process struct {
+	stdout, stderr *output
+	group          int           // id of the leader and of its group
+	exited         chan struct{} // closed when the leader has ended
+	died           chan struct{} // closed when it has ended and nobody asked it to
+	gone           chan struct{} // closed when the whole group has ended and its output is read
+
+	mu    sync.Mutex
+	asked bool  // stop was called
+	err   error // how the leader ended
+	hurry context.Context
+	kill  context.CancelFunc // ends hurry: no grace any more
+}
+
+// startProcess runs cmd in a group of its own. What it writes goes to stdout and stderr.
+func startProcess(cmd *exec.Cmd, stdout, stderr *output) (*process, error) {
+	p := &process{
+		stdout: stdout, stderr: stderr,
+		exited: make(chan struct{}), died: make(chan struct{}), gone: make(chan struct{}),
+	}
+	p.hurry, p.kill = context.WithCancel(context.Background())
+	// Pipes of our own: with those of os/exec, Wait would wait for children that outlive their parent.
+	out, outW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	errs, errsW, err := os.Pipe()
+	if err != nil {
+		closeAll(out, outW)
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = outW, errsW
+	ownGroup(cmd)
+	dieWithParent(cmd)
+	started := make(chan error)
+	go p.run(cmd, out, errs, started)
+	err = <-started
+	closeAll(outW, errsW)
+	if err != nil {
+		closeAll(out, errs)
+		return nil, err
+	}
+	return p, nil
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}
+
+// run starts cmd and sees it through to the end of its group. It keeps its thread, because the kernel kills the process when
+// the thread that started it ends.
+func (p *process) run(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer p.kill()
+	if err := cmd.Start(); err != nil {
+		started <- err
+		return
+	}
+	p.group = cmd.Process.Pid
+	var reading sync.WaitGroup
+	reading.Go(func() { p.stdout.copyFrom(out) })
+	reading.Go(func() { p.stderr.copyFrom(errs) })
+	started <- nil
+
+	err := cmd.Wait()
+	if err == nil {
+		err = errors.New("exit status 0")
+	}
+	p.mu.Lock()
+	p.err = err
+	if !p.asked {
+		p.kill() // what it leaves behind has no use without it
+		close(p.died)
+	}
+	close(p.exited)
+	p.mu.Unlock()
+
+	awaitGroup(p.hurry, p.group)
+	kill(p.group) // now or never: a group's id may be another's once it is gone
+	last, cancel := context.WithTimeout(context.Background(), killWait)
+	awaitGroup(last, p.group)
+	cancel()
+	_ = out.SetReadDeadline(time.Now().Add(drainWait))
+	_ = errs.SetReadDeadline(time.Now().Add(drainWait))
+	reading.Wait()
+	closeAll(out, errs)
+	close(p.gone)
+}
+
+// awaitGroup looks until nobody of the group runs any more, or ctx ends. Nobody tells us about the end of a process that is not
+// our child, so it looks at a pace.
+func awaitGroup(ctx context.Context, group int) {
+	pace := time.NewTicker(groupPace)
+	defer pace.Stop()
+	for alive(group) {
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// stop asks the group to end, kills what is left of it after the grace or when ctx ends, and waits until it has gone. Without
+// grace it kills at once. It may be called again, and side by side.
+func (p *process) stop(ctx context.Context, grace time.Duration) error {
+	p.mu.Lock()
+	p.asked = true
+	if grace > 0 && !closed(p.exited) {
+		terminate(p.group)
+	}
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	select {
+	case <-p.gone:
+		return nil
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	p.kill()
+	if !closed(p.exited) {
+		kill(p.group)
+	}
+	p.mu.Unlock()
+	last := time.NewTimer(2 * killWait)
+	defer last.Stop()
+	select {
+	case <-p.gone:
+		return nil
+	case <-last.C:
+		return fmt.Errorf("stop target: process group %d has been killed and does not end", p.group)
+	}
+}
+
+// how tells how the leader ended; nil while it runs.
+func (p *process) how() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,204 @@
+package target
+
+import (
+	"slices"
+
+	"parley/protocol/agentselect"
+)
+
+// Drivers that a profile may declare.
+const (
+	SSE = "sse"
+	WS  = "ws"
+)
+
+// Capabilities that a profile may declare for agent-select.
+const (
+	InitialAgentID = "initial-agent-id" // creating a session takes the id of its first agent
+	SessionList    = "session-list"     // the list endpoint exists
+	SessionDelete  = "session-delete"   // the delete endpoint exists
+	Health         = "health"           // the health endpoint exists
+)
+
+// DefaultConcurrency is how many scenarios run side by side where the profile says nothing.
+const DefaultConcurrency = 32
+
+// Profile says what is under test and how its wire differs from the default binding. It is read-only once made, and then
+// safe for concurrent use. Default gives one with every default; a key that a file leaves out keeps its default.
+type Profile struct {
+	// Name is shown in reports. Default: the file's name without its extension, or the URL's host.
+	Name string `yaml:"name"`
+
+	// Protocol is the id of the protocol. Default "agent-select".
+	Protocol string `yaml:"protocol"`
+
+	// URL is the http(s) base URL, without a slash at its end; a path prefix is kept. Beside a command it is where the
+	// started process listens, and may contain {port}; its default is then "http://127.0.0.1:{port}".
+	URL string `yaml:"url"`
+
+	// Command starts the target. Nil: the target runs already.
+	Command *Command `yaml:"command"`
+
+	// Headers go with every request to the target. Values may use ${NAME} for an environment variable.
+	Headers map[string]string `yaml:"headers"`
+
+	// Drivers are the transports that the target offers, the first one preferred. Default [sse].
+	Drivers []string `yaml:"drivers"`
+
+	// Capabilities are the optional features that the target claims to have. What is not declared is not applicable; what
+	// is declared and broken fails. Default: none.
+	Capabilities []string `yaml:"capabilities"`
+
+	// Concurrency is how many scenarios may run side by side; 0 means DefaultConcurrency. See Parallel.
+	Concurrency int `yaml:"concurrency"`
+
+	Limits      Limits      `yaml:"limits"`
+	Hooks       Hooks       `yaml:"hooks"`
+	Model       *Model      `yaml:"model"` // nil: the target cannot be told where the model stub is; see UsesModel
+	Tools       Tools       `yaml:"tools"`
+	Provoke     Provoke     `yaml:"provoke"`
+	Agents      Agents      `yaml:"agents"`
+	AgentSelect AgentSelect `yaml:"agent-select"`
+
+	Path    string   `yaml:"-"` // where it was read from; "" when it was not read from a file
+	Dir     string   `yaml:"-"` // absolute folder of the profile, against which its relative paths are resolved
+	Secrets []string `yaml:"-"` // values that came from ${NAME}; writers of transcripts and reports redact them
+}
+
+// Command starts and stops the target's process. In Run, Dir and Env these placeholders are replaced:
+//
+//	{port}     the free loopback port that was picked for this process
+//	{url}      the base URL, with that port
+//	{dir}      a private scratch folder of this process, removed when it is stopped
+//	{profile}  the folder of the profile
+//	{model}    the base URL of the model stub; empty when there is none
+//
+// The process also finds them in its environment as PARLEY_PORT, PARLEY_URL, PARLEY_DIR, PARLEY_PROFILE_DIR and
+// PARLEY_MODEL_URL.
+type Command struct {
+	Run   []string          `yaml:"run"`   // the program and its arguments; no shell
+	Dir   string            `yaml:"dir"`   // working directory, relative to the profile's folder; default that folder
+	Env   map[string]string `yaml:"env"`   // added to the harness's own environment; ${NAME} is replaced too
+	Copy  map[string]string `yaml:"copy"`  // files copied before the start: name within {dir} → path relative to the profile
+	Ready Ready             `yaml:"ready"` // when it counts as started
+	Stop  Duration          `yaml:"stop"`  // grace between SIGTERM and SIGKILL; default 2s
+}
+
+// Ready tells when a started process may be used: once a GET of Path answers with a status below 500, or once a line of its
+// stdout or stderr matches Log, or, with neither, once its port accepts a connection.
+type Ready struct {
+	Path   string   `yaml:"path"`   // below the base URL, e.g. /health
+	Log    string   `yaml:"log"`    // a Go regular expression
+	Within Duration `yaml:"within"` // default 10s
+}
+
+// Limits holds every time limit of a run, and the one size limit.
+type Limits struct {
+	Open     Duration `yaml:"open"`      // opening a connection; default 5s
+	Event    Duration `yaml:"event"`     // an expected event after its cause; default 2s
+	Turn     Duration `yaml:"turn"`      // a whole turn, from the user's message to its end; default 10s
+	HTTP     Duration `yaml:"http"`      // the answer to a request that is no chat; default 5s
+	Quiet    Duration `yaml:"quiet"`     // the quiet window that proves absence where no fence exists; default 150ms
+	Hook     Duration `yaml:"hook"`      // one hook command; default 10s
+	Reload   Duration `yaml:"reload"`    // a changed configuration must show on new connections; default 5s
+	Scenario Duration `yaml:"scenario"`  // a whole scenario; default 60s
+	MaxEvent Bytes    `yaml:"max-event"` // the largest event, frame or answer that is read; default 8MiB
+}
+
+// Hooks are shell commands (sh -c, in the profile's folder) for what no protocol offers. An empty one is not declared, and
+// what needs it is not tested. Their environment has PARLEY_DIR, PARLEY_URL, PARLEY_PORT and PARLEY_PROFILE_DIR, and those
+// about an agent PARLEY_AGENT_ID, _NAME, _DESCRIPTION, _PROMPT and _TOOLS (comma separated). Exit status 0 is success.
+type Hooks struct {
+	AddAgent     string `yaml:"add-agent"`     // make a custom agent
+	ChangeAgent  string `yaml:"change-agent"`  // change the one with this id
+	RemoveAgent  string `yaml:"remove-agent"`  // remove the one with this id
+	ConfigDigest string `yaml:"config-digest"` // print what identifies the bytes of the configuration; see Agents.File
+	Restart      string `yaml:"restart"`       // restart a target that has no command; PARLEY_KILL=1: without grace
+}
+
+// Names of the hooks, as Running.Hook takes them. They are the keys of the profile.
+const (
+	HookAddAgent     = "add-agent"
+	HookChangeAgent  = "change-agent"
+	HookRemoveAgent  = "remove-agent"
+	HookConfigDigest = "config-digest"
+	HookRestart      = "restart"
+	HookModel        = "model"
+)
+
+// Model is how the target learns the address of the model stub: by its environment, by a hook, or both. The hook runs once,
+// before the process starts, with PARLEY_MODEL_URL and what Hooks get.
+type Model struct {
+	Env  map[string]string `yaml:"env"`  // added to Command.Env when there is a stub; the placeholders of Command
+	Hook string            `yaml:"hook"` // shell command
+}
+
+// Tools names the tools of the target by which its model makes it wait for the user. Nil: it has none, or none is known.
+type Tools struct {
+	Confirm *Tool `yaml:"confirm"` // one that asks for confirmation before it runs
+	Ask     *Tool `yaml:"ask"`     // one that asks the user a question
+}
+
+// Tool is one call that the model stub makes, and the user's answer.
+type Tool struct {
+	Name      string         `yaml:"name"`
+	Arguments map[string]any `yaml:"arguments"`
+	Response  any            `yaml:"response"` // what the client answers: approval, or a reply; nil: true, or "yes"
+}
+
+// Provoke holds plain messages of a user that bring the target into a state without a model stub. Empty: by the stub only.
+type Provoke struct {
+	RunningTurn         string `yaml:"running_turn"`
+	PendingConfirmation string `yaml:"pending_confirmation"`
+	PendingQuestion     string `yaml:"pending_question"`
+}
+
+// Agents says which agents the target is configured with, apart from the built-in ones.
+type Agents struct {
+	// Default is the agent of a new session. Default "general".
+	Default string `yaml:"default"`
+
+	// File is the configuration file whose bytes must not change (AS-025), relative to the profile; {dir} and {profile}
+	// are replaced. ConfigBytes reads it unless Hooks.ConfigDigest is declared.
+	File string `yaml:"file"`
+
+	// Custom are the custom agents that the target is configured with.
+	Custom []CustomAgent `yaml:"custom"`
+}
+
+// CustomAgent is one custom agent.
+type CustomAgent struct {
+	ID          string   `yaml:"id"`
+	Name        string   `yaml:"name"`
+	Description string   `yaml:"description"`
+	Prompt      string   `yaml:"prompt"` // a marker that its system prompt contains, by which the model stub knows it
+	Tools       []string `yaml:"tools"`
+}
+
+// Has tells whether the profile declares a capability.
+func (p *Profile) Has(capability string) bool { return slices.Contains(p.Capabilities, capability) }
+
+// Parallel is how many scenarios may run side by side: Concurrency or its default, and 1 under correlation "single".
+func (p *Profile) Parallel() int {
+	switch {
+	case p.AgentSelect.Correlation.Single:
+		return 1
+	case p.Concurrency == 0:
+		return DefaultConcurrency
+	}
+	return p.Concurrency
+}
+
+// UsesModel tells whether the target can be told where the model stub is.
+func (p *Profile) UsesModel() bool { return p.Model != nil || p.Command.mentions("{model}") }
+
+// Default is the profile of a target that follows the default binding in everything. It has neither URL nor command.
+func Default() *Profile {
+	return &Profile{
+		Protocol:    agentselect.Protocol,
+		Drivers:     []string{SSE},
+		Limits:      DefaultLimits(),
+		Agents:      Agents{Default: agentselect.General},
+		AgentSelect: DefaultAgentSelect(),
+	}
+}

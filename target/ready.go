@@ -1,0 +1,172 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// readyPace is between two tries of a target that is not ready yet.
+const readyPace = 20 * time.Millisecond
+
+// What ends the wait for a target that is not ready.
+var (
+	errLate  = errors.New("late")
+	errEnded = errors.New("ended")
+)
+
+// probeWait bounds one try.
+const probeWait = 2 * time.Second
+
+// await tries until try succeeds or ctx ends, and gives the last failure that was not the end of ctx.
+func await(ctx context.Context, try func(context.Context) error) error {
+	pace := time.NewTicker(readyPace)
+	defer pace.Stop()
+	var last error
+	for {
+		one, cancel := context.WithTimeout(ctx, probeWait)
+		err := try(one)
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case last == nil || ctx.Err() == nil:
+			last = err
+		}
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+			return last
+		}
+	}
+}
+
+// awaitReady waits until the process may be used. When it ends or is late, the error is a *StartError with nothing but a reason
+// and its cause; when ctx ends, its cause.
+func (in *Instance) awaitReady(ctx context.Context, p *process, matched <-chan struct{}) error {
+	r := in.profile.Command.Ready
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		late := time.NewTimer(r.Within.Duration)
+		defer late.Stop()
+		select {
+		case <-p.exited:
+			cancel(errEnded)
+		case <-late.C:
+			cancel(errLate)
+		case <-ctx.Done():
+		}
+	}()
+	err := in.probe(ctx, r, matched)
+	if err == nil {
+		return nil
+	}
+	cancel(nil) // does nothing after one of the others
+	<-watching
+	switch cause := context.Cause(ctx); cause {
+	case errEnded:
+		return &StartError{Reason: "ended before it was ready", Err: p.how()}
+	case errLate:
+		return &StartError{Reason: fmt.Sprintf("was not ready within %s%s", r.Within, in.portHint()), Err: err}
+	default:
+		return cause
+	}
+}
+
+// probe waits for what the profile calls ready, or the end of ctx.
+func (in *Instance) probe(ctx context.Context, r Ready, matched <-chan struct{}) error {
+	switch {
+	case r.Log != "":
+		select {
+		case <-matched:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("no line matched %q", r.Log)
+		}
+	case r.Path != "":
+		client := prober()
+		defer client.CloseIdleConnections()
+		return await(ctx, func(ctx context.Context) error {
+			return answers(ctx, client, in.fill.url+r.Path, in.profile.Headers)
+		})
+	}
+	return await(ctx, func(ctx context.Context) error { return listens(ctx, in.fill.url, probeWait) })
+}
+
+// portHint helps with the commonest mistake.
+func (in *Instance) portHint() string {
+	c := in.profile.Command
+	if in.picked == 0 || c.mentions("{port}") || c.mentions("{url}") {
+		return ""
+	}
+	return fmt.Sprintf(" on port %d, which neither command.run nor command.env tells it ({port}, {url})", in.picked)
+}
+
+// answers tells whether a GET is answered by a status below 500.
+func answers(ctx context.Context, client *http.Client, url string, headers map[string]string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	setHeaders(req, headers)
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	_ = res.Body.Close()
+	if res.StatusCode >= http.StatusInternalServerError {
+		return fmt.Errorf("GET %s: %s", url, res.Status)
+	}
+	return nil
+}
+
+func setHeaders(req *http.Request, headers map[string]string) {
+	for name, value := range headers {
+		if http.CanonicalHeaderKey(name) == "Host" {
+			req.Host = value
+			continue
+		}
+		req.Header.Set(name, value)
+	}
+}
+
+// prober is a client that keeps nothing between requests, goes by no proxy, and takes a redirection for an answer.
+func prober() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// listens tells whether somebody accepts connections at a base URL; *UnreachableError if not. Every address of the host gets an
+// equal share of the time.
+func listens(ctx context.Context, base string, within time.Duration) error {
+	host, port := hostPort(base)
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		return &UnreachableError{base, []Attempt{{host, err}}}
+	}
+	failed := &UnreachableError{URL: base}
+	dialer := net.Dialer{Timeout: within / time.Duration(len(addrs))}
+	for _, addr := range addrs {
+		at := net.JoinHostPort(addr, port)
+		conn, err := dialer.DialContext(ctx, "tcp", at)
+		if err == nil {
+			return conn.Close()
+		}
+		var op *net.OpError
+		if errors.As(err, &op) {
+			err = op.Err // without the address, which stands beside it
+		}
+		failed.Tried = append(failed.Tried, Attempt{at, err})
+	}
+	return failed
+}

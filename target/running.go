@@ -1,0 +1,52 @@
+package target
+
+import (
+	"context"
+	"io"
+)
+
+// Running is a target that can be tested: a process that was started, one that runs elsewhere, or one within this process.
+// It is safe for concurrent use.
+type Running interface {
+	// BaseURL is the http(s) base URL, without a slash at its end.
+	BaseURL() string
+
+	// Hook runs one of the profile's hooks about an agent. *NotDeclaredError: there is no such hook; *HookError: it failed.
+	Hook(ctx context.Context, name string, agent CustomAgent) error
+
+	// ConfigBytes identifies the bytes of the target's configuration. *NotDeclaredError: nothing says where they are.
+	ConfigBytes() ([]byte, error)
+
+	// Restart ends the target, without grace if kill, and starts it again at the same BaseURL; it returns once the target is
+	// ready. *NotDeclaredError: there is no way to restart it.
+	Restart(ctx context.Context, kill bool) error
+
+	// Stderr is the last of what the target wrote to stderr; "" where nobody knows.
+	Stderr() string
+
+	// Stop ends the target and waits until nothing is left of it. It may be called again.
+	Stop(ctx context.Context) error
+}
+
+// Exiter is what a Running that can end by itself offers beyond: Exited closes when the target has ended other than by Stop or
+// Restart (nil: never), and ExitErr then says how.
+type Exiter interface {
+	Exited() <-chan struct{}
+	ExitErr() error
+}
+
+// Launcher starts targets.
+type Launcher interface {
+	// Launch starts a target, or checks that it can be reached. *UnreachableError or *StartError: the environment's fault.
+	// Every Running must be stopped.
+	Launch(ctx context.Context, o LaunchOptions) (Running, error)
+
+	// Private tells whether several targets can be launched side by side, so that a scenario may have its own.
+	Private() bool
+}
+
+// LaunchOptions is what only the run knows about a target.
+type LaunchOptions struct {
+	ModelURL string    // base URL of the model stub; "" when there is none
+	Stderr   io.Writer // gets what the target writes to stdout and stderr while it runs; nil: nobody
+}

@@ -1,0 +1,221 @@
+package target
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/protocol/agentselect"
+)
+
+// known is what a profile may say about each protocol.
+var known = map[string]struct{ drivers, capabilities []string }{
+	agentselect.Protocol: {
+		drivers:      []string{SSE, WS},
+		capabilities: []string{InitialAgentID, SessionList, SessionDelete, Health},
+	},
+}
+
+// Protocols lists the ids of the protocols that a profile may name, sorted.
+func Protocols() []string {
+	return slices.Sorted(maps.Keys(known))
+}
+
+// Capabilities lists the capabilities that a profile may declare for a protocol.
+func Capabilities(protocol string) []string { return slices.Clone(known[protocol].capabilities) }
+
+// checker looks at a profile as a whole, once every value has its type.
+type checker struct {
+	*decoder
+	p *Profile
+}
+
+// check gives the first mistake, and settles what depends on more than one key: the URL.
+func (c *checker) check() error {
+	for _, part := range []func() error{
+		c.protocol, c.address, c.command, c.headers, c.hooks, c.model, c.tools, c.agents, c.agentSelect,
+	} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) protocol() error {
+	p := c.p
+	k, ok := known[p.Protocol]
+	if !ok {
+		return c.fail("protocol", fmt.Sprintf("unknown protocol %q", p.Protocol), suggest(p.Protocol, Protocols()))
+	}
+	if len(p.Drivers) == 0 {
+		return c.fail("drivers", "no driver", suggest("", k.drivers))
+	}
+	if err := c.words("drivers", "driver", p.Drivers, k.drivers); err != nil {
+		return err
+	}
+	return c.words("capabilities", "capability", p.Capabilities, k.capabilities)
+}
+
+// words checks that every word of a list is known, and is there once.
+func (c *checker) words(path, what string, list, known []string) error {
+	for i, w := range list {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		switch {
+		case !slices.Contains(known, w):
+			return c.fail(at, fmt.Sprintf("unknown %s %q", what, w), suggest(w, known))
+		case slices.Contains(list[:i], w):
+			return c.fail(at, fmt.Sprintf("the %s %q is given twice", what, w), "")
+		}
+	}
+	return nil
+}
+
+const anyPort = "{port}"
+
+// address checks the URL and takes the slash off its end.
+func (c *checker) address() error {
+	p := c.p
+	if p.URL == "" {
+		if p.Command == nil || c.given("url") {
+			return c.fail("url", "nothing to test", "give the url of a running target, or a command that starts one")
+		}
+		p.URL = "http://127.0.0.1:" + anyPort
+	}
+	if strings.Contains(p.URL, anyPort) && p.Command == nil {
+		return c.fail("url", "{port} stands for the port of a command, and there is none", "give the port, or a command")
+	}
+	u, err := url.Parse(strings.Replace(p.URL, anyPort, "1", 1))
+	const mend = "write it like http://localhost:3000, or https://example.org/base"
+	switch {
+	case err != nil:
+		return c.fail("url", fmt.Sprintf("%q is no URL", p.URL), mend)
+	case u.Scheme == "ws" || u.Scheme == "wss":
+		return c.fail("url", fmt.Sprintf("%q is no http URL", p.URL), "give the http one; the ws driver makes its own of it")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return c.fail("url", fmt.Sprintf("%q is no http URL", p.URL), mend)
+	case u.Hostname() == "":
+		return c.fail("url", fmt.Sprintf("%q names no host", p.URL), mend)
+	case u.User != nil, u.RawQuery != "", u.Fragment != "", u.ForceQuery:
+		return c.fail("url", fmt.Sprintf("%q is more than a base URL", p.URL), "no user, query or fragment; see headers")
+	case strings.Contains(p.URL, anyPort) && u.Port() != "1":
+		return c.fail("url", "{port} is not where the port belongs", "write it like http://127.0.0.1:{port}/base")
+	case u.Port() != "" && !validPort(u.Port()):
+		return c.fail("url", fmt.Sprintf("%s is no port", u.Port()), "1 to 65535")
+	}
+	p.URL = strings.TrimRight(p.URL, "/")
+	return nil
+}
+
+func validPort(s string) bool {
+	n, err := strconv.Atoi(s)
+	return err == nil && n >= 1 && n <= 65535
+}
+
+// given tells whether the file has this key.
+func (c *checker) given(path string) bool { _, ok := c.at[path]; return ok }
+
+func (c *checker) command() error {
+	cmd := c.p.Command
+	if cmd == nil {
+		return nil
+	}
+	if len(cmd.Run) == 0 || cmd.Run[0] == "" {
+		return c.fail("command.run", "no program to run", `write it like run: [./server, --port, "{port}"]`)
+	}
+	for _, name := range slices.Sorted(maps.Keys(cmd.Copy)) {
+		if !filepath.IsLocal(name) {
+			return c.fail(within("command.copy", name), fmt.Sprintf("%q lies outside of {dir}", name), "a relative path without ..")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cmd.Env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return c.fail("command.env", fmt.Sprintf("%q is no name of an environment variable", name), "")
+		}
+	}
+	ready := cmd.Ready
+	switch {
+	case ready.Path != "" && ready.Log != "":
+		return c.fail("command.ready", "both path and log", "choose one")
+	case ready.Path != "" && ready.Path[0] != '/':
+		return c.fail("command.ready.path", fmt.Sprintf("%q does not start with a slash", ready.Path), "")
+	}
+	if _, err := regexp.Compile(ready.Log); err != nil {
+		return c.fail("command.ready.log", err.Error(), "Go's syntax: https://pkg.go.dev/regexp/syntax")
+	}
+	return nil
+}
+
+// httpToken is the token of RFC 9110, section 5.6.2: names of fields and methods.
+var httpToken = regexp.MustCompile("\\A[!#$%&'*+.^_`|~0-9A-Za-z-]+\\z")
+
+func (c *checker) headers() error {
+	for _, name := range slices.Sorted(maps.Keys(c.p.Headers)) {
+		path, value := within("headers", name), c.p.Headers[name]
+		switch {
+		case !httpToken.MatchString(name):
+			return c.fail(path, fmt.Sprintf("%q is no name of an HTTP header", name), "")
+		case strings.ContainsAny(value, "\r\n\x00"):
+			return c.fail(path, "the value has a line break or a zero byte in it", "") // not shown: it may be a secret
+		}
+	}
+	return nil
+}
+
+func (c *checker) hooks() error {
+	v := reflect.ValueOf(c.p.Hooks)
+	for i := range v.NumField() {
+		path := "hooks." + v.Type().Field(i).Tag.Get("yaml")
+		if c.given(path) && strings.TrimSpace(v.Field(i).String()) == "" {
+			return c.fail(path, "no command", "delete the line, or write : for a command that does nothing")
+		}
+	}
+	return nil
+}
+
+func (c *checker) model() error {
+	m := c.p.Model
+	switch {
+	case m == nil:
+	case len(m.Env) == 0 && m.Hook == "":
+		return c.fail("model", "says nothing", "give env, hook or both")
+	case len(m.Env) > 0 && c.p.Command == nil:
+		return c.fail("model.env", "a target that runs already has its environment", "give a command, or model.hook")
+	}
+	return nil
+}
+
+func (c *checker) tools() error {
+	switch t := c.p.Tools; {
+	case t.Confirm != nil && t.Confirm.Name == "":
+		return c.fail("tools.confirm", "has no name", "")
+	case t.Ask != nil && t.Ask.Name == "":
+		return c.fail("tools.ask", "has no name", "")
+	}
+	return nil
+}
+
+func (c *checker) agents() error {
+	a := c.p.Agents
+	if !agentselect.IDPattern.MatchString(a.Default) {
+		return c.fail("agents.default", fmt.Sprintf("%q is no agent id", a.Default), "a-z, 0-9, _ and -")
+	}
+	seen := map[string]bool{}
+	for i, agent := range a.Custom {
+		path := fmt.Sprintf("agents.custom[%d]", i)
+		switch {
+		case !agentselect.IDPattern.MatchString(agent.ID):
+			return c.fail(path+".id", fmt.Sprintf("%q is no agent id", agent.ID), "a-z, 0-9, _ and -")
+		case seen[agent.ID]:
+			return c.fail(path+".id", fmt.Sprintf("the agent %q is given twice", agent.ID), "")
+		}
+		seen[agent.ID] = true
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package target
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Duration is a span of time. In YAML it is written with its unit: 2s, 150ms, 1m30s.
+type Duration struct{ time.Duration }
+
+// Bytes is a size. In YAML it is a whole number of bytes, or one with a unit: 64KiB, 8MiB.
+type Bytes int64
+
+// Pointer is a JSON Pointer (RFC 6901); "" is the whole document. In YAML a bare name means the member of that name.
+type Pointer string
+
+// DefaultLimits are the limits of a profile that says nothing.
+func DefaultLimits() Limits {
+	return Limits{
+		Open: Duration{5 * time.Second}, Event: Duration{2 * time.Second}, Turn: Duration{10 * time.Second},
+		HTTP: Duration{5 * time.Second}, Quiet: Duration{150 * time.Millisecond}, Hook: Duration{10 * time.Second},
+		Reload: Duration{5 * time.Second}, Scenario: Duration{60 * time.Second}, MaxEvent: 8 << 20,
+	}
+}
+
+// defaults are those of a command that a profile gives.
+func (c *Command) defaults() {
+	c.Ready.Within = Duration{10 * time.Second}
+	c.Stop = Duration{2 * time.Second}
+}
+
+func (t *Duration) fromYAML(d *decoder, n ast.Node, path string) error {
+	switch n.(type) {
+	case *ast.IntegerNode, *ast.FloatNode:
+		s := n.GetToken().Value
+		return d.fail(path, s+" has no unit", fmt.Sprintf("write %ss or %[1]sms", s))
+	}
+	s, err := d.text(n, path)
+	if err != nil {
+		return err
+	}
+	span, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return d.fail(path, fmt.Sprintf("%q is no duration", s), "write a number with its unit, like 2s, 150ms or 1m30s")
+	case span <= 0:
+		return d.fail(path, s+" is not more than nothing", "write a number with its unit, like 2s or 150ms")
+	}
+	t.Duration = span
+	return nil
+}
+
+var sized = regexp.MustCompile(`\A([1-9][0-9]*) ?(B|KiB|MiB|GiB)?\z`)
+
+func (b *Bytes) fromYAML(d *decoder, n ast.Node, path string) error {
+	s := n.GetToken().Value
+	if _, ok := n.(*ast.IntegerNode); !ok {
+		var err error
+		if s, err = d.text(n, path); err != nil {
+			return err
+		}
+	}
+	m := sized.FindStringSubmatch(s)
+	if m == nil {
+		return d.fail(path, fmt.Sprintf("%q is no size", s), "write a number of bytes, or one with B, KiB, MiB or GiB")
+	}
+	unit := map[string]int64{"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[m[2]]
+	size, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil || size > math.MaxInt64/unit {
+		return d.fail(path, s+" is too large", "")
+	}
+	*b = Bytes(size * unit)
+	return nil
+}
+
+func (p *Pointer) fromYAML(d *decoder, n ast.Node, path string) error {
+	s, err := d.text(n, path)
+	if err != nil {
+		return err
+	}
+	if *p, err = ParsePointer(s); err != nil {
+		return d.fail(path, err.Error(), "write a name like agentId, or a pointer like /data/agentId")
+	}
+	return nil
+}
+
+func (e *Endpoint) fromYAML(d *decoder, n ast.Node, path string) error {
+	if _, mapping := pairs(n); !mapping {
+		s, err := d.text(n, path)
+		if err == nil {
+			e.Path = s
+		}
+		return err
+	}
+	full := struct {
+		Path   string `yaml:"path"`
+		Method string `yaml:"method"`
+	}{e.Path, e.Method}
+	if err := d.into(n, &full, path); err != nil {
+		return err
+	}
+	e.Path, e.Method = full.Path, full.Method
+	return nil
+}
+
+func (c *Correlation) fromYAML(d *decoder, n ast.Node, path string) error {
+	const shapes = "write single, {body: connectionId} or {header: X-Connection-Id}"
+	if _, mapping := pairs(n); !mapping {
+		s, err := d.text(n, path)
+		switch {
+		case err != nil:
+			return err
+		case s != "single":
+			return d.fail(path, fmt.Sprintf("unknown correlation %q", s), shapes)
+		}
+		*c = Correlation{Single: true}
+		return nil
+	}
+	var full struct {
+		Body   Pointer `yaml:"body"`
+		Header string  `yaml:"header"`
+	}
+	if err := d.into(n, &full, path); err != nil {
+		return err
+	}
+	if (full.Body == "") == (full.Header == "") {
+		return d.fail(path, "expected exactly one of body and header", shapes)
+	}
+	*c = Correlation{Body: full.Body, Header: full.Header}
+	return nil
+}
+
+// fromYAML reads an envelope; naming the type in the event: field leaves the data bare unless data says otherwise.
+func (e *Envelope) fromYAML(d *decoder, n ast.Node, path string) error {
+	type shape Envelope // without this method
+	if err := d.into(n, (*shape)(e), path); err != nil {
+		return err
+	}
+	members, _ := d.members(n, path)
+	given := map[string]string{}
+	for _, m := range members {
+		given[m.key], _ = d.text(m.value, "")
+	}
+	if given["type"] == "sse-event" {
+		e.SSEEvent, e.Type = true, ""
+		if _, ok := given["data"]; !ok {
+			e.Data = ""
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+// Package transcript is the one truth of a scenario: an append-only record of everything that was sent and observed,
+// numbered through the scenario, time-stamped, bounded, with waiting, excerpts, normalising and redaction.
+package transcript
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Dir tells who acted.
+type Dir string
+
+const (
+	Sent     Dir = "sent"     // the harness wrote it
+	Received Dir = "received" // the target wrote it
+	Noted    Dir = "noted"    // the harness remarks on it; nothing was on the wire
+)
+
+// Kind tells what a record holds.
+type Kind string
+
+const (
+	Open     Kind = "open"     // a connection was asked for (sent), or stands (received)
+	Request  Kind = "request"  // an HTTP request beside the stream
+	Response Kind = "response" // an HTTP answer
+	Stream   Kind = "event"    // a dispatched event of an event stream
+	Comment  Kind = "comment"  // a comment, retry or other line of an event stream that dispatches nothing
+	Frame    Kind = "frame"    // a WebSocket message
+	Closed   Kind = "closed"   // the connection ended
+	Failure  Kind = "failure"  // the transport failed: refused, reset, timed out
+	Remark   Kind = "remark"   // a note of the harness
+)
+
+// Record is one thing that happened. Records are values: what is handed out is never changed afterwards.
+type Record struct {
+	N       int           // number within the scenario, from 1
+	At      time.Duration // since the scenario's start, monotonic
+	Conn    string        // the party whose connection it is, e.g. "A"; "" for none
+	Dir     Dir
+	Kind    Kind
+	Label   string // for people: "POST /message", "agent_switched", "101"
+	Status  int    // HTTP status or WebSocket close code; 0 for none
+	Type    string // media type of a response; opcode "text" or "binary" of a frame; event type of an event stream
+	Bytes   []byte // the payload as on the wire, bounded
+	Cut     int    // how many bytes were cut off the payload
+	Reply   int    // number of the record that this answers; 0 for none
+	Event   *Event // what the payload says in the protocol's terms; nil when it says nothing
+	Flushed bool   // an HTTP answer whose body has been read to its end
+}
+
+// Event is a protocol message, free of its transport's wrapping.
+type Event struct {
+	Type      string // protocol name of the event
+	Data      any    // decoded data: nil, bool, json.Number, string, []any or map[string]any
+	RequestID any    // id of a request to the user; nil for none
+	Timestamp any    // the sender's time; nil for none
+	Envelope  any    // the whole message as decoded
+	Faults    []string
+}
+
+// Line renders a record for people, on one line of at most width characters (0: no bound).
+func (r Record) Line(width int) string {
+	arrow := map[Dir]string{Sent: "->", Received: "<-", Noted: "--"}[r.Dir]
+	var b strings.Builder
+	fmt.Fprintf(&b, "%4d %9.3f ms  %-3s %s %s", r.N, float64(r.At.Microseconds())/1000, r.Conn, arrow, r.Kind)
+	if r.Label != "" {
+		b.WriteString(" " + r.Label)
+	}
+	if r.Status != 0 {
+		fmt.Fprintf(&b, " %d", r.Status)
+	}
+	if r.Type != "" && r.Type != r.Label {
+		fmt.Fprintf(&b, " (%s)", r.Type)
+	}
+	if r.Reply != 0 {
+		fmt.Fprintf(&b, " to %d", r.Reply)
+	}
+	if len(r.Bytes) > 0 {
+		b.WriteString("  " + printable(r.Bytes))
+	}
+	if r.Cut > 0 {
+		fmt.Fprintf(&b, " … %d bytes cut", r.Cut)
+	}
+	return clip(b.String(), width)
+}
+
+// printable keeps text as it is and writes what would break a line or is no UTF-8 as escapes.
+func printable(p []byte) string {
+	var b strings.Builder
+	for len(p) > 0 {
+		r, n := utf8.DecodeRune(p)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, p[0])
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || r == '\u2028' || r == '\u2029' || isBidi(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+		p = p[n:]
+	}
+	return b.String()
+}
+
+// isBidi names the controls that reorder what a reader sees.
+func isBidi(r rune) bool {
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f
+}
+
+func clip(s string, width int) string {
+	if width <= 0 || utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	cut, n := 0, 0
+	for i := range s {
+		if n == width-1 {
+			cut = i
+			break
+		}
+		n++
+	}
+	return s[:cut] + "…"
+}

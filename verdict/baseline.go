@@ -1,0 +1,78 @@
+package verdict
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Baseline names clauses that are known to fail, each with its reason and optionally a date after which it counts again.
+type Baseline struct {
+	Expected []Expected `yaml:"expected"`
+}
+
+// Expected is one row of a baseline.
+type Expected struct {
+	Clause  string `yaml:"clause"`
+	Reason  string `yaml:"reason"`
+	Expires string `yaml:"expires"` // YYYY-MM-DD, the last day on which the row holds; "" for no end
+}
+
+// ParseBaseline reads a baseline strictly.
+func ParseBaseline(b []byte) (*Baseline, error) {
+	out := &Baseline{}
+	if err := yaml.UnmarshalWithOptions(b, out, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("baseline: %w", err)
+	}
+	seen := map[string]bool{}
+	for _, e := range out.Expected {
+		switch {
+		case !clauseID.MatchString(e.Clause):
+			return nil, fmt.Errorf("baseline: clause %q is no clause id (such as AS-042)", e.Clause)
+		case e.Reason == "":
+			return nil, fmt.Errorf("baseline: %s needs a reason", e.Clause)
+		case seen[e.Clause]:
+			return nil, fmt.Errorf("baseline: %s stands twice", e.Clause)
+		}
+		if _, err := e.last(); err != nil {
+			return nil, fmt.Errorf("baseline: %s: expires %q is no date (YYYY-MM-DD)", e.Clause, e.Expires)
+		}
+		seen[e.Clause] = true
+	}
+	return out, nil
+}
+
+// last is the moment at which the row ends; the zero time when it has no end.
+func (e Expected) last() (time.Time, error) {
+	if e.Expires == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.DateOnly, e.Expires)
+	return t.AddDate(0, 0, 1), err
+}
+
+// States of a baseline row once it was applied.
+const (
+	RowApplied = "applied"        // the clause fails, as expected
+	RowStale   = "stale"          // the clause passes: the row must go
+	RowExpired = "expired"        // its time is over: the failure counts
+	RowUnknown = "unknown clause" // no clause of this run
+	RowUnused  = "not tested"     // the clause was not judged
+)
+
+// Apply changes an outcome by what the baseline expects, and tells the row's state.
+func (e Expected) Apply(o Outcome, known bool, now time.Time) (Outcome, string) {
+	end, _ := e.last()
+	switch {
+	case !known:
+		return o, RowUnknown
+	case !end.IsZero() && now.After(end):
+		return o, RowExpired
+	case o == Failed || o == Warned:
+		return ExpectedFail, RowApplied
+	case o == Passed:
+		return UnexpectedPass, RowStale
+	}
+	return o, RowUnused
+}

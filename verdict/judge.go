@@ -1,0 +1,116 @@
+package verdict
+
+import "sort"
+
+// Judgement is what one scenario over one driver says of one clause. Monitor names the monitor that said it, and is
+// empty when a step did.
+type Judgement struct {
+	Clause   string
+	Driver   string
+	Scenario string
+	Outcome  Outcome
+	Reason   string
+	Monitor  string
+}
+
+// ClauseOutcome is what came of a clause over everything that judged it.
+type ClauseOutcome struct {
+	Outcome  Outcome
+	ByDriver map[string]Outcome
+	Reason   string
+}
+
+// Aggregate reduces the judgements of one clause: any failure, else any pass, else not applicable where every judge
+// says so, else not tested. Certifying names the drivers whose pass counts; a failure counts over any driver.
+func Aggregate(js []Judgement, certifying func(driver string) bool) ClauseOutcome {
+	out := ClauseOutcome{Outcome: NotTested, ByDriver: map[string]Outcome{}}
+	perDriver := map[string][]Judgement{}
+	for _, j := range js {
+		perDriver[j.Driver] = append(perDriver[j.Driver], j)
+	}
+	var certify []Judgement
+	for d, list := range perDriver {
+		out.ByDriver[d], _ = reduce(list)
+		for _, j := range list {
+			if certifying(d) || (j.Outcome != Passed && j.Outcome != NotApplicable) {
+				certify = append(certify, j)
+			}
+		}
+	}
+	if len(certify) == 0 {
+		certify = js
+	}
+	out.Outcome, out.Reason = reduce(certify)
+	return out
+}
+
+// rank orders outcomes by which wins when several judges speak of one clause.
+var rank = map[Outcome]int{
+	Failed: 8, UnexpectedPass: 7, ExpectedFail: 6, Warned: 5, Passed: 4, HarnessError: 3, EnvError: 2, NotTested: 1, NotApplicable: 0,
+}
+
+func reduce(js []Judgement) (Outcome, string) {
+	if len(js) == 0 {
+		return NotTested, "no scenario that judges it was run"
+	}
+	sort.SliceStable(js, func(a, b int) bool { return rank[js[a].Outcome] > rank[js[b].Outcome] })
+	if js[0].Outcome == Passed {
+		return Passed, ""
+	}
+	return js[0].Outcome, js[0].Reason
+}
+
+// ByLevel is the outcome of a broken clause of this level: failed where it binds (or in strict mode for a SHOULD),
+// warned for a SHOULD, an observation for the rest.
+func ByLevel(l Level, strict bool) Outcome {
+	switch {
+	case l.Binding(), l == Should && strict:
+		return Failed
+	case l == Should:
+		return Warned
+	default:
+		return NotApplicable
+	}
+}
+
+// Sum is what a verdict is made of.
+type Sum struct {
+	Level   Level
+	Outcome Outcome
+}
+
+// Decide makes the verdict and the exit code of one run. Where several exit codes apply the order is 4, 3, 1, 5, 0
+// (2 is decided before anything runs). filtered says that a selection narrowed the run.
+func Decide(clauses []Sum, filtered, harness, unreachable, allowIncomplete bool) (Verdict, int) {
+	failed, untested := false, filtered
+	for _, c := range clauses {
+		switch c.Outcome {
+		case Failed, UnexpectedPass:
+			failed = true
+		case HarnessError:
+			harness = true
+		case NotTested, EnvError:
+			untested = untested || c.Level.Binding()
+		}
+	}
+	switch {
+	case harness:
+		return worst(failed), ExitHarness
+	case unreachable:
+		return worst(failed), ExitUnreachable
+	case failed:
+		return NonConformant, ExitNonConformant
+	case untested && allowIncomplete:
+		return Incomplete, ExitConformant
+	case untested:
+		return Incomplete, ExitIncomplete
+	}
+	return Conformant, ExitConformant
+}
+
+func worst(failed bool) Verdict {
+	if failed {
+		return NonConformant
+	}
+	return Incomplete
+}

@@ -1,0 +1,135 @@
+package verdict
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Row is one clause of a ledger.
+type Row struct {
+	ID       string   `yaml:"id"`
+	Level    Level    `yaml:"level"`
+	Section  string   `yaml:"section"`
+	Text     string   `yaml:"text"`     // the statement, in English
+	Source   string   `yaml:"source"`   // the sentence of the source document, in the original
+	Observed string   `yaml:"observed"` // wire, wire+config, wire+model, config, model, none
+	Status   string   `yaml:"status"`   // tested or excluded
+	Reason   string   `yaml:"reason"`   // why it is excluded
+	Fair     string   `yaml:"fair"`     // the fair reading of a CONFLICT
+	Strict   string   `yaml:"strict"`   // what --strict demands of a CONFLICT instead
+	Ruling   string   `yaml:"ruling"`   // how the row is read
+	See      []string `yaml:"see"`      // clauses of other ledgers that say the same
+	JudgedBy []string `yaml:"judged_by"`
+	Cross    bool     `yaml:"-"` // a row of another protocol's ledger that is judged here
+}
+
+// Tested tells whether scenarios or monitors judge the row.
+func (r Row) Tested() bool { return r.Status == "tested" }
+
+// Ledger is every clause of one protocol.
+type Ledger struct {
+	Protocol string `yaml:"protocol"`
+	Source   string `yaml:"source"`
+	Clauses  []Row  `yaml:"clauses"`
+	CrossRow []Row  `yaml:"cross"`
+
+	byID map[string]int
+	rows []Row // Clauses and CrossRow
+}
+
+var clauseID = regexp.MustCompile(`\A[A-Z]{2}-\d{3}[a-z]?\z`)
+
+// ParseLedger reads a ledger strictly: unknown keys, unknown levels or states, doubled or malformed ids, and excluded
+// rows without a reason are errors.
+func ParseLedger(b []byte) (*Ledger, error) {
+	l := &Ledger{byID: map[string]int{}}
+	if err := yaml.UnmarshalWithOptions(b, l, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	for i := range l.CrossRow {
+		l.CrossRow[i].Cross = true
+	}
+	l.rows = append(append(l.rows, l.Clauses...), l.CrossRow...)
+	for i, r := range l.rows {
+		if err := r.check(); err != nil {
+			return nil, fmt.Errorf("ledger %s: %s: %w", l.Protocol, r.ID, err)
+		}
+		if _, twice := l.byID[r.ID]; twice {
+			return nil, fmt.Errorf("ledger %s: %s stands twice", l.Protocol, r.ID)
+		}
+		l.byID[r.ID] = i
+	}
+	return l, nil
+}
+
+func (r Row) check() error {
+	known := false
+	for _, l := range Levels {
+		known = known || l == r.Level
+	}
+	switch {
+	case !clauseID.MatchString(r.ID):
+		return fmt.Errorf("malformed id")
+	case !known:
+		return fmt.Errorf("unknown level %q", r.Level)
+	case r.Text == "" || r.Source == "" || r.Section == "":
+		return fmt.Errorf("text, source and section are required")
+	case r.Status != "tested" && r.Status != "excluded":
+		return fmt.Errorf("status is %q; want tested or excluded", r.Status)
+	case r.Status == "excluded" && r.Reason == "":
+		return fmt.Errorf("excluded without a reason")
+	case r.Level == Conflict && r.Fair == "":
+		return fmt.Errorf("a CONFLICT needs its fair reading")
+	}
+	return nil
+}
+
+// Rows returns every row, the protocol's own first.
+func (l *Ledger) Rows() []Row { return l.rows }
+
+// Row finds a clause.
+func (l *Ledger) Row(id string) (Row, bool) {
+	i, ok := l.byID[id]
+	if !ok {
+		return Row{}, false
+	}
+	return l.rows[i], true
+}
+
+// Level is the level of a clause; MUST for an unknown one, so that a slip is never lenient.
+func (l *Ledger) Level(id string) Level {
+	if r, ok := l.Row(id); ok {
+		return r.Level
+	}
+	return Must
+}
+
+// Cover says which clauses scenarios and monitors judge. The keys are clause ids, the values name the judges.
+type Cover map[string][]string
+
+// Audit holds a ledger against what judges it. It returns one sentence per fault: a clause that is neither tested nor
+// excluded, a tag that names no clause, an excluded clause that is tagged.
+func (l *Ledger) Audit(scenarios, monitors Cover) []string {
+	var faults []string
+	for _, r := range l.rows {
+		judges := len(scenarios[r.ID]) + len(monitors[r.ID])
+		if r.Tested() && judges == 0 {
+			faults = append(faults, r.ID+" is marked tested, and no scenario or monitor judges it")
+		}
+		if !r.Tested() && judges > 0 {
+			faults = append(faults, fmt.Sprintf("%s is excluded, and judged by %v%v", r.ID, scenarios[r.ID], monitors[r.ID]))
+		}
+	}
+	for _, cover := range []Cover{scenarios, monitors} {
+		for id, by := range cover {
+			if _, ok := l.byID[id]; !ok {
+				faults = append(faults, fmt.Sprintf("%v names %s, which is no clause of %s", by, id, l.Protocol))
+			}
+		}
+	}
+	sort.Strings(faults)
+	return faults
+}

@@ -1,0 +1,148 @@
+package json
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Encode returns v as JSON without white space, the keys of objects in the order
+// of their bytes, numbers by their literal. Equal input gives equal output, up
+// to how its numbers are written. Nothing is escaped that need not be.
+//
+// The error names the JSON pointer of what cannot be encoded: what is no value,
+// a Number that is no literal, NaN and infinities, strings and keys that are
+// not UTF-8, and nesting deeper than [MaxDepth], which a cycle is.
+func Encode(v any) ([]byte, error) {
+	e := encoder{}
+	if err := e.value(v); err != nil {
+		return nil, fmt.Errorf("encode JSON at %q: %w", short(e.pointer()), err)
+	}
+	return e.buf, nil
+}
+
+// Compact returns v as [Encode] does, for a message to a reader. It never fails:
+// in the place of what cannot be encoded stands the reason, in angle brackets,
+// and U+FFFD in the place of what is not UTF-8.
+func Compact(v any) string {
+	e := encoder{lenient: true}
+	_ = e.value(v)
+	return string(e.buf)
+}
+
+type encoder struct {
+	buf     []byte
+	path    []step // to what is being encoded
+	lenient bool
+}
+
+// step is a key, or an index if that is not negative.
+type step struct {
+	key   string
+	index int
+}
+
+func (e *encoder) pointer() string {
+	tokens := make([]string, len(e.path))
+	for i, s := range e.path {
+		if tokens[i] = s.key; s.index >= 0 {
+			tokens[i] = strconv.Itoa(s.index)
+		}
+	}
+	return FormatPointer(tokens...)
+}
+
+func (e *encoder) value(v any) error {
+	viewed, err := view(v)
+	if err != nil {
+		return e.refuse(err)
+	}
+	switch v := viewed.(type) {
+	case nil:
+		e.buf = append(e.buf, "null"...)
+	case bool:
+		e.buf = strconv.AppendBool(e.buf, v)
+	case Number:
+		if _, _, ok := parseNumber(string(v)); !ok {
+			return e.refuse(fmt.Errorf("%q is no JSON number", string(v)))
+		}
+		e.buf = append(e.buf, v...)
+	case string:
+		return e.str(v)
+	case []any:
+		return e.array(v)
+	case Object:
+		return e.object(v)
+	}
+	return nil
+}
+
+func (e *encoder) array(array []any) error {
+	if len(e.path) == MaxDepth {
+		return e.refuse(ErrDepth)
+	}
+	e.buf = append(e.buf, '[')
+	for i, v := range array {
+		if i > 0 {
+			e.buf = append(e.buf, ',')
+		}
+		if err := e.member(step{index: i}, v); err != nil {
+			return err
+		}
+	}
+	e.buf = append(e.buf, ']')
+	return nil
+}
+
+func (e *encoder) object(object Object) error {
+	if len(e.path) == MaxDepth {
+		return e.refuse(ErrDepth)
+	}
+	e.buf = append(e.buf, '{')
+	for i, key := range slices.Sorted(maps.Keys(object)) {
+		if i > 0 {
+			e.buf = append(e.buf, ',')
+		}
+		if err := e.str(key); err != nil {
+			return err
+		}
+		e.buf = append(e.buf, ':')
+		if err := e.member(step{key, -1}, object[key]); err != nil {
+			return err
+		}
+	}
+	e.buf = append(e.buf, '}')
+	return nil
+}
+
+// member encodes v, which is at s of the current container. On an error the
+// path is left as it is, for the message.
+func (e *encoder) member(s step, v any) error {
+	e.path = append(e.path, s)
+	if err := e.value(v); err != nil {
+		return err
+	}
+	e.path = e.path[:len(e.path)-1]
+	return nil
+}
+
+func (e *encoder) str(s string) error {
+	buf, err := jsontext.AppendQuote(e.buf, s)
+	if err != nil && !e.lenient {
+		return fmt.Errorf("%q is not UTF-8", short(s))
+	}
+	e.buf = buf
+	return nil
+}
+
+// refuse returns err, or writes it if there are to be no errors.
+func (e *encoder) refuse(err error) error {
+	if e.lenient {
+		e.buf = append(e.buf, "<"+err.Error()+">"...)
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package json
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// What a [SyntaxError] may be; any other is against the grammar itself, and
+// described by its text. A text that ends too early is io.ErrUnexpectedEOF.
+var (
+	// ErrEmpty: the text is empty, or white space.
+	ErrEmpty = errors.New("empty text")
+	// ErrTrailing: something follows the value.
+	ErrTrailing = errors.New("trailing data after the value")
+	// ErrDepth: the nesting is deeper than MaxDepth.
+	ErrDepth = fmt.Errorf("nested deeper than %d", MaxDepth)
+)
+
+// SyntaxError tells why a text is not JSON.
+type SyntaxError struct {
+	Offset  int64  // of the byte at fault, counted from 0; the length of the text if it ends too early
+	Pointer string // of the value in which it is (RFC 6901)
+	Err     error  // what is wrong with it
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Pointer == "" {
+		return fmt.Sprintf("not JSON at byte %d: %v", e.Offset, e.Err)
+	}
+	return fmt.Sprintf("not JSON at byte %d, in %q: %v", e.Offset, short(e.Pointer), e.Err)
+}
+
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// FaultKind is a kind of tolerated defect.
+type FaultKind string
+
+const (
+	// DuplicateKey: an object has a key more than once. The last one wins;
+	// each one after the first is a fault.
+	DuplicateKey FaultKind = "duplicate key"
+	// InvalidUTF8: a string or key is not UTF-8. U+FFFD stands for each byte
+	// that is malformed.
+	InvalidUTF8 FaultKind = "invalid UTF-8"
+	// LoneSurrogate: a string or key has an escape of half a surrogate pair.
+	// U+FFFD stands for it.
+	LoneSurrogate FaultKind = "lone surrogate"
+)
+
+// MaxFaults is how many faults of one text are reported. Pointers can be as
+// long as the text, and must not add up to its square.
+const MaxFaults = 100
+
+// Fault is a tolerated defect of a text.
+type Fault struct {
+	Kind    FaultKind
+	Pointer string // of the value, or of the member with the key (RFC 6901)
+	Offset  int64  // of the key, of the first malformed byte, of the first lone escape
+}
+
+func (f Fault) String() string {
+	return fmt.Sprintf("%s at %q (byte %d)", f.Kind, short(f.Pointer), f.Offset)
+}
+
+// short cuts what does not fit a message: keys may be of any length.
+func short(pointer string) string {
+	const most = 200
+	if len(pointer) <= most {
+		return pointer
+	}
+	return strings.ToValidUTF8(pointer[:most], "") + "…"
+}
+
+// malformed returns the index of the first malformed byte of s, -1 if none.
+func malformed(s []byte) int {
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRune(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// loneSurrogate returns the index of the first lone escape in the literal s,
+// whose escapes are well formed; -1 if none.
+func loneSurrogate(s []byte) int {
+	for i := 0; i < len(s); {
+		switch unit := escaped(s[i:]); {
+		case unit >= 0xDC00 && unit <= 0xDFFF:
+			return i
+		case unit >= 0xD800 && unit <= 0xDBFF:
+			if low := escaped(s[i+6:]); low < 0xDC00 || low > 0xDFFF {
+				return i
+			}
+			i += 12
+		case s[i] == '\\':
+			i += 2 // the rest of a \u escape holds no other
+		default:
+			i++
+		}
+	}
+	return -1
+}
+
+// escaped returns the code unit of the \u escape that s starts with, -1 if
+// none.
+func escaped(s []byte) int {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return -1
+	}
+	unit := 0
+	for _, c := range s[2:6] {
+		switch {
+		case c >= 'a':
+			c -= 'a' - 10
+		case c >= 'A':
+			c -= 'A' - 10
+		default:
+			c -= '0'
+		}
+		unit = unit<<4 | int(c)
+	}
+	return unit
+}

@@ -1,0 +1,82 @@
+package json
+
+import (
+	stdjson "encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// FuzzDecode: Decode never panics; it knows as JSON what other decoders know, and
+// as free of faults what a decoder that tolerates none takes; what it returns is
+// encoded to its equal.
+func FuzzDecode(f *testing.F) {
+	for _, tt := range decodable {
+		f.Add([]byte(tt.in))
+	}
+	for _, tt := range undecodable {
+		if len(tt.in) < 1<<10 {
+			f.Add([]byte(tt.in))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		v, faults, err := Decode(text)
+		if errors.Is(err, ErrDepth) {
+			return
+		}
+		if (err == nil) != stdjson.Valid(text) {
+			t.Fatalf("%q: encoding/json disagrees with %v", text, err)
+		}
+		if strict := jsontext.Value(text).IsValid(); strict != (err == nil && len(faults) == 0) {
+			t.Fatalf("%q: jsontext disagrees with %v, %v", text, err, faults)
+		}
+		for _, fault := range faults {
+			if fault.Offset < 0 || fault.Offset >= int64(len(text)) {
+				t.Errorf("%q: %v is outside", text, fault)
+			}
+			if _, err := ParsePointer(fault.Pointer); err != nil {
+				t.Errorf("%q: %v: %v", text, fault, err)
+			}
+		}
+		if err != nil {
+			var syntax *SyntaxError
+			if !errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > int64(len(text)) {
+				t.Fatalf("%q: %#v", text, err)
+			}
+			return
+		}
+		checkEncode(t, v)
+	})
+}
+
+func checkEncode(t *testing.T, v any) {
+	t.Helper()
+	text, err := Encode(v)
+	if err != nil {
+		t.Fatalf("%v: %v", v, err)
+	}
+	back, faults, err := Decode(text)
+	if err != nil || faults != nil {
+		t.Fatalf("%q: error %v, faults %v", text, err, faults)
+	}
+	if !Equal(v, back) {
+		t.Fatalf("%q is decoded to another value than it was encoded from", text)
+	}
+	if again := Compact(back); again != string(text) {
+		t.Fatalf("%q is encoded as %q", text, again)
+	}
+}
+
+// FuzzPointer: what is a pointer is formatted to itself.
+func FuzzPointer(f *testing.F) {
+	for _, pointer := range []string{"", "/", "/a~1b/0", "/~01", "a", "/~"} {
+		f.Add(pointer)
+	}
+	f.Fuzz(func(t *testing.T, pointer string) {
+		tokens, err := ParsePointer(pointer)
+		if back := FormatPointer(tokens...); err == nil && back != pointer {
+			t.Errorf("%q becomes %q", pointer, back)
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package json
+
+import (
+	"strconv"
+	"strings"
+)
+
+// decimal is the exact value of a number: digits times ten to the exponent. It
+// is normal (digits start and end with none of 0, zero has no digits and no
+// sign), so that equal values are equal structs.
+type decimal struct {
+	negative bool
+	digits   string
+	exponent int64
+}
+
+// parseNumber reads a literal. ok is false if the grammar of RFC 8259 does not
+// know it; exact is false if its exponent is too large to reckon with.
+func parseNumber(literal string) (d decimal, exact, ok bool) {
+	rest, negative := strings.CutPrefix(literal, "-")
+	whole, rest := cutDigits(rest)
+	if whole == "" || whole[0] == '0' && len(whole) > 1 {
+		return d, false, false
+	}
+	var fraction string
+	if after, found := strings.CutPrefix(rest, "."); found {
+		if fraction, rest = cutDigits(after); fraction == "" {
+			return d, false, false
+		}
+	}
+	exponent := "0"
+	if rest != "" && (rest[0] == 'e' || rest[0] == 'E') {
+		rest = rest[1:]
+		sign := ""
+		if rest != "" && (rest[0] == '+' || rest[0] == '-') {
+			sign, rest = rest[:1], rest[1:]
+		}
+		if exponent, rest = cutDigits(rest); exponent == "" {
+			return d, false, false
+		}
+		exponent = sign + exponent
+	}
+	if rest != "" {
+		return d, false, false
+	}
+	d, exact = normal(negative, whole, fraction, exponent)
+	return d, exact, true
+}
+
+func normal(negative bool, whole, fraction, exponent string) (d decimal, exact bool) {
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return decimal{}, true // whatever its sign and exponent
+	}
+	e, err := strconv.ParseInt(exponent, 10, 64)
+	const most = 1 << 62 // no length of a text takes the sum over the edge
+	if err != nil || e > most || e < -most {
+		return decimal{}, false
+	}
+	short := strings.TrimRight(digits, "0")
+	e += int64(len(digits) - len(short) - len(fraction))
+	return decimal{negative, short, e}, true
+}
+
+// cutDigits returns the digits that s starts with, and the rest.
+func cutDigits(s string) (digits, rest string) {
+	rest = strings.TrimLeft(s, "0123456789")
+	return s[:len(s)-len(rest)], rest
+}
+
+// equalNumbers compares by value where both are exact, else by literal.
+func equalNumbers(a, b Number) bool {
+	if a == b {
+		return true
+	}
+	x, exactX, okX := parseNumber(string(a))
+	y, exactY, okY := parseNumber(string(b))
+	return okX && okY && exactX && exactY && x == y
+}

@@ -1,0 +1,247 @@
+package sse
+
+import (
+	"bytes"
+	"fmt"
+)
+
+const bom = "\xEF\xBB\xBF"
+
+// Defaults of [Limits].
+const (
+	DefaultMaxLine  = 1 << 20
+	DefaultMaxEvent = 8 << 20
+)
+
+// Limits bound what a [Decoder] holds, which is at most MaxEvent + MaxLine
+// bytes of the stream. The Fields of a block of many short lines take several
+// times its size. A limit that is zero or negative stands for its default.
+type Limits struct {
+	// MaxLine is the greatest length of a line in bytes, without its line end.
+	// Default: 1 MiB.
+	MaxLine int
+
+	// MaxEvent is the greatest length of a block in bytes: all its lines and
+	// their line ends, from its first field, without the blank line.
+	// Default: 8 MiB.
+	MaxEvent int
+}
+
+// Decoder decodes one stream. A reconnection needs a new one: all state
+// starts afresh with a stream. It is not safe for concurrent use.
+type Decoder struct {
+	limits Limits
+
+	marked  int  // bytes of a possible byte order mark that were seen
+	started bool // past the place where one may stand
+	closed  bool
+
+	raw      []byte // the block so far
+	line     int    // where its current line starts
+	lead     int    // where its first field starts, if there is a field
+	field    bool   // there is a field
+	afterCR  bool   // an LF now belongs to the line end before
+	skipping bool   // resynchronising after Oversize
+	blank    bool   // while skipping: the current line is empty so far
+
+	lastID string
+}
+
+// NewDecoder returns a Decoder for a new stream.
+func NewDecoder(limits Limits) *Decoder {
+	if limits.MaxLine <= 0 {
+		limits.MaxLine = DefaultMaxLine
+	}
+	if limits.MaxEvent <= 0 {
+		limits.MaxEvent = DefaultMaxEvent
+	}
+	return &Decoder{limits: limits}
+}
+
+// Feed takes the next chunk of the stream and returns the items that it
+// settled, nil if none. It does not keep p. After Close it does nothing.
+func (d *Decoder) Feed(p []byte) []Item {
+	if d.closed {
+		return nil
+	}
+	var items []Item
+	if !d.started {
+		p = d.start(p, &items)
+	}
+	for len(p) > 0 {
+		if d.afterCR {
+			d.afterCR = false
+			if p[0] == '\n' {
+				d.endCRLF()
+				p = p[1:]
+				continue
+			}
+		}
+		end := bytes.IndexAny(p, "\r\n")
+		if end < 0 {
+			d.text(p, &items)
+			break
+		}
+		d.text(p[:end], &items)
+		d.endLine(p[end], &items)
+		p = p[end+1:]
+	}
+	return items
+}
+
+// Close ends the stream and returns what it left undispatched, if anything.
+// A second call returns nil.
+func (d *Decoder) Close() []Item {
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	var items []Item
+	if !d.started {
+		d.text([]byte(bom[:d.marked]), &items)
+	}
+	if d.field || d.line < len(d.raw) {
+		b := readBlock(d.raw)
+		items = append(items, b.item(Incomplete, d.lastID, d.raw))
+	}
+	d.reset()
+	return items
+}
+
+// LastEventID returns the id that a reconnection would send in Last-Event-ID:
+// the one that the latest blank line committed. It is empty if there is none.
+func (d *Decoder) LastEventID() string { return d.lastID }
+
+// start looks for the byte order mark and returns what follows it.
+func (d *Decoder) start(p []byte, items *[]Item) []byte {
+	for len(p) > 0 && p[0] == bom[d.marked] {
+		d.marked++
+		p = p[1:]
+		if d.marked == len(bom) {
+			d.started = true
+			*items = append(*items, Item{Kind: BOM, Raw: []byte(bom)})
+			return p
+		}
+	}
+	if len(p) > 0 {
+		d.started = true
+		d.text([]byte(bom[:d.marked]), items)
+	}
+	return p
+}
+
+// text takes a part of a line that holds no line end.
+func (d *Decoder) text(p []byte, items *[]Item) {
+	if len(p) == 0 {
+		return
+	}
+	if d.skipping {
+		d.blank = false
+		return
+	}
+	if room := d.limits.MaxLine - (len(d.raw) - d.line); len(p) > room {
+		d.raw = append(d.raw, p[:room]...)
+		d.oversize(fmt.Sprintf("line longer than %d bytes", d.limits.MaxLine), items)
+		d.blank = false
+		return
+	}
+	d.raw = append(d.raw, p...)
+}
+
+// endLine takes the line end c: a LF, or a CR that a LF may follow.
+func (d *Decoder) endLine(c byte, items *[]Item) {
+	d.afterCR = c == '\r'
+	if d.skipping {
+		d.skipping = !d.blank
+		d.blank = true
+		return
+	}
+	length := len(d.raw) - d.line
+	d.raw = append(d.raw, c)
+	if length == 0 {
+		d.dispatch(items)
+		return
+	}
+	d.read(d.raw[d.line:], d.raw[d.line:d.line+length], items)
+	d.line = len(d.raw)
+	d.fit(items)
+}
+
+// endCRLF takes the LF of a CRLF. It goes to the block's raw bytes, unless the
+// block was dispatched on the CR.
+func (d *Decoder) endCRLF() {
+	if len(d.raw) > 0 {
+		d.raw = append(d.raw, '\n')
+		d.line++
+	}
+}
+
+// read does what a line does before its block ends. raw is line with its line
+// end.
+func (d *Decoder) read(raw, line []byte, items *[]Item) {
+	if line[0] == ':' {
+		*items = append(*items, Item{Kind: Comment, Data: decodeUTF8(line[1:]), Raw: bytes.Clone(raw)})
+		return
+	}
+	if !d.field {
+		d.field, d.lead = true, d.line
+	}
+	if !bytes.HasPrefix(line, []byte("retry:")) {
+		return
+	}
+	f := splitField(decodeUTF8(line))
+	if ms, ok := retryTime(f.Value); ok {
+		*items = append(*items, Item{Kind: Retry, Retry: ms, Fields: []Field{f}, Raw: bytes.Clone(raw)})
+	}
+}
+
+// dispatch ends the block.
+func (d *Decoder) dispatch(items *[]Item) {
+	if d.field {
+		b := readBlock(d.raw)
+		if b.hasID {
+			d.lastID = b.id
+		}
+		if b.hasData {
+			*items = append(*items, b.item(Event, d.lastID, d.raw))
+		}
+	}
+	d.reset()
+}
+
+// fit keeps the block within MaxEvent. Comments before the first field go
+// first: a stream may consist of them, and they were reported already.
+func (d *Decoder) fit(items *[]Item) {
+	if len(d.raw) <= d.limits.MaxEvent {
+		return
+	}
+	if !d.field {
+		d.reset()
+		return
+	}
+	d.raw = append(d.raw[:0], d.raw[d.lead:]...)
+	d.line -= d.lead
+	d.lead = 0
+	if len(d.raw) > d.limits.MaxEvent {
+		d.oversize(fmt.Sprintf("event longer than %d bytes", d.limits.MaxEvent), items)
+		d.blank = true
+	}
+}
+
+// oversize gives the block up.
+func (d *Decoder) oversize(why string, items *[]Item) {
+	*items = append(*items, Item{Kind: Oversize, Data: why, Raw: bytes.Clone(d.raw)})
+	d.reset()
+	d.skipping = true
+}
+
+// reset starts a block. A large buffer is let go, so that one large event does
+// not weigh on a stream for the rest of its life.
+func (d *Decoder) reset() {
+	const keep = 64 << 10
+	d.raw = d.raw[:0]
+	if cap(d.raw) > keep {
+		d.raw = nil
+	}
+	d.line, d.lead, d.field = 0, 0, false
+}

@@ -1,0 +1,745 @@
+package sse
+
+import (
+	"math"
+	"strings"
+)
+
+// row is one rule of the format: what a stream says. Raw and Fields are
+// compared where a row gives them.
+type row struct {
+	reason string
+	in     string
+	limits Limits
+	want   []Item
+	last   string // the last event id at the end
+}
+
+func event(data string) Item           { return Item{Kind: Event, Type: "message", Data: data} }
+func typed(typ, data string) Item      { return Item{Kind: Event, Type: typ, Data: data} }
+func comment(text string) Item         { return Item{Kind: Comment, Data: text} }
+func retry(ms int64) Item              { return Item{Kind: Retry, Retry: ms} }
+func mark() Item                       { return Item{Kind: BOM} }
+func incomplete(typ, data string) Item { return Item{Kind: Incomplete, Type: typ, Data: data} }
+func oversize(why string) Item         { return Item{Kind: Oversize, Data: why} }
+
+// under returns it with an id that an earlier block set.
+func under(id string, it Item) Item { it.ID = id; return it }
+
+// with returns it with an id of its own.
+func with(id string, it Item) Item { it.ID, it.HasID = id, true; return it }
+
+func raw(s string, it Item) Item { it.Raw = []byte(s); return it }
+
+// fields returns it with the fields of name and value in turn.
+func fields(it Item, nameValue ...string) Item {
+	for i := 0; i < len(nameValue); i += 2 {
+		it.Fields = append(it.Fields, Field{nameValue[i], nameValue[i+1]})
+	}
+	return it
+}
+
+var rules = []row{
+	// Blocks and their ends.
+	{reason: "an empty stream says nothing"},
+	{
+		reason: "a blank line dispatches",
+		in:     "data: x\n\n",
+		want:   []Item{event("x")},
+	},
+	{
+		reason: "blank lines without a block dispatch nothing",
+		in:     "\n\n\n\n",
+	},
+	{
+		reason: "blank lines between blocks dispatch nothing",
+		in:     "\n\ndata: x\n\n\n\ndata: y\n\n\n",
+		want:   []Item{event("x"), event("y")},
+	},
+	{
+		reason: "a line of one space is a field, not a blank line",
+		in:     "data: x\n \n\n",
+		want:   []Item{fields(event("x"), "data", "x", " ", "")},
+	},
+	{
+		reason: "a line of one tab is a field, not a blank line",
+		in:     "data: x\n\t\ndata: y\n\n",
+		want:   []Item{fields(event("x\ny"), "data", "x", "\t", "", "data", "y")},
+	},
+
+	// Line ends.
+	{
+		reason: "LF ends lines",
+		in:     "event: a\ndata: x\n\ndata: y\n\n",
+		want:   []Item{typed("a", "x"), event("y")},
+	},
+	{
+		reason: "CR ends lines",
+		in:     "event: a\rdata: x\r\rdata: y\r\r",
+		want:   []Item{typed("a", "x"), event("y")},
+	},
+	{
+		reason: "CRLF ends lines",
+		in:     "event: a\r\ndata: x\r\n\r\ndata: y\r\n\r\n",
+		want:   []Item{typed("a", "x"), event("y")},
+	},
+	{
+		reason: "CR LF is one line end, so it does not end the block",
+		in:     "data: x\r\ndata: y\r\n\r\n",
+		want:   []Item{event("x\ny")},
+	},
+	{
+		reason: "LF CR is two line ends, so it ends the block",
+		in:     "data: x\n\rdata: y\n\r",
+		want:   []Item{event("x"), event("y")},
+	},
+	{
+		reason: "line ends are mixed within a block",
+		in:     "event: a\rdata: x\ndata: y\r\n\n",
+		want:   []Item{typed("a", "x\ny")},
+	},
+	{
+		reason: "CRLF then LF is a line end and a blank line",
+		in:     "data: x\r\n\ndata: y\n\n",
+		want:   []Item{event("x"), event("y")},
+	},
+	{
+		reason: "CR CR LF is a line end and a blank line, no third one",
+		in:     "data: x\r\r\ndata: y\r\r\n",
+		want:   []Item{event("x"), event("y")},
+	},
+	{
+		reason: "LF then CRLF is a line end and a blank line",
+		in:     "data: x\n\r\ndata: y\n\n",
+		want:   []Item{event("x"), event("y")},
+	},
+	{
+		reason: "the LF after a dispatching CR does not end an empty block again",
+		in:     "id: 1\r\r\nid: 2\n\n",
+		last:   "2",
+	},
+	{
+		reason: "vertical tab, form feed, NEL and U+2028 end no line",
+		in:     "data: a\vb\fc\u0085d\u2028e\n\n",
+		want:   []Item{event("a\vb\fc\u0085d\u2028e")},
+	},
+
+	// Fields.
+	{
+		reason: "one space after the colon is dropped",
+		in:     "data: x\n\n",
+		want:   []Item{fields(event("x"), "data", "x")},
+	},
+	{
+		reason: "no space after the colon is needed",
+		in:     "data:x\n\n",
+		want:   []Item{event("x")},
+	},
+	{
+		reason: "a second space is part of the value",
+		in:     "data:  x\n\n",
+		want:   []Item{event(" x")},
+	},
+	{
+		reason: "a tab after the colon is part of the value",
+		in:     "data:\tx\n\n",
+		want:   []Item{event("\tx")},
+	},
+	{
+		reason: "trailing spaces are part of the value",
+		in:     "data: x  \n\n",
+		want:   []Item{event("x  ")},
+	},
+	{
+		reason: "later colons are part of the value",
+		in:     "data: a:b: c\n\n",
+		want:   []Item{event("a:b: c")},
+	},
+	{
+		reason: "a value that starts with a colon keeps it",
+		in:     "data::x\n\n",
+		want:   []Item{event(":x")},
+	},
+	{
+		reason: "a space before the colon makes another name",
+		in:     "data : x\n\n",
+	},
+	{
+		reason: "a leading space makes another name",
+		in:     "data: x\n data: y\n\n",
+		want:   []Item{fields(event("x"), "data", "x", " data", "y")},
+	},
+	{
+		reason: "names are compared exactly: DATA is unknown",
+		in:     "DATA: x\nData: y\ndata: z\n\n",
+		want:   []Item{fields(event("z"), "DATA", "x", "Data", "y", "data", "z")},
+	},
+	{
+		reason: "names are compared whole: datax is unknown",
+		in:     "datax: x\ndat: y\ndata: z\n\n",
+		want:   []Item{event("z")},
+	},
+	{
+		reason: "unknown fields have no effect, and are kept",
+		in:     "foo: 1\ndata: x\nbar\n\n",
+		want:   []Item{fields(event("x"), "foo", "1", "data", "x", "bar", "")},
+	},
+	{
+		reason: "a block of unknown fields dispatches nothing",
+		in:     "foo: 1\nbar\n\ndata: x\n\n",
+		want:   []Item{fields(event("x"), "data", "x")},
+	},
+
+	// data.
+	{
+		reason: "data lines are joined by one LF",
+		in:     "data: a\ndata: b\ndata: c\n\n",
+		want:   []Item{event("a\nb\nc")},
+	},
+	{
+		reason: "data lines need not be neighbours",
+		in:     "data: a\nevent: e\n: c\ndata: b\n\n",
+		want:   []Item{comment(" c"), typed("e", "a\nb")},
+	},
+	{
+		reason: "data without a colon is an empty line, and dispatches",
+		in:     "data\n\n",
+		want:   []Item{fields(event(""), "data", "")},
+	},
+	{
+		reason: "data with nothing after the colon is an empty line",
+		in:     "data:\n\n",
+		want:   []Item{event("")},
+	},
+	{
+		reason: "data with only a space after the colon is an empty line",
+		in:     "data: \n\n",
+		want:   []Item{event("")},
+	},
+	{
+		reason: "two data without values are one LF",
+		in:     "data\ndata\n\n",
+		want:   []Item{event("\n")},
+	},
+	{
+		reason: "only the last LF of the data is dropped",
+		in:     "data: x\ndata:\ndata:\n\n",
+		want:   []Item{event("x\n\n")},
+	},
+	{
+		reason: "leading empty data lines are kept",
+		in:     "data\ndata: x\n\n",
+		want:   []Item{event("\nx")},
+	},
+	{
+		reason: "many data lines are all kept",
+		in:     strings.Repeat("data: x\n", 20) + "\n",
+		want:   []Item{event(strings.Repeat("x\n", 19) + "x")},
+	},
+	{
+		reason: "the data starts afresh after a dispatch",
+		in:     "data: x\n\ndata: y\n\n",
+		want:   []Item{event("x"), event("y")},
+	},
+	{
+		reason: "NUL is data like any other",
+		in:     "data: a\x00b\n\n",
+		want:   []Item{event("a\x00b")},
+	},
+
+	// event.
+	{
+		reason: "event sets the type",
+		in:     "event: ping\ndata: x\n\n",
+		want:   []Item{typed("ping", "x")},
+	},
+	{
+		reason: "event may follow the data",
+		in:     "data: x\nevent: ping\n\n",
+		want:   []Item{typed("ping", "x")},
+	},
+	{
+		reason: "the last event field wins",
+		in:     "event: a\nevent: b\ndata: x\n\n",
+		want:   []Item{typed("b", "x")},
+	},
+	{
+		reason: "an empty type stands for message",
+		in:     "event:\ndata: x\n\n",
+		want:   []Item{fields(event("x"), "event", "", "data", "x")},
+	},
+	{
+		reason: "an empty type undoes an earlier one",
+		in:     "event: a\nevent\ndata: x\n\n",
+		want:   []Item{event("x")},
+	},
+	{
+		reason: "the type starts afresh after a dispatch",
+		in:     "event: a\ndata: x\n\ndata: y\n\n",
+		want:   []Item{typed("a", "x"), event("y")},
+	},
+	{
+		reason: "a type without data dispatches nothing and does not leak into the next block",
+		in:     "event: a\n\ndata: y\n\n",
+		want:   []Item{event("y")},
+	},
+	{
+		reason: "a type is any text, of which one leading space is dropped",
+		in:     "event:  a b \ndata: x\n\n",
+		want:   []Item{typed(" a b ", "x")},
+	},
+
+	// id.
+	{
+		reason: "id is committed with its event",
+		in:     "id: 1\ndata: x\n\n",
+		want:   []Item{with("1", event("x"))},
+		last:   "1",
+	},
+	{
+		reason: "id stays in force for the events that follow",
+		in:     "id: 1\ndata: x\n\ndata: y\n\n",
+		want:   []Item{with("1", event("x")), under("1", event("y"))},
+		last:   "1",
+	},
+	{
+		reason: "id without data is committed, though nothing is dispatched",
+		in:     "id: 1\n\ndata: y\n\n",
+		want:   []Item{under("1", event("y"))},
+		last:   "1",
+	},
+	{
+		reason: "an empty id resets the last event id",
+		in:     "id: 1\ndata: x\n\nid\ndata: y\n\n",
+		want:   []Item{with("1", event("x")), with("", event("y"))},
+	},
+	{
+		reason: "the last id of a block wins",
+		in:     "id: 1\ndata: x\nid: 2\n\n",
+		want:   []Item{with("2", event("x"))},
+		last:   "2",
+	},
+	{
+		reason: "id with a NUL is ignored, and kept among the fields",
+		in:     "id: 1\ndata: x\n\nid: 2\x003\ndata: y\n\n",
+		want: []Item{
+			with("1", event("x")),
+			fields(under("1", event("y")), "id", "2\x003", "data", "y"),
+		},
+		last: "1",
+	},
+	{
+		reason: "id with a NUL does not undo an earlier one of its block",
+		in:     "id: 1\nid: \x00\ndata: x\n\n",
+		want:   []Item{with("1", event("x"))},
+		last:   "1",
+	},
+	{
+		reason: "id is any text",
+		in:     "id: é/ 7:8\ndata: x\n\n",
+		want:   []Item{with("é/ 7:8", event("x"))},
+		last:   "é/ 7:8",
+	},
+	{
+		reason: "id of a block that the stream's end cut off is not committed",
+		in:     "id: 1\ndata: x\n\nid: 2\ndata: y\n",
+		want:   []Item{with("1", event("x")), with("2", incomplete("message", "y"))},
+		last:   "1",
+	},
+
+	// retry.
+	{
+		reason: "retry of digits is reported",
+		in:     "retry: 3000\n\n",
+		want:   []Item{fields(raw("retry: 3000\n", retry(3000)), "retry", "3000")},
+	},
+	{
+		reason: "retry is reported before the event of its block",
+		in:     "data: x\nretry: 10\n\n",
+		want:   []Item{retry(10), fields(event("x"), "data", "x", "retry", "10")},
+	},
+	{
+		reason: "retry takes effect with its line, though the block never ends",
+		in:     "retry: 10\ndata: x",
+		want:   []Item{retry(10), incomplete("message", "x")},
+	},
+	{
+		reason: "retry of zero is valid",
+		in:     "retry:0\n\n",
+		want:   []Item{retry(0)},
+	},
+	{
+		reason: "retry has leading zeros, in base ten",
+		in:     "retry: 0010\n\n",
+		want:   []Item{retry(10)},
+	},
+	{
+		reason: "every retry of a block is reported",
+		in:     "retry: 1\nretry: 2\n\n",
+		want:   []Item{retry(1), retry(2)},
+	},
+	{
+		reason: "retry without a value is ignored: there is no number to interpret",
+		in:     "retry\nretry:\nretry: \n\n",
+	},
+	{
+		reason: "retry with a sign is ignored",
+		in:     "retry: +1\nretry: -1\n\n",
+	},
+	{
+		reason: "retry with a space, a point, an exponent or a letter is ignored",
+		in:     "retry:  1\nretry: 1 \nretry: 1.5\nretry: 1e3\nretry: 0x1\nretry: 1s\n\n",
+	},
+	{
+		reason: "retry of digits that are not ASCII is ignored",
+		in:     "retry: ١٢\nretry: ３\n\n",
+	},
+	{
+		reason: "an ignored retry is kept among the fields",
+		in:     "retry: soon\ndata: x\n\n",
+		want:   []Item{fields(event("x"), "retry", "soon", "data", "x")},
+	},
+	{
+		reason: "retry at the greatest int64 is exact",
+		in:     "retry: 9223372036854775807\n\n",
+		want:   []Item{retry(math.MaxInt64)},
+	},
+	{
+		reason: "retry beyond int64 is valid by the standard, and capped",
+		in:     "retry: 9223372036854775808\nretry: 99999999999999999999999999\n\n",
+		want:   []Item{retry(math.MaxInt64), retry(math.MaxInt64)},
+	},
+	{
+		reason: "retries is another field",
+		in:     "retries: 5\nretr: 5\n\n",
+	},
+
+	// Comments.
+	{
+		reason: "a comment is kept with its leading space",
+		in:     ": hello\n\n",
+		want:   []Item{raw(": hello\n", comment(" hello"))},
+	},
+	{
+		reason: "a colon alone is an empty comment",
+		in:     ":\n\n",
+		want:   []Item{comment("")},
+	},
+	{
+		reason: "a comment needs no blank line",
+		in:     ":a\n:b\n",
+		want:   []Item{comment("a"), comment("b")},
+	},
+	{
+		reason: "a comment inside a block does not break it",
+		in:     "data: x\n:c\ndata: y\n\n",
+		want:   []Item{comment("c"), event("x\ny")},
+	},
+	{
+		reason: "a comment holds no fields",
+		in:     ":data: x\n\n",
+		want:   []Item{comment("data: x")},
+	},
+	{
+		reason: "a comment after the last event is reported",
+		in:     "data: x\n\n: bye\n",
+		want:   []Item{event("x"), comment(" bye")},
+	},
+	{
+		reason: "a colon after a space is a field without effect",
+		in:     " :c\n\n",
+	},
+
+	// The byte order mark.
+	{
+		reason: "a byte order mark at the start is dropped and reported",
+		in:     "\uFEFFdata: x\n\n",
+		want:   []Item{raw("\uFEFF", mark()), raw("data: x\n\n", event("x"))},
+	},
+	{
+		reason: "a byte order mark alone",
+		in:     "\uFEFF",
+		want:   []Item{mark()},
+	},
+	{
+		reason: "a byte order mark before a blank line",
+		in:     "\uFEFF\n\ndata: x\n\n",
+		want:   []Item{mark(), event("x")},
+	},
+	{
+		reason: "a byte order mark before a comment",
+		in:     "\uFEFF:c\n",
+		want:   []Item{mark(), comment("c")},
+	},
+	{
+		reason: "a second byte order mark is part of the first name",
+		in:     "\uFEFF\uFEFFdata: x\n\ndata: y\n\n",
+		want:   []Item{mark(), event("y")},
+	},
+	{
+		reason: "a byte order mark at the start of a later line is part of the name",
+		in:     "data: x\n\uFEFFdata: y\n\n",
+		want:   []Item{fields(event("x"), "data", "x", "\uFEFFdata", "y")},
+	},
+	{
+		reason: "a byte order mark after a blank line is not at the start",
+		in:     "\n\uFEFFdata: x\n\n",
+	},
+	{
+		reason: "a byte order mark in the data is text",
+		in:     "data: \uFEFFx\n\n",
+		want:   []Item{event("\uFEFFx")},
+	},
+	{
+		reason: "the start of a byte order mark is not one",
+		in:     "\xEF\xBBdata: x\n\ndata: y\n\n",
+		want:   []Item{event("y")},
+	},
+	{
+		reason: "a byte order mark after one byte of another is not at the start",
+		in:     "\xEF\xEF\xBB\xBFdata: x\n\n",
+	},
+	{
+		reason: "a byte order mark that the stream's end cut off is malformed text",
+		in:     "\xEF\xBB",
+		want:   []Item{raw("\xEF\xBB", fields(incomplete("message", ""), "\uFFFD", ""))},
+	},
+
+	// UTF-8.
+	{
+		reason: "text is UTF-8",
+		in:     "event: 切换\ndata: 会话 😀 é\n\n",
+		want:   []Item{typed("切换", "会话 😀 é")},
+	},
+	{
+		reason: "a byte that starts nothing is one U+FFFD",
+		in:     "data: a\xFFb\x80c\n\n",
+		want:   []Item{raw("data: a\xFFb\x80c\n\n", event("a\uFFFDb\uFFFDc"))},
+	},
+	{
+		reason: "a truncated sequence is one U+FFFD: a maximal subpart",
+		in:     "data: \xE4\xBCx \xF0\x9F\x98y\n\n",
+		want:   []Item{event("\uFFFDx \uFFFDy")},
+	},
+	{
+		reason: "each further continuation byte is one U+FFFD",
+		in:     "data: \xE4\xBC\xE4\x80\x80\x80\x80\n\n",
+		want:   []Item{event("\uFFFD\u4000\uFFFD\uFFFD")},
+	},
+	{
+		reason: "an encoded surrogate is three U+FFFD",
+		in:     "data: \xED\xA0\x80\n\n",
+		want:   []Item{event("\uFFFD\uFFFD\uFFFD")},
+	},
+	{
+		reason: "overlong forms are a U+FFFD for each byte",
+		in:     "data: \xC0\xAF \xE0\x80\xAF \xF0\x80\x80\xAF\n\n",
+		want:   []Item{event("\uFFFD\uFFFD \uFFFD\uFFFD\uFFFD \uFFFD\uFFFD\uFFFD\uFFFD")},
+	},
+	{
+		reason: "code points beyond U+10FFFF are a U+FFFD for each byte",
+		in:     "data: \xF4\x90\x80\x80 \xF5\x80\x80\x80\n\n",
+		want:   []Item{event("\uFFFD\uFFFD\uFFFD\uFFFD \uFFFD\uFFFD\uFFFD\uFFFD")},
+	},
+	{
+		reason: "the example of the Unicode Standard, table 3-11",
+		in:     "data: \xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41\n\n",
+		want:   []Item{event("\uFFFD\uFFFD\uFFFD\uFFFDA")},
+	},
+	{
+		reason: "a truncated sequence swallows no LF",
+		in:     "data: \xF0\x9F\ndata: y\xE4\n\n",
+		want:   []Item{event("\uFFFD\ny\uFFFD")},
+	},
+	{
+		reason: "a truncated sequence swallows no CR",
+		in:     "data: \xF0\x9F\r\rdata: y\r\r",
+		want:   []Item{event("\uFFFD"), event("y")},
+	},
+	{
+		reason: "a truncated sequence swallows no colon",
+		in:     "x\xE4: 1\ndata: y\n\n",
+		want:   []Item{fields(event("y"), "x\uFFFD", "1", "data", "y")},
+	},
+	{
+		reason: "malformed text is replaced in types, ids and comments too",
+		in:     ":\xFF\nevent: \xFE\nid: \xC3\ndata: x\n\n",
+		want:   []Item{comment("\uFFFD"), with("\uFFFD", typed("\uFFFD", "x"))},
+		last:   "\uFFFD",
+	},
+
+	// The end of the stream.
+	{
+		reason: "a block without its blank line is not dispatched",
+		in:     "event: a\ndata: x\n",
+		want:   []Item{raw("event: a\ndata: x\n", fields(incomplete("a", "x"), "event", "a", "data", "x"))},
+	},
+	{
+		reason: "a last line without its line end is not taken, and shown as far as it came",
+		in:     "data: x\ndata: y",
+		want:   []Item{raw("data: x\ndata: y", incomplete("message", "x\ny"))},
+	},
+	{
+		reason: "a name that the end cut off",
+		in:     "data: x\n\nda",
+		want:   []Item{event("x"), fields(incomplete("message", ""), "da", "")},
+	},
+	{
+		reason: "retry and comments without their line end have no effect",
+		in:     "retry: 10",
+		want:   []Item{fields(incomplete("message", ""), "retry", "10")},
+	},
+	{
+		reason: "a comment that the end cut off is incomplete",
+		in:     "data: x\n\n:hel",
+		want:   []Item{event("x"), raw(":hel", incomplete("message", ""))},
+	},
+	{
+		reason: "a block of an id alone is incomplete too",
+		in:     "id: 1\n",
+		want:   []Item{with("1", incomplete("message", ""))},
+	},
+	{
+		reason: "an incomplete event shows the id that it would have had",
+		in:     "id: 1\n\ndata: x\n",
+		want:   []Item{under("1", incomplete("message", "x"))},
+		last:   "1",
+	},
+	{
+		reason: "a final CR is a line end",
+		in:     "data: x\r\n\r",
+		want:   []Item{event("x")},
+	},
+
+	// Raw bytes.
+	{
+		reason: "the raw block holds comments, unknown fields and line ends",
+		in:     ":a\nfoo\r\ndata:x\r:b\n\n",
+		want: []Item{
+			raw(":a\n", comment("a")),
+			raw(":b\n", comment("b")),
+			raw(":a\nfoo\r\ndata:x\r:b\n\n", fields(event("x"), "foo", "", "data", "x")),
+		},
+	},
+	{
+		reason: "raw bytes end with the CR that settled the item",
+		in:     ":a\r\ndata: x\r\n\r\ndata: y\r\n\r\n",
+		want: []Item{
+			raw(":a\r", comment("a")),
+			raw(":a\r\ndata: x\r\n\r", event("x")),
+			raw("data: y\r\n\r", event("y")),
+		},
+	},
+	{
+		reason: "a block that dispatches nothing does not show in the next one",
+		in:     "event: a\nid: 1\n\ndata: x\n\n",
+		want:   []Item{raw("data: x\n\n", under("1", event("x")))},
+		last:   "1",
+	},
+
+	// Limits.
+	{
+		reason: "a line at the limit is taken",
+		in:     "data: 789\n\n",
+		limits: Limits{MaxLine: 9},
+		want:   []Item{event("789")},
+	},
+	{
+		reason: "a longer line is dropped with its block, up to the next blank line",
+		in:     "id: 1\ndata: 7890\ndata: x\n:c\nretry: 1\nid: 2\n\ndata: y\n\n",
+		limits: Limits{MaxLine: 9},
+		want:   []Item{raw("id: 1\ndata: 789", oversize("line longer than 9 bytes")), event("y")},
+	},
+	{
+		reason: "a longer line without end is dropped once",
+		in:     "data: " + strings.Repeat("x", 100),
+		limits: Limits{MaxLine: 9},
+		want:   []Item{oversize("line longer than 9 bytes")},
+	},
+	{
+		reason: "a longer comment is dropped like any line",
+		in:     ":" + strings.Repeat("x", 100) + "\n\n:c\n",
+		limits: Limits{MaxLine: 9},
+		want:   []Item{oversize("line longer than 9 bytes"), comment("c")},
+	},
+	{
+		reason: "resynchronising knows CRLF as one line end",
+		in:     "data: 7890\r\ndata: x\r\n\r\ndata: y\r\n\r\n",
+		limits: Limits{MaxLine: 9},
+		want:   []Item{oversize("line longer than 9 bytes"), event("y")},
+	},
+	{
+		reason: "resynchronising knows CR CR as a blank line",
+		in:     "data: 7890\rdata: x\r\rdata: y\r\r",
+		limits: Limits{MaxLine: 9},
+		want:   []Item{oversize("line longer than 9 bytes"), event("y")},
+	},
+	{
+		reason: "a second long block is reported again",
+		in:     "data: 7890\n\ndata: 7890\n\n",
+		limits: Limits{MaxLine: 9},
+		want:   []Item{oversize("line longer than 9 bytes"), oversize("line longer than 9 bytes")},
+	},
+	{
+		reason: "an event at the limit is taken",
+		in:     "data: x\ndata: y\n\n",
+		limits: Limits{MaxEvent: 16},
+		want:   []Item{event("x\ny")},
+	},
+	{
+		reason: "a larger event is dropped up to its blank line",
+		in:     "data: x\ndata: yz\n\ndata: u\n\n",
+		limits: Limits{MaxEvent: 16},
+		want:   []Item{raw("data: x\ndata: yz\n", oversize("event longer than 16 bytes")), event("u")},
+	},
+	{
+		reason: "a larger event in CRLF is dropped up to its blank line",
+		in:     "data: x\r\ndata: y\r\n\r\ndata: u\r\n\r\n",
+		limits: Limits{MaxEvent: 16},
+		want:   []Item{oversize("event longer than 16 bytes"), event("u")},
+	},
+	{
+		reason: "an id of a dropped event is not committed",
+		in:     "id: 1\ndata\n\nid: 2\ndata: abcdefghi\n\ndata: u\n\n",
+		limits: Limits{MaxEvent: 16},
+		want: []Item{
+			with("1", event("")),
+			oversize("event longer than 16 bytes"),
+			under("1", event("u")),
+		},
+		last: "1",
+	},
+	{
+		reason: "comments before the first field do not make an event too large",
+		in:     ":12345\n:12345\ndata: x\n\n",
+		limits: Limits{MaxEvent: 16},
+		want:   []Item{comment("12345"), comment("12345"), raw("data: x\n\n", event("x"))},
+	},
+	{
+		reason: "comments for ever are not a large event, with CRLF too",
+		in:     strings.Repeat(":12345\r\n", 4) + "data: x\r\n\r\n",
+		limits: Limits{MaxEvent: 16},
+		want: []Item{
+			comment("12345"), comment("12345"), comment("12345"), comment("12345"),
+			event("x"),
+		},
+	},
+	{
+		reason: "comments inside an event count",
+		in:     "data: x\n:12345\n:12345\n\n",
+		limits: Limits{MaxEvent: 16},
+		want:   []Item{comment("12345"), comment("12345"), oversize("event longer than 16 bytes")},
+	},
+	{
+		reason: "the start of a byte order mark counts as text",
+		in:     "\xEF\xBBx\n\ndata: y\n\n",
+		limits: Limits{MaxLine: 1},
+		want:   []Item{oversize("line longer than 1 bytes"), oversize("line longer than 1 bytes")},
+	},
+	{
+		reason: "a byte order mark counts for no limit",
+		in:     "\uFEFF:\n",
+		limits: Limits{MaxLine: 1},
+		want:   []Item{mark(), comment("")},
+	},
+}
