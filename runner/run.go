@@ -96,6 +96,7 @@ type run struct {
 	results map[string]map[string]reports.Scenario // driver → scenario id
 	judged  []verdict.Judgement
 	traces  map[string]map[string][]string // scenario id → driver → normalised transcript
+	racing  map[string]bool                // scenarios whose course depends on who is faster
 	notes   []reports.Note
 	env     string // why the target could not be reached
 	broken  bool   // the harness failed
@@ -168,8 +169,11 @@ func newRun(o Options) (*run, error) {
 	if err := selects(o.Tags, sel, all); err != nil {
 		return nil, err
 	}
-	r := &run{o: o, protocol: p, ledger: ledger, results: map[string]map[string]reports.Scenario{},
+	r := &run{o: o, protocol: p, ledger: ledger, racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
 		traces: map[string]map[string][]string{}, redact: transcript.NewRedactor(o.Profile.Secrets...)}
+	for _, p := range all {
+		r.racing[p.ID] = p.has("@race")
+	}
 	for _, name := range driverNames(o) {
 		d, err := newDriver(name, o.Profile)
 		if err != nil {

@@ -68,7 +68,7 @@ Feature: 2.1 What the server offers
 
   Rule: 扩展需保持向后兼容，老客户端遇到未知事件应静默忽略
 
-    @AS-019
+    @interop @AS-019
     Scenario: a client that knows nothing of agents still chats
       Given client A has a session
       When client A chats

@@ -10,7 +10,7 @@ Feature: 3.2 Switching the agent
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
 
-    @AS-041 @AS-042 @AS-043 @AS-044 @AS-045
+    @interop @AS-041 @AS-042 @AS-043 @AS-044 @AS-045
     Scenario: from agent to agent, and back
       Given client A has a session
       When client A switches to "debugger"

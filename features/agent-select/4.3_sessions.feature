@@ -155,7 +155,7 @@ Feature: 4.3 Sessions and connections
 
   Rule: `agent_list` 发送前，连接不接受任何客户端消息（除了心跳）
 
-    @AS-106
+    @AS-106 @race
     Scenario: a message before the list is not answered before it
       Given client B has switched to "debugger"
       And client B has disconnected

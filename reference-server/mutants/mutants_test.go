@@ -48,6 +48,7 @@ func TestEveryMutantShows(t *testing.T) {
 			t.Parallel()
 			for _, name := range playNames {
 				s := newStage(t, mutant(m.ID))
+				s.wait = patienceWithFault
 				if s.transcript(plays[name](s)...) != sound[name] {
 					t.Logf("shows in %s", name)
 					return
@@ -74,7 +75,7 @@ func TestDelayed(t *testing.T) {
 				kinds = append(kinds, kind)
 			}
 			return len(kinds) >= len(want)
-		}, patience)
+		}, a.wait)
 		if !slices.Equal(kinds, want) {
 			t.Fatalf("heard %v, want %v", kinds, want)
 		}

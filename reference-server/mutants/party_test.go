@@ -21,8 +21,11 @@ import (
 	"parley/reference-server/agentselect"
 )
 
-// patience is how long a test waits for what must come; a mutant that lets it down costs that much.
-const patience = 2 * time.Second
+// How long a test waits for what must come. A mutant that lets it down costs that much, so it gets less.
+const (
+	patience          = 10 * time.Second
+	patienceWithFault = 2 * time.Second
+)
 
 type object = map[string]any
 
@@ -34,6 +37,8 @@ type stage struct {
 	brain  *model.Brain
 	agents string // path of the agents file
 	log    strings.Builder
+	wait   time.Duration
+	vain   bool // something was waited for that did not come: what follows is not waited for
 }
 
 const customAgents = `
@@ -47,7 +52,7 @@ tools = ["read_diff", "run_command", "ask_user"]
 
 func newStage(t *testing.T, make func(o agentselect.Options) (Server, error)) *stage {
 	t.Helper()
-	s := &stage{t: t, brain: model.New(), agents: filepath.Join(t.TempDir(), "main-agents.toml")}
+	s := &stage{t: t, wait: patience, brain: model.New(), agents: filepath.Join(t.TempDir(), "main-agents.toml")}
 	s.configure(customAgents)
 	server, err := make(agentselect.Options{Brain: s.brain, AgentsFile: s.agents})
 	if err != nil {
@@ -172,6 +177,9 @@ func (p *party) events() (all []object) {
 
 // await waits until what was heard is enough, for a while.
 func (p *party) await(enough func(events []object) bool, limit time.Duration) bool {
+	if p.vain {
+		limit = 0
+	}
 	expired := time.After(limit)
 	for {
 		_, _, more := p.out.read()
@@ -183,14 +191,15 @@ func (p *party) await(enough func(events []object) bool, limit time.Duration) bo
 		case <-p.done:
 			return enough(p.events())
 		case <-expired:
-			return false
+			p.vain = p.vain || limit == p.wait
+			return enough(p.events())
 		}
 	}
 }
 
 // count awaits the nth event of a type.
 func (p *party) count(kind string, n int) bool {
-	return p.await(func(events []object) bool { return countOf(events, kind) >= n }, patience)
+	return p.await(func(events []object) bool { return countOf(events, kind) >= n }, p.wait)
 }
 
 func countOf(events []object, kind string) (n int) {
@@ -236,7 +245,7 @@ var volatile = regexp.MustCompile(`"timestamp":"[^"]*"`)
 
 // transcript is what was done and heard, without what differs from run to run.
 func (s *stage) transcript(parties ...*party) string {
-	text := s.log.String()
+	text := fmt.Sprintf("waited in vain: %v\n%s", s.vain, s.log.String())
 	for _, p := range parties {
 		heard, status, _ := p.out.read()
 		text += fmt.Sprintf("%s heard, status %d, type %s:\n%s\n", p.name, status, p.out.header.Get("Content-Type"), heard)
@@ -272,7 +281,7 @@ func (p *party) begun() {
 			}
 		}
 		return speaks
-	}, patience)
+	}, p.wait)
 }
 
 // release lets a held turn go on, and answers the last request.
@@ -308,10 +317,10 @@ func (s *stage) noteConfig() {
 func (s *stage) joinEarly(name string) *party {
 	s.t.Helper()
 	p := s.open(name, "")
-	p.await(func(events []object) bool { return countOf(events, "connected") > 0 }, patience)
+	p.await(func(events []object) bool { return countOf(events, "connected") > 0 }, p.wait)
 	p.identify()
 	p.switchTo(proto.Debugger)
-	p.await(func(events []object) bool { return countOf(events, "agent_list") > 0 }, patience)
+	p.await(func(events []object) bool { return countOf(events, "agent_list") > 0 }, p.wait)
 	return p
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // playNames are the plays, quick ones first.
-var playNames = []string{"ids", "agents", "clients", "sessions", "urls", "config", "busy", "aborts", "turns", "initial", "early"}
+var playNames = []string{"early", "ids", "agents", "clients", "sessions", "urls", "initial", "config", "busy", "aborts", "turns"}
 
 // plays are what clients may do with a server. Each returns the parties whose streams tell.
 var plays = map[string]func(s *stage) []*party{

@@ -38,6 +38,7 @@ type client struct {
 	list    *transcript.Record // the agent_list of the connection
 	turn    *turn
 	turns   []*turn
+	chosen  bool // its first agent was named at creation
 	wasBusy bool
 	aborted bool
 	try     *attempt
@@ -82,7 +83,7 @@ func (s *suite) connect(ctx context.Context, c *client, query string) error {
 		_ = c.conn.Close(driver.Reset)
 	}
 	c.conn, c.id, c.list, c.offered, c.session, c.query = nil, nil, nil, nil, "", query
-	c.opened = s.T.Len()
+	c.opened = s.T.Len() // after the old connection's end
 	conn, err := s.Open(ctx, driver.OpenOptions{Party: c.name, URL: s.bind.streamURL(query), Header: s.header()})
 	c.openErr = err
 	if err != nil {

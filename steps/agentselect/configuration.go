@@ -146,7 +146,6 @@ func (s *suite) awaitList(ctx context.Context, want func([]vocab.AgentInfo) bool
 	defer func() { s.mark, s.actor = mark, actor }()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
 		c := s.client("new")
-		c.conn = nil
 		if err := s.connect(ctx, c, ""); err != nil {
 			return nil, false, err
 		}

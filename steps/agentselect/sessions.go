@@ -50,7 +50,7 @@ func (s *suite) creates(ctx context.Context, name string, f fields) error {
 	refused, at, err := s.createSession(ctx, c, f)
 	c.try = &attempt{session: c.session, refused: refused, at: at}
 	if init, ok := f["initialAgentId"].(string); ok && refused == "" {
-		c.agent, c.switches = init, 1 // it has been chosen, though not by a switch
+		c.agent, c.chosen = init, true
 	}
 	return err
 }
