@@ -30,11 +30,9 @@ func normalised(records []transcript.Record) []string {
 		}
 		line := r.Event.Type + " " + shape(r.Event)
 		if r.Event.Type == vocab.ErrorEvent {
-			if _, coded := wjson.Lookup(r.Event.Data, "/errorCode"); !coded {
-				continue // how a message that is none is refused is each transport's own
-			}
-			if said := byConn[r.Conn]; len(said) > 0 && said[len(said)-1] == line {
-				continue // a switch that was tried again while busy
+			code, coded := wjson.Lookup(r.Event.Data, "/errorCode")
+			if !coded || code == any(vocab.AgentBusy) {
+				continue // how what is no message is refused is each transport's own; how often a switch is tried again is chance
 			}
 		}
 		byConn[r.Conn] = append(byConn[r.Conn], line)

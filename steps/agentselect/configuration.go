@@ -110,7 +110,7 @@ func (s *suite) hasGained(ctx context.Context, id string) error {
 
 func (s *suite) renames(ctx context.Context, id string) error {
 	a := s.gained[id]
-	a.Name = "Renamed " + s.Nonce
+	a.Name = "Renamed " + id
 	s.gained[id] = a
 	return s.hook(ctx, target.HookChangeAgent, a)
 }
