@@ -94,6 +94,7 @@ type Scenario struct {
 	Location   string          `json:"location"` // features/…:line
 	Driver     string          `json:"driver"`
 	Role       string          `json:"role"`
+	Tags       []string        `json:"tags"` // "@" included
 	Outcome    verdict.Outcome `json:"outcome"`
 	Reason     string          `json:"reason"`
 	Clauses    []ClauseResult  `json:"clauses"`

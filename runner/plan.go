@@ -38,13 +38,14 @@ func (p Planned) has(tag string) bool {
 	return false
 }
 
-// Needs is the preflight stage that must have passed: 1 to connect, 2 to have a session, 3 to switch.
+// Needs is the preflight stage that the target must have reached: 1 connected and told the agents, 2 given a session, 3
+// answered a switch. What is about connecting needs none.
 func (p Planned) Needs() int {
 	switch {
 	case p.Stage > 0:
 		return p.Stage - 1
 	case p.has("@connect"):
-		return 1
+		return 0
 	}
 	return 3
 }

@@ -65,7 +65,7 @@ func (r *run) note(n reports.Note) {
 // blank is the report of a scenario that has not run.
 func (r *run) blank(d *driverRun, pl Planned) reports.Scenario {
 	return reports.Scenario{ID: pl.ID, Name: pl.Name, Feature: pl.Feature, Rule: pl.Rule, Location: pl.Location, Driver: d.name,
-		Role: "server", Clauses: []reports.ClauseResult{}, Steps: []reports.Step{}, Notes: []string{}, Failures: []reports.Failure{}}
+		Role: "server", Tags: append([]string{}, pl.Tags...), Clauses: []reports.ClauseResult{}, Steps: []reports.Step{}, Notes: []string{}, Failures: []reports.Failure{}}
 }
 
 func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript.Record) reports.Failure {

@@ -69,10 +69,16 @@ type judgement struct {
 	reason  string
 }
 
-// Judge records checks. Checks whose clauses the scenario is not tagged with decide nothing. It returns a
-// *BrokenError when a clause that binds is broken; a broken SHOULD warns, and the rest is an observation.
+// Judge records checks. Checks whose clauses the scenario is not tagged with decide nothing. A clause that is broken
+// does not end the scenario, so that it tells everything it can; what the scenario cannot go on without is for Need.
+// A broken SHOULD warns, and below that a difference is an observation.
 func (w *World) Judge(checks ...Check) error {
-	var broken []Failure
+	w.judge(checks)
+	return nil
+}
+
+// judge records checks and returns the failures of clauses that bind.
+func (w *World) judge(checks []Check) (broken []Failure) {
 	for _, c := range checks {
 		for _, id := range w.tagged(c.Clauses) {
 			if c.OK {
@@ -92,23 +98,25 @@ func (w *World) Judge(checks ...Check) error {
 			}
 		}
 	}
-	if len(broken) > 0 {
-		return &BrokenError{Failures: broken}
-	}
-	return nil
+	return broken
 }
 
-// Need is Judge for a check without which the scenario cannot go on: where no tagged clause is broken by it, what
-// follows is not tested.
-func (w *World) Need(c Check, more ...Check) error {
-	if err := w.Judge(append([]Check{c}, more...)...); err != nil {
-		return err
+// Need is Judge for a check without which the scenario cannot go on: it ends, with a *BrokenError where the check breaks
+// a clause that the scenario judges, and with a *NotTestedError where it breaks none.
+func (w *World) Need(c Check) error {
+	broken := w.judge([]Check{c})
+	switch {
+	case c.OK:
+		return nil
+	case len(broken) > 0:
+		return &BrokenError{Failures: broken}
 	}
-	if !c.OK {
-		return NotTestedf("expected %s; observed %s", c.Expected, c.Observed)
-	}
-	return nil
+	return NotTestedf("expected %s; observed %s", c.Expected, c.Observed)
 }
+
+// Reached tells that the target has got as far as a preflight stage asks: 1 connected and told the agents, 2 given a
+// session, 3 answered a switch. Right or wrong, such a target is asked the rest.
+func (w *World) Reached(stage int) { w.reached = max(w.reached, stage) }
 
 // Observe records an observation on a clause of any level: it never counts against the target.
 func (w *World) Observe(id, what string) {

@@ -53,6 +53,7 @@ type Result struct {
 	Duration time.Duration
 	Records  []transcript.Record
 	Lost     int // records beyond the transcript's bounds
+	Reached  int // the preflight stage that the target has reached; see World.Reached
 }
 
 // MonitorResult is what one monitor says of one clause in one transcript.
@@ -99,6 +100,7 @@ type scenario struct {
 	step    time.Time
 	steps   []StepResult
 	first   error // the error that ended the scenario
+	failed  int   // failures before the step that runs
 	once    sync.Once
 }
 
@@ -138,6 +140,10 @@ func (r *scenario) afterStep(ctx context.Context, st *godog.Step, status godog.S
 	if err != nil && r.first == nil {
 		r.first = err
 	}
+	if n := len(r.world.failures); n > r.failed && err == nil { // the step judged, and the scenario goes on
+		status, err = godog.StepFailed, &BrokenError{Failures: r.world.failures[r.failed:]}
+	}
+	r.failed = len(r.world.failures)
 	r.steps = append(r.steps, StepResult{Keyword: keyword(st), Text: st.Text, Status: status.String(), Duration: time.Since(r.step), Err: err})
 	return ctx, nil
 }
@@ -201,7 +207,7 @@ func skipped(sc *godog.Scenario, slot Slot) []ClauseResult {
 func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	outcome, reason := w.outcome(err)
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason), Failures: w.failures,
-		Notes: w.notes, Records: w.T.All(), Lost: w.T.Overflow()}
+		Notes: w.notes, Records: w.T.All(), Lost: w.T.Overflow(), Reached: w.reached}
 	if res.Lost > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not kept", res.Lost))
 	}

@@ -116,8 +116,12 @@ func (c *conn) opened(resp *http.Response, n int) {
 	})
 }
 
+// refusalTime bounds how long the body of a refusal is read: a target may refuse with a status and stream all the same.
+const refusalTime = 250 * time.Millisecond
+
 // refusal keeps what a target said instead of a stream.
 func (c *conn) refusal(resp *http.Response, n int) string {
+	defer time.AfterFunc(refusalTime, c.cancel).Stop()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer))
 	c.sink(transcript.Record{
 		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status, Reply: n,

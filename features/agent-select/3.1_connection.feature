@@ -4,7 +4,7 @@ Feature: 3.1 Connecting
 
   Rule: 客户端: GET /events
 
-    @preflight-1 @interop @AS-030 @AS-033 @AS-105 @AS-083 @AS-008
+    @preflight-1 @interop @AS-008 @AS-016 @AS-030 @AS-033 @AS-083 @AS-105
     Scenario: connected, then the agents
       When client A connects
       Then client A is told its connection first

@@ -4,11 +4,11 @@ Feature: 3.2 Switching the agent
 
   Rule: agent_switched names the agents before and after
 
-    @preflight-3 @AS-011 @AS-042 @AS-044
+    @preflight-3 @AS-011 @AS-017 @AS-018 @AS-042 @AS-044 @AS-084
     Scenario: a switch is confirmed
       Given client A has a session
       When client A switches to "debugger"
-      Then client A is switched from the default agent to "debugger"
+      Then client A is switched to "debugger"
 
     @interop @AS-041 @AS-042 @AS-043 @AS-044 @AS-045
     Scenario: from agent to agent, and back

@@ -53,7 +53,7 @@ Feature: 3.4 Several clients switch independently
       When client B switches to "requirement_analyzer"
       Then client B is switched from the default agent to "requirement_analyzer"
 
-    @AS-058 @AS-059 @two-clients
+    @AS-058 @AS-059 @two-clients @exclusive
     Scenario: A is refused, and B hears and changes nothing
       Given client A has switched to "debugger"
       And client B has switched to "requirement_analyzer"

@@ -77,7 +77,7 @@ Feature: 3.5 Switching while a conversation goes on
 
   Rule: 当前正在进行的对话继续使用切换前的主代理配置完成
 
-    @AS-062 @AS-125 @model
+    @AS-061 @AS-062 @AS-125 @model
     Scenario: the turn in progress ends as it began
       Given the target has a custom agent
       And client A has switched to the custom agent

@@ -118,8 +118,9 @@ Feature: 4.1 The message switch_agent
         | kind           | id                  |
         | null           | null                |
         | number         | 7                   |
+        | fraction       | 1.5                 |
         | zero           | 0                   |
-        | large number   | 1e999               |
+        | large number   | 12345678901234567890 |
         | true           | true                |
         | false          | false               |
         | list           | ["general"]         |

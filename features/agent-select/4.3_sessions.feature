@@ -31,7 +31,7 @@ Feature: 4.3 Sessions and connections
       Then client A is switched from the default agent to "debugger"
       And client B hears of no switch
 
-    @AS-095
+    @AS-095 @exclusive
     Scenario: a stranger's message without sessionId touches nobody's session
       Given client A has switched to "debugger"
       And client B is connected

@@ -32,10 +32,21 @@ func AgentList(r transcript.Record) []monitor.Finding {
 	current, told := member(r.Event.Data, "currentAgentId")
 	out := []monitor.Finding{
 		finding(r, has && isList, "agents as an array", "AS-083", "AS-117"),
+		finding(r, allObjects(agents), "agents with objects {id, name, description}", "AS-083"),
 		finding(r, told, "the key currentAgentId", "AS-083", "AS-118", "AS-040"),
 		finding(r, !told || current == nil || isString(current), "currentAgentId as a string, or null", "AS-118"),
 	}
 	return append(out, entries(r, agents)...)
+}
+
+func allObjects(list any) bool {
+	all, _ := list.([]any)
+	for _, e := range all {
+		if wjson.Kind(e) != "object" {
+			return false
+		}
+	}
+	return true
 }
 
 // entries judges the entries of a list of agents (AS-113 to AS-115).
@@ -62,7 +73,7 @@ func Switched(r transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	for _, key := range []string{"previousAgentId", "currentAgentId", "agentName"} {
 		v, has := member(r.Event.Data, key)
-		out = append(out, finding(r, has, "agent_switched with "+key, "AS-084"), finding(r, !has || isString(v), key+" as a string", "AS-119"))
+		out = append(out, finding(r, has && v != nil, "agent_switched with "+key, "AS-084"), finding(r, isString(v), key+" as a string", "AS-119"))
 	}
 	return out
 }
@@ -72,8 +83,8 @@ func SwitchError(r transcript.Record) []monitor.Finding {
 	code, hasCode := member(r.Event.Data, "errorCode")
 	text, hasText := member(r.Event.Data, "message")
 	out := []monitor.Finding{
-		finding(r, hasCode && hasText, "error with errorCode and message", "AS-085"),
-		finding(r, !hasCode || isString(code), "errorCode as a string", "AS-120"),
+		finding(r, hasCode && hasText && code != nil && text != nil, "error with errorCode and message", "AS-085"),
+		finding(r, knownCode(r), "errorCode as a string of section 4.2", "AS-120"),
 		finding(r, hasText && isString(text), "message as a string", "AS-121", "AS-087", "AS-088", "AS-089", "AS-090", "AS-091"),
 	}
 	if _, has := member(r.Event.Data, "availableAgents"); has {
@@ -111,7 +122,7 @@ func AvailableAgents(r transcript.Record) []monitor.Finding {
 		}
 		return []monitor.Finding{finding(r, false, "availableAgents with agent_not_found", clauses...)}
 	}
-	return []monitor.Finding{finding(r, shaped, "availableAgents as a list of {id, name, description}, all strings", clauses...)}
+	return append(entries(r, list), finding(r, shaped, "availableAgents as a list of {id, name, description}, all strings", clauses...))
 }
 
 // answersSwitch tells whether a record is what answers a switch_agent message.

@@ -114,13 +114,15 @@ func (s *suite) isToldConnectionFirst(ctx context.Context, name string) error {
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: clauses, Expected: "the event connected", Observed: miss.Reason, At: miss.At})
 	}
-	ok := isEvent(vocab.ConnectedEvent)(&first)
-	err := s.Need(steps.Check{Clauses: []string{"AS-030"}, OK: ok,
-		Expected: "connected as the first event", Observed: steps.Seen(first), At: first.N})
-	if ok {
-		s.learn(c, first)
+	if err := s.Judge(steps.Check{Clauses: []string{"AS-030"}, OK: isEvent(vocab.ConnectedEvent)(&first),
+		Expected: "connected as the first event", Observed: steps.Seen(first), At: first.N}); err != nil {
+		return err
 	}
-	return err
+	_, miss = s.awaitEvent(ctx, c, c.opened, vocab.ConnectedEvent)
+	if miss != nil {
+		return s.Need(steps.Check{Clauses: []string{"AS-030", "AS-031", "AS-033", "AS-105"}, Expected: "the event connected", Observed: miss.Reason, At: miss.At})
+	}
+	return nil
 }
 
 // isToldAgentsNext judges that agent_list is the very next event after connected (AS-033, AS-105).
@@ -133,7 +135,7 @@ func (s *suite) isToldAgentsNext(ctx context.Context, name string) error {
 	next, miss := s.Await(ctx, steps.Wait{Conn: name, After: connected.N, Match: func(r *transcript.Record) bool {
 		return r.Dir == transcript.Received && isSaid(r)
 	}})
-	all := []string{"AS-008", "AS-033", "AS-105", "AS-083", "AC-110"}
+	all := []string{"AS-008", "AS-016", "AS-033", "AS-105", "AS-083", "AC-110"}
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: all, Expected: "agent_list after connected, without any message of the client", Observed: miss.Reason, At: miss.At})
 	}
@@ -156,6 +158,7 @@ func (s *suite) isToldAgents(ctx context.Context, name string) error {
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: arrive, Expected: "agent_list without any message of the client", Observed: miss.Reason, At: miss.At})
 	}
+	s.Reached(1)
 	if err := s.Judge(steps.Check{Clauses: arrive, OK: true}); err != nil {
 		return err
 	}

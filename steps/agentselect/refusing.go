@@ -52,7 +52,7 @@ var codeClauses = map[string][]string{
 // nothing in particular.
 func (s *suite) isRefused(ctx context.Context, name string, codes ...string) error {
 	c := s.client(name)
-	general := []string{"AS-013", "AS-085", "AS-120"}
+	general := []string{"AS-013", "AS-085"}
 	var specific []string
 	for _, code := range codes {
 		specific = append(specific, codeClauses[code]...)
@@ -68,9 +68,10 @@ func (s *suite) isRefused(ctx context.Context, name string, codes ...string) err
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: append(specific, general...), Expected: want, Observed: miss.Reason, At: miss.At})
 	}
+	s.Reached(3)
 	if rec.Event.Type != vocab.ErrorEvent {
 		s.confirmed(c, fmt.Sprint(c.act.agent))
-		return s.Need(steps.Check{Clauses: append(append(specific, general...), "AS-053", "AS-054"), Expected: want, Observed: steps.Seen(rec), At: rec.N})
+		return s.Judge(steps.Check{Clauses: append(append(specific, general...), "AS-053", "AS-054"), Expected: want, Observed: steps.Seen(rec), At: rec.N})
 	}
 	if s.accepted == 0 {
 		return steps.NotTestedf("no legal switch was accepted in this scenario, so a refusal says nothing")
@@ -89,7 +90,7 @@ func (s *suite) judgeRefusal(rec transcript.Record, codes, specific, general []s
 	if err := s.judgeFindings(judge.SwitchError(rec)); err != nil {
 		return err
 	}
-	return s.Need(
+	return s.Judge(
 		steps.Check{Clauses: specific, OK: right, Expected: want, Observed: observed, Diff: cmp.Diff(strings.Join(codes, " | "), code), At: rec.N},
 		steps.Check{Clauses: general, OK: code != "", Expected: want, Observed: observed, At: rec.N},
 		steps.Check{Clauses: []string{"AS-092"}, OK: known, Expected: "one of the five codes of section 4.2", Observed: observed, At: rec.N},

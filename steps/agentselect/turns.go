@@ -467,6 +467,6 @@ func (s *suite) everyCallHadPrompt(name string) error {
 	for _, r := range calls {
 		ok = ok && hasPrompt(r, custom)
 	}
-	return s.Judge(steps.Check{Clauses: []string{"AS-062", "AS-125"}, OK: ok, Expected: fmt.Sprintf("every model request of the turn with the prompt of %s (%q)", custom.ID, custom.Prompt),
+	return s.Judge(steps.Check{Clauses: []string{"AS-061", "AS-062", "AS-125"}, OK: ok, Expected: fmt.Sprintf("every model request of the turn with the prompt of %s (%q)", custom.ID, custom.Prompt),
 		Observed: systems(calls), At: s.T.Len()})
 }

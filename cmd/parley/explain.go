@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"parley/verdict"
+)
+
+func explainCommand(s *streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain CLAUSE…",
+		Short: "Tell what a clause says, how it is read, and what judges it",
+		Long: `Tell everything about clauses: their level and section, the statement in English, the words of the source, how they are
+read and observed, which scenarios and monitors judge them, which faulty servers prove that these bite, and how to run
+them alone.`,
+		Example: "  parley explain AS-080 as-053",
+		RunE:    func(c *cobra.Command, args []string) error { return explain(c.Context(), args, s) },
+	}
+}
+
+func explain(_ context.Context, ids []string, s *streams) error {
+	if len(ids) == 0 {
+		return usagef("explain: which clause? (such as parley explain AS-080; parley list shows all)")
+	}
+	books, err := openBooks(nil)
+	if err != nil {
+		return err
+	}
+	var pages []string
+	for _, id := range ids {
+		b, row, err := find(books, id)
+		if err != nil {
+			return err
+		}
+		pages = append(pages, page(b, row))
+	}
+	_, err = fmt.Fprint(s.Out, strings.Join(pages, "\n"))
+	return err
+}
+
+// find looks a clause up, in whichever case its id is written.
+func find(books []*book, id string) (*book, verdict.Row, error) {
+	var known []string
+	for _, b := range books {
+		if row, ok := b.ledger.Row(clauseID(id)); ok {
+			return b, row, nil
+		}
+		for _, r := range b.ledger.Rows() {
+			known = append(known, r.ID)
+		}
+	}
+	if near := nearest(clauseID(id), known, 3); len(near) > 0 {
+		return nil, verdict.Row{}, usagef("unknown clause %q (nearest: %s; parley list shows all)", id, strings.Join(near, ", "))
+	}
+	return nil, verdict.Row{}, usagef("unknown clause %q (parley list shows all)", id)
+}
+
+// clauseID is an id as ledgers write it: "@as-042a" is AS-042a.
+func clauseID(id string) string {
+	id = strings.ToUpper(strings.TrimPrefix(id, "@"))
+	if n := len(id); n > 6 {
+		id = id[:6] + strings.ToLower(id[6:])
+	}
+	return id
+}
+
+// observedWords says what it takes to see a clause.
+var observedWords = map[string]string{
+	"wire":        "on the wire alone",
+	"wire+config": "on the wire, with hooks that change the target's configuration",
+	"wire+model":  "on the wire, with the model stub behind the target",
+	"config":      "in the target's configuration",
+	"model":       "in what the model backend receives: needs the model stub",
+	"none":        "not observable from outside",
+}
+
+// page is everything about one clause.
+func page(b *book, r verdict.Row) string {
+	var w strings.Builder
+	source := b.ledger.Source
+	if r.Cross {
+		source = "another document, judged here"
+	}
+	fmt.Fprintf(&w, "%s  %s  section %s of %s\n", r.ID, r.Level, r.Section, source)
+	field := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&w, "  %-9s  %s\n", name, text)
+		}
+	}
+	field("text", r.Text)
+	field("source", r.Source)
+	field("ruling", r.Ruling)
+	field("fair", r.Fair)
+	field("strict", r.Strict)
+	field("observed", observed(r.Observed))
+	field("see", strings.Join(append(append([]string{}, r.See...), r.JudgedBy...), ", "))
+	if !r.Tested() {
+		field("excluded", r.Reason)
+		return w.String()
+	}
+	judges(&w, b, r)
+	field("alone", alone(b, r))
+	return w.String()
+}
+
+func observed(how string) string {
+	if words, ok := observedWords[how]; ok {
+		return words
+	}
+	return how
+}
+
+// judges lists what judges a clause, and what proves that it bites.
+func judges(w *strings.Builder, b *book, r verdict.Row) {
+	list := func(name string, lines []string) {
+		for _, l := range lines {
+			fmt.Fprintf(w, "  %-9s  %s\n", name, l)
+			name = ""
+		}
+	}
+	var scenarios, monitors, faults []string
+	for _, p := range b.scenariosOf(r.ID) {
+		scenarios = append(scenarios, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, p.Location))
+	}
+	for _, m := range b.monitorsOf(r.ID) {
+		monitors = append(monitors, m.Name+": "+m.Text)
+	}
+	for _, m := range mutantsOf(r.ID) {
+		faults = append(faults, m.ID+": "+m.Why)
+	}
+	list("scenarios", scenarios)
+	list("monitors", monitors)
+	list("mutants", faults)
+}
+
+// alone is the command that runs what judges a clause. A monitor judges the transcripts of all scenarios.
+func alone(b *book, r verdict.Row) string {
+	command := "parley run --protocol " + b.ledger.Protocol
+	if len(b.scenariosOf(r.ID)) == 0 {
+		return command + "   (no scenario is about it: the monitor judges every transcript)"
+	}
+	return command + " --tags @" + r.ID
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"parley/verdict"
+)
+
+// listOptions are the flags of parley list.
+type listOptions struct {
+	protocols       []string
+	json, scenarios bool
+}
+
+func listCommand(s *streams) *cobra.Command {
+	var o listOptions
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the clauses, or the scenarios, of the suite",
+		Long: `List every clause of the suite with its level, its section of the source, and how many scenarios and monitors judge it;
+or with --scenarios every scenario with its id and tags. Both ids and tags can be given to other commands.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return list(c.Context(), o, s) },
+	}
+	f := c.Flags()
+	f.StringArrayVar(&o.protocols, "protocol", nil, "list this protocol only; may be repeated (default all)")
+	f.BoolVar(&o.json, "json", false, "print a JSON array instead of a table")
+	f.BoolVar(&o.scenarios, "scenarios", false, "list the scenarios")
+	return c
+}
+
+// listedClause is a row of the list of clauses, as --json prints it.
+type listedClause struct {
+	Protocol  string        `json:"protocol"`
+	ID        string        `json:"id"`
+	Level     verdict.Level `json:"level"`
+	Section   string        `json:"section"`
+	Status    string        `json:"status"` // tested or excluded
+	Reason    string        `json:"reason,omitzero"`
+	Scenarios []string      `json:"scenarios"`
+	Monitors  []string      `json:"monitors"`
+	Text      string        `json:"text"`
+}
+
+// listedScenario is a row of the list of scenarios, as --json prints it.
+type listedScenario struct {
+	Protocol string   `json:"protocol"`
+	ID       string   `json:"id"`
+	Name     string   `json:"name"`
+	Location string   `json:"location"`
+	Tags     []string `json:"tags"`
+}
+
+func list(_ context.Context, o listOptions, s *streams) error {
+	books, err := openBooks(o.protocols)
+	if err != nil {
+		return fmt.Errorf("--protocol: %w", err)
+	}
+	if o.scenarios {
+		rows := listScenarios(books)
+		if o.json {
+			return s.writeJSON(rows)
+		}
+		return s.scenarioTable(rows)
+	}
+	rows := listClauses(books)
+	if o.json {
+		return s.writeJSON(rows)
+	}
+	return s.clauseTable(rows)
+}
+
+func listClauses(books []*book) []listedClause {
+	rows := []listedClause{}
+	for _, b := range books {
+		for _, r := range b.ledger.Rows() {
+			c := listedClause{Protocol: b.ledger.Protocol, ID: r.ID, Level: r.Level, Section: r.Section, Status: r.Status,
+				Reason: r.Reason, Scenarios: []string{}, Monitors: []string{}, Text: r.Text}
+			for _, p := range b.scenariosOf(r.ID) {
+				c.Scenarios = append(c.Scenarios, p.ID)
+			}
+			for _, m := range b.monitorsOf(r.ID) {
+				c.Monitors = append(c.Monitors, m.Name)
+			}
+			rows = append(rows, c)
+		}
+	}
+	return rows
+}
+
+func listScenarios(books []*book) []listedScenario {
+	rows := []listedScenario{}
+	for _, b := range books {
+		for _, p := range b.scenarios {
+			rows = append(rows, listedScenario{Protocol: b.ledger.Protocol, ID: p.ID, Name: p.Name, Location: p.Location, Tags: p.Tags})
+		}
+	}
+	return rows
+}
+
+func (s *streams) writeJSON(v any) error {
+	if err := json.MarshalWrite(s.Out, v, jsontext.WithIndent("  ")); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(s.Out)
+	return err
+}
+
+func (s *streams) clauseTable(rows []listedClause) error {
+	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLAUSE\tLEVEL\tSECTION\tSTATUS\tSCENARIOS\tMONITORS\tTEXT")
+	tested := 0
+	for _, r := range rows {
+		if r.Status == "tested" {
+			tested++
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", r.ID, r.Level, r.Section, r.Status, len(r.Scenarios), len(r.Monitors), s.clip(r.Text, 56))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.Out, "\n%d clauses: %d tested, %d excluded\n", len(rows), tested, len(rows)-tested)
+	return err
+}
+
+func (s *streams) scenarioTable(rows []listedScenario) error {
+	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SCENARIO\tNAME\tTAGS")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, r.Name, strings.Join(r.Tags, " "))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.Out, "\n%d scenarios\n", len(rows))
+	return err
+}
+
+// clip cuts the last column of a table where a terminal would wrap it; before is what stands to its left.
+func (s *streams) clip(text string, before int) string {
+	room := s.OutWidth - before
+	if r := []rune(text); s.OutTTY && s.OutWidth > 0 && room > 20 && len(r) > room {
+		return string(r[:room-1]) + "…"
+	}
+	return text
+}

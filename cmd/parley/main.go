@@ -1,0 +1,126 @@
+// Command parley certifies implementations of agent-session protocols, and simulates them.
+//
+// main wires; every subcommand has a file of its own, with the cobra command that reads its flags and a function that does
+// the work: func(ctx, options, *streams) error. What a command finds goes to stdout, what it has to say about its own
+// work to stderr.
+//
+// Exit codes: 0 conformant · 1 non-conformant · 2 wrong usage or profile · 3 target could not be started or reached ·
+// 4 harness error · 5 incomplete · 130 interrupted. Wrong usage is one line on stderr that says where, and how to mend it.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"parley/verdict"
+)
+
+func main() { os.Exit(parley(os.Args[1:], terminal())) }
+
+// parley carries out a command line and gives its exit code.
+func parley(args []string, s *streams) int {
+	ctx, stop := interruptible()
+	defer stop()
+	root := rootCommand(s)
+	root.SetArgs(args)
+	return s.exit(root.ExecuteContext(ctx))
+}
+
+// interruptible gives a context that the first SIGINT or SIGTERM ends. The second one ends the process at once.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(verdict.ExitInterrupted)
+	}()
+	return ctx, func() { signal.Stop(signals); cancel() }
+}
+
+// subcommands in the order in which help lists them.
+func subcommands(s *streams) []*cobra.Command {
+	return []*cobra.Command{
+		runCommand(s),
+		doctorCommand(s),
+		initCommand(s),
+		listCommand(s),
+		explainCommand(s),
+		reportCommand(s),
+		serveCommand(s),
+		versionCommand(s),
+	}
+}
+
+func rootCommand(s *streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "parley",
+		Short: "Certify implementations of agent-session protocols, and simulate them",
+		Long: `Parley certifies implementations of agent-session protocols, and simulates them.
+
+  parley run                                   judge the bundled server
+  parley init http://localhost:3000            probe a server of yours, and write its profile
+  parley doctor --target target.yaml           see what of the profile works
+  parley run --target target.yaml              judge your server
+  parley explain AS-080                        what a clause says, and what judges it
+
+Exit codes: 0 conformant · 1 non-conformant · 2 wrong usage or profile · 3 target could not be started or reached ·
+4 harness error · 5 incomplete (0 with --allow-incomplete) · 130 interrupted.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          func(c *cobra.Command, args []string) error { return knownCommand(c, args) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			c.SetOut(s.Err)
+			_ = c.Help()
+			return exitError{verdict.ExitUsage} // nothing was asked for, and nothing was judged
+		},
+	}
+	cobra.EnableCommandSorting = false
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(helpCommand())
+	root.AddCommand(subcommands(s)...)
+	return root
+}
+
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Tell about a command",
+		RunE: func(c *cobra.Command, args []string) error {
+			found, rest, err := c.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if found == c.Root() {
+				if err := knownCommand(found, rest); err != nil {
+					return err
+				}
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
+}
+
+// knownCommand refuses what is no subcommand of c.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return usagef("unknown command %q%s", args[0], suggest(args[0], names, "see parley help"))
+}

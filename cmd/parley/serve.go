@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	proto "parley/protocol/agentselect"
+	"parley/reference-server/agentselect"
+	"parley/runner"
+	"parley/target"
+)
+
+// grace is how long connections and turns may take to end.
+const grace = 800 * time.Millisecond
+
+// serveOptions are the flags of parley serve.
+type serveOptions struct {
+	protocol, addr, agents string
+	token, cert, key       string
+	origins                []string
+	insecure               bool
+}
+
+func serveCommand(s *streams) *cobra.Command {
+	var o serveOptions
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the bundled server, for clients of yours",
+		Long: `Serve the bundled server until it is interrupted. Its URL is the first line on stdout; stderr tells of connections and
+switches. Conversations are answered by the model of the suite, which does as the user's text tells it: [[hold N]],
+[[tool N name {…}]], [[fail N 500]], [[echo N]] and so on; any other text is answered by "ok".
+
+With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN where a client cannot set headers,
+as with EventSource and WebSocket in a browser. An address that other machines can reach needs --token and TLS.`,
+		Example: `  parley serve
+  parley serve --agents ~/.snow/main-agents.toml --allow-origin null
+  parley serve --addr :8443 --token "$TOKEN" --tls-cert cert.pem --tls-key key.pem`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), o, s) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.protocol, "protocol", proto.Protocol, "protocol to serve")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8124", "address to listen on; port 0 takes a free one")
+	f.StringVar(&o.agents, "agents", "", "TOML `FILE` of custom agents; changes take effect while serving")
+	f.StringVar(&o.token, "token", "", "what every request must carry")
+	f.StringVar(&o.cert, "tls-cert", "", "PEM `FILE` of the certificate")
+	f.StringVar(&o.key, "tls-key", "", "PEM `FILE` of its key")
+	f.StringArrayVar(&o.origins, "allow-origin", nil, "`ORIGIN` of pages that may call, besides loopback ones; may be repeated, null and * are known")
+	f.BoolVar(&o.insecure, "insecure", false, "let other machines in without --token or TLS")
+	return c
+}
+
+// serve serves until ctx ends, which is its regular end.
+func serve(ctx context.Context, o serveOptions, s *streams) error {
+	certificate, err := o.check()
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(s.Err, nil))
+	handler, err := agentselect.New(agentselect.Options{AgentsFile: o.agents, AllowOrigins: o.origins, Logger: log, Outbound: told(log)})
+	if err != nil {
+		return usagef("--agents: %v", err)
+	}
+	listener, err := listen(o.addr)
+	if err != nil {
+		return err
+	}
+	scheme := "http"
+	if certificate != nil {
+		scheme = "https"
+		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12,
+			NextProtos: []string{"http/1.1"}}) // a WebSocket is an upgrade of HTTP/1.1
+	}
+	fmt.Fprintf(s.Out, "%s://%s\n", scheme, listener.Addr())
+	server := &http.Server{Handler: watch(log, guard(o.token, handler)), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	return serveUntil(ctx, server, listener, handler)
+}
+
+// check tells what is wrong with the flags, and loads the certificate, nil without one.
+func (o serveOptions) check() (*tls.Certificate, error) {
+	if _, err := runner.Protocol(o.protocol); err != nil {
+		return nil, fmt.Errorf("--protocol: %w", err)
+	}
+	host, _, err := net.SplitHostPort(o.addr)
+	if err != nil {
+		return nil, usagef("--addr: %v (write it like 127.0.0.1:8124)", err)
+	}
+	withTLS := o.cert != "" || o.key != ""
+	switch {
+	case withTLS && o.cert == "":
+		return nil, usagef("--tls-key: there is no --tls-cert")
+	case withTLS && o.key == "":
+		return nil, usagef("--tls-cert: there is no --tls-key")
+	case !loopback(host) && !o.insecure && (o.token == "" || !withTLS):
+		return nil, usagef("--addr %s: other machines could reach it (give --token, --tls-cert and --tls-key, or say --insecure)", o.addr)
+	case !withTLS:
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+	if err != nil {
+		return nil, usagef("--tls-cert, --tls-key: %v", err)
+	}
+	return &pair, nil
+}
+
+// loopback tells whether only this machine reaches a host. The empty host is every address of the machine.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// listen listens, or tells that the server could not be started.
+func listen(addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err == nil {
+		return l, nil
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%s is in use (port 0 takes a free one)", addr)
+	}
+	return nil, &target.StartError{Command: []string{"parley", "serve"}, Reason: "cannot be started", Err: err}
+}
+
+// serveUntil serves until ctx ends, then ends what goes on, within grace.
+func serveUntil(ctx context.Context, server *http.Server, l net.Listener, handler *agentselect.Server) error {
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	// The streams first: Shutdown waits for requests to end, and those never would. What does not end in time is cut off.
+	err := handler.Close(ctx)
+	if server.Shutdown(ctx) != nil {
+		err = errors.Join(err, server.Close())
+	}
+	<-served
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// told logs what connections are told about themselves: that they stand, and switches. It runs under the server's lock.
+func told(log *slog.Logger) agentselect.Outbound {
+	return func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send func(string, agentselect.Event)) {
+		switch ev.Type {
+		case proto.ConnectedEvent:
+			log.Info("connected", "conn", to.ID, "transport", to.Transport)
+		case proto.AgentSwitchedEvent:
+			log.Info("switched", "conn", to.ID, "from", ev.Data["previousAgentId"], "to", ev.Data["currentAgentId"])
+		case proto.ErrorEvent:
+			log.Info("refused", "conn", to.ID, "code", ev.Data["errorCode"], "message", ev.Data["message"])
+		}
+		send(to.ID, ev)
+	}
+}
+
+// watch logs the end of connections.
+func watch(log *slog.Logger, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		next.ServeHTTP(w, r)
+		if r.URL.Path == "/events" || r.URL.Path == "/agents/ws" {
+			log.Info("connection ended", "path", r.URL.Path, "remote", r.RemoteAddr, "after", time.Since(began).Round(time.Millisecond))
+		}
+	})
+}
+
+// guard lets nobody in without the token. Preflights of browsers, which can carry none, are let through.
+func guard(token string, next http.Handler) http.Handler {
+	if token == "" {
+		return next
+	}
+	want := sha256.Sum256([]byte(token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		preflight := r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
+		// Digests are compared, so that the time tells nothing of the length either.
+		got := sha256.Sum256([]byte(carried(r)))
+		if !preflight && subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, withoutToken(r))
+	})
+}
+
+// carried is the token that a request carries.
+func carried(r *http.Request) string {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	return r.URL.Query().Get("token")
+}
+
+// withoutToken is a request that no longer shows its token to anybody.
+func withoutToken(r *http.Request) *http.Request {
+	r = r.Clone(r.Context())
+	r.Header.Del("Authorization")
+	q := r.URL.Query()
+	if q.Has("token") {
+		q.Del("token")
+		r.URL.RawQuery = q.Encode()
+		r.RequestURI = r.URL.RequestURI()
+	}
+	return r
+}

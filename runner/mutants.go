@@ -1,0 +1,210 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/features"
+	"parley/model"
+	"parley/reports"
+	"parley/runner/tags"
+	"parley/target"
+	"parley/verdict"
+)
+
+// Mutant is a named fault of a bundled target, ready to be run.
+type Mutant struct {
+	ID      string
+	Clauses []string // every one of them must be broken by it
+	Why     string   // why a real implementation would have this fault
+	Control string   // tag expression of scenarios that must still pass; "" where the fault shows everywhere
+	Drivers []string // over which it is judged
+	Launch  func(*model.Brain) target.Launcher
+}
+
+// MutantOptions says which mutants to run.
+type MutantOptions struct {
+	Protocol    string
+	Profile     *target.Profile // of the bundled target
+	Mutants     []Mutant
+	Concurrency int          // mutants side by side; 0: 16
+	Done        func(Killed) // told of each mutant as it is done, from many goroutines; may be nil
+}
+
+// Killed is what came of one mutant.
+type Killed struct {
+	ID       string            `json:"id"`
+	Why      string            `json:"why"`
+	Clauses  map[string]string `json:"clauses"`          // clause → how it was judged: "killed", or why not
+	Control  []string          `json:"control_failures"` // control scenarios that did not pass
+	By       map[string]string `json:"killed_by"`        // clause → the scenario or monitor that killed it, with its driver
+	OK       bool              `json:"ok"`               // every clause killed, every control passed
+	Error    string            `json:"error,omitempty"`  // the mutant could not be run
+	Duration float64           `json:"duration_ms"`
+}
+
+// KillMatrix is the proof that tested clauses bite.
+type KillMatrix struct {
+	Protocol string              `json:"protocol"`
+	Suite    reports.Suite       `json:"suite"`
+	Mutants  []Killed            `json:"mutants"`
+	Clauses  map[string][]string `json:"clauses"`  // clause → mutants that it killed
+	Unproved []string            `json:"unproved"` // binding tested clauses that no mutant proves
+	Survived []string            `json:"survived"` // mutants that some clause of theirs did not kill, or whose control failed
+	OK       bool                `json:"ok"`
+	Duration float64             `json:"duration_ms"`
+}
+
+// Mutants runs each mutant against the clauses that it should break and its control scenarios, side by side.
+func Mutants(ctx context.Context, o MutantOptions) (*KillMatrix, error) {
+	ledger, err := features.Ledger(o.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	started := time.Now()
+	if o.Concurrency == 0 {
+		o.Concurrency = 16
+	}
+	m := &KillMatrix{Protocol: o.Protocol, Suite: reports.Suite{Version: features.Version, Digest: features.Digest()},
+		Mutants: make([]Killed, len(o.Mutants)), Clauses: map[string][]string{}, Unproved: []string{}, Survived: []string{}}
+	gate := make(chan struct{}, o.Concurrency)
+	var wg sync.WaitGroup
+	for i, mu := range o.Mutants {
+		wg.Go(func() {
+			gate <- struct{}{}
+			defer func() { <-gate }()
+			m.Mutants[i] = kill(ctx, o, mu)
+			if o.Done != nil {
+				o.Done(m.Mutants[i])
+			}
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, fmt.Errorf("interrupted: %w", err)
+	}
+	m.sum(ledger)
+	m.Duration = millis(time.Since(started))
+	return m, nil
+}
+
+// sum fills the matrix from what came of the mutants.
+func (m *KillMatrix) sum(ledger *verdict.Ledger) {
+	for _, k := range m.Mutants {
+		for id, how := range k.Clauses {
+			if how == killed && len(k.Control) == 0 {
+				m.Clauses[id] = append(m.Clauses[id], k.ID)
+			}
+		}
+		if !k.OK {
+			m.Survived = append(m.Survived, k.ID)
+		}
+	}
+	for _, row := range ledger.Rows() {
+		if row.Tested() && row.Level.Binding() && !row.Cross && len(m.Clauses[row.ID]) == 0 {
+			m.Unproved = append(m.Unproved, row.ID)
+		}
+	}
+	sort.Strings(m.Survived)
+	m.OK = len(m.Unproved) == 0 && len(m.Survived) == 0
+}
+
+const killed = "killed"
+
+// kill runs one mutant.
+func kill(ctx context.Context, o MutantOptions, mu Mutant) Killed {
+	started := time.Now()
+	k := Killed{ID: mu.ID, Why: mu.Why, Clauses: map[string]string{}, By: map[string]string{}, Control: []string{}}
+	defer func() { k.Duration = millis(time.Since(started)) }()
+	control, err := tags.Parse(mu.Control)
+	if err != nil {
+		k.Error = err.Error()
+		return k
+	}
+	brain := model.New()
+	res, err := Run(ctx, Options{Profile: o.Profile, Launcher: mu.Launch(brain), Brain: brain, Drivers: mu.Drivers, Tags: selection(mu), Again: "parley mutants"})
+	if err != nil {
+		k.Error = err.Error()
+		return k
+	}
+	judge(&k, mu, res.Runs[0], control)
+	k.OK = k.Error == "" && len(k.Control) == 0
+	for _, how := range k.Clauses {
+		k.OK = k.OK && how == killed
+	}
+	return k
+}
+
+// selection is the tag expression for a mutant's clauses and control.
+func selection(mu Mutant) string {
+	var parts []string
+	for _, id := range mu.Clauses {
+		parts = append(parts, "@"+id)
+	}
+	expr := strings.Join(parts, " or ")
+	if mu.Control != "" {
+		expr += " or " + mu.Control
+	}
+	return expr
+}
+
+// judge holds the results of a mutant against what it should break.
+func judge(k *Killed, mu Mutant, run reports.Run, control tags.Expr) {
+	if run.Environment != "" {
+		k.Error = run.Environment
+	}
+	byID := map[string]reports.Clause{}
+	for _, c := range run.Clauses {
+		byID[c.ID] = c
+	}
+	for _, id := range mu.Clauses {
+		c, ok := byID[id]
+		switch {
+		case !ok:
+			k.Clauses[id] = "no such clause"
+		case c.Outcome == verdict.Failed || c.Outcome == verdict.Warned:
+			k.Clauses[id] = killed
+			k.By[id] = killer(run, id)
+		default:
+			k.Clauses[id] = string(c.Outcome) + ": " + c.Reason
+		}
+	}
+	for _, sc := range run.Scenarios {
+		if sc.Outcome == verdict.HarnessError {
+			k.Error = sc.ID + ": " + sc.Reason
+		}
+		if mu.Control != "" && sc.Outcome != verdict.Passed && control.Match(sc.Tags) && !about(sc, mu.Clauses) {
+			k.Control = append(k.Control, sc.Driver+" "+sc.ID+" "+sc.Name+": "+string(sc.Outcome)+": "+firstLine(sc.Reason))
+		}
+	}
+}
+
+// killer names what found a clause broken.
+func killer(run reports.Run, id string) string {
+	for _, sc := range run.Scenarios {
+		for _, f := range sc.Failures {
+			if f.Clause == id && f.Monitor != "" {
+				return "monitor " + f.Monitor + " in " + sc.ID + " (" + sc.Driver + ")"
+			}
+			if f.Clause == id {
+				return sc.ID + " (" + sc.Driver + ")"
+			}
+		}
+	}
+	return ""
+}
+
+func about(sc reports.Scenario, clauses []string) bool {
+	for _, c := range sc.Clauses {
+		for _, id := range clauses {
+			if c.ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}

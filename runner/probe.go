@@ -1,0 +1,43 @@
+package runner
+
+import (
+	"fmt"
+	"io/fs"
+
+	"github.com/cucumber/godog"
+)
+
+// Check tells whether Run would take these options, and runs nothing. A *UsageError says why it would not.
+func Check(o Options) error {
+	r, err := newRun(o)
+	if err != nil {
+		return err
+	}
+	r.close()
+	return nil
+}
+
+// Steps lists the texts of the steps of every scenario of a protocol, by the scenario's id.
+func Steps(fsys fs.FS, protocol string) (map[string][]string, error) {
+	planned, err := Scenarios(fsys, protocol)
+	if err != nil {
+		return nil, err
+	}
+	features, err := godog.TestSuite{Name: protocol, Options: &godog.Options{FS: fsys, Paths: []string{protocol}}}.RetrieveFeatures()
+	if err != nil {
+		return nil, fmt.Errorf("read features of %s: %w", protocol, err)
+	}
+	byKey := map[string][]string{}
+	for _, f := range features {
+		for _, p := range f.Pickles {
+			for _, s := range p.Steps {
+				byKey[pickleKey(p)] = append(byKey[pickleKey(p)], s.Text)
+			}
+		}
+	}
+	out := make(map[string][]string, len(planned))
+	for _, p := range planned {
+		out[p.ID] = byKey[p.key]
+	}
+	return out, nil
+}

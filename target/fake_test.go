@@ -1,0 +1,2 @@
+package target
+func fakeTarget(string){}

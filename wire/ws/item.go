@@ -1,0 +1,80 @@
+package ws
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Opcode tells what a frame is (5.2).
+type Opcode uint8
+
+// The opcodes that are defined.
+const (
+	Continuation Opcode = 0x0
+	Text         Opcode = 0x1
+	Binary       Opcode = 0x2
+	Close        Opcode = 0x8
+	Ping         Opcode = 0x9
+	Pong         Opcode = 0xA
+)
+
+var opcodeNames = map[Opcode]string{
+	Continuation: "continuation", Text: "text", Binary: "binary", Close: "close", Ping: "ping", Pong: "pong",
+}
+
+// String returns the name in lower case, such as "ping", or "opcode 0x3".
+func (o Opcode) String() string {
+	if name, ok := opcodeNames[o]; ok {
+		return name
+	}
+	return fmt.Sprintf("opcode 0x%X", uint8(o))
+}
+
+// Defined tells whether RFC 6455 says what the opcode means.
+func (o Opcode) Defined() bool { return opcodeNames[o] != "" }
+
+// Control tells whether the opcode is of a control frame, of one that is not defined yet included.
+func (o Opcode) Control() bool { return o&8 != 0 }
+
+// Data tells whether frames of this opcode make messages.
+func (o Opcode) Data() bool { return o <= Binary }
+
+// Item is one frame that arrived whole, or one fault of a frame. It shares no memory with the chunks that it came from.
+type Item struct {
+	Opcode  Opcode
+	Fin     bool
+	RSV     uint8  // RSV1 is 4, RSV2 is 2, RSV3 is 1
+	Masked  bool   // of the frame as it was sent; Payload is unmasked
+	Length  uint64 // of the payload, as the header has it
+	Payload []byte // of a whole frame: its start, at most Limits.MaxPayload bytes of it; of a fault nil
+	Fault   string // what is wrong with the frame; "" where the item is the frame itself
+}
+
+// CloseStatus reads the payload of a close frame: its status code, 0 if it has none, and the reason. The fault is "" where
+// RFC 6455 allows the payload.
+func CloseStatus(payload []byte) (code int, reason, fault string) {
+	switch len(payload) {
+	case 0:
+		return 0, "", ""
+	case 1:
+		return 0, "", "close payload of 1 byte"
+	}
+	code, reason = int(binary.BigEndian.Uint16(payload)), string(payload[2:])
+	switch {
+	case !mayBeSent(code):
+		fault = fmt.Sprintf("close with status %d, which must not be sent", code)
+	case !utf8.ValidString(reason):
+		fault = "close reason that is no UTF-8"
+	}
+	return code, reason, fault
+}
+
+// mayBeSent knows the status codes of 7.4 and of the registry that it founds: 1012 to 1014 were added there.
+func mayBeSent(code int) bool {
+	switch code {
+	case 1004, 1005, 1006:
+		return false
+	}
+	return code >= 1000 && code <= 1014 || code >= 3000 && code <= 4999
+}

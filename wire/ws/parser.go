@@ -1,0 +1,281 @@
+package ws
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// Defaults of [Limits].
+const (
+	DefaultMaxPayload = 1 << 20
+	DefaultMaxMessage = 8 << 20
+)
+
+// maxControl is the greatest length of a control frame's payload (5.5).
+const maxControl = 125
+
+// Limits bound what a [Parser] keeps. A limit that is zero or negative stands for its default.
+type Limits struct {
+	// MaxPayload is how many bytes of a frame's payload an [Item] keeps; of a control frame never less than 125.
+	// Default: 1 MiB.
+	MaxPayload int
+
+	// MaxMessage is the greatest length of a message in bytes, all its fragments together, and of any frame. What is
+	// longer is a fault, once a message. Default: 8 MiB.
+	MaxMessage int64
+}
+
+// Parser reads the frames of one direction of a connection. It is not safe for concurrent use.
+type Parser struct {
+	fromServer bool
+	limits     Limits
+	items      []Item
+
+	head [14]byte // of the frame that is being read
+	have int      // bytes of it that have come
+	lost bool     // nobody knows where the next frame starts
+
+	inside  bool   // within the payload of frame
+	frame   Item   // once its header is whole
+	left    uint64 // bytes of its payload to come
+	judge   bool   // its payload is text that is to be judged
+	mask    [4]byte
+	scratch []byte
+
+	message message
+	closed  bool // there was a close frame
+}
+
+// message is what is known of a message whose last fragment has not come.
+type message struct {
+	open  bool
+	size  uint64
+	large bool // told
+	judge bool // it is text, and nothing bad was found in it
+	text  text
+}
+
+// NewParser returns a Parser for what a server sends, or else for what a client sends.
+func NewParser(fromServer bool, limits Limits) *Parser {
+	if limits.MaxPayload <= 0 {
+		limits.MaxPayload = DefaultMaxPayload
+	}
+	if limits.MaxMessage <= 0 {
+		limits.MaxMessage = DefaultMaxMessage
+	}
+	return &Parser{fromServer: fromServer, limits: limits}
+}
+
+// Feed takes the next chunk of the stream and returns the items that it settled, nil if none. It neither keeps nor changes b.
+func (p *Parser) Feed(b []byte) []Item {
+	for len(b) > 0 && !p.lost {
+		if p.inside {
+			n := int(min(p.left, uint64(len(b))))
+			p.payload(b[:n])
+			b = b[n:]
+			continue
+		}
+		n := copy(p.head[p.have:p.size()], b)
+		p.have += n
+		b = b[n:]
+		if p.have == p.size() {
+			p.begin()
+		}
+	}
+	items := p.items
+	p.items = nil
+	return items
+}
+
+// End tells that the stream is over. It returns a fault if that was inside a frame or a message, else nil.
+func (p *Parser) End() []Item {
+	if p.lost {
+		return nil
+	}
+	p.lost = true
+	switch {
+	case p.inside:
+		p.fault(fmt.Sprintf("the stream ended inside a %v frame, %d bytes short", p.frame.Opcode, p.left))
+	case p.have > 0:
+		p.frame = Item{}
+		p.fault("the stream ended inside a frame's header")
+	case p.message.open:
+		p.fault("the stream ended inside a fragmented message")
+	}
+	return p.items
+}
+
+// size is that of the header, as far as one can tell from what has come of it.
+func (p *Parser) size() int {
+	if p.have < 2 {
+		return 2
+	}
+	n := 2
+	switch p.head[1] & 0x7F {
+	case 126:
+		n += 2
+	case 127:
+		n += 8
+	}
+	if p.head[1]&0x80 != 0 {
+		n += 4
+	}
+	return n
+}
+
+func (p *Parser) fault(what string) {
+	it := p.frame
+	it.Payload, it.Fault = nil, what
+	p.items = append(p.items, it)
+}
+
+// begin reads a whole header.
+func (p *Parser) begin() {
+	h := p.head[:p.have]
+	p.have = 0
+	p.frame = Item{Opcode: Opcode(h[0] & 0xF), Fin: h[0]&0x80 != 0, RSV: h[0] >> 4 & 7, Masked: h[1]&0x80 != 0}
+	least := uint64(0)
+	switch h[1] & 0x7F {
+	case 126:
+		p.frame.Length, least = uint64(binary.BigEndian.Uint16(h[2:])), 126
+	case 127:
+		p.frame.Length, least = binary.BigEndian.Uint64(h[2:]), 1<<16
+	default:
+		p.frame.Length = uint64(h[1] & 0x7F)
+	}
+	if p.frame.Masked {
+		copy(p.mask[:], h[len(h)-4:])
+	}
+	p.judgeHeader(least)
+	if p.lost {
+		return
+	}
+	p.left, p.inside, p.judge = p.frame.Length, true, false
+	if p.frame.Opcode.Data() {
+		p.join()
+	}
+	if p.left == 0 {
+		p.end()
+	}
+}
+
+// judgeHeader judges what a header says by itself. A length below least fits into fewer bytes.
+func (p *Parser) judgeHeader(least uint64) {
+	f := p.frame
+	switch {
+	case f.Length>>63 != 0:
+		p.fault("length with its highest bit set")
+		p.lost = true
+		return
+	case f.Length < least:
+		p.fault(fmt.Sprintf("length %d in more bytes than it needs", f.Length))
+	}
+	if f.RSV != 0 {
+		p.fault(fmt.Sprintf("reserved bits set: %03b", f.RSV))
+	}
+	if !f.Opcode.Defined() {
+		p.fault(fmt.Sprintf("unknown opcode 0x%X", uint8(f.Opcode)))
+	}
+	switch {
+	case p.fromServer && f.Masked:
+		p.fault("masked frame of a server")
+	case !p.fromServer && !f.Masked:
+		p.fault("frame of a client that is not masked")
+	}
+	switch {
+	case f.Opcode.Defined() && f.Opcode.Control():
+		p.judgeControl()
+	case f.Length > uint64(p.limits.MaxMessage):
+		p.fault(fmt.Sprintf("frame of %d bytes, more than %d", f.Length, p.limits.MaxMessage))
+	}
+}
+
+func (p *Parser) judgeControl() {
+	if !p.frame.Fin {
+		p.fault("fragmented " + p.frame.Opcode.String())
+	}
+	if p.frame.Length > maxControl {
+		p.fault(fmt.Sprintf("%v of %d bytes, more than %d", p.frame.Opcode, p.frame.Length, maxControl))
+	}
+}
+
+// join puts a data frame into its message.
+func (p *Parser) join() {
+	m, f := &p.message, p.frame
+	if p.closed {
+		p.fault(f.Opcode.String() + " after a close")
+	}
+	switch {
+	case f.Opcode == Continuation && !m.open:
+		p.fault("continuation of nothing")
+		return
+	case f.Opcode != Continuation:
+		if m.open {
+			p.fault("new " + f.Opcode.String() + " message inside a fragmented one")
+		}
+		*m = message{open: true, judge: f.Opcode == Text && f.RSV == 0}
+	}
+	p.judge = m.judge
+	sum, over := bits.Add64(m.size, f.Length, 0)
+	m.size = sum
+	if limit := uint64(p.limits.MaxMessage); !m.large && (over != 0 || sum > limit) {
+		m.large = true
+		if f.Length <= limit { // else it is told already
+			p.fault(fmt.Sprintf("message of more than %d bytes", limit))
+		}
+	}
+}
+
+// payload takes a part of the payload.
+func (p *Parser) payload(b []byte) {
+	done := p.frame.Length - p.left
+	p.left -= uint64(len(b))
+	if p.frame.Masked {
+		p.scratch = append(p.scratch[:0], b...)
+		b = p.scratch
+		for i := range b {
+			b[i] ^= p.mask[(done+uint64(i))&3]
+		}
+	}
+	keep := p.limits.MaxPayload
+	if p.frame.Opcode.Control() {
+		keep = max(keep, maxControl)
+	}
+	if room := keep - len(p.frame.Payload); room > 0 {
+		p.frame.Payload = append(p.frame.Payload, b[:min(room, len(b))]...)
+	}
+	if p.judge && !p.message.text.take(b) {
+		p.badText()
+	}
+	if p.left == 0 {
+		p.end()
+	}
+}
+
+func (p *Parser) badText() {
+	p.judge, p.message.judge = false, false
+	p.fault("text that is no UTF-8")
+}
+
+// end is at the end of a frame.
+func (p *Parser) end() {
+	f := p.frame
+	switch {
+	case f.Opcode == Close:
+		p.closed = true
+		if _, _, bad := CloseStatus(f.Payload); bad != "" && f.Length <= maxControl {
+			p.fault(bad)
+		}
+	case f.Opcode.Data() && f.Fin:
+		if p.judge && !p.message.text.ended() {
+			p.badText()
+		}
+		p.message = message{}
+	}
+	p.items = append(p.items, f)
+	p.inside, p.frame = false, Item{}
+	if cap(p.scratch) > 64<<10 {
+		p.scratch = nil
+	}
+}
