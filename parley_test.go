@@ -1,9 +1,17 @@
+// Package parley_test is the door for plain Go: `go test .` runs the features against the bundled server, or against
+// $PARLEY_TARGET (a URL or a profile), with godog's own flags.
 package parley_test
 
 import (
+	"bytes"
 	"context"
+	"flag"
 	"os"
+	"strings"
 	"testing"
+
+	"github.com/cucumber/godog"
+	"go.uber.org/goleak"
 
 	"parley/model"
 	"parley/reference-server/bundled"
@@ -12,34 +20,74 @@ import (
 	"parley/target"
 )
 
-func TestDev(t *testing.T) {
-	o := runner.Options{Again: "parley run", Tags: os.Getenv("TAGS")}
-	if p := os.Getenv("PROFILE"); p != "" {
-		prof, err := target.Load(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Profile = prof
+// stock are godog's own flags: go test . --godog.tags='@AS-042' --godog.format=pretty
+var stock = godog.Options{Format: "", Strict: true}
+
+func init() { godog.BindFlags("godog.", flag.CommandLine, &stock) }
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	goleak.VerifyTestMain(m)
+}
+
+// subject is what the features run against: PARLEY_TARGET, or the bundled server.
+func subject(t *testing.T) runner.Options {
+	t.Helper()
+	name := os.Getenv("PARLEY_TARGET")
+	if name == "" {
+		return bundledOptions()
+	}
+	var p *target.Profile
+	var err error
+	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
+		p, err = target.ForURL(name)
 	} else {
-		o.Brain = model.New()
-		o.Profile, o.Launcher = bundled.Profile(), &bundled.Launcher{Brain: o.Brain}
+		p, err = target.Load(name)
 	}
-	if d := os.Getenv("DRIVER"); d != "" {
-		o.Drivers = []string{d}
+	if err != nil {
+		t.Fatalf("PARLEY_TARGET: %v", err)
 	}
-	if o.Out = os.Getenv("OUT"); o.Out != "" {
-		if err := runner.PrepareOut(o.Out); err != nil {
-			t.Fatal(err)
+	return runner.Options{Profile: p, Again: "PARLEY_TARGET=" + name + " parley run --target " + name}
+}
+
+func bundledOptions() runner.Options {
+	brain := model.New()
+	return runner.Options{Profile: bundled.Profile(), Launcher: &bundled.Launcher{Brain: brain}, Brain: brain, Again: "parley run --protocol agent-select"}
+}
+
+// format is the format that was asked for: without one godog prints nothing, and a failure is told in our own words.
+func format() string {
+	asked := ""
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "godog.format" || f.Name == "godog.f" {
+			asked = stock.Format
 		}
+	})
+	return asked
+}
+
+// console renders results for a test's log.
+func console(t *testing.T, res *reports.Results) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := reports.WriteConsole(&b, res, reports.ConsoleOptions{Width: 120}); err != nil {
+		t.Fatal(err)
 	}
+	return b.String()
+}
+
+// TestFeatures is the suite. PARLEY_ALLOW_INCOMPLETE=1 accepts that binding clauses were not tested, for a target without
+// a model stub or hooks; a selection by --godog.tags accepts it too.
+func TestFeatures(t *testing.T) {
+	o := subject(t)
+	o.Godog = runner.GodogOptions{Format: format(), Tags: stock.Tags, Paths: stock.Paths}
+	o.AllowIncomplete = os.Getenv("PARLEY_ALLOW_INCOMPLETE") == "1" || stock.Tags != "" || len(stock.Paths) > 0
 	res, err := runner.Run(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = reports.WriteConsole(os.Stdout, res, reports.ConsoleOptions{Width: 140})
-	if o.Out != "" {
-		f, _ := os.Create(o.Out + "/results.json")
-		_ = reports.WriteJSON(f, res)
-		f.Close()
+	if res.Exit != 0 {
+		t.Errorf("verdict %s, exit %d\n%s", res.Verdict, res.Exit, console(t, res))
 	}
+	t.Logf("verdict %s over %d scenarios", res.Verdict, res.Runs[0].Totals.Scenarios.Total)
 }

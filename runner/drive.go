@@ -91,7 +91,7 @@ func (r *run) exclusive(ctx context.Context, nonce string) steps.Slot {
 func (d *driverRun) gate(pl Planned) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if pl.Needs() > d.stage {
+	if pl.Needs() > d.reached {
 		return d.failed
 	}
 	return ""
@@ -104,9 +104,8 @@ func (d *driverRun) passed(pl Planned, res steps.Result) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if res.Reached >= pl.Stage {
-		d.stage = max(d.stage, pl.Stage)
-	} else if d.failed == "" {
+	d.reached = max(d.reached, res.Reached)
+	if d.reached <= steps.Reach(pl.Stage) && d.failed == "" {
 		what := map[int]string{1: "connecting", 2: "creating a session", 3: "switching"}[pl.Stage]
 		d.failed = fmt.Sprintf("preflight: %s did not work (%s %q): %s", what, pl.ID, pl.Name, firstLine(res.Reason))
 	}

@@ -38,32 +38,77 @@ func (p Planned) has(tag string) bool {
 	return false
 }
 
-// Needs is the preflight stage that the target must have reached: 1 connected and told the agents, 2 given a session, 3
-// answered a switch. What is about connecting needs none.
-func (p Planned) Needs() int {
+// Needs is how far the target must have come in preflight for the scenario to be asked.
+func (p Planned) Needs() steps.Reach {
 	switch {
 	case p.Stage > 0:
-		return p.Stage - 1
+		return []steps.Reach{steps.Nothing, steps.Nothing, steps.Greeted, steps.Given}[p.Stage]
 	case p.has("@connect"):
-		return 0
+		return steps.Opened
 	}
-	return 3
+	return steps.Answered
 }
 
 // Scenarios lists every scenario of a protocol, in the order of its feature files.
 func Scenarios(fsys fs.FS, protocol string) ([]Planned, error) {
-	features, err := godog.TestSuite{Name: protocol, Options: &godog.Options{FS: fsys, Paths: []string{protocol}, DefaultContext: nil}}.RetrieveFeatures()
+	features, err := retrieve(fsys, "", protocol)
 	if err != nil {
 		return nil, fmt.Errorf("read features of %s: %w", protocol, err)
 	}
 	var out []Planned
 	for _, f := range features {
-		section, _, _ := strings.Cut(strings.TrimSuffix(path.Base(f.Uri), ".feature"), "_")
-		for i, p := range f.Pickles {
-			pl := Planned{Name: p.Name, Feature: f.Feature.Name, key: pickleKey(p)}
+		section, _, _ := strings.Cut(path.Base(f.doc.Uri), "_")
+		for i, p := range f.pickles {
+			pl := Planned{Name: p.Name, Feature: f.doc.Feature.Name, key: pickleKey(p)}
 			pl.ID = fmt.Sprintf("%s-%s-%02d", prefix(protocol), section, i+1)
-			pl.describe(f.GherkinDocument, p)
+			pl.describe(f.doc, p)
 			out = append(out, pl)
+		}
+	}
+	return out, nil
+}
+
+// feature is one parsed file: godog's own type has no name outside of it.
+type feature struct {
+	doc     *messages.GherkinDocument
+	pickles []*messages.Pickle
+}
+
+func retrieve(fsys fs.FS, tags string, paths ...string) ([]feature, error) {
+	found, err := godog.TestSuite{Options: &godog.Options{FS: fsys, Paths: paths, Tags: tags}}.RetrieveFeatures()
+	if err != nil {
+		return nil, err
+	}
+	var out []feature
+	for _, f := range found {
+		out = append(out, feature{f.GherkinDocument, f.Pickles})
+	}
+	return out, nil
+}
+
+// keep leaves the scenarios that godog's own options select, with the ids that they have among all.
+func keep(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([]Planned, error) {
+	if g.Tags == "" && len(g.Paths) == 0 {
+		return all, nil
+	}
+	paths := g.Paths
+	if len(paths) == 0 {
+		paths = []string{protocol}
+	}
+	features, err := retrieve(fsys, g.Tags, paths...)
+	if err != nil {
+		return nil, &UsageError{Msg: "select features: " + err.Error()}
+	}
+	chosen := map[string]bool{}
+	for _, f := range features {
+		for _, p := range f.pickles {
+			chosen[pickleKey(p)] = true
+		}
+	}
+	var out []Planned
+	for _, p := range all {
+		if chosen[p.key] || p.Stage > 0 {
+			out = append(out, p)
 		}
 	}
 	return out, nil
@@ -75,7 +120,10 @@ func prefix(protocol string) string {
 }
 
 // pickleKey identifies a scenario, an Examples row included, in every parse of the same files.
-func pickleKey(p *messages.Pickle) string { return p.Uri + "#" + strings.Join(p.AstNodeIds, ",") }
+func pickleKey(p *messages.Pickle) string {
+	file, _, _ := strings.Cut(p.Uri, ".feature") // a selection by line leaves the line in the name
+	return file + "#" + strings.Join(p.AstNodeIds, ",")
+}
 
 func (pl *Planned) describe(doc *messages.GherkinDocument, p *messages.Pickle) {
 	for _, t := range p.Tags {

@@ -153,6 +153,9 @@ func (r *run) filtered() string {
 	if r.o.Tags != "" {
 		why = append(why, r.o.Tags)
 	}
+	if g := r.o.Godog; g.Tags != "" || len(g.Paths) > 0 {
+		why = append(why, strings.TrimSpace(g.Tags+" "+strings.Join(g.Paths, " ")))
+	}
 	if !r.certified() {
 		why = append(why, "drivers "+strings.Join(driverNames(r.o), ", ")+": agent-select is judged over sse; the others never certify it")
 	}

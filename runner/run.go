@@ -54,6 +54,8 @@ type Options struct {
 type GodogOptions struct {
 	Format string    // "" prints nothing
 	Output io.Writer // nil: os.Stdout
+	Tags   string    // a selection in godog's own dialect
+	Paths  []string  // a selection of feature files, such as agent-select/3.3_unknown_agent.feature:12
 }
 
 // Observer follows a run. Its methods are called from many goroutines.
@@ -110,9 +112,9 @@ type driverRun struct {
 	byKey map[string]Planned
 	envs  *steps.Env
 
-	mu     sync.Mutex
-	failed string // why preflight failed; "" when it did not
-	stage  int    // preflight stages that have passed
+	mu      sync.Mutex
+	failed  string      // why preflight failed; "" when it did not
+	reached steps.Reach // how far the target has come in preflight
 }
 
 type closingDriver interface {
@@ -166,6 +168,9 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if all, err = keep(all, o.FS, p.Name(), o.Godog); err != nil {
+		return nil, err
+	}
 	if err := selects(o.Tags, sel, all); err != nil {
 		return nil, err
 	}
@@ -195,6 +200,9 @@ func selects(text string, sel tags.Expr, all []Planned) error {
 		if sel.Match(p.Tags) {
 			return nil
 		}
+	}
+	if text == "" {
+		return &UsageError{Msg: "the selection of features selects no scenario"}
 	}
 	return &UsageError{Msg: fmt.Sprintf("tag expression %q selects no scenario; `parley list` shows the clauses that can be named", text)}
 }

@@ -114,9 +114,19 @@ func (w *World) Need(c Check) error {
 	return NotTestedf("expected %s; observed %s", c.Expected, c.Observed)
 }
 
-// Reached tells that the target has got as far as a preflight stage asks: 1 connected and told the agents, 2 given a
-// session, 3 answered a switch. Right or wrong, such a target is asked the rest.
-func (w *World) Reached(stage int) { w.reached = max(w.reached, stage) }
+// Reach is how far a target has come in answering at all, right or wrong. What needs more is not asked.
+type Reach int
+
+const (
+	Nothing  Reach = iota
+	Opened         // it has answered the opening of a connection
+	Greeted        // it has told a client what it tells every client
+	Given          // it has given a session
+	Answered       // it has answered a message
+)
+
+// Reached notes how far the target has come.
+func (w *World) Reached(r Reach) { w.reached = max(w.reached, r) }
 
 // Observe records an observation on a clause of any level: it never counts against the target.
 func (w *World) Observe(id, what string) {

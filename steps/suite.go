@@ -53,7 +53,7 @@ type Result struct {
 	Duration time.Duration
 	Records  []transcript.Record
 	Lost     int // records beyond the transcript's bounds
-	Reached  int // the preflight stage that the target has reached; see World.Reached
+	Reached  Reach
 }
 
 // MonitorResult is what one monitor says of one clause in one transcript.

@@ -42,7 +42,7 @@ type World struct {
 	parties  map[string]driver.Conn
 	atEnd    []func()
 	serial   int
-	reached  int // preflight stage
+	reached  Reach
 }
 
 // NewWorld makes the world of one scenario. decode fills the protocol's view of each record.

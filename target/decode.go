@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -41,7 +42,7 @@ func (d *decoder) document(b []byte, v any) (err error) {
 	case !utf8.Valid(b):
 		return d.fail("", "the profile is not UTF-8", "")
 	}
-	body, err := d.parse(b)
+	body, err := d.parse(bytes.TrimPrefix(b, []byte("\ufeff")))
 	if err != nil {
 		return err
 	}

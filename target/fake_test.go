@@ -1,2 +1,112 @@
+//go:build unix
+
 package target
-func fakeTarget(string){}
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// fakeTarget is a target that misbehaves as its mode says.
+func fakeTarget(mode string) {
+	dir := os.Getenv("PARLEY_DIR")
+	switch mode {
+	case "serve":
+	case "slow": // to start
+		time.Sleep(200 * time.Millisecond)
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+	case "never": // ready
+		time.Sleep(time.Hour)
+	case "dies":
+		fmt.Fprintln(os.Stderr, "cannot read its config")
+		os.Exit(3)
+	case "ends":
+		return
+	case "logs": // and offers nothing
+		fmt.Print("booting\nlisten")
+		time.Sleep(50 * time.Millisecond)
+		fmt.Print("ing on nothing")
+		time.Sleep(time.Hour)
+	case "loud":
+		line := strings.Repeat("x", 99) + "\n"
+		for range 50_000 {
+			fmt.Print(line)
+			fmt.Fprint(os.Stderr, line)
+		}
+		fmt.Fprintln(os.Stderr, "the last line")
+	case "clash": // once
+		if mark := filepath.Join(os.Getenv("PARLEY_PROFILE_DIR"), "clashed"); !exists(mark) {
+			must(os.WriteFile(mark, nil, 0o600))
+			fmt.Fprintln(os.Stderr, "listen tcp 127.0.0.1:1: bind: address already in use")
+			os.Exit(1)
+		}
+	case "once": // and never again
+		if mark := filepath.Join(dir, "started"); !exists(mark) {
+			must(os.WriteFile(mark, nil, 0o600))
+		} else {
+			os.Exit(4)
+		}
+	case "family": // of a child and a grandchild, which ignore the request to end
+		must(exec.Command("sh", "-c", "trap '' TERM; sleep 600 & sleep 600").Start())
+	case "escape": // by a child in another session, which holds the output
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "FAKE_TARGET=never")
+		cmd.Stdout = os.Stdout
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		must(cmd.Start())
+		must(os.WriteFile(filepath.Join(os.Getenv("PARLEY_PROFILE_DIR"), "escaped"), fmt.Append(nil, cmd.Process.Pid), 0o600))
+	case "harness": // that starts a target of its own and says which
+		p := Default()
+		p.URL = "http://127.0.0.1:{port}"
+		p.Command = &Command{Run: []string{os.Args[0]}, Env: map[string]string{"FAKE_TARGET": "serve"}}
+		p.Command.defaults()
+		in, err := Start(context.Background(), p, LaunchOptions{})
+		must(err)
+		fmt.Println(in.process().group)
+		time.Sleep(time.Hour)
+	}
+	serve(dir)
+}
+
+func serve(dir string) {
+	if mode := os.Getenv("FAKE_TARGET"); mode != "stubborn" {
+		term := make(chan os.Signal, 1)
+		signal.Notify(term, syscall.SIGTERM)
+		go func() {
+			<-term
+			_ = os.WriteFile(filepath.Join(dir, "terminated"), nil, 0o600)
+			os.Exit(0)
+		}()
+	}
+	asked := 0
+	http.HandleFunc("/health", func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked < 3 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	http.HandleFunc("/pid", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, os.Getpid()) })
+	http.HandleFunc("/env", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, os.Getenv(r.URL.RawQuery)) })
+	http.HandleFunc("/exit", func(http.ResponseWriter, *http.Request) {
+		fmt.Fprintln(os.Stderr, "panic: out of cheese")
+		os.Exit(7)
+	})
+	must(http.ListenAndServe("127.0.0.1:"+os.Getenv("PARLEY_PORT"), nil))
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(9)
+	}
+}

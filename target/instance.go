@@ -145,7 +145,8 @@ func (in *Instance) ConfigBytes() ([]byte, error) {
 	return b, nil
 }
 
-// Restart restarts the process at the same port, with the same folder and environment; without a command, by hooks.restart.
+// Restart restarts the process at the same port, with the same folder and environment; without a command, by hooks.restart, and
+// then waits for up to Limits.Hook until somebody listens again. After an error it may be tried again.
 func (in *Instance) Restart(ctx context.Context, kill bool) error {
 	in.life.Lock()
 	defer in.life.Unlock()

@@ -24,7 +24,7 @@ type Running interface {
 	// Stderr is the last of what the target wrote to stderr; "" where nobody knows.
 	Stderr() string
 
-	// Stop ends the target and waits until nothing is left of it. It may be called again.
+	// Stop ends the target and waits until nothing is left of it; once ctx has ended, without grace. It may be called again.
 	Stop(ctx context.Context) error
 }
 

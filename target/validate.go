@@ -14,8 +14,8 @@ import (
 	"parley/protocol/agentselect"
 )
 
-// known is what a profile may say about each protocol.
-var known = map[string]struct{ drivers, capabilities []string }{
+// vocabulary is what a profile may say about each protocol.
+var vocabulary = map[string]struct{ drivers, capabilities []string }{
 	agentselect.Protocol: {
 		drivers:      []string{SSE, WS},
 		capabilities: []string{InitialAgentID, SessionList, SessionDelete, Health},
@@ -24,11 +24,11 @@ var known = map[string]struct{ drivers, capabilities []string }{
 
 // Protocols lists the ids of the protocols that a profile may name, sorted.
 func Protocols() []string {
-	return slices.Sorted(maps.Keys(known))
+	return slices.Sorted(maps.Keys(vocabulary))
 }
 
 // Capabilities lists the capabilities that a profile may declare for a protocol.
-func Capabilities(protocol string) []string { return slices.Clone(known[protocol].capabilities) }
+func Capabilities(protocol string) []string { return slices.Clone(vocabulary[protocol].capabilities) }
 
 // checker looks at a profile as a whole, once every value has its type.
 type checker struct {
@@ -50,7 +50,7 @@ func (c *checker) check() error {
 
 func (c *checker) protocol() error {
 	p := c.p
-	k, ok := known[p.Protocol]
+	k, ok := vocabulary[p.Protocol]
 	if !ok {
 		return c.fail("protocol", fmt.Sprintf("unknown protocol %q", p.Protocol), suggest(p.Protocol, Protocols()))
 	}

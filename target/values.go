@@ -137,20 +137,25 @@ func (c *Correlation) fromYAML(d *decoder, n ast.Node, path string) error {
 
 // fromYAML reads an envelope; naming the type in the event: field leaves the data bare unless data says otherwise.
 func (e *Envelope) fromYAML(d *decoder, n ast.Node, path string) error {
+	members, err := d.members(n, path)
+	if err != nil {
+		return err
+	}
 	type shape Envelope // without this method
 	if err := d.into(n, (*shape)(e), path); err != nil {
 		return err
 	}
-	members, _ := d.members(n, path)
-	given := map[string]string{}
+	bare := true
 	for _, m := range members {
-		given[m.key], _ = d.text(m.value, "")
-	}
-	if given["type"] == "sse-event" {
-		e.SSEEvent, e.Type = true, ""
-		if _, ok := given["data"]; !ok {
-			e.Data = ""
+		switch s, _ := d.text(m.value, ""); {
+		case m.key == "type" && s == "sse-event":
+			e.SSEEvent, e.Type = true, ""
+		case m.key == "data":
+			bare = false
 		}
+	}
+	if e.SSEEvent && bare {
+		e.Data = ""
 	}
 	return nil
 }

@@ -66,19 +66,19 @@ func (r Record) Line(width int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%4d %9.3f ms  %-3s %s %s", r.N, float64(r.At.Microseconds())/1000, r.Conn, arrow, r.Kind)
 	if r.Label != "" {
-		b.WriteString(" " + r.Label)
+		b.WriteString(" " + printable(r.Label))
 	}
 	if r.Status != 0 {
 		fmt.Fprintf(&b, " %d", r.Status)
 	}
 	if r.Type != "" && r.Type != r.Label {
-		fmt.Fprintf(&b, " (%s)", r.Type)
+		fmt.Fprintf(&b, " (%s)", printable(r.Type))
 	}
 	if r.Reply != 0 {
 		fmt.Fprintf(&b, " to %d", r.Reply)
 	}
 	if len(r.Bytes) > 0 {
-		b.WriteString("  " + printable(r.Bytes))
+		b.WriteString("  " + printable(string(r.Bytes)))
 	}
 	if r.Cut > 0 {
 		fmt.Fprintf(&b, " … %d bytes cut", r.Cut)
@@ -87,13 +87,13 @@ func (r Record) Line(width int) string {
 }
 
 // printable keeps text as it is and writes what would break a line or is no UTF-8 as escapes.
-func printable(p []byte) string {
+func printable(s string) string {
 	var b strings.Builder
-	for len(p) > 0 {
-		r, n := utf8.DecodeRune(p)
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
 		switch {
 		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, p[0])
+			fmt.Fprintf(&b, `\x%02x`, s[0])
 		case r == '\n':
 			b.WriteString(`\n`)
 		case r == '\r':
@@ -103,14 +103,14 @@ func printable(p []byte) string {
 		default:
 			b.WriteRune(r)
 		}
-		p = p[n:]
+		s = s[n:]
 	}
 	return b.String()
 }
 
 // isBidi names the controls that reorder what a reader sees.
 func isBidi(r rune) bool {
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
 }
 
 func clip(s string, width int) string {

@@ -2,7 +2,9 @@ package transcript
 
 import (
 	"bytes"
-	"sort"
+	"encoding/json"
+	"net/url"
+	"strings"
 )
 
 // Redactor blanks secrets in whatever leaves the process. The zero value blanks nothing. Safe for concurrent use
@@ -12,30 +14,78 @@ type Redactor struct{ secrets [][]byte }
 // Blank replaces a secret.
 const Blank = "«redacted»"
 
-// NewRedactor blanks the given values wherever they stand. Values shorter than four characters are left alone: they
-// would blank half of the text and hide nothing.
+// NewRedactor blanks the given values wherever they stand, also as they look within JSON, within a URL and on a line of a
+// transcript. Values shorter than four characters are left alone: they would blank half of the text and hide nothing.
 func NewRedactor(secrets ...string) *Redactor {
 	r := &Redactor{}
+	seen := map[string]bool{}
 	for _, s := range secrets {
-		if len(s) >= 4 {
-			r.secrets = append(r.secrets, []byte(s))
+		if len(s) < 4 {
+			continue
+		}
+		for _, form := range []string{s, quoted(s, true), quoted(s, false), url.QueryEscape(s), url.PathEscape(s), printable(s)} {
+			if !seen[form] {
+				seen[form] = true
+				r.secrets = append(r.secrets, []byte(form))
+			}
 		}
 	}
-	sort.Slice(r.secrets, func(i, j int) bool { return len(r.secrets[i]) > len(r.secrets[j]) })
 	return r
 }
 
-// Bytes returns p with every secret blanked; p itself when there is none in it.
+// quoted is a text as it stands between the quotes of a JSON string.
+func quoted(s string, html bool) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	if err := enc.Encode(s); err != nil {
+		return s
+	}
+	text := strings.TrimSuffix(b.String(), "\n")
+	return text[1 : len(text)-1]
+}
+
+// Bytes returns p with every secret blanked, those that overlap together; p itself when there is none in it.
 func (r *Redactor) Bytes(p []byte) []byte {
 	if r == nil {
 		return p
 	}
+	var out []byte
+	for at := 0; ; {
+		start, end := r.next(p[at:])
+		if start < 0 {
+			if at == 0 {
+				return p
+			}
+			return append(out, p[at:]...)
+		}
+		out = append(append(out, p[at:at+start]...), Blank...)
+		at += end
+	}
+}
+
+// next finds the first stretch of p that secrets cover: one of them, or several that overlap.
+func (r *Redactor) next(p []byte) (start, end int) {
+	start = -1
 	for _, s := range r.secrets {
-		if bytes.Contains(p, s) {
-			p = bytes.ReplaceAll(p, s, []byte(Blank))
+		if i := bytes.Index(p, s); i >= 0 && (start < 0 || i < start || i == start && i+len(s) > end) {
+			start, end = i, i+len(s)
 		}
 	}
-	return p
+	for grown := start >= 0; grown; {
+		grown = false
+		for _, s := range r.secrets {
+			// One that starts within the stretch and ends beyond it.
+			from := max(start+1, end-len(s)+1)
+			if from >= end {
+				continue
+			}
+			if i := bytes.Index(p[from:min(end+len(s)-1, len(p))], s); i >= 0 {
+				end, grown = from+i+len(s), true
+			}
+		}
+	}
+	return start, end
 }
 
 // String is Bytes for text.

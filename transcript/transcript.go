@@ -1,10 +1,13 @@
 package transcript
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // Bounds of one scenario's transcript. A peer that sends more is recorded up to here, and the overflow is told.
@@ -12,6 +15,7 @@ const (
 	MaxRecords = 50_000
 	MaxBytes   = 64 << 20
 	MaxPayload = 1 << 20 // of one record; the rest is counted in Record.Cut
+	MaxLabel   = 4 << 10 // of a label or a type, which a peer may choose; the rest is dropped
 )
 
 // Transcript is append-only. All methods are safe for concurrent use.
@@ -44,15 +48,37 @@ func (t *Transcript) Append(r Record) int {
 	if t.decode != nil {
 		t.decode(&r)
 	}
-	if len(r.Bytes) > MaxPayload {
-		r.Cut += len(r.Bytes) - MaxPayload
-		r.Bytes = r.Bytes[:MaxPayload:MaxPayload]
-	}
-	t.bytes += len(r.Bytes)
+	t.bytes += r.bound()
 	t.records = append(t.records, r)
 	close(t.changed)
 	t.changed = make(chan struct{})
 	return r.N
+}
+
+// bound cuts a record to what is kept of it, and returns what it weighs. An event has all of its payload.
+func (r *Record) bound() int {
+	weight := len(r.Bytes)
+	if cut := len(r.Bytes) - MaxPayload; cut > 0 {
+		r.Cut += cut
+		r.Bytes = bytes.Clone(r.Bytes[:MaxPayload]) // the whole is let go
+		if r.Event == nil {
+			weight = MaxPayload
+		}
+	}
+	r.Label, r.Type = shorten(r.Label), shorten(r.Type)
+	return weight + len(r.Label) + len(r.Type)
+}
+
+// shorten keeps the start of what is too long, whole characters of it.
+func shorten(s string) string {
+	if len(s) <= MaxLabel {
+		return s
+	}
+	end := MaxLabel
+	for end > MaxLabel-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return strings.Clone(s[:end]) + "…"
 }
 
 // Remark records a note of the harness itself.
@@ -88,10 +114,11 @@ func (t *Transcript) After(mark int) []Record {
 func (t *Transcript) All() []Record { return t.After(0) }
 
 // Await returns the first record above mark for which match holds, as soon as it is there. It never polls. When the
-// context ends first it returns the context's error; match sees each record once, in order.
+// context ends first it returns the context's cause; a record that was there before then is never missed. match sees each
+// record once, in order, and must not change it.
 func (t *Transcript) Await(ctx context.Context, mark int, match func(*Record) bool) (Record, error) {
 	next := max(mark, 0)
-	for {
+	for over := false; ; {
 		t.mu.Lock()
 		fresh, changed := t.records[min(next, len(t.records)):], t.changed
 		t.mu.Unlock()
@@ -100,11 +127,14 @@ func (t *Transcript) Await(ctx context.Context, mark int, match func(*Record) bo
 				return fresh[i], nil
 			}
 		}
+		if over {
+			return Record{}, context.Cause(ctx)
+		}
 		next += len(fresh)
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return Record{}, context.Cause(ctx)
+			over = true // and one last look
 		}
 	}
 }

@@ -1,3 +1,216 @@
 package main
-import "github.com/spf13/cobra"
-func doctorCommand(s *streams) *cobra.Command { return &cobra.Command{Use:"doctor"} }
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"parley/driver/sse"
+	"parley/features"
+	"parley/model"
+	"parley/model/stub"
+	"parley/runner"
+	"parley/target"
+	"parley/verdict"
+)
+
+// doctorFeatures are the doctor's own scenarios, in the words of the suite's steps.
+//
+//go:embed doctor/*/*.feature
+var doctorFeatures embed.FS
+
+func doctorCommand(s *streams) *cobra.Command {
+	var name string
+	c := &cobra.Command{
+		Use:   "doctor --target FILE|URL",
+		Short: "Tell what of a profile works, before a run",
+		Long: `Tell what of a profile works, before a run: the target is started or reached, each of its drivers opens and switches an
+agent, and everything else that the profile declares is tried once. There is a line for each:
+
+  ok            it works
+  not declared  the profile says nothing of it, and what is therefore not tested
+  not checked   it hangs on something that does not work, or that is not declared
+  failed        what happened, and what to look at
+
+Hooks are tried with an agent parley_doctor, which is removed again where there is a hook for that. Exit codes: 0 when all
+that is declared works, 1 when something does not, 2 and 3 as always.`,
+		Example: "  parley doctor --target my.yaml",
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return doctor(c.Context(), name, s) },
+	}
+	c.Flags().StringVar(&name, "target", "", "profile `FILE|URL` of the target (required)")
+	return c
+}
+
+// doctor examines a target and says what would not be tested.
+func doctor(ctx context.Context, name string, s *streams) error {
+	if name == "" {
+		return usagef("doctor: --target is missing (name a profile, or the URL of a running server)")
+	}
+	sub, err := subjectOf(name)
+	if err != nil {
+		return err
+	}
+	d, err := newExam(sub, s)
+	if err != nil {
+		return err
+	}
+	d.tell(ok, "profile", "%s: %s over %s", name, d.profile.Protocol, strings.Join(d.profile.Drivers, ", "))
+	if err := d.examine(ctx); err != nil {
+		return err
+	}
+	d.summary()
+	if d.failed {
+		return exitError{verdict.ExitNonConformant}
+	}
+	return nil
+}
+
+// The words that a line begins with.
+const (
+	ok          = "ok"
+	notDeclared = "not declared"
+	notChecked  = "not checked"
+	failed      = "failed"
+)
+
+// exam is one examination of a target.
+type exam struct {
+	s        *streams
+	profile  *target.Profile
+	launcher target.Launcher
+	running  target.Running
+	fs       fs.FS
+	plan     map[string]runner.Planned // the doctor's scenarios, by id
+	audit    *audit
+	brain    *model.Brain // nil where the target cannot be told of a model
+	modelURL string
+	state    map[string]string // what was told of an item, by its key
+	failed   bool
+	greeted  bool // the first driver got through connecting, a session and a switch
+}
+
+func newExam(sub *subject, s *streams) (*exam, error) {
+	d := &exam{s: s, profile: sub.profile, launcher: sub.launcher, plan: map[string]runner.Planned{}, state: map[string]string{}}
+	if d.launcher == nil {
+		d.launcher = target.NewLauncher(d.profile)
+	}
+	b, err := openBook(d.profile.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := runner.Steps(features.FS, d.profile.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	d.audit = newAudit(d.profile, b, steps)
+	if d.fs, err = fs.Sub(doctorFeatures, "doctor"); err != nil {
+		return nil, err
+	}
+	own, err := runner.Scenarios(d.fs, d.profile.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range own {
+		d.plan[p.ID] = p
+	}
+	return d, nil
+}
+
+// tell writes a line.
+func (d *exam) tell(status, what, format string, args ...any) {
+	d.failed = d.failed || status == failed
+	fmt.Fprintf(d.s.Out, "%-12s  %-23s  %s\n", status, what, oneLine(fmt.Sprintf(format, args...)))
+}
+
+// examine looks at everything. An error ends the examination: the target could not be started or reached.
+func (d *exam) examine(ctx context.Context) error {
+	stop, err := d.launch(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for i, driver := range d.profile.Drivers {
+		if err := d.scenarios(ctx, driver, i == 0); err != nil {
+			return err
+		}
+	}
+	d.endpoints(ctx)
+	d.configuration()
+	d.restart(ctx)
+	if ctx.Err() != nil {
+		return context.Canceled
+	}
+	return nil
+}
+
+// launch starts the model stub, where the target can be told of it, and the target. The returned function stops both.
+func (d *exam) launch(ctx context.Context) (func(), error) {
+	stopModel := func() {}
+	if d.profile.UsesModel() {
+		d.brain = model.New()
+		srv, err := stub.Start(d.brain)
+		if err != nil {
+			return nil, err
+		}
+		d.modelURL = srv.URL()
+		stopModel = func() { within(5*time.Second, srv.Close) }
+	}
+	began := time.Now()
+	running, err := d.launcher.Launch(ctx, target.LaunchOptions{ModelURL: d.modelURL})
+	if err != nil {
+		stopModel()
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		d.tell(failed, "target", "%s", first)
+		return nil, err
+	}
+	d.running = running
+	how := "reached"
+	if d.profile.Command != nil {
+		how = "started"
+	}
+	d.tell(ok, "target", "%s at %s in %v", how, running.BaseURL(), time.Since(began).Round(time.Millisecond))
+	return func() { within(15*time.Second, running.Stop); stopModel() }, nil
+}
+
+func within(limit time.Duration, stop func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	_ = stop(ctx)
+}
+
+// summary says what a run could not test.
+func (d *exam) summary() {
+	if !d.greeted {
+		fmt.Fprintf(d.s.Out, "\nnothing would be tested: connecting, a session and a switch must work first\n")
+		return
+	}
+	var missing []item
+	for _, it := range items {
+		if d.state[it.key] != ok {
+			missing = append(missing, it)
+		}
+	}
+	losses := d.audit.losses(missing)
+	n := 0
+	for _, l := range losses {
+		n += len(l.clauses)
+	}
+	if n == 0 {
+		fmt.Fprintf(d.s.Out, "\nevery clause would be tested\n")
+	} else {
+		fmt.Fprintf(d.s.Out, "\n%s would not be tested, for want of\n", counted(n, "clause"))
+	}
+	for _, l := range losses {
+		fmt.Fprintf(d.s.Out, "  %s\n      %s\n", l.want, strings.Join(l.clauses, " "))
+	}
+	if !slices.Contains(d.profile.Drivers, sse.Name) {
+		fmt.Fprintf(d.s.Out, "agent-select is certified over sse, which the profile does not declare\n")
+	}
+}

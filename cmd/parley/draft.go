@@ -83,7 +83,7 @@ func (w *drafter) agents(a target.Agents) {
 	w.line(1, "# The configuration file, whose bytes must not change; relative to this file.")
 	w.line(1, "#file: agents.toml")
 	if len(a.Custom) == 0 {
-		w.line(1, "# seen: no custom agents. Configure one and list it here, so that it is tested too.")
+		w.line(1, "# The custom agents that it is configured with; prompt is a marker text that the system prompt contains.")
 		w.line(1, "#custom:")
 		w.line(2, "#- id: reviewer")
 		w.line(3, "#name: Reviewer")

@@ -81,11 +81,7 @@ var observedWords = map[string]string{
 // page is everything about one clause.
 func page(b *book, r verdict.Row) string {
 	var w strings.Builder
-	source := b.ledger.Source
-	if r.Cross {
-		source = "another document, judged here"
-	}
-	fmt.Fprintf(&w, "%s  %s  section %s of %s\n", r.ID, r.Level, r.Section, source)
+	fmt.Fprintf(&w, "%s  %s  section %s of %s\n", r.ID, r.Level, r.Section, document(b, r))
 	field := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(&w, "  %-9s  %s\n", name, text)
@@ -105,6 +101,18 @@ func page(b *book, r verdict.Row) string {
 	judges(&w, b, r)
 	field("alone", alone(b, r))
 	return w.String()
+}
+
+// documents are the sources of clauses, by the first letters of their ids.
+var documents = map[string]string{"AS": "agent-select.zh.md", "AC": "agent-client.zh.md", "SC": "session-chat.zh.md",
+	"RT": "session-runtime.zh.md", "EA": "external-agent.zh.md"}
+
+// document is where a clause stands: a cross row is another protocol's.
+func document(b *book, r verdict.Row) string {
+	if !r.Cross {
+		return b.ledger.Source
+	}
+	return documents[r.ID[:2]] + ", judged with " + b.ledger.Protocol
 }
 
 func observed(how string) string {

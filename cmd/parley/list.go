@@ -30,7 +30,7 @@ or with --scenarios every scenario with its id and tags. Both ids and tags can b
 		RunE: func(c *cobra.Command, _ []string) error { return list(c.Context(), o, s) },
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.protocols, "protocol", nil, "list this protocol only; may be repeated (default all)")
+	f.StringArrayVar(&o.protocols, "protocol", nil, "`PROTOCOL` to list; may be repeated (default all)")
 	f.BoolVar(&o.json, "json", false, "print a JSON array instead of a table")
 	f.BoolVar(&o.scenarios, "scenarios", false, "list the scenarios")
 	return c
@@ -126,7 +126,7 @@ func (s *streams) clauseTable(rows []listedClause) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.Out, "\n%d clauses: %d tested, %d excluded\n", len(rows), tested, len(rows)-tested)
+	_, err := fmt.Fprintf(s.Out, "\n%s: %d tested, %d excluded\n", counted(len(rows), "clause"), tested, len(rows)-tested)
 	return err
 }
 
@@ -139,7 +139,7 @@ func (s *streams) scenarioTable(rows []listedScenario) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.Out, "\n%d scenarios\n", len(rows))
+	_, err := fmt.Fprintf(s.Out, "\n%s\n", counted(len(rows), "scenario"))
 	return err
 }
 

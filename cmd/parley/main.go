@@ -72,9 +72,10 @@ func rootCommand(s *streams) *cobra.Command {
 
 Exit codes: 0 conformant · 1 non-conformant · 2 wrong usage or profile · 3 target could not be started or reached ·
 4 harness error · 5 incomplete (0 with --allow-incomplete) · 130 interrupted.`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          func(c *cobra.Command, args []string) error { return knownCommand(c, args) },
+		SilenceErrors:         true,
+		SilenceUsage:          true,
+		DisableFlagsInUseLine: true,
+		Args:                  func(c *cobra.Command, args []string) error { return knownCommand(c, args) },
 		RunE: func(c *cobra.Command, _ []string) error {
 			c.SetOut(s.Err)
 			_ = c.Help()

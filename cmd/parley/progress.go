@@ -22,7 +22,7 @@ func follow(s *streams, about string, color bool) *follower {
 
 // Planned implements runner.Observer.
 func (f *follower) Planned(total int) {
-	fmt.Fprintf(f.s.Err, "%d scenarios of %s\n", total, f.about)
+	fmt.Fprintf(f.s.Err, "%s of %s\n", counted(total, "scenario"), f.about)
 	f.bar = reports.NewProgress(f.s.Err, reports.ProgressOptions{TTY: f.s.ErrTTY, Total: total, Color: f.color && f.s.Color, Width: f.s.ErrWidth})
 	f.bar.Start()
 	close(f.started)

@@ -86,4 +86,3 @@ func readResults(path string) (*reports.Results, error) {
 	}
 	return res, nil
 }
-

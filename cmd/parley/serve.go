@@ -51,10 +51,10 @@ as with EventSource and WebSocket in a browser. An address that other machines c
 		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), o, s) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.protocol, "protocol", proto.Protocol, "protocol to serve")
-	f.StringVar(&o.addr, "addr", "127.0.0.1:8124", "address to listen on; port 0 takes a free one")
+	f.StringVar(&o.protocol, "protocol", proto.Protocol, "`PROTOCOL` to serve")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8124", "`ADDRESS` to listen on; port 0 takes a free one")
 	f.StringVar(&o.agents, "agents", "", "TOML `FILE` of custom agents; changes take effect while serving")
-	f.StringVar(&o.token, "token", "", "what every request must carry")
+	f.StringVar(&o.token, "token", "", "`TOKEN` that every request must carry")
 	f.StringVar(&o.cert, "tls-cert", "", "PEM `FILE` of the certificate")
 	f.StringVar(&o.key, "tls-key", "", "PEM `FILE` of its key")
 	f.StringArrayVar(&o.origins, "allow-origin", nil, "`ORIGIN` of pages that may call, besides loopback ones; may be repeated, null and * are known")

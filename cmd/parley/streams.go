@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 
@@ -33,4 +34,12 @@ func tty(f *os.File) (bool, int) {
 		return true, 0
 	}
 	return true, width
+}
+
+// counted is a number of things in words: 1 clause, 2 clauses.
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }

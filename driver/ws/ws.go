@@ -1,8 +1,11 @@
-// Package ws drives targets over WebSocket.
+// Package ws drives targets over WebSocket. Messages are what the library delivers; control frames, and whatever a frame
+// has that RFC 6455 forbids, are read off the connection's bytes by wire/ws and recorded beside them, as records of Kind
+// Comment: "ping", "pong", "close" with its status and reason, and "frame fault: …".
 package ws
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +27,15 @@ const Name = "ws"
 // defaultMax bounds one message when the options name no limit.
 const defaultMax = 8 << 20
 
+// closeTime bounds the closing handshake: the peer may have gone, and the library would wait for ten seconds.
+const closeTime = time.Second
+
 // Driver opens WebSocket connections.
-type Driver struct{ Subprotocols []string }
+type Driver struct {
+	Subprotocols []string
+
+	tls *tls.Config // nil: Go's defaults
+}
 
 // New makes a driver that offers the given subprotocols.
 func New(subprotocols ...string) *Driver { return &Driver{Subprotocols: subprotocols} }
@@ -40,25 +50,28 @@ func (d *Driver) Close() error { return nil }
 func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
 	url := socketURL(o.URL)
 	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " + url + " (upgrade)"})
-	// One transport a connection: after the upgrade nothing is pooled, and a refusal leaves nothing behind.
-	tr := &http.Transport{DisableKeepAlives: true}
-	s, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{
-		HTTPClient: &http.Client{Transport: tr}, HTTPHeader: o.Header, Subprotocols: d.Subprotocols,
-	})
-	if err != nil {
-		return nil, refused(o, url, resp, err, n, sink)
-	}
 	max := o.MaxEvent
 	if max == 0 {
 		max = defaultMax
 	}
+	tap := newTap(o.Party, max, sink)
+	s, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{
+		HTTPClient: &http.Client{Transport: tap.transport(d.tls), CheckRedirect: asAnswer}, HTTPHeader: o.Header,
+		Subprotocols: d.Subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap reads bytes as they are
+	})
+	if err != nil {
+		return nil, refused(o, url, resp, err, n, sink)
+	}
 	s.SetReadLimit(int64(max))
-	sink(transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket", Reply: n, Status: resp.StatusCode})
+	tap.opened(transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket", Reply: n, Status: resp.StatusCode})
 	live, cancel := context.WithCancel(context.Background())
-	c := &conn{s: s, o: o, sink: sink, live: live, cancel: cancel, done: make(chan struct{})}
+	c := &conn{s: s, o: o, sink: sink, tap: tap, live: live, cancel: cancel, done: make(chan struct{})}
 	go c.read()
 	return c, nil
 }
+
+// asAnswer does not follow redirects: they are answers.
+func asAnswer(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func refused(o driver.OpenOptions, url string, resp *http.Response, err error, n int, sink driver.Sink) error {
 	e := &driver.OpenError{URL: url, Err: err}
@@ -84,9 +97,11 @@ type conn struct {
 	s      *websocket.Conn
 	o      driver.OpenOptions
 	sink   driver.Sink
+	tap    *tap
 	live   context.Context
 	cancel context.CancelFunc
 	done   chan struct{}
+	sends  sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool
@@ -108,7 +123,10 @@ func (c *conn) read() {
 		} else if !utf8.Valid(p) {
 			r.Label = "text that is no UTF-8"
 		}
-		c.sink(r)
+		if !c.tap.message(r) {
+			c.end(io.ErrUnexpectedEOF)
+			return
+		}
 	}
 }
 
@@ -124,7 +142,7 @@ func (c *conn) end(err error) {
 	case errors.As(err, &ce):
 		r.Label, r.Status = fmt.Sprintf("the target closed the connection: %q", ce.Reason), int(ce.Code)
 	}
-	c.sink(r)
+	c.tap.closed(r)
 }
 
 // Send implements driver.Conn.
@@ -134,7 +152,9 @@ func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 		c.mu.Unlock()
 		return 0, driver.ErrClosed
 	}
+	c.sends.Add(1)
 	c.mu.Unlock()
+	defer c.sends.Done()
 	kind, typ := websocket.MessageText, "text"
 	if m.Binary {
 		kind, typ = websocket.MessageBinary, "binary"
@@ -159,18 +179,14 @@ func (c *conn) Close(how driver.CloseMode) error {
 	c.mu.Unlock()
 	if !again {
 		if how == driver.Graceful {
-			go func() { // the handshake may wait for a peer that has gone; a second is plenty on loopback
-				select {
-				case <-c.done:
-				case <-time.After(time.Second):
-					c.cancel()
-				}
-			}()
+			late := time.AfterFunc(closeTime, c.tap.drop)
 			_ = c.s.Close(websocket.StatusNormalClosure, "")
+			late.Stop()
 		}
 		c.cancel()
 		_ = c.s.CloseNow()
 	}
 	<-c.done
+	c.sends.Wait()
 	return nil
 }

@@ -17,7 +17,7 @@ func All() []monitor.Monitor {
 			Text: "every agent_list has its fields, and entries with an id, a name and a description", Check: each(vocab.AgentListEvent, AgentList)},
 		{Name: "agent-switched-shape", Clauses: []string{"AS-084", "AS-119"},
 			Text: "every agent_switched has its three fields, all strings", Check: each(vocab.AgentSwitchedEvent, Switched)},
-		{Name: "switch-error-shape", Clauses: []string{"AS-085", "AS-120", "AS-121", "AS-122", "AS-051", "AS-124"},
+		{Name: "switch-error-shape", Clauses: []string{"AS-051", "AS-085", "AS-113", "AS-114", "AS-115", "AS-120", "AS-121", "AS-122", "AS-124"},
 			Text: "every error that answers a switch has errorCode and message, and a list only in its right form", Check: switchErrors},
 		{Name: "names-agree", Clauses: []string{"AS-045"},
 			Text: "agent_switched names the agent as the list of the same connection does", Check: namesAgree},

@@ -14,6 +14,8 @@ var bindingFaults = map[string]fault{
 	"load-keeps-old-default": binding(agentselect.OnLoad, agentselect.Binding{Owner: true, Default: true}),
 	"load-keeps-old-owner":   binding(agentselect.OnLoad, agentselect.Binding{Default: true, Release: true}),
 	"load-keeps-old-events":  loadKeepsEvents,
+	"bindings-dry-up":        deciding(bindingsDryUp),
+	"binding-is-used-up":     bindingUsedUp,
 	"first-session-stays":    deciding(firstStays),
 	"load-does-not-replace":  deciding(loadDoesNotReplace),
 	"binds-at-connect":       telling(bindsAtConnect),
@@ -84,4 +86,26 @@ func sharesSession(m manager, to connInfo, ev event, send sender) {
 		m.SetDefault(to.ID, all[len(all)-1])
 	}
 	send(to.ID, ev)
+}
+
+// bindingsDryUp has room for a few bindings, and none is ever given back.
+func bindingsDryUp(options) rules {
+	left := 4
+	return rules{bind: func(m manager, how agentselect.Occasion, c connInfo, session string) agentselect.Binding {
+		if left--; left < 0 {
+			return agentselect.Binding{Owner: true}
+		}
+		return correct.Bind(m, how, c, session)
+	}}
+}
+
+// bindingUsedUp forgets the default session of a connection once a switch has used it.
+func bindingUsedUp(o *options) middleware {
+	o.Outbound = func(m manager, to connInfo, ev event, send sender) {
+		if ev.Type == proto.AgentSwitchedEvent {
+			m.SetDefault(to.ID, "")
+		}
+		send(to.ID, ev)
+	}
+	return nil
 }

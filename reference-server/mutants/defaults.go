@@ -11,8 +11,6 @@ var defaultFaults = map[string]fault{
 	"url-agent":                starting(fromQuery("agent")),
 	"url-agent-unannounced":    startingOnly(fromQuery("agentId")),
 	"default-is-last-switched": deciding(lastSwitched),
-	"default-is-analyzer":      starting(func(connInfo) string { return proto.RequirementAnalyzer }),
-	"default-not-as-declared":  startingOnly(func(connInfo) string { return proto.Debugger }),
 	"default-alternates":       startingInTurn(proto.General, proto.Debugger),
 	"second-client-inherits":   secondInherits,
 }

@@ -17,6 +17,7 @@ var greetingFaults = map[string]fault{
 	"list-after-session":     listAfterSession,
 	"list-waits-for-client":  listLate(0),
 	"list-late":              listLate(300 * time.Millisecond),
+	"lists-dry-up":           dryUp(proto.AgentListEvent, 4),
 	"list-before-connected":  swappedGreeting,
 	"greets-before":          telling(greetingAround(proto.ConnectedEvent)),
 	"greets-between":         telling(greetingAround(proto.AgentListEvent)),
@@ -29,6 +30,22 @@ var greetingFaults = map[string]fault{
 	"list-again-with-create": listWithBinding(agentselect.OnCreate),
 	"list-again-with-load":   listWithBinding(agentselect.OnLoad),
 	"answers-queries":        answersQueries,
+}
+
+// dryUp loses events of a type once there have been some.
+func dryUp(kind string, after int) fault {
+	return func(o *options) middleware {
+		left := after
+		o.Outbound = func(_ manager, to connInfo, ev event, send sender) {
+			if ev.Type == kind {
+				left--
+			}
+			if ev.Type != kind || left >= 0 {
+				send(to.ID, ev)
+			}
+		}
+		return nil
+	}
 }
 
 func withoutList(_ manager, to connInfo, ev event, send sender) {

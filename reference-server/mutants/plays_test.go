@@ -49,7 +49,7 @@ var plays = map[string]func(s *stage) []*party{
 		a.send(object{"type": "switch_agent", "agentId": proto.Debugger, "sessionId": b.sess})
 		d := s.join("D", "").create()
 		d.switchTo("code_reviewer")
-		return []*party{a, b, c, d}
+		return []*party{a, b, c, d, s.join("E", ""), s.join("F", "")}
 	},
 	"sessions": func(s *stage) []*party {
 		a := s.join("A", "").create()

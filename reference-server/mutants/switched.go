@@ -9,6 +9,7 @@ import (
 var switchedFaults = map[string]fault{
 	"silent-switches":         telling(silentSwitches),
 	"switched-in-camel-case":  telling(renamed(proto.AgentSwitchedEvent, "agentSwitched")),
+	"switches-dry-up":         dryUp(proto.AgentSwitchedEvent, 4),
 	"switched-as-list":        telling(switchedAsList),
 	"switched-as-message":     telling(renamed(proto.AgentSwitchedEvent, proto.MessageEvent)),
 	"previous-stuck":          switchedWith("previousAgentId", func(eventData) any { return proto.General }),
@@ -59,6 +60,14 @@ func switchedAsList(m manager, to connInfo, ev event, send sender) {
 		ev = agentList(m, to)
 	}
 	send(to.ID, ev)
+}
+
+// currentUnlessFirst is right as long as the session has no agent of its own yet.
+func currentUnlessFirst(d eventData) any {
+	if d["previousAgentId"] == proto.General {
+		return proto.General
+	}
+	return d[currentKey]
 }
 
 func nullIfGeneral(d eventData) any {

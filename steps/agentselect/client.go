@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 
 	"parley/driver"
 	vocab "parley/protocol/agentselect"
@@ -71,10 +72,10 @@ func (s *suite) client(name string) *client {
 	return c
 }
 
-// unreachable tells that nobody listens where the target should be.
+// unreachable tells that nobody listens where the target should be. Who accepts a connection and resets it is there.
 func unreachable(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	return errors.As(err, &op) && op.Op == "dial" && !errors.Is(err, syscall.ECONNRESET)
 }
 
 // connect opens a connection and remembers how that went; steps that follow judge it.
@@ -87,11 +88,16 @@ func (s *suite) connect(ctx context.Context, c *client, query string) error {
 	conn, err := s.Open(ctx, driver.OpenOptions{Party: c.name, URL: s.bind.streamURL(query), Header: s.header()})
 	c.openErr = err
 	if err != nil {
+		var refused *driver.OpenError
+		if errors.As(err, &refused) && refused.Status != 0 {
+			s.Reached(steps.Opened)
+		}
 		if unreachable(err) {
 			return &steps.UnreachableError{Err: err}
 		}
 		return nil
 	}
+	s.Reached(steps.Opened)
 	c.conn = conn
 	return nil
 }

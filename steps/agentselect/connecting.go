@@ -158,7 +158,7 @@ func (s *suite) isToldAgents(ctx context.Context, name string) error {
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: arrive, Expected: "agent_list without any message of the client", Observed: miss.Reason, At: miss.At})
 	}
-	s.Reached(1)
+	s.Reached(steps.Greeted)
 	if err := s.Judge(steps.Check{Clauses: arrive, OK: true}); err != nil {
 		return err
 	}

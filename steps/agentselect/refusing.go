@@ -68,7 +68,7 @@ func (s *suite) isRefused(ctx context.Context, name string, codes ...string) err
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: append(specific, general...), Expected: want, Observed: miss.Reason, At: miss.At})
 	}
-	s.Reached(3)
+	s.Reached(steps.Answered)
 	if rec.Event.Type != vocab.ErrorEvent {
 		s.confirmed(c, fmt.Sprint(c.act.agent))
 		return s.Judge(steps.Check{Clauses: append(append(specific, general...), "AS-053", "AS-054"), Expected: want, Observed: steps.Seen(rec), At: rec.N})

@@ -97,7 +97,7 @@ func (s *suite) hasItsSession(_ context.Context, name string) error {
 		clauses, what = []string{"AS-099", "AS-101"}, "the session of client "+c.try.of.name+" loaded"
 	}
 	if c.try.refused == "" {
-		s.Reached(2)
+		s.Reached(steps.Given)
 	}
 	if s.bind.ws {
 		return s.Need(steps.Check{Clauses: clauses, OK: c.try.refused == "", Expected: what, Observed: c.try.refused, At: c.try.at})

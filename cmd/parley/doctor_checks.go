@@ -1,0 +1,343 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/driver/sse"
+	"parley/model"
+	"parley/reports"
+	"parley/runner"
+	"parley/target"
+	"parley/verdict"
+)
+
+// scenarios runs the doctor's feature over one driver: preflight over each, everything else over the first.
+func (d *exam) scenarios(ctx context.Context, driver string, first bool) error {
+	selected := []string{"@preflight-1"}
+	if first {
+		selected = append(selected, d.selected()...)
+	}
+	w := &ward{exam: d, first: first, driver: driver, called: make(chan struct{})}
+	if d.brain != nil {
+		stop := w.listen(ctx)
+		defer stop()
+	}
+	res, err := runner.Run(ctx, runner.Options{Profile: d.profile, Launcher: &lent{Launcher: d.launcher, running: d.running, modelURL: d.modelURL},
+		Brain: d.brain, Drivers: []string{driver}, Tags: strings.Join(selected, " or "), Concurrency: 1, FS: d.fs, Observer: w})
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return context.Canceled
+	case res.Exit == verdict.ExitUnreachable, res.Exit == verdict.ExitHarness:
+		return exitError{res.Exit}
+	}
+	return nil
+}
+
+// selected are the tags of the items that can be looked at by a scenario; of the others it tells why not.
+func (d *exam) selected() []string {
+	var tags []string
+	for _, it := range items {
+		if it.declared(d.profile) && it.tag != "" {
+			if missing := d.undeclared(it); missing != "" {
+				d.tell(notChecked, it.key, "it needs %s", missing)
+				d.state[it.key] = notChecked
+				continue
+			}
+			tags = append(tags, it.tag)
+		}
+	}
+	return tags
+}
+
+// undeclared is the first item that another one hangs on and that the profile does not declare.
+func (d *exam) undeclared(it item) string {
+	if it.provokes(d.profile) {
+		return ""
+	}
+	for _, key := range it.after {
+		if !itemOf(key).declared(d.profile) {
+			return key
+		}
+	}
+	return ""
+}
+
+// without says what is lost by an item that is not declared.
+func (d *exam) without(it item) string {
+	what := "not tested"
+	if it.optional {
+		what = "not applicable"
+	}
+	n := d.audit.scenariosWithout(it)
+	if n == 0 {
+		return "no scenario of " + d.profile.Protocol + " needs it"
+	}
+	var clauses []string
+	for _, l := range d.audit.losses([]item{it}) {
+		clauses = append(clauses, l.clauses...)
+	}
+	switch {
+	case len(clauses) == 0:
+		return fmt.Sprintf("not run without it: %s, whose clauses others judge too", counted(n, "scenario"))
+	case len(clauses) > 8:
+		return fmt.Sprintf("%s without it: %s", what, counted(len(clauses), "clause"))
+	}
+	return what + " without it: " + strings.Join(clauses, ", ")
+}
+
+// ward follows the scenarios and tells of each.
+type ward struct {
+	*exam
+	driver string
+	first  bool
+	mu     sync.Mutex
+	called chan struct{} // closed once the model stub is called
+}
+
+// Planned implements runner.Observer.
+func (w *ward) Planned(int) {}
+
+// ScenarioDone implements runner.Observer.
+func (w *ward) ScenarioDone(sc reports.Scenario) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.plan[sc.ID]
+	i := slices.IndexFunc(items, func(it item) bool { return slices.Contains(p.Tags, it.tag) })
+	if p.Stage > 0 {
+		w.preflight(p, sc)
+		return
+	}
+	if i < 0 {
+		return
+	}
+	it := items[i]
+	status, text := judged(sc)
+	switch missing := w.broken(it); {
+	case gated(sc):
+		status, text = notChecked, "it needs a driver that connects, creates a session and switches"
+	case missing != "":
+		status, text = notChecked, "it needs "+missing
+	case it.key == "model":
+		status, text = w.reached(status, text)
+	}
+	if status == failed {
+		text += " (look at " + it.look + ")"
+	}
+	w.greeted = w.greeted || w.first && !gated(sc)
+	if status == ok && it.key == "hooks.add-agent" && w.profile.Hooks.RemoveAgent == "" {
+		text += " (parley_doctor is left behind: there is no hooks.remove-agent)"
+	}
+	w.state[it.key] = status
+	w.tell(status, it.key, "%s", text)
+}
+
+// broken is the first item that another one hangs on and that does not work.
+func (w *ward) broken(it item) string {
+	if it.provokes(w.profile) {
+		return ""
+	}
+	for _, key := range it.after {
+		if w.state[key] != ok {
+			return key
+		}
+	}
+	return ""
+}
+
+// reached tells whether a chat has reached the model stub: a target may have found another model to answer it.
+func (w *ward) reached(status, text string) (string, string) {
+	late := time.NewTimer(w.profile.Limits.Event.Duration)
+	defer late.Stop()
+	select {
+	case <-w.called:
+		if status == failed {
+			text += "; the stub was called"
+		}
+		return status, text
+	case <-late.C:
+		if status == ok {
+			text = "a chat was answered"
+		}
+		return failed, text + "; the stub was never called"
+	}
+}
+
+// preflightLook is what to look at when a stage of the preflight fails.
+var preflightLook = map[int]string{
+	1: "url, headers, and under agent-select sse.stream or ws.path, envelope, events, fields.event.agents",
+	2: "correlation, sse.create, fields.answer.session-id under agent-select",
+	3: "sse.message, fields.request, fields.event, events under agent-select",
+}
+
+func (w *ward) preflight(p runner.Planned, sc reports.Scenario) {
+	status, text := judged(sc)
+	if status == ok {
+		w.greeted = w.greeted || w.first && p.Stage == 3
+	} else if gated(sc) {
+		status, text = notChecked, sc.Name
+	} else {
+		text += " (look at " + preflightLook[p.Stage] + ")"
+	}
+	w.tell(status, w.driver, "%s", text)
+}
+
+// judged is what a scenario says of what it is about.
+func judged(sc reports.Scenario) (status, text string) {
+	switch sc.Outcome {
+	case verdict.Passed, verdict.Warned:
+		return ok, sc.Name
+	case verdict.Failed:
+		if len(sc.Failures) > 0 {
+			return failed, fmt.Sprintf("%s: expected %s, observed %s", sc.Name, sc.Failures[0].Expected, sc.Failures[0].Observed)
+		}
+	}
+	return failed, sc.Name + ": " + sc.Reason
+}
+
+// gated tells that a scenario did not run because a stage of the preflight had not come through.
+func gated(sc reports.Scenario) bool { return strings.HasPrefix(sc.Reason, "preflight: ") }
+
+// listen notes whether the model stub is called at all.
+func (w *ward) listen(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := w.brain.AwaitMatch(ctx, 1, func(model.Request) bool { return true }); err == nil {
+			close(w.called)
+		}
+	})
+	return func() { cancel(); wg.Wait() }
+}
+
+// endpoints looks at the optional endpoints that are declared, and tells of all that is not declared.
+func (d *exam) endpoints(ctx context.Context) {
+	p := &probe{profile: d.profile, run: d.running, seen: map[string][]string{}, say: func(string, ...any) {}}
+	driver := sse.New()
+	defer driver.Close()
+	var c *party
+	var err error
+	if slices.Contains(d.profile.Drivers, target.SSE) && d.greeted {
+		if c, err = p.join(ctx, driver); err == nil {
+			defer c.close()
+		}
+	} else {
+		err = fmt.Errorf("it needs a connection over sse")
+	}
+	wire := d.profile.AgentSelect.SSE
+	checks := map[string]func() error{
+		target.Health:      func() error { return p.answers(ctx, c, wire.Health) },
+		target.SessionList: func() error { return p.answers(ctx, c, wire.List) },
+		target.SessionDelete: func() error {
+			if err := p.create(ctx, c, d.profile.AgentSelect.Correlation, nil); err != nil {
+				return err
+			}
+			return p.deletes(ctx, c)
+		},
+	}
+	for _, it := range items {
+		check := checks[it.key]
+		switch {
+		case !it.declared(d.profile):
+			d.state[it.key] = notDeclared
+			d.tell(notDeclared, it.key, "%s", d.without(it))
+		case check == nil:
+		case err != nil:
+			d.state[it.key] = notChecked
+			d.tell(notChecked, it.key, "%v", err)
+		default:
+			d.found(it, "it answers", check())
+		}
+	}
+}
+
+// found tells what came of a look at an item.
+func (d *exam) found(it item, good string, err error) {
+	d.state[it.key] = ok
+	if err == nil {
+		d.tell(ok, it.key, "%s", good)
+		return
+	}
+	d.state[it.key] = failed
+	d.tell(failed, it.key, "%v (look at %s)", err, it.look)
+}
+
+// itemOf finds an item by its key.
+func itemOf(key string) item {
+	return items[slices.IndexFunc(items, func(it item) bool { return it.key == key })]
+}
+
+// configuration reads what identifies the target's configuration.
+func (d *exam) configuration() {
+	it := itemOf("agents.file")
+	if !it.declared(d.profile) {
+		return
+	}
+	b, err := d.running.ConfigBytes()
+	if err == nil && len(b) == 0 {
+		err = fmt.Errorf("it is empty")
+	}
+	d.found(it, fmt.Sprintf("%d bytes", len(b)), err)
+}
+
+// restart restarts the target where that is declared, and sees whether it is there again.
+func (d *exam) restart(ctx context.Context) {
+	it := itemOf("restart")
+	if !it.declared(d.profile) {
+		return
+	}
+	err := d.running.Restart(ctx, false)
+	if err == nil {
+		err = reachable(ctx, d.running.BaseURL(), d.profile.Limits.Open)
+	}
+	d.found(it, "the target is there again", err)
+}
+
+// reachable tells whether somebody listens at a URL.
+func reachable(ctx context.Context, base string, limit target.Duration) error {
+	u, err := url.Parse(base)
+	if err != nil {
+		return err
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	conn, err := (&net.Dialer{Timeout: limit.Duration}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return fmt.Errorf("after the restart: %w", err)
+	}
+	return conn.Close()
+}
+
+// lent lends a target that runs already to a run, which may launch others of its own beside it.
+type lent struct {
+	target.Launcher
+	running  target.Running
+	modelURL string
+	given    atomic.Bool
+}
+
+// Launch implements target.Launcher.
+func (l *lent) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+	if !l.given.Swap(true) {
+		return kept{l.running}, nil
+	}
+	o.ModelURL = l.modelURL
+	return l.Launcher.Launch(ctx, o)
+}
+
+// kept is a target that a run does not stop: it belongs to who lent it.
+type kept struct{ target.Running }
+
+// Stop implements target.Running.
+func (kept) Stop(context.Context) error { return nil }

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"regexp"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"parley/reference-server/agentselect"
+	"parley/reports"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"parley":   main,
+		"stubborn": stubborn,
+	})
+}
+
+// TestScript runs the sessions in testdata/script. Besides testscript's own commands they have:
+//
+//	exits CODE PROGRAM ARG…        the program ends with this exit code
+//	interrupt LINES CODE PROGRAM…  it is interrupted when a line of its stderr matches, once for each of the
+//	                               expressions in LINES, which blanks separate; then it ends with this exit code
+//	serve NAME ARG…                parley serve runs in the background until the end; $NAME is its URL
+//	unserve NAME FILE              that server is interrupted, ends with 0, and its stderr is in FILE
+//	valid FILE                     FILE is a results.json
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "interrupt": interrupt, "serve": serveCmd, "unserve": unserve, "valid": valid,
+		},
+		Setup: func(env *testscript.Env) error {
+			env.Values[servers{}] = map[string]*background{}
+			return nil
+		},
+	})
+}
+
+// code is the exit code that a program ended with.
+func code(err error) int {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		return -1
+	}
+	return 0
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG…")
+	}
+	if got := code(ts.Exec(args[1], args[2:]...)); strconv.Itoa(got) != args[0] {
+		ts.Fatalf("%q ended with exit code %d, want %s", args[1:], got, args[0])
+	}
+}
+
+// command prepares a program as the script would run it.
+func command(ts *testscript.TestScript, program string, args ...string) *exec.Cmd {
+	path, err := exec.LookPath(program)
+	ts.Check(err)
+	cmd := exec.Command(path, args...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "WORK"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	return cmd
+}
+
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: interrupt EXPRESSIONS CODE PROGRAM ARG…")
+	}
+	cmd := command(ts, args[2], args[3:]...)
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	stderr, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	defer func() { _ = cmd.Process.Kill() }()
+
+	var log bytes.Buffer
+	lines := bufio.NewScanner(io.TeeReader(stderr, &log))
+	for _, expr := range bytes.Fields([]byte(args[0])) {
+		re := regexp.MustCompile(string(expr))
+		for found := false; !found; {
+			if !lines.Scan() {
+				ts.Fatalf("no line of stderr matched %s:\n%s", expr, log.String())
+			}
+			found = re.Match(lines.Bytes())
+		}
+		ts.Check(cmd.Process.Signal(os.Interrupt))
+	}
+	for lines.Scan() {
+	}
+	got := code(cmd.Wait())
+	_, _ = ts.Stdout().Write(stdout.Bytes())
+	_, _ = ts.Stderr().Write(log.Bytes())
+	if strconv.Itoa(got) != args[1] {
+		ts.Fatalf("%q ended with exit code %d, want %s", args[2:], got, args[1])
+	}
+}
+
+// servers is the key of the servers that a script has in the background.
+type servers struct{}
+
+// background is a parley serve that runs.
+type background struct {
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+	ended  bool
+}
+
+func (b *background) stop(ts *testscript.TestScript) {
+	if b.ended {
+		return
+	}
+	b.ended = true
+	ts.Check(b.cmd.Process.Signal(os.Interrupt))
+	if got := code(b.cmd.Wait()); got != 0 {
+		ts.Fatalf("the server ended with exit code %d:\n%s", got, b.stderr.String())
+	}
+}
+
+func serveCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: serve NAME ARG…")
+	}
+	b := &background{cmd: command(ts, "parley", append([]string{"serve", "--addr", "127.0.0.1:0"}, args[1:]...)...)}
+	b.cmd.Stderr = &b.stderr
+	stdout, err := b.cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(b.cmd.Start())
+	url, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		_ = b.cmd.Wait()
+		ts.Fatalf("the server told no URL: %v\n%s", err, b.stderr.String())
+	}
+	ts.Setenv(args[0], url[:len(url)-1])
+	ts.Value(servers{}).(map[string]*background)[args[0]] = b
+	ts.Defer(func() { b.stop(ts) })
+}
+
+func unserve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: unserve NAME FILE")
+	}
+	b := ts.Value(servers{}).(map[string]*background)[args[0]]
+	b.stop(ts)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.stderr.Bytes(), 0o644))
+}
+
+func valid(ts *testscript.TestScript, neg bool, args []string) {
+	err := reports.Validate([]byte(ts.ReadFile(args[0])))
+	if neg == (err == nil) {
+		ts.Fatalf("%s: %v", args[0], err)
+	}
+}
+
+// stubborn is a target that SIGTERM does not end.
+func stubborn() {
+	signal.Ignore(syscall.SIGTERM)
+	handler, err := agentselect.New(agentselect.Options{})
+	if err != nil {
+		panic(err)
+	}
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:"+os.Getenv("PARLEY_PORT"))
+	if err != nil {
+		panic(err)
+	}
+	_ = http.Serve(l, handler)
+}

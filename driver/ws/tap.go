@@ -1,0 +1,257 @@
+package ws
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"parley/driver"
+	"parley/transcript"
+	wire "parley/wire/ws"
+)
+
+// The library answers pings, swallows pongs and ends the connection at its first fault, so what the target really sent is
+// read off the connection's bytes: control frames and faults become records beside those of the messages.
+
+// maxFaults bounds the faults that are told of one connection: a target that masks does so in every frame.
+const maxFaults = 100
+
+// maxWaiting bounds what waits for a message to be recorded first. No chunk of a socket holds so many frames, but the
+// library throws messages away while it waits for a close.
+const maxWaiting = 8192
+
+// tap turns the bytes that a target sends on one connection into records, in order with the messages that the library
+// delivers. Safe for concurrent use: bytes come from whoever reads the connection, messages from the driver's pump.
+type tap struct {
+	party string
+	sink  driver.Sink
+
+	mu      sync.Mutex
+	head    head
+	parser  *wire.Parser
+	waiting []transcript.Record // a record of Kind Frame stands for a message that the library has not delivered yet
+	faults  int
+	conn    net.Conn
+	open    bool // the connection is recorded as open, and not as closed
+	stopped bool // nothing more can come, and the harness is not why
+	over    bool
+	lost    bool // too much waited: which message is which is not known any more
+}
+
+func newTap(party string, max int, sink driver.Sink) *tap {
+	return &tap{party: party, sink: sink, parser: wire.NewParser(true, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)})}
+}
+
+// transport makes connections that are listened to.
+func (t *tap) transport(conf *tls.Config) *http.Transport {
+	return &http.Transport{
+		DisableKeepAlives:      true, // after the upgrade nothing is pooled, and a refusal leaves nothing behind
+		MaxResponseHeaderBytes: 1 << 20,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			return t.listen(c), err
+		},
+		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := (&tls.Dialer{Config: conf}).DialContext(ctx, network, addr)
+			return t.listen(c), err
+		},
+	}
+}
+
+func (t *tap) listen(c net.Conn) net.Conn {
+	if c == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.conn = c
+	return &tapped{c, t}
+}
+
+// drop ends the connection without asking anybody: a closing handshake of the library cannot be hurried.
+func (t *tap) drop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_ = t.conn.Close()
+}
+
+type tapped struct {
+	net.Conn
+	t *tap
+}
+
+func (c *tapped) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.t.saw(p[:n], err)
+	return n, err
+}
+
+// saw takes the next bytes of the connection, or how it ended.
+func (t *tap) saw(p []byte, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return
+	}
+	t.stopped = err != nil && !errors.Is(err, net.ErrClosed)
+	for _, it := range t.parser.Feed(t.head.skip(p)) {
+		t.take(it)
+	}
+	t.tell()
+}
+
+func (t *tap) take(it wire.Item) {
+	r := transcript.Record{Conn: t.party, Dir: transcript.Received, Kind: transcript.Comment, Label: it.Opcode.String(), Bytes: it.Payload}
+	switch {
+	case it.Fault != "":
+		if t.faults++; t.faults > maxFaults {
+			return
+		}
+		r.Label = "frame fault: " + it.Fault
+		if t.faults == maxFaults {
+			r.Label += " (and no more of this connection's faults are recorded)"
+		}
+	case it.Opcode == wire.Close:
+		var reason string
+		r.Status, reason, _ = wire.CloseStatus(it.Payload)
+		r.Bytes = []byte(reason)
+	case it.Opcode == wire.Ping || it.Opcode == wire.Pong:
+	case it.Opcode.Data() && it.Fin:
+		r.Kind = transcript.Frame
+	default:
+		return
+	}
+	t.waiting = append(t.waiting, r)
+}
+
+// tell records what waits for no message.
+func (t *tap) tell() {
+	for t.open && len(t.waiting) > 0 && t.waiting[0].Kind != transcript.Frame {
+		t.sink(t.waiting[0])
+		t.waiting = t.waiting[1:]
+	}
+	if t.open && len(t.waiting) > maxWaiting {
+		t.lost = true
+		t.tellAll()
+	}
+}
+
+// tellAll records what there is, messages aside: those are the library's to deliver.
+func (t *tap) tellAll() {
+	for _, r := range t.waiting {
+		if r.Kind != transcript.Frame {
+			t.sink(r)
+		}
+	}
+	t.waiting = nil
+}
+
+// opened records that the connection stands, and what the target said with its answer to the handshake.
+func (t *tap) opened(r transcript.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sink(r)
+	t.open = true
+	t.tell()
+}
+
+// message records a message that the library delivered, in its place. The library also delivers what came of a message
+// that the connection's end cut off: that is none, and not recorded.
+func (t *tap) message(r transcript.Record) (whole bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tell()
+	if len(t.waiting) == 0 && !t.lost {
+		return false
+	}
+	if !t.lost {
+		t.waiting = t.waiting[1:]
+	}
+	t.sink(r)
+	t.tell()
+	return true
+}
+
+// closed records the connection's end; nothing is recorded after it. Where the target's bytes just stopped, what they
+// stopped in is told.
+func (t *tap) closed(r transcript.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stopped {
+		for _, it := range t.parser.End() {
+			t.take(it)
+		}
+	}
+	t.tellAll()
+	t.sink(r)
+	t.over, t.open = true, false
+}
+
+// head drops the HTTP answers that come before the frames: any that only inform, and the one that upgrades. After any
+// other answer there are no frames.
+type head struct {
+	line   []byte // the start of the current line, as much as a status line needs
+	length int    // of the current line
+	status int    // of the current answer; 0 before its status line
+	frames bool
+	never  bool
+}
+
+// skip returns what of p lies behind the answers.
+func (h *head) skip(p []byte) []byte {
+	for !h.frames && !h.never {
+		end := bytes.IndexByte(p, '\n')
+		part := p
+		if end >= 0 {
+			part = p[:end]
+		}
+		const most = 64
+		h.line = append(h.line, part[:min(len(part), most-len(h.line))]...)
+		h.length += len(part)
+		if end < 0 {
+			return nil
+		}
+		p = p[end+1:]
+		h.lineEnds()
+	}
+	if h.never {
+		return nil
+	}
+	return p
+}
+
+func (h *head) lineEnds() {
+	blank := h.length == 0 || h.length == 1 && h.line[0] == '\r'
+	switch {
+	case h.status == 0:
+		h.status = statusOf(h.line)
+		h.never = h.status < 100
+	case !blank:
+	case h.status == http.StatusSwitchingProtocols:
+		h.frames = true
+	case h.status < 200:
+		h.status = 0
+	default:
+		h.never = true
+	}
+	h.line, h.length = h.line[:0], 0
+}
+
+// statusOf reads a status line: HTTP/1.1 101 Switching Protocols. 0: it is none.
+func statusOf(line []byte) int {
+	_, rest, _ := bytes.Cut(line, []byte(" "))
+	rest = bytes.TrimLeft(rest, " ")
+	if len(rest) < 3 {
+		return 0
+	}
+	n, err := strconv.Atoi(string(rest[:3]))
+	if err != nil {
+		return 0
+	}
+	return n
+}

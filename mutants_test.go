@@ -1,0 +1,68 @@
+package parley_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"parley/model"
+	"parley/reference-server/bundled"
+	"parley/runner"
+	"parley/verdict"
+)
+
+// TestMutants proves that the suite bites: every mutant is killed by its own clauses while its control scenarios pass,
+// and every binding clause that is tested has a mutant.
+func TestMutants(t *testing.T) {
+	k, err := runner.Mutants(context.Background(), runner.MutantOptions{Protocol: "agent-select", Profile: bundled.Profile(), Mutants: bundled.Mutants()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range k.Mutants {
+		if m.Error != "" {
+			t.Errorf("%s could not be run: %s", m.ID, m.Error)
+		}
+		for id, how := range m.Clauses {
+			if how != "killed" {
+				t.Errorf("%s (%s) was not killed by %s: %s", m.ID, m.Why, id, how)
+			}
+		}
+		if len(m.Control) > 0 {
+			t.Errorf("%s broke its control scenarios, so it proves nothing:\n  %s", m.ID, strings.Join(m.Control, "\n  "))
+		}
+	}
+	if len(k.Unproved) > 0 {
+		t.Errorf("no mutant proves that these clauses bite: %v", k.Unproved)
+	}
+	t.Logf("%d mutants, %d clauses proved, %.0f ms", len(k.Mutants), len(k.Clauses), k.Duration)
+}
+
+// TestAnswersToTheMessageBefore guards against scenarios that pass by accident: this server is correct in everything
+// but answers each message with the answer to the one before it.
+func TestAnswersToTheMessageBefore(t *testing.T) {
+	brain := model.New()
+	p := bundled.Profile()
+	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Launcher: bundled.Delayed(brain), Brain: brain, Again: "parley run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Exit != verdict.ExitNonConformant {
+		t.Fatalf("exit %d, want %d\n%s", res.Exit, verdict.ExitNonConformant, console(t, res))
+	}
+	for _, sc := range res.Runs[0].Scenarios {
+		if sc.Outcome == verdict.Passed && needsAnswer(sc.Tags) {
+			t.Errorf("%s %s %q passed, though no switch was answered by its own answer", sc.Driver, sc.ID, sc.Name)
+		}
+	}
+}
+
+// needsAnswer tells whether a scenario rests on the answer to a message; connecting and sessions do not.
+func needsAnswer(tags []string) bool {
+	for _, t := range tags {
+		switch t {
+		case "@connect", "@preflight-2", "@AS-098", "@AS-099":
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,44 @@
+package target
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestHarnessKilled: a harness that is killed takes its target with it.
+func TestHarnessKilled(t *testing.T) {
+	harness := exec.Command(os.Args[0])
+	harness.Env = append(os.Environ(), "FAKE_TARGET=harness", "TMPDIR="+t.TempDir())
+	out, err := harness.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := harness.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || !alive(group) {
+		t.Fatalf("target %q: %v", line, err)
+	}
+	if err := harness.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = harness.Wait()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	awaitGroup(ctx, group)
+	if alive(group) {
+		kill(group)
+		t.Error("the target outlives its harness")
+	}
+}

@@ -1,0 +1,198 @@
+//go:build unix
+
+package target
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// running is the profile of a target that runs already.
+func running(t *testing.T) *Profile {
+	t.Helper()
+	s := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(s.Close)
+	p, err := ForURL(s.URL + "/base/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Dir = t.TempDir()
+	return p
+}
+
+func TestHook(t *testing.T) {
+	p := running(t)
+	p.Hooks.AddAgent = `env | grep ^PARLEY_ | sort > env; echo noise`
+	p.Hooks.ChangeAgent = `echo to stdout; echo to stderr >&2; exit 5`
+	in := start(t, p, LaunchOptions{})
+	agent := CustomAgent{ID: "a", Name: "An A", Description: "it's $A", Prompt: "two\nlines", Tools: []string{"x", "y"}}
+
+	if err := in.Hook(t.Context(), HookAddAgent, agent); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(p.Dir, "env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"PARLEY_AGENT_ID=a\n", "PARLEY_AGENT_NAME=An A\n", "PARLEY_AGENT_DESCRIPTION=it's $A\n", "PARLEY_AGENT_PROMPT=two\n",
+		"PARLEY_AGENT_TOOLS=x,y\n", "PARLEY_URL=" + in.BaseURL() + "\n", "PARLEY_PORT=" + in.fill.port + "\n",
+		"PARLEY_DIR=" + in.fill.dir + "\n", "PARLEY_PROFILE_DIR=" + p.Dir + "\n",
+	} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("the hook's environment has no %q:\n%s", want, b)
+		}
+	}
+
+	var failed *HookError
+	err = in.Hook(t.Context(), HookChangeAgent, agent)
+	if !errors.As(err, &failed) || err.Error() != "hook change-agent: exit status 5\nto stdout\nto stderr" {
+		t.Errorf("a hook that fails: %v", err)
+	}
+	var missing *NotDeclaredError
+	err = in.Hook(t.Context(), HookRemoveAgent, agent)
+	if !errors.As(err, &missing) || missing.Key != "hooks.remove-agent" {
+		t.Errorf("a hook that is not declared: %v", err)
+	}
+}
+
+// TestHookLate: a hook that takes too long is killed with its children.
+func TestHookLate(t *testing.T) {
+	p := running(t)
+	p.Limits.Hook = Duration{200 * time.Millisecond}
+	p.Hooks.AddAgent = `echo $$ > group; sleep 600 & sleep 600`
+	in := start(t, p, LaunchOptions{})
+	err := in.Hook(t.Context(), HookAddAgent, CustomAgent{})
+	var failed *HookError
+	if !errors.As(err, &failed) || err.Error() != "hook add-agent: took longer than 200ms" {
+		t.Errorf("got %v", err)
+	}
+	ended(t, filepath.Join(p.Dir, "group"))
+}
+
+// ended checks that the process group whose id a file holds ends soon.
+func ended(t *testing.T, file string) {
+	t.Helper()
+	group := number(t, file)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if awaitGroup(ctx, group); alive(group) {
+		t.Errorf("the process group %d still runs", group)
+	}
+}
+
+// TestHookLeavesAServer: what a hook starts in the background neither keeps it waiting nor is ended.
+func TestHookLeavesAServer(t *testing.T) {
+	p := running(t)
+	p.Hooks.Restart = `echo $$ > group; echo kill=$PARLEY_KILL > how; sleep 600 & true`
+	in := start(t, p, LaunchOptions{})
+	if err := in.Restart(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	group := number(t, filepath.Join(p.Dir, "group"))
+	if !alive(group) {
+		t.Error("what the hook left running has been ended")
+	}
+	kill(group)
+	ended(t, filepath.Join(p.Dir, "group"))
+	if b, _ := os.ReadFile(filepath.Join(p.Dir, "how")); string(b) != "kill=1\n" {
+		t.Errorf("the hook is told %q", b)
+	}
+}
+
+func TestConfigBytes(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		change func(*Profile)
+		want   string
+		err    string
+	}{
+		{"nothing says where", func(*Profile) {}, "", "the profile declares no agents.file or hooks.config-digest"},
+		{"a file of the profile", func(p *Profile) { p.Agents.File = "agents.json" }, "{}", ""},
+		{"a file of the instance", func(p *Profile) { p.Agents.File = "{dir}/own" }, "http://model", ""},
+		{"a hook rather than a file", func(p *Profile) { p.Agents.File, p.Hooks.ConfigDigest = "x", "printf 'a\\0b'; echo c >&2" }, "a\x00b", ""},
+		{"a missing file", func(p *Profile) { p.Agents.File = "none" }, "", "no such file"},
+		{"a hook that fails", func(p *Profile) { p.Hooks.ConfigDigest = "false" }, "", "hook config-digest: exit status 1"},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			p := running(t)
+			p.Model = &Model{Hook: `printf %s "$PARLEY_MODEL_URL" > "$PARLEY_DIR/own"`}
+			if err := os.WriteFile(filepath.Join(p.Dir, "agents.json"), []byte("{}"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			tt.change(p)
+			got, err := start(t, p, LaunchOptions{ModelURL: "http://model"}).ConfigBytes()
+			if string(got) != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("got %q, %v, want %q, %s", got, err, tt.want, tt.err)
+			}
+		})
+	}
+}
+
+func TestModelHookFails(t *testing.T) {
+	p := running(t)
+	p.Model = &Model{Hook: "echo no room; exit 1"}
+	_, err := Start(t.Context(), p, LaunchOptions{ModelURL: "http://model"})
+	var failed *HookError
+	if !errors.As(err, &failed) || failed.Name != HookModel {
+		t.Errorf("got %v, want a *HookError", err)
+	}
+	start(t, p, LaunchOptions{}) // without a stub there is nothing to tell
+}
+
+func TestRunningTarget(t *testing.T) {
+	in := start(t, running(t), LaunchOptions{})
+	if !strings.HasSuffix(in.BaseURL(), "/base") || in.Exited() != nil || in.ExitErr() != nil || in.Stderr() != "" {
+		t.Errorf("%s, exited %v (%v), stderr %q", in.BaseURL(), in.Exited(), in.ExitErr(), in.Stderr())
+	}
+	var missing *NotDeclaredError
+	if err := in.Restart(t.Context(), false); !errors.As(err, &missing) {
+		t.Errorf("restart: got %v, want a *NotDeclaredError", err)
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := ForURL("http://" + free + "/base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = NewLauncher(p).Launch(t.Context(), LaunchOptions{})
+	var failed *UnreachableError
+	if !errors.As(err, &failed) {
+		t.Fatalf("got %v, want an *UnreachableError", err)
+	}
+	want := "target http://" + free + "/base cannot be reached: tried " + free + ": connect: connection refused"
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	if p, err = ForURL("http://no-such-host.invalid"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(t.Context(), p, LaunchOptions{}); !errors.As(err, &failed) {
+		t.Errorf("a host that does not exist: got %v, want an *UnreachableError", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Start(ctx, p, LaunchOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: got %v", err)
+	}
+}

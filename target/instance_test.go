@@ -1,0 +1,398 @@
+//go:build unix
+
+package target
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fake is the profile of a fake target in a mode, in a folder of its own.
+func fake(t *testing.T, mode string) *Profile {
+	t.Helper()
+	p := Default()
+	p.Dir = t.TempDir()
+	p.URL = "http://127.0.0.1:{port}"
+	p.Command = &Command{Run: []string{os.Args[0]}, Env: map[string]string{
+		"FAKE_TARGET": mode, "GORACE": "atexit_sleep_ms=0", // the race detector would use up the grace
+	}}
+	p.Command.defaults()
+	p.Command.Stop = Duration{500 * time.Millisecond}
+	return p
+}
+
+// start starts a target, and checks at the end of the test that nothing is left of it.
+func start(t *testing.T, p *Profile, o LaunchOptions) *Instance {
+	t.Helper()
+	in, err := Start(t.Context(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stopped(t, in) })
+	return in
+}
+
+// stopped stops a target twice, and checks that neither process nor folder is left.
+func stopped(t *testing.T, in *Instance) {
+	t.Helper()
+	for range 2 {
+		if err := in.Stop(context.Background()); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	}
+	if p := in.process(); p != nil && alive(p.group) {
+		t.Errorf("the process group %d still runs", p.group)
+	}
+	if exists(in.fill.dir) {
+		t.Errorf("the scratch folder %s is still there", in.fill.dir)
+	}
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	client := prober()
+	defer client.CloseIdleConnections()
+	res, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestStart(t *testing.T) {
+	for _, tt := range []struct {
+		reason, mode string
+		change       func(*Profile)
+		listens      bool
+	}{
+		{"ready by its port", "serve", func(*Profile) {}, true},
+		{"ready by a path that first answers 503", "serve", func(p *Profile) { p.Command.Ready.Path = "/health" }, true},
+		{"ready by a line that comes in two parts and never ends", "logs", func(p *Profile) { p.Command.Ready.Log = `^listening on` }, false},
+		{"slow to start", "slow", func(*Profile) {}, true},
+		{"ignores SIGTERM", "stubborn", func(*Profile) {}, true},
+		{"has a child and a grandchild, which ignore SIGTERM", "family", func(*Profile) {}, true},
+		{"prints 10 MB before it listens", "loud", func(*Profile) {}, true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			p := fake(t, tt.mode)
+			tt.change(p)
+			in := start(t, p, LaunchOptions{})
+			if tt.listens {
+				if pid := get(t, in.BaseURL()+"/pid"); pid != strconv.Itoa(in.process().group) {
+					t.Errorf("process %s answers, and not %d", pid, in.process().group)
+				}
+			}
+			if in.ExitErr() != nil || closed(in.Exited()) {
+				t.Errorf("it has ended: %v", in.ExitErr())
+			}
+			if tt.mode == "loud" {
+				if out := in.Stderr(); len(out) != keptOutput || !strings.HasSuffix(out, "x\nthe last line\n") {
+					t.Errorf("kept %d bytes of stderr that end in %q", len(out), out[max(0, len(out)-40):])
+				}
+			}
+			stopped(t, in)
+			if closed(in.Exited()) {
+				t.Error("being stopped counts as an end of its own")
+			}
+		})
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	soon := Duration{200 * time.Millisecond}
+	for _, tt := range []struct {
+		reason, mode string
+		change       func(*Profile)
+		want         []string
+	}{
+		{"dies at once", "dies", func(*Profile) {},
+			[]string{"ended before it was ready: exit status 3", "stderr:\ncannot read its config"}},
+		{"ends in peace, which is too early too", "ends", func(*Profile) {},
+			[]string{"ended before it was ready: exit status 0"}},
+		{"never listens", "never", func(p *Profile) { p.Command.Ready.Within = soon },
+			[]string{"was not ready within 200ms on port", "({port}, {url})", "connection refused"}},
+		{"never listens, and is told the port", "never",
+			func(p *Profile) { p.Command.Ready.Within, p.Command.Env["PORT"] = soon, "{port}" },
+			[]string{"was not ready within 200ms: target http://127.0.0.1:", "connection refused"}},
+		{"never answers", "never", func(p *Profile) { p.Command.Ready = Ready{Path: "/health", Within: soon} },
+			[]string{"was not ready within 200ms", "connection refused"}},
+		{"answers nothing but 503", "serve", func(p *Profile) { p.Command.Ready = Ready{Path: "/health", Within: Duration{time.Millisecond}} },
+			[]string{"was not ready within 1ms"}},
+		{"never says so", "logs", func(p *Profile) { p.Command.Ready = Ready{Log: "^ready", Within: soon} },
+			[]string{`was not ready within 200ms`, `no line matched "^ready"`, "stdout:\nbooting"}},
+		{"no such program", "", func(p *Profile) { p.Command.Run = []string{"no-such-program"} },
+			[]string{`"no-such-program" cannot be started`, "executable file not found"}},
+		{"no such folder", "serve", func(p *Profile) { p.Command.Dir = "none" },
+			[]string{"cannot be started", "none: no such file or directory"}},
+		{"no such file to copy", "serve", func(p *Profile) { p.Command.Copy = map[string]string{"a": "none"} },
+			[]string{"is not started: command.copy", "none: no such file or directory"}},
+		{"a folder to copy", "serve", func(p *Profile) { p.Command.Copy = map[string]string{"a": "."} },
+			[]string{"is not started: command.copy", "is no file"}},
+		{"somebody listens at its port already", "serve", func(p *Profile) { p.URL = "http://" + taken.Addr().String() },
+			[]string{"is not started: somebody listens at http://127.0.0.1:"}},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			p := fake(t, tt.mode)
+			scratch := t.TempDir()
+			t.Setenv("TMPDIR", scratch)
+			tt.change(p)
+			in, err := Start(t.Context(), p, LaunchOptions{})
+			var start *StartError
+			if !errors.As(err, &start) || in != nil {
+				t.Fatalf("got %v, %v, want a *StartError", in, err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got\n%v\nwhich does not say\n%s", err, want)
+				}
+			}
+			if left, _ := os.ReadDir(scratch); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+func TestStartGivenUp(t *testing.T) {
+	enough := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	p := fake(t, "logs")
+	p.Command.Ready.Log = "never said"
+	_, err := Start(ctx, p, LaunchOptions{Stderr: writerFunc(func(b []byte) { cancel(enough) })})
+	if !errors.Is(err, enough) {
+		t.Errorf("got %v, want the cause of the context", err)
+	}
+}
+
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(b []byte) (int, error) { f(b); return len(b), nil }
+
+func TestPortClash(t *testing.T) {
+	in := start(t, fake(t, "clash"), LaunchOptions{})
+	if get(t, in.BaseURL()+"/pid") == "" {
+		t.Error("the second try does not answer")
+	}
+}
+
+// TestEnvironment: placeholders, files and the address of the model stub reach the process.
+func TestEnvironment(t *testing.T) {
+	p := fake(t, "serve")
+	p.URL += "/base"
+	if err := os.WriteFile(filepath.Join(p.Dir, "src"), []byte("text"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	p.Command.Copy = map[string]string{"sub/dst": "src"}
+	p.Command.Env["ALL"] = "{port} {url} {dir} {profile} {model} {other}"
+	p.Model = &Model{Env: map[string]string{"MODEL": "{model}/v1"}, Hook: `echo "$PARLEY_MODEL_URL" > "$PARLEY_DIR/model"`}
+	in := start(t, p, LaunchOptions{ModelURL: "http://model"})
+
+	root := "http://127.0.0.1:" + in.fill.port
+	if in.BaseURL() != root+"/base" {
+		t.Errorf("base URL %s", in.BaseURL())
+	}
+	dir := get(t, root+"/env?PARLEY_DIR")
+	for name, want := range map[string]string{
+		"ALL":   strings.Join([]string{in.fill.port, root + "/base", dir, p.Dir, "http://model", "{other}"}, " "),
+		"MODEL": "http://model/v1", "PARLEY_MODEL_URL": "http://model", "PARLEY_URL": root + "/base",
+	} {
+		if got := get(t, root+"/env?"+name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	for name, want := range map[string]string{"sub/dst": "text", "model": "http://model\n"} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != want {
+			t.Errorf("%s holds %q (%v), want %q", name, b, err, want)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(dir, "sub/dst")); err != nil || info.Mode().Perm()&0o100 == 0 {
+		t.Errorf("the copy has lost its mode: %v %v", info.Mode(), err)
+	}
+}
+
+func TestRestart(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		kill   bool
+	}{{"with grace it may put its things in order", false}, {"without grace it may not", true}} {
+		t.Run(tt.reason, func(t *testing.T) {
+			in := start(t, fake(t, "serve"), LaunchOptions{})
+			before, pid := in.BaseURL(), get(t, in.BaseURL()+"/pid")
+			if err := in.Restart(t.Context(), tt.kill); err != nil {
+				t.Fatal(err)
+			}
+			if in.BaseURL() != before {
+				t.Errorf("it has moved from %s to %s", before, in.BaseURL())
+			}
+			if get(t, in.BaseURL()+"/pid") == pid {
+				t.Error("it is the same process")
+			}
+			if tidy := exists(filepath.Join(in.fill.dir, "terminated")); tidy == tt.kill {
+				t.Errorf("kill is %v, and ended in order is %v", tt.kill, tidy)
+			}
+			if closed(in.Exited()) {
+				t.Error("the restart counts as an end of its own")
+			}
+		})
+	}
+}
+
+func TestRestartFails(t *testing.T) {
+	in := start(t, fake(t, "once"), LaunchOptions{})
+	err := in.Restart(t.Context(), false)
+	var failed *StartError
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "exit status 4") {
+		t.Errorf("got %v, want a *StartError", err)
+	}
+	stopped(t, in)
+	if err := in.Restart(t.Context(), false); !errors.Is(err, errStopped) {
+		t.Errorf("after the stop: got %v, want %v", err, errStopped)
+	}
+}
+
+// TestCrash: a target that ends by itself says how, and can be restarted.
+func TestCrash(t *testing.T) {
+	in := start(t, fake(t, "family"), LaunchOptions{})
+	first := in.process()
+	client := prober()
+	_, err := client.Get(in.BaseURL() + "/exit")
+	if err == nil {
+		t.Fatal("it answers its own end")
+	}
+	<-in.Exited()
+	if in.ExitErr() == nil || in.ExitErr().Error() != "exit status 7" {
+		t.Errorf("it ended by %v", in.ExitErr())
+	}
+	<-first.gone
+	if alive(first.group) {
+		t.Error("its children still run")
+	}
+	if !strings.Contains(in.Stderr(), "out of cheese") {
+		t.Errorf("its last words are %q", in.Stderr())
+	}
+	if err := in.Restart(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if in.ExitErr() != nil || closed(in.Exited()) {
+		t.Errorf("after the restart it has ended: %v", in.ExitErr())
+	}
+}
+
+// TestEscape: a child that has left the group and holds the output does not keep Stop waiting.
+func TestEscape(t *testing.T) {
+	p := fake(t, "escape")
+	in := start(t, p, LaunchOptions{})
+	pid := number(t, filepath.Join(p.Dir, "escaped"))
+	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
+	stopped(t, in)
+}
+
+// number is what a file holds.
+func number(t *testing.T, file string) int {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestStopEndsAll: a hook and a restart that are under way are given up, and a context that has ended means no grace.
+func TestStopEndsAll(t *testing.T) {
+	p := fake(t, "stubborn")
+	p.Command.Stop = Duration{time.Hour}
+	p.Hooks.AddAgent = `echo x > "$PARLEY_PROFILE_DIR/pipe"; sleep 600`
+	pipe := filepath.Join(p.Dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := start(t, p, LaunchOptions{})
+	ended := make(chan error, 1)
+	go func() { ended <- in.Hook(context.Background(), HookAddAgent, CustomAgent{}) }()
+	if _, err := os.ReadFile(pipe); err != nil { // the hook runs
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := in.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+	var failed *HookError
+	if err := <-ended; !errors.As(err, &failed) || !errors.Is(err, errStopped) {
+		t.Errorf("the hook: got %v, want %v", err, errStopped)
+	}
+}
+
+func TestOutputIsHandedOn(t *testing.T) {
+	said := make(chan string, 100)
+	p := fake(t, "logs")
+	p.Command.Ready.Log = "listening"
+	start(t, p, LaunchOptions{Stderr: writerFunc(func(b []byte) { said <- string(b) })})
+	if got := <-said; !strings.HasPrefix(got, "booting\n") {
+		t.Errorf("handed on %q", got)
+	}
+}
+
+func TestTargetsSideBySide(t *testing.T) {
+	p := fake(t, "serve")
+	l := NewLauncher(p)
+	if !l.Private() {
+		t.Fatal("a command on a port of its own is not private")
+	}
+	urls := map[string]bool{}
+	for range 4 {
+		r, err := l.Launch(t.Context(), LaunchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { stopped(t, r.(*Instance)) })
+		urls[r.BaseURL()] = true
+	}
+	if len(urls) != 4 {
+		t.Errorf("four targets at %d URLs", len(urls))
+	}
+}
+
+func TestPrivate(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		change func(*Profile)
+		want   bool
+	}{
+		{"a command on a port of its own", func(*Profile) {}, true},
+		{"no command", func(p *Profile) { p.Command, p.URL = nil, "http://x" }, false},
+		{"a port that is not picked", func(p *Profile) { p.URL = "http://127.0.0.1:8080" }, false},
+		{"a configuration of its own", func(p *Profile) { p.Agents.File = "{dir}/a" }, true},
+		{"a configuration that is shared", func(p *Profile) { p.Agents.File = "a" }, false},
+	} {
+		p := fake(t, "serve")
+		tt.change(p)
+		if got := NewLauncher(p).Private(); got != tt.want {
+			t.Errorf("%s: private is %v", tt.reason, got)
+		}
+	}
+}

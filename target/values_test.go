@@ -1,0 +1,180 @@
+package target
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPointer(t *testing.T) {
+	doc := map[string]any{"a": map[string]any{"b/c": []any{1, nil, 3}, "": "empty"}, "~": "tilde", "s": "x"}
+	for _, tt := range []struct {
+		reason, pointer string
+		want            any
+		there           bool
+	}{
+		{"a bare name is a member", "s", "x", true},
+		{"the whole document", "", doc, true},
+		{"an escaped slash and an index", "/a/b~1c/2", 3, true},
+		{"null is there", "/a/b~1c/1", nil, true},
+		{"an escaped tilde", "/~0", "tilde", true},
+		{"the member of the empty name", "/a/", "empty", true},
+		{"a member that is not there", "/x", nil, false},
+		{"an index beyond the end", "/a/b~1c/3", nil, false},
+		{"an index with a zero before it", "/a/b~1c/00", nil, false},
+		{"a sign is no index", "/a/b~1c/+1", nil, false},
+		{"the element after the last", "/a/b~1c/-", nil, false},
+		{"text has no members", "/s/x", nil, false},
+	} {
+		p, err := ParsePointer(tt.pointer)
+		if err != nil {
+			t.Errorf("%s: %v", tt.reason, err)
+			continue
+		}
+		got, there := p.Get(doc)
+		if diff := cmp.Diff(tt.want, got); diff != "" || there != tt.there {
+			t.Errorf("%s: there is %v (-want +got):\n%s", tt.reason, there, diff)
+		}
+	}
+}
+
+func TestPointerPut(t *testing.T) {
+	doc := map[string]any{"s": "x"}
+	for _, p := range []Pointer{"/a", "/b/c~1d", "/b/e", "/s/t"} {
+		p.Put(doc, string(p))
+	}
+	want := map[string]any{"a": "/a", "b": map[string]any{"c/d": "/b/c~1d", "e": "/b/e"}, "s": map[string]any{"t": "/s/t"}}
+	if diff := cmp.Diff(want, doc); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNames(t *testing.T) {
+	a := DefaultAgentSelect()
+	a.Events = map[string]string{"agent_list": "agents", "message": "complete", "complete": "done"}
+	for _, tt := range []struct{ reason, wire, want string }{
+		{"a new name", "agents", "agent_list"},
+		{"a name that another event has left", "complete", "message"},
+		{"a name that means nothing any more", "agent_list", ""},
+		{"a name that is not changed", "error", "error"},
+		{"a name that the binding does not have", "heartbeat", "heartbeat"},
+	} {
+		if got := a.EventOf(tt.wire); got != tt.want {
+			t.Errorf("%s: %q is %q, want %q", tt.reason, tt.wire, got, tt.want)
+		}
+	}
+	if got := a.EventName("complete"); got != "done" {
+		t.Errorf("complete is called %q", got)
+	}
+	if got := a.MessageName("chat"); got != "chat" {
+		t.Errorf("chat is called %q", got)
+	}
+	if got := a.SSE.Delete.For("a/b c"); got != "/session/a%2Fb%20c" {
+		t.Errorf("the path of a session is %s", got)
+	}
+}
+
+func TestParallel(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		change func(*Profile)
+		want   int
+	}{
+		{"nothing said", func(*Profile) {}, DefaultConcurrency},
+		{"a number", func(p *Profile) { p.Concurrency = 3 }, 3},
+		{"connections that cannot be told apart", func(p *Profile) { p.Concurrency = 3; p.AgentSelect.Correlation = Correlation{Single: true} }, 1},
+	} {
+		p := Default()
+		tt.change(p)
+		if got := p.Parallel(); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.reason, got, tt.want)
+		}
+	}
+}
+
+func TestUsesModel(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		p      *Profile
+		want   bool
+	}{
+		{"nothing says where the stub is", Default(), false},
+		{"a model block", &Profile{Model: &Model{}}, true},
+		{"an argument", &Profile{Command: &Command{Run: []string{"x", "--model={model}"}}}, true},
+		{"the environment", &Profile{Command: &Command{Env: map[string]string{"A": "{model}"}}}, true},
+		{"a command without it", &Profile{Command: &Command{Run: []string{"x"}}}, false},
+	} {
+		if got := tt.p.UsesModel(); got != tt.want {
+			t.Errorf("%s: %v", tt.reason, got)
+		}
+	}
+}
+
+func TestEnvelopeFor(t *testing.T) {
+	a := DefaultAgentSelect()
+	a.Envelope = Envelope{SSEEvent: true, RequestID: "/id"}
+	if a.EnvelopeFor(SSE) != a.Envelope || a.EnvelopeFor(WS) != DefaultAgentSelect().Envelope {
+		t.Errorf("sse %+v, ws %+v", a.EnvelopeFor(SSE), a.EnvelopeFor(WS))
+	}
+}
+
+// TestOutput: however the bytes come, their end is kept and lines are found.
+func TestOutput(t *testing.T) {
+	long := strings.Repeat("0123456789", keptOutput/4) + "end"
+	for _, tt := range []struct {
+		reason, text, watch string
+		matches             int
+	}{
+		{"nothing", "", "x", 0},
+		{"a short text", "a\nready now\nb\n", "^ready", 1},
+		{"a line that has no end", "a\nready", "^ready$", 1},
+		{"the first of two", "ready\nready\n", "ready", 1},
+		{"not over a line's end", "re\nady\n", "ready", 0},
+		{"more than is kept", long, "", 1},
+		{"exactly what is kept", strings.Repeat("x", keptOutput), "y", 0},
+		{"a line beyond what is looked at, then one to find", long + "\nready\n", "^ready", 1},
+	} {
+		for _, chunk := range []int{1, 2, 1000, len(tt.text) + 1} {
+			matches := 0
+			var tee bytes.Buffer
+			o := &output{tee: &tee}
+			o.expect(regexp.MustCompile(tt.watch), func() { matches++ })
+			if chunk < 1000 && len(tt.text) > 2*keptOutput {
+				o.expect(nil, nil) // a byte at a time this is slow, and shows nothing new
+				matches = tt.matches
+			}
+			for rest := []byte(tt.text); len(rest) > 0; {
+				n := min(chunk, len(rest))
+				o.write(rest[:n])
+				rest = rest[n:]
+			}
+			if tt.text == "" {
+				o.write(nil)
+			}
+			if got, want := o.String(), tt.text[max(0, len(tt.text)-keptOutput):]; got != want {
+				t.Errorf("%s, by %d: kept %d bytes, not the last %d", tt.reason, chunk, len(got), len(want))
+			}
+			if matches != tt.matches || tee.String() != tt.text {
+				t.Errorf("%s, by %d: %d matches, want %d; %d bytes handed on", tt.reason, chunk, matches, tt.matches, tee.Len())
+			}
+		}
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	known := []string{"open", "event", "session-id"}
+	for _, tt := range []struct{ reason, word, want string }{
+		{"one letter missing", "evnt", `did you mean "event"?`},
+		{"neighbours swapped", "oepn", `did you mean "open"?`},
+		{"capitals and the wrong dash", "Session_ID", `did you mean "session-id"?`},
+		{"nothing like it", "zzz", "known here: event, open, session-id"},
+		{"nothing", "", "known here: event, open, session-id"},
+	} {
+		if got := suggest(tt.word, known); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.reason, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package transcript
+
+import (
+	"fmt"
+	"testing"
+)
+
+// BenchmarkAppendAwait is an event's way through a transcript: a driver appends, a step that waits is woken up and finds it.
+func BenchmarkAppendAwait(b *testing.B) {
+	payload := []byte(`{"type":"agent_switched","data":{"currentAgentId":"debugger"}}`)
+	for _, waiters := range []int{1, 8, 64} {
+		b.Run(fmt.Sprintf("%d-waiting", waiters), func(b *testing.B) {
+			b.ReportAllocs()
+			tr, mark := New(nil), 0
+			ready, seen := make(chan int), make(chan error)
+			for range waiters {
+				go func() {
+					for mark := range ready {
+						_, err := tr.Await(b.Context(), mark, func(r *Record) bool { return r.N > mark })
+						seen <- err
+					}
+				}()
+			}
+			for b.Loop() {
+				if tr.Len() == MaxRecords {
+					tr, mark = New(nil), 0
+				}
+				for range waiters {
+					ready <- mark
+				}
+				mark = tr.Append(Record{Conn: "A", Dir: Received, Kind: Stream, Bytes: payload})
+				for range waiters {
+					if err := <-seen; err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			close(ready)
+		})
+	}
+}
+
+// BenchmarkAppend is a flood of events that nobody waits for.
+func BenchmarkAppend(b *testing.B) {
+	payload := make([]byte, 512)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(payload)))
+	tr := New(nil)
+	for b.Loop() {
+		if tr.Append(Record{Conn: "A", Dir: Received, Kind: Stream, Bytes: payload}) == 0 {
+			tr = New(nil)
+		}
+	}
+}
+
+func BenchmarkRedactor(b *testing.B) {
+	r := NewRedactor("0123456789abcdef", "another-secret", "and one more of them")
+	line := Record{Conn: "A", Dir: Received, Kind: Stream, Bytes: make([]byte, 500)}.Line(240)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		r.String(line)
+	}
+}

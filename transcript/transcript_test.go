@@ -1,0 +1,336 @@
+package transcript
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNumbering(t *testing.T) {
+	tr := New(nil)
+	if n := tr.Append(Record{N: 99, At: time.Hour, Label: "a"}); n != 1 {
+		t.Errorf("the first record has number %d", n)
+	}
+	tr.Remark("B", "%d of %s", 2, "them")
+	first, second := tr.All()[0], tr.All()[1]
+	if first.N != 1 || first.At >= time.Hour {
+		t.Errorf("number and time are the transcript's, not the caller's: %+v", first)
+	}
+	want := Record{N: 2, At: second.At, Conn: "B", Dir: Noted, Kind: Remark, Label: "2 of them"}
+	if diff := cmp.Diff(want, second); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+	if second.At < first.At {
+		t.Errorf("time runs backwards: %v, %v", first.At, second.At)
+	}
+}
+
+func TestConcurrentAppends(t *testing.T) {
+	const writers, each = 8, 500
+	tr := New(nil)
+	numbers := make([][]int, writers)
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			for range each {
+				numbers[w] = append(numbers[w], tr.Append(Record{Conn: fmt.Sprint(w)}))
+			}
+		})
+	}
+	all.Wait()
+	records := tr.All()
+	if len(records) != writers*each || tr.Len() != len(records) {
+		t.Fatalf("%d records, length %d", len(records), tr.Len())
+	}
+	for i, r := range records {
+		if r.N != i+1 {
+			t.Fatalf("record %d has number %d", i+1, r.N)
+		}
+		if i > 0 && r.At < records[i-1].At {
+			t.Fatalf("record %d is earlier than the one before", r.N)
+		}
+	}
+	for w, ns := range numbers {
+		for _, n := range ns {
+			if got := records[n-1].Conn; got != fmt.Sprint(w) {
+				t.Fatalf("number %d was given to %d, and is the record of %s", n, w, got)
+			}
+		}
+	}
+}
+
+func TestDecodeSeesTheWholeRecordOnce(t *testing.T) {
+	calls := 0
+	tr := New(func(r *Record) {
+		calls++
+		r.Event = &Event{Type: fmt.Sprint(len(r.Bytes))}
+		if r.N == 0 {
+			t.Error("decode sees no number")
+		}
+	})
+	tr.Append(Record{Bytes: make([]byte, MaxPayload+1)})
+	if r := tr.All()[0]; calls != 1 || r.Event.Type != fmt.Sprint(MaxPayload+1) || r.Cut != 1 {
+		t.Errorf("decode was called %d times, and saw %s bytes; cut %d", calls, r.Event.Type, r.Cut)
+	}
+}
+
+func TestBoundsOfARecord(t *testing.T) {
+	long := strings.Repeat("x", MaxLabel)
+	rows := []struct {
+		reason   string
+		in, want Record
+	}{
+		{"a payload at the limit is kept", Record{Bytes: make([]byte, MaxPayload)}, Record{Bytes: make([]byte, MaxPayload)}},
+		{"one byte more is cut and counted", Record{Bytes: make([]byte, MaxPayload+1)}, Record{Bytes: make([]byte, MaxPayload), Cut: 1}},
+		{"what was cut before counts too", Record{Bytes: make([]byte, MaxPayload+2), Cut: 5}, Record{Bytes: make([]byte, MaxPayload), Cut: 7}},
+		{"a label and a type at the limit are kept", Record{Label: long, Type: long}, Record{Label: long, Type: long}},
+		{"longer ones are a peer's, and cut", Record{Label: long + "y", Type: long + "y"}, Record{Label: long + "…", Type: long + "…"}},
+		{"between characters", Record{Label: long[1:] + "主"}, Record{Label: long[1:] + "…"}},
+		{"what is no UTF-8 is cut too", Record{Label: strings.Repeat("\x80", MaxLabel+9)}, Record{Label: strings.Repeat("\x80", MaxLabel-utf8.UTFMax) + "…"}},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			tr := New(nil)
+			tr.Append(r.in)
+			got := tr.All()[0]
+			r.want.N, r.want.At = got.N, got.At
+			if !bytes.Equal(got.Bytes, r.want.Bytes) {
+				t.Errorf("%d bytes are kept, want %d", len(got.Bytes), len(r.want.Bytes))
+			}
+			got.Bytes, r.want.Bytes = nil, nil
+			if diff := cmp.Diff(r.want, got); diff != "" {
+				t.Errorf("want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestACutPayloadIsLetGo(t *testing.T) {
+	tr := New(nil)
+	tr.Append(Record{Bytes: make([]byte, 8*MaxPayload)})
+	if got := cap(tr.All()[0].Bytes); got > 2*MaxPayload {
+		t.Errorf("%d bytes are still held", got)
+	}
+}
+
+func TestBoundsOfATranscript(t *testing.T) {
+	payload := make([]byte, 8*MaxPayload)
+	decoded := func(r *Record) { r.Event = &Event{} }
+	rows := []struct {
+		reason string
+		decode func(*Record)
+		in     Record
+		fit    int
+	}{
+		{"records", nil, Record{}, MaxRecords},
+		{"bytes", nil, Record{Bytes: payload[:MaxPayload]}, MaxBytes / MaxPayload},
+		{"bytes, of payloads that are cut", nil, Record{Bytes: payload}, MaxBytes / MaxPayload},
+		{"bytes, of payloads that live on whole in their events", decoded, Record{Bytes: payload}, MaxBytes / len(payload)},
+		{"bytes, of labels and types that a peer chooses", nil, Record{Label: strings.Repeat("l", MaxLabel), Type: strings.Repeat("t", MaxLabel)}, MaxBytes / (2 * MaxLabel)},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			tr := New(r.decode)
+			for i := range r.fit {
+				if n := tr.Append(r.in); n != i+1 {
+					t.Fatalf("record %d gets number %d", i+1, n)
+				}
+			}
+			before := tr.Len()
+			over := 0
+			for range 100 {
+				if tr.Append(r.in) == 0 {
+					over++
+				}
+			}
+			if kept := tr.Len() - before; tr.Overflow() != over || kept+over != 100 || kept > 1 {
+				t.Errorf("beyond the bounds %d are kept, %d refused, %d counted", kept, over, tr.Overflow())
+			}
+		})
+	}
+}
+
+func TestAfter(t *testing.T) {
+	tr := New(nil)
+	for range 3 {
+		tr.Append(Record{})
+	}
+	rows := []struct {
+		reason string
+		mark   int
+		want   []int
+	}{
+		{"from the start", 0, []int{1, 2, 3}},
+		{"before the start", -5, []int{1, 2, 3}},
+		{"from a mark", 2, []int{3}},
+		{"from the latest", 3, nil},
+		{"from what is not there yet", 9, nil},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			var got []int
+			for _, rec := range tr.After(r.mark) {
+				got = append(got, rec.N)
+			}
+			if diff := cmp.Diff(r.want, got); diff != "" {
+				t.Errorf("want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+	held := append(tr.All(), Record{N: 99})
+	tr.Append(Record{Label: "fourth"})
+	if held[3].N != 99 || tr.All()[3].Label != "fourth" {
+		t.Error("what was handed out and the transcript share memory that both may write")
+	}
+}
+
+// label matches a record.
+func label(want string) func(*Record) bool { return func(r *Record) bool { return r.Label == want } }
+
+func TestAwait(t *testing.T) {
+	why := errors.New("enough")
+	gone := func() context.Context {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(why)
+		return ctx
+	}
+	rows := []struct {
+		reason string
+		mark   int
+		want   string
+		n      int // 0: it does not come
+	}{
+		{"the first of several", 0, "a", 1},
+		{"the first above the mark", 1, "a", 3},
+		{"not at the mark", 3, "a", 0},
+		{"a mark before the start", -1, "b", 2},
+		{"a mark that is not reached yet", 99, "a", 0},
+		{"nothing of the kind", 0, "c", 0},
+	}
+	tr := New(nil)
+	for _, l := range []string{"a", "b", "a"} {
+		tr.Append(Record{Label: l})
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			rec, err := tr.Await(gone(), r.mark, label(r.want)) // what is there is found, though the time is over
+			if rec.N != r.n || (err == nil) != (r.n > 0) {
+				t.Errorf("Await = record %d, %v; want %d", rec.N, err, r.n)
+			}
+			if r.n == 0 && !errors.Is(err, why) {
+				t.Errorf("Await: %v; want the cause", err)
+			}
+		})
+	}
+}
+
+func TestAwaitWakesUp(t *testing.T) {
+	tr := New(nil)
+	waiting := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range 10 {
+		all.Go(func() {
+			var once sync.Once
+			rec, err := tr.Await(t.Context(), 0, func(r *Record) bool {
+				once.Do(func() { waiting <- struct{}{} })
+				return r.Label == fmt.Sprint(i)
+			})
+			if err != nil || rec.Label != fmt.Sprint(i) {
+				t.Errorf("Await %d = %q, %v", i, rec.Label, err)
+			}
+		})
+	}
+	tr.Append(Record{Label: "for all"})
+	for range 10 {
+		<-waiting
+	}
+	for i := range 10 {
+		tr.Append(Record{Label: fmt.Sprint(9 - i)})
+	}
+	all.Wait()
+}
+
+func TestAwaitSeesEachRecordOnceInOrder(t *testing.T) {
+	const writers, each = 8, 500
+	tr := New(nil)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			seen := 0
+			_, err := tr.Await(t.Context(), 0, func(r *Record) bool {
+				if seen++; r.N != seen {
+					t.Errorf("after %d records comes number %d", seen-1, r.N)
+				}
+				return r.N == writers*each
+			})
+			if err != nil || seen != writers*each {
+				t.Errorf("%d records were seen: %v", seen, err)
+			}
+		})
+	}
+	for range writers {
+		all.Go(func() {
+			for range each {
+				tr.Append(Record{})
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestAwaitMissesNothingAtTheEnd: a record that came before the time was over counts, whoever looks first.
+func TestAwaitMissesNothingAtTheEnd(t *testing.T) {
+	for range 500 {
+		tr := New(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		var writer sync.WaitGroup
+		writer.Go(func() {
+			tr.Append(Record{Label: "in time"})
+			cancel()
+		})
+		if _, err := tr.Await(ctx, 0, label("in time")); err != nil {
+			t.Fatalf("Await: %v, and the record is there", err)
+		}
+		writer.Wait()
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	tr := New(nil)
+	for range 9 {
+		tr.Append(Record{Conn: "A", Dir: Received, Kind: Frame})
+	}
+	rows := []struct {
+		reason        string
+		n, back, on   int
+		lines, marked int
+	}{
+		{"around a record", 5, 2, 1, 4, 2},
+		{"at the start", 1, 2, 1, 2, 0},
+		{"at the end", 9, 1, 5, 2, 1},
+		{"of one", 3, 0, 0, 1, 0},
+		{"around none", 40, 2, 2, 0, -1},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			got := tr.Excerpt(r.n, r.back, r.on, 80)
+			marked := -1
+			for i, l := range got {
+				if strings.HasPrefix(l, "▸ ") {
+					marked = i
+				}
+			}
+			if len(got) != r.lines || marked != r.marked {
+				t.Errorf("%d lines, the marked one is %d:\n%s", len(got), marked, strings.Join(got, "\n"))
+			}
+		})
+	}
+}
