@@ -254,7 +254,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	total := res.Runs[0].Totals.Scenarios
 	if total.ByOutcome[verdict.NotTested] == 0 || total.ByOutcome[verdict.Failed] > 0 {
-		t.Errorf("outcomes %v: interrupted scenarios are neither passed nor failed", total.ByOutcome)
+		t.Errorf("outcomes %v: interrupted scenarios are neither passed nor failed\n%s", total.ByOutcome, console(t, res))
 	}
 }
 

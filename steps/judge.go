@@ -80,6 +80,9 @@ func (w *World) Judge(checks ...Check) error {
 // judge records checks and returns the failures of clauses that bind.
 func (w *World) judge(checks []Check) (broken []Failure) {
 	for _, c := range checks {
+		if w.cut && !c.OK {
+			continue
+		}
 		for _, id := range w.tagged(c.Clauses) {
 			if c.OK {
 				w.settle(id, verdict.Passed, "")
@@ -106,6 +109,8 @@ func (w *World) judge(checks []Check) (broken []Failure) {
 func (w *World) Need(c Check) error {
 	broken := w.judge([]Check{c})
 	switch {
+	case w.cut:
+		return NotTestedf("the scenario was cut off: interrupted, or out of time")
 	case c.OK:
 		return nil
 	case len(broken) > 0:

@@ -43,6 +43,7 @@ type World struct {
 	atEnd    []func()
 	serial   int
 	reached  Reach
+	cut      bool // the scenario was cut off: what is missing from now on says nothing
 }
 
 // NewWorld makes the world of one scenario. decode fills the protocol's view of each record.
@@ -91,11 +92,12 @@ func (w *World) AtEnd(f func()) { w.atEnd = append(w.atEnd, f) }
 
 // Open connects a party. A target that refuses is a Miss with the reason.
 func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.Env.Profile.Limits.Open.Duration)
+	limited, cancel := context.WithTimeout(ctx, w.Env.Profile.Limits.Open.Duration)
 	defer cancel()
 	o.MaxEvent = int(w.Env.Profile.Limits.MaxEvent)
-	c, err := w.Env.Driver.Open(ctx, o, w.T.Append)
+	c, err := w.Env.Driver.Open(limited, o, w.T.Append)
 	if err != nil {
+		w.cut = w.cut || ctx.Err() != nil
 		return nil, err
 	}
 	if old := w.parties[o.Party]; old != nil {
@@ -169,8 +171,9 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 		return transcript.Record{}, miss
 	case errors.Is(err, errLimit):
 		return transcript.Record{}, &Miss{Reason: fmt.Sprintf("nothing of the kind within %v", e.Within)}
-	case err != nil:
-		return transcript.Record{}, &Miss{Reason: "the scenario's time ran out: " + err.Error()}
+	case err != nil: // the run was interrupted, or the scenario has no time left: nothing is the target's fault any more
+		w.cut = true
+		return transcript.Record{}, &Miss{Reason: "the scenario was cut off: " + err.Error()}
 	}
 	return rec, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 )
 
@@ -161,6 +162,9 @@ func listens(ctx context.Context, base string, within time.Duration) error {
 		conn, err := dialer.DialContext(ctx, "tcp", at)
 		if err == nil {
 			return conn.Close()
+		}
+		if errors.Is(err, syscall.ECONNRESET) {
+			return nil // somebody accepted, and hung up at once
 		}
 		var op *net.OpError
 		if errors.As(err, &op) {

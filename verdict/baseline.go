@@ -43,7 +43,7 @@ func ParseBaseline(b []byte) (*Baseline, error) {
 	return out, nil
 }
 
-// last is the moment at which the row ends; the zero time when it has no end.
+// last is the first moment at which the row does not hold any more, in UTC; the zero time when it has no end.
 func (e Expected) last() (time.Time, error) {
 	if e.Expires == "" {
 		return time.Time{}, nil
@@ -67,7 +67,7 @@ func (e Expected) Apply(o Outcome, known bool, now time.Time) (Outcome, string) 
 	switch {
 	case !known:
 		return o, RowUnknown
-	case !end.IsZero() && now.After(end):
+	case !end.IsZero() && !now.Before(end):
 		return o, RowExpired
 	case o == Failed || o == Warned:
 		return ExpectedFail, RowApplied

@@ -1,6 +1,9 @@
 package verdict
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 // Judgement is what one scenario over one driver says of one clause. Monitor names the monitor that said it, and is
 // empty when a step did.
@@ -23,25 +26,37 @@ type ClauseOutcome struct {
 // Aggregate reduces the judgements of one clause: any failure, else any pass, else not applicable where every judge
 // says so, else not tested. Certifying names the drivers whose pass counts; a failure counts over any driver.
 func Aggregate(js []Judgement, certifying func(driver string) bool) ClauseOutcome {
-	out := ClauseOutcome{Outcome: NotTested, ByDriver: map[string]Outcome{}}
+	out := ClauseOutcome{ByDriver: map[string]Outcome{}}
 	perDriver := map[string][]Judgement{}
+	var counted []Judgement
+	passed := false // over a driver whose passes do not count
 	for _, j := range js {
 		perDriver[j.Driver] = append(perDriver[j.Driver], j)
-	}
-	var certify []Judgement
-	for d, list := range perDriver {
-		out.ByDriver[d], _ = reduce(list)
-		for _, j := range list {
-			if certifying(d) || (j.Outcome != Passed && j.Outcome != NotApplicable) {
-				certify = append(certify, j)
-			}
+		switch {
+		case certifying(j.Driver) || j.Outcome != Passed:
+			counted = append(counted, j)
+		default:
+			passed = true
 		}
 	}
-	if len(certify) == 0 {
-		certify = js
+	for d, list := range perDriver {
+		out.ByDriver[d], _ = reduce(list)
 	}
-	out.Outcome, out.Reason = reduce(certify)
+	out.Outcome, out.Reason = reduce(counted)
+	if passed && (len(counted) == 0 || out.Outcome == NotApplicable && !certified(counted, certifying)) {
+		out.Outcome, out.Reason = NotTested, "passed, but over no driver whose pass counts"
+	}
 	return out
+}
+
+// certified tells whether any judgement is of a driver whose passes count.
+func certified(js []Judgement, certifying func(string) bool) bool {
+	for _, j := range js {
+		if certifying(j.Driver) {
+			return true
+		}
+	}
+	return false
 }
 
 // rank orders outcomes by which wins when several judges speak of one clause.
@@ -53,11 +68,15 @@ func reduce(js []Judgement) (Outcome, string) {
 	if len(js) == 0 {
 		return NotTested, "no scenario that judges it was run"
 	}
-	sort.SliceStable(js, func(a, b int) bool { return rank[js[a].Outcome] > rank[js[b].Outcome] })
-	if js[0].Outcome == Passed {
+	// Scenarios end in any order; which of them gives the reason must not depend on it.
+	worst := slices.MaxFunc(js, func(a, b Judgement) int {
+		return cmp.Or(cmp.Compare(rank[a.Outcome], rank[b.Outcome]), cmp.Compare(b.Driver, a.Driver),
+			cmp.Compare(b.Scenario, a.Scenario), cmp.Compare(b.Monitor, a.Monitor), cmp.Compare(b.Reason, a.Reason))
+	})
+	if worst.Outcome == Passed {
 		return Passed, ""
 	}
-	return js[0].Outcome, js[0].Reason
+	return worst.Outcome, worst.Reason
 }
 
 // ByLevel is the outcome of a broken clause of this level: failed where it binds (or in strict mode for a SHOULD),

@@ -42,12 +42,15 @@ type Ledger struct {
 
 var clauseID = regexp.MustCompile(`\A[A-Z]{2}-\d{3}[a-z]?\z`)
 
-// ParseLedger reads a ledger strictly: unknown keys, unknown levels or states, doubled or malformed ids, and excluded
-// rows without a reason are errors.
+// ParseLedger reads a ledger strictly: unknown keys, unknown levels or states, doubled or malformed ids, excluded
+// rows without a reason, and a ledger without clauses are errors.
 func ParseLedger(b []byte) (*Ledger, error) {
 	l := &Ledger{byID: map[string]int{}}
 	if err := yaml.UnmarshalWithOptions(b, l, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	if l.Protocol == "" || l.Source == "" || len(l.Clauses) == 0 {
+		return nil, fmt.Errorf("ledger %s: protocol, source and clauses are required", l.Protocol)
 	}
 	for i := range l.CrossRow {
 		l.CrossRow[i].Cross = true

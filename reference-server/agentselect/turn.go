@@ -124,9 +124,13 @@ func (t *turn) locked(f func() error) error {
 	return f()
 }
 
-// say tells the session's connection, unless the turn has been ended.
-func (t *turn) say(ev Event) error {
-	return t.locked(func() error { t.s.emitTo(t.session, ev, nil); return nil })
+// say tells the session's connection, unless the turn has been ended. It waits until the event is written, so that a
+// model that speaks fast does not make a slow reader of everybody.
+func (t *turn) say(ctx context.Context, ev Event) error {
+	var told receipt
+	err := t.locked(func() error { t.s.emitTo(t.session, ev, &told); return nil })
+	told.wait(ctx)
+	return err
 }
 
 // call makes one model call; more is true if it asked for tools, whose results are then in messages.
@@ -143,13 +147,13 @@ func (t *turn) call(ctx context.Context, cfg Config) (more bool, err error) {
 			return nil
 		}
 		text.WriteString(p.Text)
-		return t.say(messageEvent(p.Text, true))
+		return t.say(ctx, messageEvent(p.Text, true))
 	})
 	if err != nil {
 		return false, err
 	}
 	if text.Len() > 0 {
-		if err := t.say(messageEvent(text.String(), false)); err != nil {
+		if err := t.say(ctx, messageEvent(text.String(), false)); err != nil {
 			return false, err
 		}
 	}

@@ -44,6 +44,15 @@ func TestTurn(t *testing.T) {
 	}
 }
 
+// A model that speaks faster than the stream can be written fills no queue.
+func TestFastModel(t *testing.T) {
+	c := start(t, Options{Limits: Limits{Queue: 4}}).connect().create()
+	c.chat("[[stream fast 500]]")
+	if _, before := c.until("complete"); len(before) != 501 {
+		t.Errorf("%d messages", len(before))
+	}
+}
+
 func TestHistoryGoesOn(t *testing.T) {
 	c := start(t, Options{}).connect().create()
 	for _, text := range []string{"[[echo r1]]", "[[echo r2]]", "[[recall r3]]"} {
