@@ -29,34 +29,20 @@ func Aggregate(js []Judgement, certifying func(driver string) bool) ClauseOutcom
 	out := ClauseOutcome{ByDriver: map[string]Outcome{}}
 	perDriver := map[string][]Judgement{}
 	var counted []Judgement
-	passed := false // over a driver whose passes do not count
 	for _, j := range js {
 		perDriver[j.Driver] = append(perDriver[j.Driver], j)
-		switch {
-		case certifying(j.Driver) || j.Outcome != Passed:
+		if certifying(j.Driver) || j.Outcome != Passed {
 			counted = append(counted, j)
-		default:
-			passed = true
 		}
 	}
 	for d, list := range perDriver {
 		out.ByDriver[d], _ = reduce(list)
 	}
 	out.Outcome, out.Reason = reduce(counted)
-	if passed && (len(counted) == 0 || out.Outcome == NotApplicable && !certified(counted, certifying)) {
-		out.Outcome, out.Reason = NotTested, "passed, but over no driver whose pass counts"
+	if len(counted) == 0 && len(js) > 0 {
+		out.Reason = "passed, but over no driver whose pass counts"
 	}
 	return out
-}
-
-// certified tells whether any judgement is of a driver whose passes count.
-func certified(js []Judgement, certifying func(string) bool) bool {
-	for _, j := range js {
-		if certifying(j.Driver) {
-			return true
-		}
-	}
-	return false
 }
 
 // rank orders outcomes by which wins when several judges speak of one clause.

@@ -49,7 +49,7 @@ func TestNearest(t *testing.T) {
 		word string
 		want []string
 	}{
-		{"AS-08O", []string{"AS-080", "AS-008", "AS-081"}},
+		{"AS-08O", []string{"AS-080", "AS-081", "AS-008"}},
 		{"rnu", []string{"run"}},
 		{"REPORT", []string{"report"}},
 		{"frobnicate", nil},

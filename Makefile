@@ -1,0 +1,54 @@
+# Parley. `make help` lists what there is.
+.DEFAULT_GOAL := help
+GO ?= go
+
+
+.PHONY: help run test quick vet mutants bench fuzz build clean tools
+
+help: ## list what there is
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## judge the bundled targets over every driver, and print the verdict (needs Go alone)
+	@CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all
+
+build: ## build bin/parley
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/parley ./cmd/parley
+
+test: tools vet ## everything: vet, staticcheck, gofmt, all tests with the race detector, foreign targets, the kill matrix
+	$(GO) test -race -timeout 12m ./...
+
+quick: ## the tests of one package at a time, without the race detector: make quick PKG=./wire/sse
+	$(GO) test $(or $(PKG),./...)
+
+vet: ## gofmt, go vet, staticcheck
+	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+mutants: ## the kill matrix: what proves that each clause bites
+	@CGO_ENABLED=0 $(GO) run ./cmd/parley mutants
+
+bench: ## benchmarks of the hot paths
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## fuzz the codecs, 30 s each
+	$(GO) test ./wire/sse -run '^$$' -fuzz FuzzDecoder -fuzztime 30s -fuzzminimizetime 10x
+	$(GO) test ./wire/json -run '^$$' -fuzz FuzzDecode -fuzztime 30s -fuzzminimizetime 10x
+
+clean: ## remove what was built and what runs have written
+	rm -rf bin parley-results
+
+# What the tests need beside Go is named with the command that installs it, all of it at once, and its absence fails.
+tools:
+	@missing=0; \
+	need() { command -v $$1 >/dev/null 2>&1 || { echo "missing: $$1 ($$2). Install it: $$3"; missing=1; }; }; \
+	need $(GO) "the Go toolchain, 1.26 or later" "https://go.dev/dl/"; \
+	need $${CC:-cc} "a C compiler, for the race detector" "apt-get install -y gcc libc6-dev"; \
+	need python3 "Python 3.11 or later, for a foreign target" "apt-get install -y python3"; \
+	need node "Node.js 20 or later, for a foreign target" "apt-get install -y nodejs"; \
+	if command -v python3 >/dev/null 2>&1 && ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
+		echo "too old: python3 is $$(python3 -V 2>&1); 3.11 or later is needed"; missing=1; fi; \
+	if command -v node >/dev/null 2>&1 && [ "$$(node -p 'parseInt(process.versions.node)')" -lt 20 ]; then \
+		echo "too old: node is $$(node --version); 20 or later is needed"; missing=1; fi; \
+	exit $$missing

@@ -1,0 +1,150 @@
+package verdict
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sse certifies, as in agent-select.
+func sse(driver string) bool { return driver == "sse" }
+
+// by makes a judgement; its reason says where it came from.
+func by(driver string, o Outcome) Judgement {
+	return Judgement{Clause: "AS-001", Driver: driver, Scenario: "s", Outcome: o, Reason: driver + " " + string(o)}
+}
+
+func TestAggregate(t *testing.T) {
+	rows := []struct {
+		reason string
+		js     []Judgement
+		want   Outcome
+		why    string
+	}{
+		{"nobody judged", nil, NotTested, "no scenario that judges it was run"},
+		{"a pass needs no reason", []Judgement{by("sse", Passed)}, Passed, ""},
+		{"a failure beats a pass", []Judgement{by("sse", Passed), by("sse", Failed)}, Failed, "sse failed"},
+		{"a warning beats a pass", []Judgement{by("sse", Warned), by("sse", Passed)}, Warned, "sse warned"},
+		{"a failure beats a warning", []Judgement{by("sse", Warned), by("sse", Failed)}, Failed, "sse failed"},
+		{"a pass beats what was not tested", []Judgement{by("sse", NotTested), by("sse", Passed)}, Passed, ""},
+		{"a pass beats our own mistake elsewhere", []Judgement{by("sse", HarnessError), by("sse", Passed)}, Passed, ""},
+		{"our mistake beats what was not tested", []Judgement{by("sse", NotTested), by("sse", HarnessError)}, HarnessError, "sse harness-error"},
+		{"an environment error beats what was not tested", []Judgement{by("sse", NotTested), by("sse", EnvError)}, EnvError, "sse environment-error"},
+		{"not applicable only where every judge says so", []Judgement{by("sse", NotApplicable), by("sse", NotTested)}, NotTested, "sse not-tested"},
+		{"not applicable where every judge does", []Judgement{by("sse", NotApplicable), by("ws", NotApplicable)}, NotApplicable, "sse not-applicable"},
+		{"a pass beats not applicable", []Judgement{by("sse", NotApplicable), by("sse", Passed)}, Passed, ""},
+		{"an expected failure beats a pass", []Judgement{by("sse", ExpectedFail), by("sse", Passed)}, ExpectedFail, "sse expected-failure"},
+		{"an unexpected pass beats an expected failure", []Judgement{by("sse", ExpectedFail), by("sse", UnexpectedPass)}, UnexpectedPass, "sse unexpected-pass"},
+
+		{"a failure counts over any driver", []Judgement{by("sse", Passed), by("ws", Failed)}, Failed, "ws failed"},
+		{"a warning too", []Judgement{by("sse", Passed), by("ws", Warned)}, Warned, "ws warned"},
+		{"a pass over another driver certifies nothing", []Judgement{by("sse", NotTested), by("ws", Passed)}, NotTested, "sse not-tested"},
+		{"not even alone", []Judgement{by("ws", Passed)}, NotTested, "passed, but over no driver whose pass counts"},
+		{"nor beside an observation", []Judgement{by("sse", NotApplicable), by("ws", Passed)}, NotApplicable, "sse not-applicable"},
+		{"what another driver did not test does not weaken a pass", []Judgement{by("sse", Passed), by("ws", NotTested)}, Passed, ""},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			for range 10 { // the order in which scenarios end says nothing
+				rand.Shuffle(len(r.js), func(i, j int) { r.js[i], r.js[j] = r.js[j], r.js[i] })
+				given := append([]Judgement(nil), r.js...)
+				got := Aggregate(r.js, sse)
+				if got.Outcome != r.want || got.Reason != r.why {
+					t.Fatalf("Aggregate = %s, %q; want %s, %q", got.Outcome, got.Reason, r.want, r.why)
+				}
+				if diff := cmp.Diff(given, r.js); diff != "" {
+					t.Fatalf("Aggregate changed its argument:\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestAggregateByDriver(t *testing.T) {
+	got := Aggregate([]Judgement{by("sse", Passed), by("ws", Passed), by("ws", Failed), by("r3labs", NotTested)}, sse)
+	want := map[string]Outcome{"sse": Passed, "ws": Failed, "r3labs": NotTested}
+	if diff := cmp.Diff(want, got.ByDriver); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+}
+
+func TestAggregateGivesTheSameReasonEveryTime(t *testing.T) {
+	js := []Judgement{
+		{Driver: "ws", Scenario: "1", Outcome: Failed, Reason: "over ws"},
+		{Driver: "sse", Scenario: "2", Outcome: Failed, Reason: "second"},
+		{Driver: "sse", Scenario: "1", Monitor: "m", Outcome: Failed, Reason: "by a monitor"},
+		{Driver: "sse", Scenario: "1", Outcome: Failed, Reason: "first"},
+	}
+	for range 20 {
+		rand.Shuffle(len(js), func(i, j int) { js[i], js[j] = js[j], js[i] })
+		if got := Aggregate(js, sse).Reason; got != "first" {
+			t.Fatalf("the reason is %q", got)
+		}
+	}
+}
+
+func TestEveryOutcomeHasARank(t *testing.T) {
+	seen := map[int]Outcome{}
+	for _, o := range Outcomes {
+		n, ok := rank[o]
+		if other, twice := seen[n]; !ok || twice {
+			t.Errorf("%s has rank %d, as %s has", o, n, other)
+		}
+		seen[n] = o
+	}
+	if len(rank) != len(Outcomes) {
+		t.Errorf("%d outcomes, %d ranks", len(Outcomes), len(rank))
+	}
+}
+
+func TestByLevel(t *testing.T) {
+	want := map[Level][2]Outcome{ // not strict, strict
+		Must: {Failed, Failed}, Conflict: {Failed, Failed}, Should: {Warned, Failed}, May: {NotApplicable, NotApplicable}, Info: {NotApplicable, NotApplicable},
+	}
+	for _, l := range Levels {
+		if got := [2]Outcome{ByLevel(l, false), ByLevel(l, true)}; got != want[l] {
+			t.Errorf("%s is %v, want %v", l, got, want[l])
+		}
+	}
+}
+
+func TestDecide(t *testing.T) {
+	type flags struct{ filtered, harness, unreachable, allow bool }
+	rows := []struct {
+		reason string
+		sums   []Sum
+		flags  flags
+		want   Verdict
+		exit   int
+	}{
+		{"all passed", []Sum{{Must, Passed}, {Should, Passed}}, flags{}, Conformant, 0},
+		{"what does not apply is fine", []Sum{{Must, NotApplicable}, {May, NotApplicable}}, flags{}, Conformant, 0},
+		{"a warning is fine", []Sum{{Should, Warned}}, flags{}, Conformant, 0},
+		{"an expected failure is fine", []Sum{{Must, ExpectedFail}}, flags{}, Conformant, 0},
+		{"a SHOULD that was not tested is fine", []Sum{{Should, NotTested}, {Info, NotTested}, {May, EnvError}}, flags{}, Conformant, 0},
+		{"a failure", []Sum{{Must, Passed}, {Must, Failed}}, flags{}, NonConformant, 1},
+		{"a failure of a SHOULD, in strict mode", []Sum{{Should, Failed}}, flags{}, NonConformant, 1},
+		{"a stale baseline", []Sum{{Must, UnexpectedPass}}, flags{}, NonConformant, 1},
+		{"a MUST that was not tested", []Sum{{Must, NotTested}}, flags{}, Incomplete, 5},
+		{"a CONFLICT that was not tested", []Sum{{Conflict, NotTested}}, flags{}, Incomplete, 5},
+		{"a MUST that the environment kept from being tested", []Sum{{Must, EnvError}}, flags{}, Incomplete, 5},
+		{"any selection makes a run incomplete", []Sum{{Must, Passed}}, flags{filtered: true}, Incomplete, 5},
+		{"which may be allowed", []Sum{{Must, NotTested}}, flags{filtered: true, allow: true}, Incomplete, 0},
+		{"a failure may not", []Sum{{Must, Failed}}, flags{filtered: true, allow: true}, NonConformant, 1},
+		{"failed beats incomplete", []Sum{{Must, NotTested}, {Must, Failed}}, flags{filtered: true}, NonConformant, 1},
+		{"unreachable beats incomplete", []Sum{{Must, EnvError}}, flags{unreachable: true}, Incomplete, 3},
+		{"unreachable beats failed, and the failure is told", []Sum{{Must, Failed}}, flags{unreachable: true}, NonConformant, 3},
+		{"a mistake of ours beats unreachable", []Sum{{Must, Passed}}, flags{harness: true, unreachable: true}, Incomplete, 4},
+		{"and everything else", []Sum{{Must, Failed}, {Must, NotTested}}, flags{filtered: true, harness: true, unreachable: true, allow: true}, NonConformant, 4},
+		{"a clause that we failed to judge is a mistake of ours", []Sum{{Should, HarnessError}}, flags{}, Incomplete, 4},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			got, exit := Decide(r.sums, r.flags.filtered, r.flags.harness, r.flags.unreachable, r.flags.allow)
+			if got != r.want || exit != r.exit {
+				t.Errorf("Decide = %s, %d; want %s, %d", got, exit, r.want, r.exit)
+			}
+		})
+	}
+}

@@ -1,0 +1,151 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// ledger is a small ledger in which a test replaces what it is about.
+const ledger = `protocol: agent-select
+source: agent-select.zh.md
+clauses:
+  - id: AS-001
+    level: MUST
+    section: "1.1"
+    text: It does.
+    source: 它做
+    status: tested
+  - id: AS-002a
+    level: SHOULD
+    section: "1.1"
+    text: It should.
+    source: 它应做
+    status: excluded
+    reason: Nobody can see it.
+  - id: AS-003
+    level: CONFLICT
+    section: "1.2"
+    text: It does, and does not.
+    source: 它做不做
+    fair: Either.
+    strict: It does.
+    status: tested
+cross:
+  - id: AC-110
+    level: MUST
+    section: "3.1"
+    text: It does there too.
+    source: 也做
+    status: tested
+    judged_by: [AS-001]
+`
+
+func TestParseLedger(t *testing.T) {
+	l, err := ParseLedger([]byte(ledger))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, r := range l.Rows() {
+		ids = append(ids, r.ID)
+	}
+	if diff := cmp.Diff([]string{"AS-001", "AS-002a", "AS-003", "AC-110"}, ids); diff != "" {
+		t.Errorf("rows, the protocol's own first; want(-) got(+):\n%s", diff)
+	}
+	row, ok := l.Row("AC-110")
+	if !ok || !row.Cross || !row.Tested() || row.Text != "It does there too." {
+		t.Errorf("AC-110 is %+v", row)
+	}
+	if row, ok := l.Row("AS-002a"); !ok || row.Cross || row.Tested() {
+		t.Errorf("AS-002a is %+v", row)
+	}
+	if row, ok := l.Row("AS-999"); ok {
+		t.Errorf("AS-999 is %+v", row)
+	}
+	levels := map[string]Level{"AS-001": Must, "AS-002a": Should, "AS-003": Conflict, "AS-999": Must}
+	for id, want := range levels {
+		if got := l.Level(id); got != want {
+			t.Errorf("the level of %s is %s, want %s", id, got, want)
+		}
+	}
+}
+
+func TestParseLedgerRefuses(t *testing.T) {
+	rows := []struct{ reason, old, new, want string }{
+		{"what is no YAML", "clauses:", "clauses: [", "ledger: "},
+		{"an unknown key", "    status: tested", "    state: tested", "state"},
+		{"an unknown key at the top", "protocol:", "version: 1\nprotocol:", "version"},
+		{"a ledger of no protocol", "protocol: agent-select", "protocol: \"\"", "protocol, source and clauses are required"},
+		{"a ledger without a source", "source: agent-select.zh.md", "source: \"\"", "protocol, source and clauses are required"},
+		{"a malformed id", "id: AS-001", "id: AS-1", "AS-1: malformed id"},
+		{"an id in lower case", "id: AS-001", "id: as-001", "as-001: malformed id"},
+		{"an id with more behind it", "id: AS-001", "id: AS-001ab", "malformed id"},
+		{"an id that stands twice", "id: AS-003", "id: AS-001", "AS-001 stands twice"},
+		{"an id that stands in cross too", "id: AC-110", "id: AS-001", "AS-001 stands twice"},
+		{"an unknown level", "level: MUST", "level: HAVE", `AS-001: unknown level "HAVE"`},
+		{"no level", "    level: MUST\n", "", `unknown level ""`},
+		{"no text", "    text: It does.\n", "", "AS-001: text, source and section are required"},
+		{"no source", "    source: 它做\n", "", "AS-001: text, source and section are required"},
+		{"no section", "    section: \"1.2\"\n", "", "AS-003: text, source and section are required"},
+		{"an unknown state", "status: tested", "status: later", `AS-001: status is "later"`},
+		{"no state", "    status: excluded\n", "", `AS-002a: status is ""`},
+		{"what is excluded without a reason", "    reason: Nobody can see it.\n", "", "AS-002a: excluded without a reason"},
+		{"a CONFLICT without its fair reading", "    fair: Either.\n", "", "AS-003: a CONFLICT needs its fair reading"},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			text := strings.Replace(ledger, r.old, r.new, 1)
+			if text == ledger {
+				t.Fatalf("%q is not in the ledger", r.old)
+			}
+			if _, err := ParseLedger([]byte(text)); err == nil || !strings.Contains(err.Error(), r.want) {
+				t.Errorf("ParseLedger: %v; want %q in it", err, r.want)
+			}
+		})
+	}
+	for _, empty := range []string{"", "\n", "# nothing\n", "protocol: p\nsource: s\nclauses: []\n"} {
+		if _, err := ParseLedger([]byte(empty)); err == nil {
+			t.Errorf("ParseLedger takes %q", empty)
+		}
+	}
+}
+
+func TestAudit(t *testing.T) {
+	all := func() Cover {
+		return Cover{"AS-001": {"AS-1.1-01"}, "AS-003": {"AS-1.2-01"}, "AC-110": {"AS-3.1-01"}}
+	}
+	with := func(c Cover, id string, by ...string) Cover { c[id] = by; return c }
+	without := func(c Cover, id string) Cover { delete(c, id); return c }
+	rows := []struct {
+		reason    string
+		scenarios Cover
+		monitors  Cover
+		want      []string
+	}{
+		{"everything is judged", all(), nil, nil},
+		{"a monitor is a judge too", without(all(), "AS-003"), Cover{"AS-003": {"shape"}}, nil},
+		{"tested, and judged by nobody", without(all(), "AS-003"), nil, []string{"AS-003 is marked tested, and no scenario or monitor judges it"}},
+		{"an entry without a judge is none", with(all(), "AS-001"), nil, []string{"AS-001 is marked tested, and no scenario or monitor judges it"}},
+		{"a row of cross needs a judge as well", without(all(), "AC-110"), nil, []string{"AC-110 is marked tested, and no scenario or monitor judges it"}},
+		{"excluded, and judged", with(all(), "AS-002a", "AS-1.1-02"), nil, []string{"AS-002a is excluded, and judged by [AS-1.1-02][]"}},
+		{"excluded, and judged by a monitor", all(), Cover{"AS-002a": {"shape"}}, []string{"AS-002a is excluded, and judged by [][shape]"}},
+		{"a tag that names no clause", with(all(), "AS-999", "AS-1.1-02"), nil, []string{"[AS-1.1-02] names AS-999, which is no clause of agent-select"}},
+		{"a monitor that names no clause", all(), Cover{"AS-998": {"shape"}}, []string{"[shape] names AS-998, which is no clause of agent-select"}},
+		{"faults come sorted", Cover{"ZZ-001": {"x"}}, nil, []string{
+			"AC-110 is marked tested, and no scenario or monitor judges it", "AS-001 is marked tested, and no scenario or monitor judges it",
+			"AS-003 is marked tested, and no scenario or monitor judges it", "[x] names ZZ-001, which is no clause of agent-select"}},
+	}
+	l, err := ParseLedger([]byte(ledger))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			if diff := cmp.Diff(r.want, l.Audit(r.scenarios, r.monitors)); diff != "" {
+				t.Errorf("want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}
