@@ -219,6 +219,9 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 	for _, row := range r.ledger.Rows() {
 		c := reports.Clause{ID: row.ID, Level: row.Level, Section: row.Section, Text: row.Text, ByDriver: map[string]verdict.Outcome{},
 			Scenarios: sorted(judges[row.ID]), Monitors: append([]string{}, monitors[row.ID]...)}
+		if row.Cross { // its section is of another document
+			c.Section = crossDocument + row.Section
+		}
 		if !row.Tested() {
 			c.Excluded, c.Outcome, c.Reason = true, verdict.NotApplicable, "excluded: "+row.Reason
 		} else {
@@ -229,6 +232,9 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 	}
 	return out
 }
+
+// crossDocument stands before the section of a clause that another protocol's document states.
+const crossDocument = "agent-client "
 
 // counts says which drivers' passes make a clause pass: the certifying ones where one of them ran. A clause that only
 // the WebSocket binding can show is judged over that.

@@ -56,6 +56,13 @@ func (w *drafter) said(depth int, key string) {
 	}
 }
 
+// text writes a key whose value is text, unless that is empty.
+func (w *drafter) text(depth int, key, value string) {
+	if value != "" {
+		w.line(depth, "%s: %s", key, quote(value))
+	}
+}
+
 // printable keeps what a server said from ending a comment.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -97,8 +104,8 @@ func (w *drafter) agents(a target.Agents) {
 	w.line(1, "custom:")
 	for _, c := range a.Custom {
 		w.line(2, "- id: %s", quote(c.ID))
-		w.line(3, "name: %s", quote(c.Name))
-		w.line(3, "description: %s", quote(c.Description))
+		w.text(3, "name", c.Name)
+		w.text(3, "description", c.Description)
 		w.line(3, "#prompt: MARKER-%s", strings.ToUpper(c.ID))
 		w.line(3, "#tools: [read_file]")
 	}

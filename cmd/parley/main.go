@@ -53,6 +53,7 @@ func subcommands(s *streams) []*cobra.Command {
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),
+		mutantsCommand(s),
 		serveCommand(s),
 		versionCommand(s),
 	}

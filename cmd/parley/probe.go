@@ -275,6 +275,8 @@ func accepted(status int, answer any) error {
 	obj, _ := answer.(map[string]any)
 	key := member(obj, "success", "ok")
 	switch {
+	case (status < 200 || status > 299) && answer == nil:
+		return fmt.Errorf("HTTP %d", status)
 	case status < 200 || status > 299:
 		return fmt.Errorf("HTTP %d %s", status, shorten(wjson.Compact(answer)))
 	case key != "" && obj[key] == false:

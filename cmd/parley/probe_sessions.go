@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -77,14 +78,20 @@ func correlationWords(c target.Correlation) string {
 	return "{body: " + bare(c.Body) + "}"
 }
 
-// bare is a pointer as a profile writes it: without its slash where it is but a name.
+// bare is a pointer as a profile writes it: without its slash where it is but a name, and in quotes where YAML would take
+// it for something else than text.
 func bare(p target.Pointer) string {
 	name := strings.TrimPrefix(string(p), "/")
-	if again, err := target.ParsePointer(name); err == nil && again == p {
-		return name
+	if again, err := target.ParsePointer(name); err != nil || again != p {
+		return quote(string(p))
 	}
-	return fmt.Sprintf("%q", string(p))
+	if !yamlWord.MatchString(name) || slices.Contains([]string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(name)) {
+		return quote(name)
+	}
+	return name
 }
+
+var yamlWord = regexp.MustCompile(`\A[A-Za-z_]\w*\z`)
 
 // try creates a session on each of two connections, or on one for "single", and switches each.
 func (p *probe) try(ctx context.Context, d driver.Driver, how target.Correlation) error {

@@ -6,6 +6,7 @@ package r3labs
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"strings"
@@ -25,6 +26,12 @@ const Name = "r3labs"
 
 // RemarkPrefix starts the remark that tells a difference.
 const RemarkPrefix = "interop: "
+
+// maxCompared bounds the events of one stream that are compared, as a transcript bounds those that it keeps.
+const maxCompared = 10_000
+
+// errEnough ends the library's stream where no more is compared.
+var errEnough = errors.New("enough was compared")
 
 // Driver is the sse driver with r3labs/sse listening in.
 type Driver struct{ *sse.Driver }
@@ -64,7 +71,7 @@ func listen(o driver.OpenOptions, sink driver.Sink) io.WriteCloser {
 		err := c.SubscribeRaw(func(ev *lib.Event) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.seen = append(l.seen, line(string(ev.Event), string(ev.Data)))
+			l.seen = append(l.seen, line(string(ev.Event), string(ev.Data), string(ev.ID)))
 		})
 		l.mu.Lock()
 		l.err = err
@@ -82,6 +89,10 @@ func (r replay) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (l *listener) Write(p []byte) (int, error) {
+	if len(l.dec.events) > maxCompared {
+		_ = l.in.CloseWithError(errEnough)
+		return 0, errEnough
+	}
 	l.dec.feed(p)
 	return l.in.Write(p)
 }
@@ -94,8 +105,12 @@ func (l *listener) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := Compare(l.dec.events, l.seen)
-	if l.err != nil && !errors.Is(l.err, io.EOF) {
-		text = strings.TrimSpace(text + "\nit gave up: " + l.err.Error())
+	switch {
+	case errors.Is(l.err, errEnough): // where it was stopped it may have one event more or less
+		n := min(len(l.dec.events), len(l.seen), maxCompared)
+		text = Compare(l.dec.events[:n], l.seen[:n])
+	case l.err != nil && !errors.Is(l.err, io.EOF):
+		text = strings.TrimSpace("r3labs/sse/v2 gave up: " + l.err.Error() + "\n" + text)
 	}
 	if text != "" {
 		l.sink(transcript.Record{Conn: l.o.Party, Dir: transcript.Noted, Kind: transcript.Remark, Label: RemarkPrefix + text})
@@ -103,12 +118,25 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// line is an event as both sides are compared: type and data.
-func line(kind, data string) string {
+// line is an event as both sides are compared: type, data, and the last event id where there is one. Long data is
+// told by its start and a checksum.
+func line(kind, data, id string) string {
 	if kind == "" {
 		kind = "message"
 	}
-	return fmt.Sprintf("%s %q", kind, data)
+	text := short(kind) + " "
+	if text += fmt.Sprintf("%q", short(data)); id != "" {
+		text += fmt.Sprintf(" id %q", short(id))
+	}
+	return text
+}
+
+func short(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d bytes, CRC %08x)", s[:most], len(s), crc32.ChecksumIEEE([]byte(s)))
 }
 
 // Compare tells how the events that the library delivered differ from those of the stream; "" when they do not.

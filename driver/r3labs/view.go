@@ -17,7 +17,7 @@ func (v *view) close() { v.take(v.dec.Close()) }
 func (v *view) take(items []wire.Item) {
 	for _, it := range items {
 		if it.Kind == wire.Event {
-			v.events = append(v.events, line(it.Type, it.Data))
+			v.events = append(v.events, line(it.Type, it.Data, it.ID))
 		}
 	}
 }
