@@ -23,6 +23,7 @@ func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
 		r.suite(ctx, d, fmt.Sprintf("@preflight-%d", stage), 1)
 	}
 	r.suite(ctx, d, "~@preflight-1 && ~@preflight-2 && ~@preflight-3", parallel)
+	r.again(ctx, d)
 }
 
 // suite hands the scenarios with a tag to godog. What became of them is told by done, not by godog's exit code, which
@@ -52,7 +53,7 @@ func init() {
 func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps.Slot {
 	pl, ok := d.byKey[pickleKey(sc)]
 	switch {
-	case !ok:
+	case !ok, d.suspects != nil && !d.suspects[pl.key]:
 		return steps.Slot{Skip: notPlanned}
 	case ctx.Err() != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}
@@ -64,11 +65,15 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 		return steps.Slot{Skip: verdict.NotTested, Reason: why}
 	}
 	nonce := fmt.Sprintf("%s-%s-%x", strings.ToLower(strings.NewReplacer(".", "-").Replace(pl.ID)), d.name, r.o.Seed&0xffffff)
-	if !pl.Exclusive() {
-		r.lock.RLock()
-		return steps.Slot{Run: r.shared, Nonce: nonce, Release: r.lock.RUnlock}
+	if pl.Exclusive() {
+		return r.exclusive(ctx, nonce)
 	}
-	return r.exclusive(ctx, nonce)
+	run, err := r.alive(ctx)
+	if err != nil {
+		return steps.Slot{Skip: verdict.NotTested, Reason: err.Error()}
+	}
+	r.lock.RLock()
+	return steps.Slot{Run: run, Nonce: nonce, Release: r.lock.RUnlock}
 }
 
 // notPlanned marks what the selection left out: it is in no result.
@@ -77,8 +82,12 @@ const notPlanned verdict.Outcome = "not-planned"
 // exclusive gives a scenario a target of its own, or the shared one alone.
 func (r *run) exclusive(ctx context.Context, nonce string) steps.Slot {
 	if !r.o.Launcher.Private() {
+		run, err := r.alive(ctx)
+		if err != nil {
+			return steps.Slot{Skip: verdict.NotTested, Reason: err.Error()}
+		}
 		r.lock.Lock()
-		return steps.Slot{Run: r.shared, Nonce: nonce, Release: r.lock.Unlock}
+		return steps.Slot{Run: run, Nonce: nonce, Release: r.lock.Unlock}
 	}
 	own, err := r.o.Launcher.Launch(ctx, target.LaunchOptions{ModelURL: r.modelURL})
 	if err != nil {
@@ -130,6 +139,9 @@ func (r *run) done(d *driverRun, res steps.Result) {
 		}
 	}()
 	pl := d.byKey[pickleKey(res.Scenario)]
+	if r.crashed(d, pl, &res) {
+		return // it runs again, alone, to tell the culprit from the bystanders
+	}
 	if res.Outcome == verdict.EnvError && pl.Stage != 1 {
 		res = lost(res)
 	}

@@ -88,8 +88,9 @@ type run struct {
 	ledger   *verdict.Ledger
 	brain    *model.Brain
 	modelURL string
-	shared   target.Running
-	lock     sync.RWMutex // exclusive scenarios write, where they have no target of their own
+	shared   target.Running // see alive
+	crashes  int            // how often its process has ended by itself
+	lock     sync.RWMutex   // exclusive scenarios write, where they have no target of their own
 	redact   *transcript.Redactor
 	drivers  []*driverRun
 	started  time.Time
@@ -115,6 +116,9 @@ type driverRun struct {
 	mu      sync.Mutex
 	failed  string      // why preflight failed; "" when it did not
 	reached steps.Reach // how far the target has come in preflight
+
+	bystanders map[string]bool // scenarios during which the target's process ended
+	suspects   map[string]bool // while these run again, alone: only they
 }
 
 type closingDriver interface {
@@ -260,7 +264,7 @@ func (r *run) launch(ctx context.Context) (func(), error) {
 	}
 	r.shared = running
 	return func() {
-		stopWithin(15*time.Second, running.Stop)
+		stopWithin(15*time.Second, r.shared.Stop)
 		stopModel()
 	}, nil
 }

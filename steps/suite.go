@@ -52,6 +52,7 @@ type Result struct {
 	Steps    []StepResult
 	Duration time.Duration
 	Records  []transcript.Record
+	Run      target.Running // the target that it ran against; nil when it did not run
 	Lost     int // records beyond the transcript's bounds
 	Reached  Reach
 }
@@ -185,7 +186,7 @@ func (r *scenario) finish(sc *godog.Scenario, err error) error {
 		r.first = errors.New("the scenario ended before its last step")
 	}
 	res := r.world.result(r.s.Protocol.Monitors(), r.first)
-	res.Scenario, res.Driver, res.Steps, res.Duration = sc, r.s.Env.Driver.Name(), r.steps, took
+	res.Scenario, res.Driver, res.Steps, res.Duration, res.Run = sc, r.s.Env.Driver.Name(), r.steps, took, r.slot.Run
 	r.s.Done(res)
 	if r.first == nil && len(r.world.failures) > 0 && res.Outcome == verdict.Failed {
 		return &BrokenError{Failures: r.world.failures}

@@ -247,6 +247,8 @@ func (d *exam) endpoints(ctx context.Context) {
 	for _, it := range items {
 		check := checks[it.key]
 		switch {
+		case !it.declared(d.profile) && it.instead:
+			d.state[it.key] = notDeclared
 		case !it.declared(d.profile):
 			d.state[it.key] = notDeclared
 			d.tell(notDeclared, it.key, "%s", d.without(it))

@@ -18,6 +18,7 @@ type item struct {
 	needed   func(asked, *target.Profile) bool // whether a scenario of the suite cannot be run without it
 	after    []string                          // keys of items without which it cannot be looked at
 	optional bool                              // without it clauses are not applicable, and not untested
+	instead  bool                              // it stands in for another item, so its absence is not worth telling
 	look     string                            // what to look at when it fails
 }
 
@@ -60,6 +61,8 @@ const (
 	questionStep = `is asked a question$`
 )
 
+var takesTurn = takes(turnStep)
+
 // items in the order in which they are looked at.
 var items = []item{
 	{key: "correlation", tag: "@doctor-correlation", look: "agent-select.correlation",
@@ -88,10 +91,13 @@ var items = []item{
 		needed:   takes(`given the tools of the custom agent`)},
 	{key: "tools.confirm", tag: "@doctor-tools-confirm", after: []string{"model"}, look: "the tool's name, and whether the target asks before it runs it",
 		declared: func(p *target.Profile) bool { return p.Tools.Confirm != nil || p.Provoke.PendingConfirmation != "" },
-		needed:   anyOf(takes(`will ask to confirm`), unlessProvoked(confirmStep, confirmation))},
+		needed:   takes(`(is asked|will ask) to confirm a tool$`)},
 	{key: "tools.ask", tag: "@doctor-tools-ask", after: []string{"model"}, look: "the tool's name, and whether the target asks its user by it",
 		declared: func(p *target.Profile) bool { return p.Tools.Ask != nil || p.Provoke.PendingQuestion != "" },
-		needed:   unlessProvoked(questionStep, question)},
+		needed:   takes(questionStep)},
+	{key: "provoke.running_turn", tag: "@doctor-provoke-running-turn", instead: true, look: "whether the message makes a turn that says something",
+		declared: func(p *target.Profile) bool { return p.Provoke.RunningTurn != "" },
+		needed:   func(a asked, p *target.Profile) bool { return p.Provoke.RunningTurn != "" && takesTurn(a, p) }},
 	{key: "agents.file", look: "agents.file or hooks.config-digest",
 		declared: func(p *target.Profile) bool { return p.Agents.File != "" || p.Hooks.ConfigDigest != "" },
 		needed:   takes(`the configuration of the target is noted`)},

@@ -26,11 +26,12 @@ import (
 // probe asks a running server what it is. What it finds out is kept in the profile, and what it saw in seen, by the key of
 // the profile that it is about.
 type probe struct {
-	profile *target.Profile
-	run     target.Running
-	say     func(format string, args ...any) // tells how it goes, a line each
-	seen    map[string][]string
-	agents  []proto.AgentInfo // as offered
+	profile  *target.Profile
+	run      target.Running
+	say      func(format string, args ...any) // tells how it goes, a line each
+	seen     map[string][]string
+	agents   []proto.AgentInfo // as offered
+	patience target.Duration   // how long the event of a switch may take; 0: limits.event
 }
 
 // party is one connection of the probe.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -20,6 +21,9 @@ import (
 	wjson "parley/wire/json"
 )
 
+// quick is how long a switch may take that is tried by a guess.
+const quick = 300 * time.Millisecond
+
 // correlation finds out how a POST tells its connection: the first way by which two connections each get a session, and
 // each hears of its own switch.
 func (p *probe) correlation(ctx context.Context) {
@@ -29,6 +33,7 @@ func (p *probe) correlation(ctx context.Context) {
 	for _, how := range p.ways() {
 		err := p.try(ctx, d, how)
 		if err == nil {
+			p.patience.Duration = 0
 			p.profile.AgentSelect.Correlation = how
 			p.note("correlation", "%s: two connections each got a session, and heard of their own switch", correlationWords(how))
 			return
@@ -37,10 +42,12 @@ func (p *probe) correlation(ctx context.Context) {
 			return
 		}
 		p.say("%s: no (%v)", correlationWords(how), err)
+		p.patience.Duration = quick // a guess is not worth a long wait
 		if why == nil {
 			why = err
 		}
 	}
+	p.patience.Duration = 0
 	how := target.Correlation{Single: true}
 	err := p.try(ctx, d, how)
 	if err == nil {
@@ -197,7 +204,11 @@ func (p *probe) change(ctx context.Context, c *party, how target.Correlation, ag
 			return transcript.Record{}, err
 		}
 	}
-	r, err := p.await(ctx, c, mark, p.profile.Limits.Event, proto.AgentSwitchedEvent, proto.ErrorEvent)
+	limit := p.patience
+	if limit.Duration == 0 {
+		limit = p.profile.Limits.Event
+	}
+	r, err := p.await(ctx, c, mark, limit, proto.AgentSwitchedEvent, proto.ErrorEvent)
 	switch {
 	case err != nil:
 		return r, fmt.Errorf("no %s: %w", p.profile.AgentSelect.EventName(proto.AgentSwitchedEvent), err)

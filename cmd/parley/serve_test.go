@@ -1,10 +1,95 @@
 package main
 
 import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 )
+
+// selfSigned writes a certificate for loopback, and its key.
+func selfSigned(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, kind string, b []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", secret)
+}
+
+// TestServe holds that a server with TLS and a token lets in who has it, and that it ends within a second, open streams and all.
+func TestServe(t *testing.T) {
+	cert, key := selfSigned(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out, stdout := io.Pipe()
+	ended := make(chan error, 1)
+	o := serveOptions{protocol: "agent-select", addr: "127.0.0.1:0", token: "s3cret", cert: cert, key: key}
+	go func() { ended <- serve(ctx, o, &streams{Out: stdout, Err: io.Discard}) }()
+	url, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	defer client.CloseIdleConnections()
+	get := func(path string) *http.Response {
+		res, err := client.Get(strings.TrimSpace(url) + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	refused := get("/health")
+	refused.Body.Close()
+	if refused.StatusCode != http.StatusUnauthorized {
+		t.Errorf("without a token: %s", refused.Status)
+	}
+	stream := get("/events?token=s3cret")
+	defer stream.Body.Close()
+	if line, err := bufio.NewReader(stream.Body).ReadString('\n'); err != nil || !strings.Contains(line, `"connected"`) {
+		t.Errorf("the stream begins with %q, %v", line, err)
+	}
+
+	cancel()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Second):
+		t.Error("it has not ended within a second")
+	}
+}
 
 func TestGuard(t *testing.T) {
 	var seen *http.Request

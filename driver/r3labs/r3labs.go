@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -61,7 +62,7 @@ type listener struct {
 
 func listen(o driver.OpenOptions, sink driver.Sink) io.WriteCloser {
 	out, in := io.Pipe()
-	l := &listener{o: o, sink: sink, dec: newView(), in: in, done: make(chan struct{})}
+	l := &listener{o: o, sink: sink, dec: newView(o.MaxEvent), in: in, done: make(chan struct{})}
 	c := lib.NewClient("http://stream.invalid/")
 	c.Connection = &http.Client{Transport: replay{out}}
 	c.ReconnectStrategy = &backoff.StopBackOff{}
@@ -141,9 +142,9 @@ func short(s string) string {
 
 // Compare tells how the events that the library delivered differ from those of the stream; "" when they do not.
 func Compare(stream, library []string) string {
-	diff := cmp.Diff(stream, library)
-	if diff == "" {
+	if slices.Equal(stream, library) {
 		return ""
 	}
+	diff := cmp.Diff(append([]string{}, stream...), append([]string{}, library...))
 	return "r3labs/sse/v2 would deliver other events (- the stream's, + the library's):\n" + strings.TrimSpace(strings.ReplaceAll(diff, "\u00a0", " "))
 }

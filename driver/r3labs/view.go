@@ -8,7 +8,10 @@ type view struct {
 	events []string
 }
 
-func newView() *view { return &view{dec: wire.NewDecoder(wire.Limits{})} }
+// newView reads with the limit that the verdict's codec has.
+func newView(max int) *view {
+	return &view{dec: wire.NewDecoder(wire.Limits{MaxEvent: max, MaxLine: max})}
+}
 
 func (v *view) feed(p []byte) { v.take(v.dec.Feed(p)) }
 

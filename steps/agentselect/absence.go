@@ -14,19 +14,19 @@ import (
 )
 
 func (s *suite) registerAbsence(sc *godog.ScenarioContext) {
-	sc.Step(`^client (\w+) hears no "(\w+)"$`, func(ctx context.Context, name, event string) error {
+	steps.Step(sc, `^client (\w+) hears no "(\w+)"$`, func(ctx context.Context, name, event string) error {
 		return s.hearsNone(ctx, name, event, []string{"AS-023", "AS-024", "AS-026"}, isEvent(event))
 	})
-	sc.Step(`^client (\w+) hears of no switch$`, func(ctx context.Context, name string) error {
+	steps.Step(sc, `^client (\w+) hears of no switch$`, func(ctx context.Context, name string) error {
 		clauses := []string{"AS-007", "AS-015", "AS-054", "AS-057", "AS-059", "AS-095", "AS-125", "AS-077", "AS-079", "AS-080", "AS-091", "AS-104"}
 		return s.hearsNone(ctx, name, vocab.AgentSwitchedEvent, clauses, isEvent(vocab.AgentSwitchedEvent))
 	})
-	sc.Step(`^client (\w+) hears of no refusal$`, func(ctx context.Context, name string) error {
+	steps.Step(sc, `^client (\w+) hears of no refusal$`, func(ctx context.Context, name string) error {
 		return s.hearsNone(ctx, name, "error of another's switch", []string{"AS-058", "AS-059", "AS-095"}, s.foreignError(name))
 	})
-	sc.Step(`^client (\w+) hears nothing of the message of client (\w+)$`, s.hearsNothingOf)
-	sc.Step(`^client (\w+) sends a message of type "(\w+)"$`, s.sendsType)
-	sc.Step(`^client (\w+) sends the body ?(.*)$`, s.sendsBody)
+	steps.Step(sc, `^client (\w+) hears nothing of the message of client (\w+)$`, s.hearsNothingOf)
+	steps.Step(sc, `^client (\w+) sends a message of type "(\w+)"$`, s.sendsType)
+	steps.Step(sc, `^client (\w+) sends the body ?(.*)$`, s.sendsBody)
 }
 
 // foreignError matches an error that answers a switch and is no answer to a fence of this client.

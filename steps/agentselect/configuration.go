@@ -16,26 +16,26 @@ import (
 )
 
 func (s *suite) registerConfiguration(sc *godog.ScenarioContext) {
-	sc.Step(`^the target has a custom agent$`, func() error { _, err := s.custom(); return err })
-	sc.Step(`^the configuration of the target is noted$`, s.configNoted)
-	sc.Step(`^the configuration of the target is unchanged$`, s.configUnchanged)
-	sc.Step(`^the configuration gains the agent "([^"]*)"$`, s.gains)
-	sc.Step(`^the configuration has gained the agent "([^"]*)"$`, s.hasGained)
-	sc.Step(`^the configuration renames the agent "([^"]*)"$`, s.renames)
-	sc.Step(`^the configuration loses the agent "([^"]*)"$`, s.loses)
-	sc.Step(`^a new client is offered "([^"]*)"$`, func(ctx context.Context, id string) error {
+	steps.Step(sc, `^the target has a custom agent$`, func() error { _, err := s.custom(); return err })
+	steps.Step(sc, `^the configuration of the target is noted$`, s.configNoted)
+	steps.Step(sc, `^the configuration of the target is unchanged$`, s.configUnchanged)
+	steps.Step(sc, `^the configuration gains the agent "([^"]*)"$`, s.gains)
+	steps.Step(sc, `^the configuration has gained the agent "([^"]*)"$`, s.hasGained)
+	steps.Step(sc, `^the configuration renames the agent "([^"]*)"$`, s.renames)
+	steps.Step(sc, `^the configuration loses the agent "([^"]*)"$`, s.loses)
+	steps.Step(sc, `^a new client is offered "([^"]*)"$`, func(ctx context.Context, id string) error {
 		return s.newClientSees(ctx, id, "offered", func(list []vocab.AgentInfo) bool { _, ok := find(list, id); return ok })
 	})
-	sc.Step(`^a new client is not offered "([^"]*)"$`, func(ctx context.Context, id string) error {
+	steps.Step(sc, `^a new client is not offered "([^"]*)"$`, func(ctx context.Context, id string) error {
 		return s.newClientSees(ctx, id, "not offered", func(list []vocab.AgentInfo) bool { _, ok := find(list, id); return !ok })
 	})
-	sc.Step(`^a new client is offered "([^"]*)" under its new name$`, func(ctx context.Context, id string) error {
+	steps.Step(sc, `^a new client is offered "([^"]*)" under its new name$`, func(ctx context.Context, id string) error {
 		return s.newClientSees(ctx, id, "offered under its new name", func(list []vocab.AgentInfo) bool {
 			a, ok := find(list, id)
 			return ok && a.Name == s.gained[id].Name
 		})
 	})
-	sc.Step(`^client (\w+) is offered "([^"]*)"$`, s.isOffered)
+	steps.Step(sc, `^client (\w+) is offered "([^"]*)"$`, s.isOffered)
 }
 
 // notDeclared turns a hook that the profile lacks into "not tested".

@@ -19,30 +19,30 @@ import (
 )
 
 func (s *suite) registerConnecting(sc *godog.ScenarioContext) {
-	sc.Step(`^client (\w+) connects$`, func(ctx context.Context, name string) error {
+	steps.Step(sc, `^client (\w+) connects$`, func(ctx context.Context, name string) error {
 		return s.act0(ctx, name, func(c *client) error { return s.connect(ctx, c, "") })
 	})
-	sc.Step(`^client (\w+) reconnects$`, func(ctx context.Context, name string) error {
+	steps.Step(sc, `^client (\w+) reconnects$`, func(ctx context.Context, name string) error {
 		return s.act0(ctx, name, func(c *client) error { return s.connect(ctx, c, "") })
 	})
-	sc.Step(`^client (\w+) is connected$`, func(ctx context.Context, name string) error {
+	steps.Step(sc, `^client (\w+) is connected$`, func(ctx context.Context, name string) error {
 		return s.connected(ctx, s.client(name))
 	})
-	sc.Step(`^client (\w+) has connected with the query "([^"]*)"$`, s.hasConnectedWith)
-	sc.Step(`^client (\w+) has disconnected$`, s.hasDisconnected)
-	sc.Step(`^client (\w+) is given an event stream$`, s.isGivenStream)
-	sc.Step(`^client (\w+) is told its connection first$`, s.isToldConnectionFirst)
-	sc.Step(`^client (\w+) is told the agents next$`, s.isToldAgentsNext)
-	sc.Step(`^client (\w+) is told the agents$`, s.isToldAgents)
-	sc.Step(`^client (\w+) is told the id of its connection$`, s.isToldID)
-	sc.Step(`^the ids of the connections differ$`, s.idsDiffer)
-	sc.Step(`^client (\w+) is offered the built-in agents$`, s.isOfferedBuiltins)
-	sc.Step(`^client (\w+) is offered the custom agent$`, s.isOfferedCustom)
-	sc.Step(`^client (\w+) is told a current agent or null$`, s.isToldCurrent)
-	sc.Step(`^client (\w+) is told no current agent but the default one$`, s.isToldNoOther)
-	sc.Step(`^the order and the example values of the list of client (\w+) are observed$`, s.examplesObserved)
-	sc.Step(`^client (\w+) connects and switches to "([^"]*)" as early as it can$`, s.connectsAndSwitches)
-	sc.Step(`^client (\w+) is told the agents before any answer$`, s.isToldAgentsBeforeAnswers)
+	steps.Step(sc, `^client (\w+) has connected with the query "([^"]*)"$`, s.hasConnectedWith)
+	steps.Step(sc, `^client (\w+) has disconnected$`, s.hasDisconnected)
+	steps.Step(sc, `^client (\w+) is given an event stream$`, s.isGivenStream)
+	steps.Step(sc, `^client (\w+) is told its connection first$`, s.isToldConnectionFirst)
+	steps.Step(sc, `^client (\w+) is told the agents next$`, s.isToldAgentsNext)
+	steps.Step(sc, `^client (\w+) is told the agents$`, s.isToldAgents)
+	steps.Step(sc, `^client (\w+) is told the id of its connection$`, s.isToldID)
+	steps.Step(sc, `^the ids of the connections differ$`, s.idsDiffer)
+	steps.Step(sc, `^client (\w+) is offered the built-in agents$`, s.isOfferedBuiltins)
+	steps.Step(sc, `^client (\w+) is offered the custom agent$`, s.isOfferedCustom)
+	steps.Step(sc, `^client (\w+) is told a current agent or null$`, s.isToldCurrent)
+	steps.Step(sc, `^client (\w+) is told no current agent but the default one$`, s.isToldNoOther)
+	steps.Step(sc, `^the order and the example values of the list of client (\w+) are observed$`, s.examplesObserved)
+	steps.Step(sc, `^client (\w+) connects and switches to "([^"]*)" as early as it can$`, s.connectsAndSwitches)
+	steps.Step(sc, `^client (\w+) is told the agents before any answer$`, s.isToldAgentsBeforeAnswers)
 }
 
 // act0 runs an act that no message carries, and moves the mark.

@@ -17,25 +17,25 @@ import (
 )
 
 func (s *suite) registerRefusing(sc *godog.ScenarioContext) {
-	sc.Step(`^client (\w+) is refused$`, func(ctx context.Context, name string) error { return s.isRefused(ctx, name) })
-	sc.Step(`^client (\w+) is refused with "(\w+)"$`, func(ctx context.Context, name, code string) error {
+	steps.Step(sc, `^client (\w+) is refused$`, func(ctx context.Context, name string) error { return s.isRefused(ctx, name) })
+	steps.Step(sc, `^client (\w+) is refused with "(\w+)"$`, func(ctx context.Context, name, code string) error {
 		return s.isRefused(ctx, name, code)
 	})
-	sc.Step(`^client (\w+) is refused with one of "([^"]*)"$`, func(ctx context.Context, name, codes string) error {
+	steps.Step(sc, `^client (\w+) is refused with one of "([^"]*)"$`, func(ctx context.Context, name, codes string) error {
 		return s.isRefused(ctx, name, strings.Split(codes, ", ")...)
 	})
-	sc.Step(`^the refusal of client (\w+) says "([^"]*)"$`, s.refusalSays)
-	sc.Step(`^the refusal of client (\w+) contains "([^"]*)"$`, s.refusalContains)
-	sc.Step(`^the refusal of client (\w+) lists the agents that it was offered$`, func(name string) error {
+	steps.Step(sc, `^the refusal of client (\w+) says "([^"]*)"$`, s.refusalSays)
+	steps.Step(sc, `^the refusal of client (\w+) contains "([^"]*)"$`, s.refusalContains)
+	steps.Step(sc, `^the refusal of client (\w+) lists the agents that it was offered$`, func(name string) error {
 		return s.refusalLists(name, true)
 	})
-	sc.Step(`^the agents in the refusal of client (\w+), if any, are those that it was offered$`, func(name string) error {
+	steps.Step(sc, `^the agents in the refusal of client (\w+), if any, are those that it was offered$`, func(name string) error {
 		return s.refusalLists(name, false)
 	})
-	sc.Step(`^the refusal of client (\w+) lists "([^"]*)"$`, func(name, id string) error { return s.refusalHas(name, id, true) })
-	sc.Step(`^the refusal of client (\w+) does not list "([^"]*)"$`, func(name, id string) error { return s.refusalHas(name, id, false) })
-	sc.Step(`^the text of the refusal of client (\w+) is observed$`, s.busyTextObserved)
-	sc.Step(`^the time of the refusal of client (\w+) is observed$`, s.refusalTimeObserved)
+	steps.Step(sc, `^the refusal of client (\w+) lists "([^"]*)"$`, func(name, id string) error { return s.refusalHas(name, id, true) })
+	steps.Step(sc, `^the refusal of client (\w+) does not list "([^"]*)"$`, func(name, id string) error { return s.refusalHas(name, id, false) })
+	steps.Step(sc, `^the text of the refusal of client (\w+) is observed$`, s.busyTextObserved)
+	steps.Step(sc, `^the time of the refusal of client (\w+) is observed$`, s.refusalTimeObserved)
 }
 
 // codeClauses are the clauses that speak of one error code.

@@ -14,22 +14,22 @@ import (
 )
 
 func (s *suite) registerSessions(sc *godog.ScenarioContext) {
-	sc.Step(`^client (\w+) has a session$`, func(ctx context.Context, name string) error {
+	steps.Step(sc, `^client (\w+) has a session$`, func(ctx context.Context, name string) error {
 		return s.withSession(ctx, s.client(name))
 	})
-	sc.Step(`^client (\w+) has another session$`, s.hasAnother)
-	sc.Step(`^client (\w+) creates a session$`, func(ctx context.Context, name string) error { return s.creates(ctx, name, nil) })
-	sc.Step(`^client (\w+) creates a session with the initial agent "([^"]*)"$`, func(ctx context.Context, name, id string) error {
+	steps.Step(sc, `^client (\w+) has another session$`, s.hasAnother)
+	steps.Step(sc, `^client (\w+) creates a session$`, func(ctx context.Context, name string) error { return s.creates(ctx, name, nil) })
+	steps.Step(sc, `^client (\w+) creates a session with the initial agent "([^"]*)"$`, func(ctx context.Context, name, id string) error {
 		return s.creates(ctx, name, fields{"initialAgentId": id})
 	})
-	sc.Step(`^client (\w+) loads the session of client (\w+)$`, s.loads)
-	sc.Step(`^client (\w+) tries to load the session of client (\w+)$`, s.triesToLoad)
-	sc.Step(`^client (\w+) loads the session "([^"]*)"$`, s.loadsNamed)
-	sc.Step(`^client (\w+) has its session$`, s.hasItsSession)
-	sc.Step(`^client (\w+) is refused the session$`, s.isRefusedSession)
-	sc.Step(`^the session of client (\w+) answers on one connection only$`, s.answersOnce)
-	sc.Step(`^what becomes of the first session of client (\w+) is observed$`, s.firstSessionObserved)
-	sc.Step(`^the target declares "([^"]*)"$`, s.declares)
+	steps.Step(sc, `^client (\w+) loads the session of client (\w+)$`, s.loads)
+	steps.Step(sc, `^client (\w+) tries to load the session of client (\w+)$`, s.triesToLoad)
+	steps.Step(sc, `^client (\w+) loads the session "([^"]*)"$`, s.loadsNamed)
+	steps.Step(sc, `^client (\w+) has its session$`, s.hasItsSession)
+	steps.Step(sc, `^client (\w+) is refused the session$`, s.isRefusedSession)
+	steps.Step(sc, `^the session of client (\w+) answers on one connection only$`, s.answersOnce)
+	steps.Step(sc, `^what becomes of the first session of client (\w+) is observed$`, s.firstSessionObserved)
+	steps.Step(sc, `^the target declares "([^"]*)"$`, s.declares)
 }
 
 func (s *suite) declares(capability string) error {
@@ -130,6 +130,7 @@ func (s *suite) answersOnce(ctx context.Context, name string) error {
 		return s.boundTo(ctx, old, c)
 	}
 	s.Note("loading a session of another connection moves it")
+	old.session = ""
 	if err := s.boundTo(ctx, c, old); err != nil {
 		return err
 	}
@@ -165,7 +166,6 @@ func (s *suite) unbound(ctx context.Context, c *client) error {
 	if s.ended(c) {
 		return nil
 	}
-	c.session = ""
 	if _, err := s.sendSwitch(ctx, c, fields{"agentId": vocab.General}, act{}); err != nil {
 		return err
 	}

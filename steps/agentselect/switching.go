@@ -18,22 +18,22 @@ import (
 )
 
 func (s *suite) registerSwitching(sc *godog.ScenarioContext) {
-	sc.Step(`^client (\w+) has switched to `+agentRef+`$`, s.hasSwitched)
-	sc.Step(`^client (\w+) switches to `+agentRef+`$`, s.switches)
-	sc.Step(`^client (\w+), once idle, switches to `+agentRef+`$`, s.switchesOnceIdle)
-	sc.Step(`^client (\w+) switches its session to `+agentRef+`$`, s.switchesNamed)
-	sc.Step(`^client (\w+) switches the session "([^"]*)" to "([^"]*)"$`, s.switchesSession)
-	sc.Step(`^client (\w+) switches to the agent id (.+)$`, s.switchesRaw)
-	sc.Step(`^client (\w+) switches to a legal id of (\d+) characters$`, s.switchesLong)
-	sc.Step(`^client (\w+) switches without an agent id$`, s.switchesWithout)
-	sc.Step(`^client (\w+) switches to "([^"]*)" with the extra fields (.+)$`, s.switchesExtra)
-	sc.Step(`^client (\w+) is switched from `+agentRef+` to `+agentRef+`$`, s.isSwitched)
-	sc.Step(`^client (\w+) is switched to `+agentRef+`$`, func(ctx context.Context, name, to string) error {
+	steps.Step(sc, `^client (\w+) has switched to `+agentRef+`$`, s.hasSwitched)
+	steps.Step(sc, `^client (\w+) switches to `+agentRef+`$`, s.switches)
+	steps.Step(sc, `^client (\w+), once idle, switches to `+agentRef+`$`, s.switchesOnceIdle)
+	steps.Step(sc, `^client (\w+) switches its session to `+agentRef+`$`, s.switchesNamed)
+	steps.Step(sc, `^client (\w+) switches the session "([^"]*)" to "([^"]*)"$`, s.switchesSession)
+	steps.Step(sc, `^client (\w+) switches to the agent id (.+)$`, s.switchesRaw)
+	steps.Step(sc, `^client (\w+) switches to a legal id of (\d+) characters$`, s.switchesLong)
+	steps.Step(sc, `^client (\w+) switches without an agent id$`, s.switchesWithout)
+	steps.Step(sc, `^client (\w+) switches to "([^"]*)" with the extra fields (.+)$`, s.switchesExtra)
+	steps.Step(sc, `^client (\w+) is switched from `+agentRef+` to `+agentRef+`$`, s.isSwitched)
+	steps.Step(sc, `^client (\w+) is switched to `+agentRef+`$`, func(ctx context.Context, name, to string) error {
 		return s.isSwitched(ctx, name, "", to)
 	})
-	sc.Step(`^client (\w+) is switched in the session of client (\w+)$`, s.isSwitchedInLoaded)
-	sc.Step(`^client (\w+) can switch to every agent that it was offered$`, s.canSwitchToAll)
-	sc.Step(`^what client (\w+) hears of it is observed$`, s.whateverHeard)
+	steps.Step(sc, `^client (\w+) is switched in the session of client (\w+)$`, s.isSwitchedInLoaded)
+	steps.Step(sc, `^client (\w+) can switch to every agent that it was offered$`, s.canSwitchToAll)
+	steps.Step(sc, `^what client (\w+) hears of it is observed$`, s.whateverHeard)
 }
 
 // sendSwitch sends switch_agent as a client's act and moves the mark.

@@ -28,34 +28,34 @@ type turn struct {
 }
 
 func (s *suite) registerTurns(sc *godog.ScenarioContext) {
-	sc.Step(`^client (\w+) chats$`, func(ctx context.Context, name string) error {
+	steps.Step(sc, `^client (\w+) chats$`, func(ctx context.Context, name string) error {
 		return s.chat(ctx, name, "[[echo %s]] Hello from client "+name)
 	})
-	sc.Step(`^client (\w+) chats and the model fails$`, s.chatsAndFails)
-	sc.Step(`^client (\w+) has chatted$`, s.hasChatted)
-	sc.Step(`^client (\w+) is answered and its turn ends$`, s.isAnswered)
-	sc.Step(`^client (\w+) has a turn running$`, s.hasTurnRunning)
-	sc.Step(`^client (\w+) has a turn running that will ask to confirm a tool$`, s.hasTurnThatAsks)
-	sc.Step(`^client (\w+) is asked to confirm a tool$`, func(ctx context.Context, name string) error {
+	steps.Step(sc, `^client (\w+) chats and the model fails$`, s.chatsAndFails)
+	steps.Step(sc, `^client (\w+) has chatted$`, s.hasChatted)
+	steps.Step(sc, `^client (\w+) is answered and its turn ends$`, s.isAnswered)
+	steps.Step(sc, `^client (\w+) has a turn running$`, s.hasTurnRunning)
+	steps.Step(sc, `^client (\w+) has a turn running that will ask to confirm a tool$`, s.hasTurnThatAsks)
+	steps.Step(sc, `^client (\w+) is asked to confirm a tool$`, func(ctx context.Context, name string) error {
 		return s.isAsked(ctx, name, s.Env.Profile.Tools.Confirm, s.Env.Profile.Provoke.PendingConfirmation, vocab.ConfirmationRequestEvent)
 	})
-	sc.Step(`^client (\w+) is asked a question$`, func(ctx context.Context, name string) error {
+	steps.Step(sc, `^client (\w+) is asked a question$`, func(ctx context.Context, name string) error {
 		return s.isAsked(ctx, name, s.Env.Profile.Tools.Ask, s.Env.Profile.Provoke.PendingQuestion, vocab.QuestionRequestEvent)
 	})
-	sc.Step(`^client (\w+) confirms$`, func(ctx context.Context, name string) error {
+	steps.Step(sc, `^client (\w+) confirms$`, func(ctx context.Context, name string) error {
 		return s.respond(ctx, name, vocab.ConfirmationRequestEvent, vocab.ConfirmationResponse, true)
 	})
-	sc.Step(`^client (\w+) answers$`, func(ctx context.Context, name string) error {
+	steps.Step(sc, `^client (\w+) answers$`, func(ctx context.Context, name string) error {
 		return s.respond(ctx, name, vocab.QuestionRequestEvent, vocab.QuestionResponse, "yes")
 	})
-	sc.Step(`^client (\w+) aborts$`, s.aborts)
-	sc.Step(`^the turn of client (\w+) is let go on$`, s.isLetGoOn)
-	sc.Step(`^the turn of client (\w+) ends$`, s.turnEnds)
-	sc.Step(`^the model of client (\w+) was given the prompt of the custom agent$`, func(name string) error { return s.promptGiven(name, true) })
-	sc.Step(`^the model of client (\w+) was not given the prompt of the custom agent$`, func(name string) error { return s.promptGiven(name, false) })
-	sc.Step(`^the model of client (\w+) was given the tools of the custom agent$`, func(name string) error { return s.toolsGiven(name, true) })
-	sc.Step(`^the model of client (\w+) was not given the tools of the custom agent$`, func(name string) error { return s.toolsGiven(name, false) })
-	sc.Step(`^every call of that turn of client (\w+) had the prompt of the custom agent$`, s.everyCallHadPrompt)
+	steps.Step(sc, `^client (\w+) aborts$`, s.aborts)
+	steps.Step(sc, `^the turn of client (\w+) is let go on$`, s.isLetGoOn)
+	steps.Step(sc, `^the turn of client (\w+) ends$`, s.turnEnds)
+	steps.Step(sc, `^the model of client (\w+) was given the prompt of the custom agent$`, func(name string) error { return s.promptGiven(name, true) })
+	steps.Step(sc, `^the model of client (\w+) was not given the prompt of the custom agent$`, func(name string) error { return s.promptGiven(name, false) })
+	steps.Step(sc, `^the model of client (\w+) was given the tools of the custom agent$`, func(name string) error { return s.toolsGiven(name, true) })
+	steps.Step(sc, `^the model of client (\w+) was not given the tools of the custom agent$`, func(name string) error { return s.toolsGiven(name, false) })
+	steps.Step(sc, `^every call of that turn of client (\w+) had the prompt of the custom agent$`, s.everyCallHadPrompt)
 }
 
 // noModel says why what needs a model is not tested.
