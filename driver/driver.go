@@ -7,6 +7,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"parley/transcript"
@@ -70,7 +71,7 @@ type OpenError struct {
 
 func (e *OpenError) Error() string {
 	if e.Status != 0 {
-		return "open " + e.URL + ": refused with HTTP " + http.StatusText(e.Status) + ": " + e.Err.Error()
+		return fmt.Sprintf("open %s: refused with HTTP status %d: %v", e.URL, e.Status, e.Err)
 	}
 	return "open " + e.URL + ": " + e.Err.Error()
 }

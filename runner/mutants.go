@@ -31,7 +31,7 @@ type MutantOptions struct {
 	Protocol    string
 	Profile     *target.Profile // of the bundled target
 	Mutants     []Mutant
-	Concurrency int          // mutants side by side; 0: 6
+	Concurrency int          // mutants side by side; 0: 24
 	Done        func(Killed) // told of each mutant as it is done, from many goroutines; may be nil
 }
 
@@ -67,7 +67,7 @@ func Mutants(ctx context.Context, o MutantOptions) (*KillMatrix, error) {
 	}
 	started := time.Now()
 	if o.Concurrency == 0 {
-		o.Concurrency = 6
+		o.Concurrency = 24
 	}
 	m := &KillMatrix{Protocol: o.Protocol, Suite: reports.Suite{Version: features.Version, Digest: features.Digest()},
 		Mutants: make([]Killed, len(o.Mutants)), Clauses: map[string][]string{}, Unproved: []string{}, Survived: []string{}}
@@ -126,7 +126,9 @@ func kill(ctx context.Context, o MutantOptions, mu Mutant) Killed {
 		return k
 	}
 	brain := model.New()
-	res, err := Run(ctx, Options{Profile: o.Profile, Launcher: mu.Launch(brain), Brain: brain, Drivers: mu.Drivers, Concurrency: 6, Tags: selection(mu), Again: "parley mutants"})
+	p := *o.Profile
+	p.Limits.Event = target.DefaultLimits().Event // a fault may well be an answer that never comes
+	res, err := Run(ctx, Options{Profile: &p, Launcher: mu.Launch(brain), Brain: brain, Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()
 		return k

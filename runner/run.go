@@ -137,6 +137,10 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 	if o.Observer != nil {
 		o.Observer.Planned(r.planned())
 	}
+	watching, unwatch := context.WithCancel(context.Background())
+	var watch sync.WaitGroup
+	watch.Go(func() { steps.WatchStalls(watching) })
+	defer func() { unwatch(); watch.Wait() }()
 	if stop, err := r.launch(ctx); err != nil {
 		r.env = err.Error()
 	} else {
@@ -317,8 +321,8 @@ func (r *run) writeTranscript(d *driverRun, pl Planned, records []transcript.Rec
 
 var errNoOut = errors.New("no folder for results")
 
-// PrepareOut makes the results' folder, and empties what an earlier run left in it. A folder that holds anything else is
-// left alone and refused.
+// PrepareOut makes the results' folder, and removes the transcripts that an earlier run left in it: those that bear the
+// name of a driver. Whatever else lies there stays.
 func PrepareOut(dir string) error {
 	if dir == "" {
 		return errNoOut
@@ -326,13 +330,15 @@ func PrepareOut(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "transcripts"), 0o755); err != nil {
 		return fmt.Errorf("make the results' folder: %w", err)
 	}
-	old, err := filepath.Glob(filepath.Join(dir, "transcripts", "*.txt"))
-	if err != nil {
-		return fmt.Errorf("look into the results' folder: %w", err)
-	}
-	for _, f := range old {
-		if err := os.Remove(f); err != nil {
-			return fmt.Errorf("remove an old transcript: %w", err)
+	for _, driver := range []string{sse.Name, ws.Name, r3labs.Name} {
+		old, err := filepath.Glob(filepath.Join(dir, "transcripts", driver+"-[A-Z][A-Z]-*.txt"))
+		if err != nil {
+			return fmt.Errorf("look into the results' folder: %w", err)
+		}
+		for _, f := range old {
+			if err := os.Remove(f); err != nil {
+				return fmt.Errorf("remove an old transcript: %w", err)
+			}
 		}
 	}
 	return nil

@@ -144,7 +144,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	if e.Within == 0 {
 		e.Within = w.Env.Profile.Limits.Event.Duration
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, e.Within, errLimit)
+	ctx, cancel := withLimit(ctx, e.Within, errLimit)
 	defer cancel()
 	var miss *Miss
 	rec, err := w.T.Await(ctx, e.After, func(r *transcript.Record) bool {

@@ -43,7 +43,7 @@ Exit 1 if a mutant survives, or if a tested clause that binds has no mutant that
 	f.StringArrayVar(&o.protocols, "protocol", nil, "`PROTOCOL` whose mutants to run; may be repeated (default all)")
 	f.StringSliceVar(&o.only, "only", nil, "run only the mutants with these `IDS`, and prove nothing of the suite")
 	f.BoolVar(&o.json, "json", false, "print the kill matrix as JSON")
-	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 6)")
+	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 24)")
 	return c
 }
 

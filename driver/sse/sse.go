@@ -24,6 +24,8 @@ const Name = "sse"
 // MaxAnswer bounds the body of an HTTP answer that is kept as evidence.
 const MaxAnswer = 1 << 20
 
+var errNoStream = errors.New("no event stream")
+
 // Driver opens event streams. Close it to give its pooled connections back.
 type Driver struct {
 	client *http.Client
@@ -89,7 +91,8 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	if resp.StatusCode != http.StatusOK {
 		defer cancel()
 		defer resp.Body.Close()
-		return nil, &driver.OpenError{URL: o.URL, Status: resp.StatusCode, Err: errors.New(c.refusal(resp, n))}
+		c.refusal(resp, n)
+		return nil, &driver.OpenError{URL: o.URL, Status: resp.StatusCode, Err: errNoStream}
 	}
 	go c.read(resp.Body)
 	return c, nil
@@ -120,14 +123,13 @@ func (c *conn) opened(resp *http.Response, n int) {
 const refusalTime = 250 * time.Millisecond
 
 // refusal keeps what a target said instead of a stream.
-func (c *conn) refusal(resp *http.Response, n int) string {
+func (c *conn) refusal(resp *http.Response, n int) {
 	defer time.AfterFunc(refusalTime, c.cancel).Stop()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer))
 	c.sink(transcript.Record{
 		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status, Reply: n,
 		Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Bytes: body,
 	})
-	return resp.Status
 }
 
 // read feeds the codec until the stream ends.

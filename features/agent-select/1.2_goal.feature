@@ -31,9 +31,9 @@ Feature: 1.2 Every session chooses its own agent
     Scenario: interleaved switches keep their own history
       Given client A has switched to "debugger"
       And client B has switched to "requirement_analyzer"
-      When client A switches to "requirement_analyzer"
+      When client A switches to "general"
       And client B switches to "debugger"
-      Then client A is switched from "debugger" to "requirement_analyzer"
+      Then client A is switched from "debugger" to "general"
       And client B is switched from "requirement_analyzer" to "debugger"
 
     @AS-007

@@ -58,8 +58,8 @@ Feature: 3.4 Several clients switch independently
       Given client A has switched to "debugger"
       And client B has switched to "requirement_analyzer"
       When client A switches to "hacker"
-      Then client A is refused
-      And client B hears of no refusal
+      Then client B hears of no refusal
+      And client A is refused
       When client B switches to "debugger"
       Then client B is switched from "requirement_analyzer" to "debugger"
 

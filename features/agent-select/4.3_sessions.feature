@@ -112,6 +112,16 @@ Feature: 4.3 Sessions and connections
       Then client A has its session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
+      When client A switches its session to "general"
+      Then client A is switched from "debugger" to "general"
+
+    @AS-100 @model
+    Scenario: a turn of a created session is heard on its connection
+      Given client A is connected
+      When client A creates a session
+      Then client A has its session
+      When client A chats
+      Then client A is answered and its turn ends
 
     @AS-101 @AS-102 @AS-103
     Scenario: a loaded session is bound

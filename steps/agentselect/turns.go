@@ -160,7 +160,10 @@ func (s *suite) isAnswered(ctx context.Context, name string) error {
 		},
 		Hopeless: s.refusedOverHTTP(c.turn.mark),
 	})
-	clauses := []string{"AS-019"}
+	clauses := []string{"AS-019", "AS-100"}
+	if c.loaded {
+		clauses[1] = "AS-101"
+	}
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: clauses, Expected: "the model's answer in a message event", Observed: miss.Reason, At: miss.At})
 	}

@@ -1,0 +1,597 @@
+package sse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"parley/driver"
+	"parley/transcript"
+	wire "parley/wire/sse"
+)
+
+// within bounds what a test waits for; it is never waited for in full unless the test fails.
+const within = 10 * time.Second
+
+// serve runs a server until the test ends.
+func serve(t testing.TB, h http.HandlerFunc) string {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// streams answers with an event stream that says what it is told, and stays open until the client has gone.
+func streams(said ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, s := range said {
+			_, _ = io.WriteString(w, s)
+		}
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+}
+
+// party is a connection and what was recorded of it.
+type party struct {
+	*testing.T
+	url  string
+	log  *transcript.Transcript
+	conn driver.Conn
+}
+
+// connect opens a stream; it is closed when the test ends.
+func connect(t *testing.T, url string, o driver.OpenOptions) *party {
+	t.Helper()
+	d := New()
+	p := &party{T: t, url: url, log: transcript.New(nil)}
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	o.Party, o.URL = "A", url
+	c, err := d.Open(ctx, o, p.log.Append)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.conn = c
+	t.Cleanup(func() { _ = c.Close(driver.Reset); _ = d.Close() })
+	return p
+}
+
+// await waits for a record.
+func (p *party) await(what string, match func(*transcript.Record) bool) transcript.Record {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.Context(), within)
+	defer cancel()
+	r, err := p.log.Await(ctx, 0, match)
+	if err != nil {
+		p.Fatalf("no record of %s; there is:\n%s", what, strings.Join(said(p.log.All()), "\n"))
+	}
+	return r
+}
+
+func (p *party) awaitEnd() { p.Helper(); p.await("the end", kind(transcript.Closed)) }
+
+func (p *party) post(body string) int {
+	p.Helper()
+	n, err := p.conn.Send(p.Context(), driver.Message{Label: "chat", URL: p.url + "/message", Body: []byte(body)})
+	if err != nil {
+		p.Fatal(err)
+	}
+	return n
+}
+
+func kind(k transcript.Kind) func(*transcript.Record) bool {
+	return func(r *transcript.Record) bool { return r.Kind == k }
+}
+
+func answer(to int) func(*transcript.Record) bool {
+	return func(r *transcript.Record) bool { return r.Kind == transcript.Response && r.Reply == to }
+}
+
+// said renders records for a table.
+func said(records []transcript.Record) []string {
+	var out []string
+	for _, r := range records {
+		if r.Kind != transcript.Open {
+			label, _, _ := strings.Cut(r.Label, ": ")
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Kind, label, r.Bytes)))
+		}
+	}
+	return out
+}
+
+func TestOpen(t *testing.T) {
+	var got http.Header
+	p := connect(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header.Clone()
+		streams("data: hi\n\n")(w, r)
+	})+"/events?x=1", driver.OpenOptions{Header: http.Header{"Authorization": {"Bearer t"}, "Accept": {"text/html"}}})
+	p.await("the event", kind(transcript.Stream))
+	for name, want := range map[string]string{"Authorization": "Bearer t", "Accept": "text/event-stream", "Cache-Control": "no-cache"} {
+		if got.Get(name) != want {
+			t.Errorf("%s is %q, want %q", name, got.Get(name), want)
+		}
+	}
+	want := []transcript.Record{
+		{N: 1, Conn: "A", Dir: transcript.Sent, Kind: transcript.Open, Label: "GET /events?x=1"},
+		{N: 2, Conn: "A", Dir: transcript.Received, Kind: transcript.Open, Label: "stream", Status: 200, Type: "text/event-stream", Reply: 1},
+		{N: 3, Conn: "A", Dir: transcript.Received, Kind: transcript.Stream, Label: "message", Type: "message", Bytes: []byte("hi")},
+	}
+	if diff := cmp.Diff(want, p.log.All(), cmpopts.IgnoreFields(transcript.Record{}, "At")); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+}
+
+// TestRecords: what a stream says, and how it ends.
+func TestRecords(t *testing.T) {
+	rows := []struct {
+		reason string
+		max    int
+		body   string
+		want   []string
+	}{
+		{"events, with and without a type", 0, "data: a\n\nevent: agent_list\ndata: b\ndata: c\n\n", []string{"event message a", "event agent_list b\nc"}},
+		{"comments, retry and a BOM are told", 0, "\ufeff: hello\nretry: 7\ndata: a\n\n", []string{"comment bom \ufeff", "comment comment  hello", "comment retry 7 ms", "event message a"}},
+		{"a stream that ends inside an event dispatches none", 0, "data: a\n\ndata: cut", []string{"event message a", "comment incomplete data: cut"}},
+		{"nor does one that ends before the blank line", 0, "data: cut\n", []string{"comment incomplete data: cut"}},
+		{"a huge event is dropped and told, and the stream goes on", 20, "data: " + strings.Repeat("x", 5000) + "\n\ndata: b\n\n",
+			[]string{"comment oversize data: xxxxxxxxxxxxxx", "event message b"}},
+		{"an event of many lines too", 20, strings.Repeat("data: x\n", 5000) + "\ndata: b\n\n", []string{"comment oversize data: x\ndata: x\ndata: x", "event message b"}},
+		{"nothing at all", 0, "", nil},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			p := connect(t, serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, r.body) }), driver.OpenOptions{MaxEvent: r.max})
+			p.awaitEnd()
+			if diff := cmp.Diff(append(r.want, "closed the target ended the stream"), said(p.log.All())); diff != "" {
+				t.Errorf("want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestContentTypeIsRecorded(t *testing.T) {
+	for _, media := range []string{"text/event-stream; charset=utf-8", "application/json", "text/html"} {
+		p := connect(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", media)
+			_, _ = io.WriteString(w, "data: a\n\n")
+		}), driver.OpenOptions{})
+		if got := p.log.All()[1].Type; got != media {
+			t.Errorf("recorded is %q, want %q", got, media)
+		}
+		p.await("the event, whatever the type", kind(transcript.Stream))
+	}
+}
+
+func TestBrokenOff(t *testing.T) {
+	p := connect(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "data: a\n\ndata: cut")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}), driver.OpenOptions{})
+	p.awaitEnd()
+	if diff := cmp.Diff([]string{"event message a", "comment incomplete data: cut", "closed the stream broke off"}, said(p.log.All())); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") })
+	rows := []struct {
+		reason string
+		answer http.HandlerFunc
+		status int
+		body   string
+	}{
+		{"not found", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such thing", 404) }, 404, "no such thing\n"},
+		{"too many", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, 503, ""},
+		{"no content", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, 204, ""},
+		{"a redirect is an answer", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Location", other); w.WriteHeader(307) }, 307, ""},
+		{"a stream with another status is a refusal, though it never ends", func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(201)
+			streams("data: a\n\n")(w, r)
+		}, 201, "data: a\n\n"},
+		{"a large body is kept up to its bound", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(500)
+			_, _ = io.WriteString(w, strings.Repeat("x", MaxAnswer+9))
+		}, 500, strings.Repeat("x", MaxAnswer)},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			d := New()
+			defer d.Close()
+			log := transcript.New(nil)
+			_, err := d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: serve(t, r.answer)}, log.Append)
+			var open *driver.OpenError
+			if !errors.As(err, &open) || open.Status != r.status || open.URL == "" {
+				t.Fatalf("Open: %v; want an OpenError with status %d", err, r.status)
+			}
+			last := log.All()[log.Len()-1]
+			if last.Kind != transcript.Response || last.Status != r.status || string(last.Bytes) != r.body || last.Reply != 1 {
+				t.Errorf("recorded is %s", last.Line(200))
+			}
+		})
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	d := New()
+	defer d.Close()
+	log := transcript.New(nil)
+	_, err = d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: "http://" + l.Addr().String()}, log.Append)
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Op != "dial" {
+		t.Errorf("Open: %v; want what a dial says", err)
+	}
+	if got := said(log.All()); len(got) != 1 || !strings.HasPrefix(got[0], "failure Get ") {
+		t.Errorf("recorded is %q", got)
+	}
+}
+
+func TestNoURL(t *testing.T) {
+	d := New()
+	defer d.Close()
+	_, err := d.Open(t.Context(), driver.OpenOptions{URL: "http://a b/"}, func(transcript.Record) int { t.Error("something was recorded"); return 0 })
+	var open *driver.OpenError
+	if !errors.As(err, &open) {
+		t.Errorf("Open: %v", err)
+	}
+}
+
+func TestHeadersThatComeLate(t *testing.T) {
+	release := make(chan struct{})
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+			streams("data: late\n\n")(w, r)
+		case <-r.Context().Done():
+		}
+	})
+	t.Run("too late", func(t *testing.T) {
+		d := New()
+		defer d.Close()
+		enough := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		log := transcript.New(nil)
+		sink := func(r transcript.Record) int { cancel(enough); return log.Append(r) } // once the request is on its way
+		_, err := d.Open(ctx, driver.OpenOptions{Party: "A", URL: url}, sink)
+		var open *driver.OpenError
+		if !errors.As(err, &open) || !errors.Is(err, enough) || open.Status != 0 {
+			t.Errorf("Open: %v", err)
+		}
+		if diff := cmp.Diff([]string{"failure no answer within the limit"}, said(log.All())); diff != "" {
+			t.Errorf("want(-) got(+):\n%s", diff)
+		}
+	})
+	t.Run("in time", func(t *testing.T) {
+		d := New()
+		defer d.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		p := &party{T: t, log: transcript.New(nil)}
+		close(release)
+		c, err := d.Open(ctx, driver.OpenOptions{Party: "A", URL: url}, p.log.Append)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close(driver.Reset)
+		cancel() // bounds the opening only
+		p.await("the event", kind(transcript.Stream))
+		if got := said(p.log.All()); len(got) != 1 {
+			t.Errorf("recorded is %q", got)
+		}
+	})
+}
+
+// chat answers posts at /message as it is told, and streams everywhere else.
+func chat(post http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/message" {
+			post(w, r)
+			return
+		}
+		streams("data: hello\n\n")(w, r)
+	}
+}
+
+func TestSend(t *testing.T) {
+	type request struct{ Method, Type, Auth, Conn, Body string }
+	got := make(chan request, 1)
+	p := connect(t, serve(t, chat(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got <- request{r.Method, r.Header.Get("Content-Type"), r.Header.Get("Authorization"), r.Header.Get("X-Connection-Id"), string(b)}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, `{"success":true}`)
+	})), driver.OpenOptions{Header: http.Header{"Authorization": {"stream"}, "X-Connection-Id": {"stream"}}})
+	rows := []struct {
+		reason string
+		m      driver.Message
+		want   request
+	}{
+		{"a message is a POST of JSON", driver.Message{Body: []byte(`{}`)}, request{"POST", "application/json", "stream", "stream", `{}`}},
+		{"headers of the message win", driver.Message{Body: []byte(`x`), Header: http.Header{"X-Connection-Id": {"message"}, "Content-Type": {"text/plain"}}},
+			request{"POST", "text/plain", "stream", "message", `x`}},
+		{"another method, and no body", driver.Message{Method: "DELETE"}, request{"DELETE", "", "stream", "stream", ""}},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			r.m.Label, r.m.URL = "chat", p.url+"/message?a=b"
+			n, err := p.conn.Send(t.Context(), r.m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(r.want, <-got); diff != "" {
+				t.Errorf("want(-) got(+):\n%s", diff)
+			}
+			rec := p.await("the answer", answer(n))
+			if rec.Status != 202 || !rec.Flushed || rec.Type != "application/json" || string(rec.Bytes) != `{"success":true}` {
+				t.Errorf("the answer is recorded as %+v", rec)
+			}
+			sent := p.log.All()[n-1]
+			if sent.Kind != transcript.Request || sent.Dir != transcript.Sent || sent.Label != r.want.Method+" /message?a=b" || sent.Type != "chat" || string(sent.Bytes) != r.want.Body {
+				t.Errorf("the message is recorded as %+v", sent)
+			}
+		})
+	}
+	if _, err := p.conn.Send(t.Context(), driver.Message{URL: "http://a b/"}); err == nil {
+		t.Error("a message to nowhere was sent")
+	}
+	_ = p.conn.Close(driver.Graceful)
+	if _, err := p.conn.Send(t.Context(), driver.Message{URL: p.url}); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("Send after Close: %v", err)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	rows := []struct {
+		reason  string
+		post    http.HandlerFunc
+		kind    transcript.Kind
+		status  int
+		flushed bool
+		bytes   int
+	}{
+		{"empty", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, transcript.Response, 204, true, 0},
+		{"a refusal", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 400) }, transcript.Response, 400, true, 3},
+		{"a redirect is an answer", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(302)
+		}, transcript.Response, 302, true, 0},
+		{"a body at its bound", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", MaxAnswer)) }, transcript.Response, 200, true, MaxAnswer},
+		{"a body beyond it is cut, and was not read to its end", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, strings.Repeat("x", 2*MaxAnswer))
+		},
+			transcript.Response, 200, false, MaxAnswer},
+		{"a body that breaks off", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "10")
+			_, _ = io.WriteString(w, "12345")
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, transcript.Failure, 200, false, 5},
+		{"no answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, transcript.Failure, 0, false, 0},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			p := connect(t, serve(t, chat(r.post)), driver.OpenOptions{})
+			n := p.post("{}")
+			rec := p.await("the answer", func(r *transcript.Record) bool { return r.Reply == n })
+			if rec.Kind != r.kind || rec.Status != r.status || rec.Flushed != r.flushed || len(rec.Bytes) != r.bytes {
+				t.Errorf("%s, %d, flushed %v, %d bytes: %s", rec.Kind, rec.Status, rec.Flushed, len(rec.Bytes), rec.Line(200))
+			}
+		})
+	}
+}
+
+// TestHeldAnswers: a target may answer a chat when the turn is over. Nothing waits for it but who asked for the record.
+func TestHeldAnswers(t *testing.T) {
+	const held = 300 // more than the pool keeps
+	release := make(chan struct{})
+	var waiting sync.WaitGroup
+	waiting.Add(held)
+	p := connect(t, serve(t, chat(func(w http.ResponseWriter, r *http.Request) {
+		if b, _ := io.ReadAll(r.Body); string(b) == "hold" {
+			waiting.Done()
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+		}
+	})), driver.OpenOptions{})
+	first := p.post("hold")
+	for range held - 1 {
+		p.post("hold")
+	}
+	waiting.Wait()
+	p.await("the stream meanwhile", kind(transcript.Stream))
+	n := p.post("at once")
+	if rec := p.await("the answer to another message", answer(n)); rec.Status != 200 {
+		t.Errorf("the answer is %s", rec.Line(200))
+	}
+	close(release)
+	p.await("the answer that was held", answer(first))
+}
+
+func TestCloseWithHeldAnswers(t *testing.T) {
+	for _, reason := range []string{"no answer at all", "an answer whose body never ends"} {
+		t.Run(reason, func(t *testing.T) {
+			arrived := make(chan struct{}, 2)
+			p := connect(t, serve(t, chat(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				if reason != "no answer at all" {
+					_, _ = io.WriteString(w, "partly")
+					w.(http.Flusher).Flush()
+				}
+				arrived <- struct{}{}
+				<-r.Context().Done()
+			})), driver.OpenOptions{})
+			p.post("1")
+			p.post("2")
+			<-arrived
+			<-arrived
+			started := time.Now()
+			for range 2 { // closing twice is harmless
+				if err := p.conn.Close(driver.Graceful); err != nil {
+					t.Error(err)
+				}
+			}
+			if took := time.Since(started); took > 2*time.Second {
+				t.Errorf("Close took %v", took)
+			}
+			n := p.log.Len()
+			last := said(p.log.All())
+			if !strings.Contains(strings.Join(last, "|"), "closed closed by the harness") {
+				t.Errorf("recorded is %q", last)
+			}
+			for _, r := range p.log.All() {
+				if r.Kind == transcript.Failure || r.Flushed {
+					t.Errorf("what the harness ended is recorded as %s", r.Line(100))
+				}
+			}
+			if p.log.Len() != n {
+				t.Error("something was recorded after Close")
+			}
+		})
+	}
+}
+
+// TestEndless: a stream without an end must not exhaust memory, nor keep from being closed.
+func TestEndless(t *testing.T) {
+	for _, chunk := range []string{strings.Repeat("x", 64<<10), strings.Repeat("data: x\n", 8<<10), strings.Repeat(":\n", 32<<10)} {
+		p := connect(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
+			for {
+				if _, err := io.WriteString(w, chunk); err != nil {
+					return
+				}
+			}
+		}), driver.OpenOptions{MaxEvent: 1 << 20})
+		p.await("something", func(r *transcript.Record) bool { return r.N > 2 })
+		if err := p.conn.Close(driver.Reset); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTheTargetGoesAway: the stream's end and the failure of what is sent after it are both on record.
+func TestTheTargetGoesAway(t *testing.T) {
+	srv := httptest.NewServer(streams("data: a\n\n"))
+	p := connect(t, srv.URL, driver.OpenOptions{})
+	p.await("the event", kind(transcript.Stream))
+	srv.CloseClientConnections()
+	srv.Close()
+	p.awaitEnd()
+	n := p.post("{}")
+	rec := p.await("the failure", func(r *transcript.Record) bool { return r.Kind == transcript.Failure })
+	if rec.Reply != n || !strings.Contains(rec.Label, "connect") {
+		t.Errorf("the failure is recorded as %s", rec.Line(200))
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	p := connect(t, serve(t, chat(func(http.ResponseWriter, *http.Request) {})), driver.OpenOptions{})
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 20 {
+				if _, err := p.conn.Send(t.Context(), driver.Message{URL: p.url + "/message", Body: []byte("{}")}); err != nil && !errors.Is(err, driver.ErrClosed) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Go(func() { _ = p.conn.Close(driver.Reset) })
+	all.Go(func() { _ = p.conn.Close(driver.Graceful) })
+	all.Wait()
+}
+
+// tap notes what a stream's listener gets.
+type tap struct {
+	strings.Builder
+	fail   error
+	closed bool
+}
+
+func (t *tap) Write(p []byte) (int, error) {
+	_, _ = t.Builder.Write(p)
+	return len(p), t.fail
+}
+
+func (t *tap) Close() error { t.closed = true; return nil }
+
+func TestTap(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		for _, s := range []string{"data: a\n\n", ": c\n", "data: cut"} {
+			_, _ = io.WriteString(w, s)
+			w.(http.Flusher).Flush()
+		}
+	})
+	for _, fail := range []error{nil, errors.New("it gave up")} {
+		d, listener := New(), &tap{fail: fail}
+		p := &party{T: t, log: transcript.New(nil)}
+		d.Tap = func(o driver.OpenOptions, _ driver.Sink) io.WriteCloser {
+			if o.Party != "A" {
+				t.Errorf("the tap is of %q", o.Party)
+			}
+			return listener
+		}
+		sink := func(r transcript.Record) int {
+			if r.Kind == transcript.Closed && !listener.closed {
+				t.Error("the end is recorded before the tap is closed")
+			}
+			return p.log.Append(r)
+		}
+		c, err := d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: url}, sink)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.awaitEnd()
+		if want := "data: a\n\n: c\ndata: cut"; listener.String() != want {
+			t.Errorf("the tap got %q", listener.String())
+		}
+		if got := said(p.log.All()); len(got) != 4 {
+			t.Errorf("recorded is %q", got)
+		}
+		_ = c.Close(driver.Reset)
+		_ = d.Close()
+	}
+}
+
+func TestItemRecord(t *testing.T) {
+	raw := []byte("raw")
+	rows := []struct {
+		reason string
+		in     wire.Item
+		want   transcript.Record
+	}{
+		{"an event", wire.Item{Kind: wire.Event, Type: "x", Data: "d", ID: "1", Raw: raw}, transcript.Record{Kind: transcript.Stream, Label: "x", Type: "x", Bytes: []byte("d")}},
+		{"a comment", wire.Item{Kind: wire.Comment, Data: " c", Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "comment", Bytes: []byte(" c")}},
+		{"a retry", wire.Item{Kind: wire.Retry, Retry: 7, Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "retry 7 ms"}},
+		{"a BOM", wire.Item{Kind: wire.BOM, Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "bom", Bytes: raw}},
+		{"what was cut off", wire.Item{Kind: wire.Incomplete, Type: "x", Data: "d", Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "incomplete", Bytes: raw}},
+		{"what was too large", wire.Item{Kind: wire.Oversize, Data: "why", Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "oversize", Bytes: raw}},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			r.want.Conn, r.want.Dir = "A", transcript.Received
+			if diff := cmp.Diff(r.want, ItemRecord("A", r.in)); diff != "" {
+				t.Errorf("want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}

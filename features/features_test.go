@@ -1,0 +1,263 @@
+package features_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"parley/features"
+	"parley/runner"
+	"parley/verdict"
+)
+
+// specs is where the source documents and their rulings lie.
+const specs = "../docs/spec"
+
+// documents are the sources of clauses, by the prefix of their ids.
+var documents = map[string]string{
+	"AS": "agent-select.zh.md", "AC": "agent-client.zh.md", "SC": "session-chat.zh.md", "RT": "session-runtime.zh.md", "EA": "external-agent.zh.md",
+}
+
+// each runs a test for every protocol that has features.
+func each(t *testing.T, test func(t *testing.T, protocol string, l *verdict.Ledger, scenarios []runner.Planned)) {
+	t.Helper()
+	names := features.Protocols()
+	if len(names) == 0 {
+		t.Fatal("no protocol has features")
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			l, err := features.Ledger(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scenarios, err := runner.Scenarios(features.FS, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, name, l, scenarios)
+		})
+	}
+}
+
+// lines reads a file of the specification.
+func lines(t *testing.T, name string) []string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(specs, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(string(b), "\n")
+}
+
+func TestLedgers(t *testing.T) {
+	each(t, func(t *testing.T, protocol string, l *verdict.Ledger, _ []runner.Planned) {
+		if l.Protocol != protocol {
+			t.Errorf("the ledger is of %s", l.Protocol)
+		}
+		var prefix string
+		for p, doc := range documents {
+			if doc == l.Source {
+				prefix = p
+			}
+		}
+		for i, row := range l.Clauses {
+			if !strings.HasPrefix(row.ID, prefix+"-") {
+				t.Errorf("%s is no clause of %s", row.ID, l.Source)
+			}
+			// Ids are permanent: a clause is excluded with a reason, never dropped.
+			if want := fmt.Sprintf("%s-%03d", prefix, i+1); row.ID[:6] != want && !strings.HasPrefix(row.ID, l.Clauses[max(i-1, 0)].ID[:6]) {
+				t.Errorf("row %d is %s; want %s", i+1, row.ID, want)
+			}
+		}
+		if _, err := features.Ledger("no-such-protocol"); err == nil {
+			t.Error("a ledger of no protocol was read")
+		}
+	})
+}
+
+// TestQuotes: what a ledger quotes stands in the source, word by word.
+func TestQuotes(t *testing.T) {
+	each(t, func(t *testing.T, _ string, l *verdict.Ledger, _ []runner.Planned) {
+		sources := map[string][]string{}
+		for _, row := range l.Rows() {
+			name := documents[row.ID[:2]]
+			if !row.Cross && name != l.Source {
+				t.Errorf("%s: the ledger is of %s, and the row of %s", row.ID, l.Source, name)
+			}
+			if sources[name] == nil {
+				sources[name] = lines(t, "source/"+name)
+			}
+			if !slices.ContainsFunc(sources[name], func(line string) bool { return strings.Contains(line, row.Source) }) {
+				t.Errorf("%s: no line of %s has %q", row.ID, name, row.Source)
+			}
+		}
+	})
+}
+
+// TestAudit: every clause is judged or excluded, and every tag and monitor names a clause.
+func TestAudit(t *testing.T) {
+	each(t, func(t *testing.T, protocol string, l *verdict.Ledger, all []runner.Planned) {
+		p, err := runner.Protocol(protocol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scenarios, monitors := verdict.Cover{}, verdict.Cover{}
+		for _, s := range all {
+			for _, id := range s.Clauses {
+				scenarios[id] = append(scenarios[id], s.ID)
+			}
+		}
+		for _, m := range p.Monitors() {
+			for _, id := range m.Clauses {
+				monitors[id] = append(monitors[id], m.Name)
+			}
+		}
+		for _, fault := range l.Audit(scenarios, monitors) {
+			t.Error(fault)
+		}
+	})
+}
+
+// TestCrossReferences: rows that say the same name each other.
+func TestCrossReferences(t *testing.T) {
+	each(t, func(t *testing.T, _ string, l *verdict.Ledger, _ []runner.Planned) {
+		for _, row := range l.Rows() {
+			for _, id := range row.See {
+				other, ok := l.Row(id)
+				if !ok || !other.Cross || !slices.Contains(other.JudgedBy, row.ID) {
+					t.Errorf("%s sees %s, which is no row of cross that is judged by it", row.ID, id)
+				}
+			}
+			for _, id := range row.JudgedBy {
+				other, ok := l.Row(id)
+				if !ok || other.Cross || !row.Cross || !slices.Contains(other.See, row.ID) {
+					t.Errorf("%s is judged by %s, which is no clause of the ledger that sees it", row.ID, id)
+				}
+			}
+		}
+	})
+}
+
+func TestEveryScenarioJudges(t *testing.T) {
+	each(t, func(t *testing.T, _ string, _ *verdict.Ledger, all []runner.Planned) {
+		for _, s := range all {
+			if len(s.Clauses) == 0 {
+				t.Errorf("%s (%s) %q has no clause", s.ID, s.Location, s.Name)
+			}
+			seen := map[string]bool{}
+			for _, id := range s.Clauses {
+				if seen[id] {
+					t.Errorf("%s (%s) %q has %s twice", s.ID, s.Location, s.Name, id)
+				}
+				seen[id] = true
+			}
+		}
+	})
+}
+
+var (
+	fileName = regexp.MustCompile(`\A(\d+\.\d+)_[a-z0-9_]+\.feature\z`)
+	heading  = regexp.MustCompile(`\A#{2,4} (\d+(?:\.\d+)*)\.? `)
+)
+
+// TestFilesMatchSections: a feature file is named and titled after a section of the source, and every section that has
+// a clause to test has its file.
+func TestFilesMatchSections(t *testing.T) {
+	each(t, func(t *testing.T, protocol string, l *verdict.Ledger, all []runner.Planned) {
+		sections := map[string]bool{}
+		for _, line := range lines(t, "source/"+l.Source) {
+			if m := heading.FindStringSubmatch(line); m != nil {
+				sections[m[1]] = true
+			}
+		}
+		files, err := fs.Glob(features.FS, protocol+"/*.feature")
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := map[string]bool{}
+		for _, f := range files {
+			m := fileName.FindStringSubmatch(path.Base(f))
+			switch {
+			case m == nil:
+				t.Errorf("%s is no name such as 3.1_connection.feature", f)
+				continue
+			case !sections[m[1]]:
+				t.Errorf("%s: %s has no section %s", f, l.Source, m[1])
+			case has[m[1]]:
+				t.Errorf("%s: section %s has a file already", f, m[1])
+			}
+			has[m[1]] = true
+			for _, s := range all {
+				if strings.Contains(s.Location, "/"+path.Base(f)+":") && !strings.HasPrefix(s.Feature, m[1]+" ") {
+					t.Errorf("%s: the feature is called %q", s.Location, s.Feature)
+				}
+			}
+		}
+		for _, row := range l.Clauses {
+			if !sections[row.Section] {
+				t.Errorf("%s: %s has no section %s", row.ID, l.Source, row.Section)
+			}
+			if row.Tested() && !has[row.Section] {
+				t.Errorf("%s is tested, and section %s has no feature file", row.ID, row.Section)
+			}
+		}
+	})
+}
+
+var mentioned = regexp.MustCompile(`\b([A-Z]{2})-(\d{3})(?: to [A-Z]{2}-(\d{3}))?`)
+
+// TestRulings: a ruling is of clauses that are there.
+func TestRulings(t *testing.T) {
+	var text string // of the rulings on verdicts and on agent-select; those on the others are for later ledgers
+	section := ""
+	for _, line := range lines(t, "RULINGS.md") {
+		if name, ok := strings.CutPrefix(line, "## "); ok {
+			section = name
+		}
+		if section == "What a verdict means" || section == "agent-select" {
+			text += line + "\n"
+		}
+	}
+	l, err := features.Ledger("agent-select")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := mentioned.FindAllStringSubmatch(text, -1)
+	if len(found) < 30 {
+		t.Fatalf("only %d mentions were found", len(found))
+	}
+	for _, m := range found {
+		first, last := number(m[2]), number(m[2])
+		if m[3] != "" {
+			last = number(m[3])
+		}
+		for n := first; n <= last; n++ {
+			id := fmt.Sprintf("%s-%03d", m[1], n)
+			if _, ok := l.Row(id); !ok {
+				t.Errorf("%q names %s, which is not in the ledger", m[0], id)
+			}
+		}
+	}
+}
+
+func number(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func TestDigest(t *testing.T) {
+	if got := features.Digest(); !regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`).MatchString(got) || got != features.Digest() {
+		t.Errorf("the digest is %q", got)
+	}
+}
