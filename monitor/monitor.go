@@ -3,9 +3,13 @@
 // protocol sit in its subpackage.
 package monitor
 
-import "parley/transcript"
+import (
+	"unicode/utf8"
 
-// Finding is what a monitor says of some clauses: that a record keeps them, or breaks them.
+	"parley/transcript"
+)
+
+// Finding is what a monitor says of some clauses: that a record keeps them, or breaks them. Observed is for the latter.
 type Finding struct {
 	Clauses  []string
 	OK       bool
@@ -31,9 +35,13 @@ func Describe(r transcript.Record) string {
 	return r.Line(300)
 }
 
+// clip keeps the first n bytes, whole characters of them.
 func clip(b []byte, n int) []byte {
-	if len(b) > n {
-		return append(append([]byte{}, b[:n]...), "…"...)
+	if len(b) <= n {
+		return b
 	}
-	return b
+	for n > 0 && !utf8.RuneStart(b[n]) {
+		n--
+	}
+	return append(append([]byte{}, b[:n]...), "…"...)
 }

@@ -53,7 +53,7 @@ type Result struct {
 	Duration time.Duration
 	Records  []transcript.Record
 	Run      target.Running // the target that it ran against; nil when it did not run
-	Lost     int // records beyond the transcript's bounds
+	Lost     int            // records beyond the transcript's bounds
 	Reached  Reach
 }
 

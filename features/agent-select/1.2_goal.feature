@@ -32,9 +32,9 @@ Feature: 1.2 Every session chooses its own agent
       Given client A has switched to "debugger"
       And client B has switched to "requirement_analyzer"
       When client A switches to "general"
-      And client B switches to "debugger"
+      And client B switches to "general"
       Then client A is switched from "debugger" to "general"
-      And client B is switched from "requirement_analyzer" to "debugger"
+      And client B is switched from "requirement_analyzer" to "general"
 
     @AS-007
     Scenario: a session that is created later starts afresh

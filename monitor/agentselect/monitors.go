@@ -8,6 +8,7 @@ import (
 	"parley/monitor"
 	vocab "parley/protocol/agentselect"
 	"parley/transcript"
+	wjson "parley/wire/json"
 )
 
 // All lists the monitors of agent-select.
@@ -96,7 +97,7 @@ func namesAgree(t []transcript.Record) []monitor.Finding {
 		want, known := listed[text]
 		got, _ := member(r.Event.Data, "agentName")
 		if known {
-			out = append(out, finding(r, got == want, "agentName as in agent_list", "AS-045"))
+			out = append(out, finding(r, wjson.Equal(got, want), "agentName as in agent_list", "AS-045"))
 		}
 	})
 	return out

@@ -18,7 +18,11 @@ var ISOTime = regexp.MustCompile(`\A\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z
 
 // finding makes one; fine findings need no words.
 func finding(r transcript.Record, ok bool, expected string, clauses ...string) monitor.Finding {
-	return monitor.Finding{Clauses: clauses, OK: ok, Expected: expected, Observed: monitor.Describe(r), At: r.N}
+	f := monitor.Finding{Clauses: clauses, OK: ok, Expected: expected, At: r.N}
+	if !ok {
+		f.Observed = monitor.Describe(r)
+	}
+	return f
 }
 
 func member(data any, key string) (any, bool) { return wjson.Lookup(data, "/"+key) }
