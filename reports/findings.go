@@ -127,7 +127,8 @@ func broken(run *Run) []*Scenario {
 	for i := range run.Scenarios {
 		s := &run.Scenarios[i]
 		unexplained := s.Outcome == verdict.Failed && len(s.Failures) == 0
-		if unexplained || s.Outcome == verdict.HarnessError || s.Outcome == verdict.EnvError {
+		told := s.Outcome == verdict.EnvError && s.Reason == run.Environment // once, above
+		if unexplained || s.Outcome == verdict.HarnessError || s.Outcome == verdict.EnvError && !told {
 			out = append(out, s)
 		}
 	}

@@ -1,0 +1,255 @@
+package steps
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cucumber/godog"
+	"github.com/google/go-cmp/cmp"
+
+	"parley/monitor"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// ok and broken are checks of clauses.
+func ok(clauses ...string) Check { return Check{Clauses: clauses, OK: true} }
+
+func broken(clauses ...string) Check {
+	return Check{Clauses: clauses, Expected: "this", Observed: "that", Diff: "-this +that", At: 7}
+}
+
+// all are tags of every level.
+var all = []string{"@AS-001", "@AS-002", "@AS-003", "@AS-004", "@AS-005", "@sse"}
+
+// outcomes of a world's clauses: "AS-001 passed".
+func outcomes(w *World, err error) []string {
+	total, reason := w.outcome(err)
+	var out []string
+	for _, c := range w.clauseOutcomes(total, reason) {
+		out = append(out, c.ID+" "+string(c.Outcome))
+	}
+	return out
+}
+
+func TestJudge(t *testing.T) {
+	rows := []struct {
+		reason string
+		strict bool
+		tags   []string
+		checks []Check
+		want   []string // outcomes of the tags
+		failed []string // clauses of failures, with their outcomes
+	}{
+		{"what is kept has passed", false, []string{"@AS-001"}, []Check{ok("AS-001")}, []string{"AS-001 passed"}, nil},
+		{"a clause that the scenario is not about is left to others", false, []string{"@AS-001"}, []Check{ok("AS-001"), broken("AS-006", "AS-002")}, []string{"AS-001 passed"}, nil},
+		{"a broken MUST has failed", false, []string{"@AS-001"}, []Check{broken("AS-001")}, []string{"AS-001 failed"}, []string{"AS-001 failed"}},
+		{"a broken CONFLICT too", false, []string{"@AS-005"}, []Check{broken("AS-005")}, []string{"AS-005 failed"}, []string{"AS-005 failed"}},
+		{"a broken SHOULD warns", false, []string{"@AS-002"}, []Check{broken("AS-002")}, []string{"AS-002 warned"}, []string{"AS-002 warned"}},
+		{"and fails in strict mode", true, []string{"@AS-002"}, []Check{broken("AS-002")}, []string{"AS-002 failed"}, []string{"AS-002 failed"}},
+		{"MAY and INFO are observed", false, []string{"@AS-003", "@AS-004"}, []Check{broken("AS-003", "AS-004")}, []string{"AS-003 not-applicable", "AS-004 not-applicable"}, nil},
+		{"in strict mode too", true, []string{"@AS-003", "@AS-004"}, []Check{broken("AS-003", "AS-004")}, []string{"AS-003 not-applicable", "AS-004 not-applicable"}, nil},
+		{"a clause that no ledger has binds", false, []string{"@AS-999"}, []Check{broken("AS-999")}, []string{"AS-999 failed"}, []string{"AS-999 failed"}},
+		{"one check breaks every clause that it names", false, all, []Check{broken("AS-001", "AS-002", "AS-005")},
+			[]string{"AS-001 failed", "AS-002 warned", "AS-003 not-tested", "AS-004 not-tested", "AS-005 failed"}, []string{"AS-001 failed", "AS-002 warned", "AS-005 failed"}},
+		{"a failure stays, whatever comes after it", false, []string{"@AS-001"}, []Check{ok("AS-001"), broken("AS-001"), ok("AS-001")}, []string{"AS-001 failed"}, []string{"AS-001 failed"}},
+		{"a warning stays too", false, []string{"@AS-002"}, []Check{broken("AS-002"), ok("AS-002")}, []string{"AS-002 warned"}, []string{"AS-002 warned"}},
+		{"every check is judged, also behind one that is broken", false, []string{"@AS-001", "@AS-006"}, []Check{broken("AS-001"), ok("AS-006")}, []string{"AS-001 failed", "AS-006 passed"}, []string{"AS-001 failed"}},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			w := world(t, r.strict, r.tags...)
+			if err := w.Judge(r.checks...); err != nil {
+				t.Errorf("Judge ends the scenario: %v", err)
+			}
+			if diff := cmp.Diff(r.want, outcomes(w, nil)); diff != "" {
+				t.Errorf("clauses; want(-) got(+):\n%s", diff)
+			}
+			var failed []string
+			for _, f := range w.failures {
+				failed = append(failed, f.Clause+" "+string(f.Outcome))
+				if f.Expected != "this" || f.Observed != "that" || f.Diff != "-this +that" || f.At != 7 {
+					t.Errorf("the failure is told as %+v", f)
+				}
+			}
+			if diff := cmp.Diff(r.failed, failed); diff != "" {
+				t.Errorf("failures; want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNeed(t *testing.T) {
+	rows := []struct {
+		reason string
+		check  Check
+		cut    bool
+		want   error // its type
+		text   string
+	}{
+		{"what is there", ok("AS-001"), false, nil, ""},
+		{"a clause that binds is broken", broken("AS-001", "AS-005"), false, &BrokenError{}, "AS-001, AS-005 broken\n  expected  this\n  observed  that\n-this +that"},
+		{"a SHOULD is broken: it warns, and the rest cannot be asked", broken("AS-002"), false, &NotTestedError{}, "not tested: expected this; observed that"},
+		{"an observation ends it as well", broken("AS-004"), false, &NotTestedError{}, "not tested: expected this; observed that"},
+		{"no clause of the scenario is broken", broken("AS-006"), false, &NotTestedError{}, "not tested: expected this; observed that"},
+		{"the scenario was cut off: nothing is the target's fault any more", broken("AS-001"), true, &NotTestedError{}, "not tested: the scenario was cut off: interrupted, or out of time"},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			w := world(t, false, all...)
+			w.cut = r.cut
+			err := w.Need(r.check)
+			if got, want := fmt.Sprintf("%T", err), fmt.Sprintf("%T", r.want); got != want {
+				t.Fatalf("Need: %s (%v), want %s", got, err, want)
+			}
+			if err != nil && err.Error() != r.text {
+				t.Errorf("Need: %q, want %q", err, r.text)
+			}
+			if r.cut && len(w.failures) > 0 {
+				t.Errorf("a failure was told: %+v", w.failures)
+			}
+		})
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	rows := []struct {
+		reason string
+		checks []Check
+		err    error
+		want   verdict.Outcome
+		why    string
+		left   string // outcome of AS-006, which nothing judged
+	}{
+		{"nothing broken", []Check{ok("AS-001")}, nil, verdict.Passed, "", "not-tested"},
+		{"a failure", []Check{broken("AS-001")}, nil, verdict.Failed, "that", "not-tested"},
+		{"a warning", []Check{broken("AS-002")}, nil, verdict.Warned, "that", "not-tested"},
+		{"a warning and a failure", []Check{broken("AS-002"), broken("AS-001")}, nil, verdict.Failed, "that", "not-tested"},
+		{"a failure that ended it", []Check{broken("AS-001")}, &BrokenError{Failures: []Failure{{Clause: "AS-001"}}}, verdict.Failed, "that", "not-tested"},
+		{"a failure before something could not be tested", []Check{broken("AS-001")}, NotTestedf("no model"), verdict.Failed, "that", "not-tested"},
+		{"a warning before it", []Check{broken("AS-002")}, NotTestedf("no model"), verdict.Warned, "not tested: no model", "not-tested"},
+		{"it could not be tested", []Check{ok("AS-001")}, NotTestedf("no %s", "model"), verdict.NotTested, "no model", "not-tested"},
+		{"it is optional", nil, &NotApplicableError{Reason: "not declared"}, verdict.NotApplicable, "not declared", "not-applicable"},
+		{"wrapped errors count as well", nil, fmt.Errorf("step: %w", NotTestedf("no model")), verdict.NotTested, "no model", "not-tested"},
+		{"nobody listens", []Check{broken("AS-001")}, &UnreachableError{Err: errors.New("refused")}, verdict.EnvError, "the target cannot be reached: refused", "environment-error"},
+		{"any other error is ours", nil, errors.New("oops"), verdict.HarnessError, "oops", "harness-error"},
+		{"an undefined step is ours", nil, godog.ErrUndefined, verdict.HarnessError, godog.ErrUndefined.Error(), "harness-error"},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			w := world(t, false, "@AS-001", "@AS-002", "@AS-006")
+			_ = w.Judge(r.checks...)
+			got, why := w.outcome(r.err)
+			if got != r.want || why != r.why {
+				t.Errorf("outcome is %s, %q; want %s, %q", got, why, r.want, r.why)
+			}
+			for _, c := range w.clauseOutcomes(got, why) {
+				if c.ID != "AS-006" {
+					continue
+				}
+				if string(c.Outcome) != r.left || c.Reason == "" {
+					t.Errorf("what nothing judged is %s, %q; want %s", c.Outcome, c.Reason, r.left)
+				}
+			}
+		})
+	}
+}
+
+func TestObserve(t *testing.T) {
+	w := world(t, true, "@AS-001")
+	w.Observe("AS-001", "green")
+	w.Observe("AS-006", "not a tag of this scenario")
+	got := w.clauseOutcomes(verdict.Passed, "")
+	if diff := cmp.Diff([]ClauseResult{{"AS-001", verdict.NotApplicable, "observed: green"}}, got); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+	_ = w.Judge(broken("AS-001"))
+	if got := outcomes(w, nil); got[0] != "AS-001 failed" {
+		t.Errorf("an observation hides a failure: %v", got)
+	}
+}
+
+func TestSkippedForGodog(t *testing.T) {
+	for _, err := range []error{NotTestedf("x"), &NotApplicableError{}} {
+		if !errors.Is(err, godog.ErrSkip) {
+			t.Errorf("%T is not skipped", err)
+		}
+	}
+	for _, err := range []error{&BrokenError{Failures: []Failure{{}}}, &UnreachableError{Err: errors.New("x")}} {
+		if errors.Is(err, godog.ErrSkip) {
+			t.Errorf("%T is skipped", err)
+		}
+	}
+}
+
+func TestReached(t *testing.T) {
+	w := world(t, false)
+	for _, r := range []Reach{Opened, Given, Greeted} {
+		w.Reached(r)
+	}
+	if got := w.result(nil, nil).Reached; got != Given {
+		t.Errorf("the target has come to %d, want the farthest, %d", got, Given)
+	}
+}
+
+func TestMonitored(t *testing.T) {
+	f := func(ok bool, at int, clauses ...string) monitor.Finding {
+		return monitor.Finding{Clauses: clauses, OK: ok, Expected: "e", Observed: "o", At: at}
+	}
+	rows := []struct {
+		reason   string
+		findings []monitor.Finding
+		want     []string
+	}{
+		{"nothing was seen: nothing is said", nil, nil},
+		{"kept", []monitor.Finding{f(true, 1, "AS-001", "AS-002")}, []string{"AS-001 kept", "AS-002 kept"}},
+		{"the first break is told", []monitor.Finding{f(true, 1, "AS-001"), f(false, 2, "AS-001"), f(false, 3, "AS-001")}, []string{"AS-001 failed at 2"}},
+		{"by its level", []monitor.Finding{f(false, 1, "AS-001", "AS-002", "AS-004")}, []string{"AS-001 failed at 1", "AS-002 warned at 1", "AS-004 not-applicable at 1"}},
+		{"clauses that are not the monitor's are left out", []monitor.Finding{f(false, 1, "AS-006"), f(true, 1, "AS-001")}, []string{"AS-001 kept"}},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			w := world(t, false, "@AS-003") // monitors judge whatever the scenario is about
+			m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001", "AS-002", "AS-004"}, Check: func([]transcript.Record) []monitor.Finding { return r.findings }}
+			var got []string
+			for _, x := range w.result([]monitor.Monitor{m}, nil).Monitors {
+				line := x.Clause + " kept"
+				if x.Failure != nil {
+					line = fmt.Sprintf("%s %s at %d", x.Clause, x.Failure.Outcome, x.Failure.At)
+				}
+				got = append(got, line)
+			}
+			if diff := cmp.Diff(r.want, got); diff != "" {
+				t.Errorf("want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSeen(t *testing.T) {
+	rows := []struct {
+		reason string
+		in     transcript.Record
+		want   string
+	}{
+		{"an event", transcript.Record{Event: &transcript.Event{Type: "error", Data: map[string]any{"b": "主", "a": nil}}}, `error {"a":null,"b":"主"}   +1.5 ms, record 7`},
+		{"an answer", transcript.Record{Kind: transcript.Response, Label: "404 Not Found", Bytes: []byte("no")}, "HTTP 404 Not Found no   +1.5 ms, record 7"},
+		{"an end", transcript.Record{Kind: transcript.Closed, Label: "gone"}, "gone   +1.5 ms, record 7"},
+		{"a failure", transcript.Record{Kind: transcript.Failure, Label: "reset"}, "reset   +1.5 ms, record 7"},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			r.in.N, r.in.At = 7, 1500*time.Microsecond
+			if got := Seen(r.in); got != r.want {
+				t.Errorf("Seen is %q, want %q", got, r.want)
+			}
+		})
+	}
+	long := transcript.Record{Event: &transcript.Event{Type: "x", Data: strings.Repeat("主", 300)}}
+	if got := Seen(long); len(got) > 400 || !strings.Contains(got, "主…") {
+		t.Errorf("a long event is told in %d bytes: %q", len(got), got)
+	}
+}

@@ -1,0 +1,203 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/cucumber/godog"
+	"github.com/google/go-cmp/cmp"
+
+	"parley/driver"
+	"parley/monitor"
+	"parley/target"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// scenarios of a protocol that has one step for everything that can become of one.
+const scenarios = `Feature: 1 What can become of a scenario
+
+  @AS-001
+  Scenario: passes
+    Given client A is there
+    Then it keeps "AS-001"
+
+  @AS-001 @AS-006
+  Scenario: breaks a clause and goes on
+    Then it breaks "AS-001"
+    And it keeps "AS-006"
+
+  @AS-001 @AS-006
+  Scenario: breaks what it needs
+    Then it needs "AS-001"
+    And it keeps "AS-006"
+
+  @AS-002
+  Scenario: warns
+    Then it breaks "AS-002"
+
+  @AS-001
+  Scenario: breaks a clause at its very end
+    Then it breaks "AS-001" at the end
+
+  @AS-001 @AS-006
+  Scenario: lacks a precondition
+    Then it keeps "AS-006"
+    And it cannot go on
+    And it keeps "AS-001"
+
+  @AS-001
+  Scenario: is optional
+    Then it is not declared
+
+  @AS-001
+  Scenario: finds nobody
+    Then nobody listens
+
+  @AS-001
+  Scenario: is our mistake
+    Then it errs
+
+  @AS-001
+  Scenario: panics
+    Then it panics
+
+  @AS-001
+  Scenario: has a step that nobody wrote
+    Then it does what nobody wrote
+
+  @AS-001
+  Scenario: takes too long
+    Then it waits for ever
+
+  @AS-001 @skip
+  Scenario: is not asked
+    Then it panics
+`
+
+// toy is a protocol.
+type toy struct{}
+
+func (toy) Name() string                                         { return "toy" }
+func (toy) Bind(*Env, target.Running) func(r *transcript.Record) { return nil }
+func (toy) NotRunnable(*Env, []string) string                    { return "" }
+func (toy) Monitors() []monitor.Monitor                          { return nil }
+func (toy) Register(sc *godog.ScenarioContext, w func() *World) {
+	Step(sc, `^client A is there$`, func(ctx context.Context) error {
+		_, err := w().Open(ctx, driver.OpenOptions{Party: "A"})
+		return err
+	})
+	Step(sc, `^it keeps "(.*)"$`, func(id string) error { return w().Judge(ok(id)) })
+	Step(sc, `^it breaks "(.*)"$`, func(id string) error { return w().Judge(broken(id)) })
+	Step(sc, `^it needs "(.*)"$`, func(id string) error { return w().Need(broken(id)) })
+	Step(sc, `^it breaks "(.*)" at the end$`, func(id string) { w().AtEnd(func() { _ = w().Judge(broken(id)) }) })
+	Step(sc, `^it cannot go on$`, func() error { return NotTestedf("no model") })
+	Step(sc, `^it is not declared$`, func() error { return &NotApplicableError{Reason: "not declared"} })
+	Step(sc, `^nobody listens$`, func() error { return &UnreachableError{Err: errors.New("refused")} })
+	Step(sc, `^it errs$`, func() error { return errors.New("oops") })
+	Step(sc, `^it panics$`, func() { panic("oops") })
+	Step(sc, `^it waits for ever$`, func(ctx context.Context) error {
+		_, miss := w().Await(ctx, Wait{Conn: "A", Match: func(*transcript.Record) bool { return false }})
+		return w().Need(Check{Clauses: []string{"AS-001"}, Expected: "it", Observed: miss.Reason})
+	})
+}
+
+func TestSuite(t *testing.T) {
+	env := world(t, false).Env
+	env.Profile.Limits.Scenario.Duration = 100 * time.Millisecond
+	var mu sync.Mutex
+	got, released := map[string][]string{}, 0
+	s := &Suite{Protocol: toy{}, Env: env,
+		Begin: func(_ context.Context, sc *godog.Scenario) Slot {
+			for _, tag := range sc.Tags {
+				if tag.Name == "@skip" {
+					return Slot{Skip: verdict.NotTested, Reason: "preflight"}
+				}
+			}
+			return Slot{Nonce: sc.Name, Release: func() { mu.Lock(); released++; mu.Unlock() }}
+		},
+		Done: func(r Result) {
+			mu.Lock()
+			defer mu.Unlock()
+			if got[r.Scenario.Name] != nil {
+				t.Errorf("%q is told twice", r.Scenario.Name)
+			}
+			lines := []string{string(r.Outcome)}
+			for _, c := range r.Clauses {
+				lines = append(lines, c.ID+" "+string(c.Outcome))
+			}
+			for _, st := range r.Steps {
+				lines = append(lines, st.Status)
+			}
+			got[r.Scenario.Name] = lines
+			if r.Driver != "fake" {
+				t.Errorf("%q was over %q", r.Scenario.Name, r.Driver)
+			}
+			for _, rec := range r.Records[min(1, len(r.Records)):] {
+				if rec.Kind != transcript.Closed {
+					t.Errorf("%q leaves a connection open: %s", r.Scenario.Name, rec.Line(0))
+				}
+			}
+		}}
+	fsys := fstest.MapFS{"toy/1_toy.feature": {Data: []byte(scenarios)}}
+	status := godog.TestSuite{Name: "toy", ScenarioInitializer: s.Initialize, Options: &godog.Options{
+		FS: fsys, Paths: []string{"toy"}, Format: "progress", Output: io.Discard, Strict: true, Concurrency: 4, NoColors: true}}.Run()
+	want := map[string][]string{
+		"passes":                          {"passed", "AS-001 passed", "passed", "passed"},
+		"breaks a clause and goes on":     {"failed", "AS-001 failed", "AS-006 passed", "failed", "passed"},
+		"breaks what it needs":            {"failed", "AS-001 failed", "AS-006 not-tested", "failed"},
+		"warns":                           {"warned", "AS-002 warned", "failed"},
+		"breaks a clause at its very end": {"failed", "AS-001 failed", "passed"},
+		"lacks a precondition":            {"not-tested", "AS-001 not-tested", "AS-006 passed", "passed", "skipped", "skipped"},
+		"is optional":                     {"not-applicable", "AS-001 not-applicable", "skipped"},
+		"finds nobody":                    {"environment-error", "AS-001 environment-error", "failed"},
+		"is our mistake":                  {"harness-error", "AS-001 harness-error", "failed"},
+		"panics":                          {"harness-error", "AS-001 harness-error", "failed"},
+		"has a step that nobody wrote":    {"harness-error", "AS-001 harness-error", "undefined"},
+		"takes too long":                  {"not-tested", "AS-001 not-tested", "skipped"},
+		"is not asked":                    {"not-tested", "AS-001 not-tested"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+	if status == 0 {
+		t.Error("godog calls it a success")
+	}
+	if released != len(want)-1 {
+		t.Errorf("%d targets were given back, of %d", released, len(want)-1)
+	}
+}
+
+func TestStep(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a malformed expression is no mistake")
+		}
+	}()
+	Step(&godog.ScenarioContext{}, "(", func() {})
+}
+
+func TestWithLimit(t *testing.T) {
+	cause := errors.New("limit")
+	ctx, cancel := withLimit(t.Context(), time.Millisecond, cause)
+	defer cancel()
+	<-ctx.Done()
+	if got := context.Cause(ctx); !errors.Is(got, cause) {
+		t.Errorf("the cause is %v", got)
+	}
+	before := stalled.Load()
+	ctx, cancel = withLimit(t.Context(), 20*time.Millisecond, cause)
+	defer cancel()
+	started := time.Now()
+	stalled.Add(int64(30 * time.Millisecond)) // the process stood still
+	<-ctx.Done()
+	if took := time.Since(started); took < 50*time.Millisecond {
+		t.Errorf("a stall was counted: the limit came after %v", took)
+	}
+	stalled.Store(before)
+}

@@ -1,0 +1,237 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/driver"
+	"parley/transcript"
+)
+
+func TestIsClause(t *testing.T) {
+	for tag, want := range map[string]bool{
+		"AS-042": true, "AS-042a": true, "EA-001": true,
+		"": false, "AS-04": false, "AS042": false, "as-042": false, "A-0042": false, "AS-x42": false, "preflight-1": false, "two-clients": false,
+	} {
+		if got := IsClause(tag); got != want {
+			t.Errorf("%q is a clause: %v", tag, got)
+		}
+	}
+}
+
+func TestTags(t *testing.T) {
+	w := world(t, false, "@AS-001", "@sse", "@two-clients")
+	if !w.Judges("AS-001") || w.Judges("AS-002") || w.Judges("sse") {
+		t.Error("the scenario judges what it is tagged with, and nothing else")
+	}
+	if !w.HasTag("@sse") || w.HasTag("sse") || w.HasTag("@ws") {
+		t.Error("the scenario has other tags than were given")
+	}
+	if a, b := w.Serial(), w.Serial(); a != 1 || b != 2 {
+		t.Errorf("serial numbers are %d, %d", a, b)
+	}
+	w.Note("%d notes", 1)
+	if got := w.result(nil, nil).Notes; len(got) != 1 || got[0] != "1 notes" {
+		t.Errorf("notes are %q", got)
+	}
+}
+
+// said appends what a target says on a connection.
+func said(w *World, conn string, kind transcript.Kind, label string) int {
+	return w.T.Append(transcript.Record{Conn: conn, Dir: transcript.Received, Kind: kind, Label: label})
+}
+
+func labelled(want string) func(*transcript.Record) bool {
+	return func(r *transcript.Record) bool { return r.Label == want }
+}
+
+func TestAwait(t *testing.T) {
+	hopeless := func(r *transcript.Record) string {
+		if r.Label == "no" {
+			return "it was refused"
+		}
+		return ""
+	}
+	rows := []struct {
+		reason string
+		script func(w *World)
+		wait   Wait
+		n      int // the record that comes, 0: none
+		miss   *Miss
+		cut    bool
+	}{
+		{"it is there", func(w *World) { said(w, "A", transcript.Stream, "yes") }, Wait{}, 1, nil, false},
+		{"it stands before the mark", func(w *World) { said(w, "A", transcript.Stream, "yes"); said(w, "A", transcript.Closed, "gone") }, Wait{After: 1}, 0, &Miss{"gone", 2}, false},
+		{"another connection's does not count", func(w *World) { said(w, "B", transcript.Stream, "yes"); said(w, "A", transcript.Closed, "gone") }, Wait{}, 0, &Miss{"gone", 2}, false},
+		{"nor does another connection's end", func(w *World) { said(w, "B", transcript.Closed, "gone"); said(w, "A", transcript.Stream, "yes") }, Wait{}, 2, nil, false},
+		{"nor what is hopeless on another", func(w *World) { said(w, "B", transcript.Stream, "no"); said(w, "A", transcript.Stream, "yes") }, Wait{Hopeless: hopeless}, 2, nil, false},
+		{"the connection ends first", func(w *World) { said(w, "A", transcript.Closed, "gone"); said(w, "A", transcript.Stream, "yes") }, Wait{}, 0, &Miss{"gone", 1}, false},
+		{"it can no longer come", func(w *World) { said(w, "A", transcript.Stream, "no"); said(w, "A", transcript.Stream, "yes") }, Wait{Hopeless: hopeless}, 0, &Miss{"it was refused", 1}, false},
+		{"what is awaited may itself be hopeless", func(w *World) { said(w, "A", transcript.Stream, "yes") },
+			Wait{Hopeless: func(*transcript.Record) string { return "never" }}, 1, nil, false},
+		{"an end that is awaited is no miss", func(w *World) { said(w, "A", transcript.Closed, "yes") }, Wait{}, 1, nil, false},
+		{"the time is over", func(w *World) { said(w, "A", transcript.Stream, "other") }, Wait{Within: time.Millisecond}, 0, &Miss{"nothing of the kind within 1ms", 0}, false},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			w := world(t, false)
+			r.script(w)
+			r.wait.Conn, r.wait.Match = "A", labelled("yes")
+			rec, miss := w.Await(t.Context(), r.wait)
+			if rec.N != r.n {
+				t.Errorf("record %d came, want %d", rec.N, r.n)
+			}
+			if diff := cmp.Diff(r.miss, miss); diff != "" {
+				t.Errorf("miss; want(-) got(+):\n%s", diff)
+			}
+			if miss != nil && miss.Error() != miss.Reason {
+				t.Errorf("the error is %q", miss.Error())
+			}
+			if w.cut {
+				t.Error("the scenario counts as cut off")
+			}
+		})
+	}
+}
+
+func TestAwaitWakesUp(t *testing.T) {
+	w := world(t, false)
+	asked := make(chan struct{})
+	var target sync.WaitGroup
+	target.Go(func() {
+		<-asked
+		said(w, "A", transcript.Stream, "yes")
+	})
+	said(w, "A", transcript.Stream, "first")
+	rec, miss := w.Await(t.Context(), Wait{Conn: "A", Match: func(r *transcript.Record) bool {
+		if r.Label == "first" {
+			close(asked)
+		}
+		return r.Label == "yes"
+	}})
+	if miss != nil || rec.N != 2 {
+		t.Errorf("record %d came: %v", rec.N, miss)
+	}
+	target.Wait()
+}
+
+// TestCutOff: where the run is interrupted, or the scenario's time is over, nothing is the target's fault any more.
+func TestCutOff(t *testing.T) {
+	w := world(t, false, "@AS-001")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("interrupted"))
+	_, miss := w.Await(ctx, Wait{Conn: "A", Match: labelled("yes")})
+	if diff := cmp.Diff(&Miss{Reason: "the scenario was cut off: interrupted"}, miss); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+	err := w.Need(Check{Clauses: []string{"AS-001"}, Expected: "yes", Observed: miss.Reason})
+	if got, _ := w.outcome(err); got != "not-tested" || len(w.failures) > 0 {
+		t.Errorf("the scenario is %s, with failures %v", got, w.failures)
+	}
+}
+
+func TestBetween(t *testing.T) {
+	w := world(t, false)
+	for _, r := range []transcript.Record{
+		{Conn: "A", Dir: transcript.Received}, {Conn: "B", Dir: transcript.Received}, {Conn: "A", Dir: transcript.Sent},
+		{Conn: "A", Dir: transcript.Received}, {Conn: "A", Dir: transcript.Noted}, {Conn: "A", Dir: transcript.Received},
+	} {
+		w.T.Append(r)
+	}
+	rows := []struct {
+		reason        string
+		after, before int
+		want          []int
+	}{
+		{"all that was received", 0, 0, []int{1, 4, 6}},
+		{"above the mark", 1, 0, []int{4, 6}},
+		{"below the bound", 0, 6, []int{1, 4}},
+		{"between the two", 1, 6, []int{4}},
+		{"nothing", 4, 6, nil},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			var got []int
+			for _, rec := range w.Between("A", r.after, r.before) {
+				got = append(got, rec.N)
+			}
+			if diff := cmp.Diff(r.want, got); diff != "" {
+				t.Errorf("want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOpenAndFinish(t *testing.T) {
+	w := world(t, false)
+	var opened []driver.OpenOptions
+	w.Env.Driver = &fake{open: func(ctx context.Context, o driver.OpenOptions, _ driver.Sink) error {
+		if _, bounded := ctx.Deadline(); !bounded {
+			t.Error("opening is not bounded")
+		}
+		opened = append(opened, o)
+		return nil
+	}}
+	for _, party := range []string{"A", "B", "A"} {
+		if _, err := w.Open(t.Context(), driver.OpenOptions{Party: party, URL: "u"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if opened[0].MaxEvent != int(w.Env.Profile.Limits.MaxEvent) || opened[0].URL != "u" {
+		t.Errorf("opened with %+v", opened[0])
+	}
+	ends := func() (n int) {
+		for _, r := range w.T.All() {
+			if r.Kind == transcript.Closed {
+				n++
+			}
+		}
+		return n
+	}
+	if ends() != 1 {
+		t.Errorf("%d connections were closed; want the one whose party has a new one", ends())
+	}
+	var order []string
+	w.AtEnd(func() { order = append(order, fmt.Sprint("first, after ", ends())) })
+	w.AtEnd(func() { order = append(order, "second") })
+	w.Finish()
+	if got := strings.Join(order, "; "); got != "first, after 1; second" {
+		t.Errorf("at the end comes %q", got)
+	}
+	if ends() != 3 {
+		t.Errorf("%d ends are recorded for 3 connections", ends())
+	}
+}
+
+func TestOpenFails(t *testing.T) {
+	refused := errors.New("refused")
+	w := world(t, false)
+	w.Env.Driver = &fake{open: func(context.Context, driver.OpenOptions, driver.Sink) error { return refused }}
+	if _, err := w.Open(t.Context(), driver.OpenOptions{Party: "A"}); !errors.Is(err, refused) || w.cut {
+		t.Errorf("Open: %v; cut off: %v", err, w.cut)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.Open(ctx, driver.OpenOptions{Party: "A"}); !errors.Is(err, refused) || !w.cut {
+		t.Errorf("Open, interrupted: %v; cut off: %v", err, w.cut)
+	}
+	w.Finish()
+}
+
+func TestLost(t *testing.T) {
+	w := world(t, false)
+	for range transcript.MaxRecords + 3 {
+		said(w, "A", transcript.Stream, "")
+	}
+	res := w.result(nil, nil)
+	if res.Lost != 3 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "3 records were not kept") {
+		t.Errorf("%d are lost; notes: %q", res.Lost, res.Notes)
+	}
+}
