@@ -13,6 +13,16 @@ Feature: 1.2 Every session chooses its own agent
       When client B switches to "requirement_analyzer"
       Then client B is switched from the default agent to "requirement_analyzer"
 
+    @AS-005
+    Scenario: two sessions choose differently, one after the other
+      Given client A has a session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+      Given client A has disconnected
+      And client B has a session
+      When client B switches to "requirement_analyzer"
+      Then client B is switched from the default agent to "requirement_analyzer"
+
     @AS-006
     Scenario: one session switches again and again
       Given client A has a session

@@ -74,10 +74,11 @@ Feature: 2.2 What the server does not do
       Given the configuration of the target is noted
       And the target has a custom agent
       And client A has switched to the custom agent
-      And client B has a session
       When client A switches to "debugger"
       Then client A is switched from the custom agent to "debugger"
       And the configuration of the target is unchanged
+      Given client A has disconnected
+      And client B has a session
       When client B switches to "requirement_analyzer"
       Then client B is switched from the default agent to "requirement_analyzer"
 

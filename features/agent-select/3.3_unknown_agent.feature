@@ -58,6 +58,7 @@ Feature: 3.3 Switching to an agent that does not exist
     @AC-080 @AC-082 @AS-052 @exclusive
     Scenario: an agent is deleted after the client has connected
       Given the configuration has gained the agent "parley_deleted"
+      And client A has disconnected
       And client B has switched to "parley_deleted"
       And client B has switched to "debugger"
       When the configuration loses the agent "parley_deleted"
@@ -70,11 +71,10 @@ Feature: 3.3 Switching to an agent that does not exist
 
     @AS-012 @AS-052 @exclusive
     Scenario: an agent that came later can be switched to at once
-      Given client B has switched to "debugger"
       When the configuration gains the agent "parley_later"
       Then a new client is offered "parley_later"
-      When client B switches to "hacker"
-      Then client B is refused with "agent_not_found"
-      And the refusal of client B lists "parley_later"
-      When client B switches to "parley_later"
-      Then client B is switched from "debugger" to "parley_later"
+      When client A switches to "hacker"
+      Then client A is refused with "agent_not_found"
+      And the refusal of client A lists "parley_later"
+      When client A switches to "parley_later"
+      Then client A is switched from "debugger" to "parley_later"

@@ -45,6 +45,14 @@ Feature: 3.4 Several clients switch independently
       When client A switches to "requirement_analyzer"
       Then client A is switched from the default agent to "requirement_analyzer"
 
+    @AS-059
+    Scenario: A names its session, and a client without one hears nothing
+      Given client A has a session
+      And client B is connected
+      When client A switches its session to "debugger"
+      Then client A is switched from the default agent to "debugger"
+      And client B hears of no switch
+
     @AS-057 @AS-058
     Scenario: one after the other
       Given client A has switched to "debugger"

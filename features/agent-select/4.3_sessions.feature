@@ -123,7 +123,7 @@ Feature: 4.3 Sessions and connections
       When client A chats
       Then client A is answered and its turn ends
 
-    @AS-101 @AS-102 @AS-103
+    @AS-094 @AS-101 @AS-102 @AS-103
     Scenario: a loaded session is bound
       Given client A has a session
       And client A has disconnected
@@ -231,6 +231,14 @@ Feature: 4.3 Sessions and connections
       Then client B is switched from the default agent to "requirement_analyzer"
       When client A switches to "general"
       Then client A is refused with "agent_busy"
+
+    @AS-112 @model
+    Scenario: a busy session blocks no other on its connection
+      Given client A has switched to "debugger"
+      And client A has a turn running
+      And client A has another session
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from the default agent to "requirement_analyzer"
 
     @AS-112 @model @two-clients
     Scenario: a session that waits for its user blocks no other

@@ -47,6 +47,12 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 	if s.actor != nil && !s.bind.ws {
 		s.settleHTTP(ctx, s.actor, s.mark)
 	}
+	if s.Env.Profile.AgentSelect.Correlation.Single && c.session == "" {
+		// Nothing that this client sends can be told from others' messages: a quiet window has to do.
+		s.Note("no fence for client %s (correlation: single, no session): a quiet window of %v stands in", c.name, s.Env.Profile.Limits.Quiet)
+		s.pace(ctx, c, s.T.Len(), s.Env.Profile.Limits.Quiet.Duration)
+		return nil
+	}
 	nonce := fmt.Sprintf("fence-%s-%d", s.Nonce, s.Serial())
 	f := fields{"agentId": nonce}
 	if s.Env.Profile.AgentSelect.Correlation.Single && c.session != "" {

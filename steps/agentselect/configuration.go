@@ -143,7 +143,10 @@ func (s *suite) newClientSees(ctx context.Context, id, how string, want func([]v
 func (s *suite) awaitList(ctx context.Context, want func([]vocab.AgentInfo) bool) (*transcript.Record, bool, error) {
 	deadline := time.Now().Add(s.Env.Profile.Limits.Reload.Duration)
 	mark, actor := s.mark, s.actor
-	defer func() { s.mark, s.actor = mark, actor }()
+	defer func() {
+		s.mark, s.actor = mark, actor
+		_ = s.hasDisconnected(ctx, "new") // who cannot tell connections apart is not left with one too many
+	}()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
 		c := s.client("new")
 		if err := s.connect(ctx, c, ""); err != nil {

@@ -60,13 +60,17 @@ func (s *suite) hasConnectedWith(ctx context.Context, name, query string) error 
 	return s.connected(ctx, c)
 }
 
-func (s *suite) hasDisconnected(_ context.Context, name string) error {
+func (s *suite) hasDisconnected(ctx context.Context, name string) error {
 	c := s.client(name)
 	if c.conn != nil {
 		if err := c.conn.Close(0); err != nil {
 			return fmt.Errorf("close the connection of client %s: %w", name, err)
 		}
 		c.conn = nil
+		if s.Env.Profile.AgentSelect.Correlation.Single {
+			// Nothing tells when the target has noticed; until then it may take what follows for this client's.
+			s.pace(ctx, c, s.T.Len(), s.Env.Profile.Limits.Quiet.Duration)
+		}
 	}
 	return nil
 }

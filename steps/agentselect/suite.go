@@ -2,9 +2,9 @@ package agentselect
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"regexp"
-	"strings"
 
 	"github.com/cucumber/godog"
 
@@ -83,7 +83,6 @@ func (s *suite) header() http.Header {
 // agentRef is how steps speak of an agent that is sure to be legal.
 const agentRef = `(the default agent|the custom agent|"[^"]*")`
 
-// legalID is the form of an id, or of a name by which steps mean one.
 var quotedRef = regexp.MustCompile(`\A"([^"]*)"\z`)
 
 // agentID resolves an agentRef.
@@ -95,10 +94,24 @@ func (s *suite) agentID(ref string) (string, error) {
 		c, err := s.custom()
 		return c.ID, err
 	}
-	if m := quotedRef.FindStringSubmatch(ref); m != nil {
-		return m[1], nil
+	m := quotedRef.FindStringSubmatch(ref)
+	if m == nil {
+		return "", fmt.Errorf("%s is no agent that a step can name", ref)
 	}
-	return strings.TrimSpace(ref), nil
+	return s.swapped(m[1]), nil
+}
+
+// swapped lets the features speak of "general" as the agent that sessions start with: where a target declares another
+// one of the built-in agents as its default, the two change places.
+func (s *suite) swapped(id string) string {
+	def := s.Env.Profile.Agents.Default
+	switch {
+	case id == vocab.General && contains(vocab.BuiltinIDs, def):
+		return def
+	case id == def && contains(vocab.BuiltinIDs, def):
+		return vocab.General
+	}
+	return id
 }
 
 // custom is the custom agent that the target is configured with.
@@ -109,7 +122,7 @@ func (s *suite) custom() (target.CustomAgent, error) {
 	return s.Env.Profile.Agents.Custom[0], nil
 }
 
-// known is what the harness knows of an agent's display name: what the client was last offered.
+// nameOf is the display name of an agent as the client was last told it.
 func (s *suite) nameOf(c *client, id string) (string, bool) {
 	a, ok := find(c.offered, id)
 	return a.Name, ok

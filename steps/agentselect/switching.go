@@ -285,6 +285,7 @@ func (s *suite) claims(c *client) []string {
 	add(s.withOthers(c), "AS-005", "AS-007", "AS-015", "AS-057", "AS-058", "AS-059", "AS-060", "AS-093", "AS-095")
 	add(len(c.earlier) > 0, "AS-093")
 	add(s.othersBusy(c), "AS-112")
+	add(len(c.earlier) > 0 && c.turn != nil && !c.turn.over, "AS-112") // a session that its connection had before
 	if custom, err := s.custom(); err == nil {
 		add(a.agent == any(custom.ID) || c.agent == custom.ID, "AS-046", "AS-025")
 	}
@@ -329,9 +330,14 @@ func (s *suite) isSwitched(ctx context.Context, name, fromRef, toRef string) err
 			return err
 		}
 	}
+	return s.switchedTo(ctx, c, from, to)
+}
+
+// switchedTo judges the answer to a client's last switch. An empty from is not compared.
+func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) error {
 	claims := s.claims(c)
 	rec, miss := s.outcome(ctx, c)
-	expected := fmt.Sprintf("agent_switched to %q on the connection of client %s", to, name)
+	expected := fmt.Sprintf("agent_switched to %q on the connection of client %s", to, c.name)
 	arrival := append(append([]string{}, always...), claims...)
 	if miss == nil || miss.At > 0 {
 		s.Reached(steps.Answered) // the target has said something, right or wrong
@@ -345,7 +351,7 @@ func (s *suite) isSwitched(ctx context.Context, name, fromRef, toRef string) err
 	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
 		return err
 	}
-	err = s.judgeSwitched(c, rec, from, to, claims)
+	err := s.judgeSwitched(c, rec, from, to, claims)
 	s.confirmed(c, to)
 	return err
 }
@@ -404,16 +410,26 @@ func (s *suite) isSwitchedInLoaded(ctx context.Context, name, of string) error {
 		Expected: expected + ", not in the session that client " + name + " had before, which used " + c.avoid, Observed: steps.Seen(rec)})
 }
 
+// canSwitchToAll switches to every agent of the list, the one in use last: what switching to that does is open (AS-G04).
 func (s *suite) canSwitchToAll(ctx context.Context, name string) error {
 	c := s.client(name)
-	if len(c.offered) == 0 {
-		return steps.NotTestedf("client %s was offered no agent", name)
-	}
+	var order []string
 	for _, a := range c.offered {
-		if err := s.switches(ctx, name, `"`+a.ID+`"`); err != nil {
+		if a.ID != s.Env.Profile.Agents.Default {
+			order = append(order, a.ID)
+		}
+	}
+	if len(order) == 0 {
+		return steps.NotTestedf("client %s was offered no agent but the default one", name)
+	}
+	if len(order) < len(c.offered) {
+		order = append(order, s.Env.Profile.Agents.Default)
+	}
+	for _, id := range order {
+		if _, err := s.sendSwitch(ctx, c, fields{"agentId": id}, act{}); err != nil {
 			return err
 		}
-		if err := s.isSwitched(ctx, name, "", `"`+a.ID+`"`); err != nil {
+		if err := s.switchedTo(ctx, c, "", id); err != nil {
 			return err
 		}
 	}

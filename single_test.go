@@ -1,0 +1,136 @@
+package parley_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/model"
+	"parley/reference-server/agentselect"
+	"parley/reference-server/bundled"
+	"parley/runner"
+	"parley/target"
+	"parley/verdict"
+)
+
+// uncorrelated stands before a server and keeps from it which connection a request came from, as servers do whose
+// clients never say: what names no session is taken for the only connection that is open, and refused where several
+// are.
+type uncorrelated struct {
+	bundled.Handler
+	careless bool // takes it for the oldest connection instead of refusing it
+
+	mu   sync.Mutex
+	open []string
+}
+
+var connID = regexp.MustCompile(`"connectionId":"([^"]+)"`)
+
+func (u *uncorrelated) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodGet && r.URL.Path == "/events":
+		s := &sniffer{ResponseWriter: w, u: u}
+		u.Handler.ServeHTTP(s, r)
+		u.mu.Lock()
+		u.open = slices.DeleteFunc(u.open, func(id string) bool { return id == s.id })
+		u.mu.Unlock()
+	case r.Method == http.MethodPost:
+		u.post(w, r)
+	default:
+		u.Handler.ServeHTTP(w, r)
+	}
+}
+
+// sniffer learns the id that the server gives a connection.
+type sniffer struct {
+	http.ResponseWriter
+	u  *uncorrelated
+	id string
+}
+
+func (s *sniffer) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+func (s *sniffer) Write(p []byte) (int, error) {
+	if m := connID.FindSubmatch(p); m != nil && s.id == "" {
+		s.id = string(m[1])
+		s.u.mu.Lock()
+		s.u.open = append(s.u.open, s.id)
+		s.u.mu.Unlock()
+	}
+	return s.ResponseWriter.Write(p)
+}
+
+func (u *uncorrelated) post(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var msg map[string]any
+	if json.Unmarshal(body, &msg) == nil && msg != nil {
+		u.mu.Lock()
+		open := slices.Clone(u.open)
+		u.mu.Unlock()
+		_, named := msg["sessionId"]
+		load := strings.HasPrefix(r.URL.Path, "/session/")
+		switch {
+		case len(open) == 1, u.careless && len(open) > 0:
+			msg["connectionId"] = open[0]
+			body, _ = json.Marshal(msg)
+		case !named || load:
+			http.Error(w, `{"success":false,"error":"which connection?"}`, http.StatusBadRequest)
+			return
+		}
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	u.Handler.ServeHTTP(w, r)
+}
+
+func judgeUncorrelated(t *testing.T, careless bool) *verdictOf {
+	t.Helper()
+	brain := model.New()
+	p := bundled.Profile()
+	p.Drivers = []string{target.SSE}
+	p.AgentSelect.Correlation = target.Correlation{Single: true}
+	p.Capabilities = nil
+	p.Limits.Event.Duration = time.Second // the careless server leaves many answers out, and one scenario runs at a time
+	l := &bundled.Launcher{Brain: brain, Make: func(o agentselect.Options) (bundled.Handler, error) {
+		h, err := agentselect.New(o)
+		return &uncorrelated{Handler: h, careless: careless}, err
+	}}
+	o := runner.Options{Profile: p, Launcher: l, Brain: brain, Again: "parley run"}
+	if careless {
+		o.Tags = "@AS-095"
+	}
+	res, err := runner.Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &verdictOf{exit: res.Exit, text: console(t, res), outcome: map[string]verdict.Outcome{}}
+	for _, c := range res.Runs[0].Clauses {
+		out.outcome[c.ID] = c.Outcome
+	}
+	return out
+}
+
+type verdictOf struct {
+	exit    int
+	text    string
+	outcome map[string]verdict.Outcome
+}
+
+// TestSingleCorrelation: a target whose clients never say which connection they speak on is judged with one open
+// connection, and told apart from one that acts on another client's session.
+func TestSingleCorrelation(t *testing.T) {
+	if v := judgeUncorrelated(t, false); v.exit != verdict.ExitConformant {
+		t.Errorf("a careful server: exit %d\n%s", v.exit, v.text)
+	}
+	v := judgeUncorrelated(t, true)
+	if v.exit != verdict.ExitNonConformant || v.outcome["AS-095"] != verdict.Failed {
+		t.Errorf("a server that takes a stranger's message for the oldest client's: exit %d, AS-095 %s\n%s", v.exit, v.outcome["AS-095"], v.text)
+	}
+}
