@@ -36,25 +36,33 @@ func WatchStalls(ctx context.Context) {
 	}
 }
 
-// withLimit is a context that ends with cause once the limit has passed without counting stalls. Stalls prolong a wait
-// to at most four times its limit.
+// limited is a wait's limit, which stalls prolong to at most four times its length.
+type limited struct {
+	limit   time.Duration
+	before  int64 // stalled when the wait began
+	granted time.Duration
+	timer   *time.Timer
+	cancel  func()
+}
+
+// withLimit is a context that ends with cause once the limit has passed without counting stalls.
 func withLimit(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	before, granted := stalled.Load(), time.Duration(0)
-	var timer *time.Timer
-	var expired func()
-	expired = func() {
-		credit := min(time.Duration(stalled.Load()-before), 3*limit)
-		if credit > granted {
-			more := credit - granted
-			granted = credit
-			timer.Reset(more)
-			return
-		}
-		cancel(cause)
-	}
+	l := &limited{limit: limit, before: stalled.Load(), cancel: func() { cancel(cause) }}
 	ready := make(chan struct{})
-	timer = time.AfterFunc(limit, func() { <-ready; expired() })
+	l.timer = time.AfterFunc(limit, func() { <-ready; l.expired() })
 	close(ready)
-	return ctx, func() { timer.Stop(); cancel(context.Canceled) }
+	return ctx, func() { l.timer.Stop(); cancel(context.Canceled) }
+}
+
+// expired ends the wait, or prolongs it by what was stalled since it began.
+func (l *limited) expired() {
+	credit := min(time.Duration(stalled.Load()-l.before), 3*l.limit)
+	if credit <= l.granted {
+		l.cancel()
+		return
+	}
+	more := credit - l.granted
+	l.granted = credit
+	l.timer.Reset(more)
 }

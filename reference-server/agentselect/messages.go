@@ -1,7 +1,6 @@
 package agentselect
 
 import (
-	"errors"
 	"fmt"
 
 	proto "parley/protocol/agentselect"
@@ -12,11 +11,6 @@ import (
 type badMessage struct{ reason string }
 
 func (e *badMessage) Error() string { return e.reason }
-
-func isBad(err error) bool {
-	var bad *badMessage
-	return errors.As(err, &bad)
-}
 
 // handle acts on a message of a connection. Events that answer it are noted in r.
 func (s *Server) handle(c *conn, msg Message, r *receipt) error {

@@ -62,14 +62,6 @@ func switchedAsList(m manager, to connInfo, ev event, send sender) {
 	send(to.ID, ev)
 }
 
-// currentUnlessFirst is right as long as the session has no agent of its own yet.
-func currentUnlessFirst(d eventData) any {
-	if d["previousAgentId"] == proto.General {
-		return proto.General
-	}
-	return d[currentKey]
-}
-
 func nullIfGeneral(d eventData) any {
 	if d["previousAgentId"] == proto.General {
 		return nil
