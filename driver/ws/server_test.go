@@ -31,7 +31,7 @@ type socket struct {
 }
 
 // serve runs a server whose every connection is answered by a script. By default the handshake is done first.
-func serve(t *testing.T, script func(*socket)) string {
+func serve(t testing.TB, script func(*socket)) string {
 	t.Helper()
 	return serveRaw(t, func(s *socket) {
 		if _, err := io.WriteString(s, s.head); err == nil {
@@ -41,7 +41,7 @@ func serve(t *testing.T, script func(*socket)) string {
 }
 
 // serveRaw leaves the answer to the handshake to the script.
-func serveRaw(t *testing.T, script func(*socket)) string {
+func serveRaw(t testing.TB, script func(*socket)) string {
 	t.Helper()
 	var scripts sync.WaitGroup
 	srv := httptest.NewServer(handler(t, &scripts, script))
@@ -52,7 +52,7 @@ func serveRaw(t *testing.T, script func(*socket)) string {
 	return srv.URL
 }
 
-func handler(t *testing.T, scripts *sync.WaitGroup, script func(*socket)) http.HandlerFunc {
+func handler(t testing.TB, scripts *sync.WaitGroup, script func(*socket)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		scripts.Add(1)
 		defer scripts.Done()
