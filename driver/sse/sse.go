@@ -124,7 +124,7 @@ const refusalTime = 250 * time.Millisecond
 
 // refusal keeps what a target said instead of a stream.
 func (c *conn) refusal(resp *http.Response, n int) {
-	_ = refusalTime
+	defer time.AfterFunc(refusalTime, c.cancel).Stop()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer))
 	c.sink(transcript.Record{
 		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status, Reply: n,
