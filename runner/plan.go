@@ -102,12 +102,14 @@ func keep(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([]Planned
 	chosen := map[string]bool{}
 	for _, f := range features {
 		for _, p := range f.pickles {
-			chosen[pickleKey(p)] = true
+			var pl Planned
+			pl.describe(f.doc, p)
+			chosen[pl.Location] = true
 		}
 	}
 	var out []Planned
 	for _, p := range all {
-		if chosen[p.key] || p.Stage > 0 {
+		if chosen[p.Location] || p.Stage > 0 {
 			out = append(out, p)
 		}
 	}
@@ -119,11 +121,9 @@ func prefix(protocol string) string {
 	return map[string]string{"agent-select": "AS", "agent-client": "AC", "session-chat": "SC", "session-runtime": "RT", "external-agent": "EA"}[protocol]
 }
 
-// pickleKey identifies a scenario, an Examples row included, in every parse of the same files.
-func pickleKey(p *messages.Pickle) string {
-	file, _, _ := strings.Cut(p.Uri, ".feature") // a selection by line leaves the line in the name
-	return file + "#" + strings.Join(p.AstNodeIds, ",")
-}
+// pickleKey identifies a scenario, an Examples row included, wherever the same folder is parsed: the ids of nodes are
+// counted through all files of one parse.
+func pickleKey(p *messages.Pickle) string { return p.Uri + "#" + strings.Join(p.AstNodeIds, ",") }
 
 func (pl *Planned) describe(doc *messages.GherkinDocument, p *messages.Pickle) {
 	for _, t := range p.Tags {
@@ -149,7 +149,8 @@ func (pl *Planned) describe(doc *messages.GherkinDocument, p *messages.Pickle) {
 			}
 		}
 	})
-	pl.Location = fmt.Sprintf("features/%s:%d", p.Uri, line)
+	file, _, _ := strings.Cut(p.Uri, ".feature") // a selection by line leaves the line in the name
+	pl.Location = fmt.Sprintf("features/%s.feature:%d", file, line)
 }
 
 func eachScenario(f *messages.Feature, visit func(rule string, s *messages.Scenario)) {

@@ -93,7 +93,8 @@ func excerpt(records []transcript.Record, at int, redact *transcript.Redactor) [
 		if rec.N == at {
 			mark = "> "
 		}
-		out = append(out, mark+redact.String(rec.Line(240)))
+		rec.Bytes, rec.Label = redact.Bytes(rec.Bytes), redact.String(rec.Label) // before it is clipped
+		out = append(out, mark+rec.Line(240))
 	}
 	return out
 }

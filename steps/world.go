@@ -63,7 +63,9 @@ func IsClause(tag string) bool {
 	if len(tag) < 6 || tag[2] != '-' {
 		return false
 	}
-	return strings.Trim(tag[:2], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && strings.Trim(tag[3:6], "0123456789") == ""
+	split := tag[6:] // of a clause that was split: AS-042a
+	return strings.Trim(tag[:2], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && strings.Trim(tag[3:6], "0123456789") == "" &&
+		len(split) <= 1 && strings.Trim(split, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
 // Judges tells whether the scenario is tagged with a clause.
@@ -89,6 +91,9 @@ func (w *World) Serial() int { w.serial++; return w.serial }
 
 // AtEnd runs f once when the scenario's steps are over and before its connections are closed.
 func (w *World) AtEnd(f func()) { w.atEnd = append(w.atEnd, f) }
+
+// CutOff tells that the scenario cannot say anything more: what is missing from now on is nobody's fault.
+func (w *World) CutOff() { w.cut = true }
 
 // Open connects a party. A target that refuses is a Miss with the reason.
 func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {

@@ -16,7 +16,7 @@ var greetingFaults = map[string]fault{
 	"list-on-request-only":   listOnRequest,
 	"list-after-session":     listAfterSession,
 	"list-waits-for-client":  listLate(0),
-	"list-late":              listLate(300 * time.Millisecond),
+	"list-late":              listLate(time.Second),
 	"lists-dry-up":           dryUp(proto.AgentListEvent, 4),
 	"list-before-connected":  swappedGreeting,
 	"greets-before":          telling(greetingAround(proto.ConnectedEvent)),

@@ -211,6 +211,7 @@ func (b *binding) decodeSent(r *transcript.Record) {
 	for _, known := range []string{vocab.SwitchAgentType, vocab.ChatType, vocab.AbortType} {
 		if b.wire.MessageName(known) == kind {
 			kind = known
+			break
 		}
 	}
 	data := map[string]any{}
@@ -243,25 +244,24 @@ func (b *binding) canonical(event string, data any) any {
 		vocab.SessionCreatedEvent: {{f.SessionID, std.Event.SessionID}},
 		vocab.SessionLoadedEvent:  {{f.SessionID, std.Event.SessionID}},
 	}
+	original := data // positions may be exchanged, so every move reads what was sent
 	for _, m := range moves[event] {
-		if m.from != m.to {
-			data = moved(data, m.from, m.to)
-		}
+		data = moved(data, original, m.from, m.to)
 	}
 	if a := b.wire.Fields.Agent; a != std.Agent {
 		for _, key := range []string{"agents", "availableAgents"} {
 			data = eachEntry(data, key, func(v any) any {
-				v = moved(v, a.ID, std.Agent.ID)
-				v = moved(v, a.Name, std.Agent.Name)
-				return moved(v, a.Description, std.Agent.Description)
+				out := moved(v, v, a.ID, std.Agent.ID)
+				out = moved(out, v, a.Name, std.Agent.Name)
+				return moved(out, v, a.Description, std.Agent.Description)
 			})
 		}
 	}
 	return data
 }
 
-// moved returns a copy of an object whose member to holds what stood at from; without it, to is absent.
-func moved(data any, from, to target.Pointer) any {
+// moved returns a copy of data whose member to holds what stands at from in the original; without it, to is absent.
+func moved(data, original any, from, to target.Pointer) any {
 	obj, ok := data.(map[string]any)
 	if !ok || from == to {
 		return data
@@ -271,7 +271,7 @@ func moved(data any, from, to target.Pointer) any {
 		out[k] = v
 	}
 	key := strings.TrimPrefix(string(to), "/")
-	if v, found := look(data, from); found {
+	if v, found := look(original, from); found {
 		out[key] = v
 	} else {
 		delete(out, key)
