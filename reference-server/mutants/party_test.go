@@ -128,7 +128,7 @@ func (s *stage) join(name, query string) *party {
 	p := s.open(name, query)
 	p.await(func(events []object) bool {
 		return countOf(events, "agent_list") > 0 && countOf(events, "connected") > 0
-	}, 400*time.Millisecond) // more than list-late takes
+	}, 1500*time.Millisecond) // more than list-late takes
 	p.identify()
 	return p
 }
