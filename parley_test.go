@@ -47,7 +47,7 @@ func subject(t *testing.T) runner.Options {
 	if err != nil {
 		t.Fatalf("PARLEY_TARGET: %v", err)
 	}
-	return runner.Options{Profile: p, Again: "PARLEY_TARGET=" + name + " parley run --target " + name}
+	return runner.Options{Profile: p, Again: "parley run --target " + name}
 }
 
 func bundledOptions() runner.Options {

@@ -41,6 +41,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if err := onLoopback(*addr); err != nil {
+		return err
+	}
 	handler, err := agentselect.New(agentselect.Options{
 		AgentsFile: *agents,
 		Logger:     slog.New(slog.NewTextHandler(stderr, nil)),
@@ -54,6 +57,18 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "http://%s\n", listener.Addr())
 	return serve(ctx, listener, handler)
+}
+
+// onLoopback refuses an address that other machines could reach: this server asks nobody who they are.
+func onLoopback(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("--addr: %w", err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("--addr %s is no loopback address; parley serve listens wider, with a token and TLS", addr)
+	}
+	return nil
 }
 
 func serve(ctx context.Context, listener net.Listener, handler *agentselect.Server) error {

@@ -75,7 +75,9 @@ func (c *console) reasons(title string, tint colour, groups []reasonGroup) {
 	c.heading(tint, "%s: %s", title, count(n, "clause"))
 	for _, g := range groups {
 		c.hang("  ", "", fmt.Sprintf("%s (%d)", g.Reason, len(g.IDs)), "")
-		c.hang("    ", "", strings.Join(g.IDs, " "), dim)
+		if g.Reason != verdict.NotRun { // who selects knows what was left out
+			c.hang("    ", "", strings.Join(g.IDs, " "), dim)
+		}
 	}
 }
 

@@ -87,7 +87,7 @@ type Clause struct {
 
 // Scenario is one scenario over one driver.
 type Scenario struct {
-	ID         string          `json:"id"` // stable: <section>-<nn> of its feature file, unique with Driver
+	ID         string          `json:"id"` // <prefix>-<section>-<nn>, nn counting the scenarios of its feature file: unique with Driver, and the same for one Suite.Digest
 	Name       string          `json:"name"`
 	Feature    string          `json:"feature"`
 	Rule       string          `json:"rule,omitempty"`

@@ -35,6 +35,7 @@ func (r *run) alive(ctx context.Context) (target.Running, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the target's process has ended by itself, and could not be started again: %w", err)
 	}
+	r.lastWords += r.shared.Stderr()
 	stopWithin(5*time.Second, r.shared.Stop)
 	r.shared = next
 	return next, nil
@@ -79,7 +80,11 @@ func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
 		d.bystanders[pl.key] = true
 		return true
 	}
-	res.Notes = append(res.Notes, fmt.Sprintf("the target's process ended during this scenario: %v", res.Run.(target.Exiter).ExitErr()))
+	end := fmt.Sprintf("the target's process ended during this scenario: %v", res.Run.(target.Exiter).ExitErr())
+	res.Notes = append(res.Notes, end)
+	for i := range res.Failures {
+		res.Failures[i].Observed += "; " + end
+	}
 	return false
 }
 

@@ -116,9 +116,9 @@ func (m *KillMatrix) sum(ledger *verdict.Ledger) {
 const killed = "killed"
 
 // kill runs one mutant.
-func kill(ctx context.Context, o MutantOptions, mu Mutant) Killed {
+func kill(ctx context.Context, o MutantOptions, mu Mutant) (k Killed) {
 	started := time.Now()
-	k := Killed{ID: mu.ID, Why: mu.Why, Clauses: map[string]string{}, By: map[string]string{}, Control: []string{}}
+	k = Killed{ID: mu.ID, Why: mu.Why, Clauses: map[string]string{}, By: map[string]string{}, Control: []string{}}
 	defer func() { k.Duration = millis(time.Since(started)) }()
 	control, err := tags.Parse(mu.Control)
 	if err != nil {

@@ -107,6 +107,9 @@ func keep(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([]Planned
 			chosen[pl.Location] = true
 		}
 	}
+	if len(chosen) == 0 {
+		return nil, &UsageError{Msg: fmt.Sprintf("the selection %q selects no scenario; godog's tags are joined by &&, and excluded by ~", strings.TrimSpace(g.Tags+" "+strings.Join(g.Paths, " ")))}
+	}
 	var out []Planned
 	for _, p := range all {
 		if chosen[p.Location] || p.Stage > 0 {

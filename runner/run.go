@@ -83,17 +83,18 @@ func Protocol(name string) (steps.Protocol, error) {
 
 // run is the state of one run.
 type run struct {
-	o        Options
-	protocol steps.Protocol
-	ledger   *verdict.Ledger
-	brain    *model.Brain
-	modelURL string
-	shared   target.Running // see alive
-	crashes  int            // how often its process has ended by itself
-	lock     sync.RWMutex   // exclusive scenarios write, where they have no target of their own
-	redact   *transcript.Redactor
-	drivers  []*driverRun
-	started  time.Time
+	o         Options
+	protocol  steps.Protocol
+	ledger    *verdict.Ledger
+	brain     *model.Brain
+	modelURL  string
+	shared    target.Running // see alive
+	crashes   int            // how often its process has ended by itself
+	lastWords string         // what it wrote to stderr before that
+	lock      sync.RWMutex   // exclusive scenarios write, where they have no target of their own
+	redact    *transcript.Redactor
+	drivers   []*driverRun
+	started   time.Time
 
 	mu      sync.Mutex
 	results map[string]map[string]reports.Scenario // driver → scenario id

@@ -236,11 +236,41 @@ type ClauseResult struct {
 	Reason  string
 }
 
+// brief renders data with its short members first, so that a long list does not hide them where the text is clipped.
+func brief(v any) string {
+	obj, ok := v.(map[string]any)
+	if !ok {
+		return compact(v)
+	}
+	keys := make([]string, 0, len(obj))
+	for k := range obj {
+		keys = append(keys, k)
+	}
+	long := func(k string) bool {
+		switch obj[k].(type) {
+		case []any, map[string]any:
+			return true
+		}
+		return false
+	}
+	sort.Slice(keys, func(i, j int) bool {
+		if a, b := long(keys[i]), long(keys[j]); a != b {
+			return b
+		}
+		return keys[i] < keys[j]
+	})
+	parts := make([]string, len(keys))
+	for i, k := range keys {
+		parts[i] = compact(k) + ":" + compact(obj[k])
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
 // Seen renders a record as an observation: what it says, when, and where.
 func Seen(r transcript.Record) string {
 	what := r.Line(300)
 	if r.Event != nil {
-		what = r.Event.Type + " " + clipText(compact(r.Event.Data), 300)
+		what = r.Event.Type + " " + clipText(brief(r.Event.Data), 300)
 	} else if r.Kind == transcript.Response {
 		what = "HTTP " + r.Label + " " + clipText(string(r.Bytes), 200)
 	} else if r.Kind == transcript.Closed || r.Kind == transcript.Failure {

@@ -50,9 +50,12 @@ var rank = map[Outcome]int{
 	Failed: 8, UnexpectedPass: 7, ExpectedFail: 6, Warned: 5, Passed: 4, HarnessError: 3, EnvError: 2, NotTested: 1, NotApplicable: 0,
 }
 
+// NotRun is the reason of a clause whose every judge a selection has left out.
+const NotRun = "no scenario that judges it was run"
+
 func reduce(js []Judgement) (Outcome, string) {
 	if len(js) == 0 {
-		return NotTested, "no scenario that judges it was run"
+		return NotTested, NotRun
 	}
 	// Scenarios end in any order; which of them gives the reason must not depend on it.
 	worst := slices.MaxFunc(js, func(a, b Judgement) int {

@@ -1,4 +1,4 @@
-// Command parley certifies implementations of agent-session protocols, and simulates them.
+// Command parley certifies implementations of agent-session protocols.
 //
 // main wires; every subcommand has a file of its own, with the cobra command that reads its flags and a function that does
 // the work: func(ctx, options, *streams) error. What a command finds goes to stdout, what it has to say about its own
@@ -62,8 +62,8 @@ func subcommands(s *streams) []*cobra.Command {
 func rootCommand(s *streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "parley",
-		Short: "Certify implementations of agent-session protocols, and simulate them",
-		Long: `Parley certifies implementations of agent-session protocols, and simulates them.
+		Short: "Certify implementations of agent-session protocols",
+		Long: `Parley certifies implementations of agent-session protocols.
 
   parley run                                   judge the bundled server
   parley init http://localhost:3000            probe a server of yours, and write its profile
