@@ -118,70 +118,6 @@ func (s *suite) switchesExtra(ctx context.Context, name, id, extra string) error
 	return err
 }
 
-// outcome waits for what answers a client's last switch: agent_switched, or an error with one of the five codes.
-// Another error may be the answer too, badly made, or speak of something else, such as a turn that failed; so the wait
-// goes on, for as long as anything else can have caused it.
-func (s *suite) outcome(ctx context.Context, c *client) (transcript.Record, *steps.Miss) {
-	limit := s.Env.Profile.Limits.Event.Duration
-	known := func(r *transcript.Record) bool {
-		return !c.fences[r.N] && (isEvent(vocab.AgentSwitchedEvent)(r) || isEvent(vocab.ErrorEvent)(r) && contains(vocab.ErrorCodes, codeOf(*r)))
-	}
-	other := func(r *transcript.Record) bool { return !c.fences[r.N] && isEvent(vocab.ErrorEvent)(r) }
-	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.act.mark, Within: limit,
-		Match: func(r *transcript.Record) bool { return known(r) || other(r) }, Hopeless: s.refusedOverHTTP(c.act.mark)})
-	if miss != nil || known(&rec) {
-		return rec, miss
-	}
-	strange := rec
-	if len(c.turns) == 0 {
-		limit = s.Env.Profile.Limits.Quiet.Duration
-	}
-	rec, miss = s.Await(ctx, steps.Wait{Conn: c.name, After: strange.N, Within: limit, Match: known})
-	if miss != nil {
-		return strange, nil
-	}
-	return rec, nil
-}
-
-// refusedOverHTTP tells that a message was refused by its HTTP answer, and what that answer was. The event may still
-// be on its way when it does, so the wait ends only where no event came before the answer.
-func (s *suite) refusedOverHTTP(mark int) func(*transcript.Record) string {
-	return func(r *transcript.Record) string {
-		if why := failed(r, mark); why != "" {
-			return why
-		}
-		if r.Kind == transcript.Response && r.Reply == mark && r.Status >= 400 {
-			if s.graceAfter(r) {
-				return ""
-			}
-			return "HTTP " + r.Label + " " + clip(string(r.Bytes)) + ", and no event"
-		}
-		return ""
-	}
-}
-
-// graceAfter gives an event that was sent with a refusing HTTP answer the time to arrive on the other connection.
-func (s *suite) graceAfter(r *transcript.Record) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), s.Env.Profile.Limits.Quiet.Duration)
-	defer cancel()
-	_, err := s.T.Await(ctx, r.N, func(n *transcript.Record) bool {
-		return n.Conn == r.Conn && isEvent(vocab.AgentSwitchedEvent, vocab.ErrorEvent)(n)
-	})
-	return err == nil
-}
-
-func hasCode(r *transcript.Record) bool {
-	_, ok := wjson.Lookup(r.Event.Data, "/errorCode")
-	return ok
-}
-
-func clip(t string) string {
-	if len(t) > 200 {
-		t = t[:200] + "…"
-	}
-	return t
-}
-
 // hasSwitched brings a client to an agent, as a precondition: it judges nothing.
 func (s *suite) hasSwitched(ctx context.Context, name, ref string) error {
 	c := s.client(name)
@@ -255,66 +191,6 @@ func codeOf(r transcript.Record) string {
 	v, _ := wjson.Lookup(r.Event.Data, "/errorCode")
 	code, _ := v.(string)
 	return code
-}
-
-// always are the clauses that every confirmed switch puts to the test.
-var always = []string{"AS-011", "AS-017", "AS-018", "AS-042", "AS-084", "AS-116", "AS-119", "AC-116"}
-
-// claims lists the further clauses that a switch puts to the test when it is made in this situation.
-func (s *suite) claims(c *client) []string {
-	var ids []string
-	add := func(when bool, more ...string) {
-		if when {
-			ids = append(ids, more...)
-		}
-	}
-	a := c.act
-	add(!a.named, "AS-041", "AS-081", "AS-096", "AS-102", "AS-103")
-	add(c.loaded, "AS-101", "AS-094")
-	add(!c.loaded, "AS-100")
-	add(a.named, "AS-078")
-	add(c.switches > 0, "AS-006")
-	add(c.chosen, "AC-117")
-	add(c.switches == 0 && !c.loaded && !c.chosen, "AS-055", "AS-056", "AS-128", "AS-097")
-	add(c.query != "" || c.switches == 0, "AS-022")
-	add(c.query != "", "AS-021")
-	add(c.refusals > 0, "AS-053", "AS-077", "AS-079", "AS-126", "AS-091", "AS-049", "AS-050")
-	add(c.refusals > 0 && c.wasBusy, "AS-111", "AS-125", "AS-061")
-	add(len(c.turns) > 0, "AS-111", "AS-061", "AS-069")
-	add(c.aborted, "AS-068", "AC-079", "AS-069")
-	add(s.withOthers(c), "AS-005", "AS-007", "AS-015", "AS-057", "AS-058", "AS-059", "AS-060", "AS-093", "AS-095")
-	add(len(c.earlier) > 0, "AS-093")
-	add(s.othersBusy(c), "AS-112")
-	add(len(c.earlier) > 0 && c.turn != nil && !c.turn.over, "AS-112") // a session that its connection had before
-	if custom, err := s.custom(); err == nil {
-		add(a.agent == any(custom.ID) || c.agent == custom.ID, "AS-046", "AS-025")
-	}
-	if id, ok := a.agent.(string); ok {
-		_, gained := s.gained[id]
-		_, offered := find(c.offered, id)
-		add(gained || offered, "AS-012")
-		add(gained, "AS-052")
-	}
-	add(s.config != nil, "AS-025")
-	return ids
-}
-
-func (s *suite) withOthers(c *client) bool {
-	for _, o := range s.clients {
-		if o != c && (o.session != "" || o.act.stranger) {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *suite) othersBusy(c *client) bool {
-	for _, o := range s.clients {
-		if o != c && o.turn != nil && !o.turn.over {
-			return true
-		}
-	}
-	return false
 }
 
 // isSwitched judges a switch by what the client is told on its own connection.
