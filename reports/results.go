@@ -144,7 +144,7 @@ type Transcript struct {
 
 // Note is something worth telling that fails no clause.
 type Note struct {
-	Kind     string `json:"kind"` // "driver-difference", "interop", "security", "correlation"
+	Kind     string `json:"kind"` // "driver-difference", "interop", "target", "harness", "security"
 	Text     string `json:"text"`
 	Scenario string `json:"scenario,omitempty"`
 }

@@ -164,10 +164,12 @@ func (r *run) done(d *driverRun, res steps.Result) {
 	}
 }
 
+const wentAway = "the target went away during the run"
+
 // lost turns "nobody listens" in the middle of a run into what it is: the target went away, and this was not tested.
 func lost(res steps.Result) steps.Result {
 	res.Outcome = verdict.NotTested
-	res.Reason = "the target went away during the run: " + res.Reason
+	res.Reason = wentAway + ": " + res.Reason
 	for i := range res.Clauses {
 		if res.Clauses[i].Outcome == verdict.EnvError {
 			res.Clauses[i].Outcome, res.Clauses[i].Reason = verdict.NotTested, res.Reason

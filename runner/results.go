@@ -128,6 +128,9 @@ func (r *run) report(ctx context.Context) *reports.Results {
 			one.Scenarios = append(one.Scenarios, r.outcomeOf(d, pl))
 		}
 	}
+	if goneAway(one.Scenarios) {
+		one.Notes = append(one.Notes, reports.Note{Kind: "target", Text: wentAway + "; failures of scenarios that ran at that moment may be each other's: run it again with --concurrency 1, or let a profile start it"})
+	}
 	one.Notes = append(one.Notes, r.differences()...)
 	one.Clauses = r.clauses(one.Scenarios)
 	one.Baseline = r.applyBaseline(one.Clauses)
@@ -232,6 +235,16 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 		out = append(out, c)
 	}
 	return out
+}
+
+// goneAway tells whether a target that Parley has not started was gone in the middle of the run.
+func goneAway(scenarios []reports.Scenario) bool {
+	for _, sc := range scenarios {
+		if strings.HasPrefix(sc.Reason, wentAway) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxStderr bounds what a report keeps of a target's stderr, in bytes from its end.
