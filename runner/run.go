@@ -55,7 +55,7 @@ type GodogOptions struct {
 	Format string    // "" prints nothing
 	Output io.Writer // nil: os.Stdout
 	Tags   string    // a selection in godog's own dialect
-	Paths  []string  // a selection of feature files, such as agent-select/3.3_unknown_agent.feature:12
+	Paths  []string  // a selection of feature files, such as agent-select/3.3_unknown_agent.feature:11
 }
 
 // Observer follows a run. Its methods are called from many goroutines.
