@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"parley/driver"
@@ -17,7 +18,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Env is what the scenarios of one run over one driver share. It is read-only while they run.
+// Env is what the scenarios of one run over one driver share. Apart from RefusalIsAll it is read-only while they run.
 type Env struct {
 	Profile *target.Profile
 	Driver  driver.Driver
@@ -25,6 +26,10 @@ type Env struct {
 	Brain   *model.Brain // nil: no model that we control stands behind the target
 	Strict  bool
 	Redact  *transcript.Redactor
+
+	// RefusalIsAll is set once an HTTP refusal was followed by no event for the whole event limit: from then on a target is
+	// given only the quiet window for one.
+	RefusalIsAll atomic.Bool
 }
 
 // World is one scenario's: its connections, its transcript, its judgements. Steps use it from one goroutine.

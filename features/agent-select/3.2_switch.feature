@@ -56,6 +56,8 @@ Feature: 3.2 Switching the agent
       Given the target has a custom agent
       And client A has a session
       And client A has chatted
+      And client A has switched to "debugger"
+      And client A has chatted
       And client A has switched to the custom agent
       When client A chats
       Then client A is answered and its turn ends
@@ -65,6 +67,8 @@ Feature: 3.2 Switching the agent
     @AS-047 @AS-048 @model
     Scenario: the model gets the old prompt and tools after switching back
       Given the target has a custom agent
+      And client A has a session
+      And client A has chatted
       And client A has switched to the custom agent
       And client A has chatted
       And client A has switched to "general"
@@ -72,3 +76,23 @@ Feature: 3.2 Switching the agent
       Then client A is answered and its turn ends
       And the model of client A was not given the prompt of the custom agent
       And the model of client A was not given the tools of the custom agent
+
+    @AS-006 @AS-047 @AS-069 @model
+    Scenario: turn after turn, each with the agent of its time
+      Given the target has a custom agent
+      And client A has a session
+      And client A has chatted
+      And client A has switched to the custom agent
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was given the prompt of the custom agent
+      When client A, once idle, switches to "general"
+      Then client A is switched from the custom agent to "general"
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was not given the prompt of the custom agent
+      When client A, once idle, switches to the custom agent
+      Then client A is switched from "general" to the custom agent
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was given the prompt of the custom agent

@@ -61,6 +61,8 @@ Feature: 3.3 Switching to an agent that does not exist
       And client A has disconnected
       And client B has switched to "parley_deleted"
       And client B has switched to "debugger"
+      When client B switches to "hacker"
+      Then client B is refused with "agent_not_found"
       When the configuration loses the agent "parley_deleted"
       Then a new client is not offered "parley_deleted"
       When client B switches to "parley_deleted"
@@ -71,6 +73,8 @@ Feature: 3.3 Switching to an agent that does not exist
 
     @AS-012 @AS-052 @exclusive
     Scenario: an agent that came later can be switched to at once
+      When client A switches to "hacker"
+      Then client A is refused with "agent_not_found"
       When the configuration gains the agent "parley_later"
       Then a new client is offered "parley_later"
       When client A switches to "hacker"

@@ -17,6 +17,19 @@ Feature: 3.5 Switching while a conversation goes on
       When client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
 
+    @AS-064 @AS-066 @AS-109 @model
+    Scenario: the model is being called again, after a tool
+      Given client A has switched to "debugger"
+      And client A is asked to confirm a tool in a turn that will go on
+      When client A confirms
+      And the model is called again for client A
+      And client A switches to "general"
+      Then client A is refused with "agent_busy"
+      When the turn of client A is let go on
+      Then the turn of client A ends
+      When client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"
+
   Rule: Waiting for the user makes the session busy
 
     @AS-064 @AS-065 @AS-125 @model
@@ -84,10 +97,24 @@ Feature: 3.5 Switching while a conversation goes on
       And client A has a turn running that will ask to confirm a tool
       When client A switches to "general"
       Then client A is refused with "agent_busy"
+      And the turn of client A still runs
       When the turn of client A is let go on
       And client A confirms
       Then the turn of client A ends
       And every call of that turn of client A had the prompt of the custom agent
+
+    @AS-061 @AS-125 @model
+    Scenario: a refused switch does not wait for the next turn
+      Given the target has a custom agent
+      And client A has switched to "debugger"
+      And client A has a turn running
+      When client A switches to the custom agent
+      Then client A is refused with "agent_busy"
+      When the turn of client A is let go on
+      Then the turn of client A ends
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was not given the prompt of the custom agent
 
     @AS-062 @model
     Scenario: a refusal while the user is asked changes nothing of the turn
@@ -96,6 +123,7 @@ Feature: 3.5 Switching while a conversation goes on
       And client A is asked to confirm a tool
       When client A switches to "general"
       Then client A is refused with "agent_busy"
+      And the turn of client A still runs
       When client A confirms
       Then the turn of client A ends
       And every call of that turn of client A had the prompt of the custom agent

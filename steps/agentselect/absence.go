@@ -44,6 +44,9 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 	if c.conn == nil {
 		return steps.NotTestedf("fence: client %s has no connection", c.name)
 	}
+	if s.ended(c) {
+		return nil // the target has closed the connection: nothing more can come on it
+	}
 	if s.actor != nil && !s.bind.ws {
 		s.settleHTTP(ctx, s.actor, s.mark)
 	}

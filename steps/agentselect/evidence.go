@@ -64,7 +64,7 @@ func (s *suite) promptGiven(name string, want bool) error {
 	if !want {
 		expected = fmt.Sprintf("no model request with the prompt of %s (%q)", custom.ID, custom.Prompt)
 	}
-	clauses := []string{"AS-047", "AS-060", "AS-061", "AS-069"}
+	clauses := []string{"AS-006", "AS-047", "AS-060", "AS-061", "AS-069", "AS-125"}
 	return s.Judge(steps.Check{Clauses: clauses, OK: given == want, Expected: expected, Observed: systems(calls), At: s.T.Len()})
 }
 
@@ -90,21 +90,63 @@ func (s *suite) toolsGiven(name string, want bool) error {
 		return steps.NotTestedf("the profile names no tools of the custom agent (agents.custom[].tools)")
 	}
 	got := toolSet(calls)
-	// The turn before ran with the other agent: the tools have changed with it.
-	var before []string
-	for _, o := range s.client(name).turns {
-		if o != t {
-			before = toolSet(s.calls(o))
+	if want {
+		return s.judgeTools(name, t, custom, got)
+	}
+	return s.judgeToolsGone(name, t, custom, got)
+}
+
+// judgeTools judges the tools of a turn with the custom agent: all that the profile declares, and none that is another
+// agent's own. What every other agent of the conversation was given too is common to all, and says nothing.
+func (s *suite) judgeTools(name string, t *turn, custom target.CustomAgent, got []string) error {
+	of := s.toolsByAgent(name, t)
+	seen, agents := map[string]int{}, 0
+	for agent, tools := range of {
+		if agent == custom.ID {
+			continue
+		}
+		agents++
+		for _, tool := range tools {
+			seen[tool]++
 		}
 	}
-	missing := without(custom.Tools, got)
-	checks := []steps.Check{{Clauses: []string{"AS-048"}, OK: before == nil || !cmp.Equal(before, got), At: s.T.Len(),
-		Expected: "other tools than before the switch", Observed: "the same: " + strings.Join(got, ", ")}}
-	if want {
-		checks = append(checks, steps.Check{Clauses: []string{"AS-048"}, OK: len(missing) == 0, At: s.T.Len(),
-			Expected: "the tools of " + custom.ID + ": " + strings.Join(custom.Tools, ", "), Observed: strings.Join(got, ", "), Diff: cmp.Diff(custom.Tools, got)})
+	var foreign []string
+	for tool, n := range seen {
+		if agents > 1 && n < agents && !contains(custom.Tools, tool) && contains(got, tool) {
+			foreign = append(foreign, tool)
+		}
 	}
-	return s.Judge(checks...)
+	sort.Strings(foreign)
+	missing := without(custom.Tools, got)
+	return s.Judge(
+		steps.Check{Clauses: []string{"AS-048"}, OK: len(missing) == 0, At: s.T.Len(),
+			Expected: "the tools of " + custom.ID + ": " + strings.Join(custom.Tools, ", "), Observed: strings.Join(got, ", "), Diff: cmp.Diff(custom.Tools, got)},
+		steps.Check{Clauses: []string{"AS-048"}, OK: len(foreign) == 0, At: s.T.Len(),
+			Expected: "no tool that only another agent has", Observed: strings.Join(foreign, ", ") + " among " + strings.Join(got, ", ")},
+	)
+}
+
+// judgeToolsGone judges the tools after switching back: those that came with the custom agent have gone with it.
+func (s *suite) judgeToolsGone(name string, t *turn, custom target.CustomAgent, got []string) error {
+	of := s.toolsByAgent(name, t)
+	own := without(of[custom.ID], of[t.agent])
+	if len(own) == 0 {
+		return steps.NotTestedf("the tools of %s and of %s do not differ", custom.ID, t.agent)
+	}
+	kept := without(own, without(own, got))
+	return s.Judge(steps.Check{Clauses: []string{"AS-048"}, OK: len(kept) == 0, At: s.T.Len(),
+		Expected: "none of the tools that only " + custom.ID + " has: " + strings.Join(own, ", "), Observed: strings.Join(got, ", ")})
+}
+
+// toolsByAgent is what the earlier turns of a client were given, by the agent that they ran with.
+func (s *suite) toolsByAgent(name string, except *turn) map[string][]string {
+	out := map[string][]string{}
+	for _, o := range s.client(name).turns {
+		if o != except {
+			out[o.agent] = toolSet(s.calls(o))
+		}
+	}
+	return out
 }
 
 func toolSet(calls []model.Request) []string {

@@ -24,9 +24,6 @@ func (s *suite) outcome(ctx context.Context, c *client) (transcript.Record, *ste
 		return rec, miss
 	}
 	strange := rec
-	if len(c.turns) == 0 {
-		limit = s.Env.Profile.Limits.Quiet.Duration
-	}
 	rec, miss = s.Await(ctx, steps.Wait{Conn: c.name, After: strange.N, Within: limit, Match: known})
 	if miss != nil {
 		return strange, nil
@@ -51,13 +48,21 @@ func (s *suite) refusedOverHTTP(mark int) func(*transcript.Record) string {
 	}
 }
 
-// graceAfter gives an event that was sent with a refusing HTTP answer the time to arrive on the other connection.
+// graceAfter gives the event of a refused message the time to come: the stream is another connection, and no clause puts
+// the two in order.
 func (s *suite) graceAfter(r *transcript.Record) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), s.Env.Profile.Limits.Quiet.Duration)
+	limit := s.Env.Profile.Limits.Event.Duration
+	if s.Env.RefusalIsAll.Load() {
+		limit = s.Env.Profile.Limits.Quiet.Duration
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	_, err := s.T.Await(ctx, r.N, func(n *transcript.Record) bool {
-		return n.Conn == r.Conn && isEvent(vocab.AgentSwitchedEvent, vocab.ErrorEvent)(n)
+		return n.Conn == r.Conn && (isEvent(vocab.AgentSwitchedEvent, vocab.ErrorEvent)(n) || n.Kind == transcript.Closed)
 	})
+	if err != nil && limit > s.Env.Profile.Limits.Quiet.Duration {
+		s.Env.RefusalIsAll.Store(true)
+	}
 	return err == nil
 }
 

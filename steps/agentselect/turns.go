@@ -8,6 +8,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/model"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/target"
@@ -21,6 +22,7 @@ type turn struct {
 	mark    int
 	request *transcript.Record // the request to the user that is pending
 	tool    *target.Tool
+	agent   string // that the session used when the turn began
 	over    bool
 }
 
@@ -47,6 +49,9 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	})
 	steps.Step(sc, `^client (\w+) aborts$`, s.aborts)
 	steps.Step(sc, `^the turn of client (\w+) is let go on$`, s.isLetGoOn)
+	steps.Step(sc, `^client (\w+) is asked to confirm a tool in a turn that will go on$`, s.isAskedAndGoesOn)
+	steps.Step(sc, `^the model is called again for client (\w+)$`, s.calledAgain)
+	steps.Step(sc, `^the turn of client (\w+) still runs$`, s.stillRuns)
 	steps.Step(sc, `^the turn of client (\w+) ends$`, s.turnEnds)
 	steps.Step(sc, `^the model of client (\w+) was given the prompt of the custom agent$`, func(name string) error { return s.promptGiven(name, true) })
 	steps.Step(sc, `^the model of client (\w+) was not given the prompt of the custom agent$`, func(name string) error { return s.promptGiven(name, false) })
@@ -83,7 +88,10 @@ func (s *suite) say(ctx context.Context, c *client, t *turn, text string) error 
 	if err != nil {
 		return err
 	}
-	t.mark = mark
+	t.mark, t.agent = mark, c.agent
+	if c.agent == "" {
+		t.agent = s.Env.Profile.Agents.Default
+	}
 	c.turn, c.turns = t, append(c.turns, t)
 	c.act, s.mark, s.actor = act{mark: mark, kind: vocab.ChatType, named: true}, mark, c
 	return nil
@@ -243,6 +251,61 @@ func (s *suite) isAsked(ctx context.Context, name string, tool *target.Tool, tex
 	return s.awaitRequest(ctx, s.client(name), event)
 }
 
+// isAskedAndGoesOn brings a session to wait for its user in a turn whose model is held after the tool.
+func (s *suite) isAskedAndGoesOn(ctx context.Context, name string) error {
+	tool := s.Env.Profile.Tools.Confirm
+	if tool == nil {
+		return steps.NotTestedf("pending_confirmation: the profile names no tool that asks for confirmation (tools.confirm)")
+	}
+	call, err := toolCall(tool)
+	if err != nil {
+		return err
+	}
+	if err := s.chat(ctx, name, call+" [[hold %[1]s]]"); err != nil {
+		return err
+	}
+	s.client(name).turn.tool = tool
+	return s.awaitRequest(ctx, s.client(name), vocab.ConfirmationRequestEvent)
+}
+
+// calledAgain waits until the model was called a second time for a turn: with the result of its tool.
+func (s *suite) calledAgain(ctx context.Context, name string) error {
+	c := s.client(name)
+	ctx, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Turn.Duration)
+	defer cancel()
+	_, err := s.Env.Brain.AwaitMatch(ctx, 1, func(r model.Request) bool {
+		n := len(r.Messages)
+		return n > 0 && r.Messages[n-1].Role == model.RoleTool && strings.Contains(lastUserText(r), c.turn.nonce)
+	})
+	if err != nil {
+		return steps.NotTestedf("the model was not called with the tool's result within %v", s.Env.Profile.Limits.Turn)
+	}
+	return nil
+}
+
+func lastUserText(r model.Request) string {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if m := r.Messages[i]; m.Role == model.RoleUser && m.Text != "" {
+			return m.Text
+		}
+	}
+	return ""
+}
+
+// stillRuns judges that a turn which waits for the model or its user has not been ended by a refused switch (AS-062).
+func (s *suite) stillRuns(name string) error {
+	c := s.client(name)
+	if c.turn == nil {
+		return steps.NotTestedf("client %s has not chatted", name)
+	}
+	for _, r := range s.Between(name, c.turn.mark, 0) {
+		if isEvent(vocab.CompleteEvent)(&r) {
+			return s.Need(steps.Check{Clauses: []string{"AS-062", "AS-125"}, Expected: "the turn in progress still running after the refused switch", Observed: steps.Seen(r), At: r.N})
+		}
+	}
+	return s.Judge(steps.Check{Clauses: []string{"AS-062"}, OK: true})
+}
+
 // provoke brings a session into a state by a plain message of its user.
 func (s *suite) provoke(ctx context.Context, name, text string, tool *target.Tool, event string) error {
 	c := s.client(name)
@@ -263,10 +326,20 @@ func (s *suite) provoke(ctx context.Context, name, text string, tool *target.Too
 }
 
 func (s *suite) awaitRequest(ctx context.Context, c *client, event string) error {
+	refused := s.refusedOverHTTP(c.turn.mark)
 	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: isEvent(event),
-		Hopeless: s.refusedOverHTTP(c.turn.mark)})
+		Hopeless: func(r *transcript.Record) string {
+			if isEvent(vocab.CompleteEvent)(r) {
+				return "the turn has ended: " + steps.Seen(*r)
+			}
+			return refused(r)
+		}})
 	if miss != nil {
-		return steps.NotTestedf("client %s was not asked: no %s: %s", c.name, event, miss.Reason)
+		check := steps.Check{Expected: "client " + c.name + " asked by " + event, Observed: miss.Reason, At: miss.At}
+		if c.refusals > 0 && c.wasBusy && miss.At > 0 { // it ran until a switch was refused
+			check.Clauses = []string{"AS-062", "AS-125"}
+		}
+		return s.Need(check)
 	}
 	if rec.Event.RequestID == nil {
 		rec.Event.RequestID, _ = wjson.Lookup(rec.Event.Data, "/requestId")
