@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"parley/driver"
-	"parley/driver/ws"
 	vocab "parley/protocol/agentselect"
 	"parley/target"
 	"parley/transcript"
@@ -27,10 +26,10 @@ type binding struct {
 
 func newBinding(p *target.Profile, base, driverName string) *binding {
 	name := target.SSE
-	if driverName == ws.Name {
+	if driverName == target.WS {
 		name = target.WS
 	}
-	return &binding{wire: p.AgentSelect, env: p.AgentSelect.EnvelopeFor(name), base: base, ws: driverName == ws.Name}
+	return &binding{wire: p.AgentSelect, env: p.AgentSelect.EnvelopeFor(name), base: base, ws: driverName == target.WS}
 }
 
 // raw is JSON text that stands in a message as it is.
