@@ -44,8 +44,10 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 	if c.conn == nil {
 		return steps.NotTestedf("fence: client %s has no connection", c.name)
 	}
-	if s.ended(c) {
-		return nil // the target has closed the connection: nothing more can come on it
+	if at := s.endedAt(c); at > s.mark {
+		return nil // the target has closed the connection since: nothing more can come on it
+	} else if at > 0 {
+		return steps.NotTestedf("fence: the target had closed the connection of client %s before the act, so its silence says nothing", c.name)
 	}
 	if s.actor != nil && !s.bind.ws {
 		s.settleHTTP(ctx, s.actor, s.mark)

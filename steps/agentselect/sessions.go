@@ -151,15 +151,18 @@ func (s *suite) boundTo(ctx context.Context, c, other *client) error {
 	return s.hearsNone(ctx, other.name, vocab.AgentSwitchedEvent, []string{"AS-094"}, isEvent(vocab.AgentSwitchedEvent))
 }
 
-// ended tells whether the target has closed a client's connection.
-func (s *suite) ended(c *client) bool {
+// endedAt is the number of the record that tells the end of a client's connection; 0 while it stands.
+func (s *suite) endedAt(c *client) int {
 	for _, r := range s.Between(c.name, c.opened, 0) {
 		if r.Kind == transcript.Closed {
-			return true
+			return r.N
 		}
 	}
-	return false
+	return 0
 }
+
+// ended tells whether the target has closed a client's connection.
+func (s *suite) ended(c *client) bool { return s.endedAt(c) > 0 }
 
 // unbound judges that a connection whose session was loaded elsewhere has none any more.
 func (s *suite) unbound(ctx context.Context, c *client) error {
