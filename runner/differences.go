@@ -2,113 +2,23 @@ package runner
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
-	vocab "parley/protocol/agentselect"
 	"parley/reports"
-	"parley/transcript"
+	"parley/steps"
 	"parley/verdict"
-	wjson "parley/wire/json"
 )
-
-// compared are the events whose course a scenario fixes; others may come as they like.
-var compared = map[string]bool{
-	vocab.ConnectedEvent: true, vocab.AgentListEvent: true, vocab.AgentSwitchedEvent: true, vocab.ErrorEvent: true,
-	vocab.CompleteEvent: true, vocab.ConfirmationRequestEvent: true, vocab.QuestionRequestEvent: true,
-}
-
-// normalised reduces a transcript to what must not depend on the transport: the protocol's events by connection, in
-// order, with ids, nonces and times replaced.
-func normalised(records []transcript.Record) []string {
-	byConn := map[string][]string{}
-	for _, r := range records {
-		if r.Dir != transcript.Received || r.Event == nil || !compared[r.Event.Type] || r.Conn == "new" {
-			continue
-		}
-		line := r.Event.Type + " " + shape(r.Event)
-		if r.Event.Type == vocab.ErrorEvent {
-			code, coded := wjson.Lookup(r.Event.Data, "/errorCode")
-			if !coded || code == any(vocab.AgentBusy) {
-				continue // how what is no message is refused is each transport's own; how often a switch is tried again is chance
-			}
-		}
-		byConn[r.Conn] = append(byConn[r.Conn], line)
-	}
-	conns := make([]string, 0, len(byConn))
-	for c := range byConn {
-		conns = append(conns, c)
-	}
-	sort.Strings(conns)
-	var out []string
-	for _, c := range conns {
-		for _, e := range byConn[c] {
-			out = append(out, "client "+c+": "+e)
-		}
-	}
-	return out
-}
-
-// sameCourse tells whether each connection heard the same. A scenario that is only about the opening of a connection may
-// close it before all of the greeting has come; that is no difference.
-func sameCourse(a, b []string) bool {
-	of := func(lines []string) map[string][]string {
-		byConn := map[string][]string{}
-		for _, l := range lines {
-			conn, event, _ := strings.Cut(l, ": ")
-			byConn[conn] = append(byConn[conn], event)
-		}
-		return byConn
-	}
-	left, right := of(a), of(b)
-	for conn := range right {
-		left[conn] = append([]string{}, left[conn]...) // so that a connection of one side only is looked at too
-	}
-	for conn, one := range left {
-		other := right[conn]
-		n := min(len(one), len(other))
-		if !slices.Equal(one[:n], other[:n]) || !greetings(one[n:]) || !greetings(other[n:]) {
-			return false
-		}
-	}
-	return true
-}
-
-// greetings tells whether all events are such as every connection begins with.
-func greetings(events []string) bool {
-	for _, e := range events {
-		if kind, _, _ := strings.Cut(e, " "); kind != vocab.ConnectedEvent && kind != vocab.AgentListEvent {
-			return false
-		}
-	}
-	return true
-}
-
-// shape renders an event's data; what names a connection, a session, a request or a time is left out, and so are texts
-// that may carry a nonce.
-func shape(ev *transcript.Event) string {
-	obj, ok := ev.Data.(map[string]any)
-	if !ok {
-		return wjson.Kind(ev.Data)
-	}
-	kept := map[string]any{}
-	for k, v := range obj {
-		switch k {
-		case "connectionId", "sessionId", "requestId", "timestamp", "message", "arguments", "toolCallId":
-			kept[k] = wjson.Kind(v)
-		default:
-			kept[k] = v
-		}
-	}
-	return wjson.Compact(kept)
-}
 
 // differences tells where one scenario went differently over two drivers, though both passed: the transports should
 // make none.
 func (r *run) differences() []reports.Note {
+	comparer, ok := r.protocol.(steps.Comparer)
+	if !ok {
+		return nil
+	}
 	var out []reports.Note
 	ids := make([]string, 0, len(r.traces))
 	for id := range r.traces {
@@ -124,7 +34,7 @@ func (r *run) differences() []reports.Note {
 		if !okA || !okB || r.results["sse"][id].Outcome != verdict.Passed || r.results["ws"][id].Outcome != verdict.Passed {
 			continue
 		}
-		if sameCourse(a, b) {
+		if comparer.SameCourse(a, b) {
 			continue
 		}
 		if diff := cmp.Diff(a, b); diff != "" {

@@ -107,7 +107,7 @@ func (d *driverRun) gate(pl Planned) string {
 }
 
 // passed moves the preflight on, or closes it.
-func (d *driverRun) passed(pl Planned, res steps.Result) {
+func (r *run) passed(d *driverRun, pl Planned, res steps.Result) {
 	if pl.Stage == 0 {
 		return
 	}
@@ -115,7 +115,7 @@ func (d *driverRun) passed(pl Planned, res steps.Result) {
 	defer d.mu.Unlock()
 	d.reached = max(d.reached, res.Reached)
 	if d.reached <= steps.Reach(pl.Stage) && d.failed == "" {
-		what := map[int]string{1: "connecting", 2: "creating a session", 3: "switching"}[pl.Stage]
+		what := r.protocol.Stages()[pl.Stage-1]
 		d.failed = fmt.Sprintf("preflight: %s did not work (%s %q): %s", what, pl.ID, pl.Name, firstLine(res.Reason))
 	}
 }
@@ -145,7 +145,7 @@ func (r *run) done(d *driverRun, res steps.Result) {
 	if res.Outcome == verdict.EnvError && pl.Stage != 1 {
 		res = lost(res)
 	}
-	d.passed(pl, res)
+	r.passed(d, pl, res)
 	sc := r.scenario(d, pl, res)
 	r.mu.Lock()
 	r.results[d.name][pl.ID] = sc
@@ -154,10 +154,12 @@ func (r *run) done(d *driverRun, res steps.Result) {
 		r.env = res.Reason
 	}
 	r.broken = r.broken || res.Outcome == verdict.HarnessError
-	if r.traces[pl.ID] == nil {
-		r.traces[pl.ID] = map[string][]string{}
+	if comparer, ok := r.protocol.(steps.Comparer); ok {
+		if r.traces[pl.ID] == nil {
+			r.traces[pl.ID] = map[string][]string{}
+		}
+		r.traces[pl.ID][d.name] = comparer.Course(res.Records)
 	}
-	r.traces[pl.ID][d.name] = normalised(res.Records)
 	r.mu.Unlock()
 	if r.o.Observer != nil {
 		r.o.Observer.ScenarioDone(sc)

@@ -161,17 +161,18 @@ func (r *run) filtered() string {
 		why = append(why, strings.TrimSpace(g.Tags+" "+strings.Join(g.Paths, " ")))
 	}
 	if !r.certified() {
-		why = append(why, "drivers "+strings.Join(driverNames(r.o), ", ")+": agent-select is judged over sse; the others never certify it")
+		why = append(why, fmt.Sprintf("drivers %s: %s is judged over %s; the others never certify it",
+			strings.Join(driverNames(r.o), ", "), r.protocol.Name(), r.protocol.Certifying()))
 	}
 	return strings.Join(why, "; ")
 }
 
-// certifying drivers are those whose results count for the protocol: the WebSocket binding is an extension.
-func certifying(driver string) bool { return driver == "sse" }
+// certifying tells whether a driver's results count for the protocol.
+func (r *run) certifying(driver string) bool { return driver == r.protocol.Certifying() }
 
 func (r *run) certified() bool {
 	for _, d := range r.drivers {
-		if certifying(d.name) {
+		if r.certifying(d.name) {
 			return true
 		}
 	}
@@ -260,12 +261,12 @@ func tail(s string, n int) string {
 // crossDocument stands before the section of a clause that another protocol's document states.
 const crossDocument = "agent-client "
 
-// counts says which drivers' passes make a clause pass: the certifying ones where one of them ran. A clause that only
-// the WebSocket binding can show is judged over that.
+// counts says which drivers' passes make a clause pass: the certifying one where it ran. A clause that only another
+// binding can show is judged over that.
 func (r *run) counts(js []verdict.Judgement) func(string) bool {
 	for _, j := range js {
-		if certifying(j.Driver) {
-			return certifying
+		if r.certifying(j.Driver) {
+			return r.certifying
 		}
 	}
 	return func(string) bool { return true }

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +27,7 @@ import (
 	"parley/runner/tags"
 	"parley/steps"
 	"parley/steps/agentselect"
+	"parley/steps/sessionchat"
 	"parley/target"
 	"parley/transcript"
 	"parley/verdict"
@@ -70,13 +74,19 @@ type UsageError struct{ Msg string }
 func (e *UsageError) Error() string { return e.Msg }
 
 // protocols that the suite can judge.
-var protocols = map[string]steps.Protocol{"agent-select": agentselect.Protocol{}}
+var protocols = map[string]steps.Protocol{
+	"agent-select": agentselect.Protocol{},
+	"session-chat": sessionchat.Protocol{},
+}
+
+// Protocols lists the ids of the protocols that the suite can judge, sorted.
+func Protocols() []string { return slices.Sorted(maps.Keys(protocols)) }
 
 // Protocol finds a protocol of the suite.
 func Protocol(name string) (steps.Protocol, error) {
 	p, ok := protocols[name]
 	if !ok {
-		return nil, &UsageError{Msg: fmt.Sprintf("protocol %q is unknown; known: agent-select", name)}
+		return nil, &UsageError{Msg: fmt.Sprintf("protocol %q is unknown; known: %s", name, strings.Join(Protocols(), ", "))}
 	}
 	return p, nil
 }
@@ -189,7 +199,7 @@ func newRun(o Options) (*run, error) {
 		r.racing[p.ID] = p.has("@race")
 	}
 	for _, name := range driverNames(o) {
-		d, err := newDriver(name, o.Profile)
+		d, err := newDriver(name, p, o.Profile)
 		if err != nil {
 			return nil, err
 		}
@@ -223,12 +233,12 @@ func driverNames(o Options) []string {
 	return o.Profile.Drivers
 }
 
-func newDriver(name string, p *target.Profile) (closingDriver, error) {
+func newDriver(name string, protocol steps.Protocol, p *target.Profile) (closingDriver, error) {
 	switch name {
 	case sse.Name:
 		return sse.New(), nil
 	case ws.Name:
-		return ws.New(p.AgentSelect.WS.Subprotocols...), nil
+		return ws.New(protocol.Subprotocols(p)...), nil
 	case r3labs.Name:
 		return r3labs.New(), nil
 	}
@@ -286,7 +296,7 @@ func (r *run) all(ctx context.Context) {
 	if parallel == 0 {
 		parallel = r.o.Profile.Parallel()
 	}
-	if r.o.Profile.AgentSelect.Correlation.Single {
+	if r.o.Profile.AgentSelect.Correlation.Single { // whatever was asked for: more at once would disturb each other
 		parallel = 1
 	}
 	each := max(parallel/len(r.drivers), 1)

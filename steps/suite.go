@@ -25,9 +25,24 @@ type Protocol interface {
 	NotRunnable(env *Env, tags []string) string
 	// Monitors judge every transcript.
 	Monitors() []monitor.Monitor
+	// Subprotocols are offered in the WebSocket handshake; nil for none.
+	Subprotocols(p *target.Profile) []string
+	// Certifying is the driver over which the protocol is judged; the others are extensions of ours.
+	Certifying() string
+	// Stages says what each of the three preflight stages shows, for the reason why the rest is not asked.
+	Stages() [3]string
 	// Register registers the protocol's steps for one scenario. world returns the scenario's world once it has begun,
 	// and nil when it is skipped.
 	Register(sc *godog.ScenarioContext, world func() *World)
+}
+
+// Comparer is what a protocol of more than one transport offers beyond: how scenarios that passed over two of them are
+// held against each other.
+type Comparer interface {
+	// Course reduces a transcript to what must not depend on the transport.
+	Course(records []transcript.Record) []string
+	// SameCourse tells whether two courses of one scenario are the same.
+	SameCourse(a, b []string) bool
 }
 
 // Slot is what the runner gives a scenario: a target, or the reason why it does not run.

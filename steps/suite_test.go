@@ -84,6 +84,9 @@ const scenarios = `Feature: 1 What can become of a scenario
 type toy struct{}
 
 func (toy) Name() string                                         { return "toy" }
+func (toy) Subprotocols(*target.Profile) []string                { return nil }
+func (toy) Certifying() string                                   { return "ws" }
+func (toy) Stages() [3]string                                    { return [3]string{"one", "two", "three"} }
 func (toy) Bind(*Env, target.Running) func(r *transcript.Record) { return nil }
 func (toy) NotRunnable(*Env, []string) string                    { return "" }
 func (toy) Monitors() []monitor.Monitor                          { return nil }

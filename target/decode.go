@@ -33,23 +33,21 @@ type custom interface {
 	fromYAML(d *decoder, n ast.Node, path string) error
 }
 
-// document decodes b into v, which holds the defaults.
-func (d *decoder) document(b []byte, v any) (err error) {
+// document reads YAML down to the mapping that is the profile, which decode then puts into a struct that holds the
+// defaults.
+func (d *decoder) document(b []byte) (body ast.Node, err error) {
 	d.at = map[string]place{"": {1, 1}}
 	switch {
 	case len(b) > maxProfile:
-		return d.fail("", fmt.Sprintf("a profile of %d bytes is too large", len(b)), fmt.Sprintf("at most %d", maxProfile))
+		return nil, d.fail("", fmt.Sprintf("a profile of %d bytes is too large", len(b)), fmt.Sprintf("at most %d", maxProfile))
 	case !utf8.Valid(b):
-		return d.fail("", "the profile is not UTF-8", "")
+		return nil, d.fail("", "the profile is not UTF-8", "")
 	}
-	body, err := d.parse(bytes.TrimPrefix(b, []byte("\ufeff")))
-	if err != nil {
-		return err
+	body, err = d.parse(bytes.TrimPrefix(b, []byte("\ufeff")))
+	if err == nil && body == nil {
+		err = d.fail("", "the profile is empty", "give at least a url or a command")
 	}
-	if body == nil {
-		return d.fail("", "the profile is empty", "give at least a url or a command")
-	}
-	return d.decode(body, reflect.ValueOf(v).Elem(), "")
+	return body, err
 }
 
 // parse gives the body of the only document; nil when there is none.

@@ -1,11 +1,12 @@
 // Package target says what is under test and runs it.
 //
-// A Profile is read from YAML by Load, or made from a bare URL by ForURL. It names the target (a URL, a command, or both),
+// A Profile is read from YAML by Load, or made from a bare URL by ForURLOf. It names the target (a URL, a command, or both),
 // what the target can do, how long things may take, and how its wire differs from the default binding. A Launcher turns a
 // Profile into a Running target: for a command, a process in its own process group, on a free port, with a private scratch
 // folder; for a URL, a check that somebody listens there.
 //
-// The shape of a profile, with every key and its default, is Example.
+// The shape of a profile, with every key and its default, is ExampleFor its protocol. Each protocol has a wire of its
+// own: AgentSelect, SessionChat.
 //
 // Errors that a caller decides on: *ProfileError (the profile is wrong), *UnreachableError and *StartError (the target cannot
 // be reached or started), *NotDeclaredError (the profile gives no way to do what was asked), *HookError (a hook failed).

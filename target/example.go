@@ -1,10 +1,30 @@
 package target
 
-import _ "embed"
+import (
+	_ "embed"
+
+	"parley/protocol/agentselect"
+	"parley/protocol/sessionchat"
+)
 
 //go:embed example.yaml
 var example string
 
-// Example is a commented profile with every key. Keys that are not commented out stand at their defaults, apart from url; a line
-// with a # right before its key shows one that has no default.
-func Example() string { return example }
+//go:embed example-session-chat.yaml
+var exampleSessionChat string
+
+// Example is ExampleFor agent-select.
+func Example() string { return ExampleFor(agentselect.Protocol) }
+
+// ExampleFor is a commented profile with every key that is of use for a protocol. Keys that are not commented out
+// stand at their defaults, apart from url; a line with a # right before its key shows one that has no default. It is
+// "" for a protocol that Protocols does not list.
+func ExampleFor(protocol string) string {
+	switch protocol {
+	case agentselect.Protocol:
+		return example
+	case sessionchat.Protocol:
+		return exampleSessionChat
+	}
+	return ""
+}

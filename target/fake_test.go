@@ -49,12 +49,16 @@ func fakeTarget(mode string) {
 			fmt.Fprintln(os.Stderr, "listen tcp 127.0.0.1:1: bind: address already in use")
 			os.Exit(1)
 		}
-	case "once": // and never again
+	case "once", "once-ready": // and never again
 		if mark := filepath.Join(dir, "started"); !exists(mark) {
 			must(os.WriteFile(mark, nil, 0o600))
-		} else {
-			os.Exit(4)
+			break
 		}
+		if mode == "once-ready" {
+			time.Sleep(time.Hour)
+		}
+		fmt.Fprintln(os.Stderr, "the store is locked")
+		os.Exit(4)
 	case "family": // of a child and a grandchild, which ignore the request to end
 		must(exec.Command("sh", "-c", "trap '' TERM; sleep 600 & sleep 600").Start())
 	case "escape": // by a child in another session, which holds the output

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/protocol/sessionchat"
 )
 
 // fake is the profile of a fake target in a mode, in a folder of its own.
@@ -230,46 +232,6 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestRestart(t *testing.T) {
-	for _, tt := range []struct {
-		reason string
-		kill   bool
-	}{{"with grace it may put its things in order", false}, {"without grace it may not", true}} {
-		t.Run(tt.reason, func(t *testing.T) {
-			in := start(t, fake(t, "serve"), LaunchOptions{})
-			before, pid := in.BaseURL(), get(t, in.BaseURL()+"/pid")
-			if err := in.Restart(t.Context(), tt.kill); err != nil {
-				t.Fatal(err)
-			}
-			if in.BaseURL() != before {
-				t.Errorf("it has moved from %s to %s", before, in.BaseURL())
-			}
-			if get(t, in.BaseURL()+"/pid") == pid {
-				t.Error("it is the same process")
-			}
-			if tidy := exists(filepath.Join(in.fill.dir, "terminated")); tidy == tt.kill {
-				t.Errorf("kill is %v, and ended in order is %v", tt.kill, tidy)
-			}
-			if closed(in.Exited()) {
-				t.Error("the restart counts as an end of its own")
-			}
-		})
-	}
-}
-
-func TestRestartFails(t *testing.T) {
-	in := start(t, fake(t, "once"), LaunchOptions{})
-	err := in.Restart(t.Context(), false)
-	var failed *StartError
-	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "exit status 4") {
-		t.Errorf("got %v, want a *StartError", err)
-	}
-	stopped(t, in)
-	if err := in.Restart(t.Context(), false); !errors.Is(err, errStopped) {
-		t.Errorf("after the stop: got %v, want %v", err, errStopped)
-	}
-}
-
 // TestCrash: a target that ends by itself says how, and can be restarted.
 func TestCrash(t *testing.T) {
 	in := start(t, fake(t, "family"), LaunchOptions{})
@@ -388,6 +350,11 @@ func TestPrivate(t *testing.T) {
 		{"a port that is not picked", func(p *Profile) { p.URL = "http://127.0.0.1:8080" }, false},
 		{"a configuration of its own", func(p *Profile) { p.Agents.File = "{dir}/a" }, true},
 		{"a configuration that is shared", func(p *Profile) { p.Agents.File = "a" }, false},
+		{"session-chat: a command on a port of its own", func(p *Profile) { p.Protocol = sessionchat.Protocol }, true},
+		{"session-chat: a port that is not picked",
+			func(p *Profile) { p.Protocol, p.URL = sessionchat.Protocol, "http://127.0.0.1:8080" }, false},
+		{"session-chat: no scenario changes a configuration",
+			func(p *Profile) { p.Protocol, p.Agents.File = sessionchat.Protocol, "a" }, true},
 	} {
 		p := fake(t, "serve")
 		tt.change(p)

@@ -3,6 +3,8 @@ package target
 import (
 	"context"
 	"strings"
+
+	"parley/protocol/agentselect"
 )
 
 // NewLauncher launches what a profile describes.
@@ -18,8 +20,10 @@ func (l launcher) Launch(ctx context.Context, o LaunchOptions) (Running, error) 
 	return in, nil
 }
 
-// Private needs a command on a port of its own, and a configuration that instances do not share.
+// Private needs a command on a port of its own, and, where scenarios change the configuration, one that instances do
+// not share. Those of agent-select alone do.
 func (l launcher) Private() bool {
-	own := l.p.Agents.File == "" || strings.HasPrefix(l.p.Agents.File, "{dir}")
-	return l.p.Command != nil && strings.Contains(l.p.URL, anyPort) && own
+	file := l.p.Agents.File
+	shared := l.p.Protocol == agentselect.Protocol && file != "" && !strings.HasPrefix(file, "{dir}")
+	return l.p.Command != nil && strings.Contains(l.p.URL, anyPort) && !shared
 }

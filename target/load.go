@@ -8,8 +8,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"parley/protocol/agentselect"
+	"parley/protocol/sessionchat"
 )
 
 // Load reads a profile from a file. Every mistake in it, or in reading it, is a *ProfileError.
@@ -37,9 +43,16 @@ func Parse(b []byte, name string, env func(string) (string, bool)) (*Profile, er
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
 	}
-	p := Default()
 	d := &decoder{file: name}
-	if err := d.document(b, p); err != nil {
+	body, err := d.document(b)
+	if err != nil {
+		return nil, err
+	}
+	p, err := d.defaults(body)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.decode(body, reflect.ValueOf(p).Elem(), ""); err != nil {
 		return nil, err
 	}
 	if err := d.expand(p, env); err != nil {
@@ -55,11 +68,41 @@ func Parse(b []byte, name string, env func(string) (string, bool)) (*Profile, er
 	return p, nil
 }
 
-// ForURL is the profile of a running target that follows the default binding, at an http or https URL. A path is kept as the
-// base of every endpoint. A URL that cannot be one is a *ProfileError.
-func ForURL(base string) (*Profile, error) {
-	p := Default()
+// defaults is the profile that a document starts from: that of the protocol which it names. The wire of another is a
+// mistake. What is wrong beyond that is for decode and check to say.
+func (d *decoder) defaults(body ast.Node) (*Profile, error) {
+	members, err := d.members(body, "")
+	if err != nil {
+		return Default(), nil
+	}
+	protocol := agentselect.Protocol
+	for _, m := range members {
+		if m.key == "protocol" {
+			protocol, _ = d.text(m.value, "")
+		}
+	}
+	for _, m := range members {
+		_, section := vocabulary[m.key]
+		if _, known := vocabulary[protocol]; section && known && m.key != protocol {
+			return nil, d.failAt(m.at, m.key, "the protocol of this profile is "+protocol,
+				fmt.Sprintf("delete this section, or write protocol: %s", m.key))
+		}
+	}
+	return DefaultFor(protocol), nil
+}
+
+// ForURL is ForURLOf agent-select.
+func ForURL(base string) (*Profile, error) { return ForURLOf(agentselect.Protocol, base) }
+
+// ForURLOf is the profile of a running target that follows the default binding of a protocol, at an http or https URL.
+// A path is kept as the base of every endpoint. For session-chat it may be a ws or wss URL too, which is that of the
+// WebSocket itself unless it has no path. A protocol or a URL that cannot be one is a *ProfileError.
+func ForURLOf(protocol, base string) (*Profile, error) {
+	p := DefaultFor(protocol)
 	p.URL = base
+	if protocol == sessionchat.Protocol {
+		p.splitSocket()
+	}
 	d := &decoder{at: map[string]place{"": {}}}
 	if err := (&checker{d, p}).check(); err != nil {
 		return nil, err
@@ -67,6 +110,20 @@ func ForURL(base string) (*Profile, error) {
 	u, _ := url.Parse(p.URL)
 	p.Name = u.Host
 	return p, nil
+}
+
+// splitSocket makes the http base URL and the path of the WebSocket out of a ws URL.
+func (p *Profile) splitSocket() {
+	u, err := url.Parse(p.URL)
+	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" {
+		return
+	}
+	if path := u.EscapedPath(); strings.Trim(path, "/") != "" {
+		p.SessionChat.WS.Path = path
+	}
+	u.Scheme = strings.Replace(u.Scheme, "ws", "http", 1)
+	u.Path, u.RawPath = "", ""
+	p.URL = u.String()
 }
 
 // expand replaces the environment variables in all values that may have them, and keeps what they held as secrets.

@@ -6,12 +6,16 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"parley/protocol/agentselect"
+	"parley/protocol/sessionchat"
 )
 
 func environment(vars map[string]string) func(string) (string, bool) {
@@ -118,16 +122,20 @@ func TestMistakes(t *testing.T) {
 		{"two events of one name", "url: http://x\nagent-select: {events: {complete: message}}\n", `p.yaml:2:35: agent-select.events.complete: "message" is already what "message" is called (rename that one too)`},
 		{"an event of no name", "url: http://x\nagent-select: {events: {complete: ''}}\n", `p.yaml:2:35: agent-select.events.complete: renamed to nothing`},
 	} {
-		t.Run(tt.reason, func(t *testing.T) {
-			_, err := Parse([]byte(tt.yaml), "p.yaml", nil)
-			var at *ProfileError
-			if !errors.As(err, &at) {
-				t.Fatalf("got %v, want a *ProfileError", err)
-			}
-			if diff := cmp.Diff(tt.want, err.Error()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		t.Run(tt.reason, func(t *testing.T) { mistaken(t, tt.yaml, tt.want) })
+	}
+}
+
+// mistaken checks that a profile has one mistake.
+func mistaken(t *testing.T, yaml, want string) {
+	t.Helper()
+	_, err := Parse([]byte(yaml), "p.yaml", nil)
+	var at *ProfileError
+	if !errors.As(err, &at) {
+		t.Fatalf("got %v, want a *ProfileError", err)
+	}
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -241,52 +249,89 @@ func TestForURL(t *testing.T) {
 // disabled is a key that the example shows without giving it.
 var disabled = regexp.MustCompile(`(?m)^(\s*)#(\S)`)
 
-func TestExample(t *testing.T) {
-	got, err := Parse([]byte(Example()), "example.yaml", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := ForURL("http://localhost:3000")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want.Name = "example"
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("the example is not at the defaults (-want +got):\n%s", diff)
-	}
+// TestExamples: each parses to the defaults, and with what it shows as comments has every key that is of use for its protocol.
+func TestExamples(t *testing.T) {
+	for _, tt := range []struct {
+		protocol string
+		without  []string // keys, with all below them
+	}{
+		{agentselect.Protocol, []string{"session-chat"}},
+		{sessionchat.Protocol, []string{
+			"agent-select", "agents", "tools", "provoke.pending_confirmation", "provoke.pending_question", "hooks.add-agent",
+			"hooks.change-agent", "hooks.remove-agent", "hooks.config-digest", "limits.http", "limits.reload",
+		}},
+	} {
+		t.Run(tt.protocol, func(t *testing.T) {
+			text := ExampleFor(tt.protocol)
+			got, err := Parse([]byte(text), "example.yaml", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := ForURLOf(tt.protocol, "http://localhost:3000")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want.Name = "example"
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("the example is not at the defaults (-want +got):\n%s", diff)
+			}
 
-	full := disabled.ReplaceAllString(Example(), "$1$2")
-	all, err := Parse([]byte(full), "example.yaml", nil)
-	if err != nil {
-		t.Fatalf("with every key: %v", err)
+			full := disabled.ReplaceAllString(text, "$1$2")
+			all, err := Parse([]byte(full), "example.yaml", nil)
+			if err != nil {
+				t.Fatalf("with every key: %v", err)
+			}
+			if want := (Duration{10 * time.Second}); all.Command.Ready.Within != want || all.Command.Stop != (Duration{2 * time.Second}) {
+				t.Errorf("the command is not at the defaults: %+v", all.Command)
+			}
+			has := given(t, full)
+			has["command.ready.log"] = strings.Contains(full, "\n    # log: ") // beside path it would be a mistake
+			for _, key := range keys(reflect.TypeFor[Profile](), "") {
+				left := slices.ContainsFunc(tt.without, func(w string) bool { return key == w || strings.HasPrefix(key, w+".") })
+				if has[key] == left {
+					t.Errorf("the example has %s: %v", key, has[key])
+				}
+			}
+		})
 	}
-	if all.Tools.Ask.Response == nil || all.Agents.Custom[0].Tools == nil {
-		t.Errorf("keys are missing: %+v", all)
-	}
-	if want := (Duration{10 * time.Second}); all.Command.Ready.Within != want || all.Command.Stop != (Duration{2 * time.Second}) {
-		t.Errorf("the command is not at the defaults: %+v", all.Command)
-	}
-	for key := range keys(reflect.TypeFor[Profile]()) {
-		if !regexp.MustCompile(`(?m)^[ #-]*` + key + `:|[{ ]` + key + `: `).MatchString(Example()) {
-			t.Errorf("the example has no %s", key)
-		}
+	if Example() != ExampleFor(agentselect.Protocol) || ExampleFor("none") != "" {
+		t.Error("there is an example of agent-select, and none of what is not known")
 	}
 }
 
-// keys gathers every key below a type.
-func keys(typ reflect.Type) map[string]bool {
-	all := map[string]bool{}
+// given lists the keys that a profile has a value for, such as limits.open and agents.custom[0].id.
+func given(t *testing.T, yaml string) map[string]bool {
+	t.Helper()
+	d := &decoder{}
+	body, err := d.document([]byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := d.defaults(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.decode(body, reflect.ValueOf(p).Elem(), ""); err != nil {
+		t.Fatal(err)
+	}
+	has := map[string]bool{}
+	for key := range d.at {
+		has[key] = true
+	}
+	return has
+}
+
+// keys lists every key below a type, those of a list's items for its first one.
+func keys(typ reflect.Type, path string) (all []string) {
 	switch typ.Kind() {
-	case reflect.Pointer, reflect.Slice:
-		return keys(typ.Elem())
+	case reflect.Pointer:
+		return keys(typ.Elem(), path)
+	case reflect.Slice:
+		return keys(typ.Elem(), path+"[0]")
 	case reflect.Struct:
 		for i := range typ.NumField() {
-			f := typ.Field(i)
-			if key := f.Tag.Get("yaml"); key != "" && key != "-" {
-				all[key] = true
-			}
-			for key := range keys(f.Type) {
-				all[key] = true
+			if key := typ.Field(i).Tag.Get("yaml"); key != "" && key != "-" {
+				all = append(append(all, within(path, key)), keys(typ.Field(i).Type, within(path, key))...)
 			}
 		}
 	}
@@ -295,8 +340,10 @@ func keys(typ reflect.Type) map[string]bool {
 
 // FuzzParse: whatever a file holds, it is a profile or one *ProfileError.
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(Example()))
-	f.Add([]byte(disabled.ReplaceAllString(Example(), "$1$2")))
+	for _, protocol := range Protocols() {
+		f.Add([]byte(ExampleFor(protocol)))
+		f.Add([]byte(disabled.ReplaceAllString(ExampleFor(protocol), "$1$2")))
+	}
 	for _, s := range []string{
 		"", "a: {port}", "a: !!str 5", "? [a]\n: b", "<<: *x", "a: &x [*x]", "---\n---", "url: http://x\ntools: {ask: {name: a, arguments: [",
 		"- - - -", "limits: {open: 1e400}", "agent-select: {envelope: {type: [}", "%YAML 1.2\n---\na", "a: >-\n  b", "\x00", "url: .inf",

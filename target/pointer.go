@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -53,20 +54,34 @@ func (p Pointer) Get(doc any) (any, bool) {
 // Put sets what the pointer points to in doc, making the objects on the way. A member on the way that is no object is
 // replaced. The pointer "" points to the whole document, which cannot be set: Put panics.
 func (p Pointer) Put(doc map[string]any, value any) {
+	if err := p.put(doc, value, true); err != nil {
+		panic("target: Put: " + err.Error())
+	}
+}
+
+// Set is Put where nothing may be lost: a member on the way that is neither an object nor null, and the pointer "",
+// are errors, after which doc is as it was.
+func (p Pointer) Set(doc map[string]any, value any) error { return p.put(doc, value, false) }
+
+func (p Pointer) put(doc map[string]any, value any, replace bool) error {
 	names := p.names()
 	if len(names) == 0 {
-		panic("target: Put at the pointer to the whole document")
+		return errors.New("the whole document is no field")
 	}
 	last := len(names) - 1
 	for _, name := range names[:last] {
 		next, ok := doc[name].(map[string]any)
 		if !ok {
+			if doc[name] != nil && !replace {
+				return fmt.Errorf("field %s: %q is no object", p, name)
+			}
 			next = map[string]any{}
 			doc[name] = next
 		}
 		doc = next
 	}
 	doc[names[last]] = value
+	return nil
 }
 
 // names are the reference tokens, unescaped.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"parley/protocol/agentselect"
+	"parley/protocol/sessionchat"
 )
 
 // Drivers that a profile may declare.
@@ -20,6 +21,10 @@ const (
 	Health         = "health"           // the health endpoint exists
 )
 
+// OptionsModel is the capability that a profile may declare for session-chat: the model that a chat's options name is
+// used.
+const OptionsModel = "options-model"
+
 // DefaultConcurrency is how many scenarios run side by side where the profile says nothing.
 const DefaultConcurrency = 32
 
@@ -29,7 +34,7 @@ type Profile struct {
 	// Name is shown in reports. Default: the file's name without its extension, or the URL's host.
 	Name string `yaml:"name"`
 
-	// Protocol is the id of the protocol. Default "agent-select".
+	// Protocol is the id of the protocol; see Protocols. It settles the other defaults. Default "agent-select".
 	Protocol string `yaml:"protocol"`
 
 	// URL is the http(s) base URL, without a slash at its end; a path prefix is kept. Beside a command it is where the
@@ -42,7 +47,7 @@ type Profile struct {
 	// Headers go with every request to the target. Values may use ${NAME} for an environment variable.
 	Headers map[string]string `yaml:"headers"`
 
-	// Drivers are the transports that the target offers, the first one preferred. Default [sse].
+	// Drivers are the transports that the target offers, the first one preferred. Default [sse]; of session-chat [ws].
 	Drivers []string `yaml:"drivers"`
 
 	// Capabilities are the optional features that the target claims to have. What is not declared is not applicable; what
@@ -52,13 +57,16 @@ type Profile struct {
 	// Concurrency is how many scenarios may run side by side; 0 means DefaultConcurrency. See Parallel.
 	Concurrency int `yaml:"concurrency"`
 
-	Limits      Limits      `yaml:"limits"`
-	Hooks       Hooks       `yaml:"hooks"`
-	Model       *Model      `yaml:"model"` // nil: the target cannot be told where the model stub is; see UsesModel
-	Tools       Tools       `yaml:"tools"`
-	Provoke     Provoke     `yaml:"provoke"`
-	Agents      Agents      `yaml:"agents"`
+	Limits  Limits  `yaml:"limits"`
+	Hooks   Hooks   `yaml:"hooks"`
+	Model   *Model  `yaml:"model"` // nil: the target cannot be told where the model stub is; see UsesModel
+	Tools   Tools   `yaml:"tools"`
+	Provoke Provoke `yaml:"provoke"`
+	Agents  Agents  `yaml:"agents"`
+
+	// The wire of the protocol; that of another protocol has the zero value.
 	AgentSelect AgentSelect `yaml:"agent-select"`
+	SessionChat SessionChat `yaml:"session-chat"`
 
 	Path    string   `yaml:"-"` // where it was read from; "" when it was not read from a file
 	Dir     string   `yaml:"-"` // absolute folder of the profile, against which its relative paths are resolved
@@ -178,10 +186,11 @@ type CustomAgent struct {
 // Has tells whether the profile declares a capability.
 func (p *Profile) Has(capability string) bool { return slices.Contains(p.Capabilities, capability) }
 
-// Parallel is how many scenarios may run side by side: Concurrency or its default, and 1 under correlation "single".
+// Parallel is how many scenarios may run side by side: Concurrency or its default, and 1 under agent-select's
+// correlation "single".
 func (p *Profile) Parallel() int {
 	switch {
-	case p.AgentSelect.Correlation.Single:
+	case p.Protocol == agentselect.Protocol && p.AgentSelect.Correlation.Single:
 		return 1
 	case p.Concurrency == 0:
 		return DefaultConcurrency
@@ -192,13 +201,21 @@ func (p *Profile) Parallel() int {
 // UsesModel tells whether the target can be told where the model stub is.
 func (p *Profile) UsesModel() bool { return p.Model != nil || p.Command.mentions("{model}") }
 
-// Default is the profile of a target that follows the default binding in everything. It has neither URL nor command.
-func Default() *Profile {
-	return &Profile{
-		Protocol:    agentselect.Protocol,
-		Drivers:     []string{SSE},
-		Limits:      DefaultLimits(),
-		Agents:      Agents{Default: agentselect.General},
-		AgentSelect: DefaultAgentSelect(),
+// Default is DefaultFor agent-select.
+func Default() *Profile { return DefaultFor(agentselect.Protocol) }
+
+// DefaultFor is the profile of a target that follows the default binding of a protocol in everything. It has neither
+// URL nor command. That of a protocol which Protocols does not list has no drivers and no wire either.
+func DefaultFor(protocol string) *Profile {
+	p := &Profile{Protocol: protocol, Limits: DefaultLimits(), Agents: Agents{Default: agentselect.General}}
+	if k, ok := vocabulary[protocol]; ok {
+		p.Drivers = []string{k.drivers[0]}
 	}
+	switch protocol {
+	case agentselect.Protocol:
+		p.AgentSelect = DefaultAgentSelect()
+	case sessionchat.Protocol:
+		p.SessionChat = DefaultSessionChat()
+	}
+	return p
 }

@@ -10,8 +10,12 @@ import (
 	"time"
 )
 
-// readyPace is between two tries of a target that is not ready yet.
-const readyPace = 20 * time.Millisecond
+// Between two tries of a target that is not ready yet is an eighth of the time that it has had so far, within these
+// bounds: of a quick one little is lost, and a slow one is not kept busy.
+const (
+	readyFirst = time.Millisecond
+	readyPace  = 20 * time.Millisecond
+)
 
 // What ends the wait for a target that is not ready.
 var (
@@ -24,7 +28,8 @@ const probeWait = 2 * time.Second
 
 // await tries until try succeeds or ctx ends, and gives the last failure that was not the end of ctx.
 func await(ctx context.Context, try func(context.Context) error) error {
-	pace := time.NewTicker(readyPace)
+	begun := time.Now()
+	pace := time.NewTimer(0)
 	defer pace.Stop()
 	var last error
 	for {
@@ -37,6 +42,7 @@ func await(ctx context.Context, try func(context.Context) error) error {
 		case last == nil || ctx.Err() == nil:
 			last = err
 		}
+		pace.Reset(min(max(time.Since(begun)/8, readyFirst), readyPace))
 		select {
 		case <-pace.C:
 		case <-ctx.Done():

@@ -12,13 +12,19 @@ import (
 	"strings"
 
 	"parley/protocol/agentselect"
+	"parley/protocol/sessionchat"
 )
 
-// vocabulary is what a profile may say about each protocol.
+// vocabulary is what a profile may say about each protocol. The first driver is the default. A protocol's wire is
+// described in the section of its name.
 var vocabulary = map[string]struct{ drivers, capabilities []string }{
 	agentselect.Protocol: {
 		drivers:      []string{SSE, WS},
 		capabilities: []string{InitialAgentID, SessionList, SessionDelete, Health},
+	},
+	sessionchat.Protocol: {
+		drivers:      []string{WS},
+		capabilities: []string{OptionsModel},
 	},
 }
 
@@ -39,7 +45,7 @@ type checker struct {
 // check gives the first mistake, and settles what depends on more than one key: the URL.
 func (c *checker) check() error {
 	for _, part := range []func() error{
-		c.protocol, c.address, c.command, c.headers, c.hooks, c.model, c.tools, c.agents, c.agentSelect,
+		c.protocol, c.address, c.command, c.headers, c.hooks, c.model, c.tools, c.agents, c.wire,
 	} {
 		if err := part(); err != nil {
 			return err

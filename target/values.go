@@ -3,7 +3,9 @@ package target
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,6 +20,14 @@ type Bytes int64
 
 // Pointer is a JSON Pointer (RFC 6901); "" is the whole document. In YAML a bare name means the member of that name.
 type Pointer string
+
+// Pointers are the places where one thing may be, the preferred one first. In YAML they are a list, or one alone.
+type Pointers []Pointer
+
+// Names are what one thing is called, where it may have several names. In YAML they are a list, or one alone.
+type Names []string
+
+func (l Names) has(name string) bool { return slices.Contains(l, name) }
 
 // DefaultLimits are the limits of a profile that says nothing.
 func DefaultLimits() Limits {
@@ -87,6 +97,25 @@ func (p *Pointer) fromYAML(d *decoder, n ast.Node, path string) error {
 		return d.fail(path, err.Error(), "write a name like agentId, or a pointer like /data/agentId")
 	}
 	return nil
+}
+
+func (p *Pointers) fromYAML(d *decoder, n ast.Node, path string) error {
+	if _, ok := n.(*ast.SequenceNode); ok {
+		return d.list(n, reflect.ValueOf((*[]Pointer)(p)).Elem(), path)
+	}
+	var only Pointer
+	err := only.fromYAML(d, n, path)
+	*p = Pointers{only}
+	return err
+}
+
+func (l *Names) fromYAML(d *decoder, n ast.Node, path string) error {
+	if _, ok := n.(*ast.SequenceNode); ok {
+		return d.list(n, reflect.ValueOf((*[]string)(l)).Elem(), path)
+	}
+	only, err := d.text(n, path)
+	*l = Names{only}
+	return err
 }
 
 func (e *Endpoint) fromYAML(d *decoder, n ast.Node, path string) error {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/protocol/sessionchat"
 )
 
 func TestPointer(t *testing.T) {
@@ -52,6 +54,33 @@ func TestPointerPut(t *testing.T) {
 	}
 }
 
+// TestPointerSet: what Put would replace is an error, and nothing has changed.
+func TestPointerSet(t *testing.T) {
+	for _, tt := range []struct {
+		reason  string
+		pointer Pointer
+		want    map[string]any
+		err     string
+	}{
+		{"a new member", "/a", map[string]any{"s": "x", "n": nil, "o": map[string]any{}, "a": 1}, ""},
+		{"a member that is there", "/s", map[string]any{"s": 1, "n": nil, "o": map[string]any{}}, ""},
+		{"objects on the way", "/b/c~1d", map[string]any{"s": "x", "n": nil, "o": map[string]any{}, "b": map[string]any{"c/d": 1}}, ""},
+		{"an object that is there", "/o/p", map[string]any{"s": "x", "n": nil, "o": map[string]any{"p": 1}}, ""},
+		{"null on the way", "/n/p", map[string]any{"s": "x", "n": map[string]any{"p": 1}, "o": map[string]any{}}, ""},
+		{"text on the way", "/s/t", map[string]any{"s": "x", "n": nil, "o": map[string]any{}}, `field /s/t: "s" is no object`},
+		{"the whole document", "", map[string]any{"s": "x", "n": nil, "o": map[string]any{}}, `the whole document is no field`},
+	} {
+		doc := map[string]any{"s": "x", "n": nil, "o": map[string]any{}}
+		said := ""
+		if err := tt.pointer.Set(doc, 1); err != nil {
+			said = err.Error()
+		}
+		if diff := cmp.Diff(tt.want, doc); diff != "" || said != tt.err {
+			t.Errorf("%s: error %q, want %q (-want +got):\n%s", tt.reason, said, tt.err, diff)
+		}
+	}
+}
+
 func TestNames(t *testing.T) {
 	a := DefaultAgentSelect()
 	a.Events = map[string]string{"agent_list": "agents", "message": "complete", "complete": "done"}
@@ -86,6 +115,9 @@ func TestParallel(t *testing.T) {
 		{"nothing said", func(*Profile) {}, DefaultConcurrency},
 		{"a number", func(p *Profile) { p.Concurrency = 3 }, 3},
 		{"connections that cannot be told apart", func(p *Profile) { p.Concurrency = 3; p.AgentSelect.Correlation = Correlation{Single: true} }, 1},
+		{"the same, of a protocol that has no correlation", func(p *Profile) {
+			p.Protocol, p.Concurrency, p.AgentSelect.Correlation = sessionchat.Protocol, 3, Correlation{Single: true}
+		}, 3},
 	} {
 		p := Default()
 		tt.change(p)

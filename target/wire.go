@@ -42,7 +42,7 @@ func (e Endpoint) For(sessionID string) string {
 
 // WSWire is the WebSocket of the ws driver.
 type WSWire struct {
-	Path         string   `yaml:"path"`         // default /agents/ws
+	Path         string   `yaml:"path"`         // default /agents/ws; of session-chat /chat/ws
 	Subprotocols []string `yaml:"subprotocols"` // offered in the handshake; default none
 }
 
@@ -117,7 +117,9 @@ func (a AgentSelect) EventName(name string) string { return renamed(a.Events, na
 
 // EventOf is the default name of an event on this wire, the inverse of EventName. A name that the default binding does not
 // have is returned as it is; one that it has, but that this wire calls otherwise, means nothing here, and gives "".
-func (a AgentSelect) EventOf(wire string) string { return original(a.Events, wire) }
+func (a AgentSelect) EventOf(wire string) string {
+	return original(a.Events, wire, func(n, wire string) bool { return n == wire })
+}
 
 // MessageName is what a client message of the default binding is called on this wire.
 func (a AgentSelect) MessageName(name string) string { return renamed(a.Messages, name) }
@@ -138,9 +140,9 @@ func renamed(names map[string]string, name string) string {
 	return name
 }
 
-func original(names map[string]string, wire string) string {
+func original[N any](names map[string]N, wire string, has func(N, string) bool) string {
 	for name, n := range names {
-		if n == wire {
+		if has(n, wire) {
 			return name
 		}
 	}

@@ -52,6 +52,15 @@ func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 // Monitors implements steps.Protocol.
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 
+// Subprotocols implements steps.Protocol.
+func (Protocol) Subprotocols(p *target.Profile) []string { return p.AgentSelect.WS.Subprotocols }
+
+// Certifying implements steps.Protocol: the source speaks of SSE only.
+func (Protocol) Certifying() string { return target.SSE }
+
+// Stages implements steps.Protocol.
+func (Protocol) Stages() [3]string { return [3]string{"connecting", "creating a session", "switching"} }
+
 // Register implements steps.Protocol.
 func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s := &suite{clients: map[string]*client{}, gained: map[string]target.CustomAgent{}}

@@ -1,0 +1,81 @@
+@session-chat @server
+Feature: 2.1 Resuming a session after a restart of the target
+  数据库有历史 → ClaudeSDKClient(resume="abc123")
+
+  Rule: A session outlives the process
+
+    @SC-008 @SC-016 @SC-016a @SC-023 @SC-048 @SC-049 @SC-058 @model @exclusive @restart
+    Scenario Outline: the target is <how>
+      Given client A has chatted with "red"
+      And client A has chatted with "red"
+      When the target is <how>
+      And client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"
+      And "red" is the same session as before
+
+      Examples:
+        | how                      |
+        | restarted                |
+        | killed and started again |
+
+    @SC-008 @SC-016 @SC-016a @SC-023 @SC-027 @SC-058 @model @exclusive @restart
+    Scenario Outline: each of several sessions resumes its own history, and the target is <how>
+      Given client A has chatted with "red"
+      And client A has chatted with "blue"
+      And client A has chatted with "red"
+      When the target is <how>
+      And client A chats with "blue"
+      Then client A is answered by "blue"
+      And the model was sent the earlier turns of "blue"
+      And the model was sent no turn of another session for "blue"
+      And "blue" is the same session as before
+      When client B chats with "red"
+      Then client B is answered by "red"
+      And the model was sent the earlier turns of "red"
+      And the model was sent no turn of another session for "red"
+      And "red" is the same session as before
+
+      Examples:
+        | how                      |
+        | restarted                |
+        | killed and started again |
+
+    @SC-008 @SC-016a @SC-023 @model @exclusive @restart
+    Scenario: twice in a row
+      Given client A has chatted with "red"
+      When the target is restarted
+      Then client A has chatted with "red"
+      When the target is killed and started again
+      And client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"
+      And "red" is the same session as before
+
+    @SC-008 @SC-016a @SC-023 @model @exclusive @restart
+    Scenario: killed in the middle of a turn
+      Given client A has chatted with "red"
+      And client A chats with "red" in a turn that is held
+      When the target is killed and started again
+      And client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"
+      And "red" is the same session as before
+
+    @SC-009 @SC-017 @model @exclusive @restart
+    Scenario: a restart does not give a new agent_id a history
+      Given client A has chatted with "red"
+      When the target is restarted
+      And client A chats with "blue"
+      Then client A is answered by "blue"
+      And "blue" is a new session
+      And the model was sent no turn of another session for "blue"
+
+    @SC-048 @SC-001 @model @exclusive @restart
+    Scenario: nothing is resumed before a chat asks for it
+      Given client A has chatted with "red"
+      When the target is restarted
+      And client A connects
+      Then client A hears of no session
+      When client A chats with "red"
+      Then client A is answered by "red"

@@ -1,0 +1,84 @@
+@session-chat @server
+Feature: 2 The sequence of a chat
+  WebSocket-->>Frontend: 转发消息（带agent_id）
+
+  Rule: {type: "chat", agent_id: "xxx", content: "你好"}
+
+    @SC-013
+    Scenario: the example of the document
+      When client A says 你好 to "red"
+      Then client A is answered by "red"
+
+  Rule: ClaudeSDKClient()
+
+    @SC-017 @model
+    Scenario: without history nothing is resumed
+      When client A chats with "red"
+      Then client A is answered by "red"
+      And "red" is a new session
+      And the model was sent no turn of another session for "red"
+
+  Rule: client.query(content)
+
+    @SC-019 @model
+    Scenario Outline: the text reaches the model as it was written
+      When client A chats with "red" in a text of <text>
+      Then client A is answered by "red"
+      And the model was sent the text of "red" as it was written
+
+      Examples:
+        | text                     |
+        | Chinese                  |
+        | emoji                    |
+        | combining marks          |
+        | other scripts            |
+        | astral characters        |
+        | JSON                     |
+        | quotes and backslashes   |
+        | line breaks              |
+        | white space at its edges |
+        | markup                   |
+        | control characters       |
+        | an SQL fragment          |
+        | format verbs             |
+        | great length             |
+
+    @SC-019 @model
+    Scenario: the text of a later chat too
+      Given client A has chatted with "red"
+      When client A chats with "red" in a text of line breaks
+      Then client A is answered by "red"
+      And the model was sent the text of "red" as it was written
+
+  Rule: Messages of the model are forwarded, in order and with the agent_id
+
+    @SC-020 @SC-021 @model
+    Scenario Outline: many pieces
+      When client A chats with "red" in a turn of <n> pieces
+      Then client A is answered by "red"
+      And the pieces of "red" come in order
+
+      Examples:
+        | n   |
+        | 2   |
+        | 300 |
+
+    @SC-020 @SC-021 @model
+    Scenario: the pieces of three sessions at once
+      When client A chats with "red" in a turn of 100 pieces
+      And client A chats with "blue" in a turn of 100 pieces
+      And client A chats with "green" in a turn of 100 pieces
+      Then client A is answered by "red"
+      And client A is answered by "blue"
+      And client A is answered by "green"
+      And the pieces of "red" come in order
+      And the pieces of "blue" come in order
+      And the pieces of "green" come in order
+
+    @SC-021 @SC-041 @model
+    Scenario: a turn that runs keeps its agent_id while others are asked
+      Given client A chats with "red" in a turn that is held
+      When client A chats with "blue"
+      And the turn of "red" is let go on
+      Then client A is answered by "red"
+      And client A is answered by "blue"

@@ -1,0 +1,212 @@
+@session-chat @server
+Feature: 4.1 Messages of the client
+  前端发送消息：chat, interrupt, ping
+
+  Rule: A chat needs its agent_id, a string
+
+    @SC-030
+    Scenario: no agent_id
+      Given client A has chatted with "red"
+      When client A sends "blue" a chat without its agent_id
+      Then client A is refused
+      And no session comes of it
+      When client A chats with "blue"
+      Then client A is answered by "blue"
+
+    @SC-030
+    Scenario Outline: the agent_id is <value>
+      Given client A has chatted with "red"
+      When client A sends "blue" a chat whose agent_id is <value>
+      Then client A is refused
+      And no session comes of it
+      When client A chats with "blue"
+      Then client A is answered by "blue"
+
+      Examples:
+        | value     |
+        | null      |
+        | true      |
+        | a number  |
+        | a list    |
+        | an object |
+
+    @SC-030
+    Scenario: the empty agent_id is a string, and no session by which anything could be told
+      Given client A has chatted with "red"
+      When client A sends "blue" a chat whose agent_id is the empty text
+      Then the answer to client A is noted
+      When client A chats with "red"
+      Then client A is answered by "red"
+
+    @SC-060 @SC-041
+    Scenario Outline: any string is an agent_id: <key>
+      When client A chats with "red" under the agent_id of <key>
+      Then client A is answered by "red"
+      When client A chats with "red"
+      Then client A is answered by "red"
+
+      Examples:
+        | key                          |
+        | capitals                     |
+        | white space at its edges     |
+        | Chinese                      |
+        | emoji                        |
+        | a path                       |
+        | quotes and backslashes       |
+        | digits                       |
+        | great length                 |
+        | characters of an SQL pattern |
+
+    @SC-060 @SC-027 @model
+    Scenario Outline: agent_ids that differ in little are different sessions: <one>, <other>
+      When client A chats with "red" under the agent_id of <one>
+      Then client A is answered by "red"
+      When client A chats with "blue" under the agent_id of "red" with <other>
+      Then client A is answered by "blue"
+      And "red" and "blue" are different sessions
+      And the model was sent no turn of another session for "blue"
+
+      Examples:
+        | one                | other                   |
+        | capitals           | its case folded         |
+        | capitals           | a blank behind it       |
+        | capitals           | a line break behind it  |
+        | capitals           | its last character gone |
+        | a combining accent | its accent composed     |
+
+  Rule: A chat needs its content, a string
+
+    @SC-031
+    Scenario: no content
+      Given client A has chatted with "red"
+      When client A sends "blue" a chat without its content
+      Then client A is refused
+      And no session comes of it
+      When client A chats with "blue"
+      Then client A is answered by "blue"
+      And "blue" is a new session
+
+    @SC-031
+    Scenario Outline: the content is <value>
+      Given client A has chatted with "red"
+      When client A sends "blue" a chat whose content is <value>
+      Then client A is refused
+      And no session comes of it
+      When client A chats with "blue"
+      Then client A is answered by "blue"
+      And "blue" is a new session
+
+      Examples:
+        | value     |
+        | null      |
+        | true      |
+        | a number  |
+        | a list    |
+        | an object |
+
+    @SC-031
+    Scenario: in a session that exists
+      Given client A has chatted with "red"
+      When client A sends "red" a chat without its content
+      Then client A is refused
+      When client A chats with "red"
+      Then client A is answered by "red"
+      And "red" is the same session as before
+
+    @SC-031
+    Scenario: the empty content is a string, and may be refused all the same
+      Given client A has chatted with "red"
+      When client A sends "blue" a chat whose content is the empty text
+      Then the answer to client A is noted
+      When client A chats with "red"
+      Then client A is answered by "red"
+
+  Rule: options?
+
+    @SC-032a
+    Scenario: a chat with an empty options object
+      When client A chats with "red" with no options
+      Then client A is answered by "red"
+
+    @SC-033 @SC-033a @model
+    Scenario: the model that options name reaches the backend
+      Given the target uses the model that options name
+      When client A chats with "red" with the model "parley-model-one"
+      Then client A is answered by "red"
+      And the model of "red" was "parley-model-one"
+
+    @SC-033 @SC-033a @model
+    Scenario: another session is asked of another model
+      Given the target uses the model that options name
+      When client A chats with "red" with the model "parley-model-one"
+      Then client A is answered by "red"
+      When client A chats with "blue" with the model "parley-model-two"
+      Then client A is answered by "blue"
+      And the model of "blue" was "parley-model-two"
+      When client A chats with "green"
+      Then client A is answered by "green"
+      And the model of "green" was not "parley-model-one"
+      And the model of "green" was not "parley-model-two"
+
+    @SC-034
+    Scenario: options that nobody knows
+      When client A chats with "red" with options that nobody knows
+      Then it is noted whether client A is answered by "red"
+
+    @SC-032
+    Scenario Outline: the options are <value>
+      Given client A has chatted with "red"
+      When client A sends a chat whose options are <value>
+      Then the answer to client A is noted
+      When client A chats with "red"
+      Then client A is answered by "red"
+
+      Examples:
+        | value          |
+        | a number       |
+        | a list         |
+        | the empty text |
+
+  Rule: What is no message of the protocol starts no session
+
+    @SC-002 @SC-029
+    Scenario Outline: a chat of <which> type
+      Given client A has chatted with "red"
+      When client A sends "blue" a message of <which> type
+      Then the answer to client A is noted
+      And no session comes of it
+      When client A chats with "red"
+      Then client A is answered by "red"
+
+      Examples:
+        | which      |
+        | no         |
+        | an unknown |
+
+    @SC-002
+    Scenario Outline: <junk>
+      Given client A has chatted with "red"
+      When client A sends <junk>
+      Then the answer to client A is noted
+      And no session comes of it
+      When client A chats with "red"
+      Then client A is answered by "red"
+      And "red" is the same session as before
+
+      Examples:
+        | junk            |
+        | malformed JSON  |
+        | a JSON array    |
+        | a JSON string   |
+        | a JSON number   |
+        | a JSON null     |
+        | an empty text   |
+        | an empty object |
+
+    @SC-029
+    Scenario: a binary frame
+      Given client A has chatted with "red"
+      When client A sends a binary frame
+      Then the answer to client A is noted
+      When client A chats with "red"
+      Then client A is answered by "red"

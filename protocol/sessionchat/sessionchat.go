@@ -1,0 +1,68 @@
+// Package sessionchat is the vocabulary of the session-chat protocol: the names of its messages and fields, and the
+// shapes that carry them. It does no I/O and judges nothing, so that the bundled server and the harness can share words
+// without sharing a misunderstanding.
+//
+// Source: session-chat.zh.md, section 消息协议; names that the source leaves open are those of the default binding.
+package sessionchat
+
+// Protocol is the id of this protocol on the command line, in profiles and in results.
+const Protocol = "session-chat"
+
+// Path is where the default binding has the WebSocket.
+const Path = "/chat/ws"
+
+// Client message types, section 前端发送消息.
+const (
+	ChatType      = "chat"
+	InterruptType = "interrupt"
+	PingType      = "ping"
+)
+
+// Server message types (message_type). Assistant is that of the source's example; the others are the default binding's.
+const (
+	SystemMessage    = "system"    // the first message of a turn; carries the session id
+	StreamMessage    = "stream"    // a piece of the answer: message.text
+	AssistantMessage = "assistant" // the whole answer: message.role, message.content
+	ResultMessage    = "result"    // ends a turn: message.subtype
+	ErrorMessage     = "error"     // message.code, message.text
+	PongMessage      = "pong"      // answers a ping
+)
+
+// How a turn has ended: the subtype of a result.
+const (
+	Success     = "success"
+	Interrupted = "interrupted"
+	Failed      = "error"
+)
+
+// Error codes of the default binding.
+const (
+	InvalidMessage = "invalid_message" // no JSON object, or a field of the wrong type
+	UnknownType    = "unknown_type"
+	MissingField   = "missing_field" // a chat or an interrupt without a field that it requires
+	NotRunning     = "not_running"   // an interrupt that finds no turn
+	ModelFailed    = "model_failed"
+	Overloaded     = "overloaded" // a limit of the server's is reached
+)
+
+// Chat is the client's message that creates, continues or resumes a session.
+type Chat struct {
+	Type    string   `json:"type"`
+	AgentID string   `json:"agent_id"`
+	Content string   `json:"content"`
+	Options *Options `json:"options,omitzero"`
+}
+
+// Options configure one chat. Keys that are not known are tolerated.
+type Options struct {
+	Model string `json:"model,omitzero"`
+}
+
+// Message is what a server sends, section 后端返回消息.
+type Message struct {
+	MessageType string         `json:"message_type"`
+	AgentID     *string        `json:"agent_id"`   // the session's key, as the client sent it; null where a message belongs to no session
+	SessionID   *string        `json:"session_id"` // null until the backend has assigned it
+	Message     map[string]any `json:"message"`
+	Timestamp   string         `json:"timestamp"` // RFC 3339, UTC
+}

@@ -1,0 +1,81 @@
+package sessionchat
+
+import (
+	"fmt"
+
+	proto "parley/protocol/sessionchat"
+)
+
+// Accept wants one of the three types (SC-055), the fields that each requires (SC-029 to SC-037), and options that are an object with,
+// at most, a model that is a string; other keys of options, and other fields, may be anything (SC-034).
+//
+// An empty agent_id or content counts as missing: the one names no session, the other asks the model nothing.
+func (Correct) Accept(_ Manager, _ ConnInfo, msg Message) *Refusal {
+	kind, isString := msg["type"].(string)
+	if !isString {
+		return &Refusal{proto.InvalidMessage, `type must be a string: "chat", "interrupt" or "ping"`}
+	}
+	switch kind {
+	case proto.ChatType:
+		return firstOf(needString(msg, "agent_id"), needString(msg, "content"), checkOptions(msg))
+	case proto.InterruptType:
+		return needString(msg, "agent_id")
+	case proto.PingType:
+		return nil
+	}
+	return &Refusal{proto.UnknownType, fmt.Sprintf(`unknown type %.80q: send "chat", "interrupt" or "ping"`, kind)}
+}
+
+func firstOf(refusals ...*Refusal) *Refusal {
+	for _, r := range refusals {
+		if r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+func needString(msg Message, field string) *Refusal {
+	v, isString := msg[field].(string)
+	switch {
+	case isString && v != "":
+		return nil
+	case isString || msg[field] == nil:
+		return &Refusal{proto.MissingField, fmt.Sprintf("%s needs %s: send a string that is not empty", msg["type"], field)}
+	}
+	return &Refusal{proto.InvalidMessage, fmt.Sprintf("%s must be a string, not %s", field, jsonKind(msg[field]))}
+}
+
+func checkOptions(msg Message) *Refusal {
+	raw, present := msg["options"]
+	if !present {
+		return nil
+	}
+	options, isObject := raw.(map[string]any)
+	if !isObject {
+		return &Refusal{proto.InvalidMessage, fmt.Sprintf("options must be an object, not %s: leave it out or send {}", jsonKind(raw))}
+	}
+	if name, present := options["model"]; present {
+		if _, isString := name.(string); !isString {
+			return &Refusal{proto.InvalidMessage, fmt.Sprintf("options.model must be a string, not %s", jsonKind(name))}
+		}
+	}
+	return nil
+}
+
+// jsonKind names the JSON type of a decoded value.
+func jsonKind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case Number:
+		return "a number"
+	case string:
+		return "a string"
+	case []any:
+		return "an array"
+	}
+	return "an object"
+}

@@ -1,0 +1,3 @@
+package sessionchat
+const childDB = "X"
+func serveChild(string) {}

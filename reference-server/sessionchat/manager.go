@@ -1,0 +1,200 @@
+package sessionchat
+
+import (
+	"container/list"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// manager is the session_manager of the source: the sessions in memory, and the queues of turns before them. It is guarded
+// by Server.mu.
+type manager struct {
+	o     Options
+	conns *registry
+
+	sessions map[string]*session // by Policy.Key
+	queues   map[string][]*turn  // by Policy.Queue; the first one runs
+	bytes    int                 // of text: histories, waiting contents, answers in the making
+
+	idle  list.List   // of *session: those that no turn uses, longest idle first
+	timer *time.Timer // fires when the first of them has been idle for too long
+}
+
+var _ Manager = (*manager)(nil)
+
+// session is a session in memory. Its fields are guarded by Server.mu; loading is taken before that, never under it.
+type session struct {
+	key      string
+	storeKey string // Policy.Key in the store, once loaded
+	loaded   bool   // id and turns are those of the session; before, they are empty
+	id       string
+	turns    []*Turn
+	weight   int // of the turns
+
+	users   int // turns that wait or run; none of them: the session is idle
+	running []*turn
+
+	idleSince time.Time
+	place     *list.Element // in manager.idle
+
+	loading sync.Mutex // one turn at a time obtains the session
+}
+
+func newManager(o Options) *manager {
+	return &manager{o: o, conns: newRegistry(), sessions: map[string]*session{}, queues: map[string][]*turn{}}
+}
+
+// Connections implements Manager.
+func (m *manager) Connections() []ConnInfo {
+	var infos []ConnInfo
+	for _, c := range m.conns.all() {
+		infos = append(infos, c.info)
+	}
+	return infos
+}
+
+// Sessions implements Manager.
+func (m *manager) Sessions() []string { return slices.Sorted(maps.Keys(m.sessions)) }
+
+// Running implements Manager.
+func (m *manager) Running(key string) bool { return len(m.running(key)) > 0 }
+
+// Waiting implements Manager.
+func (m *manager) Waiting(queue string) int { return max(len(m.queues[queue])-1, 0) }
+
+// SessionID implements Manager.
+func (m *manager) SessionID(key string) string {
+	if sess := m.sessions[key]; sess != nil {
+		return sess.id
+	}
+	return ""
+}
+
+// Send implements Manager.
+func (m *manager) Send(connID string, msg Message) {
+	if c := m.conns.get(connID); c != nil {
+		c.push(msg)
+	}
+}
+
+func (m *manager) running(key string) []*turn {
+	if sess := m.sessions[key]; sess != nil {
+		return sess.running
+	}
+	return nil
+}
+
+// use returns the session of a key for a turn, an empty one if it is not in memory; nil if there is no room for it.
+func (m *manager) use(key string) *session {
+	sess := m.sessions[key]
+	if sess == nil {
+		for len(m.sessions) >= m.o.Limits.Sessions {
+			if !m.evictOldest() {
+				return nil
+			}
+		}
+		sess = &session{key: key}
+		m.sessions[key] = sess
+	}
+	sess.users++
+	if sess.place != nil {
+		m.idle.Remove(sess.place)
+		sess.place = nil
+	}
+	return sess
+}
+
+// release ends the use by a turn.
+func (m *manager) release(sess *session) {
+	sess.users--
+	switch {
+	case sess.users > 0:
+	case !sess.loaded: // it could not be obtained
+		delete(m.sessions, sess.key)
+		m.bytes -= sess.weight
+	default:
+		sess.idleSince = time.Now()
+		sess.place = m.idle.PushBack(sess)
+		if m.idle.Len() == 1 {
+			m.timer.Reset(m.o.Idle)
+		}
+	}
+}
+
+// expire evicts the sessions that have been idle for too long, and sets the timer for the next one.
+func (m *manager) expire() {
+	for front := m.idle.Front(); front != nil; front = m.idle.Front() {
+		if left := m.o.Idle - time.Since(front.Value.(*session).idleSince); left > 0 {
+			m.timer.Reset(left)
+			return
+		}
+		m.evictOldest()
+	}
+}
+
+// evictOldest removes the session that is idle for longest; the store has it. False if none is idle.
+func (m *manager) evictOldest() bool {
+	front := m.idle.Front()
+	if front == nil {
+		return false
+	}
+	sess := m.idle.Remove(front).(*session)
+	m.o.Policy.OnIdle(m, sess.key)
+	delete(m.sessions, sess.key)
+	m.bytes -= sess.weight
+	return true
+}
+
+// reserve counts text in; false if there is no room for it, even without the sessions that are idle.
+func (m *manager) reserve(bytes int) bool {
+	for m.bytes+bytes > m.o.Limits.Memory {
+		if !m.evictOldest() {
+			return false
+		}
+	}
+	m.bytes += bytes
+	return true
+}
+
+// reweigh brings the count of a session's text up to date, after a change of its turns.
+func (m *manager) reweigh(sess *session) {
+	sess.turns = trim(sess.turns, m.o.Limits)
+	m.bytes -= sess.weight
+	sess.weight = 0
+	for _, t := range sess.turns {
+		sess.weight += t.weight()
+	}
+	m.bytes += sess.weight
+}
+
+// enqueue puts a turn into its queue; first if it is to run now.
+func (m *manager) enqueue(t *turn) (first bool) {
+	m.queues[t.queue] = append(m.queues[t.queue], t)
+	return len(m.queues[t.queue]) == 1
+}
+
+// dequeue takes a turn out of its queue, and returns the one that is to run next if that one was running.
+func (m *manager) dequeue(t *turn) (next *turn) {
+	q := m.queues[t.queue]
+	i := slices.Index(q, t)
+	if q = slices.Delete(q, i, i+1); len(q) == 0 {
+		delete(m.queues, t.queue)
+		return nil
+	}
+	m.queues[t.queue] = q
+	if i > 0 {
+		return nil
+	}
+	return q[0]
+}
+
+// endAll ends all connections behind what is queued for them.
+func (m *manager) endAll() {
+	for _, c := range m.conns.all() {
+		c.finish(websocket.StatusGoingAway, "server closes")
+	}
+}

@@ -1,0 +1,217 @@
+package sessionchat
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"modernc.org/sqlite" // registers the driver "sqlite", too
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+const (
+	schemaVersion = 1
+	pageSize      = 4096 // SQLite's default
+)
+
+// schema keeps a key byte for byte: TEXT compares by memcmp, NUL included.
+const schema = `
+CREATE TABLE sessions (
+	id         INTEGER PRIMARY KEY,
+	agent_id   TEXT NOT NULL UNIQUE,
+	session_id TEXT NOT NULL CHECK (session_id <> ''),
+	created_at TEXT NOT NULL,
+	used_at    TEXT NOT NULL
+) STRICT;
+CREATE TABLE turns (
+	session INTEGER NOT NULL REFERENCES sessions (id),
+	n       INTEGER NOT NULL,
+	content TEXT NOT NULL,
+	answer  TEXT NOT NULL,
+	outcome TEXT NOT NULL,
+	PRIMARY KEY (session, n)
+) STRICT;
+PRAGMA user_version = 1;
+`
+
+const (
+	selectSession = `SELECT id, session_id FROM sessions WHERE agent_id = ?`
+	selectTurns   = `SELECT n, content, answer, outcome FROM turns WHERE session = ? ORDER BY n DESC LIMIT ?`
+	upsertSession = `INSERT INTO sessions (agent_id, session_id, created_at, used_at) VALUES (?1, ?2, ?3, ?3)
+		ON CONFLICT (agent_id) DO UPDATE SET session_id = excluded.session_id, used_at = excluded.used_at RETURNING id`
+	upsertTurn = `INSERT INTO turns (session, n, content, answer, outcome) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (session, n) DO UPDATE SET content = excluded.content, answer = excluded.answer, outcome = excluded.outcome`
+	deleteTurns = `DELETE FROM turns WHERE session = ? AND n <= ?`
+)
+
+// sqliteStore is a Store in one SQLite database: WAL, synchronous=FULL, so that what is committed survives a loss of power
+// too. It has one connection, which is what a database in memory needs, and all that one writer can use.
+type sqliteStore struct {
+	db           *sql.DB
+	history      int
+	historyBytes int
+}
+
+func openSQLite(file string, l Limits) (Store, error) {
+	name, where := ":memory:", "the database in memory"
+	if file != "" {
+		where = "the database " + file
+		var err error
+		if name, err = prepareFile(file); err != nil {
+			return nil, fmt.Errorf("open %s: %w", where, err)
+		}
+	}
+	pragmas := url.Values{"_txlock": {"immediate"}, "_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", l.Store.Milliseconds()), "synchronous(FULL)", "foreign_keys(ON)",
+		fmt.Sprintf("max_page_count(%d)", max(l.Database/pageSize, 1)),
+	}}
+	db, err := sql.Open("sqlite", name+"?"+pragmas.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", where, err)
+	}
+	db.SetMaxOpenConns(1)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*l.Store)
+	defer cancel()
+	if err := setUp(ctx, db); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", where, err), db.Close())
+	}
+	return &sqliteStore{db: db, history: l.History, historyBytes: l.HistoryBytes}, nil
+}
+
+// prepareFile returns the URI of a file that can be opened. A new one is for its owner's eyes only, as are the files that
+// SQLite puts beside it.
+func prepareFile(file string) (uri string, err error) {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	if folder := filepath.Dir(path); !isFolder(folder) {
+		return "", fmt.Errorf("there is no folder %s: make it first", folder)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return "", err
+	}
+	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), f.Close()
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// setUp makes the schema in an empty database, and refuses one that another program or a newer server has made, unchanged.
+func setUp(ctx context.Context, db *sql.DB) error {
+	err := within(ctx, db, func(tx *sql.Tx) error {
+		var version, tables int
+		if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables); err != nil {
+			return err
+		}
+		switch {
+		case version == schemaVersion:
+			return nil
+		case version > schemaVersion:
+			return fmt.Errorf("it has schema %d, and this server knows schema %d: use a newer server", version, schemaVersion)
+		case tables > 0 || version != 0:
+			return errors.New("it belongs to another program: name another file")
+		}
+		_, err := tx.ExecContext(ctx, schema)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, `PRAGMA journal_mode = WAL`) // stays "memory" where there is no file
+	return err
+}
+
+// within commits what f did, or nothing of it.
+func within(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// Lookup implements Store.
+func (s *sqliteStore) Lookup(ctx context.Context, key string) (r Record, found bool, err error) {
+	err = within(ctx, s.db, func(tx *sql.Tx) error {
+		var id int64
+		if err := tx.QueryRowContext(ctx, selectSession, key).Scan(&id, &r.SessionID); err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx, selectTurns, id, s.history)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		r.Turns, err = s.read(rows)
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return Record{}, false, nil
+	}
+	if err != nil {
+		return Record{}, false, fmt.Errorf("look up a session: %w", err)
+	}
+	return r, true, nil
+}
+
+// read returns turns oldest first, as many of the last ones as fit.
+func (s *sqliteStore) read(rows *sql.Rows) ([]Turn, error) {
+	var turns []Turn
+	for bytes := 0; rows.Next(); {
+		var t Turn
+		if err := rows.Scan(&t.N, &t.Content, &t.Answer, &t.Outcome); err != nil {
+			return nil, err
+		}
+		if bytes += t.weight(); bytes > s.historyBytes && len(turns) > 0 {
+			break
+		}
+		turns = append(turns, t)
+	}
+	slices.Reverse(turns)
+	return turns, rows.Err()
+}
+
+// Save implements Store. Turns beyond the limit of the history are deleted.
+func (s *sqliteStore) Save(ctx context.Context, key, sessionID string, t *Turn) error {
+	err := within(ctx, s.db, func(tx *sql.Tx) error {
+		var id int64
+		now := time.Now().UTC().Format(rfc3339Millis)
+		if err := tx.QueryRowContext(ctx, upsertSession, key, sessionID, now).Scan(&id); err != nil || t == nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, upsertTurn, id, t.N, t.Content, t.Answer, t.Outcome); err != nil {
+			return err
+		}
+		if t.N <= s.history {
+			return nil
+		}
+		_, err := tx.ExecContext(ctx, deleteTurns, id, t.N-s.history)
+		return err
+	})
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_FULL {
+		err = fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	if err != nil {
+		return fmt.Errorf("save a session: %w", err)
+	}
+	return nil
+}
+
+// Close implements Store. SQLite moves what stands in the WAL to the file.
+func (s *sqliteStore) Close() error { return s.db.Close() }

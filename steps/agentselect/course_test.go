@@ -1,0 +1,55 @@
+package agentselect
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// heard is a record of an event on a connection.
+func heard(t *testing.T, conn, kind, data string) transcript.Record {
+	t.Helper()
+	v, _, err := wjson.Decode([]byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Stream, Event: &transcript.Event{Type: kind, Data: v}}
+}
+
+func TestCourse(t *testing.T) {
+	e := func(conn, kind, data string) transcript.Record { return heard(t, conn, kind, data) }
+	sent := e("A", "agent_switched", `{}`)
+	sent.Dir = transcript.Sent
+	rows := []struct {
+		reason string
+		in     []transcript.Record
+		want   []string
+	}{
+		{"nothing", nil, nil},
+		{"what names a connection, a session, a request or a time is told by its kind",
+			[]transcript.Record{e("A", "connected", `{"connectionId":"c-1","sessionId":null}`), e("A", "tool_confirmation_request", `{"requestId":7,"toolCallId":"x","arguments":{"a":1},"timestamp":"t","tool":"run"}`)},
+			[]string{`client A: connected {"connectionId":"string","sessionId":"null"}`,
+				`client A: tool_confirmation_request {"arguments":"object","requestId":"number","timestamp":"string","tool":"run","toolCallId":"string"}`}},
+		{"texts may carry a nonce", []transcript.Record{e("A", "error", `{"errorCode":"agent_not_found","message":"no fence-1"}`)}, []string{`client A: error {"errorCode":"agent_not_found","message":"string"}`}},
+		{"order within a connection counts, and between connections it does not",
+			[]transcript.Record{e("B", "agent_list", `{}`), e("A", "agent_list", `{}`), e("B", "complete", `{}`), e("A", "agent_switched", `{"currentAgentId":"debugger"}`)},
+			[]string{"client A: agent_list {}", `client A: agent_switched {"currentAgentId":"debugger"}`, "client B: agent_list {}", "client B: complete {}"}},
+		{"messages come in pieces of any size", []transcript.Record{e("A", "message", `{"content":"x"}`), e("A", "presence", `{}`)}, nil},
+		{"how often a switch is tried again is chance", []transcript.Record{e("A", "error", `{"errorCode":"agent_busy","message":"m"}`), e("A", "error", `{"errorCode":"agent_busy","message":"m"}`)}, nil},
+		{"errors without a code are each transport's own", []transcript.Record{e("A", "error", `{"message":"m"}`), e("A", "error", `"boom"`)}, nil},
+		{"what the harness sent is not compared", []transcript.Record{sent}, nil},
+		{"nor what is no event", []transcript.Record{{Conn: "A", Dir: transcript.Received, Kind: transcript.Comment, Label: "ping"}}, nil},
+		{"data that is no object is told by its kind", []transcript.Record{e("A", "agent_list", `[1]`), e("A", "complete", `null`)}, []string{"client A: agent_list array", "client A: complete null"}},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			if diff := cmp.Diff(r.want, Protocol{}.Course(r.in), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package sessionchat
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cucumber/godog"
+
+	vocab "parley/protocol/sessionchat"
+	"parley/steps"
+	"parley/transcript"
+)
+
+func (s *suite) registerAbsence(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^client (\w+) hears of no session$`, s.hearsOfNoSession)
+	steps.Step(sc, `^client (\w+) hears of no session of "(\w+)"$`, s.hearsOfNoSessionOf)
+}
+
+// fence proves that everything which the target said to a client because of an earlier message has arrived: it waits for
+// a whole turn of an agent_id that nobody has used. A ping would not do, as it may overtake a chat.
+func (s *suite) fence(ctx context.Context, c *client) error {
+	name := fmt.Sprintf("fence%d", s.Serial())
+	t := &turn{}
+	mark, last := s.mark, s.last
+	if err := s.chat(ctx, c.name, name, t, "[[echo %s]] fence"); err != nil {
+		return err
+	}
+	s.mark, s.last = mark, last
+	if miss := s.awaitEnd(ctx, t); miss != nil {
+		return steps.NotTestedf("fence: a turn of a fresh agent_id did not end, so absence cannot be proved: %s", miss.Reason)
+	}
+	delete(s.sessions, name)
+	return nil
+}
+
+// hearsOfNoSession proves that a client was told of no session since the latest act (SC-001, SC-002).
+func (s *suite) hearsOfNoSession(ctx context.Context, client string) error {
+	return s.noSession(ctx, client, func(r *transcript.Record) bool { return true })
+}
+
+func (s *suite) hearsOfNoSessionOf(ctx context.Context, client, name string) error {
+	ss := s.session(name)
+	return s.noSession(ctx, client, func(r *transcript.Record) bool { return text(r, inAgent) == ss.agentID })
+}
+
+// noSession looks for messages that tell of a session, up to the answer of a fence now, and up to the scenario's end
+// later. The fence's own session is not meant.
+func (s *suite) noSession(ctx context.Context, client string, meant func(*transcript.Record) bool) error {
+	from := s.mark
+	c := s.client(client)
+	if err := s.connected(ctx, c); err != nil {
+		return err
+	}
+	before := s.T.Len()
+	if err := s.fence(ctx, c); err != nil {
+		return err
+	}
+	clauses := []string{"SC-001", "SC-002", "SC-030", "SC-031", "SC-035", "SC-037", "SC-045", "SC-054", "SC-055"}
+	upTo := s.T.Len()
+	if upTo == before {
+		return steps.NotTestedf("fence: nothing was heard")
+	}
+	look := func() error {
+		for _, r := range s.Between(client, from, 0) {
+			if r.N <= from || !tellsOfSession(&r) || s.known(&r) || !meant(&r) {
+				continue
+			}
+			return s.Judge(steps.Check{Clauses: clauses, Expected: "no session before a chat asks for it", Observed: steps.Seen(r), At: r.N})
+		}
+		return s.Judge(steps.Check{Clauses: clauses, OK: true})
+	}
+	s.AtEnd(func() { _ = look() })
+	return look()
+}
+
+// tellsOfSession matches a message that bears a session_id, or is one that only turns have.
+func tellsOfSession(r *transcript.Record) bool {
+	if r.Event == nil || r.Dir != transcript.Received {
+		return false
+	}
+	id := member(r, inSession)
+	return id != nil && id != any("") || r.Event.Type == vocab.ResultMessage || r.Event.Type == vocab.StreamMessage || r.Event.Type == vocab.AssistantMessage
+}
+
+// known tells whether a message is about an agent_id with which this connection has chatted before it.
+func (s *suite) known(r *transcript.Record) bool {
+	id := text(r, inAgent)
+	for _, sent := range s.T.All() {
+		if sent.N < r.N && sent.Conn == r.Conn && sent.Dir == transcript.Sent && sent.Event != nil && sent.Event.Type == vocab.ChatType &&
+			id != "" && text(&sent, "agent_id") == id && legal(&sent) {
+			return true
+		}
+	}
+	return false
+}
+
+// legal tells whether a chat has what it requires.
+func legal(r *transcript.Record) bool {
+	_, content := member(r, "content").(string)
+	return content
+}

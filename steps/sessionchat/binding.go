@@ -1,0 +1,198 @@
+// Package sessionchat holds the steps of the session-chat features: what clients do and observe, in the protocol's terms.
+package sessionchat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+
+	"parley/driver"
+	vocab "parley/protocol/sessionchat"
+	"parley/target"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// binding maps the protocol's messages to the target's wire and back. It is pure: no I/O, no state.
+type binding struct {
+	wire target.SessionChat
+	base string
+}
+
+func newBinding(p *target.Profile, base string) *binding {
+	return &binding{wire: p.SessionChat, base: base}
+}
+
+func (b *binding) url() string { return b.base + b.wire.WS.Path }
+
+// fields are the fields of a client message under the names of the default binding.
+type fields map[string]any
+
+// message encodes a client message: kind is its type, and without one it has none.
+func (b *binding) message(kind string, f fields) (driver.Message, error) {
+	body := map[string]any{}
+	at := b.wire.Fields.Request
+	places := map[string]target.Pointer{"agent_id": at.AgentID, "content": at.Content, "options": at.Options, "model": at.Model}
+	if kind != "" {
+		if err := at.Type.Set(body, b.wire.MessageName(kind)); err != nil {
+			return driver.Message{}, fmt.Errorf("message %s: %w", kind, err)
+		}
+	}
+	names := make([]string, 0, len(f))
+	for name := range f {
+		names = append(names, name)
+	}
+	sort.Sort(sort.Reverse(sort.StringSlice(names))) // options before model, which is put into them
+	for _, name := range names {
+		p, ok := places[name]
+		if !ok {
+			return driver.Message{}, fmt.Errorf("message %s has no field %s", kind, name)
+		}
+		if err := p.Set(body, f[name]); err != nil {
+			return driver.Message{}, fmt.Errorf("message %s: %w", kind, err)
+		}
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(body); err != nil {
+		return driver.Message{}, fmt.Errorf("encode %s: %w", kind, err)
+	}
+	return driver.Message{Label: kind, Body: bytes.TrimRight(buf.Bytes(), "\n")}, nil
+}
+
+// Members of a decoded server message, under the names of the default binding. A member that the message lacks is absent.
+const (
+	inAgent   = "agent_id"
+	inSession = "session_id"
+	inType    = "message_type"
+	inMessage = "message"
+	inTime    = "timestamp"
+	inSubtype = "subtype" // canonical: success, interrupted, error, or as on the wire
+	inCode    = "code"
+	inText    = "text" // every string within the message, in the order of its members' names
+)
+
+// decode fills a record's Event: the message in the protocol's terms, under the names of the default binding. Its Type is
+// "" where the message has none.
+func (b *binding) decode(r *transcript.Record) {
+	if r.Kind != transcript.Frame || r.Type != "text" {
+		return
+	}
+	v, faults, err := wjson.Decode(r.Bytes)
+	if err != nil {
+		return
+	}
+	if _, object := v.(map[string]any); !object {
+		return
+	}
+	ev := &transcript.Event{Envelope: v}
+	for _, f := range faults {
+		ev.Faults = append(ev.Faults, fmt.Sprint(f))
+	}
+	if r.Dir == transcript.Sent {
+		b.sent(ev, v)
+	} else {
+		b.received(ev, v)
+	}
+	r.Event = ev
+	if r.Label == "" {
+		r.Label = ev.Type
+	}
+}
+
+func (b *binding) received(ev *transcript.Event, v any) {
+	f, data := b.wire.Fields.Message, map[string]any{}
+	for name, p := range map[string]target.Pointer{inAgent: f.AgentID, inSession: f.SessionID, inMessage: f.Body, inTime: f.Timestamp, inCode: f.Code} {
+		if m, found := p.Get(v); found {
+			data[name] = m
+		}
+	}
+	for i, p := range f.Type {
+		m, found := p.Get(v)
+		if !found {
+			continue
+		}
+		if i == 0 {
+			data[inType] = m
+		}
+		if name, ok := m.(string); ok && ev.Type == "" {
+			if ev.Type = b.wire.TypeOf(name); ev.Type == "" {
+				ev.Type = name
+			}
+		}
+	}
+	if m, found := f.Subtype.Get(v); found {
+		if name, ok := m.(string); ok {
+			if known := b.wire.OutcomeOf(name); known != "" {
+				m = known
+			}
+		}
+		data[inSubtype] = m
+	}
+	if m, found := f.Text.Get(v); found && ev.Type == vocab.StreamMessage {
+		data[inText], _ = m.(string)
+	} else {
+		data[inText] = strings.Join(texts(data[inMessage], nil), "\n")
+	}
+	ev.Data, ev.Timestamp = data, data[inTime]
+}
+
+// texts are the strings within a value.
+func texts(v any, into []string) []string {
+	switch v := v.(type) {
+	case string:
+		return append(into, v)
+	case []any:
+		for _, e := range v {
+			into = texts(e, into)
+		}
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for k := range v {
+			keys = append(keys, k)
+		}
+		sort.Strings(keys)
+		for _, k := range keys {
+			into = texts(v[k], into)
+		}
+	}
+	return into
+}
+
+// sent gives the harness's own messages the same form, for the monitors.
+func (b *binding) sent(ev *transcript.Event, v any) {
+	f, data := b.wire.Fields.Request, map[string]any{}
+	for name, p := range map[string]target.Pointer{"agent_id": f.AgentID, "content": f.Content, "options": f.Options} {
+		if m, found := p.Get(v); found {
+			data[name] = m
+		}
+	}
+	if m, found := f.Type.Get(v); found {
+		ev.Type, _ = m.(string)
+	}
+	for _, known := range []string{vocab.ChatType, vocab.InterruptType, vocab.PingType} {
+		if b.wire.MessageName(known) == ev.Type {
+			ev.Type = known
+			break
+		}
+	}
+	ev.Data = data
+}
+
+// member is a member of a decoded message; nil where it is null or absent.
+func member(r *transcript.Record, name string) any {
+	if r.Event == nil {
+		return nil
+	}
+	data, _ := r.Event.Data.(map[string]any)
+	return data[name]
+}
+
+// text is a member that is a string; "" otherwise.
+func text(r *transcript.Record, name string) string {
+	s, _ := member(r, name).(string)
+	return s
+}

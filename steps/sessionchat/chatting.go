@@ -1,0 +1,421 @@
+package sessionchat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	vocab "parley/protocol/sessionchat"
+	"parley/steps"
+	"parley/transcript"
+)
+
+// session is a conversation that a scenario knows by a name: the agent_id under which the harness chats, and what it was
+// told about it.
+type session struct {
+	name    string
+	agentID string
+	id      string // session_id as told last; "" before
+	before  string // the session_id before the last restart of the target
+	turns   []*turn
+}
+
+// turn is one chat and what came of it.
+type turn struct {
+	of     *session
+	client string
+	nonce  string // stands in the text, and in what the model answers
+	text   any
+	pieces int // of the answer, where the scenario asks for so many
+	mark   int // record of the chat
+	over   bool
+	end    transcript.Record // its result
+	held   bool              // its model waits
+	cut    bool              // interrupted, or its connection was lost
+	failed bool              // its model fails
+	extra  bool              // sent while another turn of the session ran: whether it is answered is open
+}
+
+// session finds a session by the name that the scenario gives it; its agent_id is unique to the scenario.
+func (s *suite) session(name string) *session {
+	ss, ok := s.sessions[name]
+	if !ok {
+		ss = &session{name: name, agentID: name + "-" + s.Nonce}
+		s.sessions[name] = ss
+	}
+	return ss
+}
+
+func (ss *session) turn() *turn {
+	if len(ss.turns) == 0 {
+		return nil
+	}
+	return ss.turns[len(ss.turns)-1]
+}
+
+func (s *suite) registerChatting(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^client (\w+) chats with "(\w+)"$`, func(ctx context.Context, client, name string) error {
+		return s.chat(ctx, client, name, &turn{}, "[[echo %s]] Hello from client "+client)
+	})
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" in a turn that is held$`, s.chatsHeld)
+	steps.Step(sc, `^client (\w+) starts a turn of "(\w+)" that is held$`, func(ctx context.Context, client, name string) error {
+		return s.chat(ctx, client, name, &turn{held: true}, "[[hold %s]]")
+	})
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" in a turn of (\d+) pieces$`, func(ctx context.Context, client, name string, n int) error {
+		return s.chat(ctx, client, name, &turn{pieces: n}, fmt.Sprintf("[[stream %%s %d]]", n))
+	})
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" and the model fails$`, func(ctx context.Context, client, name string) error {
+		return s.chat(ctx, client, name, &turn{failed: true}, "[[fail %s 500]]")
+	})
+	steps.Step(sc, `^client (\w+) has chatted with "(\w+)"$`, s.hasChatted)
+	steps.Step(sc, `^client (\w+) says 你好 to "(\w+)"$`, func(ctx context.Context, client, name string) error {
+		return s.say(ctx, s.client(client), &turn{of: s.session(name), text: "你好"}, nil)
+	})
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" in a text of (.+)$`, s.chatsInText)
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" under the agent_id of ([^"]+)$`, s.chatsUnder)
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" under the agent_id of "(\w+)" with (.+)$`, s.chatsNear)
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" with no options$`, func(ctx context.Context, client, name string) error {
+		return s.chat(ctx, client, name, &turn{}, "[[echo %s]] Hello", fields{"options": map[string]any{}})
+	})
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" with options that nobody knows$`, func(ctx context.Context, client, name string) error {
+		return s.chat(ctx, client, name, &turn{}, "[[echo %s]] Hello", fields{"options": map[string]any{
+			"x-parley": "option", "nested": map[string]any{"list": []any{1, nil, true}}}})
+	})
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" with the model "([^"]+)"$`, func(ctx context.Context, client, name, model string) error {
+		return s.chat(ctx, client, name, &turn{}, "[[echo %s]] Hello", fields{"model": model})
+	})
+	steps.Step(sc, `^client (\w+) is answered by "(\w+)"$`, s.isAnswered)
+	steps.Step(sc, `^client (\w+) can chat with "(\w+)" again$`, s.canChatAgain)
+	steps.Step(sc, `^it is noted whether client (\w+) is answered by "(\w+)"$`, s.answerOrNot)
+	steps.Step(sc, `^the turn of "(\w+)" ends$`, s.turnEnds)
+	steps.Step(sc, `^the turn of "(\w+)" comes to some end$`, s.comesToSomeEnd)
+	steps.Step(sc, `^the pieces of "(\w+)" come in order$`, s.inOrder)
+	steps.Step(sc, `^client (\w+) hears of the turn of "(\w+)" while it runs$`, s.hearsWhileItRuns)
+}
+
+// chat sends a chat whose text carries a directive for the model; format has one %s for the turn's nonce.
+func (s *suite) chat(ctx context.Context, client, name string, t *turn, format string, more ...fields) error {
+	t.of = s.session(name)
+	t.nonce = s.newNonce()
+	t.text = fmt.Sprintf(format, t.nonce)
+	all := fields{}
+	for _, f := range more {
+		for k, v := range f {
+			all[k] = v
+		}
+	}
+	return s.say(ctx, s.client(client), t, all)
+}
+
+// newNonce makes the nonce of a turn; what the model keeps of it goes with the scenario.
+func (s *suite) newNonce() string {
+	nonce := fmt.Sprintf("%s-%d", s.Nonce, s.Serial())
+	if brain := s.Env.Brain; brain != nil {
+		s.AtEnd(func() { brain.Release(nonce); brain.Forget(nonce) })
+	}
+	return nonce
+}
+
+func (s *suite) say(ctx context.Context, c *client, t *turn, more fields) error {
+	f := fields{"agent_id": t.of.agentID, "content": t.text}
+	for k, v := range more {
+		f[k] = v
+	}
+	m, err := s.bind.message(vocab.ChatType, f)
+	if err != nil {
+		return err
+	}
+	if t.mark, err = s.send(ctx, c, m); err != nil {
+		return err
+	}
+	t.client = c.name
+	if now := t.of.turn(); now != nil && !now.over && !now.cut {
+		t.extra = true
+	}
+	t.of.turns = append(t.of.turns, t)
+	s.mark, s.last = t.mark, t
+	return nil
+}
+
+func (s *suite) chatsHeld(ctx context.Context, client, name string) error {
+	if err := s.needModel(); err != nil {
+		return err
+	}
+	if err := s.chat(ctx, client, name, &turn{held: true}, "[[hold %s]]"); err != nil {
+		return err
+	}
+	return s.modelCalled(ctx, s.session(name).turn())
+}
+
+// hasChatted is a whole turn as a precondition: that it is answered at all is judged elsewhere.
+func (s *suite) hasChatted(ctx context.Context, client, name string) error {
+	if err := s.chat(ctx, client, name, &turn{}, "[[echo %s]] Hello from client "+client); err != nil {
+		return err
+	}
+	t := s.session(name).turn()
+	if _, miss := s.awaitAnswer(ctx, t); miss != nil {
+		return steps.NotTestedf("client %s was not answered by %s: %s", client, name, miss.Reason)
+	}
+	if miss := s.awaitEnd(ctx, t); miss != nil {
+		return steps.NotTestedf("a turn of %s did not end: %s", name, miss.Reason)
+	}
+	return nil
+}
+
+// ofSession matches what the target says of a session, by its agent_id.
+func ofSession(ss *session, kinds ...string) func(*transcript.Record) bool {
+	return func(r *transcript.Record) bool {
+		if r.Dir != transcript.Received || r.Event == nil || text(r, inAgent) != ss.agentID {
+			return false
+		}
+		for _, k := range kinds {
+			if r.Event.Type == k {
+				return true
+			}
+		}
+		return len(kinds) == 0
+	}
+}
+
+// ofTurn are the message types that a turn consists of.
+var ofTurn = []string{vocab.SystemMessage, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage}
+
+// awaitAnswer waits until the target has answered a turn: with the model's words where a model of ours stands behind it,
+// and otherwise with any words.
+func (s *suite) awaitAnswer(ctx context.Context, t *turn) (transcript.Record, *steps.Miss) {
+	var pieces strings.Builder // an answer may come in pieces of any size, in which the nonce is cut
+	match := ofSession(t.of, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage)
+	rec, miss := s.awaitUnlessRefused(ctx, t, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Profile.Limits.Turn.Duration,
+		Match: func(r *transcript.Record) bool {
+			if !match(r) {
+				return false
+			}
+			said := text(r, inText)
+			if s.Env.Brain == nil || t.nonce == "" {
+				return said != "" || r.Event.Type == vocab.ResultMessage
+			}
+			if r.Event.Type == vocab.StreamMessage {
+				pieces.WriteString(said)
+				return strings.Contains(pieces.String(), t.nonce)
+			}
+			return strings.Contains(said, t.nonce)
+		},
+		Hopeless: s.ended(t),
+	})
+	if miss == nil {
+		s.learn(t.of, rec)
+	}
+	return rec, miss
+}
+
+// awaitUnlessRefused is Await, but for an error about the session it gives up at the event limit behind it: the error may
+// be the answer to the chat, or no more than a warning.
+func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (transcript.Record, *steps.Miss) {
+	var refused string
+	refusal, hopeless := ofSession(t.of, vocab.ErrorMessage), w.Hopeless
+	w.Hopeless = func(r *transcript.Record) string {
+		if refusal(r) && refused == "" && !t.extra {
+			refused = "an error: " + steps.Seen(*r)
+			return refused
+		}
+		return hopeless(r)
+	}
+	rec, miss := s.Await(ctx, w)
+	if miss == nil || refused == "" {
+		return rec, miss
+	}
+	w.Within = s.Env.Profile.Limits.Event.Duration
+	if rec, more := s.Await(ctx, w); more == nil {
+		return rec, nil
+	}
+	return rec, miss
+}
+
+// ended tells that a turn will not be answered any more.
+func (s *suite) ended(t *turn) func(*transcript.Record) string {
+	end := ofSession(t.of, vocab.ResultMessage)
+	return func(r *transcript.Record) string {
+		if end(r) && !t.extra { // what ends may be the other turn
+			return "the turn has ended: " + steps.Seen(*r)
+		}
+		return ""
+	}
+}
+
+// awaitEnd waits for the end of a turn, which is its result.
+func (s *suite) awaitEnd(ctx context.Context, t *turn) *steps.Miss {
+	if t.over {
+		return nil
+	}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: ofSession(t.of, vocab.ResultMessage)})
+	if miss != nil {
+		return miss
+	}
+	t.over, t.end = true, rec
+	s.learn(t.of, rec)
+	s.Reached(steps.Answered)
+	return nil
+}
+
+// learn keeps the session_id that a message tells.
+func (s *suite) learn(ss *session, r transcript.Record) {
+	for _, m := range s.Between(r.Conn, 0, r.N+1) {
+		if ofSession(ss)(&m) && m.N > s.mark0(ss) {
+			if id := text(&m, inSession); id != "" {
+				ss.id = id
+			}
+		}
+	}
+	s.Reached(steps.Given)
+}
+
+// mark0 is where the session's last turn begins.
+func (s *suite) mark0(ss *session) int {
+	if t := ss.turn(); t != nil {
+		return t.mark
+	}
+	return 0
+}
+
+// answered are the clauses that an ordinary turn shows; the tags of the scenario say which it is about.
+var answered = []string{"SC-002", "SC-003", "SC-004", "SC-005", "SC-012", "SC-013", "SC-021", "SC-024", "SC-025", "SC-026",
+	"SC-029", "SC-032a", "SC-035", "SC-036", "SC-037", "SC-041", "SC-046", "SC-047", "SC-048", "SC-049", "SC-050", "SC-052", "SC-054",
+	"SC-055", "SC-057", "SC-059", "SC-060"}
+
+// isAnswered judges that a chat is answered under its agent_id, and that its turn ends.
+func (s *suite) isAnswered(ctx context.Context, client, name string) error {
+	ss := s.session(name)
+	t := ss.turn()
+	if t == nil || t.client != client {
+		return steps.NotTestedf("client %s has not chatted with %s", client, name)
+	}
+	rec, miss := s.awaitAnswer(ctx, t)
+	if miss != nil {
+		return s.Need(steps.Check{Clauses: answered, Expected: fmt.Sprintf("an answer to the chat, with agent_id %q", ss.agentID), Observed: s.instead(t, miss), At: miss.At})
+	}
+	if miss := s.awaitEnd(ctx, t); miss != nil {
+		return s.Need(steps.Check{Clauses: answered, Expected: fmt.Sprintf("the end of the turn (%s), with agent_id %q", vocab.ResultMessage, ss.agentID), Observed: s.instead(t, miss), At: miss.At})
+	}
+	return s.Judge(steps.Check{Clauses: answered, OK: true, At: rec.N})
+}
+
+// instead says what came in place of an answer: first of all the same words under another agent_id.
+func (s *suite) instead(t *turn, miss *steps.Miss) string {
+	for _, r := range s.Between(t.client, t.mark, 0) {
+		if r.Event != nil && t.nonce != "" && text(&r, inAgent) != t.of.agentID && strings.Contains(text(&r, inText), t.nonce) {
+			return "the answer under another agent_id: " + steps.Seen(r)
+		}
+	}
+	heard := s.Between(t.client, t.mark, 0)
+	if miss.At == 0 && len(heard) > 0 {
+		return fmt.Sprintf("%s; the last of %d messages since the chat: %s", miss.Reason, len(heard), steps.Seen(heard[len(heard)-1]))
+	}
+	return miss.Reason
+}
+
+func (s *suite) turnEnds(ctx context.Context, name string) error {
+	t := s.session(name).turn()
+	if t == nil {
+		return steps.NotTestedf("nobody has chatted with %s", name)
+	}
+	if miss := s.awaitEnd(ctx, t); miss != nil {
+		return s.Need(steps.Check{Clauses: []string{"SC-036", "SC-012"}, Expected: "the end of the turn of " + name, Observed: s.instead(t, miss), At: miss.At})
+	}
+	return nil
+}
+
+// comesToSomeEnd waits until a turn whose model fails is over: a result, an error about its session, or both.
+func (s *suite) comesToSomeEnd(ctx context.Context, name string) error {
+	t := s.session(name).turn()
+	if t == nil {
+		return steps.NotTestedf("nobody has chatted with %s", name)
+	}
+	if err := s.modelCalled(ctx, t); err != nil {
+		return err
+	}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: ofSession(t.of, vocab.ResultMessage, vocab.ErrorMessage)})
+	if miss != nil {
+		return steps.NotTestedf("a turn whose model fails says nothing of it: %s", miss.Reason)
+	}
+	if rec.Event.Type == vocab.ErrorMessage { // a result may follow, which must not be taken for that of the next turn
+		if end, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: rec.N, Within: s.Env.Profile.Limits.Quiet.Duration, Match: ofSession(t.of, vocab.ResultMessage)}); miss == nil {
+			rec = end
+		}
+	}
+	t.over, t.end = true, rec
+	return nil
+}
+
+// canChatAgain judges that a session can be used after a turn that may still be ending: a refusal is followed by another
+// attempt, until the turn limit.
+func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
+	ss := s.session(name)
+	deadline := time.Now().Add(s.Env.Profile.Limits.Turn.Duration)
+	pause := 5 * time.Millisecond
+	for {
+		if err := s.chat(ctx, client, name, &turn{}, "[[echo %s]] Again"); err != nil {
+			return err
+		}
+		t := ss.turn()
+		t.extra = true // a result may be the earlier turn's: only the answer counts
+		rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: time.Until(deadline), Match: func(r *transcript.Record) bool {
+			return ofSession(ss, vocab.ErrorMessage)(r) || ofSession(ss)(r) && (t.nonce == "" || mentions(text(r, inText), t.nonce))
+		}})
+		if miss == nil && rec.Event.Type != vocab.ErrorMessage || miss != nil || time.Now().After(deadline) {
+			return s.answeredAtLast(ctx, client, ss, miss)
+		}
+		t.cut = true // refused
+		_, _ = s.Await(ctx, steps.Wait{Conn: client, After: rec.N, Within: pause, Match: ofSession(ss, vocab.ResultMessage)})
+		pause = min(2*pause, 100*time.Millisecond)
+	}
+}
+
+func (s *suite) answeredAtLast(ctx context.Context, client string, ss *session, miss *steps.Miss) error {
+	t := ss.turn()
+	clauses := append([]string{"SC-021", "SC-041"}, answered...)
+	if miss != nil {
+		return s.Need(steps.Check{Clauses: clauses, Expected: fmt.Sprintf("an answer to the chat, with agent_id %q", ss.agentID), Observed: s.instead(t, miss), At: miss.At})
+	}
+	rec, end := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: func(r *transcript.Record) bool {
+		return ofSession(ss, vocab.ResultMessage)(r) && s.mentionedBefore(t, r.N)
+	}})
+	if end != nil {
+		return s.Need(steps.Check{Clauses: clauses, Expected: fmt.Sprintf("the end of the turn (%s), with agent_id %q", vocab.ResultMessage, ss.agentID), Observed: end.Reason, At: end.At})
+	}
+	t.over, t.extra, t.end = true, false, rec
+	s.learn(ss, rec)
+	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: rec.N})
+}
+
+// answerOrNot records whether a chat that no clause obliges the target to take is answered (SC-034).
+func (s *suite) answerOrNot(ctx context.Context, client, name string) error {
+	t := s.session(name).turn()
+	if t == nil {
+		return steps.NotTestedf("client %s has not chatted with %s", client, name)
+	}
+	what := "answered like any other"
+	if _, miss := s.awaitAnswer(ctx, t); miss != nil {
+		what = "not answered: " + miss.Reason
+		s.dropEnded(client)
+	} else if miss := s.awaitEnd(ctx, t); miss != nil {
+		what = "not answered to its end: " + miss.Reason
+	}
+	s.Observe("SC-034", "a chat with unknown options is "+what)
+	return nil
+}
+
+// hearsWhileItRuns judges that a turn is told message by message: something of it comes while its model waits (SC-012).
+func (s *suite) hearsWhileItRuns(ctx context.Context, client, name string) error {
+	t := s.session(name).turn()
+	if t == nil || !t.held {
+		return steps.NotTestedf("no turn of %s is held", name)
+	}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Match: ofSession(t.of)})
+	if miss != nil {
+		return s.Need(steps.Check{Clauses: []string{"SC-012"}, Expected: "a message of the turn while the model is still speaking", Observed: miss.Reason, At: miss.At})
+	}
+	return s.Judge(steps.Check{Clauses: []string{"SC-012"}, OK: rec.Event.Type != vocab.ResultMessage, Expected: "a message of the turn before its end", Observed: steps.Seen(rec), At: rec.N})
+}

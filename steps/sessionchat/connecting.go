@@ -1,0 +1,129 @@
+package sessionchat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+
+	"github.com/cucumber/godog"
+
+	"parley/driver"
+	"parley/monitor/sessionchat"
+	"parley/steps"
+	"parley/target"
+)
+
+func (s *suite) registerConnecting(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^client (\w+) connects$`, func(ctx context.Context, name string) error { return s.connect(ctx, s.client(name)) })
+	steps.Step(sc, `^client (\w+) has connected$`, func(ctx context.Context, name string) error { return s.connected(ctx, s.client(name)) })
+	steps.Step(sc, `^client (\w+) is connected$`, s.isConnected)
+	steps.Step(sc, `^client (\w+) disconnects$`, func(name string) error { return s.disconnect(name, driver.Graceful) })
+	steps.Step(sc, `^client (\w+) loses its connection$`, func(name string) error { return s.disconnect(name, driver.Reset) })
+	steps.Step(sc, `^the target is restarted$`, func(ctx context.Context) error { return s.restart(ctx, false) })
+	steps.Step(sc, `^the target is killed and started again$`, func(ctx context.Context) error { return s.restart(ctx, true) })
+}
+
+// connect opens a connection and remembers how that went; steps that follow judge it.
+func (s *suite) connect(ctx context.Context, c *client) error {
+	if c.conn != nil {
+		_ = c.conn.Close(driver.Reset)
+	}
+	c.conn = nil
+	c.opened = s.T.Len() // after the old connection's end
+	conn, err := s.Open(ctx, driver.OpenOptions{Party: c.name, URL: s.bind.url(), Header: s.header()})
+	s.mark, c.openErr = c.opened, err
+	if err != nil {
+		var refused *driver.OpenError
+		if errors.As(err, &refused) && refused.Status != 0 {
+			s.Reached(steps.Opened)
+		}
+		if unreachable(err) {
+			return &steps.UnreachableError{Err: err}
+		}
+		return nil
+	}
+	s.Reached(steps.Greeted) // nothing is told before the first chat
+	c.conn = conn
+	return nil
+}
+
+// unreachable tells that nobody listens where the target should be. Who accepts a connection and resets it is there.
+func unreachable(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial" && !errors.Is(err, syscall.ECONNRESET)
+}
+
+// connected makes sure that a client has a connection.
+func (s *suite) connected(ctx context.Context, c *client) error {
+	if c.conn == nil {
+		if err := s.connect(ctx, c); err != nil {
+			return err
+		}
+	}
+	if c.openErr != nil {
+		return steps.NotTestedf("client %s could not connect: %v", c.name, c.openErr)
+	}
+	return nil
+}
+
+// isConnected judges that the socket is accepted (SC-045).
+func (s *suite) isConnected(_ context.Context, name string) error {
+	c := s.client(name)
+	check := steps.Check{Clauses: []string{"SC-045"}, OK: c.conn != nil, At: s.T.Len(),
+		Expected: "the WebSocket handshake at " + s.bind.wire.WS.Path + " accepted"}
+	if c.openErr != nil {
+		check.Observed = c.openErr.Error()
+	}
+	return s.Need(check)
+}
+
+func (s *suite) disconnect(name string, how driver.CloseMode) error {
+	c := s.client(name)
+	if c.conn == nil {
+		return steps.NotTestedf("client %s has no connection", name)
+	}
+	err := c.conn.Close(how)
+	c.conn = nil
+	s.mark = s.T.Len()
+	s.resumed = s.mark
+	for _, ss := range s.sessions {
+		if t := ss.turn(); t != nil && t.client == name && !t.over {
+			t.cut = true
+		}
+	}
+	return err
+}
+
+// restart ends the target and starts it again, at the same place and with the same data. Every connection ends with it.
+func (s *suite) restart(ctx context.Context, kill bool) error {
+	for name, c := range s.clients {
+		if c.conn != nil {
+			if err := s.disconnect(name, driver.Reset); err != nil {
+				return err
+			}
+		}
+	}
+	how := "stopped"
+	if kill {
+		how = "killed"
+	}
+	err := s.Target.Restart(ctx, kill)
+	var missing *target.NotDeclaredError
+	switch {
+	case errors.As(err, &missing):
+		return steps.NotTestedf("%v", err)
+	case err != nil:
+		return s.Need(steps.Check{Expected: "the target " + how + " and started again", Observed: err.Error()})
+	}
+	s.resumes("the target was %s and started again", how)
+	s.mark = s.T.Len()
+	return nil
+}
+
+// resumes notes that sessions may have left the target's memory: what comes of them now has been resumed.
+func (s *suite) resumes(format string, args ...any) {
+	s.T.Remark("", "%s: %s", sessionchat.Resumes, fmt.Sprintf(format, args...))
+	s.resumed = s.T.Len()
+}

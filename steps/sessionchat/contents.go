@@ -1,0 +1,83 @@
+package sessionchat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// contents are texts of users by the words that features use for them. %s is a directive with the nonce of the turn; it
+// stands where it does not hide the edges of the text.
+var contents = map[string]string{
+	"Chinese":                  "你好，世界。%s 「引号」、全角ＡＢＣ",
+	"emoji":                    "👋🏽 %s 👩‍👩‍👧‍👦 🇨🇳",
+	"combining marks":          "e\u0301 %s \u0928\u093f",
+	"other scripts":            "العربية %s עברית",
+	"astral characters":        "𝔘𝔫𝔦 %s 𠜎",
+	"JSON":                     `{"type":"interrupt","agent_id":"%s","content":null}`,
+	"quotes and backslashes":   `"quoted" \back\slash\ %s \u0041 \n`,
+	"line breaks":              "one\ntwo\r\nthree\t%s\n\nfive",
+	"white space at its edges": "  \t%s \n ",
+	"markup":                   "<b>&amp;</b> <script>%s</script> &lt;",
+	"control characters":       "a\u0001b\u001f%s\u007f",
+	"an SQL fragment":          "'); DROP TABLE sessions; -- %s",
+	"format verbs":             "100%% %s {0} ${HOME} $(id)",
+}
+
+// chatsInText sends a text that is easily spoilt.
+func (s *suite) chatsInText(ctx context.Context, client, name, kind string) error {
+	if kind == "great length" {
+		filler := strings.Repeat("很长的文字 long text 0123456789 ", 4000) // about 130 KiB: more than 16 bits of a frame's length
+		return s.chat(ctx, client, name, &turn{}, "[[stream %s]] "+filler+"the end")
+	}
+	format, ok := contents[kind]
+	if !ok {
+		return fmt.Errorf("%s is no text that a step can name", kind)
+	}
+	return s.chat(ctx, client, name, &turn{}, strings.ReplaceAll(format, "%s", "[[stream %[1]s]]"))
+}
+
+// keys are agent_ids by the words that features use for them: any string is one (SC-060). %s is unique to the scenario.
+var keys = map[string]string{
+	"capitals":                     "CaSe-%s",
+	"white space at its edges":     " %s ",
+	"Chinese":                      "会话-%s",
+	"emoji":                        "🤖%s",
+	"a combining accent":           "cafe\u0301-%s",
+	"a path":                       "../../%s/./x",
+	"quotes and backslashes":       `"'\%s`,
+	"digits":                       "0%s",
+	"great length":                 "%s-" + manyLetters,
+	"characters of an SQL pattern": "%s%%_",
+}
+
+var manyLetters = strings.Repeat("k", 200)
+
+// chatsUnder chats with a session whose agent_id is easily spoilt.
+func (s *suite) chatsUnder(ctx context.Context, client, name, kind string) error {
+	format, ok := keys[kind]
+	if !ok {
+		return fmt.Errorf("%s is no agent_id that a step can name", kind)
+	}
+	s.session(name).agentID = fmt.Sprintf(format, s.Nonce+"-"+name)
+	return s.chat(ctx, client, name, &turn{}, "[[echo %s]] Hello")
+}
+
+// near are agent_ids that a careless server takes for another one.
+var near = map[string]func(id string) string{
+	"its case folded":         strings.ToLower,
+	"a blank behind it":       func(id string) string { return id + " " },
+	"a line break behind it":  func(id string) string { return id + "\n" },
+	"its last character gone": func(id string) string { return id[:len(id)-1] },
+	"its accent composed":     func(id string) string { return strings.ReplaceAll(id, "e\u0301", "\u00e9") },
+}
+
+// chatsNear chats under an agent_id that differs from another session's in little.
+func (s *suite) chatsNear(ctx context.Context, client, name, other, how string) error {
+	change, ok := near[how]
+	if !ok {
+		return fmt.Errorf("%s is no change that a step can name", how)
+	}
+	s.session(name).agentID = change(s.session(other).agentID)
+	return s.chat(ctx, client, name, &turn{}, "[[echo %s]] Hello")
+}

@@ -1,0 +1,155 @@
+package sessionchat
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/model"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+)
+
+// calls are the model's requests for a turn.
+func (s *suite) calls(t *turn) []model.Request {
+	if s.Env.Brain == nil || t.nonce == "" {
+		return nil
+	}
+	return s.Env.Brain.Requests(t.nonce)
+}
+
+// modelCalled waits until the model has been asked for a turn.
+func (s *suite) modelCalled(ctx context.Context, t *turn) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Turn.Duration)
+	defer cancel()
+	if _, err := s.Env.Brain.Await(ctx, t.nonce, 1); err != nil {
+		return steps.NotTestedf("the model was not asked for the chat of client %s with %s within %v", t.client, t.of.name, s.Env.Profile.Limits.Turn)
+	}
+	return nil
+}
+
+func userTexts(r model.Request) []string {
+	var out []string
+	for _, m := range r.Messages {
+		if m.Role == model.RoleUser {
+			out = append(out, m.Text)
+		}
+	}
+	return out
+}
+
+// quoted renders texts for a report, the long ones cut.
+func quoted(list []string) string {
+	var out []string
+	for i, t := range list {
+		if i == 6 {
+			out = append(out, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+		if len(t) > 80 {
+			t = strings.ToValidUTF8(t[:80], "") + "…"
+		}
+		out = append(out, strconv.Quote(t))
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}
+
+// textSent judges that the content of a chat reaches the model as it was written (SC-019).
+func (s *suite) textSent(name string) error {
+	if err := s.needModel(); err != nil {
+		return err
+	}
+	t := s.session(name).turn()
+	if t == nil {
+		return steps.NotTestedf("nobody has chatted with %s", name)
+	}
+	want, _ := t.text.(string)
+	calls := s.calls(t)
+	if len(calls) == 0 {
+		return steps.NotTestedf("no request of the model bears the nonce of the chat")
+	}
+	var got string
+	for _, call := range calls {
+		list := userTexts(call)
+		if len(list) == 0 {
+			continue
+		}
+		if got = list[len(list)-1]; same(got, want) {
+			return s.Judge(steps.Check{Clauses: []string{"SC-019"}, OK: true, At: t.mark})
+		}
+	}
+	return s.Judge(steps.Check{Clauses: []string{"SC-019"}, Expected: "the model asked with the text " + excerpt(want, got), Observed: "the text " + excerpt(got, want), At: t.mark})
+}
+
+// same compares a text with what the record of a request keeps of it: that of a long one is cut, and ends in a note of
+// its length.
+func same(kept, text string) bool {
+	if kept == text {
+		return true
+	}
+	head, note, cut := strings.Cut(kept, " …[clipped from ")
+	return cut && len(text) > model.MaxText && strings.HasPrefix(text, head) && note == fmt.Sprintf("%d bytes]", len(text))
+}
+
+// excerpt quotes a text from a little before the place where it differs from another.
+func excerpt(a, b string) string {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	from, to := max(0, i-20), min(len(a), i+60)
+	return fmt.Sprintf("%d bytes, from byte %d: %q", len(a), from, a[from:to])
+}
+
+func (s *suite) usesModelOption() error {
+	if !s.Env.Profile.Has(target.OptionsModel) {
+		return &steps.NotApplicableError{Reason: "the target does not declare the capability " + target.OptionsModel}
+	}
+	return s.needModel()
+}
+
+func (s *suite) modelNamed(name, want string) error { return s.judgeModel(name, want, true) }
+
+func (s *suite) modelNotNamed(name, want string) error { return s.judgeModel(name, want, false) }
+
+// judgeModel judges which model a turn was asked of (SC-033a).
+func (s *suite) judgeModel(name, want string, is bool) error {
+	t := s.session(name).turn()
+	if t == nil || len(s.calls(t)) == 0 {
+		return steps.NotTestedf("the model was not asked for a chat of %s", name)
+	}
+	var got []string
+	found := false
+	for _, call := range s.calls(t) {
+		got, found = append(got, call.Model), found || call.Model == want
+	}
+	s.Observe("SC-033", "the model was asked as "+quoted(got))
+	expected := fmt.Sprintf("model %q in the model request", want)
+	if !is {
+		expected = fmt.Sprintf("no model %q in the request of a chat that does not name it", want)
+	}
+	return s.Judge(steps.Check{Clauses: []string{"SC-033a"}, OK: found == is, Expected: expected, Observed: "model " + quoted(got), At: t.mark})
+}
+
+// rests waits for as long as the target declares that it keeps idle sessions in memory, and a little longer.
+func (s *suite) rests(ctx context.Context, name string) error {
+	idle := s.Env.Profile.SessionChat.Idle.Duration
+	if idle == 0 {
+		return &steps.NotApplicableError{Reason: "the profile declares no inactivity limit (session-chat.idle)"}
+	}
+	t := s.session(name).turn()
+	if t == nil {
+		return steps.NotTestedf("nobody has chatted with %s", name)
+	}
+	s.resumes("%s may have left the target's memory", name)
+	limit, cancel := context.WithTimeout(ctx, idle+max(idle/2, 50*time.Millisecond))
+	defer cancel()
+	_, _ = s.T.Await(limit, s.T.Len(), func(*transcript.Record) bool { return false })
+	return nil
+}

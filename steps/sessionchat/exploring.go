@@ -1,0 +1,96 @@
+package sessionchat
+
+import (
+	"context"
+	"sort"
+
+	"github.com/cucumber/godog"
+
+	"parley/steps"
+)
+
+// These steps end a sequence of acts that nobody has written by hand: whatever came before, they hold.
+func (s *suite) registerExploring(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^every turn comes to its end$`, s.everyTurnEnds)
+	steps.Step(sc, `^every session goes on as itself$`, s.everySessionGoesOn)
+}
+
+// everyTurnEnds lets every held turn go on and waits for the end of those whose client is still connected. A connection
+// that was lost may have taken its turns with it (SC-G06).
+func (s *suite) everyTurnEnds(ctx context.Context) error {
+	for _, ss := range s.inOrderOfNames() {
+		for _, t := range ss.turns {
+			if t.held && s.Env.Brain != nil {
+				s.Env.Brain.Release(t.nonce)
+			}
+		}
+	}
+	for _, ss := range s.inOrderOfNames() {
+		t := ss.turn()
+		if t == nil || t.over || s.lost(t) {
+			continue
+		}
+		if miss := s.awaitEnd(ctx, t); miss != nil {
+			return s.Need(steps.Check{Clauses: []string{"SC-012", "SC-036"}, Expected: "the end of the turn of " + ss.agentID, Observed: s.instead(t, miss), At: miss.At})
+		}
+	}
+	return nil
+}
+
+// lost tells whether the connection over which a turn was asked for has ended since.
+func (s *suite) lost(t *turn) bool {
+	c := s.client(t.client)
+	return c.conn == nil || c.opened > t.mark
+}
+
+// everySessionGoesOn chats once more with every session, and judges that it is answered as itself: with its agent_id and
+// session_id, its earlier turns before the model, and nobody else's.
+func (s *suite) everySessionGoesOn(ctx context.Context) error {
+	for _, ss := range s.inOrderOfNames() {
+		if len(ss.turns) == 0 {
+			continue
+		}
+		client := ss.turn().client
+		if err := s.chat(ctx, client, ss.name, &turn{}, "[[echo %s]] Go on"); err != nil {
+			return err
+		}
+		ss.turn().extra = false // a turn of a lost connection is no rival
+		for _, judge := range []func() error{
+			func() error { return s.isAnswered(ctx, client, ss.name) },
+			func() error { return s.isSameIfKnown(ctx, ss) },
+			func() error {
+				if s.Env.Brain == nil || len(ss.earlier()) == 0 {
+					return nil
+				}
+				return s.earlierTurnsSent(ss.name)
+			},
+			func() error {
+				if s.Env.Brain == nil {
+					return nil
+				}
+				return s.noForeignTurns(ss.name)
+			},
+		} {
+			if err := judge(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *suite) isSameIfKnown(ctx context.Context, ss *session) error {
+	if len(ss.turns) < 2 || s.idIn(ss.turns[0]) == "" {
+		return nil
+	}
+	return s.isSame(ctx, ss.name)
+}
+
+func (s *suite) inOrderOfNames() []*session {
+	var out []*session
+	for _, ss := range s.sessions {
+		out = append(out, ss)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].name < out[j].name })
+	return out
+}

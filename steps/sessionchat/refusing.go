@@ -1,0 +1,244 @@
+package sessionchat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cucumber/godog"
+
+	"parley/driver"
+	"parley/model"
+	vocab "parley/protocol/sessionchat"
+	"parley/steps"
+	"parley/transcript"
+)
+
+// query is a message that is to start no session, and by what its effect would be known.
+type query struct {
+	client string
+	mark   int
+	nonce  string
+}
+
+func (s *suite) registerRefusing(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^client (\w+) sends "(\w+)" a chat without its (agent_id|content)$`, s.sendsWithout)
+	steps.Step(sc, `^client (\w+) sends "(\w+)" a chat whose (agent_id|content) is (.+)$`, s.sendsWith)
+	steps.Step(sc, `^client (\w+) sends a chat whose options are (.+)$`, s.sendsOptions)
+	steps.Step(sc, `^client (\w+) sends (malformed JSON|a JSON array|a JSON string|a JSON number|a JSON null|an empty text|an empty object|a binary frame)$`, s.sendsJunk)
+	steps.Step(sc, `^client (\w+) sends "(\w+)" a message of (no|an unknown) type$`, s.sendsType)
+	steps.Step(sc, `^client (\w+) is refused$`, s.isRefused)
+	steps.Step(sc, `^the answer to client (\w+) is noted$`, s.answerNoted)
+	steps.Step(sc, `^no session comes of it$`, s.noSessionOfIt)
+}
+
+// oddValues are JSON values by the words that features use for them; %s is a directive with the nonce.
+var oddValues = map[string]func(directive string) any{
+	"null":     func(string) any { return nil },
+	"true":     func(string) any { return true },
+	"a number": func(string) any { return 42 },
+	"a list":   func(d string) any { return []any{d} },
+	"an object": func(d string) any {
+		return map[string]any{"type": "text", "text": d}
+	},
+	"the empty text": func(string) any { return "" },
+}
+
+func odd(name, directive string) (any, error) {
+	f, ok := oddValues[name]
+	if !ok {
+		return nil, fmt.Errorf("%s is no value that a step can name", name)
+	}
+	return f(directive), nil
+}
+
+func (s *suite) sendsWithout(ctx context.Context, client, name, field string) error {
+	f, nonce := s.chatFields(name)
+	delete(f, field)
+	return s.sendIllegal(ctx, client, vocab.ChatType, f, nonce)
+}
+
+func (s *suite) sendsWith(ctx context.Context, client, name, field, value string) error {
+	f, nonce := s.chatFields(name)
+	v, err := odd(value, fmt.Sprintf("[[echo %s]]", nonce))
+	if err != nil {
+		return err
+	}
+	f[field] = v
+	return s.sendIllegal(ctx, client, vocab.ChatType, f, nonce)
+}
+
+func (s *suite) sendsOptions(ctx context.Context, client, value string) error {
+	f, nonce := s.chatFields(fmt.Sprintf("opt%d", s.Serial()))
+	v, err := odd(value, "option")
+	if err != nil {
+		return err
+	}
+	f["options"] = v
+	return s.sendIllegal(ctx, client, vocab.ChatType, f, nonce)
+}
+
+func (s *suite) sendsType(ctx context.Context, client, name, which string) error {
+	f, nonce := s.chatFields(name)
+	kind := ""
+	if which == "an unknown" {
+		kind = "x-parley-unknown"
+	}
+	return s.sendIllegal(ctx, client, kind, f, nonce)
+}
+
+// chatFields are those of a legal chat.
+func (s *suite) chatFields(name string) (fields, string) {
+	nonce := s.newNonce()
+	return fields{"agent_id": s.session(name).agentID, "content": fmt.Sprintf("[[echo %s]]", nonce)}, nonce
+}
+
+func (s *suite) sendIllegal(ctx context.Context, client, kind string, f fields, nonce string) error {
+	m, err := s.bind.message(kind, f)
+	if err != nil {
+		return err
+	}
+	return s.sendQuery(ctx, client, m, nonce)
+}
+
+func (s *suite) sendsJunk(ctx context.Context, client, what string) error {
+	nonce := s.newNonce()
+	legal, err := s.bind.message(vocab.ChatType, fields{"agent_id": "junk-" + nonce, "content": fmt.Sprintf("[[echo %s]]", nonce)})
+	if err != nil {
+		return err
+	}
+	bodies := map[string]string{
+		"malformed JSON": string(legal.Body[:len(legal.Body)-1]), "a JSON array": "[" + string(legal.Body) + "]",
+		"a JSON string": `"` + nonce + `"`, "a JSON number": "42", "a JSON null": "null", "an empty text": "", "an empty object": "{}",
+		"a binary frame": string(legal.Body),
+	}
+	return s.sendQuery(ctx, client, driver.Message{Label: what, Body: []byte(bodies[what]), Binary: what == "a binary frame"}, nonce)
+}
+
+func (s *suite) sendQuery(ctx context.Context, client string, m driver.Message, nonce string) error {
+	c := s.client(client)
+	mark, err := s.send(ctx, c, m)
+	if err != nil {
+		return err
+	}
+	s.mark, s.illegal = mark, &query{client: client, mark: mark, nonce: nonce}
+	return nil
+}
+
+// refusals match what tells a client that its message was not taken: an error, or the end of its connection with 1003,
+// 1007 or 1008 (SC-G02).
+func refusal(r *transcript.Record) bool {
+	if r.Dir != transcript.Received {
+		return false
+	}
+	if r.Kind == transcript.Closed {
+		return r.Status == 1003 || r.Status == 1007 || r.Status == 1008
+	}
+	return r.Event != nil && r.Event.Type == vocab.ErrorMessage
+}
+
+// isRefused judges that a chat without what it requires is refused (SC-030, SC-031).
+func (s *suite) isRefused(ctx context.Context, client string) error {
+	q := s.illegal
+	if q == nil || q.client != client {
+		return steps.NotTestedf("client %s has sent nothing illegal", client)
+	}
+	if !s.accepted() {
+		return steps.NotTestedf("no legal chat was answered before: a target that refuses everything passes no refusal")
+	}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: q.mark, Match: refusal})
+	if miss == nil {
+		s.reconnect(client, rec)
+		return s.Judge(steps.Check{Clauses: []string{"SC-030", "SC-031"}, OK: true, At: rec.N})
+	}
+	observed := miss.Reason
+	for _, r := range s.Between(client, q.mark, 0) {
+		if tellsOfSession(&r) {
+			observed, miss.At = "it was taken: "+steps.Seen(r), r.N
+			break
+		}
+	}
+	s.dropEnded(client)
+	return s.Judge(steps.Check{Clauses: []string{"SC-030", "SC-031"}, Observed: observed, At: miss.At,
+		Expected: "a message of type " + vocab.ErrorMessage + ", or a close with 1003, 1007 or 1008"})
+}
+
+// accepted tells whether a turn has been answered in this scenario: the twin of every refusal.
+func (s *suite) accepted() bool {
+	for _, ss := range s.sessions {
+		for _, t := range ss.turns {
+			if t.over && !t.cut {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reconnect forgets a connection that the target has ended: the next message goes over a new one.
+func (s *suite) reconnect(client string, by transcript.Record) {
+	if by.Kind == transcript.Closed {
+		s.client(client).conn = nil
+		return
+	}
+	s.dropEnded(client)
+}
+
+// dropEnded does the same where the target may end the connection behind its error: the close frame is then on its way.
+func (s *suite) dropEnded(client string) {
+	if c := s.client(client); s.endedAt(c) > 0 {
+		c.conn = nil
+	}
+}
+
+// answerNoted records what a target does with a message that no clause speaks of.
+func (s *suite) answerNoted(ctx context.Context, client string) error {
+	q := s.illegal
+	if q == nil {
+		return steps.NotTestedf("client %s has sent nothing", client)
+	}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: q.mark, Within: s.Env.Profile.Limits.Quiet.Duration,
+		Match: func(r *transcript.Record) bool { return refusal(r) || r.Kind == transcript.Closed }})
+	what := "no answer within the quiet window"
+	if miss == nil {
+		what = steps.Seen(rec)
+		s.reconnect(client, rec)
+	} else if miss.At > 0 {
+		what = miss.Reason
+		s.dropEnded(client)
+	}
+	s.Note("answered by: %s", strings.TrimSpace(what))
+	s.Observe("SC-032", "options of another type are answered by "+what)
+	return nil
+}
+
+// noSessionOfIt judges that an illegal message started no session and reached no model: before the answer of a fence, and
+// again at the end of the scenario.
+func (s *suite) noSessionOfIt(ctx context.Context) error {
+	q := s.illegal
+	if q == nil {
+		return steps.NotTestedf("nothing illegal was sent")
+	}
+	c := s.client(q.client)
+	s.dropEnded(q.client)
+	if err := s.fence(ctx, c); err != nil {
+		return err
+	}
+	look := func() error {
+		clauses := []string{"SC-002", "SC-029", "SC-030", "SC-031", "SC-055"}
+		for _, r := range s.Between(q.client, q.mark, 0) {
+			if tellsOfSession(&r) && (mentions(text(&r, inText), q.nonce) || !s.known(&r)) {
+				return s.Judge(steps.Check{Clauses: clauses, Expected: "no session", Observed: steps.Seen(r), At: r.N})
+			}
+		}
+		if s.Env.Brain != nil {
+			asked := s.Env.Brain.Find(func(r model.Request) bool { return holds(r, q.nonce) })
+			if len(asked) > 0 {
+				return s.Judge(steps.Check{Clauses: clauses, Expected: "no request of the model", Observed: "the model was asked with " + quoted(userTexts(asked[0])), At: q.mark})
+			}
+		}
+		return s.Judge(steps.Check{Clauses: clauses, OK: true, At: q.mark})
+	}
+	s.AtEnd(func() { _ = look() })
+	return look()
+}

@@ -1,0 +1,261 @@
+package sessionchat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cucumber/godog"
+
+	"parley/model"
+	"parley/steps"
+)
+
+func (s *suite) registerSessions(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^"(\w+)" is a new session$`, s.isNew)
+	steps.Step(sc, `^"(\w+)" is the same session as before$`, s.isSame)
+	steps.Step(sc, `^"(\w+)" and "(\w+)" are different sessions$`, s.areDifferent)
+	steps.Step(sc, `^every message of "(\w+)" has borne its session_id$`, s.alwaysBorne)
+	steps.Step(sc, `^the model was sent the earlier turns of "(\w+)"$`, s.earlierTurnsSent)
+	steps.Step(sc, `^the model was sent no turn of another session for "(\w+)"$`, s.noForeignTurns)
+	steps.Step(sc, `^the model was sent the text of "(\w+)" as it was written$`, s.textSent)
+	steps.Step(sc, `^the model of "(\w+)" was "([^"]+)"$`, s.modelNamed)
+	steps.Step(sc, `^the model of "(\w+)" was not "([^"]+)"$`, s.modelNotNamed)
+	steps.Step(sc, `^the target uses the model that options name$`, s.usesModelOption)
+	steps.Step(sc, `^"(\w+)" rests for longer than the target keeps idle sessions$`, s.rests)
+}
+
+// needModel says why what needs a model is not tested.
+func (s *suite) needModel() error {
+	if s.Env.Brain == nil {
+		return steps.NotTestedf("no model stub stands behind the target (model.env, or a model hook, in the profile)")
+	}
+	return nil
+}
+
+// told makes sure that a session's last turn has ended and its id is known.
+func (s *suite) told(ctx context.Context, ss *session, clauses ...string) error {
+	t := ss.turn()
+	if t == nil {
+		return steps.NotTestedf("nobody has chatted with %s", ss.name)
+	}
+	if ss.id != "" {
+		return nil
+	}
+	if miss := s.awaitEnd(ctx, t); miss != nil {
+		return steps.NotTestedf("a turn of %s did not end: %s", ss.name, miss.Reason)
+	}
+	return s.Need(steps.Check{Clauses: append(clauses, "SC-042"), OK: ss.id != "", At: t.end.N,
+		Expected: "a session_id, a string, in the messages of " + ss.name + " by the end of its first turn", Observed: "none"})
+}
+
+// isNew judges that a chat has created a session: it has an id of its own, and the model was sent nothing from before.
+func (s *suite) isNew(ctx context.Context, name string) error {
+	ss := s.session(name)
+	clauses := []string{"SC-001", "SC-002", "SC-003", "SC-009", "SC-017", "SC-046", "SC-047", "SC-055", "SC-057"}
+	if err := s.told(ctx, ss, clauses...); err != nil {
+		return err
+	}
+	for _, other := range s.sessions {
+		if other != ss && other.id == ss.id {
+			return s.Judge(steps.Check{Clauses: clauses, Expected: "a session_id of its own for " + ss.agentID, Observed: fmt.Sprintf("%q, which is that of %s", ss.id, other.agentID), At: ss.turn().end.N})
+		}
+	}
+	if s.Env.Brain == nil {
+		s.Note("what the model was sent is not known: no model stub")
+		return s.Judge(steps.Check{Clauses: clauses, OK: true})
+	}
+	calls := s.calls(ss.turns[0])
+	if len(calls) == 0 {
+		return steps.NotTestedf("the model was not asked for the first chat of %s", name)
+	}
+	for _, call := range calls {
+		if foreign := strangers(call, ss.turns[:1]); len(foreign) > 0 {
+			return s.Judge(steps.Check{Clauses: clauses, Expected: "a model request that holds no turn but the first of " + ss.agentID,
+				Observed: fmt.Sprintf("one with the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))), At: ss.turns[0].mark})
+		}
+	}
+	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: ss.turns[0].mark})
+}
+
+// strangers are the nonces of directives in a request that belong to none of these turns: turns of another session, of
+// this scenario or of any other.
+func strangers(r model.Request, own []*turn) []string {
+	mine := map[string]bool{}
+	for _, t := range own {
+		mine[t.nonce] = true
+	}
+	var out []string
+	for _, m := range r.Messages {
+		for _, d := range model.Directives(m.Text) {
+			if !mine[d.Nonce] {
+				out = append(out, d.Nonce)
+			}
+		}
+	}
+	return out
+}
+
+// isSame judges that a session has kept its id. Where it may have been resumed meanwhile that is a clause of its own, a
+// SHOULD (SC-016a).
+func (s *suite) isSame(ctx context.Context, name string) error {
+	ss := s.session(name)
+	if len(ss.turns) < 2 {
+		return steps.NotTestedf("%s has no earlier turn", name)
+	}
+	t := ss.turn()
+	if miss := s.awaitEnd(ctx, t); miss != nil {
+		return steps.NotTestedf("a turn of %s did not end: %s", name, miss.Reason)
+	}
+	first, now := s.idIn(ss.turns[0]), s.idIn(t)
+	if first == "" {
+		return steps.NotTestedf("no session_id of %s is known from before", name)
+	}
+	clauses := []string{"SC-003", "SC-006", "SC-028", "SC-041", "SC-042", "SC-050", "SC-057"}
+	if s.resumed > ss.turns[0].mark {
+		clauses = []string{"SC-016a"}
+	}
+	return s.Judge(steps.Check{Clauses: clauses, OK: first == now, Expected: fmt.Sprintf("session_id %q, as before", first), Observed: fmt.Sprintf("session_id %q", now), At: t.end.N})
+}
+
+// idIn is the session_id that the messages of a turn bear; the last where there are several.
+func (s *suite) idIn(t *turn) string {
+	id, end := "", 0
+	if t.over {
+		end = t.end.N + 1
+	}
+	for _, r := range s.Between(t.client, t.mark, end) {
+		if got := text(&r, inSession); got != "" && ofSession(t.of)(&r) {
+			id = got
+		}
+	}
+	return id
+}
+
+func (s *suite) areDifferent(ctx context.Context, one, other string) error {
+	a, b := s.session(one), s.session(other)
+	for _, ss := range []*session{a, b} {
+		if err := s.told(ctx, ss, "SC-027"); err != nil {
+			return err
+		}
+	}
+	return s.Judge(steps.Check{Clauses: []string{"SC-004", "SC-027", "SC-057", "SC-060"}, OK: a.id != b.id, At: b.turn().end.N,
+		Expected: fmt.Sprintf("different session_ids for %s and %s", a.agentID, b.agentID), Observed: fmt.Sprintf("%q for both", a.id)})
+}
+
+// alwaysBorne judges the strict reading of SC-056: no message of a session without its id, the first ones included.
+func (s *suite) alwaysBorne(name string) error {
+	ss := s.session(name)
+	if len(ss.turns) == 0 {
+		return steps.NotTestedf("nobody has chatted with %s", name)
+	}
+	for _, r := range s.Between(ss.turns[0].client, ss.turns[0].mark, 0) {
+		if !ofSession(ss, ofTurn...)(&r) || text(&r, inSession) != "" {
+			continue
+		}
+		if !s.Env.Strict {
+			s.Note("a message without session_id before it was known: %s", steps.Seen(r))
+			return nil
+		}
+		return s.Judge(steps.Check{Clauses: []string{"SC-056"}, Expected: "a session_id in every message of the session, from the first one", Observed: steps.Seen(r), At: r.N})
+	}
+	return s.Judge(steps.Check{Clauses: []string{"SC-056"}, OK: true})
+}
+
+// earlier are the nonces of the turns of a session before its last, as far as they were answered to their end.
+func (ss *session) earlier() []string {
+	var out []string
+	for _, t := range ss.turns[:len(ss.turns)-1] {
+		if t.over && !t.cut && !t.failed && !t.extra && t.nonce != "" {
+			out = append(out, t.nonce)
+		}
+	}
+	return out
+}
+
+// earlierTurnsSent judges that a session goes on: the request for its last turn holds its earlier ones (SC-008, SC-016).
+func (s *suite) earlierTurnsSent(name string) error {
+	if err := s.needModel(); err != nil {
+		return err
+	}
+	ss := s.session(name)
+	want := ss.earlier()
+	if len(want) == 0 {
+		return steps.NotTestedf("%s has no earlier turn that has ended", name)
+	}
+	t := ss.turn()
+	calls := s.calls(t)
+	if len(calls) == 0 {
+		return steps.NotTestedf("the model was not asked for the last chat of %s", name)
+	}
+	missing := want
+	for _, call := range calls {
+		if m := absent(call, want); len(m) < len(missing) {
+			missing = m
+		}
+	}
+	clauses := []string{"SC-003", "SC-006", "SC-008", "SC-016", "SC-023", "SC-028", "SC-036", "SC-048", "SC-049", "SC-050", "SC-053", "SC-054", "SC-057", "SC-058", "SC-059"}
+	return s.Judge(steps.Check{Clauses: clauses, OK: len(missing) == 0, At: t.mark,
+		Expected: fmt.Sprintf("a model request that holds the %d earlier turns of %s", len(want), ss.agentID),
+		Observed: fmt.Sprintf("%d of them missing (%s); the user's texts in it: %s", len(missing), strings.Join(missing, ", "), quoted(userTexts(calls[len(calls)-1])))})
+}
+
+// absent lists the nonces that stand nowhere in the messages of a request.
+func absent(r model.Request, nonces []string) []string {
+	var out []string
+	for _, n := range nonces {
+		if !holds(r, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// holds tells whether a nonce stands in what a request says of the conversation.
+func holds(r model.Request, nonce string) bool {
+	if mentions(r.System, nonce) {
+		return true
+	}
+	for _, m := range r.Messages {
+		if mentions(m.Text, nonce) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions finds a nonce in a text, but not as the beginning of a longer one.
+func mentions(said, nonce string) bool {
+	for {
+		i := strings.Index(said, nonce)
+		if i < 0 {
+			return false
+		}
+		said = said[i+len(nonce):]
+		if said == "" || said[0] < '0' || said[0] > '9' {
+			return true
+		}
+	}
+}
+
+// noForeignTurns judges that sessions do not share their context (SC-027).
+func (s *suite) noForeignTurns(name string) error {
+	if err := s.needModel(); err != nil {
+		return err
+	}
+	ss := s.session(name)
+	t := ss.turn()
+	if t == nil || len(s.calls(t)) == 0 {
+		return steps.NotTestedf("the model was not asked for a chat of %s", name)
+	}
+	clauses := []string{"SC-004", "SC-009", "SC-017", "SC-027", "SC-057", "SC-060"}
+	for _, mine := range ss.turns {
+		for _, call := range s.calls(mine) {
+			if foreign := strangers(call, ss.turns); len(foreign) > 0 {
+				return s.Judge(steps.Check{Clauses: clauses, Expected: "no turn of another session in a model request of " + ss.agentID,
+					Observed: fmt.Sprintf("the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))), At: mine.mark})
+			}
+		}
+	}
+	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: t.mark})
+}

@@ -1,0 +1,140 @@
+package sessionchat
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/cucumber/godog"
+
+	"parley/driver"
+	"parley/monitor"
+	judge "parley/monitor/sessionchat"
+	vocab "parley/protocol/sessionchat"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+)
+
+// suite is the session-chat side of one scenario's world.
+type suite struct {
+	*steps.World
+	bind     *binding
+	clients  map[string]*client
+	sessions map[string]*session
+	mark     int // the latest act of anybody: absence is judged from here
+	last     *turn
+	resumed  int    // record behind which sessions may have been resumed: a restart, a rest, the end of a connection
+	illegal  *query // the last message that no clause lets start a session
+}
+
+// client is one party of a scenario: a connection.
+type client struct {
+	name    string
+	conn    driver.Conn
+	openErr error
+	opened  int // number of the record that asked for the connection
+	ping    int // mark of its last ping
+	pinged  *session
+}
+
+// Protocol is the session-chat entry of the suite.
+type Protocol struct{}
+
+// Name implements steps.Protocol.
+func (Protocol) Name() string { return vocab.Protocol }
+
+// Bind implements steps.Protocol: the decoder of a scenario's records.
+func (Protocol) Bind(env *steps.Env, run target.Running) func(*transcript.Record) {
+	return newBinding(env.Profile, run.BaseURL()).decode
+}
+
+// NotRunnable implements steps.Protocol.
+func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
+	for _, t := range tags {
+		if t == "@model" && env.Brain == nil {
+			return "no model stub stands behind the target (model.env, or a model hook, in the profile)"
+		}
+	}
+	return ""
+}
+
+// Monitors implements steps.Protocol.
+func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
+
+// Subprotocols implements steps.Protocol.
+func (Protocol) Subprotocols(p *target.Profile) []string { return p.SessionChat.WS.Subprotocols }
+
+// Certifying implements steps.Protocol.
+func (Protocol) Certifying() string { return target.WS }
+
+// Stages implements steps.Protocol.
+func (Protocol) Stages() [3]string {
+	return [3]string{"connecting", "starting a session", "ending a turn"}
+}
+
+// Register implements steps.Protocol.
+func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
+	s := &suite{clients: map[string]*client{}, sessions: map[string]*session{}}
+	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
+		if w := world(); w != nil {
+			s.World = w
+			s.bind = newBinding(w.Env.Profile, w.Target.BaseURL())
+		}
+		return ctx, nil
+	})
+	s.registerConnecting(sc)
+	s.registerChatting(sc)
+	s.registerSessions(sc)
+	s.registerTurns(sc)
+	s.registerRefusing(sc)
+	s.registerAbsence(sc)
+	s.registerExploring(sc)
+}
+
+// header is sent with every connection to the target.
+func (s *suite) header() http.Header {
+	h := http.Header{}
+	for k, v := range s.Env.Profile.Headers {
+		h.Set(k, v)
+	}
+	return h
+}
+
+func (s *suite) client(name string) *client {
+	c, ok := s.clients[name]
+	if !ok {
+		c = &client{name: name}
+		s.clients[name] = c
+	}
+	return c
+}
+
+// send sends a message as a client's act, and connects the client where it is not connected.
+func (s *suite) send(ctx context.Context, c *client, m driver.Message) (int, error) {
+	if err := s.connected(ctx, c); err != nil {
+		return 0, err
+	}
+	mark, err := c.conn.Send(ctx, m)
+	if err != nil {
+		if at := s.endedAt(c); at > 0 {
+			return 0, steps.NotTestedf("the target has closed the connection of client %s before: %s", c.name, s.T.After(at - 1)[0].Line(200))
+		}
+		return 0, fmt.Errorf("client %s: send %s: %w", c.name, m.Label, err)
+	}
+	if mark == 0 {
+		s.CutOff()
+		return 0, steps.NotTestedf("the transcript is full: the target has sent more than it holds")
+	}
+	return mark, nil
+}
+
+// endedAt is the number of the record by which the target has ended a client's present connection; 0: it stands.
+func (s *suite) endedAt(c *client) int {
+	for _, r := range s.Between(c.name, c.opened, 0) {
+		if r.Kind == transcript.Closed || r.Kind == transcript.Failure {
+			return r.N
+		}
+	}
+	return 0
+}

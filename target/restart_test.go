@@ -1,0 +1,143 @@
+//go:build unix
+
+package target
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// restarts are the two ways to restart a target.
+var restarts = []struct {
+	reason string
+	kill   bool
+}{{"with grace it may put its things in order", false}, {"without grace it may not", true}}
+
+// TestRestart: another process, which finds all as it was left.
+func TestRestart(t *testing.T) {
+	for _, tt := range restarts {
+		t.Run(tt.reason, func(t *testing.T) {
+			p := fake(t, "serve")
+			if err := os.WriteFile(filepath.Join(p.Dir, "src"), []byte("as shipped"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p.Command.Copy = map[string]string{"config": "src"}
+			in := start(t, p, LaunchOptions{})
+			url, pid, exited := in.BaseURL(), get(t, in.BaseURL()+"/pid"), in.Exited()
+			seen := func() (env []string) {
+				for _, name := range []string{"PARLEY_PORT", "PARLEY_URL", "PARLEY_DIR"} {
+					env = append(env, get(t, url+"/env?"+name))
+				}
+				return env
+			}
+			before := seen()
+			files := map[string]string{"config": "changed since", "history": "of its own"}
+			for name, text := range files {
+				if err := os.WriteFile(filepath.Join(before[2], name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 3 {
+				if err := in.Restart(t.Context(), tt.kill); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if in.BaseURL() != url {
+				t.Errorf("it has moved from %s to %s", url, in.BaseURL())
+			}
+			if get(t, url+"/pid") == pid {
+				t.Error("it is the same process")
+			}
+			if diff := cmp.Diff(before, seen()); diff != "" {
+				t.Errorf("its port, URL and folder (-before +after):\n%s", diff)
+			}
+			for name, want := range files {
+				if b, err := os.ReadFile(filepath.Join(before[2], name)); err != nil || string(b) != want {
+					t.Errorf("%s holds %q (%v), want %q", name, b, err, want)
+				}
+			}
+			if tidy := exists(filepath.Join(before[2], "terminated")); tidy == tt.kill {
+				t.Errorf("kill is %v, and ended in order is %v", tt.kill, tidy)
+			}
+			if closed(exited) || closed(in.Exited()) || in.ExitErr() != nil {
+				t.Errorf("the restart counts as an end of its own: %v", in.ExitErr())
+			}
+		})
+	}
+}
+
+// TestRestartIsQuick: the time of a restart is the target's own, by and large. The best of several tries counts, as the machine may
+// have other things to do.
+func TestRestartIsQuick(t *testing.T) {
+	const limit, tries = 150 * time.Millisecond, 10
+	for _, tt := range restarts {
+		t.Run(tt.reason, func(t *testing.T) {
+			in := start(t, fake(t, "serve"), LaunchOptions{})
+			var took []time.Duration
+			for range tries {
+				begun := time.Now()
+				if err := in.Restart(t.Context(), tt.kill); err != nil {
+					t.Fatal(err)
+				}
+				if took = append(took, time.Since(begun)); took[len(took)-1] < limit {
+					t.Logf("took %v", took)
+					return
+				}
+			}
+			t.Errorf("took %v, never less than %v", took, limit)
+		})
+	}
+}
+
+// TestRestartFails: a process that dies while it starts again is told apart, with its last words, and may be tried once more.
+func TestRestartFails(t *testing.T) {
+	for _, tt := range restarts {
+		t.Run(tt.reason, func(t *testing.T) {
+			in := start(t, fake(t, "once"), LaunchOptions{})
+			exited := in.Exited()
+			err := in.Restart(t.Context(), tt.kill)
+			var failed *StartError
+			if !errors.As(err, &failed) {
+				t.Fatalf("got %v, want a *StartError", err)
+			}
+			want := "target \"" + os.Args[0] + "\" ended before it was ready: exit status 4\nstderr:\nthe store is locked"
+			if diff := cmp.Diff(want, err.Error()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if closed(exited) {
+				t.Error("the restart counts as an end of its own")
+			}
+			if err := os.Remove(filepath.Join(in.fill.dir, "started")); err != nil {
+				t.Fatal(err)
+			}
+			if err := in.Restart(t.Context(), tt.kill); err != nil || get(t, in.BaseURL()+"/pid") == "" {
+				t.Errorf("once more: %v", err)
+			}
+			stopped(t, in)
+			if err := in.Restart(t.Context(), tt.kill); !errors.Is(err, errStopped) {
+				t.Errorf("after the stop: got %v, want %v", err, errStopped)
+			}
+		})
+	}
+}
+
+// TestRestartTooLate: a process that does not come up again in time is a *StartError too, and is not left running.
+func TestRestartTooLate(t *testing.T) {
+	p := fake(t, "once-ready")
+	in := start(t, p, LaunchOptions{})
+	p.Command.Ready.Within = Duration{300 * time.Millisecond}
+	err := in.Restart(t.Context(), true)
+	var failed *StartError
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "was not ready within 300ms") {
+		t.Errorf("got %v, want a *StartError", err)
+	}
+	if group := in.process().group; alive(group) {
+		t.Errorf("the process group %d still runs", group)
+	}
+}
