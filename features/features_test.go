@@ -68,12 +68,16 @@ func TestLedgers(t *testing.T) {
 				prefix = p
 			}
 		}
+		last := 0
 		for i, row := range l.Clauses {
+			if len(row.ID) == 6 { // a clause that was split goes by its number and a letter
+				last++
+			}
 			if !strings.HasPrefix(row.ID, prefix+"-") {
 				t.Errorf("%s is no clause of %s", row.ID, l.Source)
 			}
 			// Ids are permanent: a clause is excluded with a reason, never dropped.
-			if want := fmt.Sprintf("%s-%03d", prefix, i+1); row.ID[:6] != want && !strings.HasPrefix(row.ID, l.Clauses[max(i-1, 0)].ID[:6]) {
+			if want := fmt.Sprintf("%s-%03d", prefix, last); row.ID[:6] != want {
 				t.Errorf("row %d is %s; want %s", i+1, row.ID, want)
 			}
 		}
@@ -164,20 +168,47 @@ func TestEveryScenarioJudges(t *testing.T) {
 }
 
 var (
-	fileName = regexp.MustCompile(`\A(\d+\.\d+)_[a-z0-9_]+\.feature\z`)
+	fileName = regexp.MustCompile(`\A(\d+(?:\.\d+)*)_[a-z0-9_]+\.feature\z`)
 	heading  = regexp.MustCompile(`\A#{2,4} (\d+(?:\.\d+)*)\.? `)
 )
+
+// unnumbered are the sections of a source that bear no number there, by the number that its ledger gives them.
+var unnumbered = map[string]map[string]string{
+	"session-chat.zh.md": {"0": "设计理念", "4.1": "前端发送消息", "4.2": "后端返回消息", "5": "Session生命周期"},
+}
+
+// sectionsOf lists the sections of a source by number.
+func sectionsOf(t *testing.T, source string) map[string]bool {
+	t.Helper()
+	sections, named := map[string]bool{}, map[string]bool{}
+	for _, line := range lines(t, "source/"+source) {
+		if m := heading.FindStringSubmatch(line); m != nil {
+			sections[m[1]] = true
+		}
+		named[strings.TrimLeft(line, "# ")] = strings.HasPrefix(line, "#")
+	}
+	for number, name := range unnumbered[source] {
+		if !named[name] || sections[number] {
+			t.Errorf("%s has no heading %q, or a section %s of its own", source, name, number)
+		}
+		sections[number] = true
+	}
+	return sections
+}
+
+// sectionOf is the section of a file: that of its number, or, of a part of a section, the one around it.
+func sectionOf(number string, sections map[string]bool) string {
+	for !sections[number] && strings.Contains(number, ".") {
+		number = number[:strings.LastIndex(number, ".")]
+	}
+	return number
+}
 
 // TestFilesMatchSections: a feature file is named and titled after a section of the source, and every section that has
 // a clause to test has its file.
 func TestFilesMatchSections(t *testing.T) {
 	each(t, func(t *testing.T, protocol string, l *verdict.Ledger, all []runner.Planned) {
-		sections := map[string]bool{}
-		for _, line := range lines(t, "source/"+l.Source) {
-			if m := heading.FindStringSubmatch(line); m != nil {
-				sections[m[1]] = true
-			}
-		}
+		sections := sectionsOf(t, l.Source)
 		files, err := fs.Glob(features.FS, protocol+"/*.feature")
 		if err != nil {
 			t.Fatal(err)
@@ -189,12 +220,12 @@ func TestFilesMatchSections(t *testing.T) {
 			case m == nil:
 				t.Errorf("%s is no name such as 3.1_connection.feature", f)
 				continue
-			case !sections[m[1]]:
+			case !sections[sectionOf(m[1], sections)]:
 				t.Errorf("%s: %s has no section %s", f, l.Source, m[1])
 			case has[m[1]]:
 				t.Errorf("%s: section %s has a file already", f, m[1])
 			}
-			has[m[1]] = true
+			has[m[1]], has[sectionOf(m[1], sections)] = true, true
 			for _, s := range all {
 				if strings.Contains(s.Location, "/"+path.Base(f)+":") && !strings.HasPrefix(s.Feature, m[1]+" ") {
 					t.Errorf("%s: the feature is called %q", s.Location, s.Feature)
@@ -216,22 +247,29 @@ var mentioned = regexp.MustCompile(`\b([A-Z]{2})-(\d{3})(?: to [A-Z]{2}-(\d{3}))
 
 // TestRulings: a ruling is of clauses that are there.
 func TestRulings(t *testing.T) {
-	var text string // of the rulings on verdicts and on agent-select; those on the others are for later ledgers
+	rulings := map[string]string{} // by protocol; those on verdicts name agent-select's clauses
 	section := ""
 	for _, line := range lines(t, "RULINGS.md") {
 		if name, ok := strings.CutPrefix(line, "## "); ok {
 			section = name
 		}
-		if section == "What a verdict means" || section == "agent-select" {
-			text += line + "\n"
+		if section == "What a verdict means" {
+			rulings["agent-select"] += line + "\n"
 		}
+		rulings[section] += line + "\n"
 	}
-	l, err := features.Ledger("agent-select")
+	for protocol, least := range map[string]int{"agent-select": 30, "session-chat": 6} {
+		t.Run(protocol, func(t *testing.T) { judgeRulings(t, protocol, rulings[protocol], least) })
+	}
+}
+
+func judgeRulings(t *testing.T, protocol, text string, least int) {
+	l, err := features.Ledger(protocol)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := mentioned.FindAllStringSubmatch(text, -1)
-	if len(found) < 30 {
+	if len(found) < least {
 		t.Fatalf("only %d mentions were found", len(found))
 	}
 	for _, m := range found {

@@ -148,7 +148,9 @@ func (s *suite) isRefused(ctx context.Context, client string) error {
 	}
 	rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: q.mark, Match: refusal})
 	if miss == nil {
-		s.reconnect(client, rec)
+		if err := s.reconnect(ctx, client, rec); err != nil {
+			return err
+		}
 		return s.Judge(steps.Check{Clauses: []string{"SC-030", "SC-031"}, OK: true, At: rec.N})
 	}
 	observed := miss.Reason
@@ -175,16 +177,22 @@ func (s *suite) accepted() bool {
 	return false
 }
 
-// reconnect forgets a connection that the target has ended: the next message goes over a new one.
-func (s *suite) reconnect(client string, by transcript.Record) {
+// reconnect forgets a connection that the target has ended: the next message goes over a new one. Behind an error the
+// close may still be on its way, so a fence finds out.
+func (s *suite) reconnect(ctx context.Context, client string, by transcript.Record) error {
+	c := s.client(client)
 	if by.Kind == transcript.Closed {
-		s.client(client).conn = nil
-		return
+		c.conn = nil
+		return nil
 	}
-	s.dropEnded(client)
+	if err := s.fence(ctx, c); err == nil || s.endedAt(c) == 0 {
+		return err
+	}
+	c.conn = nil
+	return nil
 }
 
-// dropEnded does the same where the target may end the connection behind its error: the close frame is then on its way.
+// dropEnded forgets a connection that is known to have ended.
 func (s *suite) dropEnded(client string) {
 	if c := s.client(client); s.endedAt(c) > 0 {
 		c.conn = nil
@@ -202,7 +210,9 @@ func (s *suite) answerNoted(ctx context.Context, client string) error {
 	what := "no answer within the quiet window"
 	if miss == nil {
 		what = steps.Seen(rec)
-		s.reconnect(client, rec)
+		if err := s.reconnect(ctx, client, rec); err != nil {
+			return err
+		}
 	} else if miss.At > 0 {
 		what = miss.Reason
 		s.dropEnded(client)

@@ -1,0 +1,328 @@
+package sessionchat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"parley/model"
+)
+
+func everything(model.Request) bool { return true }
+
+// Sessions run side by side on one connection (SC-004, SC-024 to SC-028).
+func TestInterleaving(t *testing.T) {
+	b := start(t, Options{})
+	c := b.dial()
+	c.held("A", "ha")
+	c.held("B", "hb")
+	c.ask("C", "[[echo c1]]") // neither waits for the others
+	b.brain.Release("hb")
+	if got := c.outcome("B"); got != "success" {
+		t.Errorf("B: %s", got)
+	}
+	c.quiet()
+	b.brain.Release("ha")
+	if got := c.outcome("A"); got != "success" {
+		t.Errorf("A: %s", got)
+	}
+	if a := c.ask("A", "[[recall ra]]"); a.text() != "ha (1)" {
+		t.Errorf("A recalls %s", a.text())
+	}
+}
+
+func TestManyStreams(t *testing.T) {
+	c := start(t, Options{}).dial()
+	const sessions, parts = 20, 50
+	for i := range sessions {
+		c.chat(fmt.Sprint(i), fmt.Sprintf("[[stream n%d %d]]", i, parts))
+	}
+	turns := make([]answered, sessions)
+	for open := sessions; open > 0; {
+		msg := c.next()
+		var i int
+		if _, err := fmt.Sscan(msg["agent_id"].(string), &i); err != nil {
+			t.Fatal(err)
+		}
+		if !c.add(&turns[i], fmt.Sprint(i), msg) {
+			open--
+		}
+	}
+	for i, a := range turns {
+		c.succeeded(a)
+		if len(a.streams) != parts || a.streams[parts-1] != fmt.Sprintf("stream n%d %d/%d ", i, parts, parts) {
+			t.Errorf("session %d: %d parts", i, len(a.streams))
+		}
+	}
+}
+
+// Chats to a busy agent_id run in order, each for the connection that asked.
+func TestQueue(t *testing.T) {
+	b := start(t, Options{Limits: Limits{Queue: 2}})
+	c, d := b.dial(), b.dial()
+	session := c.held("a", "h")
+	c.chat("a", "[[echo second]]")
+	c.quiet()
+	d.chat("a", "[[recall third]]")
+	d.quiet()
+	c.chat("a", "[[echo fourth]]")
+	c.refused("a", "overloaded")
+	d.ask("b", "[[echo other]]") // the queue is that of one session
+	b.brain.Release("h")
+	if got := c.outcome("a"); got != "success" {
+		t.Errorf("first: %s", got)
+	}
+	second, third := c.turn("a"), d.turn("a")
+	if second.text() != "[[echo second]]" || third.text() != "h second (2)" || second.session != session || third.session != session {
+		t.Errorf("second %+v, third %+v", second, third)
+	}
+	c.ask("a", "[[echo fourth]]")
+	c.quiet()
+	d.quiet()
+}
+
+func TestInterrupt(t *testing.T) {
+	b := start(t, Options{})
+	c := b.dial()
+	session := c.held("a", "h1")
+	c.held("other", "h2")
+	c.interrupt("a")
+	if a := c.turnFrom(answered{session: session, system: object{}}, "a"); a.result["subtype"] != "interrupted" || a.whole != nil {
+		t.Errorf("interrupted: %+v", a)
+	}
+	c.interrupt("a")
+	c.refused("a", "not_running")
+	if a := c.ask("a", "[[recall r1]]"); a.session != session || a.text() != "h1 (1)" {
+		t.Errorf("after it: %+v", a)
+	}
+	got := b.brain.Requests("r1")[0].Messages
+	if len(got) != 3 || got[1].Role != "assistant" || got[1].Text != "holding h1" {
+		t.Errorf("history: %+v", got)
+	}
+	b.brain.Release("h2") // the other one goes on (SC-036)
+	if got := c.outcome("other"); got != "success" {
+		t.Errorf("other: %s", got)
+	}
+}
+
+// turnFrom reads the rest of a turn.
+func (c *client) turnFrom(a answered, agentID string) answered {
+	c.t.Helper()
+	for c.add(&a, agentID, c.next()) {
+	}
+	return a
+}
+
+func TestInterruptWhileStreaming(t *testing.T) {
+	c := start(t, Options{}).dial()
+	c.chat("a", fmt.Sprintf("[[stream n %d]]", model.MaxParts))
+	for range 5 {
+		c.next()
+	}
+	c.interrupt("a")
+	c.interrupt("a") // is no second turn's
+	if got := c.outcome("a"); got != "interrupted" {
+		t.Errorf("ended with %s", got)
+	}
+	c.ask("a", "[[echo after]]")
+}
+
+// What waits behind the interrupted turn runs.
+func TestInterruptKeepsTheQueue(t *testing.T) {
+	c := start(t, Options{}).dial()
+	c.held("a", "h1")
+	c.chat("a", "[[echo second]]")
+	c.interrupt("a")
+	if got := c.outcome("a"); got != "interrupted" {
+		t.Errorf("first: %s", got)
+	}
+	c.succeeded(c.turn("a"))
+}
+
+// Another connection may interrupt, and hears of it too.
+func TestInterruptFromElsewhere(t *testing.T) {
+	b := start(t, Options{})
+	c, d := b.dial(), b.dial()
+	c.held("a", "h")
+	d.interrupt("a")
+	if got := d.outcome("a"); got != "interrupted" {
+		t.Errorf("told to the one who interrupted: %s", got)
+	}
+	if got := c.outcome("a"); got != "interrupted" {
+		t.Errorf("told to the one who asked: %s", got)
+	}
+}
+
+// gated is a store whose calls wait for the test.
+type gated struct {
+	Store
+	arrived chan string // what a call is about to do
+	pass    chan error  // what it fails with, unless nil
+}
+
+func (g *gated) wait(what string) error {
+	g.arrived <- what
+	return <-g.pass
+}
+
+func (g *gated) Lookup(ctx context.Context, key string) (Record, bool, error) {
+	if err := g.wait("lookup"); err != nil {
+		return Record{}, false, err
+	}
+	return g.Store.Lookup(ctx, key)
+}
+
+func (g *gated) Save(ctx context.Context, key, sessionID string, t *Turn) error {
+	what := "save the start"
+	if t.Outcome != "" {
+		what = "save the end"
+	}
+	if err := g.wait(what); err != nil {
+		return err
+	}
+	return g.Store.Save(ctx, key, sessionID, t)
+}
+
+func gate(t *testing.T) *gated {
+	t.Helper()
+	inner, err := OpenStore(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &gated{inner, make(chan string), make(chan error)}
+}
+
+// An interrupt at any moment ends the turn with one result; the session works afterwards.
+func TestInterruptAtEveryMoment(t *testing.T) {
+	for _, row := range []struct{ moment, result string }{
+		{"lookup", "interrupted"}, {"save the start", "interrupted"},
+		{"save the end", "success"}, // all had been said
+	} {
+		t.Run(row.moment, func(t *testing.T) {
+			g := gate(t)
+			b := start(t, Options{Store: g})
+			c := b.dial()
+			c.chat("a", "[[echo n1]]")
+			for {
+				at := <-g.arrived
+				if at == row.moment {
+					c.interrupt("a")
+					c.quietAmid(t)
+				}
+				g.pass <- nil
+				if at == "save the end" {
+					break
+				}
+			}
+			a := c.turnFrom(answered{}, "a")
+			if a.result["subtype"] != row.result || a.system == nil && row.result == "interrupted" {
+				t.Errorf("turn: %+v", a)
+			}
+			if asked := len(b.brain.Find(everything)); (row.result == "success") != (asked == 1) {
+				t.Errorf("the model was asked %d times", asked)
+			}
+			c.chat("a", "[[recall n2]]")
+			for range 2 {
+				<-g.arrived
+				g.pass <- nil
+			}
+			if again := c.turnFrom(answered{}, "a"); again.text() != "n1 (1)" || again.session != a.session {
+				t.Errorf("after it: %+v", again)
+			}
+		})
+	}
+}
+
+// quietAmid makes sure that what was sent has been handled, and skips what is told of a turn meanwhile.
+func (c *client) quietAmid(t *testing.T) {
+	t.Helper()
+	c.send(object{"type": "ping"})
+	for c.next()["message_type"] != "pong" {
+	}
+}
+
+// A disconnect ends the turns of the connection, waiting ones too; the session goes on elsewhere (SC-054, SC-059).
+func TestDisconnect(t *testing.T) {
+	b := start(t, Options{})
+	c, d := b.dial(), b.dial()
+	session := c.held("a", "h1")
+	c.chat("a", "[[echo dropped]]")
+	c.quiet()
+	d.chat("a", "[[recall kept]]")
+	d.quiet()
+	if err := c.ws.CloseNow(); err != nil {
+		t.Fatal(err)
+	}
+	a := d.turn("a")
+	if a.session != session || a.text() != "h1 (1)" || a.system["resumed"] != false {
+		t.Errorf("from the other connection: %+v", a)
+	}
+	if len(b.brain.Requests("dropped")) > 0 {
+		t.Error("the chat of a connection that has ended ran")
+	}
+	e := b.dial()
+	if a := e.ask("a", "[[recall again]]"); a.session != session || a.text() != "h1 kept (2)" {
+		t.Errorf("from a new connection: %+v", a)
+	}
+}
+
+// A race of everything: chats, interrupts, disconnects. Every turn that is told ends in one result, and nothing stays busy.
+func TestStorm(t *testing.T) {
+	b := start(t, Options{Limits: Limits{Sessions: 4, Queue: 3}})
+	const parties, chats = 4, 25
+	done := make(chan bool)
+	for p := range parties {
+		go func() {
+			defer func() { done <- true }()
+			for i := range chats {
+				c := b.dial()
+				id := fmt.Sprint((p + i) % 3)
+				c.chat(id, fmt.Sprintf("[[stream p%dx%d 20]]", p, i))
+				if i%2 == 0 {
+					c.interrupt(id)
+				}
+				for i%3 != 0 {
+					if kind := c.next()["message_type"]; kind == "result" || kind == "error" {
+						break
+					}
+				}
+				_ = c.ws.CloseNow()
+			}
+		}()
+	}
+	for range parties {
+		<-done
+	}
+	c := b.dial()
+	for i := range 3 {
+		id := fmt.Sprint(i)
+		for {
+			c.chat(id, "[[echo end]]")
+			if msg := c.next(); msg["message_type"] == "system" {
+				c.turnFrom(answered{session: msg["session_id"].(string), system: object{}}, id)
+				break
+			} // else overloaded by turns that are about to end
+		}
+	}
+	b.server.mu.Lock()
+	defer b.server.mu.Unlock()
+	if m := b.server.m; len(m.queues) > 0 || m.idle.Len() != len(m.sessions) {
+		t.Errorf("left over: %d queues, %d of %d sessions idle", len(m.queues), m.idle.Len(), len(m.sessions))
+	}
+	weights := 0
+	for _, sess := range b.server.m.sessions {
+		weights += sess.weight
+		for i, turn := range sess.turns {
+			if turn.N != i+1 || turn.Outcome == "" {
+				t.Errorf("session %s: turn %d is %+v", sess.key, i, turn)
+			}
+		}
+		if slices.ContainsFunc(sess.turns, func(u *Turn) bool { return u.Content == "" }) {
+			t.Errorf("session %s lost what was said", sess.key)
+		}
+	}
+	if weights != b.server.m.bytes {
+		t.Errorf("%d bytes are counted, %d are kept", b.server.m.bytes, weights)
+	}
+}
