@@ -14,7 +14,7 @@ import (
 // TestMutants proves that the suite bites: every mutant is killed by its own clauses while its control scenarios pass,
 // and every binding clause that is tested has a mutant.
 func TestMutants(t *testing.T) {
-	k, err := runner.Mutants(context.Background(), runner.MutantOptions{Protocol: "agent-select", Profile: bundled.Profile(), Mutants: bundled.Mutants()})
+	k, err := runner.Mutants(context.Background(), runner.MutantOptions{Protocol: "agent-select", Profile: bundled.For("agent-select").Profile, Mutants: bundled.Mutants("agent-select")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestMutants(t *testing.T) {
 // but answers each message with the answer to the one before it.
 func TestAnswersToTheMessageBefore(t *testing.T) {
 	brain := model.New()
-	p := bundled.Profile()
+	p := bundled.For("agent-select").Profile
 	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Launcher: bundled.Delayed(brain), Brain: brain, Again: "parley run"})
 	if err != nil {
 		t.Fatal(err)

@@ -144,7 +144,7 @@ type Transcript struct {
 
 // Note is something worth telling that fails no clause.
 type Note struct {
-	Kind     string `json:"kind"` // "driver-difference", "interop", "target", "harness", "security"
+	Kind     string `json:"kind"` // "driver-difference", "interop", "target", "harness", "security", "explored"
 	Text     string `json:"text"`
 	Scenario string `json:"scenario,omitempty"`
 }

@@ -24,6 +24,7 @@ func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
 	}
 	r.suite(ctx, d, "~@preflight-1 && ~@preflight-2 && ~@preflight-3", parallel)
 	r.again(ctx, d)
+	r.explore(ctx, d)
 }
 
 // suite hands the scenarios with a tag to godog. What became of them is told by done, not by godog's exit code, which
@@ -58,15 +59,24 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	case ctx.Err() != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}
 	}
-	if why := d.gate(pl); why != "" {
+	if pl.Exclusive() && d.gate(pl) == "" && r.protocol.NotRunnable(d.envs, pl.Tags) == "" {
+		return r.exclusive(ctx, r.nonce(d, pl.ID))
+	}
+	return r.slot(ctx, d, &pl, r.nonce(d, pl.ID))
+}
+
+// nonce is what makes the names of a scenario unique in the run.
+func (r *run) nonce(d *driverRun, id string) string {
+	return fmt.Sprintf("%s-%s-%x", strings.ToLower(strings.ReplaceAll(id, ".", "-")), d.name, r.o.Seed&0xffffff)
+}
+
+// slot gives a scenario the shared target, or says why it does not run.
+func (r *run) slot(ctx context.Context, d *driverRun, pl *Planned, nonce string) steps.Slot {
+	if why := d.gate(*pl); why != "" {
 		return steps.Slot{Skip: verdict.NotTested, Reason: why}
 	}
 	if why := r.protocol.NotRunnable(d.envs, pl.Tags); why != "" {
 		return steps.Slot{Skip: verdict.NotTested, Reason: why}
-	}
-	nonce := fmt.Sprintf("%s-%s-%x", strings.ToLower(strings.NewReplacer(".", "-").Replace(pl.ID)), d.name, r.o.Seed&0xffffff)
-	if pl.Exclusive() {
-		return r.exclusive(ctx, nonce)
 	}
 	run, err := r.alive(ctx)
 	if err != nil {
@@ -89,7 +99,7 @@ func (r *run) exclusive(ctx context.Context, nonce string) steps.Slot {
 		r.lock.Lock()
 		return steps.Slot{Run: run, Nonce: nonce, Release: r.lock.Unlock}
 	}
-	own, err := r.o.Launcher.Launch(ctx, target.LaunchOptions{ModelURL: r.modelURL})
+	own, err := r.o.Launcher.Launch(ctx, target.LaunchOptions{ModelURL: r.modelURL, Own: true})
 	if err != nil {
 		return steps.Slot{Skip: verdict.NotTested, Reason: "a target of its own could not be started: " + err.Error()}
 	}
@@ -130,15 +140,18 @@ func (r *run) done(d *driverRun, res steps.Result) {
 	if res.Outcome == notPlanned {
 		return
 	}
+	r.finish(d, d.byKey[pickleKey(res.Scenario)], res)
+}
+
+func (r *run) finish(d *driverRun, pl Planned, res steps.Result) {
 	defer func() {
 		if p := recover(); p != nil { // a mistake of ours must not look like the target's
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.broken = true
-			r.notes = append(r.notes, reports.Note{Kind: "harness", Text: fmt.Sprintf("result of %s: %v\n%s", res.Scenario.Name, p, debug.Stack())})
+			r.notes = append(r.notes, reports.Note{Kind: "harness", Text: fmt.Sprintf("result of %s: %v\n%s", pl.Name, p, debug.Stack())})
 		}
 	}()
-	pl := d.byKey[pickleKey(res.Scenario)]
 	if r.crashed(d, pl, &res) {
 		return // it runs again, alone, to tell the culprit from the bystanders
 	}

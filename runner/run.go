@@ -45,6 +45,7 @@ type Options struct {
 	AllowIncomplete bool
 	Concurrency     int // scenarios side by side; 0: the profile's
 	Seed            int64
+	Explore         int // random sequences to run behind the features, where the protocol can be explored
 	Baseline        *verdict.Baseline
 
 	FS       fs.FS    // features; nil: the embedded ones
@@ -120,7 +121,8 @@ type run struct {
 type driverRun struct {
 	name  string
 	d     closingDriver
-	plan  []Planned
+	plan  []Planned // the suite's scenarios, and behind them the explored ones
+	suite int       // how many of them are the suite's
 	byKey map[string]Planned
 	envs  *steps.Env
 
@@ -128,6 +130,7 @@ type driverRun struct {
 	failed  string      // why preflight failed; "" when it did not
 	reached steps.Reach // how far the target has come in preflight
 
+	explored   []Planned       // places of random sequences
 	bystanders map[string]bool // scenarios during which the target's process ended
 	suspects   map[string]bool // while these run again, alone: only they
 }
@@ -190,7 +193,11 @@ func newRun(o Options) (*run, error) {
 	if all, err = keep(all, o.FS, p.Name(), o.Godog); err != nil {
 		return nil, err
 	}
-	if err := selects(o.Tags, sel, all); err != nil {
+	explored, err := explorations(p, o.Explore, sel)
+	if err != nil {
+		return nil, err
+	}
+	if err := selects(o.Tags, sel, append(slices.Clone(all), explored...)); err != nil {
 		return nil, err
 	}
 	r := &run{o: o, protocol: p, ledger: ledger, racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
@@ -207,6 +214,8 @@ func newRun(o Options) (*run, error) {
 		for _, pl := range dr.plan {
 			dr.byKey[pl.key] = pl
 		}
+		dr.suite, dr.explored = len(dr.plan), explored
+		dr.plan = append(dr.plan, explored...)
 		r.drivers = append(r.drivers, dr)
 		r.results[name] = map[string]reports.Scenario{}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cucumber/godog"
+	"pgregory.net/rapid"
 
 	"parley/monitor"
 	"parley/target"
@@ -43,6 +44,14 @@ type Comparer interface {
 	Course(records []transcript.Record) []string
 	// SameCourse tells whether two courses of one scenario are the same.
 	SameCourse(a, b []string) bool
+}
+
+// Explorer is what a protocol offers beyond that random sequences can be drawn for.
+type Explorer interface {
+	// Explore draws a sequence: the lines of a scenario, in the protocol's own steps. It is legal whatever was drawn.
+	Explore(draw *rapid.T) []string
+	// Explored are the tags of such a scenario: the clauses that any sequence judges, and what it needs.
+	Explored() []string
 }
 
 // Slot is what the runner gives a scenario: a target, or the reason why it does not run.

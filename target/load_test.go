@@ -249,7 +249,8 @@ func TestForURL(t *testing.T) {
 // disabled is a key that the example shows without giving it.
 var disabled = regexp.MustCompile(`(?m)^(\s*)#(\S)`)
 
-// TestExamples: each parses to the defaults, and with what it shows as comments has every key that is of use for its protocol.
+// TestExamples: each parses to the defaults, and with what it shows as comments has every key that is of use for its
+// protocol.
 func TestExamples(t *testing.T) {
 	for _, tt := range []struct {
 		protocol string
@@ -257,8 +258,9 @@ func TestExamples(t *testing.T) {
 	}{
 		{agentselect.Protocol, []string{"session-chat"}},
 		{sessionchat.Protocol, []string{
-			"agent-select", "agents", "tools", "provoke.pending_confirmation", "provoke.pending_question", "hooks.add-agent",
-			"hooks.change-agent", "hooks.remove-agent", "hooks.config-digest", "limits.http", "limits.reload",
+			"agent-select", "agents", "tools", "provoke.pending_confirmation", "provoke.pending_question",
+			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest",
+			"limits.http", "limits.reload",
 		}},
 	} {
 		t.Run(tt.protocol, func(t *testing.T) {
@@ -281,14 +283,16 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatalf("with every key: %v", err)
 			}
-			if want := (Duration{10 * time.Second}); all.Command.Ready.Within != want || all.Command.Stop != (Duration{2 * time.Second}) {
+			standard := &Command{}
+			standard.defaults()
+			if all.Command.Ready.Within != standard.Ready.Within || all.Command.Stop != standard.Stop {
 				t.Errorf("the command is not at the defaults: %+v", all.Command)
 			}
 			has := given(t, full)
 			has["command.ready.log"] = strings.Contains(full, "\n    # log: ") // beside path it would be a mistake
 			for _, key := range keys(reflect.TypeFor[Profile](), "") {
-				left := slices.ContainsFunc(tt.without, func(w string) bool { return key == w || strings.HasPrefix(key, w+".") })
-				if has[key] == left {
+				below := func(w string) bool { return strings.HasPrefix(key+".", w+".") }
+				if has[key] == slices.ContainsFunc(tt.without, below) {
 					t.Errorf("the example has %s: %v", key, has[key])
 				}
 			}

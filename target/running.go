@@ -48,5 +48,6 @@ type Launcher interface {
 // LaunchOptions is what only the run knows about a target.
 type LaunchOptions struct {
 	ModelURL string    // base URL of the model stub; "" when there is none
+	Own      bool      // the target is one scenario's own, which may restart it
 	Stderr   io.Writer // gets what the target writes to stdout and stderr while it runs; nil: nobody
 }

@@ -56,21 +56,22 @@ func TestPointerPut(t *testing.T) {
 
 // TestPointerSet: what Put would replace is an error, and nothing has changed.
 func TestPointerSet(t *testing.T) {
+	type object = map[string]any
 	for _, tt := range []struct {
 		reason  string
 		pointer Pointer
-		want    map[string]any
+		want    object
 		err     string
 	}{
-		{"a new member", "/a", map[string]any{"s": "x", "n": nil, "o": map[string]any{}, "a": 1}, ""},
-		{"a member that is there", "/s", map[string]any{"s": 1, "n": nil, "o": map[string]any{}}, ""},
-		{"objects on the way", "/b/c~1d", map[string]any{"s": "x", "n": nil, "o": map[string]any{}, "b": map[string]any{"c/d": 1}}, ""},
-		{"an object that is there", "/o/p", map[string]any{"s": "x", "n": nil, "o": map[string]any{"p": 1}}, ""},
-		{"null on the way", "/n/p", map[string]any{"s": "x", "n": map[string]any{"p": 1}, "o": map[string]any{}}, ""},
-		{"text on the way", "/s/t", map[string]any{"s": "x", "n": nil, "o": map[string]any{}}, `field /s/t: "s" is no object`},
-		{"the whole document", "", map[string]any{"s": "x", "n": nil, "o": map[string]any{}}, `the whole document is no field`},
+		{"a new member", "/a", object{"s": "x", "n": nil, "o": object{"i": 0}, "a": 1}, ""},
+		{"a member that is there", "/s", object{"s": 1, "n": nil, "o": object{"i": 0}}, ""},
+		{"objects on the way", "/b/c~1d", object{"s": "x", "n": nil, "o": object{"i": 0}, "b": object{"c/d": 1}}, ""},
+		{"an object that is there", "/o/p", object{"s": "x", "n": nil, "o": object{"i": 0, "p": 1}}, ""},
+		{"null on the way", "/n/p", object{"s": "x", "n": object{"p": 1}, "o": object{"i": 0}}, ""},
+		{"text on the way", "/s/t/u", object{"s": "x", "n": nil, "o": object{"i": 0}}, `field /s/t/u: "s" is no object`},
+		{"the whole document", "", object{"s": "x", "n": nil, "o": object{"i": 0}}, `the whole document is no field`},
 	} {
-		doc := map[string]any{"s": "x", "n": nil, "o": map[string]any{}}
+		doc := object{"s": "x", "n": nil, "o": object{"i": 0}}
 		said := ""
 		if err := tt.pointer.Set(doc, 1); err != nil {
 			said = err.Error()

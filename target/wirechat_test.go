@@ -105,7 +105,8 @@ func TestParseChat(t *testing.T) {
 		{"the protocol alone", "", func(*Profile) {}},
 		{"its driver and its capability", "drivers: [ws]\ncapabilities: [options-model]",
 			func(p *Profile) { p.Capabilities = []string{OptionsModel} }},
-		{"what is of no use is no mistake", "agents: {default: a}\ntools: {ask: {name: a}}\nprovoke: {pending_question: x}",
+		{"what is of no use is no mistake",
+			"agents: {default: a}\ntools: {ask: {name: a}}\nprovoke: {pending_question: x}",
 			func(p *Profile) {
 				p.Agents.Default, p.Tools.Ask, p.Provoke.PendingQuestion = "a", &Tool{Name: "a"}, "x"
 			}},
@@ -119,15 +120,16 @@ func TestParseChat(t *testing.T) {
 			func(p *Profile) { p.SessionChat.Fields.Message.Type = Pointers{"/message_type", "/meta/type"} }},
 		{"a body that is the whole message", "session-chat: {fields: {message: {body: '', text: text}}}",
 			func(p *Profile) { p.SessionChat.Fields.Message.Body, p.SessionChat.Fields.Message.Text = "", "/text" }},
-		{"one name, several names, and its own among them", "session-chat: {types: {result: [done, stopped], error: fault, pong: [pong, beat]}}",
+		{"one name, several, and its own among them", "session-chat: {types: {result: [a, b], error: c, pong: [pong, d]}}",
 			func(p *Profile) {
-				p.SessionChat.Types = map[string]Names{"result": {"done", "stopped"}, "error": {"fault"}, "pong": {"pong", "beat"}}
+				p.SessionChat.Types = map[string]Names{"result": {"a", "b"}, "error": {"c"}, "pong": {"pong", "d"}}
 			}},
-		{"a name that another has left", "session-chat: {outcomes: {error: failed, interrupted: [error]}, messages: {interrupt: ping, ping: beat}}",
+		{"an outcome's name that another has left", "session-chat: {outcomes: {error: failed, interrupted: [error]}}",
 			func(p *Profile) {
 				p.SessionChat.Outcomes = map[string]Names{"error": {"failed"}, "interrupted": {"error"}}
-				p.SessionChat.Messages = map[string]string{"interrupt": "ping", "ping": "beat"}
 			}},
+		{"a message's name that another has left", "session-chat: {messages: {interrupt: ping, ping: beat}}",
+			func(p *Profile) { p.SessionChat.Messages = map[string]string{"interrupt": "ping", "ping": "beat"} }},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			want := DefaultFor(sessionchat.Protocol)
@@ -152,11 +154,19 @@ func TestDefaultFor(t *testing.T) {
 			t.Errorf("%s: two profiles share their drivers: %s", tt.protocol, got)
 		}
 	}
-	if p := DefaultFor("agent-select"); !cmp.Equal(p.SessionChat, SessionChat{}) || !cmp.Equal(p.AgentSelect, DefaultAgentSelect()) {
-		t.Errorf("agent-select: %+v", p)
+	type wires struct {
+		AgentSelect AgentSelect
+		SessionChat SessionChat
 	}
-	if p := DefaultFor("session-chat"); !cmp.Equal(p.AgentSelect, AgentSelect{}) || !cmp.Equal(p.SessionChat, DefaultSessionChat()) {
-		t.Errorf("session-chat: %+v", p)
+	for protocol, want := range map[string]wires{
+		"agent-select": {AgentSelect: DefaultAgentSelect()},
+		"session-chat": {SessionChat: DefaultSessionChat()},
+		"none":         {},
+	} {
+		p := DefaultFor(protocol)
+		if diff := cmp.Diff(want, wires{p.AgentSelect, p.SessionChat}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", protocol, diff)
+		}
 	}
 	if p := DefaultFor("none"); p.Protocol != "none" || p.Drivers != nil {
 		t.Errorf("an unknown protocol: %+v", p)
@@ -181,8 +191,9 @@ func TestForURLOf(t *testing.T) {
 			t.Errorf("%s: %v", tt.reason, err)
 			continue
 		}
-		if p.Protocol != sessionchat.Protocol || p.URL != tt.base || p.SessionChat.WS.Path != tt.path || p.Name != tt.name {
-			t.Errorf("%s: %s at %s, path %s, name %s", tt.reason, p.Protocol, p.URL, p.SessionChat.WS.Path, p.Name)
+		want := []string{sessionchat.Protocol, tt.base, tt.path, tt.name}
+		if diff := cmp.Diff(want, []string{p.Protocol, p.URL, p.SessionChat.WS.Path, p.Name}); diff != "" {
+			t.Errorf("%s: protocol, URL, path, name (-want +got):\n%s", tt.reason, diff)
 		}
 	}
 	for _, tt := range []struct{ reason, protocol, url, want string }{
@@ -211,7 +222,9 @@ func TestForURLOf(t *testing.T) {
 
 func TestChatNames(t *testing.T) {
 	s := DefaultSessionChat()
-	s.Types = map[string]Names{"result": {"done", "stopped"}, "error": {"result"}, "pong": {"pong", "beat"}, "system": {"init"}}
+	s.Types = map[string]Names{
+		"result": {"done", "stopped"}, "error": {"result"}, "pong": {"pong", "beat"}, "system": {"init"},
+	}
 	s.Outcomes = map[string]Names{"interrupted": {"cancelled", "aborted"}}
 	s.Messages = map[string]string{"interrupt": "stop"}
 	for _, tt := range []struct {

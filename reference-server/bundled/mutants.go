@@ -8,9 +8,9 @@ import (
 	"parley/target"
 )
 
-// Mutants makes the catalogue ready to run: each as a target of its own, over the transport that certifies, or the one
-// on which the fault shows.
-func Mutants() []runner.Mutant {
+// agentSelectMutants makes the catalogue ready to run: each as a target of its own, over the transport that certifies, or
+// the one on which the fault shows.
+func agentSelectMutants() []runner.Mutant {
 	var out []runner.Mutant
 	for _, m := range mutants.All() {
 		drivers := []string{target.SSE}

@@ -267,32 +267,34 @@ func TestDisconnect(t *testing.T) {
 	}
 }
 
+// left is told of every connection that has ended.
+type left struct {
+	Correct
+	ended chan string
+}
+
+func (l left) OnDisconnect(m Manager, c ConnInfo) bool {
+	l.ended <- c.ID
+	return l.Correct.OnDisconnect(m, c)
+}
+
 // A race of everything: chats, interrupts, disconnects. Every turn that is told ends in one result, and nothing stays busy.
 func TestStorm(t *testing.T) {
-	b := start(t, Options{Limits: Limits{Sessions: 4, Queue: 3}})
 	const parties, chats = 4, 25
-	done := make(chan bool)
-	for p := range parties {
-		go func() {
-			defer func() { done <- true }()
-			for i := range chats {
-				c := b.dial()
-				id := fmt.Sprint((p + i) % 3)
-				c.chat(id, fmt.Sprintf("[[stream p%dx%d 20]]", p, i))
-				if i%2 == 0 {
-					c.interrupt(id)
+	policy := left{ended: make(chan string, parties*chats+1)}
+	b := start(t, Options{Policy: policy, Limits: Limits{Sessions: 4, Queue: 3}})
+	t.Run("parties", func(t *testing.T) {
+		for p := range parties {
+			t.Run(fmt.Sprint(p), func(t *testing.T) {
+				t.Parallel()
+				for i := range chats {
+					storm(dial(t, b.http, b.url), p, i)
 				}
-				for i%3 != 0 {
-					if kind := c.next()["message_type"]; kind == "result" || kind == "error" {
-						break
-					}
-				}
-				_ = c.ws.CloseNow()
-			}
-		}()
-	}
-	for range parties {
-		<-done
+			})
+		}
+	})
+	for range parties * chats {
+		<-policy.ended
 	}
 	c := b.dial()
 	for i := range 3 {
@@ -305,13 +307,33 @@ func TestStorm(t *testing.T) {
 			} // else overloaded by turns that are about to end
 		}
 	}
-	b.server.mu.Lock()
-	defer b.server.mu.Unlock()
-	if m := b.server.m; len(m.queues) > 0 || m.idle.Len() != len(m.sessions) {
+	b.server.balanced(t)
+}
+
+func storm(c *client, party, i int) {
+	id := fmt.Sprint((party + i) % 3)
+	c.chat(id, fmt.Sprintf("[[stream p%dx%d 20]]", party, i))
+	if i%2 == 0 {
+		c.interrupt(id)
+	}
+	for i%3 != 0 {
+		if kind := c.next()["message_type"]; kind == "result" || kind == "error" {
+			break
+		}
+	}
+	_ = c.ws.CloseNow()
+}
+
+// balanced fails unless nothing runs or waits, every turn of a session is whole, and all text is counted.
+func (s *Server) balanced(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.m; len(m.queues) > 0 || m.idle.Len() != len(m.sessions) {
 		t.Errorf("left over: %d queues, %d of %d sessions idle", len(m.queues), m.idle.Len(), len(m.sessions))
 	}
 	weights := 0
-	for _, sess := range b.server.m.sessions {
+	for _, sess := range s.m.sessions {
 		weights += sess.weight
 		for i, turn := range sess.turns {
 			if turn.N != i+1 || turn.Outcome == "" {
@@ -322,7 +344,7 @@ func TestStorm(t *testing.T) {
 			t.Errorf("session %s lost what was said", sess.key)
 		}
 	}
-	if weights != b.server.m.bytes {
-		t.Errorf("%d bytes are counted, %d are kept", b.server.m.bytes, weights)
+	if weights != s.m.bytes {
+		t.Errorf("%d bytes are counted, %d are kept", s.m.bytes, weights)
 	}
 }

@@ -60,7 +60,7 @@ func withQuery(url, query string) string {
 // message encodes a client message of the given kind. connID is the id that the target gave the connection.
 func (b *binding) message(kind string, f fields, connID any) (driver.Message, error) {
 	body := map[string]any{}
-	put := func(p target.Pointer, v any) error { return putPointer(body, string(p), v) }
+	put := func(p target.Pointer, v any) error { return p.Set(body, v) }
 	at := map[string]target.Pointer{
 		"agentId": b.wire.Fields.Request.AgentID, "sessionId": b.wire.Fields.Request.SessionID,
 		"content": b.wire.Fields.Request.Content, "requestId": b.wire.Fields.Request.RequestID,
@@ -128,28 +128,6 @@ func encode(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimRight(buf.Bytes(), "\n"), nil
-}
-
-// putPointer sets the member of body that a JSON Pointer names, making objects on the way.
-func putPointer(body map[string]any, pointer string, v any) error {
-	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	for i, s := range steps {
-		s = strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
-		if i == len(steps)-1 {
-			body[s] = v
-			return nil
-		}
-		next, ok := body[s].(map[string]any)
-		if !ok {
-			if body[s] != nil {
-				return fmt.Errorf("field %s: %q is no object", pointer, s)
-			}
-			next = map[string]any{}
-			body[s] = next
-		}
-		body = next
-	}
-	return nil
 }
 
 // decode fills a record's Event: the message in the protocol's terms, under the names of the default binding.

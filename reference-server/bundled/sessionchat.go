@@ -1,0 +1,162 @@
+package bundled
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"parley/model"
+	"parley/model/stub"
+	proto "parley/protocol/sessionchat"
+	"parley/reference-server/sessionchat"
+	"parley/target"
+)
+
+// idle is how long the bundled session-chat target keeps a session that nobody uses in memory: short, so that resuming is
+// a matter of course.
+const idle = 100 * time.Millisecond
+
+// sessionChatProfile describes the bundled session-chat target.
+func sessionChatProfile() *target.Profile {
+	p := target.DefaultFor(proto.Protocol)
+	p.Name = "bundled session-chat"
+	// The bundled servers answer in milliseconds; the limits only tell apart a slow machine and a missing answer.
+	p.Limits.Event.Duration, p.Limits.HTTP.Duration = 5*time.Second, 10*time.Second
+	p.Capabilities = []string{target.OptionsModel}
+	p.SessionChat.Idle.Duration = idle
+	return p
+}
+
+// ChatLauncher starts bundled session-chat servers: within this process, or, for a scenario that has its target to itself
+// and may restart it, as a process of its own whose sessions are in a file.
+type ChatLauncher struct {
+	Brain *model.Brain // answers conversations, and is asked what it was sent
+	Fault string       // id of a mutant; "": the correct server
+}
+
+// Private implements target.Launcher: each launch is a server of its own.
+func (l *ChatLauncher) Private() bool { return true }
+
+// Launch implements target.Launcher.
+func (l *ChatLauncher) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+	if o.Own {
+		return l.process(ctx, o)
+	}
+	dir, err := os.MkdirTemp("", "parley-bundled-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the bundled server: %w", err)
+	}
+	s, err := startChat(l, filepath.Join(dir, "sessions.db"))
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	s.dir = dir
+	return s, nil
+}
+
+// chatServer is one bundled session-chat server within this process.
+type chatServer struct {
+	dir     string
+	handler Handler
+	http    *http.Server
+	url     string
+	served  chan error
+	once    sync.Once
+	stopped error
+}
+
+func startChat(l *ChatLauncher, db string) (*chatServer, error) {
+	handler, err := chatHandler(l.Fault, sessionchat.Options{DB: db, Idle: idle, Backend: l.Brain})
+	if err != nil {
+		return nil, fmt.Errorf("make the bundled server: %w", err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		_ = handler.Close(context.Background())
+		return nil, fmt.Errorf("listen for the bundled server: %w", err)
+	}
+	s := &chatServer{handler: handler, url: "http://" + ln.Addr().String(), served: make(chan error, 1)}
+	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	go func() { s.served <- s.http.Serve(ln) }()
+	return s, nil
+}
+
+// BaseURL implements target.Running.
+func (s *chatServer) BaseURL() string { return s.url }
+
+// Stderr implements target.Running: a server in this process has none of its own.
+func (s *chatServer) Stderr() string { return "" }
+
+// Restart implements target.Running: a scenario that restarts its target has one of its own, which is a process.
+func (s *chatServer) Restart(context.Context, bool) error {
+	return &target.NotDeclaredError{Key: "hooks.restart"}
+}
+
+// ConfigBytes implements target.Running.
+func (s *chatServer) ConfigBytes() ([]byte, error) {
+	return nil, &target.NotDeclaredError{Key: "agents.file"}
+}
+
+// Hook implements target.Running.
+func (s *chatServer) Hook(_ context.Context, name string, _ target.CustomAgent) error {
+	return &target.NotDeclaredError{Key: "hooks." + name}
+}
+
+// Stop implements target.Running.
+func (s *chatServer) Stop(ctx context.Context) error {
+	s.once.Do(func() {
+		err := errors.Join(s.handler.Close(ctx), s.http.Close())
+		<-s.served
+		s.stopped = errors.Join(err, os.RemoveAll(s.dir))
+	})
+	return s.stopped
+}
+
+// process starts the server as a process: this program again, see Child. Its model is the brain behind a stub.
+func (l *ChatLauncher) process(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	srv, err := stub.Start(l.Brain)
+	if err != nil {
+		return nil, fmt.Errorf("start the model stub: %w", err)
+	}
+	p := sessionChatProfile()
+	p.URL = "http://127.0.0.1:{port}"
+	p.Command = &target.Command{Run: []string{self}, Env: map[string]string{
+		childServer: proto.Protocol, childDB: "{dir}/sessions.db", childFault: l.Fault,
+	}}
+	p.Command.Ready.Within.Duration, p.Command.Stop.Duration = 10*time.Second, 2*time.Second
+	o.ModelURL = srv.URL()
+	running, err := target.NewLauncher(p).Launch(ctx, o)
+	if err != nil {
+		_ = srv.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	return &chatProcess{Running: running, stub: srv}, nil
+}
+
+// chatProcess is a bundled session-chat server in a process of its own.
+type chatProcess struct {
+	target.Running
+	stub *stub.Server
+}
+
+// Exited implements target.Exiter.
+func (p *chatProcess) Exited() <-chan struct{} { return p.Running.(target.Exiter).Exited() }
+
+// ExitErr implements target.Exiter.
+func (p *chatProcess) ExitErr() error { return p.Running.(target.Exiter).ExitErr() }
+
+// Stop implements target.Running.
+func (p *chatProcess) Stop(ctx context.Context) error {
+	return errors.Join(p.Running.Stop(ctx), p.stub.Close(ctx))
+}

@@ -1,0 +1,200 @@
+package sessionchat
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"parley/model"
+)
+
+// idled is told of every session that leaves memory.
+type idled struct {
+	Correct
+	keys chan string
+}
+
+func (i idled) OnIdle(_ Manager, key string) { i.keys <- key }
+
+// An idle session leaves memory, and is resumed at its next chat (SC-053, SC-048, SC-016); a busy one stays.
+func TestIdle(t *testing.T) {
+	for name, file := range map[string]string{"memory": "", "file": filepath.Join(t.TempDir(), "chat.db")} {
+		t.Run(name, func(t *testing.T) {
+			policy := idled{keys: make(chan string, 100)}
+			b := start(t, Options{DB: file, Idle: 20 * time.Millisecond, Policy: policy})
+			c := b.dial()
+			busy := c.held("busy", "h")
+			first := c.ask("a", "[[echo a1]]")
+			c.ask("b", "[[echo b1]]")
+			for _, want := range []string{"a", "b"} {
+				if got := <-policy.keys; got != want {
+					t.Errorf("%s left memory, want %s", got, want)
+				}
+			}
+			again := c.ask("a", "[[recall a2]]")
+			if again.session != first.session || again.text() != "a1 (1)" || again.system["resumed"] != true {
+				t.Errorf("resumed: %+v", again)
+			}
+			if got := <-policy.keys; got != "a" {
+				t.Errorf("%s left memory", got)
+			}
+			b.brain.Release("h")
+			if got := c.turnFrom(answered{session: busy, system: object{}}, "busy"); got.result["subtype"] != "success" {
+				t.Errorf("busy: %+v", got)
+			}
+			if got := <-policy.keys; got != "busy" {
+				t.Errorf("%s left memory", got)
+			}
+			b.server.balanced(t)
+		})
+	}
+}
+
+// Sessions that are idle make room for others; those that are not can't.
+func TestTooManySessions(t *testing.T) {
+	policy := idled{keys: make(chan string, 100)}
+	b := start(t, Options{Policy: policy, Limits: Limits{Sessions: 2}})
+	c := b.dial()
+	first := c.ask("a", "[[echo a1]]")
+	c.held("b", "hb")
+	c.held("c", "hc")
+	if got := <-policy.keys; got != "a" {
+		t.Errorf("%s left memory", got)
+	}
+	c.chat("a", "[[echo a2]]")
+	c.refused("a", "overloaded")
+	b.brain.Release("hb")
+	c.outcome("b")
+	if a := c.ask("a", "[[recall a3]]"); a.session != first.session || a.text() != "a1 (1)" {
+		t.Errorf("resumed: %+v", a)
+	}
+}
+
+func TestMemoryLimit(t *testing.T) {
+	policy := idled{keys: make(chan string, 100)}
+	b := start(t, Options{Policy: policy, Limits: Limits{Memory: 64 << 10}})
+	c := b.dial()
+	big := strings.Repeat("x", 20<<10)
+	c.ask("a", big)
+	c.held("b", "hb")
+	c.chat("b", big)
+	c.quiet()
+	c.chat("b", big)
+	c.quiet()
+	if got := <-policy.keys; got != "a" {
+		t.Errorf("%s left memory", got)
+	}
+	c.chat("d", big+big)
+	c.refused("d", "overloaded")
+	b.brain.Release("hb")
+	c.outcome("b")
+	c.chat("b", "[[echo end]]"+strings.Repeat("y", 30<<10))
+	for last := ""; last != "overloaded"; { // what is kept of b and what the model says don't fit together
+		body := c.next()["message"].(object)
+		last, _ = body["code"].(string)
+	}
+	c.ask("c", "[[echo small]]")
+	b.server.balanced(t)
+}
+
+func TestHistoryLimits(t *testing.T) {
+	b := start(t, Options{Limits: Limits{History: 3, HistoryBytes: 4 << 10}})
+	c := b.dial()
+	for i := range 5 {
+		c.ask("a", fmt.Sprintf("[[echo n%d]]", i))
+	}
+	if a := c.ask("a", "[[recall r]]"); a.text() != "n3 n4 (2)" || a.result["num_turns"] != 6.0 {
+		t.Errorf("by turns: %+v", a)
+	}
+	c.ask("a", "[[echo big]]"+strings.Repeat("x", 4<<10))
+	if a := c.ask("a", "[[recall r]]"); a.text() != "(0)" {
+		t.Errorf("by bytes: %+v", a)
+	}
+}
+
+func TestAnswerLimit(t *testing.T) {
+	c := start(t, Options{Limits: Limits{Answer: 100}}).dial()
+	c.chat("a", "[[stream n 1000]]")
+	a := c.turn("a")
+	if a.result["code"] != "model_failed" || len(a.text()) > 100 || len(a.text()) < 80 {
+		t.Errorf("turn: %+v", a)
+	}
+	c.ask("a", "[[echo n]]")
+}
+
+func TestTurnLimit(t *testing.T) {
+	c := start(t, Options{Limits: Limits{Turn: 20 * time.Millisecond}}).dial()
+	c.held("a", "never")
+	if got := c.next()["message"].(object); got["subtype"] != "error" || got["code"] != "model_failed" {
+		t.Errorf("result: %v", got)
+	}
+	c.chat("a", "[[echo n]]")
+	c.turn("a")
+}
+
+func TestTooManyConnections(t *testing.T) {
+	policy := left{ended: make(chan string, 10)}
+	b := start(t, Options{Policy: policy, Limits: Limits{Connections: 1}})
+	c := b.dial()
+	_, res, err := websocket.Dial(t.Context(), b.url+"/chat/ws", &websocket.DialOptions{HTTPClient: b.http})
+	if err == nil || res == nil || res.StatusCode != 503 {
+		t.Errorf("second: %v, %v", res, err)
+	}
+	_ = c.ws.Close(websocket.StatusNormalClosure, "")
+	<-policy.ended
+	b.dial().quiet()
+}
+
+// flood speaks for as long as it may.
+type flood struct{ ended chan struct{} }
+
+func (f flood) Answer(ctx context.Context, r model.Request, emit func(model.Part) error) error {
+	if !strings.Contains(r.Messages[len(r.Messages)-1].Text, "flood") {
+		return emit(model.Part{Text: "ok"})
+	}
+	defer close(f.ended)
+	for {
+		if err := emit(model.Part{Text: strings.Repeat("x", 64<<10)}); err != nil {
+			return err
+		}
+	}
+}
+
+// A client that does not read is cut off, and nobody else waits for it.
+func TestSlowReader(t *testing.T) {
+	policy := left{ended: make(chan string, 10)}
+	backend := flood{make(chan struct{})}
+	b := start(t, Options{Policy: policy, Backend: backend, Limits: Limits{Write: 100 * time.Millisecond, Answer: 1 << 30}})
+	slow, c := b.dial(), b.dial()
+	slow.chat("a", "flood")
+	for range 20 {
+		c.ask("b", "[[echo n]]")
+	}
+	<-policy.ended
+	<-backend.ended
+	c.ask("a", "hello again")
+	b.server.balanced(t)
+}
+
+// A client that asks without reading, likewise.
+func TestOutgoingLimit(t *testing.T) {
+	policy := left{ended: make(chan string, 10)}
+	b := start(t, Options{Policy: policy, Limits: Limits{Outgoing: 64 << 10}})
+	slow, c := b.dial(), b.dial()
+	ping := []byte(`{"type":"ping","agent_id":"` + strings.Repeat("x", 10<<10) + `"}`)
+	for slow.ws.Write(t.Context(), websocket.MessageText, ping) == nil {
+		select {
+		case <-policy.ended:
+			c.ask("a", "[[echo n]]")
+			return
+		default:
+		}
+	}
+	<-policy.ended
+	c.ask("a", "[[echo n]]")
+}

@@ -1,0 +1,217 @@
+package runner
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/cucumber/godog"
+	"pgregory.net/rapid"
+
+	"parley/reports"
+	"parley/runner/tags"
+	"parley/steps"
+	"parley/verdict"
+)
+
+// exploring lets one exploration run at a time: rapid keeps its settings in global flags.
+var exploring sync.Mutex
+
+// shrinking bounds the search for a shorter sequence that fails.
+const shrinking = 30 * time.Second
+
+// explore draws sequences and runs each as a scenario. The first one that breaks a clause is shrunk to a minimal one,
+// which stands in the results as Gherkin; nothing is drawn behind it.
+func (r *run) explore(ctx context.Context, d *driverRun) {
+	ex, ok := r.protocol.(steps.Explorer)
+	if !ok || len(d.explored) == 0 || d.gate(d.explored[0]) != "" {
+		return
+	}
+	exploring.Lock()
+	defer exploring.Unlock()
+	restore := settings(len(d.explored), r.o.Seed)
+	defer restore()
+	e := &exploration{run: r, driver: d}
+	t := &property{}
+	done := make(chan struct{})
+	go func() { // a failed check ends its goroutine, as that of a test
+		defer close(done)
+		rapid.Check(t, func(draw *rapid.T) {
+			lines := ex.Explore(draw)
+			if ctx.Err() != nil || e.next == len(d.explored) {
+				return
+			}
+			if res := e.try(ctx, lines); res != nil && res.Outcome == verdict.Failed {
+				draw.Fatalf("a clause is broken")
+			}
+		})
+	}()
+	<-done
+	if e.failing != nil {
+		e.keepFailing(t)
+	}
+}
+
+// settings gives rapid what it takes from flags, and returns what undoes it. It writes no files, and a program that is no
+// test lacks the flags that it looks at.
+func settings(checks int, seed int64) (restore func()) {
+	testing.Init()
+	if !flag.Parsed() {
+		_ = flag.CommandLine.Parse(nil)
+	}
+	was := map[string]string{}
+	for name, value := range map[string]string{
+		"rapid.checks": strconv.Itoa(checks), "rapid.nofailfile": "true", "rapid.shrinktime": shrinking.String(), "test.short": "false",
+		"rapid.seed": strconv.FormatUint(uint64(seed)&math.MaxInt64+1, 10), // 0 would be a random one
+	} {
+		if f := flag.Lookup(name); f != nil {
+			was[name] = f.Value.String()
+			_ = flag.Set(name, value)
+		}
+	}
+	return func() {
+		for name, value := range was {
+			_ = flag.Set(name, value)
+		}
+	}
+}
+
+// exploration is what is known while sequences are tried.
+type exploration struct {
+	run     *run
+	driver  *driverRun
+	next    int // place of the next sequence in the plan
+	tries   int
+	failing *attempt // the last sequence that broke a clause; while it is shrunk, a shorter one
+	broke   int      // tries that broke a clause, the first one included
+}
+
+// attempt is one sequence that was run.
+type attempt struct {
+	lines []string
+	res   steps.Result
+}
+
+// try runs a sequence. One that breaks nothing is taken into the results, as long as none has.
+func (e *exploration) try(ctx context.Context, lines []string) *steps.Result {
+	pl := e.driver.explored[e.next]
+	e.tries++
+	res := e.run.sequence(ctx, e.driver, &pl, lines, e.tries)
+	switch {
+	case res == nil:
+		return nil
+	case res.Outcome == verdict.Failed:
+		e.failing = &attempt{lines: lines, res: *res}
+		e.broke++
+	case e.failing == nil:
+		e.next++
+		e.run.take(e.driver, pl, *res)
+	}
+	return res
+}
+
+// keepFailing takes the shortest sequence that failed into the results, with its Gherkin.
+func (e *exploration) keepFailing(t *property) {
+	pl := e.driver.explored[e.next]
+	e.next++
+	a := e.failing
+	again := "it fails each time"
+	if strings.Contains(t.said, "flaky") {
+		again = fmt.Sprintf("it does not fail each time: %d of %d sequences that were tried failed", e.broke, e.tries)
+	}
+	e.run.note(reports.Note{Kind: "explored", Scenario: pl.ID, Text: fmt.Sprintf("the shortest sequence that breaks a clause (%s):\n%s", again, gherkin(e.run.protocol, a.lines))})
+	e.run.take(e.driver, pl, a.res)
+	e.driver.explored = e.driver.explored[:e.next] // what was not drawn was not planned
+	e.driver.plan = e.driver.plan[:e.driver.suite+e.next]
+}
+
+// take puts the result of a sequence into the results.
+func (r *run) take(d *driverRun, pl Planned, res steps.Result) {
+	d.mu.Lock()
+	d.suspects = map[string]bool{} // behind the suite there are no bystanders
+	d.mu.Unlock()
+	r.finish(d, pl, res)
+}
+
+// gherkin writes a sequence as a feature.
+func gherkin(p steps.Protocol, lines []string) string {
+	var b strings.Builder
+	ex := p.(steps.Explorer)
+	fmt.Fprintf(&b, "@%s\nFeature: Explored\n\n  %s\n  Scenario: a random sequence\n", p.Name(), strings.Join(ex.Explored(), " "))
+	for _, l := range lines {
+		b.WriteString("    " + l + "\n")
+	}
+	return b.String()
+}
+
+// sequence runs a drawn sequence as a scenario of its own feature; nil where it could not be run.
+func (r *run) sequence(ctx context.Context, d *driverRun, pl *Planned, lines []string, n int) *steps.Result {
+	file := fmt.Sprintf("%s/explored.feature", r.protocol.Name())
+	fsys := fstest.MapFS{file: {Data: []byte(gherkin(r.protocol, lines))}}
+	var got *steps.Result
+	s := &steps.Suite{Protocol: r.protocol, Env: d.envs,
+		Begin: func(ctx context.Context, sc *godog.Scenario) steps.Slot {
+			return r.slot(ctx, d, pl, fmt.Sprintf("x%d-%s-%x", n, d.name, r.o.Seed&0xffffff))
+		},
+		Done: func(res steps.Result) { got = &res }}
+	o := &godog.Options{FS: fsys, Paths: []string{file}, Concurrency: 1, Strict: true, DefaultContext: ctx, Format: silent, Output: io.Discard, NoColors: true}
+	godog.TestSuite{Name: "explored", ScenarioInitializer: s.Initialize, Options: o}.Run()
+	return got
+}
+
+// explorations plans n sequences, if the selection of tags takes them.
+func explorations(p steps.Protocol, n int, sel tags.Expr) ([]Planned, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	ex, ok := p.(steps.Explorer)
+	if !ok {
+		return nil, &UsageError{Msg: fmt.Sprintf("%s cannot be explored by random sequences", p.Name())}
+	}
+	marks := append([]string{"@" + p.Name(), "@explored"}, ex.Explored()...)
+	if !sel.Match(marks) {
+		return nil, nil
+	}
+	var clauses []string
+	for _, t := range ex.Explored() {
+		if id := strings.TrimPrefix(t, "@"); steps.IsClause(id) {
+			clauses = append(clauses, id)
+		}
+	}
+	var out []Planned
+	for i := range n {
+		out = append(out, Planned{ID: fmt.Sprintf("%s-explored-%03d", prefix(p.Name()), i+1), Name: fmt.Sprintf("random sequence %d", i+1), Feature: "Explored",
+			Location: "drawn at random", Tags: marks, Clauses: clauses, key: fmt.Sprintf("explored#%d", i+1)})
+	}
+	return out, nil
+}
+
+// property is what rapid takes for a test.
+type property struct {
+	said   string
+	failed bool
+}
+
+func (j *property) Helper()                   {}
+func (j *property) Name() string              { return "explore" }
+func (j *property) Logf(f string, a ...any)   {}
+func (j *property) Log(a ...any)              {}
+func (j *property) Skipf(f string, a ...any)  { j.SkipNow() }
+func (j *property) Skip(a ...any)             { j.SkipNow() }
+func (j *property) SkipNow()                  { panic("a sequence cannot be skipped") }
+func (j *property) Errorf(f string, a ...any) { j.said += fmt.Sprintf(f, a...); j.failed = true }
+func (j *property) Error(a ...any)            { j.said += fmt.Sprint(a...); j.failed = true }
+func (j *property) Fatalf(f string, a ...any) { j.Errorf(f, a...); j.FailNow() }
+func (j *property) Fatal(a ...any)            { j.Error(a...); j.FailNow() }
+func (j *property) FailNow()                  { j.failed = true; runtime.Goexit() }
+func (j *property) Fail()                     { j.failed = true }
+func (j *property) Failed() bool              { return j.failed }

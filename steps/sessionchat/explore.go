@@ -1,0 +1,157 @@
+package sessionchat
+
+import (
+	"fmt"
+
+	"pgregory.net/rapid"
+)
+
+// Explored implements steps.Explorer.
+func (Protocol) Explored() []string {
+	return []string{"@SC-006", "@SC-012", "@SC-016a", "@SC-020", "@SC-021", "@SC-024", "@SC-027", "@SC-028", "@SC-036", "@SC-037a", "@SC-041", "@SC-050", "@SC-059", "@model"}
+}
+
+// act is one thing that may happen; what is not possible when its turn comes is left out, so that a sequence stays legal
+// when acts before it are taken away.
+type act struct{ what, client, session string }
+
+// Explore implements steps.Explorer: chats, interrupts, pings and lost connections of two clients with three sessions, in
+// any order, and then every turn comes to its end and every session goes on as itself.
+func (Protocol) Explore(draw *rapid.T) []string {
+	one := rapid.Custom(func(t *rapid.T) act {
+		return act{
+			what:    rapid.SampledFrom([]string{"chat", "answer", "hold", "release", "pieces", "interrupt", "ping", "leave"}).Draw(t, "what"),
+			session: rapid.SampledFrom([]string{"red", "blue", "green"}).Draw(t, "session"),
+			client:  rapid.SampledFrom([]string{"A", "B"}).Draw(t, "client"),
+		}
+	})
+	p := &play{open: map[string]*openTurn{}, lost: map[string]bool{}, there: map[string]bool{}}
+	for _, a := range rapid.SliceOfN(one, 1, 24).Draw(draw, "acts") {
+		p.act(a)
+	}
+	p.say("Then every turn comes to its end")
+	p.say("And every session goes on as itself")
+	return p.lines
+}
+
+// play turns acts into the lines of a scenario, and knows which turns are open.
+type play struct {
+	lines []string
+	open  map[string]*openTurn // by session
+	lost  map[string]bool      // sessions whose last connection was lost
+	there map[string]bool      // clients that are connected
+}
+
+type openTurn struct {
+	client    string
+	held, cut bool
+	pieces    bool
+}
+
+func (p *play) say(format string, args ...any) { p.lines = append(p.lines, fmt.Sprintf(format, args...)) }
+
+func (p *play) act(a act) {
+	t := p.open[a.session]
+	switch a.what {
+	case "chat", "hold", "pieces":
+		p.begin(a, t)
+	case "answer":
+		p.answer(a.session, t)
+	case "release":
+		if t != nil && t.held {
+			p.say("When the turn of %q is let go on", a.session)
+			t.held = false
+		}
+	case "interrupt":
+		client := a.client
+		if t != nil {
+			client, t.cut = t.client, true
+		}
+		p.say("When client %s interrupts %q", client, a.session)
+		p.there[client] = true
+	case "ping":
+		p.say("When client %s pings", a.client)
+		p.there[a.client] = true
+		if !p.holds(a.client) {
+			p.say("Then client %s gets a pong", a.client)
+		}
+	case "leave":
+		p.leave(a.client)
+	}
+}
+
+// begin starts a turn where none is open.
+func (p *play) begin(a act, t *openTurn) {
+	if t != nil && !t.cut || t != nil && p.holds(t.client) || p.lost[a.session] && p.holds(a.client) {
+		return
+	}
+	if t != nil {
+		p.say("Then the turn of %q has come to its end", a.session)
+	}
+	delete(p.open, a.session)
+	p.there[a.client] = true
+	if p.lost[a.session] { // what the lost connection has left behind may still be ending
+		delete(p.lost, a.session)
+		p.say("When client %s can chat with %q again", a.client, a.session)
+		return
+	}
+	turn := &openTurn{client: a.client}
+	switch a.what {
+	case "chat":
+		p.say("When client %s chats with %q", a.client, a.session)
+	case "hold":
+		turn.held = true
+		p.say("When client %s starts a turn of %q that is held", a.client, a.session)
+	case "pieces":
+		turn.pieces = true
+		p.say("When client %s chats with %q in a turn of 20 pieces", a.client, a.session)
+	}
+	p.open[a.session] = turn
+}
+
+// answer waits for the end of a turn that nothing keeps from ending. A target may run the turns of one connection one
+// after the other (SC-G05).
+func (p *play) answer(session string, t *openTurn) {
+	switch {
+	case t == nil || p.holds(t.client):
+		return
+	case t.cut:
+		p.say("Then the turn of %q has come to its end", session)
+	default:
+		p.say("Then client %s is answered by %q", t.client, session)
+		if t.pieces {
+			p.say("And the pieces of %q come in order", session)
+		}
+	}
+	delete(p.open, session)
+}
+
+// holds tells whether a turn of a client is held.
+func (p *play) holds(client string) bool {
+	for _, t := range p.open {
+		if t.client == client && t.held && !t.cut {
+			return true
+		}
+	}
+	return false
+}
+
+// leave loses a client's connection, with its turns.
+func (p *play) leave(client string) {
+	if !p.there[client] {
+		return
+	}
+	delete(p.there, client)
+	p.say("When client %s loses its connection", client)
+	for _, session := range []string{"blue", "green", "red"} {
+		t := p.open[session]
+		if t == nil || t.client != client {
+			continue
+		}
+		if t.held {
+			p.say("And the turn of %q is let go on", session)
+		}
+		delete(p.open, session)
+		p.lost[session] = true
+	}
+}
