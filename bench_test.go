@@ -4,21 +4,47 @@ import (
 	"context"
 	"testing"
 
+	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/verdict"
 )
 
-// BenchmarkSuite runs the whole agent-select suite over both drivers against the bundled server. The metric ms/scenario
-// is the wall time divided by the number of scenarios.
+// BenchmarkSuite runs the whole suite of each protocol against its bundled server, over every driver that it has. The
+// metric ms/scenario is the wall time divided by the number of scenarios.
 func BenchmarkSuite(b *testing.B) {
+	for _, protocol := range bundled.Protocols() {
+		b.Run(protocol, func(b *testing.B) { judged(b, protocol, func(*runner.Options) {}) })
+	}
+}
+
+// BenchmarkWithoutRestarts is the session-chat suite without the scenarios that restart their target.
+func BenchmarkWithoutRestarts(b *testing.B) {
+	judged(b, "session-chat", func(o *runner.Options) { o.Tags, o.AllowIncomplete = "not @restart", true })
+}
+
+// BenchmarkRestarts is only those, one after the other. Each starts a process, and restarts it once or twice.
+func BenchmarkRestarts(b *testing.B) {
+	judged(b, "session-chat", func(o *runner.Options) {
+		o.Tags, o.AllowIncomplete, o.Concurrency = "@restart", true, 1
+	})
+}
+
+// BenchmarkExplore runs 100 random sequences.
+func BenchmarkExplore(b *testing.B) {
+	judged(b, "session-chat", func(o *runner.Options) { o.Tags, o.AllowIncomplete, o.Explore = "@explored", true, 100 })
+}
+
+func judged(b *testing.B, protocol string, change func(*runner.Options)) {
 	scenarios := 0
 	for b.Loop() {
-		res, err := runner.Run(context.Background(), bundledOptions())
+		o := bundledOptions(protocol)
+		change(&o)
+		res, err := runner.Run(context.Background(), o)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if res.Verdict != verdict.Conformant {
-			b.Fatalf("verdict %s", res.Verdict)
+		if res.Exit != verdict.ExitConformant {
+			b.Fatalf("verdict %s, exit %d", res.Verdict, res.Exit)
 		}
 		scenarios += res.Runs[0].Totals.Scenarios.Total
 	}

@@ -14,7 +14,13 @@ import (
 // TestMutants proves that the suite bites: every mutant is killed by its own clauses while its control scenarios pass,
 // and every binding clause that is tested has a mutant.
 func TestMutants(t *testing.T) {
-	k, err := runner.Mutants(context.Background(), runner.MutantOptions{Protocol: "agent-select", Profile: bundled.For("agent-select").Profile, Mutants: bundled.Mutants("agent-select")})
+	for _, protocol := range bundled.Protocols() {
+		t.Run(protocol, func(t *testing.T) { proves(t, protocol) })
+	}
+}
+
+func proves(t *testing.T, protocol string) {
+	k, err := runner.Mutants(context.Background(), runner.MutantOptions{Protocol: protocol, Profile: bundled.For(protocol).Profile, Mutants: bundled.Mutants(protocol)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ package parley_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"os"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"github.com/cucumber/godog"
 	"go.uber.org/goleak"
 
-	"parley/model"
 	"parley/reference-server/bundled"
 	"parley/reports"
 	"parley/runner"
@@ -26,16 +26,21 @@ var stock = godog.Options{Format: "", Strict: true}
 func init() { godog.BindFlags("godog.", flag.CommandLine, &stock) }
 
 func TestMain(m *testing.M) {
+	bundled.Child()
 	flag.Parse()
 	goleak.VerifyTestMain(m)
 }
 
-// subject is what the features run against: PARLEY_TARGET, or the bundled server.
-func subject(t *testing.T) runner.Options {
+// subjects are what the features run against: PARLEY_TARGET, or the bundled servers.
+func subjects(t *testing.T) []runner.Options {
 	t.Helper()
 	name := os.Getenv("PARLEY_TARGET")
 	if name == "" {
-		return bundledOptions()
+		var all []runner.Options
+		for _, protocol := range bundled.Protocols() {
+			all = append(all, bundledOptions(protocol))
+		}
+		return all
 	}
 	var p *target.Profile
 	var err error
@@ -47,12 +52,12 @@ func subject(t *testing.T) runner.Options {
 	if err != nil {
 		t.Fatalf("PARLEY_TARGET: %v", err)
 	}
-	return runner.Options{Profile: p, Again: "parley run --target " + name}
+	return []runner.Options{{Profile: p, Again: "parley run --target " + name}}
 }
 
-func bundledOptions() runner.Options {
-	brain := model.New()
-	return runner.Options{Profile: bundled.Profile(), Launcher: &bundled.Launcher{Brain: brain}, Brain: brain, Again: "parley run --protocol agent-select"}
+func bundledOptions(protocol string) runner.Options {
+	b := bundled.For(protocol)
+	return runner.Options{Profile: b.Profile, Launcher: b.Launcher, Brain: b.Brain, Again: "parley run --protocol " + protocol}
 }
 
 // format is the format that was asked for: without one godog prints nothing, and a failure is told in our own words.
@@ -79,15 +84,42 @@ func console(t *testing.T, res *reports.Results) string {
 // TestFeatures is the suite. PARLEY_ALLOW_INCOMPLETE=1 accepts that binding clauses were not tested, for a target without
 // a model stub or hooks; a selection by --godog.tags accepts it too.
 func TestFeatures(t *testing.T) {
-	o := subject(t)
-	o.Godog = runner.GodogOptions{Format: format(), Tags: stock.Tags, Paths: stock.Paths}
-	o.AllowIncomplete = os.Getenv("PARLEY_ALLOW_INCOMPLETE") == "1" || stock.Tags != "" || len(stock.Paths) > 0
-	res, err := runner.Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
+	judged := 0
+	for _, o := range subjects(t) {
+		o.Godog = runner.GodogOptions{Format: format(), Tags: stock.Tags, Paths: of(o.Profile.Protocol, stock.Paths)}
+		o.AllowIncomplete = os.Getenv("PARLEY_ALLOW_INCOMPLETE") == "1" || stock.Tags != "" || len(stock.Paths) > 0
+		if len(stock.Paths) > 0 && len(o.Godog.Paths) == 0 {
+			continue // what is selected is another protocol's
+		}
+		t.Run(o.Profile.Protocol, func(t *testing.T) {
+			res, err := runner.Run(context.Background(), o)
+			var usage *runner.UsageError
+			if errors.As(err, &usage) && stock.Tags != "" {
+				t.Logf("nothing here: %v", err)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			judged++
+			if res.Exit != 0 {
+				t.Errorf("verdict %s, exit %d\n%s", res.Verdict, res.Exit, console(t, res))
+			}
+			t.Logf("verdict %s over %d scenarios", res.Verdict, res.Runs[0].Totals.Scenarios.Total)
+		})
 	}
-	if res.Exit != 0 {
-		t.Errorf("verdict %s, exit %d\n%s", res.Verdict, res.Exit, console(t, res))
+	if judged == 0 {
+		t.Error("nothing was judged: the selection selects no scenario")
 	}
-	t.Logf("verdict %s over %d scenarios", res.Verdict, res.Runs[0].Totals.Scenarios.Total)
+}
+
+// of are the paths of feature files that lie in a protocol's folder.
+func of(protocol string, paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		if strings.HasPrefix(strings.TrimPrefix(p, "features/"), protocol) {
+			out = append(out, p)
+		}
+	}
+	return out
 }

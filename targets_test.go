@@ -25,11 +25,13 @@ import (
 var foreign = []struct{ profile, tool, install string }{
 	{"profiles/python.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"profiles/python-chat.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"profiles/node-chat.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
 }
 
 func TestForeignTargets(t *testing.T) {
 	for _, f := range foreign {
-		t.Run(f.tool, func(t *testing.T) {
+		t.Run(f.profile, func(t *testing.T) {
 			if _, err := exec.LookPath(f.tool); err != nil {
 				t.Fatalf("%s is missing; install it: %s", f.tool, f.install)
 			}
@@ -240,7 +242,7 @@ func TestDeadPort(t *testing.T) {
 // TestInterrupted: what a run has found before it was interrupted is kept, and what was not reached has not passed.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	o := bundledOptions()
+	o := bundledOptions("agent-select")
 	o.Observer = &stopAfter{n: 20, stop: cancel}
 	res, err := runner.Run(ctx, o)
 	if err != nil {

@@ -48,7 +48,9 @@ type openTurn struct {
 	pieces    bool
 }
 
-func (p *play) say(format string, args ...any) { p.lines = append(p.lines, fmt.Sprintf(format, args...)) }
+func (p *play) say(format string, args ...any) {
+	p.lines = append(p.lines, fmt.Sprintf(format, args...))
+}
 
 func (p *play) act(a act) {
 	t := p.open[a.session]

@@ -1,0 +1,158 @@
+package parley_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"parley/runner"
+	"parley/target"
+	"parley/verdict"
+)
+
+// badChat is a target that is no session-chat server, in one way or another.
+type badChat struct {
+	name   string
+	talk   func(ctx context.Context, c *websocket.Conn) // what it does with a connection, until it returns
+	may    []string                                     // binding clauses that such a target may pass all the same
+	reason string
+}
+
+// connectsOnly are the clauses that a target keeps which accepts the socket and does nothing else.
+var connectsOnly = []string{"SC-045", "SC-001"}
+
+// each says something to every message of the client.
+func each(say func(got []byte) []byte) func(context.Context, *websocket.Conn) {
+	return func(ctx context.Context, c *websocket.Conn) {
+		for {
+			_, got, err := c.Read(ctx)
+			if err != nil || c.Write(ctx, websocket.MessageText, say(got)) != nil {
+				return
+			}
+		}
+	}
+}
+
+func always(text string) func(context.Context, *websocket.Conn) {
+	return each(func([]byte) []byte { return []byte(text) })
+}
+
+var badChats = []badChat{
+	{name: "silent", reason: "accepts and never says a word", talk: func(ctx context.Context, c *websocket.Conn) {
+		for {
+			if _, _, err := c.Read(ctx); err != nil {
+				return
+			}
+		}
+	}},
+	{name: "never reads", reason: "hangs behind the handshake", talk: func(ctx context.Context, c *websocket.Conn) { <-ctx.Done() }},
+	{name: "closes at once", reason: "ends each connection in order", talk: func(_ context.Context, c *websocket.Conn) {
+		_ = c.Close(websocket.StatusNormalClosure, "")
+	}},
+	{name: "resets", reason: "drops each connection", talk: func(_ context.Context, c *websocket.Conn) { _ = c.CloseNow() }},
+	{name: "crashes at the first message", reason: "drops the connection that speaks", talk: func(ctx context.Context, c *websocket.Conn) {
+		_, _, _ = c.Read(ctx)
+		_ = c.CloseNow()
+	}},
+	{name: "echo", reason: "sends back what it gets", talk: each(func(got []byte) []byte { return got })},
+	{name: "no JSON", reason: "speaks another language", talk: always("hello?")},
+	{name: "arrays", reason: "speaks in lists", talk: always(`[{"message_type":"result"}]`)},
+	{name: "errors", reason: "refuses everything", talk: always(`{"message_type":"error","agent_id":null,"session_id":null,"message":{"code":"no","text":"no"},"timestamp":"t"}`)},
+	{name: "pongs", reason: "takes everything for a ping", talk: always(`{"message_type":"pong","agent_id":null,"session_id":null,"message":{},"timestamp":"t"}`)},
+	{name: "another agent_id", reason: "answers as somebody else", talk: always(`{"message_type":"result","agent_id":"xxx","session_id":"yyy","message":{"subtype":"success"},"timestamp":"t"}`)},
+	{name: "no agent_id", reason: "answers nobody", talk: always(`{"message_type":"result","session_id":"yyy","message":{"subtype":"success"},"timestamp":"t"}`)},
+	{name: "type in place of message_type", reason: "calls the type by the client's name", talk: each(func(got []byte) []byte {
+		return bytes.Replace(got, []byte(`"type":"chat"`), []byte(`"type":"result","session_id":"s","message":{},"timestamp":"t"`), 1)
+	})},
+	{name: "binary", reason: "answers in binary frames", talk: func(ctx context.Context, c *websocket.Conn) {
+		for {
+			_, got, err := c.Read(ctx)
+			if err != nil || c.Write(ctx, websocket.MessageBinary, got) != nil {
+				return
+			}
+		}
+	}},
+	{name: "a flood", reason: "never stops talking", talk: func(ctx context.Context, c *websocket.Conn) {
+		for i := 0; ctx.Err() == nil; i++ {
+			if c.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"message_type":"noise","agent_id":null,"n":%d}`, i)) != nil {
+				return
+			}
+		}
+	}},
+	{name: "a huge message", reason: "answers with more than anybody reads", talk: each(func([]byte) []byte {
+		return []byte(`{"message_type":"assistant","text":"` + strings.Repeat("x", 9<<20) + `"}`)
+	})},
+}
+
+// TestBadChatTargets holds the verdict against targets that answer nothing, or nothing right: each is non-conformant,
+// and no clause passes but those that such a target keeps.
+func TestBadChatTargets(t *testing.T) {
+	for _, b := range badChats {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := target.ForURLOf("session-chat", b.start(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := runner.Run(context.Background(), runner.Options{Profile: p, Again: "parley run"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Exit != verdict.ExitNonConformant {
+				t.Errorf("exit %d, want %d (%s)\n%s", res.Exit, verdict.ExitNonConformant, b.reason, console(t, res))
+			}
+			may := map[string]bool{}
+			for _, id := range append(b.may, connectsOnly...) {
+				may[id] = true
+			}
+			for _, c := range res.Runs[0].Clauses {
+				if c.Outcome == verdict.Passed && c.Level.Binding() && !may[c.ID] {
+					t.Errorf("%s passed (%s): %s", c.ID, b.reason, c.Text)
+				}
+			}
+		})
+	}
+}
+
+func (b badChat) start(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer func() { _ = c.CloseNow() }()
+		b.talk(ctx, c)
+	}))
+	t.Cleanup(func() { cancel(); s.CloseClientConnections(); s.Close() })
+	return s.URL
+}
+
+// TestExplore: random sequences find nothing in the bundled server.
+func TestExplore(t *testing.T) {
+	o := bundledOptions("session-chat")
+	o.Explore, o.Seed, o.Tags, o.AllowIncomplete = 100, 1, "@explored", true
+	res, err := runner.Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Exit != verdict.ExitConformant {
+		t.Errorf("verdict %s\n%s", res.Verdict, console(t, res))
+	}
+	explored := 0
+	for _, sc := range res.Runs[0].Scenarios {
+		if strings.Contains(sc.ID, "explored") && sc.Outcome == verdict.Passed {
+			explored++
+		}
+	}
+	if explored != 100 {
+		t.Errorf("%d sequences passed, want 100", explored)
+	}
+}

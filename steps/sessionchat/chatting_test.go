@@ -1,0 +1,67 @@
+package sessionchat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/model"
+	vocab "parley/protocol/sessionchat"
+	"parley/steps"
+	"parley/verdict"
+)
+
+// TestAnswered: a chat is answered by the model's words, in whatever portions they come, and by the end of its turn. What
+// is legal is judged by all monitors too.
+func TestAnswered(t *testing.T) {
+	const words = "[[echo n-1]] Hello from client A"
+	end := []saying{result(nil)}
+	system := saying{kind: vocab.SystemMessage, body: map[string]any{"subtype": "init"}}
+	warning := saying{kind: vocab.ErrorMessage, body: map[string]any{"code": "slow", "text": "be patient"}}
+	rows := []struct {
+		reason string
+		in     [][]saying
+		want   verdict.Outcome
+		open   string
+	}{
+		{"in one piece", [][]saying{{system}, streams(words), end}, verdict.Passed, ""},
+		{"character by character", [][]saying{{system}, streams(portions(words, 1)...), end}, verdict.Passed, ""},
+		{"character by character, and the whole", [][]saying{{system}, streams(portions(words, 1)...), assistants(words), end}, verdict.Passed, ""},
+		{"the text so far", [][]saying{streams(soFar(words, 1)...), assistants(words), end}, verdict.Passed, ""},
+		{"the whole only", [][]saying{assistants(words), end}, verdict.Passed, ""},
+		{"in the second of two assistant messages", [][]saying{assistants("Let me think.", words), end}, verdict.Passed, ""},
+		{"in a block", [][]saying{{{kind: vocab.AssistantMessage, body: map[string]any{"content": []any{block("Hm."), block(words)}}}}, end}, verdict.Passed, ""},
+		{"in the result only", [][]saying{{system, result(map[string]any{"result": words})}}, verdict.Passed, ""},
+		{"with messages of other types between and behind", [][]saying{between(streams(portions(words, 4)...), saying{kind: "usage", silent: true}), end, {{kind: "usage", body: map[string]any{"text": words}}}}, verdict.Passed, ""},
+		{"with a warning before it", [][]saying{{warning}, assistants(words), end}, verdict.Passed, ""},
+		{"with another session's messages between", [][]saying{between(streams(portions(words, 4)...), as("blue", streams("n-7"))...), end}, verdict.Passed, ""},
+
+		{"by nothing", nil, verdict.Failed, ""},
+		{"by a result alone", [][]saying{{system}, end}, verdict.Failed, ""},
+		{"by an error", [][]saying{{warning}}, verdict.Failed, ""},
+		{"without an end", [][]saying{streams(words), assistants(words)}, verdict.Failed, ""},
+		{"behind its end", [][]saying{end, assistants(words)}, verdict.Failed, ""},
+		{"with the words of another turn", [][]saying{assistants("[[echo n-7]] Hello"), end}, verdict.Failed, ""},
+		{"with words that it did not ask for", [][]saying{assistants("Hello"), end}, verdict.Failed, ""},
+		{"under another agent_id", [][]saying{as("blue", slices.Concat(streams(words), []saying{result(nil)}))}, verdict.Failed, ""},
+		{"under its agent_id in capitals", [][]saying{as("RED-N", slices.Concat(streams(words), []saying{result(nil)}))}, verdict.Failed, ""},
+		{"with an end under another agent_id", [][]saying{streams(words), as("blue", []saying{result(nil)})}, verdict.Failed, ""},
+		{"with the words of a turn whose nonce begins with its own", [][]saying{assistants("[[echo n-11]] Hello"), end}, verdict.Failed, "the beginning of another nonce is taken for it"},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			got := perform(t, "@SC-012", "When client A chats with \"red\"\nThen client A is answered by \"red\"", slices.Concat(r.in...), func(env *steps.Env) { env.Brain = model.New() })
+			var diff []string
+			if got.Outcome != r.want {
+				diff = append(diff, fmt.Sprintf("%s (%s), want %s", got.Outcome, got.Reason, r.want))
+			}
+			for _, m := range got.Monitors {
+				if r.want == verdict.Passed && m.Failure != nil {
+					diff = append(diff, fmt.Sprintf("%s breaks %s: %s", m.Monitor, m.Clause, m.Failure.Observed))
+				}
+			}
+			settle(t, r.open, strings.Join(diff, "\n"))
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package sessionchat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/model"
+	vocab "parley/protocol/sessionchat"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// chats are what was sent when these lines were performed: agent_id and content of each.
+func chats(t *testing.T, lines string) (agents, contents []string) {
+	t.Helper()
+	got := perform(t, "@SC-019", lines, nil)
+	if got.Outcome == verdict.HarnessError {
+		t.Fatal(got.Reason)
+	}
+	for _, r := range got.Records {
+		if r.Dir == transcript.Sent && r.Event != nil && r.Event.Type == vocab.ChatType {
+			agents, contents = append(agents, text(&r, "agent_id")), append(contents, text(&r, "content"))
+		}
+	}
+	return agents, contents
+}
+
+// TestTexts: every text that a feature can name has one directive, with the nonce of its turn, and nothing of a format.
+func TestTexts(t *testing.T) {
+	var seen []string
+	for _, kind := range []string{"Chinese", "emoji", "combining marks", "other scripts", "astral characters", "JSON", "quotes and backslashes",
+		"line breaks", "white space at its edges", "markup", "control characters", "an SQL fragment", "format verbs", "great length"} {
+		t.Run(kind, func(t *testing.T) {
+			_, sent := chats(t, fmt.Sprintf("When client A chats with \"red\" in a text of %s", kind))
+			if len(sent) != 1 || slices.Contains(seen, sent[0]) {
+				t.Fatalf("sent: %q", sent)
+			}
+			seen = append(seen, sent[0])
+			if diff := cmp.Diff([]model.Directive{{Kind: model.KindStream, Nonce: "n-1", Count: 1}}, model.Directives(sent[0])); diff != "" {
+				t.Errorf("directives; want(-) got(+):\n%s", diff)
+			}
+			if strings.Contains(sent[0], "%!") || strings.Contains(sent[0], "(MISSING)") {
+				t.Errorf("sent: %.200q", sent[0])
+			}
+			if long := len(sent[0]) > 1<<16; long != (kind == "great length") {
+				t.Errorf("it has %d bytes", len(sent[0]))
+			}
+		})
+	}
+}
+
+// TestAgentIDs: every agent_id that a feature can name is unique to the scenario, and the same for every chat.
+func TestAgentIDs(t *testing.T) {
+	var seen []string
+	for _, kind := range []string{"capitals", "white space at its edges", "Chinese", "emoji", "a combining accent", "a path", "quotes and backslashes",
+		"digits", "great length", "characters of an SQL pattern"} {
+		t.Run(kind, func(t *testing.T) {
+			line := fmt.Sprintf("When client A chats with \"red\" under the agent_id of %s\n", kind)
+			ids, _ := chats(t, line+`When client A chats with "red"`)
+			if len(ids) != 2 || ids[0] != ids[1] || slices.Contains(seen, ids[0]) || !strings.Contains(ids[0], "n-red") || strings.Contains(ids[0], "%!") {
+				t.Errorf("sent under %q", ids)
+			}
+			seen = append(seen, ids...)
+		})
+	}
+}
+
+// TestNearAgentIDs: what differs in little does differ.
+func TestNearAgentIDs(t *testing.T) {
+	for _, r := range []struct{ one, how string }{
+		{"capitals", "its case folded"},
+		{"capitals", "a blank behind it"},
+		{"capitals", "a line break behind it"},
+		{"capitals", "its last character gone"},
+		{"a combining accent", "its accent composed"},
+	} {
+		t.Run(r.how, func(t *testing.T) {
+			ids, _ := chats(t, fmt.Sprintf("When client A chats with \"red\" under the agent_id of %s\nAnd client A chats with \"blue\" under the agent_id of \"red\" with %s", r.one, r.how))
+			if len(ids) != 2 || ids[0] == ids[1] {
+				t.Errorf("sent under %q", ids)
+			}
+		})
+	}
+}
+
+// TestUnknownWords: a word that no step knows is a mistake of the feature, not of the target.
+func TestUnknownWords(t *testing.T) {
+	for _, line := range []string{
+		`When client A chats with "red" in a text of nonsense`,
+		`When client A chats with "red" under the agent_id of nonsense`,
+		`When client A chats with "red" under the agent_id of "red" with nonsense`,
+		`When client A sends "red" a chat whose content is nonsense`,
+		`When client A sends a chat whose options are nonsense`,
+	} {
+		if got := perform(t, "@SC-019", line, nil); got.Outcome != verdict.HarnessError {
+			t.Errorf("%s: %s (%s)", line, got.Outcome, got.Reason)
+		}
+	}
+}

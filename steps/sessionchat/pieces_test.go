@@ -1,0 +1,217 @@
+package sessionchat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	vocab "parley/protocol/sessionchat"
+	"parley/verdict"
+)
+
+// piece is what the model says for one of n, as a script has it.
+func piece(i, n int) string { return fmt.Sprintf("stream NONCE %d/%d ", i, n) }
+
+// pieces are some of three.
+func pieces(which ...int) []string {
+	var out []string
+	for _, i := range which {
+		out = append(out, piece(i, 3))
+	}
+	return out
+}
+
+// nonce is that of the first turn of a scenario that is played.
+const nonce = "n-1"
+
+// whole is all that the model says in n pieces. The nonce is in it, so that it may be cut anywhere.
+func whole(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(piece(i+1, n))
+	}
+	return strings.ReplaceAll(b.String(), "NONCE", nonce)
+}
+
+// portions cuts a text into parts of so many bytes.
+func portions(text string, size int) []string {
+	var out []string
+	for part := range slices.Chunk([]byte(text), size) {
+		out = append(out, string(part))
+	}
+	return out
+}
+
+// soFar is a text as it grows by so many bytes.
+func soFar(text string, size int) []string {
+	var out []string
+	for _, part := range portions(text, size) {
+		before := ""
+		if len(out) > 0 {
+			before = out[len(out)-1]
+		}
+		out = append(out, before+part)
+	}
+	return out
+}
+
+// between puts other messages between these.
+func between(list []saying, other ...saying) []saying {
+	var out []saying
+	for i, m := range list {
+		if i > 0 {
+			out = append(out, other...)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func as(agent string, list []saying) []saying {
+	for i := range list {
+		list[i].agent = agent
+	}
+	return list
+}
+
+func block(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
+
+// TestInOrder: whatever portions the model's words come in, what counts is that they are all there, each once, and in order.
+func TestInOrder(t *testing.T) {
+	end := []saying{result(nil)}
+	all := strings.Join(pieces(1, 2, 3), "")
+	foreign := strings.ReplaceAll(all, "NONCE", "n-7")
+	system := saying{kind: vocab.SystemMessage, body: map[string]any{"subtype": "init"}}
+	rows := []struct {
+		reason string
+		in     [][]saying
+		want   verdict.Outcome
+		open   string
+	}{
+		{"one by one", [][]saying{streams(pieces(1, 2, 3)...), end}, verdict.Passed, ""},
+		{"one by one, and the whole", [][]saying{{system}, streams(pieces(1, 2, 3)...), assistants(all), end}, verdict.Passed, ""},
+		{"one by one, and the whole as a piece", [][]saying{streams(pieces(1, 2, 3)...), streams(all), end}, verdict.Passed, ""},
+		{"in one piece", [][]saying{streams(all), end}, verdict.Passed, ""},
+		{"two, and one", [][]saying{streams(piece(1, 3)+piece(2, 3), piece(3, 3)), end}, verdict.Passed, ""},
+		{"the whole only", [][]saying{assistants(all), end}, verdict.Passed, ""},
+		{"the whole with what the model's interface says beside it", [][]saying{{{kind: vocab.AssistantMessage, body: map[string]any{"model": "m", "content": []any{block(all)}}}}, end}, verdict.Passed, ""},
+		{"a block for each piece", [][]saying{{{kind: vocab.AssistantMessage, body: map[string]any{"content": []any{block(piece(1, 3)), block(piece(2, 3)), block(piece(3, 3))}}}}, end}, verdict.Passed, ""},
+		{"an assistant message for each piece", [][]saying{assistants(pieces(1, 2, 3)...), end}, verdict.Passed, ""},
+		{"an assistant message for some of them", [][]saying{assistants(piece(1, 3), piece(2, 3)+piece(3, 3)), end}, verdict.Passed, ""},
+		{"assistant messages with the text so far", [][]saying{assistants(piece(1, 3), piece(1, 3)+piece(2, 3), all), end}, verdict.Passed, ""},
+		{"the same assistant message twice", [][]saying{assistants(all, all), end}, verdict.Passed, ""},
+		{"pieces with the text so far", [][]saying{streams(piece(1, 3), piece(1, 3)+piece(2, 3), all), end}, verdict.Passed, ""},
+		{"only in the result", [][]saying{{result(map[string]any{"result": all})}}, verdict.Passed, ""},
+		{"everywhere", [][]saying{streams(pieces(1, 2, 3)...), assistants(all), {result(map[string]any{"result": all})}}, verdict.Passed, ""},
+		{"a result that sums up as it likes", [][]saying{streams(pieces(1, 2, 3)...), {result(map[string]any{"result": strings.Join(pieces(3, 1), "")})}}, verdict.Passed, ""},
+		{"without the last blank", [][]saying{streams(strings.TrimSpace(all)), end}, verdict.Passed, ""},
+		{"an assistant message without the last blank", [][]saying{assistants(strings.TrimSpace(all)), end}, verdict.Passed,
+			"the piece at the end of the text is not found where another string of the message stands behind it"},
+		{"messages of other types between", [][]saying{between(streams(pieces(1, 2, 3)...), system, saying{kind: "usage", body: map[string]any{"text": piece(9, 3)}}), end}, verdict.Passed, ""},
+		{"pieces without text between small portions", [][]saying{between(streams(portions(whole(3), 5)...), saying{kind: vocab.StreamMessage, silent: true}), end}, verdict.Passed, ""},
+		{"pieces of another kind between small portions", [][]saying{between(streams(portions(whole(3), 5)...), saying{kind: vocab.StreamMessage, body: map[string]any{"event": "ping"}}), end}, verdict.Passed,
+			"a piece that has no text, where others have theirs, is read as all of its strings"},
+		{"small portions, and the whole as a piece", [][]saying{streams(portions(whole(3), 1)...), streams(all), end}, verdict.Passed,
+			"the text so far is known by its first piece only where an earlier message had a whole piece"},
+		{"another session's words between", [][]saying{between(streams(pieces(1, 2, 3)...), as("blue", streams(foreign))...), end}, verdict.Passed, ""},
+
+		{"the first is lost", [][]saying{streams(pieces(2, 3)...), end}, verdict.Failed, ""},
+		{"one is lost", [][]saying{streams(pieces(1, 3)...), end}, verdict.Failed, ""},
+		{"the last is lost", [][]saying{streams(pieces(1, 2)...), end}, verdict.Failed, ""},
+		{"one is lost, though the whole has it", [][]saying{streams(pieces(1, 3)...), assistants(all), end}, verdict.Failed, ""},
+		{"the first is lost, though the whole has it", [][]saying{streams(pieces(2, 3)...), assistants(all), end}, verdict.Failed, ""},
+		{"the last is lost, though the whole has it", [][]saying{streams(pieces(1, 2)...), assistants(all), end}, verdict.Failed,
+			"that the pieces break off is not seen where the whole follows"},
+		{"one is lost in the whole", [][]saying{streams(pieces(1, 2, 3)...), assistants(strings.Join(pieces(1, 3), "")), end}, verdict.Failed, ""},
+		{"one of the assistant messages is lost", [][]saying{assistants(pieces(1, 3)...), end}, verdict.Failed, ""},
+		{"a small portion is lost", [][]saying{streams(slices.Delete(portions(whole(3), 4), 4, 5)...), end}, verdict.Failed, ""},
+		{"the first one twice", [][]saying{streams(pieces(1, 1, 2, 3)...), end}, verdict.Failed,
+			"the first piece again is taken for the text so far"},
+		{"one twice", [][]saying{streams(pieces(1, 2, 2, 3)...), end}, verdict.Failed, ""},
+		{"the last one twice", [][]saying{streams(pieces(1, 2, 3, 3)...), end}, verdict.Failed, ""},
+		{"all of them twice, one by one", [][]saying{streams(pieces(1, 2, 3, 1, 2, 3)...), end}, verdict.Failed,
+			"the first piece again is taken for the text so far"},
+		{"all of them twice in one message", [][]saying{assistants(all + all), end}, verdict.Failed, ""},
+		{"one twice in the whole", [][]saying{streams(pieces(1, 2, 3)...), assistants(strings.Join(pieces(1, 2, 2, 3), "")), end}, verdict.Failed, ""},
+		{"two are exchanged", [][]saying{streams(pieces(1, 3, 2)...), end}, verdict.Failed, ""},
+		{"the first two are exchanged", [][]saying{streams(pieces(2, 1, 3)...), end}, verdict.Failed, ""},
+		{"backwards", [][]saying{streams(pieces(3, 2, 1)...), end}, verdict.Failed, ""},
+		{"two are exchanged, though the whole has them in order", [][]saying{streams(pieces(1, 3, 2)...), assistants(all), end}, verdict.Failed, ""},
+		{"two are exchanged in the whole", [][]saying{streams(pieces(1, 2, 3)...), assistants(strings.Join(pieces(1, 3, 2), "")), end}, verdict.Failed, ""},
+		{"one type has some, and another the rest", [][]saying{streams(pieces(1, 2)...), assistants(pieces(3)...), end}, verdict.Failed, ""},
+		{"in the result only, and not all", [][]saying{{result(map[string]any{"result": strings.Join(pieces(1, 2), "")})}}, verdict.Failed, ""},
+		{"in the result only, and not in order", [][]saying{{result(map[string]any{"result": strings.Join(pieces(2, 1, 3), "")})}}, verdict.Failed, ""},
+		{"one of another turn in the place of its own", [][]saying{streams(piece(1, 3), strings.ReplaceAll(piece(2, 3), "NONCE", "n-7"), piece(3, 3)), end}, verdict.Failed, ""},
+		{"those of another turn", [][]saying{streams(foreign), end}, verdict.Failed, ""},
+		{"those of a turn whose nonce begins with its own", [][]saying{streams(strings.ReplaceAll(all, "NONCE", "n-11")), end}, verdict.Failed, ""},
+		{"pieces of another number", [][]saying{streams(piece(1, 4), piece(2, 4), piece(3, 4)), end}, verdict.Failed, ""},
+		{"under another agent_id", [][]saying{as("blue", streams(pieces(1, 2, 3)...)), end}, verdict.Failed, ""},
+		{"in messages of no turn", [][]saying{says("delta", "text", pieces(1, 2, 3)), end}, verdict.Failed, ""},
+		{"nothing but a result", [][]saying{end}, verdict.Failed, ""},
+		{"nothing", nil, verdict.Failed, ""},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) { settle(t, r.open, order(t, 3, slices.Concat(r.in...), r.want)) })
+	}
+}
+
+// order plays a turn of n pieces, and says what is not as it should be about their order.
+func order(t *testing.T, n int, script []saying, want verdict.Outcome) string {
+	t.Helper()
+	got := perform(t, "@SC-012 @SC-020", fmt.Sprintf("When client A chats with \"red\" in a turn of %d pieces\nThen the pieces of \"red\" come in order", n), script)
+	if got.Outcome != want {
+		return fmt.Sprintf("%s (%s), want %s", got.Outcome, got.Reason, want)
+	}
+	for _, c := range got.Clauses {
+		if c.Outcome != want {
+			return fmt.Sprintf("%s is %s (%s), want %s", c.ID, c.Outcome, c.Reason, want)
+		}
+	}
+	for _, f := range got.Failures {
+		if f.Observed == "" || f.At < 1 || f.Expected != fmt.Sprintf("%d pieces, all and in order", n) {
+			return fmt.Sprintf("it is told as %+v", f)
+		}
+	}
+	return ""
+}
+
+// TestPortions: pieces in portions of every size, and as a text that grows by them.
+func TestPortions(t *testing.T) {
+	for _, n := range []int{1, 2, 12} {
+		text := whole(n)
+		for size := 1; size <= len(text); size += 1 + size/20 {
+			for how, script := range map[string][]saying{
+				"portions":                streams(portions(text, size)...),
+				"portions, and the whole": append(streams(portions(text, size)...), assistants(text)...),
+				"text so far":             streams(soFar(text, size)...),
+			} {
+				if diff := order(t, n, append(script, result(nil)), verdict.Passed); diff != "" {
+					t.Errorf("%d pieces, %s of %d bytes: %s", n, how, size, diff)
+				}
+			}
+		}
+	}
+}
+
+// TestPiecesOfOtherTurns: the turns of a session are judged apart, and what was not asked for in pieces has none.
+func TestPiecesOfOtherTurns(t *testing.T) {
+	script := append(streams(piece(1, 2), piece(2, 2)), result(nil))
+	rows := []struct {
+		reason, lines string
+		want          verdict.Outcome
+	}{
+		{"the second turn", "When client A chats with \"red\" in a turn of 2 pieces\nAnd client A chats with \"red\" in a turn of 2 pieces\nThen the pieces of \"red\" come in order", verdict.Passed},
+		{"another session", "When client A chats with \"red\" in a turn of 2 pieces\nAnd client A chats with \"blue\" in a turn of 2 pieces\nThen the pieces of \"red\" come in order\nAnd the pieces of \"blue\" come in order", verdict.Passed},
+		{"over another connection", "When client A chats with \"red\" in a turn of 2 pieces\nAnd client B chats with \"red\" in a turn of 2 pieces\nThen the pieces of \"red\" come in order", verdict.Passed},
+		{"an ordinary turn", "When client A chats with \"red\"\nThen the pieces of \"red\" come in order", verdict.NotTested},
+		{"no turn", "Given client A has connected\nThen the pieces of \"red\" come in order", verdict.NotTested},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			if got := perform(t, "@SC-012 @SC-020", r.lines, script); got.Outcome != r.want {
+				t.Errorf("%s (%s), want %s", got.Outcome, got.Reason, r.want)
+			}
+		})
+	}
+}

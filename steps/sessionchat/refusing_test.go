@@ -1,0 +1,74 @@
+package sessionchat
+
+import (
+	"testing"
+
+	"parley/transcript"
+)
+
+func TestRefusal(t *testing.T) {
+	closed := func(status int) transcript.Record {
+		return transcript.Record{Dir: transcript.Received, Kind: transcript.Closed, Status: status}
+	}
+	sent := heard(`{"message_type":"error"}`)
+	sent.Dir = transcript.Sent
+	rows := []struct {
+		reason string
+		in     transcript.Record
+		want   bool
+	}{
+		{"an error about the session", heard(`{"message_type":"error","agent_id":"red","message":{"code":"c"}}`), true},
+		{"an error about none", heard(`{"message_type":"error"}`), true},
+		{"a close for what cannot be taken", closed(1003), true},
+		{"a close for what is no text", closed(1007), true},
+		{"a close for what is against the rules", closed(1008), true},
+		{"an ordinary close", closed(1000), false},
+		{"a close because of the server", closed(1011), false},
+		{"a connection that broke off", closed(0), false},
+		{"a result", heard(`{"message_type":"result","agent_id":"red","message":{"subtype":"error"}}`), false},
+		{"a pong", heard(`{"message_type":"pong"}`), false},
+		{"what is no message", heard(`error`), false},
+		{"what the harness sent", sent, false},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			bound(t, "").decode(&r.in)
+			if got := refusal(&r.in); got != r.want {
+				t.Errorf("it is a refusal: %v", got)
+			}
+		})
+	}
+}
+
+func TestTellsOfSession(t *testing.T) {
+	sent := heard(`{"message_type":"stream","session_id":"s"}`)
+	sent.Dir = transcript.Sent
+	rows := []struct {
+		reason string
+		in     transcript.Record
+		want   bool
+	}{
+		{"a session_id", heard(`{"message_type":"system","agent_id":"red","session_id":"s"}`), true},
+		{"in a message of any type", heard(`{"message_type":"hello","session_id":"s"}`), true},
+		{"in a message of none", heard(`{"session_id":"s"}`), true},
+		{"one that is no string", heard(`{"message_type":"hello","session_id":7}`), true},
+		{"one that is an object", heard(`{"message_type":"hello","session_id":{}}`), true},
+		{"a piece", heard(`{"message_type":"stream","session_id":null}`), true},
+		{"an answer", heard(`{"message_type":"assistant"}`), true},
+		{"a result", heard(`{"message_type":"result"}`), true},
+		{"a greeting", heard(`{"message_type":"system","agent_id":null,"session_id":null}`), false},
+		{"an empty session_id", heard(`{"message_type":"system","session_id":""}`), false},
+		{"an error", heard(`{"message_type":"error","agent_id":"red","session_id":null}`), false},
+		{"a pong", heard(`{"message_type":"pong"}`), false},
+		{"what is no message", heard(`[]`), false},
+		{"what the harness sent", sent, false},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			bound(t, "").decode(&r.in)
+			if got := tellsOfSession(&r.in); got != r.want {
+				t.Errorf("it tells of a session: %v", got)
+			}
+		})
+	}
+}

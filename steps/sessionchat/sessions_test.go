@@ -1,0 +1,97 @@
+package sessionchat
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"parley/model"
+)
+
+func TestMentions(t *testing.T) {
+	rows := []struct {
+		reason, said, nonce string
+		want                bool
+	}{
+		{"alone", "x-1", "x-1", true},
+		{"at the beginning", "x-1 said", "x-1", true},
+		{"at the end", "echo x-1", "x-1", true},
+		{"in a directive", "[[echo x-1]] Hello", "x-1", true},
+		{"in a piece", "stream x-1 1/2 ", "x-1", true},
+		{"between lines", "a\nx-1\nb", "x-1", true},
+		{"before a letter", "x-1é x-1a", "x-1", true},
+		{"before a digit of another script", "x-1\uff11", "x-1", true},
+		{"in a JSON text", `{"a":"x-1"}`, "x-1", true},
+		{"the beginning of a longer one", "[[echo x-11]]", "x-1", false},
+		{"the beginning of several longer ones", "x-10 x-11 x-1234567890", "x-1", false},
+		{"the longer one does not hide it", "x-11 x-1", "x-1", true},
+		{"nor does it the longer one", "x-1 x-11", "x-11", true},
+		{"a longer one that ends the text", "x-10", "x-1", false},
+		{"it is the longer one", "x-1", "x-11", false},
+		{"other capitals", "X-1", "x-1", false},
+		{"cut", "x- 1", "x-1", false},
+		{"nothing was said", "", "x-1", false},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			if got := mentions(r.said, r.nonce); got != r.want {
+				t.Errorf("%q mentions %q: %v", r.said, r.nonce, got)
+			}
+		})
+	}
+}
+
+func user(text string) model.Message { return model.Message{Role: model.RoleUser, Text: text} }
+
+func assistant(text string) model.Message {
+	return model.Message{Role: model.RoleAssistant, Text: text}
+}
+
+func TestStrangers(t *testing.T) {
+	own := []*turn{{nonce: "x-1"}, {nonce: "x-2"}, {}}
+	rows := []struct {
+		reason string
+		in     model.Request
+		want   []string
+	}{
+		{"no messages", model.Request{}, nil},
+		{"its own turns", model.Request{Messages: []model.Message{user("[[echo x-1]] Hello"), assistant("[[echo x-1]] Hello"), user("[[hold x-2]]")}}, nil},
+		{"another session's turn", model.Request{Messages: []model.Message{user("[[echo x-1]]"), user("[[echo y-1]]")}}, []string{"y-1"}},
+		{"what the model said to another session", model.Request{Messages: []model.Message{assistant("[[echo y-1]]"), user("[[echo x-1]]")}}, []string{"y-1"}},
+		{"within the text of a turn of its own", model.Request{Messages: []model.Message{user("before: [[stream y-1 3]]\nnow: [[echo x-1]]")}}, []string{"y-1"}},
+		{"several, in order", model.Request{Messages: []model.Message{user("[[echo y-2]] [[hold x-2]]"), assistant("[[echo y-1]]")}}, []string{"y-2", "y-1"}},
+		{"a nonce that its own begins", model.Request{Messages: []model.Message{user("[[echo x-11]]")}}, []string{"x-11"}},
+		{"a nonce in other capitals", model.Request{Messages: []model.Message{user("[[echo X-1]]")}}, []string{"X-1"}},
+		{"in the results of tools", model.Request{Messages: []model.Message{{Role: model.RoleTool, Text: "[[echo y-1]]", ResultOf: "call"}}}, []string{"y-1"}},
+		{"texts without directives", model.Request{Messages: []model.Message{user("y-1"), user("你好"), assistant("stream y-1 1/2 "), user("[[nope y-1]]")}}, nil},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			if diff := cmp.Diff(r.want, strangers(r.in, own), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+	if got := strangers(model.Request{Messages: []model.Message{user("[[echo x-1]]")}}, nil); !cmp.Equal(got, []string{"x-1"}) {
+		t.Errorf("to nobody, everybody is a stranger: %v", got)
+	}
+}
+
+func TestAbsent(t *testing.T) {
+	r := model.Request{System: "earlier: x-1", Messages: []model.Message{user("[[echo x-2]]"), assistant("x-31"), {Role: model.RoleTool, Text: "x-4"}}}
+	if diff := cmp.Diff([]string{"x-3", "x-5"}, absent(r, []string{"x-1", "x-2", "x-3", "x-4", "x-5"})); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+}
+
+// TestEarlier: only turns that were answered to their end must stand before the model again.
+func TestEarlier(t *testing.T) {
+	ss := &session{turns: []*turn{
+		{nonce: "whole", over: true}, {nonce: "interrupted", over: true, cut: true}, {nonce: "failed", over: true, failed: true},
+		{nonce: "second at once", over: true, extra: true}, {nonce: "running"}, {over: true}, {nonce: "last", over: true},
+	}}
+	if diff := cmp.Diff([]string{"whole"}, ss.earlier()); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+}
