@@ -60,14 +60,14 @@ var badChats = []badChat{
 		_, _, _ = c.Read(ctx)
 		_ = c.CloseNow()
 	}},
-	{name: "echo", reason: "sends back what it gets", talk: each(func(got []byte) []byte { return got })},
+	{name: "echo", may: []string{"SC-038"}, reason: "sends back what it gets", talk: each(func(got []byte) []byte { return got })},
 	{name: "no JSON", reason: "speaks another language", talk: always("hello?")},
 	{name: "arrays", reason: "speaks in lists", talk: always(`[{"message_type":"result"}]`)},
 	{name: "errors", reason: "refuses everything", talk: always(`{"message_type":"error","agent_id":null,"session_id":null,"message":{"code":"no","text":"no"},"timestamp":"t"}`)},
 	{name: "pongs", reason: "takes everything for a ping", talk: always(`{"message_type":"pong","agent_id":null,"session_id":null,"message":{},"timestamp":"t"}`)},
 	{name: "another agent_id", reason: "answers as somebody else", talk: always(`{"message_type":"result","agent_id":"xxx","session_id":"yyy","message":{"subtype":"success"},"timestamp":"t"}`)},
-	{name: "no agent_id", reason: "answers nobody", talk: always(`{"message_type":"result","session_id":"yyy","message":{"subtype":"success"},"timestamp":"t"}`)},
-	{name: "type in place of message_type", reason: "calls the type by the client's name", talk: each(func(got []byte) []byte {
+	{name: "no agent_id", may: []string{"SC-039", "SC-040", "SC-043", "SC-044"}, reason: "answers nobody", talk: always(`{"message_type":"result","session_id":"yyy","message":{"subtype":"success"},"timestamp":"t"}`)},
+	{name: "type in place of message_type", may: []string{"SC-038", "SC-039", "SC-042", "SC-043", "SC-044", "SC-056"}, reason: "calls the type by the client's name", talk: each(func(got []byte) []byte {
 		return bytes.Replace(got, []byte(`"type":"chat"`), []byte(`"type":"result","session_id":"s","message":{},"timestamp":"t"`), 1)
 	})},
 	{name: "binary", reason: "answers in binary frames", talk: func(ctx context.Context, c *websocket.Conn) {

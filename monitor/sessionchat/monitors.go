@@ -38,8 +38,9 @@ func All() []monitor.Monitor {
 // turnTypes are the message types that only turns have.
 var turnTypes = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: true, vocab.AssistantMessage: true, vocab.ResultMessage: true}
 
-// eachOfSession visits the messages that belong to a session: those of a turn, and those without a type that bear an
-// agent_id which the harness has used. Errors and pongs belong to none.
+// eachOfSession visits the messages that belong to a session of the harness: those of a turn, and those without a type
+// that bear an agent_id which it has used. Errors and pongs belong to none, and what bears another agent_id is somebody
+// else's.
 func eachOfSession(t []transcript.Record, visit func(r transcript.Record, data map[string]any)) {
 	used := map[any]bool{}
 	for _, r := range t {
@@ -53,8 +54,8 @@ func eachOfSession(t []transcript.Record, visit func(r transcript.Record, data m
 			}
 			continue
 		}
-		id, _ := data["agent_id"].(string)
-		if turnTypes[r.Event.Type] || r.Event.Type == "" && used[id] {
+		id, named := data["agent_id"].(string)
+		if turnTypes[r.Event.Type] && (used[id] || !named) || r.Event.Type == "" && used[id] {
 			visit(r, data)
 		}
 	}
@@ -112,12 +113,15 @@ func idStays(t []transcript.Record) []monitor.Finding {
 		was := known[k]
 		switch {
 		case told && id != "":
-			f := monitor.Finding{Clauses: []string{"SC-042"}, OK: was == "" || was == id, At: r.N}
+			known[k] = id
+			if was == "" {
+				return // the first of its kind proves nothing
+			}
+			f := monitor.Finding{Clauses: []string{"SC-042"}, OK: was == id, At: r.N}
 			if !f.OK {
 				f.Expected = fmt.Sprintf("session_id %q for agent_id %q, as before", was, agent)
 				f.Observed = fmt.Sprintf("session_id %q in %s", id, monitor.Describe(r))
 			}
-			known[k] = id
 			out = append(out, f, monitor.Finding{Clauses: []string{"SC-056"}, OK: true, At: r.N})
 		case was != "":
 			out = append(out, monitor.Finding{Clauses: []string{"SC-056"}, At: r.N, Expected: fmt.Sprintf("session_id %q, which is known", was), Observed: "none in " + monitor.Describe(r)})
@@ -149,13 +153,16 @@ func idsDiffer(t []transcript.Record) []monitor.Finding {
 			return
 		}
 		was, taken := owner[id]
+		if !taken {
+			owner[id] = agent
+		}
+		if owner[id] == agent && len(owner) == 1 {
+			return // one session differs from none
+		}
 		f := monitor.Finding{Clauses: []string{"SC-027"}, OK: !taken || was == agent, At: r.N}
 		if !f.OK {
 			f.Expected = fmt.Sprintf("a session_id for agent_id %q that no other agent_id has", agent)
 			f.Observed = fmt.Sprintf("session_id %q, which agent_id %q has, in %s", id, was, monitor.Describe(r))
-		}
-		if !taken {
-			owner[id] = agent
 		}
 		out = append(out, f)
 	})

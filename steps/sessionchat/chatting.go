@@ -19,7 +19,7 @@ type session struct {
 	name    string
 	agentID string
 	id      string // session_id as told last; "" before
-	before  string // the session_id before the last restart of the target
+	asker   string // the client that acted on it last
 	turns   []*turn
 }
 
@@ -131,7 +131,7 @@ func (s *suite) say(ctx context.Context, c *client, t *turn, more fields) error 
 	if t.mark, err = s.send(ctx, c, m); err != nil {
 		return err
 	}
-	t.client = c.name
+	t.client, t.of.asker = c.name, c.name
 	if now := t.of.turn(); now != nil && !now.over && !now.cut {
 		t.extra = true
 	}

@@ -25,7 +25,7 @@ func (Protocol) Explore(draw *rapid.T) []string {
 			client:  rapid.SampledFrom([]string{"A", "B"}).Draw(t, "client"),
 		}
 	})
-	p := &play{open: map[string]*openTurn{}, lost: map[string]bool{}, there: map[string]bool{}}
+	p := &play{open: map[string]*openTurn{}, lost: map[string]bool{}, there: map[string]bool{}, owner: map[string]string{}, loose: map[string]bool{}}
 	for _, a := range rapid.SliceOfN(one, 1, 24).Draw(draw, "acts") {
 		p.act(a)
 	}
@@ -40,6 +40,8 @@ type play struct {
 	open  map[string]*openTurn // by session
 	lost  map[string]bool      // sessions whose last connection was lost
 	there map[string]bool      // clients that are connected
+	owner map[string]string    // the client that acts on a session: between connections there is no order (ruling 7)
+	loose map[string]bool      // clients whose last interrupt may not have been read yet
 }
 
 type openTurn struct {
@@ -54,6 +56,9 @@ func (p *play) say(format string, args ...any) {
 
 func (p *play) act(a act) {
 	t := p.open[a.session]
+	if owner := p.owner[a.session]; owner != "" && a.what != "ping" && a.what != "leave" {
+		a.client = owner
+	}
 	switch a.what {
 	case "chat", "hold", "pieces":
 		p.begin(a, t)
@@ -65,12 +70,11 @@ func (p *play) act(a act) {
 			t.held = false
 		}
 	case "interrupt":
-		client := a.client
 		if t != nil {
-			client, t.cut = t.client, true
+			t.cut = true
 		}
-		p.say("When client %s interrupts %q", client, a.session)
-		p.there[client] = true
+		p.say("When client %s interrupts %q", a.client, a.session)
+		p.there[a.client], p.loose[a.client], p.owner[a.session] = true, true, a.client
 	case "ping":
 		p.say("When client %s pings", a.client)
 		p.there[a.client] = true
@@ -91,7 +95,7 @@ func (p *play) begin(a act, t *openTurn) {
 		p.say("Then the turn of %q has come to its end", a.session)
 	}
 	delete(p.open, a.session)
-	p.there[a.client] = true
+	p.there[a.client], p.owner[a.session] = true, a.client
 	if p.lost[a.session] { // what the lost connection has left behind may still be ending
 		delete(p.lost, a.session)
 		p.say("When client %s can chat with %q again", a.client, a.session)
@@ -143,7 +147,11 @@ func (p *play) leave(client string) {
 	if !p.there[client] {
 		return
 	}
+	if p.loose[client] {
+		p.say("Given what client %s has sent is dealt with", client)
+	}
 	delete(p.there, client)
+	delete(p.loose, client)
 	p.say("When client %s loses its connection", client)
 	for _, session := range []string{"blue", "green", "red"} {
 		t := p.open[session]
@@ -155,5 +163,10 @@ func (p *play) leave(client string) {
 		}
 		delete(p.open, session)
 		p.lost[session] = true
+	}
+	for session, owner := range p.owner {
+		if owner == client {
+			delete(p.owner, session)
+		}
 	}
 }

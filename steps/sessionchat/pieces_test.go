@@ -108,6 +108,10 @@ func TestInOrder(t *testing.T) {
 		{"without the last blank", [][]saying{streams(strings.TrimSpace(all)), end}, verdict.Passed, ""},
 		{"an assistant message without the last blank", [][]saying{assistants(strings.TrimSpace(all)), end}, verdict.Passed,
 			"the piece at the end of the text is not found where another string of the message stands behind it"},
+		{"assistant messages of text alone, without their last blanks", [][]saying{{
+			{kind: vocab.AssistantMessage, body: map[string]any{"text": strings.TrimSpace(piece(1, 3))}},
+			{kind: vocab.AssistantMessage, body: map[string]any{"text": strings.TrimSpace(piece(2, 3) + piece(3, 3))}},
+		}, end}, verdict.Passed, ""},
 		{"messages of other types between", [][]saying{between(streams(pieces(1, 2, 3)...), system, saying{kind: "usage", body: map[string]any{"text": piece(9, 3)}}), end}, verdict.Passed, ""},
 		{"pieces without text between small portions", [][]saying{between(streams(portions(whole(3), 5)...), saying{kind: vocab.StreamMessage, silent: true}), end}, verdict.Passed, ""},
 		{"pieces of another kind between small portions", [][]saying{between(streams(portions(whole(3), 5)...), saying{kind: vocab.StreamMessage, body: map[string]any{"event": "ping"}}), end}, verdict.Passed,

@@ -38,7 +38,7 @@ func (s *suite) interrupts(ctx context.Context, client, name string) error {
 	if t := ss.turn(); t != nil && !t.over {
 		t.cut = true
 	}
-	s.mark = mark
+	s.mark, ss.asker = mark, client
 	return nil
 }
 
