@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"parley/model"
 	"parley/monitor"
@@ -18,6 +19,9 @@ import (
 // Resumes begins the remark by which a scenario tells that sessions may have left the target's memory, because it was
 // restarted or they rested: what a session_id is then is no matter of SC-042 (see SC-016a).
 const Resumes = "sessions may be resumed"
+
+// Idle begins the remark by which a scenario tells how long the target keeps sessions that nobody uses.
+const Idle = "the target keeps idle sessions for "
 
 // All lists the monitors of session-chat.
 func All() []monitor.Monitor {
@@ -39,8 +43,8 @@ func All() []monitor.Monitor {
 var turnTypes = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: true, vocab.AssistantMessage: true, vocab.ResultMessage: true}
 
 // eachOfSession visits the messages that belong to a session of the harness: those of a turn, and those without a type
-// that bear an agent_id which it has used. Errors and pongs belong to none, and what bears another agent_id is somebody
-// else's.
+// that bear an agent_id which it has used. Errors, pongs and a greeting that tells of nothing belong to none, and what bears
+// another agent_id is somebody else's.
 func eachOfSession(t []transcript.Record, visit func(r transcript.Record, data map[string]any)) {
 	used := map[any]bool{}
 	for _, r := range t {
@@ -55,7 +59,8 @@ func eachOfSession(t []transcript.Record, visit func(r transcript.Record, data m
 			continue
 		}
 		id, named := data["agent_id"].(string)
-		if turnTypes[r.Event.Type] && (used[id] || !named) || r.Event.Type == "" && used[id] {
+		nameless := turnTypes[r.Event.Type] && !named && (r.Event.Type != vocab.SystemMessage || data["session_id"] != nil)
+		if used[id] && (turnTypes[r.Event.Type] || r.Event.Type == "") || nameless {
 			visit(r, data)
 		}
 	}
@@ -65,14 +70,14 @@ func eachOfSession(t []transcript.Record, visit func(r transcript.Record, data m
 // is there.
 func shapes(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
-	text := func(v any) bool { s, ok := v.(string); return ok && s != "" }
+	text := func(v any) bool { _, ok := v.(string); return ok }
 	rules := []struct {
 		clause, name, form string
 		ok                 func(any) bool
 	}{
-		{"SC-038", "agent_id", "a string", func(v any) bool { _, ok := v.(string); return ok }},
+		{"SC-038", "agent_id", "a string", text},
 		{"SC-039", "session_id", "a string, or null until it is known", func(v any) bool { return v == nil || text(v) }},
-		{"SC-040", "message_type", "a string", text},
+		{"SC-040", "message_type", "a string that is not empty", func(v any) bool { return text(v) && v != "" }},
 		{"SC-043", "message", "an object", func(v any) bool { _, ok := v.(map[string]any); return ok }},
 		{"SC-044", "timestamp", "a string", text},
 	}
@@ -97,7 +102,7 @@ func shapes(t []transcript.Record) []monitor.Finding {
 // (SC-056).
 func idStays(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
-	life := livesOf(t)
+	life := Lives(t)
 	type key struct {
 		agent string
 		life  int
@@ -105,47 +110,67 @@ func idStays(t []transcript.Record) []monitor.Finding {
 	known := map[key]string{}
 	eachOfSession(t, func(r transcript.Record, data map[string]any) {
 		agent, ok := data["agent_id"].(string)
-		id, told := data["session_id"].(string)
 		if !ok {
 			return
 		}
-		k := key{agent, life(r.N)}
+		k := key{agent, life(agent, r.N)}
 		was := known[k]
-		switch {
-		case told && id != "":
-			known[k] = id
-			if was == "" {
-				return // the first of its kind proves nothing
-			}
+		switch id, _ := data["session_id"].(string); {
+		case id == "" && was == "", was == "":
+			known[k] = id // the first of its kind proves nothing
+		case id == "":
+			out = append(out, monitor.Finding{Clauses: []string{"SC-056"}, At: r.N, Expected: fmt.Sprintf("session_id %q, which is known", was),
+				Observed: fmt.Sprintf("session_id is %s in %s", wjson.Compact(data["session_id"]), monitor.Describe(r))})
+		default:
 			f := monitor.Finding{Clauses: []string{"SC-042"}, OK: was == id, At: r.N}
 			if !f.OK {
 				f.Expected = fmt.Sprintf("session_id %q for agent_id %q, as before", was, agent)
 				f.Observed = fmt.Sprintf("session_id %q in %s", id, monitor.Describe(r))
 			}
+			known[k] = id
 			out = append(out, f, monitor.Finding{Clauses: []string{"SC-056"}, OK: true, At: r.N})
-		case was != "":
-			out = append(out, monitor.Finding{Clauses: []string{"SC-056"}, At: r.N, Expected: fmt.Sprintf("session_id %q, which is known", was), Observed: "none in " + monitor.Describe(r)})
 		}
 	})
 	return out
 }
 
-// livesOf counts how often before a record sessions may have left the target's memory: by a remark of the scenario, or
-// by the end of a connection (SC-054, SC-059).
-func livesOf(t []transcript.Record) func(n int) int {
-	var at []int
+// Lives counts how often, up to a record, the session of an agent_id may have left the target's memory: by a restart or a
+// rest that the scenario remarks on, by the end of a connection (SC-054, SC-059), or because nobody used it for as long as
+// the target keeps idle sessions (SC-053).
+func Lives(t []transcript.Record) func(agent string, n int) int {
+	var ends []int
+	rests := map[string][]int{}
+	last := map[string]time.Duration{}
+	idle := time.Duration(0)
 	for _, r := range t {
-		if r.Kind == transcript.Remark && strings.HasPrefix(r.Label, Resumes) || r.Kind == transcript.Closed {
-			at = append(at, r.N)
+		switch {
+		case r.Kind == transcript.Remark && strings.HasPrefix(r.Label, Idle):
+			idle, _ = time.ParseDuration(strings.TrimPrefix(r.Label, Idle))
+		case r.Kind == transcript.Remark && strings.HasPrefix(r.Label, Resumes), r.Kind == transcript.Closed:
+			ends = append(ends, r.N)
+		case r.Event != nil:
+			data, _ := r.Event.Data.(map[string]any)
+			agent, named := data["agent_id"].(string)
+			if !named {
+				continue
+			}
+			if at, used := last[agent]; used && idle > 0 && r.At-at >= idle*3/4 {
+				rests[agent] = append(rests[agent], r.N)
+			}
+			last[agent] = r.At
 		}
 	}
-	return func(n int) int { i, _ := slices.BinarySearch(at, n); return i }
+	return func(agent string, n int) int {
+		i, _ := slices.BinarySearch(ends, n)
+		j, _ := slices.BinarySearch(rests[agent], n+1)
+		return i + j
+	}
 }
 
 // idsDiffer judges that every agent_id has a session of its own (SC-027).
 func idsDiffer(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
-	owner := map[string]string{}
+	owner, agents := map[string]string{}, map[string]bool{}
 	eachOfSession(t, func(r transcript.Record, data map[string]any) {
 		agent, ok := data["agent_id"].(string)
 		id, told := data["session_id"].(string)
@@ -156,7 +181,7 @@ func idsDiffer(t []transcript.Record) []monitor.Finding {
 		if !taken {
 			owner[id] = agent
 		}
-		if owner[id] == agent && len(owner) == 1 {
+		if agents[agent] = true; len(agents) == 1 {
 			return // one session differs from none
 		}
 		f := monitor.Finding{Clauses: []string{"SC-027"}, OK: !taken || was == agent, At: r.N}
@@ -186,18 +211,20 @@ func asked(t []transcript.Record) map[string]string {
 	return out
 }
 
+// words are the message types by which the model speaks. A system message may quote what it likes.
+var words = map[string]bool{vocab.StreamMessage: true, vocab.AssistantMessage: true, vocab.ResultMessage: true}
+
 // ownAgent judges that the model's words to a chat, which name its nonce, bear the chat's agent_id (SC-021), and bear it
 // as it was sent (SC-041).
 func ownAgent(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	agents := asked(t)
 	for _, r := range t {
-		if r.Dir != transcript.Received || r.Event == nil || !turnTypes[r.Event.Type] {
+		if r.Dir != transcript.Received || r.Event == nil || !words[r.Event.Type] {
 			continue
 		}
 		data, _ := r.Event.Data.(map[string]any)
-		said, _ := data["text"].(string)
-		for _, nonce := range noncesIn(said, agents) {
+		for _, nonce := range noncesIn(r, agents) {
 			f := monitor.Finding{Clauses: []string{"SC-021", "SC-041"}, OK: data["agent_id"] == any(agents[nonce]), At: r.N}
 			if !f.OK {
 				f.Expected = fmt.Sprintf("agent_id %q, under which the chat was sent", agents[nonce])
@@ -209,10 +236,17 @@ func ownAgent(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// noncesIn are the nonces that a text mentions as words of their own.
-func noncesIn(said string, known map[string]string) []string {
+// noncesIn are the nonces that a message mentions as words of their own. What a portion of a stream ends in may go on in
+// the next one, so it is no word yet.
+func noncesIn(r transcript.Record, known map[string]string) []string {
+	data, _ := r.Event.Data.(map[string]any)
+	said, _ := data["text"].(string)
+	between := func(c rune) bool { return strings.ContainsRune(" \t\r\n[]()\"',.", c) }
+	if r.Event.Type == vocab.StreamMessage {
+		said = said[:strings.LastIndexFunc(said, between)+1]
+	}
 	var out []string
-	for _, word := range strings.FieldsFunc(said, func(c rune) bool { return strings.ContainsRune(" \t\r\n[]()\"',", c) }) {
+	for _, word := range strings.FieldsFunc(said, between) {
 		if _, ok := known[word]; ok {
 			out = append(out, word)
 		}
@@ -220,36 +254,36 @@ func noncesIn(said string, known map[string]string) []string {
 	return out
 }
 
-// nothingBehind judges that a turn's result is its last message (SC-020): no words of its model come behind it.
+// nothingBehind judges that a turn's result is its last message (SC-020): where every chat of a session has had its
+// result, and the connection was the last to ask, no more words about its chats come on it.
 func nothingBehind(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
+	type place struct{ conn, agent string }
 	agents := asked(t)
-	spoke := map[string]string{} // agent_id → the nonce that its turn has last mentioned
-	ended := map[string]int{}    // nonce → record of its turn's result
+	open := map[place]int{}      // chats without a result
+	ended := map[place]int{}     // record of the last result
+	asker := map[string]string{} // agent_id → connection of its last chat
 	for _, r := range t {
-		if r.Dir != transcript.Received || r.Event == nil || !turnTypes[r.Event.Type] {
+		if r.Event == nil {
 			continue
 		}
 		data, _ := r.Event.Data.(map[string]any)
 		agent, _ := data["agent_id"].(string)
-		said, _ := data["text"].(string)
-		nonces := noncesIn(said, agents)
-		if r.Event.Type == vocab.ResultMessage {
-			if n := spoke[agent]; n != "" {
-				ended[n] = r.N
+		at := place{r.Conn, agent}
+		switch {
+		case r.Dir == transcript.Sent && r.Event.Type == vocab.ChatType:
+			open[at]++
+			asker[agent] = r.Conn
+		case r.Dir != transcript.Received || asker[agent] != r.Conn:
+		case r.Event.Type == vocab.ResultMessage:
+			if open[at] > 0 {
+				open[at]--
+				ended[at] = r.N
 				out = append(out, monitor.Finding{Clauses: []string{"SC-020"}, OK: true, At: r.N})
 			}
-			delete(spoke, agent)
-			continue
-		}
-		for _, n := range nonces {
-			if at := ended[n]; at > 0 {
-				out = append(out, monitor.Finding{Clauses: []string{"SC-020"}, At: r.N,
-					Expected: fmt.Sprintf("nothing more of the turn that ended in record %d", at), Observed: monitor.Describe(r)})
-			}
-			if agents[n] == agent {
-				spoke[agent] = n
-			}
+		case words[r.Event.Type] && open[at] == 0 && ended[at] > 0 && len(noncesIn(r, agents)) > 0:
+			out = append(out, monitor.Finding{Clauses: []string{"SC-020"}, At: r.N,
+				Expected: fmt.Sprintf("nothing more of the turn that ended in record %d", ended[at]), Observed: monitor.Describe(r)})
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sort"
 	"strings"
 
@@ -50,9 +51,19 @@ func (b *binding) message(kind string, f fields) (driver.Message, error) {
 		if !ok {
 			return driver.Message{}, fmt.Errorf("message %s has no field %s", kind, name)
 		}
-		if err := p.Set(body, f[name]); err != nil {
+		if _, taken := p.Get(body); taken && name != "model" {
+			return driver.Message{}, fmt.Errorf("message %s: field %s: %s is another field's place, or within it", kind, name, p)
+		}
+		v := f[name]
+		if m, ok := v.(map[string]any); ok {
+			v = maps.Clone(m)
+		}
+		if err := p.Set(body, v); err != nil {
 			return driver.Message{}, fmt.Errorf("message %s: %w", kind, err)
 		}
+	}
+	if _, there := at.Type.Get(body); kind != "" && !there {
+		return driver.Message{}, fmt.Errorf("message %s: its type stands within another field", kind)
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -72,7 +83,8 @@ const (
 	inTime    = "timestamp"
 	inSubtype = "subtype" // canonical: success, interrupted, error, or as on the wire
 	inCode    = "code"
-	inText    = "text" // every string within the message, in the order of its members' names
+	inPiece   = "piece" // of a stream message: true where its text stands where the profile says
+	inText    = "text"  // every string within the message, in the order of its members' names
 )
 
 // decode fills a record's Event: the message in the protocol's terms, under the names of the default binding. Its Type is
@@ -120,25 +132,29 @@ func (b *binding) received(ev *transcript.Event, v any) {
 		}
 		if name, ok := m.(string); ok && ev.Type == "" {
 			if ev.Type = b.wire.TypeOf(name); ev.Type == "" {
-				ev.Type = name
+				ev.Type = foreign(name)
 			}
 		}
 	}
 	if m, found := f.Subtype.Get(v); found {
 		if name, ok := m.(string); ok {
-			if known := b.wire.OutcomeOf(name); known != "" {
-				m = known
+			if m = b.wire.OutcomeOf(name); m == "" {
+				m = foreign(name)
 			}
 		}
 		data[inSubtype] = m
 	}
 	if m, found := f.Text.Get(v); found && ev.Type == vocab.StreamMessage {
 		data[inText], _ = m.(string)
+		data[inPiece] = true
 	} else {
 		data[inText] = strings.Join(texts(data[inMessage], nil), "\n")
 	}
 	ev.Data, ev.Timestamp = data, data[inTime]
 }
+
+// foreign marks a name of this wire that the default binding has for something which this wire calls otherwise.
+func foreign(name string) string { return "(" + name + ")" }
 
 // texts are the strings within a value.
 func texts(v any, into []string) []string {

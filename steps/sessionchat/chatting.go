@@ -186,29 +186,36 @@ var ofTurn = []string{vocab.SystemMessage, vocab.StreamMessage, vocab.AssistantM
 // awaitAnswer waits until the target has answered a turn: with the model's words where a model of ours stands behind it,
 // and otherwise with any words.
 func (s *suite) awaitAnswer(ctx context.Context, t *turn) (transcript.Record, *steps.Miss) {
-	var pieces strings.Builder // an answer may come in pieces of any size, in which the nonce is cut
-	match := ofSession(t.of, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage)
 	rec, miss := s.awaitUnlessRefused(ctx, t, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Profile.Limits.Turn.Duration,
-		Match: func(r *transcript.Record) bool {
-			if !match(r) {
-				return false
-			}
-			said := text(r, inText)
-			if s.Env.Brain == nil || t.nonce == "" {
-				return said != "" || r.Event.Type == vocab.ResultMessage
-			}
-			if r.Event.Type == vocab.StreamMessage {
-				pieces.WriteString(said)
-				return strings.Contains(pieces.String(), t.nonce)
-			}
-			return strings.Contains(said, t.nonce)
-		},
+		Match:    s.answers(t),
 		Hopeless: s.ended(t),
 	})
 	if miss == nil {
 		s.learn(t.of, rec)
 	}
 	return rec, miss
+}
+
+// answers matches the message with which a turn is answered. An answer may come in pieces of any size, in which the nonce
+// is cut.
+func (s *suite) answers(t *turn) func(*transcript.Record) bool {
+	var pieces strings.Builder
+	match := ofSession(t.of, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage)
+	return func(r *transcript.Record) bool {
+		if !match(r) {
+			return false
+		}
+		said := text(r, inText)
+		switch {
+		case s.Env.Brain == nil || t.nonce == "":
+			return said != "" || r.Event.Type == vocab.ResultMessage
+		case r.Event.Type == vocab.StreamMessage:
+			pieces.WriteString(said)
+			_, after, found := strings.Cut(pieces.String(), t.nonce) // its last digits may be on their way
+			return found && after != "" && mentions(t.nonce+after, t.nonce)
+		}
+		return mentions(said, t.nonce)
+	}
 }
 
 // awaitUnlessRefused is Await, but for an error about the session it gives up at the event limit behind it: the error may
@@ -280,8 +287,8 @@ func (s *suite) mark0(ss *session) int {
 	return 0
 }
 
-// answered are the clauses that an ordinary turn shows; the tags of the scenario say which it is about.
-var answered = []string{"SC-002", "SC-003", "SC-004", "SC-005", "SC-012", "SC-013", "SC-021", "SC-024", "SC-025", "SC-026",
+// answeredClauses are the clauses that an ordinary turn shows; the tags of the scenario say which it is about.
+var answeredClauses = []string{"SC-002", "SC-003", "SC-004", "SC-005", "SC-012", "SC-013", "SC-021", "SC-024", "SC-025", "SC-026",
 	"SC-029", "SC-032a", "SC-035", "SC-036", "SC-037", "SC-041", "SC-046", "SC-047", "SC-048", "SC-049", "SC-050", "SC-052", "SC-054",
 	"SC-055", "SC-057", "SC-059", "SC-060"}
 
@@ -294,12 +301,12 @@ func (s *suite) isAnswered(ctx context.Context, client, name string) error {
 	}
 	rec, miss := s.awaitAnswer(ctx, t)
 	if miss != nil {
-		return s.Need(steps.Check{Clauses: answered, Expected: fmt.Sprintf("an answer to the chat, with agent_id %q", ss.agentID), Observed: s.instead(t, miss), At: miss.At})
+		return s.Need(steps.Check{Clauses: answeredClauses, Expected: fmt.Sprintf("an answer to the chat, with agent_id %q", ss.agentID), Observed: s.instead(t, miss), At: miss.At})
 	}
 	if miss := s.awaitEnd(ctx, t); miss != nil {
-		return s.Need(steps.Check{Clauses: answered, Expected: fmt.Sprintf("the end of the turn (%s), with agent_id %q", vocab.ResultMessage, ss.agentID), Observed: s.instead(t, miss), At: miss.At})
+		return s.Need(steps.Check{Clauses: answeredClauses, Expected: fmt.Sprintf("the end of the turn (%s), with agent_id %q", vocab.ResultMessage, ss.agentID), Observed: s.instead(t, miss), At: miss.At})
 	}
-	return s.Judge(steps.Check{Clauses: answered, OK: true, At: rec.N})
+	return s.Judge(steps.Check{Clauses: answeredClauses, OK: true, At: rec.N})
 }
 
 // instead says what came in place of an answer: first of all the same words under another agent_id.
@@ -361,8 +368,9 @@ func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 		}
 		t := ss.turn()
 		t.extra = true // a result may be the earlier turn's: only the answer counts
+		answer := s.answers(t)
 		rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: time.Until(deadline), Match: func(r *transcript.Record) bool {
-			return ofSession(ss, vocab.ErrorMessage)(r) || ofSession(ss)(r) && (t.nonce == "" || mentions(text(r, inText), t.nonce))
+			return ofSession(ss, vocab.ErrorMessage)(r) || answer(r)
 		}})
 		if miss == nil && rec.Event.Type != vocab.ErrorMessage || miss != nil || time.Now().After(deadline) {
 			return s.answeredAtLast(ctx, client, ss, miss)
@@ -375,12 +383,14 @@ func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 
 func (s *suite) answeredAtLast(ctx context.Context, client string, ss *session, miss *steps.Miss) error {
 	t := ss.turn()
-	clauses := append([]string{"SC-021", "SC-041"}, answered...)
+	clauses := append([]string{"SC-021", "SC-041"}, answeredClauses...)
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: clauses, Expected: fmt.Sprintf("an answer to the chat, with agent_id %q", ss.agentID), Observed: s.instead(t, miss), At: miss.At})
 	}
+	answer, answered := s.answers(t), false
 	rec, end := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: func(r *transcript.Record) bool {
-		return ofSession(ss, vocab.ResultMessage)(r) && s.mentionedBefore(t, r.N)
+		answered = answered || answer(r)
+		return answered && ofSession(ss, vocab.ResultMessage)(r)
 	}})
 	if end != nil {
 		return s.Need(steps.Check{Clauses: clauses, Expected: fmt.Sprintf("the end of the turn (%s), with agent_id %q", vocab.ResultMessage, ss.agentID), Observed: end.Reason, At: end.At})

@@ -65,3 +65,35 @@ func TestAnswered(t *testing.T) {
 		})
 	}
 }
+
+// TestChatsAgain: a session that may still be busy is asked until it answers, in whatever portions.
+func TestChatsAgain(t *testing.T) {
+	const words = "[[echo n-1]] Again"
+	end := []saying{result(nil)}
+	rows := []struct {
+		reason string
+		in     [][]saying
+		want   verdict.Outcome
+		open   string
+	}{
+		{"in one piece", [][]saying{streams(words), end}, verdict.Passed, ""},
+		{"behind the end of the turn before", [][]saying{end, streams(words), end}, verdict.Passed, ""},
+		{"character by character, and the whole", [][]saying{streams(portions(words, 1)...), assistants(words), end}, verdict.Passed, ""},
+		{"character by character", [][]saying{streams(portions(words, 1)...), end}, verdict.Passed, "a nonce that comes in pieces is not seen"},
+		{"in the result only", [][]saying{{result(map[string]any{"result": words})}}, verdict.Passed, ""},
+		{"without an end", [][]saying{streams(words)}, verdict.Failed, ""},
+		{"by nothing", nil, verdict.Failed, ""},
+		{"by the end of the turn before only", [][]saying{end}, verdict.Failed, ""},
+		{"under another agent_id", [][]saying{as("blue", streams(words)), end}, verdict.Failed, ""},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			got := perform(t, "@SC-054", `Then client A can chat with "red" again`, slices.Concat(r.in...), func(env *steps.Env) { env.Brain = model.New() })
+			var diff string
+			if got.Outcome != r.want {
+				diff = fmt.Sprintf("%s (%s), want %s", got.Outcome, got.Reason, r.want)
+			}
+			settle(t, r.open, diff)
+		})
+	}
+}

@@ -87,7 +87,6 @@ func (s *suite) disconnect(name string, how driver.CloseMode) error {
 	err := c.conn.Close(how)
 	c.conn = nil
 	s.mark = s.T.Len()
-	s.resumed = s.mark
 	for _, ss := range s.sessions {
 		if t := ss.turn(); t != nil && t.client == name && !t.over {
 			t.cut = true
@@ -125,5 +124,4 @@ func (s *suite) restart(ctx context.Context, kill bool) error {
 // resumes notes that sessions may have left the target's memory: what comes of them now has been resumed.
 func (s *suite) resumes(format string, args ...any) {
 	s.T.Remark("", "%s: %s", sessionchat.Resumes, fmt.Sprintf(format, args...))
-	s.resumed = s.T.Len()
 }

@@ -93,8 +93,8 @@ func same(kept, text string) bool {
 	if kept == text {
 		return true
 	}
-	head, note, cut := strings.Cut(kept, " …[clipped from ")
-	return cut && len(text) > model.MaxText && strings.HasPrefix(text, head) && note == fmt.Sprintf("%d bytes]", len(text))
+	at := strings.LastIndex(kept, " …[clipped from ")
+	return at >= 0 && len(text) > model.MaxText && strings.HasPrefix(text, kept[:at]) && kept[at:] == fmt.Sprintf(" …[clipped from %d bytes]", len(text))
 }
 
 // excerpt quotes a text from a little before the place where it differs from another.

@@ -17,45 +17,102 @@ func (s *suite) inOrder(name string) error {
 	if t == nil || t.pieces == 0 {
 		return steps.NotTestedf("no turn of %s has pieces", name)
 	}
-	piece := regexp.MustCompile(`stream ` + regexp.QuoteMeta(t.nonce) + ` (\d+)/` + strconv.Itoa(t.pieces) + ` `)
+	piece := regexp.MustCompile(`stream ` + regexp.QuoteMeta(t.nonce) + ` (\d+)/` + strconv.Itoa(t.pieces) + `\b`)
 	whole, seen := false, 0
 	for _, kind := range []string{vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage} {
-		var run strings.Builder
-		last := 0
-		for _, r := range s.Between(t.client, t.mark, 0) {
-			if !ofSession(t.of, kind)(&r) {
-				continue
-			}
-			said := text(&r, inText)
-			found := numbers(piece, said+" ")
-			seen += len(found)
-			if len(found) > 0 && found[0] == 1 && last > 0 { // the text so far, again
-				run.Reset()
-			}
-			if len(found) > 0 {
-				last = found[len(found)-1]
-			}
-			run.WriteString(said)
-			if kind != vocab.StreamMessage {
-				run.WriteByte(' ')
-			}
+		said := s.saidIn(t, kind)
+		got, ok := sequence(piece, said, kind == vocab.StreamMessage)
+		seen = max(seen, len(got))
+		switch {
+		case kind == vocab.ResultMessage: // it may sum up as it likes
+			whole = whole || ok && len(got) == t.pieces
+		case !ok:
+			return s.outOfOrder(t, fmt.Sprintf("in %s messages, in this order: %v", kind, short(got)), t.mark)
+		case kind == vocab.StreamMessage && len(got) > 0 && len(got) < t.pieces && !cumulative(said):
+			return s.outOfOrder(t, fmt.Sprintf("in %s messages only %d: %v", kind, len(got), short(got)), t.mark)
+		default:
+			whole = whole || len(got) == t.pieces
 		}
-		got := numbers(piece, run.String()+" ")
-		for i, n := range got {
-			if n != i+1 && kind == vocab.ResultMessage {
-				got = nil // a result may sum up as it likes
-				break
-			}
-			if n != i+1 {
-				return s.outOfOrder(t, fmt.Sprintf("in %s messages, piece %d in place %d: %v", kind, n, i+1, short(got)), t.mark)
-			}
-		}
-		whole = whole || len(got) == t.pieces
 	}
 	if !whole {
-		return s.outOfOrder(t, fmt.Sprintf("not all of them: %d pieces seen, and none of its messages, nor all of one type, has the whole", seen), t.mark)
+		return s.outOfOrder(t, fmt.Sprintf("not all of them: %d in the messages of one type at most", seen), t.mark)
 	}
 	return s.Judge(steps.Check{Clauses: []string{"SC-012", "SC-020"}, OK: true, At: t.end.N})
+}
+
+// saidIn are the texts of a turn's messages of one type. Where some stream messages have their text where the profile
+// says, those that have not are of another kind.
+func (s *suite) saidIn(t *turn, kind string) []string {
+	var all, placed []string
+	for _, r := range s.Between(t.client, t.mark, 0) {
+		if !ofSession(t.of, kind)(&r) {
+			continue
+		}
+		all = append(all, text(&r, inText))
+		if member(&r, inPiece) != nil {
+			placed = append(placed, text(&r, inText))
+		}
+	}
+	if len(placed) > 0 {
+		return placed
+	}
+	return all
+}
+
+// sequence reads the numbers of the pieces off a list of texts, and tells whether they count up from one: put together,
+// each the text so far, or put together and then once more the whole.
+func sequence(piece *regexp.Regexp, said []string, portions bool) ([]int, bool) {
+	if len(said) == 0 {
+		return nil, true
+	}
+	glue := "\n"
+	if portions {
+		glue = "" // a portion may end anywhere, in the middle of a piece too
+	}
+	last := numbers(piece, said[len(said)-1])
+	switch all := numbers(piece, strings.Join(said, glue)); {
+	case counts(all):
+		return all, true
+	case counts(last) && (cumulative(said) || !portions && growing(piece, said)):
+		return last, true
+	case len(all) == 2*len(last) && counts(last) && counts(all[:len(last)]):
+		return last, true
+	default:
+		return all, false
+	}
+}
+
+// counts tells whether numbers count up from one.
+func counts(list []int) bool {
+	for i, n := range list {
+		if n != i+1 {
+			return false
+		}
+	}
+	return true
+}
+
+// cumulative tells whether each text is the one before it and more.
+func cumulative(said []string) bool {
+	for i := 1; i < len(said); i++ {
+		if len(said[i]) <= len(said[i-1]) || !strings.HasPrefix(said[i], said[i-1]) {
+			return false
+		}
+	}
+	return len(said) > 1
+}
+
+// growing tells the same by the pieces: a whole message may have more in it than the model's words.
+func growing(piece *regexp.Regexp, said []string) bool {
+	last := 0
+	for _, text := range said {
+		got := numbers(piece, text)
+		if !counts(got) || len(got) < last {
+			return false
+		}
+		last = len(got)
+	}
+	return true
 }
 
 func (s *suite) outOfOrder(t *turn, observed string, at int) error {

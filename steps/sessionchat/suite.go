@@ -24,7 +24,6 @@ type suite struct {
 	sessions map[string]*session
 	mark     int // the latest act of anybody: absence is judged from here
 	last     *turn
-	resumed  int    // record behind which sessions may have been resumed: a restart, a rest, the end of a connection
 	illegal  *query // the last message that no clause lets start a session
 }
 
@@ -35,7 +34,6 @@ type client struct {
 	openErr error
 	opened  int // number of the record that asked for the connection
 	ping    int // mark of its last ping
-	pinged  *session
 }
 
 // Protocol is the session-chat entry of the suite.
@@ -80,6 +78,9 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 		if w := world(); w != nil {
 			s.World = w
 			s.bind = newBinding(w.Env.Profile, w.Target.BaseURL())
+			if idle := w.Env.Profile.SessionChat.Idle.Duration; idle > 0 {
+				w.T.Remark("", "%s%v", judge.Idle, idle)
+			}
 		}
 		return ctx, nil
 	})

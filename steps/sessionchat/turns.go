@@ -207,8 +207,9 @@ func (s *suite) refusedAfter(t *turn) bool {
 
 // mentionedBefore tells whether a turn's answer had begun before a record.
 func (s *suite) mentionedBefore(t *turn, upTo int) bool {
+	answer := s.answers(t)
 	for _, r := range s.Between(t.client, t.mark, upTo+1) {
-		if ofSession(t.of)(&r) && mentions(text(&r, inText), t.nonce) {
+		if answer(&r) {
 			return true
 		}
 	}
