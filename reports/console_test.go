@@ -108,6 +108,11 @@ func TestConsoleLastLine(t *testing.T) {
 			"INCOMPLETE  a target could not be started or reached · exit 3 · results in out"},
 		{"interrupted", Results{Verdict: verdict.Incomplete, Exit: 130, Partial: true}, Run{},
 			"INCOMPLETE  interrupted before its end · exit 130 · results in out"},
+		{"interrupted, with a baseline of what had not run", Results{Verdict: verdict.Incomplete, Exit: 130, Partial: true},
+			Run{Baseline: []BaselineRow{{Clause: "X-001", Reason: "issue 1", State: verdict.RowUnused}}},
+			"INCOMPLETE  interrupted before its end · exit 130 · results in out"},
+		{"out of reach, while our own fault counts for another run", Results{Verdict: verdict.Incomplete, Exit: 4}, Run{Environment: "no route"},
+			"INCOMPLETE  the harness itself failed; a target could not be started or reached · exit 4 · results in out"},
 		{"our own fault", Results{Verdict: verdict.Incomplete, Exit: 4}, Run{}, "INCOMPLETE  the harness itself failed · exit 4 · results in out"},
 		{"nothing", Results{Verdict: verdict.Incomplete, Exit: 5}, Run{}, "INCOMPLETE  no binding clause was tested · exit 5 · results in out"},
 	} {

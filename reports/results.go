@@ -154,5 +154,5 @@ type BaselineRow struct {
 	Clause  string `json:"clause"`
 	Reason  string `json:"reason"`
 	Expires string `json:"expires,omitempty"`
-	State   string `json:"state"` // "applied", "stale" (the clause passes now), "expired", "unknown clause"
+	State   string `json:"state"` // "applied", "stale" (the clause passes now), "expired", "unknown clause", "not tested"
 }

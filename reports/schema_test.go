@@ -185,3 +185,14 @@ func TestValidate(t *testing.T) {
 		})
 	}
 }
+
+// TestBaselineStates: whatever became of a row, results with it can be read again.
+func TestBaselineStates(t *testing.T) {
+	for _, state := range []string{verdict.RowApplied, verdict.RowStale, verdict.RowExpired, verdict.RowUnknown, verdict.RowUnused} {
+		r := sample()
+		r.Runs[0].Baseline = []BaselineRow{{Clause: "AS-080", Reason: "issue 1", State: state}}
+		if err := Validate(written(t, r)); err != nil {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+}

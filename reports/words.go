@@ -48,7 +48,7 @@ func grounds(r *Results) []string {
 	add(r.Partial || r.Exit == verdict.ExitInterrupted, "interrupted before its end")
 	add(t.harness > 0, "the harness itself failed in %s", count(t.harness, "scenario"))
 	add(t.harness == 0 && r.Exit == verdict.ExitHarness, "the harness itself failed")
-	add(r.Exit == verdict.ExitUnreachable, "a target could not be started or reached")
+	add(t.unreachable || r.Exit == verdict.ExitUnreachable, "a target could not be started or reached")
 	add(t.failed > 0, "%d of %s failed", t.failed, count(t.total, "clause"))
 	add(t.badBaseline > 0, "%s of the baseline no longer hold%s", count(t.badBaseline, "row"), ending(t.badBaseline))
 	add(t.badBaseline == 0 && t.unexpected > 0, "%s passed that the baseline says fail", count(t.unexpected, "clause"))
@@ -64,6 +64,8 @@ func grounds(r *Results) []string {
 // sums are what the grounds of a verdict rest on, over all runs.
 type sums struct {
 	total, failed, warned, untested, expected, unexpected, badBaseline, harness int
+
+	unreachable bool
 }
 
 func tally(r *Results) sums {
@@ -78,6 +80,7 @@ func tally(r *Results) sums {
 			}
 		}
 		t.badBaseline += len(troubledRows(run.Baseline))
+		t.unreachable = t.unreachable || run.Environment != ""
 	}
 	return t
 }
@@ -103,11 +106,12 @@ func (t *sums) addClause(c Clause) {
 	}
 }
 
-// troubledRows are the baseline rows that someone must mend: everything but those that applied.
+// troubledRows are the baseline rows that someone must mend: everything but those that applied, and those of clauses that were
+// not judged, of which nothing is known.
 func troubledRows(rows []BaselineRow) []BaselineRow {
 	var out []BaselineRow
 	for _, row := range rows {
-		if row.State != "applied" {
+		if row.State != "applied" && row.State != "not tested" {
 			out = append(out, row)
 		}
 	}

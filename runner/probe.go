@@ -7,16 +7,6 @@ import (
 	"github.com/cucumber/godog"
 )
 
-// Check tells whether Run would take these options, and runs nothing. A *UsageError says why it would not.
-func Check(o Options) error {
-	r, err := newRun(o)
-	if err != nil {
-		return err
-	}
-	r.close()
-	return nil
-}
-
 // Steps lists the texts of the steps of every scenario of a protocol, by the scenario's id.
 func Steps(fsys fs.FS, protocol string) (map[string][]string, error) {
 	planned, err := Scenarios(fsys, protocol)

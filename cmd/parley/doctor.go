@@ -11,11 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"parley/driver/sse"
 	"parley/features"
 	"parley/model"
 	"parley/model/stub"
+	"parley/protocol/agentselect"
+	"parley/protocol/sessionchat"
 	"parley/runner"
+	"parley/steps"
 	"parley/target"
 	"parley/verdict"
 )
@@ -26,34 +28,41 @@ import (
 var doctorFeatures embed.FS
 
 func doctorCommand(s *streams) *cobra.Command {
-	var name string
+	var name, protocol string
 	c := &cobra.Command{
 		Use:   "doctor --target FILE|URL",
 		Short: "Tell what of a profile works, before a run",
-		Long: `Tell what of a profile works, before a run: the target is started or reached, each of its drivers opens and switches an
-agent, and everything else that the profile declares is tried once. There is a line for each:
+		Long: `Tell what of a profile works, before a run: the target is started or reached, over each of its drivers a client gets as far
+as the suite needs it to, and everything else that the profile declares is tried once. There is a line for each:
 
   ok            it works
   not declared  the profile says nothing of it, and what is therefore not tested
   not checked   it hangs on something that does not work, or that is not declared
   failed        what happened, and what to look at
 
-Hooks are tried with an agent parley_doctor, which is removed again where there is a hook for that. Exit codes: 0 when all
-that is declared works, 1 when something does not, 2 and 3 as always.`,
-		Example: "  parley doctor --target my.yaml",
-		Args:    noArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return doctor(c.Context(), name, s) },
+Hooks of agent-select are tried with an agent parley_doctor, which is removed again where there is a hook for that; a target
+that can be restarted is restarted. Exit codes: 0 when all that is declared works, 1 when something does not, 2 and 3 as
+always.`,
+		Example: `  parley doctor --target my.yaml
+  parley doctor --target http://localhost:3000 --protocol session-chat`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return doctor(c.Context(), name, protocol, s) },
 	}
 	c.Flags().StringVar(&name, "target", "", "profile `FILE|URL` of the target (required)")
+	c.Flags().StringVar(&protocol, "protocol", "", "`PROTOCOL` of a URL (default agent-select)")
 	return c
 }
 
 // doctor examines a target and says what would not be tested.
-func doctor(ctx context.Context, name string, s *streams) error {
+func doctor(ctx context.Context, name, protocol string, s *streams) error {
 	if name == "" {
 		return usagef("doctor: --target is missing (name a profile, or the URL of a running server)")
 	}
-	sub, err := subjectOf(name)
+	var protocols []string
+	if protocol != "" {
+		protocols = []string{protocol}
+	}
+	sub, err := subjectOf(name, protocols)
 	if err != nil {
 		return err
 	}
@@ -80,9 +89,27 @@ const (
 	failed      = "failed"
 )
 
+// checkup is what the doctor looks at in a protocol.
+type checkup struct {
+	items []item         // in the order in which they are looked at
+	look  map[int]string // what to look at when a stage of the preflight fails
+	// others looks at items without a scenario, once the scenarios are done. The returned function ends it.
+	others func(context.Context, *exam) (looks map[string]look, end func())
+}
+
+// look looks at an item, and says in words what it saw.
+type look func() (string, error)
+
+var checkups = map[string]checkup{
+	agentselect.Protocol: agentSelectCheckup,
+	sessionchat.Protocol: sessionChatCheckup,
+}
+
 // exam is one examination of a target.
 type exam struct {
+	checkup
 	s        *streams
+	protocol steps.Protocol
 	profile  *target.Profile
 	launcher target.Launcher
 	running  target.Running
@@ -93,23 +120,28 @@ type exam struct {
 	modelURL string
 	state    map[string]string // what was told of an item, by its key
 	failed   bool
-	greeted  bool // the first driver got through connecting, a session and a switch
+	greeted  bool // the first driver got through the preflight
 }
 
 func newExam(sub *subject, s *streams) (*exam, error) {
-	d := &exam{s: s, profile: sub.profile, launcher: sub.launcher, plan: map[string]runner.Planned{}, state: map[string]string{}}
+	d := &exam{checkup: checkups[sub.profile.Protocol], s: s, profile: sub.profile, launcher: sub.launcher,
+		plan: map[string]runner.Planned{}, state: map[string]string{}}
 	if d.launcher == nil {
 		d.launcher = target.NewLauncher(d.profile)
+	}
+	var err error
+	if d.protocol, err = runner.Protocol(d.profile.Protocol); err != nil {
+		return nil, err
 	}
 	b, err := openBook(d.profile.Protocol)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := runner.Steps(features.FS, d.profile.Protocol)
+	texts, err := runner.Steps(features.FS, d.profile.Protocol)
 	if err != nil {
 		return nil, err
 	}
-	d.audit = newAudit(d.profile, b, steps)
+	d.audit = newAudit(d.profile, b, texts)
 	if d.fs, err = fs.Sub(doctorFeatures, "doctor"); err != nil {
 		return nil, err
 	}
@@ -141,9 +173,7 @@ func (d *exam) examine(ctx context.Context) error {
 			return err
 		}
 	}
-	d.endpoints(ctx)
-	d.configuration()
-	d.restart(ctx)
+	d.rest(ctx)
 	if ctx.Err() != nil {
 		return context.Canceled
 	}
@@ -188,11 +218,11 @@ func within(limit time.Duration, stop func(context.Context) error) {
 // summary says what a run could not test.
 func (d *exam) summary() {
 	if !d.greeted {
-		fmt.Fprintf(d.s.Out, "\nnothing would be tested: connecting, a session and a switch must work first\n")
+		fmt.Fprintf(d.s.Out, "\nnothing would be tested: %s must work first\n", d.stages())
 		return
 	}
 	var missing []item
-	for _, it := range items {
+	for _, it := range d.items {
 		if d.state[it.key] != ok {
 			missing = append(missing, it)
 		}
@@ -210,7 +240,13 @@ func (d *exam) summary() {
 	for _, l := range losses {
 		fmt.Fprintf(d.s.Out, "  %s\n      %s\n", l.want, strings.Join(l.clauses, " "))
 	}
-	if !slices.Contains(d.profile.Drivers, sse.Name) {
-		fmt.Fprintf(d.s.Out, "agent-select is certified over sse, which the profile does not declare\n")
+	if certifying := d.protocol.Certifying(); !slices.Contains(d.profile.Drivers, certifying) {
+		fmt.Fprintf(d.s.Out, "%s is certified over %s, which the profile does not declare\n", d.protocol.Name(), certifying)
 	}
+}
+
+// stages are those of the preflight, in words.
+func (d *exam) stages() string {
+	all := d.protocol.Stages()
+	return all[0] + ", " + all[1] + " and " + all[2]
 }

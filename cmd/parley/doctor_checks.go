@@ -2,16 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"parley/driver/sse"
 	"parley/model"
 	"parley/reports"
 	"parley/runner"
@@ -30,8 +28,9 @@ func (d *exam) scenarios(ctx context.Context, driver string, first bool) error {
 		stop := w.listen(ctx)
 		defer stop()
 	}
-	res, err := runner.Run(ctx, runner.Options{Profile: d.profile, Launcher: &lent{Launcher: d.launcher, running: d.running, modelURL: d.modelURL},
-		Brain: d.brain, Drivers: []string{driver}, Tags: strings.Join(selected, " or "), Concurrency: 1, FS: d.fs, Observer: w})
+	res, err := runner.Run(ctx, runner.Options{Profile: d.profile,
+		Launcher: &lent{Launcher: d.launcher, running: d.running, modelURL: d.modelURL},
+		Brain:    d.brain, Drivers: []string{driver}, Tags: strings.Join(selected, " or "), Concurrency: 1, FS: d.fs, Observer: w})
 	switch {
 	case err != nil:
 		return err
@@ -46,7 +45,7 @@ func (d *exam) scenarios(ctx context.Context, driver string, first bool) error {
 // selected are the tags of the items that can be looked at by a scenario; of the others it tells why not.
 func (d *exam) selected() []string {
 	var tags []string
-	for _, it := range items {
+	for _, it := range d.items {
 		if it.declared(d.profile) && it.tag != "" {
 			if missing := d.undeclared(it); missing != "" {
 				d.tell(notChecked, it.key, "it needs %s", missing)
@@ -65,7 +64,7 @@ func (d *exam) undeclared(it item) string {
 		return ""
 	}
 	for _, key := range it.after {
-		if !itemOf(key).declared(d.profile) {
+		if !d.item(key).declared(d.profile) {
 			return key
 		}
 	}
@@ -112,7 +111,7 @@ func (w *ward) ScenarioDone(sc reports.Scenario) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.plan[sc.ID]
-	i := slices.IndexFunc(items, func(it item) bool { return slices.Contains(p.Tags, it.tag) })
+	i := slices.IndexFunc(w.items, func(it item) bool { return slices.Contains(p.Tags, it.tag) })
 	if p.Stage > 0 {
 		w.preflight(p, sc)
 		return
@@ -120,11 +119,11 @@ func (w *ward) ScenarioDone(sc reports.Scenario) {
 	if i < 0 {
 		return
 	}
-	it := items[i]
+	it := w.items[i]
 	status, text := judged(sc)
 	switch missing := w.broken(it); {
 	case gated(sc):
-		status, text = notChecked, "it needs a driver that connects, creates a session and switches"
+		status, text = notChecked, "it needs "+w.stages()
 	case missing != "":
 		status, text = notChecked, "it needs "+missing
 	case it.key == "model":
@@ -172,13 +171,6 @@ func (w *ward) reached(status, text string) (string, string) {
 	}
 }
 
-// preflightLook is what to look at when a stage of the preflight fails.
-var preflightLook = map[int]string{
-	1: "url, headers, and under agent-select sse.stream or ws.path, envelope, events, fields.event.agents",
-	2: "correlation, sse.create, fields.answer.session-id under agent-select",
-	3: "sse.message, fields.request, fields.event, events under agent-select",
-}
-
 func (w *ward) preflight(p runner.Planned, sc reports.Scenario) {
 	status, text := judged(sc)
 	if status == ok {
@@ -186,7 +178,7 @@ func (w *ward) preflight(p runner.Planned, sc reports.Scenario) {
 	} else if gated(sc) {
 		status, text = notChecked, sc.Name
 	} else {
-		text += " (look at " + preflightLook[p.Stage] + ")"
+		text += " (look at " + w.look[p.Stage] + ")"
 	}
 	w.tell(status, w.driver, "%s", text)
 }
@@ -219,106 +211,52 @@ func (w *ward) listen(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// endpoints looks at the optional endpoints that are declared, and tells of all that is not declared.
-func (d *exam) endpoints(ctx context.Context) {
-	p := &probe{profile: d.profile, run: d.running, seen: map[string][]string{}, say: func(string, ...any) {}}
-	driver := sse.New()
-	defer driver.Close()
-	var c *party
-	var err error
-	if slices.Contains(d.profile.Drivers, target.SSE) && d.greeted {
-		if c, err = p.join(ctx, driver); err == nil {
-			defer c.close()
-		}
-	} else {
-		err = fmt.Errorf("it needs a connection over sse")
+// rest looks at what no scenario shows, and tells of all that is not declared.
+func (d *exam) rest(ctx context.Context) {
+	looks := map[string]look{}
+	if d.others != nil {
+		var end func()
+		looks, end = d.others(ctx, d)
+		defer end()
 	}
-	wire := d.profile.AgentSelect.SSE
-	checks := map[string]func() error{
-		target.Health:      func() error { return p.answers(ctx, c, wire.Health) },
-		target.SessionList: func() error { return p.answers(ctx, c, wire.List) },
-		target.SessionDelete: func() error {
-			if err := p.create(ctx, c, d.profile.AgentSelect.Correlation, nil); err != nil {
-				return err
-			}
-			return p.deletes(ctx, c)
-		},
-	}
-	for _, it := range items {
-		check := checks[it.key]
-		switch {
+	for _, it := range d.items {
+		switch look := looks[it.key]; {
 		case !it.declared(d.profile) && it.instead:
 			d.state[it.key] = notDeclared
 		case !it.declared(d.profile):
 			d.state[it.key] = notDeclared
 			d.tell(notDeclared, it.key, "%s", d.without(it))
-		case check == nil:
-		case err != nil:
-			d.state[it.key] = notChecked
-			d.tell(notChecked, it.key, "%v", err)
-		default:
-			d.found(it, "it answers", check())
+		case look != nil:
+			d.found(it, look)
 		}
 	}
 }
 
+// wants is why an item cannot be looked at.
+type wants string
+
+func (w wants) Error() string { return "it needs " + string(w) }
+
 // found tells what came of a look at an item.
-func (d *exam) found(it item, good string, err error) {
-	d.state[it.key] = ok
-	if err == nil {
+func (d *exam) found(it item, look look) {
+	good, err := look()
+	var w wants
+	switch {
+	case errors.As(err, &w):
+		d.state[it.key] = notChecked
+		d.tell(notChecked, it.key, "%v", err)
+	case err != nil:
+		d.state[it.key] = failed
+		d.tell(failed, it.key, "%v (look at %s)", err, it.look)
+	default:
+		d.state[it.key] = ok
 		d.tell(ok, it.key, "%s", good)
-		return
 	}
-	d.state[it.key] = failed
-	d.tell(failed, it.key, "%v (look at %s)", err, it.look)
 }
 
-// itemOf finds an item by its key.
-func itemOf(key string) item {
-	return items[slices.IndexFunc(items, func(it item) bool { return it.key == key })]
-}
-
-// configuration reads what identifies the target's configuration.
-func (d *exam) configuration() {
-	it := itemOf("agents.file")
-	if !it.declared(d.profile) {
-		return
-	}
-	b, err := d.running.ConfigBytes()
-	if err == nil && len(b) == 0 {
-		err = fmt.Errorf("it is empty")
-	}
-	d.found(it, fmt.Sprintf("%d bytes", len(b)), err)
-}
-
-// restart restarts the target where that is declared, and sees whether it is there again.
-func (d *exam) restart(ctx context.Context) {
-	it := itemOf("restart")
-	if !it.declared(d.profile) {
-		return
-	}
-	err := d.running.Restart(ctx, false)
-	if err == nil {
-		err = reachable(ctx, d.running.BaseURL(), d.profile.Limits.Open)
-	}
-	d.found(it, "the target is there again", err)
-}
-
-// reachable tells whether somebody listens at a URL.
-func reachable(ctx context.Context, base string, limit target.Duration) error {
-	u, err := url.Parse(base)
-	if err != nil {
-		return err
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	conn, err := (&net.Dialer{Timeout: limit.Duration}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
-	if err != nil {
-		return fmt.Errorf("after the restart: %w", err)
-	}
-	return conn.Close()
+// item finds an item by its key.
+func (d *exam) item(key string) item {
+	return d.items[slices.IndexFunc(d.items, func(it item) bool { return it.key == key })]
 }
 
 // lent lends a target that runs already to a run, which may launch others of its own beside it.

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"parley/features"
+	"parley/protocol/agentselect"
 	"parley/runner"
 	"parley/target"
 )
 
-func newTestAudit(t *testing.T, change func(*target.Profile)) *audit {
+func newTestAudit(t *testing.T, protocol string, change func(*target.Profile)) *audit {
 	t.Helper()
-	p, err := target.ForURL("http://127.0.0.1:1")
+	p, err := target.ForURLOf(protocol, "http://127.0.0.1:1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,20 +30,23 @@ func newTestAudit(t *testing.T, change func(*target.Profile)) *audit {
 }
 
 func missingItems(p *target.Profile) []item {
-	return slices.DeleteFunc(slices.Clone(items), func(it item) bool { return it.declared(p) })
+	return slices.DeleteFunc(slices.Clone(checkups[p.Protocol].items), func(it item) bool { return it.declared(p) })
 }
 
 // TestItemsAreNeeded holds that the patterns still match the words of the features.
 func TestItemsAreNeeded(t *testing.T) {
-	a := newTestAudit(t, func(*target.Profile) {})
-	unused := []string{"restart", "provoke.running_turn", target.SessionList, target.SessionDelete, target.Health}
-	for _, it := range items {
-		if n := a.scenariosWithout(it); (n == 0) != slices.Contains(unused, it.key) {
-			t.Errorf("%s: %d scenarios need it", it.key, n)
-		}
-		for _, key := range it.after {
-			if itemOf(key).key != key {
-				t.Errorf("%s comes after %s, which is no item", it.key, key)
+	unused := []string{"restart of agent-select", "provoke.running_turn", target.SessionList, target.SessionDelete, target.Health}
+	for protocol, c := range checkups {
+		a := newTestAudit(t, protocol, func(*target.Profile) {})
+		for _, it := range c.items {
+			n := a.scenariosWithout(it)
+			if (n == 0) != (slices.Contains(unused, it.key) || slices.Contains(unused, it.key+" of "+protocol)) {
+				t.Errorf("%s, %s: %d scenarios need it", protocol, it.key, n)
+			}
+			for _, key := range it.after {
+				if !slices.ContainsFunc(c.items, func(other item) bool { return other.key == key }) {
+					t.Errorf("%s, %s comes after %s, which is no item", protocol, it.key, key)
+				}
 			}
 		}
 	}
@@ -50,26 +54,38 @@ func TestItemsAreNeeded(t *testing.T) {
 
 // TestItemsHaveScenarios holds that each tag is one of the doctor's feature, and the other way round.
 func TestItemsHaveScenarios(t *testing.T) {
-	d, err := newExam(&subject{profile: newTestAudit(t, func(*target.Profile) {}).profile}, &streams{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]int{}
-	for _, p := range d.plan {
-		for _, tag := range p.Tags {
-			if strings.HasPrefix(tag, "@doctor-") {
-				found[tag]++
+	for protocol, c := range checkups {
+		d, err := newExam(&subject{profile: newTestAudit(t, protocol, func(*target.Profile) {}).profile}, &streams{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]int{}
+		for _, p := range d.plan {
+			for _, tag := range p.Tags {
+				if strings.HasPrefix(tag, "@doctor-") {
+					found[tag]++
+				}
+			}
+		}
+		for _, it := range c.items {
+			if it.tag != "" && found[it.tag] != 1 {
+				t.Errorf("%s, %s: %d scenarios have the tag %s", protocol, it.key, found[it.tag], it.tag)
+			}
+			delete(found, it.tag)
+		}
+		for tag := range found {
+			t.Errorf("%s: no item has the tag %s", protocol, tag)
+		}
+		for stage := 1; stage <= 3; stage++ {
+			if c.look[stage] == "" {
+				t.Errorf("%s: nothing to look at for stage %d", protocol, stage)
 			}
 		}
 	}
-	for _, it := range items {
-		if it.tag != "" && found[it.tag] != 1 {
-			t.Errorf("%s: %d scenarios have the tag %s", it.key, found[it.tag], it.tag)
+	for _, protocol := range runner.Protocols() {
+		if len(checkups[protocol].items) == 0 {
+			t.Errorf("the doctor knows nothing of %s", protocol)
 		}
-		delete(found, it.tag)
-	}
-	for tag := range found {
-		t.Errorf("no item has the tag %s", tag)
 	}
 }
 
@@ -99,7 +115,7 @@ func TestLosses(t *testing.T) {
 		{"no file", func(p *target.Profile) { p.Agents.File = "" }, "AS-025", "AS-026"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := newTestAudit(t, func(p *target.Profile) { everything(p); tt.change(p) })
+			a := newTestAudit(t, agentselect.Protocol, func(p *target.Profile) { everything(p); tt.change(p) })
 			var lost []string
 			for _, l := range a.losses(missingItems(a.profile)) {
 				lost = append(lost, l.clauses...)

@@ -16,13 +16,7 @@ import (
 // commented keys to fill in.
 func draft(p *target.Profile, seen map[string][]string) string {
 	w := &drafter{seen: seen}
-	w.line(0, "# A profile of %s, written by parley init from what the server showed.", p.URL)
-	w.line(0, "# What is left out stands at its default. parley doctor --target FILE tells what of it works.")
-	w.line(0, "")
-	w.line(0, "name: %s", quote(p.Name))
-	w.line(0, "protocol: %s", p.Protocol)
-	w.line(0, "url: %s", quote(p.URL))
-	w.line(0, "")
+	w.head(p)
 	w.line(0, "# The transports that it offers, the preferred one first: sse, ws.")
 	w.said(0, "drivers")
 	w.line(0, "drivers: [%s]", strings.Join(p.Drivers, ", "))
@@ -34,7 +28,7 @@ func draft(p *target.Profile, seen map[string][]string) string {
 	w.agents(p.Agents)
 	w.line(0, "")
 	w.wire(p.AgentSelect)
-	w.hints()
+	w.hints(p.Protocol)
 	return w.String()
 }
 
@@ -42,6 +36,17 @@ func draft(p *target.Profile, seen map[string][]string) string {
 type drafter struct {
 	strings.Builder
 	seen map[string][]string
+}
+
+// head writes what every profile begins with.
+func (w *drafter) head(p *target.Profile) {
+	w.line(0, "# A profile of %s, written by parley init from what the server showed.", p.URL)
+	w.line(0, "# What is left out stands at its default. parley doctor --target FILE tells what of it works.")
+	w.line(0, "")
+	w.line(0, "name: %s", quote(p.Name))
+	w.line(0, "protocol: %s", p.Protocol)
+	w.line(0, "url: %s", quote(p.URL))
+	w.line(0, "")
 }
 
 func (w *drafter) line(depth int, format string, args ...any) {
@@ -141,39 +146,54 @@ func (w *drafter) wire(a target.AgentSelect) {
 	}
 }
 
-// fields writes the fields that are not where the default binding has them.
-func (w *drafter) fields(f, std target.Fields) {
-	if f == std {
+// fields writes the fields that are not where the default binding has them: groups of pointers, by their keys.
+func (w *drafter) fields(fields, std any) {
+	if reflect.DeepEqual(fields, std) {
 		return
 	}
 	w.line(1, "# Where the fields are: names, or JSON Pointers.")
 	w.said(1, "answer")
 	w.line(1, "fields:")
-	groups, defaults := reflect.ValueOf(f), reflect.ValueOf(std)
+	groups, defaults := reflect.ValueOf(fields), reflect.ValueOf(std)
 	for i := range groups.NumField() {
 		group, standard := groups.Field(i), defaults.Field(i)
-		if group.Equal(standard) {
+		if reflect.DeepEqual(group.Interface(), standard.Interface()) {
 			continue
 		}
 		w.line(2, "%s:", groups.Type().Field(i).Tag.Get("yaml"))
 		for j := range group.NumField() {
-			if !group.Field(j).Equal(standard.Field(j)) {
-				w.line(3, "%s: %s", group.Type().Field(j).Tag.Get("yaml"), bare(target.Pointer(group.Field(j).String())))
+			if !reflect.DeepEqual(group.Field(j).Interface(), standard.Field(j).Interface()) {
+				w.line(3, "%s: %s", group.Type().Field(j).Tag.Get("yaml"), places(group.Field(j).Interface()))
 			}
 		}
 	}
 }
 
-// hinted are the keys of the example that a probe cannot see, as they stand there.
+// places is a pointer, or several, as a profile writes them.
+func places(v any) string {
+	list, several := v.(target.Pointers)
+	if !several {
+		return bare(v.(target.Pointer))
+	}
+	var out []string
+	for _, p := range list {
+		out = append(out, bare(p))
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// hinted are the keys of the examples that a probe cannot see, as they stand there; not each is in every example.
 var hinted = []string{"#command:", "#headers:", "#hooks:", "#model:", "#tools:", "#provoke:"}
 
 // hints adds what a probe cannot see, in the words of the example.
-func (w *drafter) hints() {
+func (w *drafter) hints(protocol string) {
 	w.line(0, "")
 	w.line(0, "# What a probe cannot see. The more of it your profile tells, the more is tested.")
 	for _, key := range hinted {
-		w.line(0, "")
-		w.WriteString(paragraph(target.Example(), key))
+		if part := paragraph(target.ExampleFor(protocol), key); part != "" {
+			w.line(0, "")
+			w.WriteString(part)
+		}
 	}
 }
 

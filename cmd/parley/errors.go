@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"parley/internal/nearest"
 	"parley/runner"
 	"parley/target"
 	"parley/verdict"
@@ -22,6 +23,11 @@ func (e exitError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 // usagef is the error of a command that was asked for what cannot be: exit code 2.
 func usagef(format string, args ...any) error {
 	return &runner.UsageError{Msg: fmt.Sprintf(format, args...)}
+}
+
+// suggest is the end of a message about an unknown word: the known one that was meant, or what else helps.
+func suggest(word string, known []string, otherwise string) string {
+	return " (" + nearest.Suggest(word, known, otherwise) + ")"
 }
 
 // exitCode is the code that an error ends the process with.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/internal/nearest"
 	"parley/verdict"
 )
 
@@ -53,7 +54,7 @@ func find(books []*book, id string) (*book, verdict.Row, error) {
 			known = append(known, r.ID)
 		}
 	}
-	if near := nearest(clauseID(id), known, 3); len(near) > 0 {
+	if near := nearest.Words(clauseID(id), known, 3); len(near) > 0 {
 		return nil, verdict.Row{}, usagef("unknown clause %q (nearest: %s; parley list shows all)", id, strings.Join(near, ", "))
 	}
 	return nil, verdict.Row{}, usagef("unknown clause %q (parley list shows all)", id)
@@ -137,7 +138,7 @@ func judges(w *strings.Builder, b *book, r verdict.Row) {
 	for _, m := range b.monitorsOf(r.ID) {
 		monitors = append(monitors, m.Name+": "+m.Text)
 	}
-	for _, m := range mutantsOf(r.ID) {
+	for _, m := range b.mutantsOf(r.ID) {
 		faults = append(faults, m.ID+": "+m.Why)
 	}
 	list("scenarios", scenarios)

@@ -217,7 +217,7 @@ func TestInitOfAnOddServer(t *testing.T) {
 		var said strings.Builder
 		path := filepath.Join(t.TempDir(), "odd.yaml")
 		s := &streams{Out: &said, Err: &said}
-		if err := initialise(context.Background(), []string{srv.URL}, initOptions{out: path}, s); err != nil {
+		if err := initialise(context.Background(), []string{srv.URL}, initOptions{protocol: target.Default().Protocol, out: path}, s); err != nil {
 			t.Fatalf("%v\n%s", err, said.String())
 		}
 		p, err := target.Load(path)

@@ -5,7 +5,7 @@ import (
 
 	"parley/features"
 	"parley/monitor"
-	"parley/reference-server/mutants"
+	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/verdict"
 )
@@ -36,6 +36,9 @@ func openBook(protocol string) (*book, error) {
 
 // openBooks opens those of the named protocols; without names, all.
 func openBooks(protocols []string) ([]*book, error) {
+	if err := knownProtocols(protocols); err != nil {
+		return nil, err
+	}
 	if len(protocols) == 0 {
 		protocols = features.Protocols()
 	}
@@ -73,9 +76,9 @@ func (b *book) monitorsOf(clause string) []monitor.Monitor {
 }
 
 // mutantsOf lists the faulty servers that break a clause.
-func mutantsOf(clause string) []mutants.Mutant {
-	var out []mutants.Mutant
-	for _, m := range mutants.All() {
+func (b *book) mutantsOf(clause string) []runner.Mutant {
+	var out []runner.Mutant
+	for _, m := range bundled.Mutants(b.ledger.Protocol) {
 		if slices.Contains(m.Clauses, clause) {
 			out = append(out, m)
 		}

@@ -61,7 +61,7 @@ type listedScenario struct {
 func list(_ context.Context, o listOptions, s *streams) error {
 	books, err := openBooks(o.protocols)
 	if err != nil {
-		return fmt.Errorf("--protocol: %w", err)
+		return err
 	}
 	if o.scenarios {
 		rows := listScenarios(books)
@@ -74,7 +74,17 @@ func list(_ context.Context, o listOptions, s *streams) error {
 	if o.json {
 		return s.writeJSON(rows)
 	}
-	return s.clauseTable(rows)
+	if err := s.clauseTable(rows); err != nil {
+		return err
+	}
+	if len(books) > 1 {
+		for _, b := range books {
+			if err := s.clauseCount(b.ledger.Protocol+"  ", listClauses([]*book{b})); err != nil {
+				return err
+			}
+		}
+	}
+	return s.clauseCount("", rows)
 }
 
 func listClauses(books []*book) []listedClause {
@@ -116,17 +126,22 @@ func (s *streams) writeJSON(v any) error {
 func (s *streams) clauseTable(rows []listedClause) error {
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CLAUSE\tLEVEL\tSECTION\tSTATUS\tSCENARIOS\tMONITORS\tTEXT")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", r.ID, r.Level, r.Section, r.Status, len(r.Scenarios), len(r.Monitors), s.clip(r.Text, 56))
+	}
+	fmt.Fprintln(w)
+	return w.Flush()
+}
+
+// clauseCount counts clauses by their status.
+func (s *streams) clauseCount(of string, rows []listedClause) error {
 	tested := 0
 	for _, r := range rows {
 		if r.Status == "tested" {
 			tested++
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", r.ID, r.Level, r.Section, r.Status, len(r.Scenarios), len(r.Monitors), s.clip(r.Text, 56))
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(s.Out, "\n%s: %d tested, %d excluded\n", counted(len(rows), "clause"), tested, len(rows)-tested)
+	_, err := fmt.Fprintf(s.Out, "%s%s: %d tested, %d excluded\n", of, counted(len(rows), "clause"), tested, len(rows)-tested)
 	return err
 }
 

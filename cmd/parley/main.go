@@ -16,10 +16,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/reference-server/bundled"
 	"parley/verdict"
 )
 
-func main() { os.Exit(parley(os.Args[1:], terminal())) }
+func main() {
+	bundled.Child() // a scenario that restarts its target has started this program as one
+	os.Exit(parley(os.Args[1:], terminal()))
+}
 
 // parley carries out a command line and gives its exit code.
 func parley(args []string, s *streams) int {
@@ -65,7 +69,7 @@ func rootCommand(s *streams) *cobra.Command {
 		Short: "Certify implementations of agent-session protocols",
 		Long: `Parley certifies implementations of agent-session protocols.
 
-  parley run                                   judge the bundled server
+  parley run                                   judge the bundled servers
   parley init http://localhost:3000            probe a server of yours, and write its profile
   parley doctor --target target.yaml           see what of the profile works
   parley run --target target.yaml              judge your server

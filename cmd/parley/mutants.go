@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"parley/protocol/agentselect"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/verdict"
@@ -35,65 +34,120 @@ func mutantsCommand(s *streams) *cobra.Command {
 scenario killed it. A mutant counts as killed by a clause only where that clause failed while the mutant's control
 scenarios passed: one that merely crashes proves nothing.
 
+There is a kill matrix for each protocol, one after the other. With --json it is one object where one protocol was run, and
+an array of them otherwise.
+
 Exit 1 if a mutant survives, or if a tested clause that binds has no mutant that it kills.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runMutants(c.Context(), o, s) },
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.protocols, "protocol", nil, "`PROTOCOL` whose mutants to run; may be repeated (default all)")
+	f.StringArrayVar(&o.protocols, "protocol", nil, "`PROTOCOL` whose mutants to run; may be repeated (default all that have some)")
 	f.StringSliceVar(&o.only, "only", nil, "run only the mutants with these `IDS`, and prove nothing of the suite")
-	f.BoolVar(&o.json, "json", false, "print the kill matrix as JSON")
+	f.BoolVar(&o.json, "json", false, "print the kill matrices as JSON")
 	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 24)")
 	return c
 }
 
+// catalogue is the mutants of one protocol.
+type catalogue struct {
+	protocol string
+	mutants  []runner.Mutant
+}
+
 func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
-	for _, p := range o.protocols {
-		if p != agentselect.Protocol {
-			return usagef("protocol %q has no mutants; known: %s", p, agentselect.Protocol)
-		}
+	all, err := catalogues(o.protocols)
+	if err == nil {
+		all, err = chooseMutants(all, o.only)
 	}
-	chosen, err := chooseMutants(bundled.Mutants(), o.only)
 	if err != nil {
 		return err
 	}
-	bar := &mutantBar{w: s.Err, tty: s.ErrTTY, total: len(chosen)}
-	k, err := runner.Mutants(ctx, runner.MutantOptions{Protocol: agentselect.Protocol, Profile: bundled.Profile(), Mutants: chosen,
-		Concurrency: o.concurrency, Done: bar.done})
+	bar := &mutantBar{w: s.Err, tty: s.ErrTTY}
+	for _, c := range all {
+		bar.total += len(c.mutants)
+	}
+	matrices, err := o.kill(ctx, all, bar)
 	bar.end()
-	if err != nil {
-		if ctx.Err() != nil {
-			return exitError{verdict.ExitInterrupted}
-		}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return exitError{verdict.ExitInterrupted}
+	case err != nil:
 		return err
 	}
-	if len(o.only) > 0 {
-		k.Unproved, k.OK = []string{}, len(k.Survived) == 0
-	}
-	if err := printMatrix(s.Out, k, o.json); err != nil {
+	if err := printMatrices(s.Out, matrices, o.json); err != nil {
 		return err
 	}
-	if !k.OK {
+	if slices.ContainsFunc(matrices, func(k *runner.KillMatrix) bool { return !k.OK }) {
 		return exitError{verdict.ExitNonConformant}
 	}
 	return nil
 }
 
-func chooseMutants(all []runner.Mutant, only []string) ([]runner.Mutant, error) {
+// kill runs the catalogues, one after the other.
+func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBar) ([]*runner.KillMatrix, error) {
+	var out []*runner.KillMatrix
+	for _, c := range all {
+		k, err := runner.Mutants(ctx, runner.MutantOptions{Protocol: c.protocol, Profile: bundled.For(c.protocol).Profile,
+			Mutants: c.mutants, Concurrency: o.concurrency, Done: bar.done})
+		if err != nil {
+			return nil, err
+		}
+		if len(o.only) > 0 {
+			k.Unproved, k.OK = []string{}, len(k.Survived) == 0
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+// catalogues are those of the named protocols; without names, of all that have mutants.
+func catalogues(protocols []string) ([]catalogue, error) {
+	if err := knownProtocols(protocols); err != nil {
+		return nil, err
+	}
+	var with []string
+	for _, p := range bundled.Protocols() {
+		if len(bundled.Mutants(p)) > 0 {
+			with = append(with, p)
+		}
+	}
+	if len(protocols) == 0 {
+		protocols = with
+	}
+	var out []catalogue
+	for _, p := range unique(protocols) {
+		mutants := bundled.Mutants(p)
+		if len(mutants) == 0 {
+			return nil, usagef("--protocol: %s has no mutants (those that have: %s)", p, strings.Join(with, ", "))
+		}
+		out = append(out, catalogue{p, mutants})
+	}
+	return out, nil
+}
+
+// chooseMutants leaves the mutants with these ids, and the catalogues that have some of them.
+func chooseMutants(all []catalogue, only []string) ([]catalogue, error) {
 	if len(only) == 0 {
 		return all, nil
 	}
-	var out []runner.Mutant
-	var names []string
-	for _, m := range all {
-		names = append(names, m.ID)
-		if slices.Contains(only, m.ID) {
-			out = append(out, m)
+	var out []catalogue
+	var ids []string
+	for _, c := range all {
+		chosen := catalogue{protocol: c.protocol}
+		for _, m := range c.mutants {
+			ids = append(ids, m.ID)
+			if slices.Contains(only, m.ID) {
+				chosen.mutants = append(chosen.mutants, m)
+			}
+		}
+		if len(chosen.mutants) > 0 {
+			out = append(out, chosen)
 		}
 	}
 	for _, id := range only {
-		if !slices.Contains(names, id) {
-			return nil, usagef("unknown mutant %q%s", id, suggest(id, names, "parley mutants --json lists them"))
+		if !slices.Contains(ids, id) {
+			return nil, usagef("--only: unknown mutant %q%s", id, suggest(id, ids, "parley mutants --json lists them"))
 		}
 	}
 	return out, nil
@@ -134,14 +188,28 @@ func (b *mutantBar) end() {
 	}
 }
 
-// printMatrix prints the kill matrix: what survived first, then each clause with what it killed.
-func printMatrix(w io.Writer, k *runner.KillMatrix, asJSON bool) error {
+// printMatrices prints kill matrices: as text one below the other, as JSON one object, or an array of several.
+func printMatrices(w io.Writer, matrices []*runner.KillMatrix, asJSON bool) error {
 	if asJSON {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
-		return enc.Encode(k)
+		if len(matrices) == 1 {
+			return enc.Encode(matrices[0])
+		}
+		return enc.Encode(matrices)
 	}
+	for i, k := range matrices {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		printMatrix(w, k)
+	}
+	return nil
+}
+
+// printMatrix prints a kill matrix: each clause with what it killed, then what survived.
+func printMatrix(w io.Writer, k *runner.KillMatrix) {
 	ids := make([]string, 0, len(k.Clauses))
 	for id := range k.Clauses {
 		ids = append(ids, id)
@@ -161,7 +229,6 @@ func printMatrix(w io.Writer, k *runner.KillMatrix, asJSON bool) error {
 	}
 	fmt.Fprintf(w, "%s: %d mutants, %d killed; %d clauses proved, %d unproved · %.1f s\n",
 		k.Protocol, len(k.Mutants), len(k.Mutants)-len(k.Survived), len(ids), len(k.Unproved), k.Duration/1000)
-	return nil
 }
 
 func firstOf(list []string, n int) string {

@@ -43,24 +43,6 @@ func TestUsageIsOneLine(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"AS-008", "AS-080", "AS-081", "AC-080", "run", "report"}
-	for _, tt := range []struct {
-		word string
-		want []string
-	}{
-		{"AS-08O", []string{"AS-080", "AS-081", "AS-008"}},
-		{"rnu", []string{"run"}},
-		{"REPORT", []string{"report"}},
-		{"frobnicate", nil},
-		{"", nil},
-	} {
-		if diff := cmp.Diff(tt.want, nearest(tt.word, known, 3)); diff != "" {
-			t.Errorf("nearest(%q): - want + got\n%s", tt.word, diff)
-		}
-	}
-}
-
 func TestShellWord(t *testing.T) {
 	for word, want := range map[string]string{
 		"my.yaml":                "my.yaml",
@@ -93,35 +75,6 @@ func TestParseFormats(t *testing.T) {
 	for _, bad := range []string{"", "json,", "xml"} {
 		if _, err := parseFormats(bad); exitCode(err) != 2 {
 			t.Errorf("parseFormats(%q): %v", bad, err)
-		}
-	}
-}
-
-func TestDrivers(t *testing.T) {
-	both := &subject{profile: &target.Profile{Name: "both", Drivers: []string{"sse", "ws"}}}
-	only := &subject{profile: &target.Profile{Name: "only", Drivers: []string{"ws"}}}
-	bare := &subject{profile: &target.Profile{Name: "bare", Drivers: []string{"sse"}}, bare: true}
-	for _, tt := range []struct {
-		s     *subject
-		asked []string
-		want  []string
-		fails bool
-	}{
-		{both, nil, []string{"sse", "ws"}, false},
-		{both, []string{"ws"}, []string{"ws"}, false},
-		{both, []string{"all"}, []string{"sse", "ws", "r3labs"}, false},
-		{both, []string{"ws", "all"}, []string{"ws", "sse", "r3labs"}, false},
-		{both, []string{"r3labs"}, []string{"r3labs"}, false},
-		{both, []string{"tcp"}, nil, true},
-		{only, []string{"all"}, []string{"ws"}, false},
-		{only, []string{"sse"}, nil, true},
-		{only, []string{"r3labs"}, nil, true},
-		{bare, []string{"ws"}, []string{"ws"}, false},
-		{bare, []string{"all"}, []string{"sse", "r3labs"}, false},
-	} {
-		got, err := tt.s.drivers(tt.asked)
-		if diff := cmp.Diff(tt.want, got); diff != "" || (err != nil) != tt.fails {
-			t.Errorf("%s, --driver %v: %v\n%s", tt.s.profile.Name, tt.asked, err, diff)
 		}
 	}
 }

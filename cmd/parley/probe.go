@@ -23,15 +23,20 @@ import (
 	wjson "parley/wire/json"
 )
 
-// probe asks a running server what it is. What it finds out is kept in the profile, and what it saw in seen, by the key of
-// the profile that it is about.
+// probe asks a running agent-select server what it is. What it finds out is kept in the profile, and what it saw in the
+// notebook.
 type probe struct {
+	notebook
 	profile  *target.Profile
 	run      target.Running
-	say      func(format string, args ...any) // tells how it goes, a line each
-	seen     map[string][]string
 	agents   []proto.AgentInfo // as offered
 	patience target.Duration   // how long the event of a switch may take; 0: limits.event
+}
+
+// notebook keeps what a probe saw, by the key of the profile that it is about.
+type notebook struct {
+	say  func(format string, args ...any) // tells how it goes, a line each
+	seen map[string][]string
 }
 
 // party is one connection of the probe.
@@ -47,10 +52,10 @@ type party struct {
 func (c *party) close() { _ = c.conn.Close(driver.Reset) }
 
 // note keeps what was seen, and tells it.
-func (p *probe) note(key, format string, args ...any) {
+func (n *notebook) note(key, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	p.seen[key] = append(p.seen[key], text)
-	p.say("%s", text)
+	n.seen[key] = append(n.seen[key], text)
+	n.say("%s", text)
 }
 
 // all asks everything.

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"parley/reports"
@@ -25,7 +24,8 @@ type runOptions struct {
 	out, format                  string
 	strict, allowIncomplete      bool
 	verbose, noColor             bool
-	concurrency                  int
+	concurrency, explore         int
+	exploring                    bool // --explore was given
 	seed                         int64
 }
 
@@ -33,30 +33,50 @@ func runCommand(s *streams) *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
 		Use:   "run",
-		Short: "Judge a target: the bundled server, or yours",
-		Long: `Judge a target by the suite. Without --target it is the bundled server.
+		Short: "Judge a target: the bundled ones, or yours",
+		Long: `Judge a target by the suite. Without --target these are the bundled ones, one of each protocol, one after the other;
+--protocol chooses among them. A profile says which protocol its target speaks; a URL is judged by agent-select unless one
+--protocol says otherwise.
 
-The report is printed, and everything is kept in --out: results.json (always written), junit.xml, report.html, and the
-transcript of every scenario. --format json alone prints nothing but the JSON; progress goes to stderr.
+What was found over all of them is one report with one verdict, the worst, and one exit code. It is printed, and everything
+is kept in --out: results.json (always written), junit.xml, report.html, and the transcript of every scenario. --format json
+alone prints nothing but the JSON; progress goes to stderr.
 
-An interrupt ends the run, and what was found so far is written; a second one ends it at once.`,
-		Example: `  parley run --target http://localhost:3000
+A protocol of which --tags selects nothing is left out. Each protocol is judged over those of the drivers in --driver that it
+has, and over all that it has with --driver all; one that has none of them is wrong usage, and not left out unnoticed.
+
+An interrupt ends everything, and what was found so far is written; a second one ends it at once.`,
+		Example: `  parley run
+  parley run --protocol session-chat
+  parley run --target http://localhost:3000
+  parley run --target http://localhost:3000 --protocol session-chat
   parley run --target my.yaml --driver all --strict
+  parley run --target my.yaml --explore 200 --seed 7
   parley run --target my.yaml --tags '@AS-080 and not @exclusive'`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o, s) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.exploring = c.Flags().Changed("explore")
+			return run(c.Context(), o, s)
+		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.protocols, "protocol", nil, "`PROTOCOL` to judge by; may be repeated (default that of the target)")
-	f.StringVar(&o.target, "target", "", "profile `FILE|URL` of the target (default the bundled server)")
-	f.StringSliceVar(&o.drivers, "driver", nil, "`DRIVER` to test over: sse, ws, r3labs, or all; may be repeated (default what the target\ndeclares; all adds r3labs to that, where sse is declared)")
-	f.StringVar(&o.role, "role", "", "`ROLE` of the target; agent-select knows the server only")
+	f.StringArrayVar(&o.protocols, "protocol", nil,
+		"`PROTOCOL` to judge by; may be repeated (default that of the target, and without\n--target all)")
+	f.StringVar(&o.target, "target", "", "profile `FILE|URL` of the target (default the bundled ones)")
+	f.StringSliceVar(&o.drivers, "driver", nil,
+		"`DRIVER` to test over: sse, ws, r3labs, or all; may be repeated (default what the target\n"+
+			"declares; all adds r3labs to that, where sse is declared)")
+	f.StringVar(&o.role, "role", "", "`ROLE` of the target; there is only the server so far")
 	f.StringVar(&o.tags, "tags", "", "tag `EXPR` of the scenarios to run, such as '@AS-042 and not @exclusive'; makes the run incomplete")
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure, and read conflicting clauses by their strict reading")
 	f.IntVar(&o.concurrency, "concurrency", 0, "run `N` scenarios side by side (default what the profile allows)")
-	f.StringVar(&o.baseline, "baseline", "", "`FILE` of the clauses that are known to fail")
+	f.StringVar(&o.baseline, "baseline", "",
+		"`FILE` of the clauses that are known to fail; rows of protocols that are not run have no\neffect")
 	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "exit 0 where nothing failed but not everything was tested")
-	f.Int64Var(&o.seed, "seed", 0, "`NUMBER` that the nonces of the run are made of")
+	f.IntVar(&o.explore, "explore", 0,
+		"run `N` random sequences behind the scenarios, and shrink the first that breaks a clause;\n"+
+			"--tags @explored runs them alone")
+	f.Int64Var(&o.seed, "seed", 0, "`NUMBER` that random sequences are drawn by, and that the nonces of the run are made of")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results, made where it is missing")
 	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
 	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and what is not applicable")
@@ -64,26 +84,29 @@ An interrupt ends the run, and what was found so far is written; a second one en
 	return c
 }
 
-// run judges a target and writes what it found.
+// run judges what was asked for, one target after the other, and writes what it found.
 func run(ctx context.Context, o runOptions, s *streams) error {
 	asked, err := parseFormats(o.format)
 	if err != nil {
 		return err
 	}
-	ro, err := o.runner()
+	runs, err := o.runs()
 	if err != nil {
 		return err
 	}
-	if err := runner.Check(ro); err != nil {
+	total, err := runner.Count(runs...)
+	if err != nil {
 		return flagged(err)
 	}
 	if err := prepareOut(o.out); err != nil {
 		return err
 	}
-	f := follow(s, fmt.Sprintf("%s against %s over %s", ro.Profile.Protocol, ro.Profile.Name, strings.Join(ro.Drivers, ", ")), !o.noColor)
-	ro.Observer = f
+	f := follow(s, total, abouts(runs), !o.noColor)
+	for i := range runs {
+		runs[i].Observer = f
+	}
 	unhook := f.tellInterrupt(ctx)
-	res, err := runner.Run(ctx, ro)
+	res, err := runner.RunAll(ctx, runs...)
 	unhook()
 	f.stop()
 	if err != nil {
@@ -98,34 +121,61 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	return nil
 }
 
-// runner makes the runner's options, or says what is wrong with the flags.
-func (o runOptions) runner() (runner.Options, error) {
-	sub, err := subjectOf(o.target)
-	if err != nil {
-		return runner.Options{}, err
+// runs makes the runner's options, one for each target, or says what is wrong with the flags.
+func (o runOptions) runs() ([]runner.Options, error) {
+	if err := o.checkExplore(); err != nil {
+		return nil, err
 	}
-	if err := sub.speaks(o.protocols); err != nil {
-		return runner.Options{}, err
+	subjects, err := subjectsOf(o.target, o.protocols)
+	if err == nil && !o.exploring { // a selection may well be of the random sequences alone
+		subjects, err = tagged(subjects, o.tags)
 	}
-	drivers, err := sub.drivers(o.drivers)
 	if err != nil {
-		return runner.Options{}, err
+		return nil, err
+	}
+	drivers, err := share(subjects, o.drivers)
+	if err != nil {
+		return nil, err
 	}
 	switch {
 	case o.role != "" && o.role != "server":
-		return runner.Options{}, usagef("--role: %s has no role %q (known: server)", sub.profile.Protocol, o.role)
+		return nil, usagef("--role: %s has no role %q (known: server)", subjects[0].profile.Protocol, o.role)
 	case o.concurrency < 0:
-		return runner.Options{}, usagef("--concurrency: %d scenarios side by side cannot be (give 1 or more)", o.concurrency)
+		return nil, usagef("--concurrency: %d scenarios side by side cannot be (give 1 or more)", o.concurrency)
 	case o.out == "":
-		return runner.Options{}, usagef("--out: no folder (name one, such as parley-results)")
+		return nil, usagef("--out: no folder (name one, such as parley-results)")
 	}
-	baseline, err := loadBaseline(o.baseline)
+	baselines, err := loadBaseline(o.baseline)
 	if err != nil {
-		return runner.Options{}, err
+		return nil, err
 	}
-	return runner.Options{Profile: sub.profile, Launcher: sub.launcher, Brain: sub.brain, Drivers: drivers, Tags: o.tags,
-		Strict: o.strict, AllowIncomplete: o.allowIncomplete, Concurrency: o.concurrency, Seed: o.seed, Baseline: baseline,
-		Out: o.out, Again: o.again(sub.profile.Protocol)}, nil
+	var out []runner.Options
+	for i, sub := range subjects {
+		out = append(out, runner.Options{Profile: sub.profile, Launcher: sub.launcher, Brain: sub.brain, Drivers: drivers[i],
+			Tags: o.tags, Strict: o.strict, AllowIncomplete: o.allowIncomplete, Concurrency: o.concurrency, Seed: o.seed, Explore: o.explore,
+			Baseline: baselines[sub.profile.Protocol], Out: o.out, Again: o.again(sub.profile.Protocol)})
+	}
+	return out, nil
+}
+
+// checkExplore refuses an exploration of nothing, or of nobody in particular.
+func (o runOptions) checkExplore() error {
+	switch {
+	case o.exploring && o.explore < 1:
+		return usagef("--explore: %d random sequences explore nothing (give 1 or more)", o.explore)
+	case o.exploring && o.target == "" && len(o.protocols) == 0:
+		return usagef("--explore: of which protocol? (name it by --protocol)")
+	}
+	return nil
+}
+
+// abouts says of each run what is judged.
+func abouts(runs []runner.Options) []string {
+	var out []string
+	for _, o := range runs {
+		out = append(out, fmt.Sprintf("%s against %s over %s", o.Profile.Protocol, o.Profile.Name, strings.Join(o.Drivers, ", ")))
+	}
+	return out
 }
 
 // again is the command line that runs the same again; the runner adds the driver and the tags of a failure.
@@ -133,6 +183,9 @@ func (o runOptions) again(protocol string) string {
 	words := []string{"parley", "run", "--protocol", protocol}
 	if o.target != "" {
 		words = append(words, "--target", shellWord(o.target))
+	}
+	if o.exploring {
+		words = append(words, "--explore", strconv.Itoa(o.explore))
 	}
 	if o.strict {
 		words = append(words, "--strict")
@@ -159,31 +212,10 @@ func flagged(err error) error {
 	if errors.As(err, &usage) && strings.HasPrefix(usage.Msg, "tag expression") {
 		return fmt.Errorf("--tags: %w", err)
 	}
-	if errors.As(err, &usage) && strings.HasPrefix(usage.Msg, "baseline") {
-		return fmt.Errorf("--baseline: %w", err)
+	if errors.As(err, &usage) && strings.Contains(usage.Msg, "cannot be explored") {
+		return fmt.Errorf("--explore: %w", err)
 	}
 	return err
-}
-
-// loadBaseline reads a baseline; "" gives none.
-func loadBaseline(path string) (*verdict.Baseline, error) {
-	if path == "" {
-		return nil, nil
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, usagef("--baseline: %v", err)
-	}
-	baseline, err := verdict.ParseBaseline(b)
-	var at yaml.Error
-	if errors.As(err, &at) && at.GetToken() != nil {
-		p := at.GetToken().Position
-		return nil, usagef("%s:%d:%d: %s", path, p.Line, p.Column, at.GetMessage())
-	}
-	if err != nil {
-		return nil, usagef("%s: %v", path, err)
-	}
-	return baseline, nil
 }
 
 // prepareOut makes the folder for results, without the reports of an earlier run.

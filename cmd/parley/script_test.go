@@ -19,10 +19,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"parley/reference-server/agentselect"
+	"parley/reference-server/bundled"
 	"parley/reports"
 )
 
 func TestMain(m *testing.M) {
+	bundled.Child()
 	testscript.Main(m, map[string]func(){
 		"parley":   main,
 		"stubborn": stubborn,

@@ -10,15 +10,16 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	proto "parley/protocol/agentselect"
-	"parley/reference-server/agentselect"
-	"parley/runner"
+	"parley/protocol/agentselect"
+	"parley/protocol/sessionchat"
+	"parley/reference-server/bundled"
 	"parley/target"
 )
 
@@ -27,39 +28,65 @@ const grace = 800 * time.Millisecond
 
 // serveOptions are the flags of parley serve.
 type serveOptions struct {
-	protocol, addr, agents string
-	token, cert, key       string
-	origins                []string
-	insecure               bool
+	protocol, addr   string
+	token, cert, key string
+	origins          []string
+	insecure         bool
+
+	agents string // of agent-select
+
+	db, model, modelURL string // of session-chat
+	idle                time.Duration
 }
 
 func serveCommand(s *streams) *cobra.Command {
 	var o serveOptions
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the bundled server, for clients of yours",
-		Long: `Serve the bundled server until it is interrupted. Its URL is the first line on stdout; stderr tells of connections and
-switches. Conversations are answered by the model of the suite, which does as the user's text tells it: [[hold N]],
+		Short: "Serve a bundled server, for clients of yours",
+		Long: `Serve a bundled server until it is interrupted. Its URL is the first line on stdout; stderr tells of connections and of what
+happens on them. Conversations are answered by the model of the suite, which does as the user's text tells it: [[hold N]],
 [[tool N name {…}]], [[fail N 500]], [[echo N]] and so on; any other text is answered by "ok".
+
+  agent-select   /events and what belongs to it, and the WebSocket /agents/ws; its own flag is --agents
+  session-chat   the WebSocket /chat/ws; its own flags are --db, --idle, --model-url and --model. With --model-url its
+                 conversations are answered by a model behind an OpenAI-compatible API; a key that this wants is taken
+                 from ` + modelKey + `
 
 With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN where a client cannot set headers,
 as with EventSource and WebSocket in a browser. An address that other machines can reach needs --token and TLS.`,
 		Example: `  parley serve
   parley serve --agents ~/.snow/main-agents.toml --allow-origin null
+  parley serve --protocol session-chat --db sessions.db --model-url http://localhost:11434/v1 --model llama3.2
   parley serve --addr :8443 --token "$TOKEN" --tls-cert cert.pem --tls-key key.pem`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), o, s) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.protocol, "protocol", proto.Protocol, "`PROTOCOL` to serve")
+	f.StringVar(&o.protocol, "protocol", agentselect.Protocol, "`PROTOCOL` to serve")
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8124", "`ADDRESS` to listen on; port 0 takes a free one")
-	f.StringVar(&o.agents, "agents", "", "TOML `FILE` of custom agents; changes take effect while serving")
+	f.StringVar(&o.agents, "agents", "", "TOML `FILE` of custom agents; changes take effect while serving (agent-select)")
+	f.StringVar(&o.db, "db", "", "SQLite `FILE` of the sessions, made where it is missing (session-chat; default in memory)")
+	f.DurationVar(&o.idle, "idle", 0, "`DURATION` after which a session that nobody uses leaves memory (session-chat; default 10m)")
+	f.StringVar(&o.modelURL, "model-url", "", "base `URL` of the OpenAI-compatible API that answers (session-chat; default the model of the suite)")
+	f.StringVar(&o.model, "model", "", "`NAME` of the model that is asked for where a chat names none (session-chat; default default)")
 	f.StringVar(&o.token, "token", "", "`TOKEN` that every request must carry")
 	f.StringVar(&o.cert, "tls-cert", "", "PEM `FILE` of the certificate")
 	f.StringVar(&o.key, "tls-key", "", "PEM `FILE` of its key")
 	f.StringArrayVar(&o.origins, "allow-origin", nil, "`ORIGIN` of pages that may call, besides loopback ones; may be repeated, null and * are known")
 	f.BoolVar(&o.insecure, "insecure", false, "let other machines in without --token or TLS")
 	return c
+}
+
+// served is how the bundled server of a protocol is served.
+type served struct {
+	make    func(serveOptions, *slog.Logger) (bundled.Handler, error)
+	sockets []string // paths of its connections
+}
+
+var serving = map[string]served{
+	agentselect.Protocol: {serveAgentSelect, []string{"/events", "/agents/ws"}},
+	sessionchat.Protocol: {serveSessionChat, []string{sessionchat.Path}},
 }
 
 // serve serves until ctx ends, which is its regular end.
@@ -69,13 +96,13 @@ func serve(ctx context.Context, o serveOptions, s *streams) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(s.Err, nil))
-	handler, err := agentselect.New(agentselect.Options{AgentsFile: o.agents, AllowOrigins: o.origins, Logger: log, Outbound: told(log)})
+	handler, err := serving[o.protocol].make(o, log)
 	if err != nil {
-		return usagef("--agents: %v", err)
+		return err
 	}
 	listener, err := listen(o.addr)
 	if err != nil {
-		return err
+		return errors.Join(err, handler.Close(ctx))
 	}
 	scheme := "http"
 	if certificate != nil {
@@ -84,15 +111,15 @@ func serve(ctx context.Context, o serveOptions, s *streams) error {
 			NextProtos: []string{"http/1.1"}}) // a WebSocket is an upgrade of HTTP/1.1
 	}
 	fmt.Fprintf(s.Out, "%s://%s\n", scheme, listener.Addr())
-	server := &http.Server{Handler: watch(log, guard(o.token, handler)), ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	server := &http.Server{Handler: watch(log, serving[o.protocol].sockets, guard(o.token, handler)),
+		ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	return serveUntil(ctx, server, listener, handler)
 }
 
 // check tells what is wrong with the flags, and loads the certificate, nil without one.
 func (o serveOptions) check() (*tls.Certificate, error) {
-	if _, err := runner.Protocol(o.protocol); err != nil {
-		return nil, fmt.Errorf("--protocol: %w", err)
+	if err := o.checkProtocol(); err != nil {
+		return nil, err
 	}
 	host, _, err := net.SplitHostPort(o.addr)
 	if err != nil {
@@ -116,6 +143,32 @@ func (o serveOptions) check() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
+// checkProtocol refuses a protocol that no bundled server speaks, and the flags of another one than is served.
+func (o serveOptions) checkProtocol() error {
+	if err := knownProtocols([]string{o.protocol}); err != nil {
+		return err
+	}
+	if _, ok := serving[o.protocol]; !ok {
+		return usagef("--protocol %s: there is no bundled server of it", o.protocol)
+	}
+	for _, f := range []struct {
+		name, protocol string
+		given          bool
+	}{
+		{"--agents", agentselect.Protocol, o.agents != ""},
+		{"--db", sessionchat.Protocol, o.db != ""},
+		{"--idle", sessionchat.Protocol, o.idle != 0},
+		{"--model", sessionchat.Protocol, o.model != ""},
+		{"--model-url", sessionchat.Protocol, o.modelURL != ""},
+	} {
+		if f.given && f.protocol != o.protocol {
+			return usagef("%s: that is for %s, and this is the server of %s (say --protocol %[2]s, or leave it out)",
+				f.name, f.protocol, o.protocol)
+		}
+	}
+	return nil
+}
+
 // loopback tells whether only this machine reaches a host. The empty host is every address of the machine.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
@@ -135,7 +188,7 @@ func listen(addr string) (net.Listener, error) {
 }
 
 // serveUntil serves until ctx ends, then ends what goes on, within grace.
-func serveUntil(ctx context.Context, server *http.Server, l net.Listener, handler *agentselect.Server) error {
+func serveUntil(ctx context.Context, server *http.Server, l net.Listener, handler bundled.Handler) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	select {
@@ -157,27 +210,12 @@ func serveUntil(ctx context.Context, server *http.Server, l net.Listener, handle
 	return err
 }
 
-// told logs what connections are told about themselves: that they stand, and switches. It runs under the server's lock.
-func told(log *slog.Logger) agentselect.Outbound {
-	return func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send func(string, agentselect.Event)) {
-		switch ev.Type {
-		case proto.ConnectedEvent:
-			log.Info("connected", "conn", to.ID, "transport", to.Transport)
-		case proto.AgentSwitchedEvent:
-			log.Info("switched", "conn", to.ID, "from", ev.Data["previousAgentId"], "to", ev.Data["currentAgentId"])
-		case proto.ErrorEvent:
-			log.Info("refused", "conn", to.ID, "code", ev.Data["errorCode"], "message", ev.Data["message"])
-		}
-		send(to.ID, ev)
-	}
-}
-
-// watch logs the end of connections.
-func watch(log *slog.Logger, next http.Handler) http.Handler {
+// watch logs the end of connections, which are at these paths.
+func watch(log *slog.Logger, sockets []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		next.ServeHTTP(w, r)
-		if r.URL.Path == "/events" || r.URL.Path == "/agents/ws" {
+		if slices.Contains(sockets, r.URL.Path) {
 			log.Info("connection ended", "path", r.URL.Path, "remote", r.RemoteAddr, "after", time.Since(began).Round(time.Millisecond))
 		}
 	})

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 )
 
 // selfSigned writes a certificate for loopback, and its key.
@@ -47,14 +49,56 @@ func selfSigned(t *testing.T) (cert, key string) {
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", secret)
 }
 
-// TestServe holds that a server with TLS and a token lets in who has it, and that it ends within a second, open streams and all.
+// TestServe holds that a server with TLS and a token lets in who has it, and that it ends within a second, open connections
+// and all.
 func TestServe(t *testing.T) {
+	for protocol, connect := range map[string]func(*testing.T, *http.Client, string) io.Closer{
+		"agent-select": opensStream, "session-chat": opensSocket,
+	} {
+		t.Run(protocol, func(t *testing.T) { testServe(t, protocol, connect) })
+	}
+}
+
+// opensStream opens the stream of an agent-select server.
+func opensStream(t *testing.T, client *http.Client, url string) io.Closer {
+	t.Helper()
+	res, err := client.Get(url + "/events?token=s3cret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil || !strings.Contains(line, `"connected"`) {
+		t.Errorf("the stream begins with %q, %v", line, err)
+	}
+	return res.Body
+}
+
+// opensSocket opens the socket of a session-chat server, and chats.
+func opensSocket(t *testing.T, client *http.Client, url string) io.Closer {
+	t.Helper()
+	conn, _, err := websocket.Dial(t.Context(), url+"/chat/ws?token=s3cret", &websocket.DialOptions{HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"chat","agent_id":"a","content":"Hello"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, said, err := conn.Read(t.Context()); err != nil || !strings.Contains(string(said), `"system"`) {
+		t.Errorf("a chat is answered by %q, %v", said, err)
+	}
+	return closer(conn.CloseNow)
+}
+
+type closer func() error
+
+func (c closer) Close() error { return c() }
+
+func testServe(t *testing.T, protocol string, connect func(*testing.T, *http.Client, string) io.Closer) {
 	cert, key := selfSigned(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out, stdout := io.Pipe()
 	ended := make(chan error, 1)
-	o := serveOptions{protocol: "agent-select", addr: "127.0.0.1:0", token: "s3cret", cert: cert, key: key}
+	o := serveOptions{protocol: protocol, addr: "127.0.0.1:0", token: "s3cret", cert: cert, key: key}
 	go func() { ended <- serve(ctx, o, &streams{Out: stdout, Err: io.Discard}) }()
 	url, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -62,23 +106,16 @@ func TestServe(t *testing.T) {
 	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer client.CloseIdleConnections()
-	get := func(path string) *http.Response {
-		res, err := client.Get(strings.TrimSpace(url) + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res
+	url = strings.TrimSpace(url)
+	refused, err := client.Get(url + "/health")
+	if err != nil {
+		t.Fatal(err)
 	}
-	refused := get("/health")
 	refused.Body.Close()
 	if refused.StatusCode != http.StatusUnauthorized {
 		t.Errorf("without a token: %s", refused.Status)
 	}
-	stream := get("/events?token=s3cret")
-	defer stream.Body.Close()
-	if line, err := bufio.NewReader(stream.Body).ReadString('\n'); err != nil || !strings.Contains(line, `"connected"`) {
-		t.Errorf("the stream begins with %q, %v", line, err)
-	}
+	defer connect(t, client, url).Close()
 
 	cancel()
 	select {

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"parley/driver/r3labs"
-	"parley/driver/sse"
-	"parley/driver/ws"
+	"parley/features"
+	"parley/internal/nearest"
 	"parley/model"
 	"parley/reference-server/bundled"
 	"parley/runner"
+	"parley/runner/tags"
 	"parley/target"
 )
 
@@ -22,57 +22,57 @@ type subject struct {
 	bare     bool            // nothing but a URL is known of it
 }
 
-// subjectOf makes a subject of what --target names: a URL, the file of a profile, or the bundled target.
-func subjectOf(name string) (*subject, error) {
-	switch {
-	case name == "":
-		brain := model.New()
-		return &subject{profile: bundled.Profile(), launcher: &bundled.Launcher{Brain: brain}, brain: brain}, nil
-	case strings.Contains(name, "://"):
-		p, err := target.ForURL(name)
-		if err != nil {
-			return nil, fmt.Errorf("--target: %w", err)
-		}
-		return &subject{profile: p, bare: true}, nil
+// subjectsOf are what --target and --protocol name together: one target, or the bundled ones.
+func subjectsOf(name string, protocols []string) ([]*subject, error) {
+	if name != "" {
+		s, err := subjectOf(name, protocols)
+		return []*subject{s}, err
 	}
-	p, err := target.Load(name)
-	if err != nil {
+	if err := knownProtocols(protocols); err != nil {
 		return nil, err
 	}
-	return &subject{profile: p, launcher: target.NewLauncher(p)}, nil
+	if len(protocols) == 0 {
+		protocols = bundled.Protocols()
+	}
+	var out []*subject
+	for _, protocol := range unique(protocols) {
+		t := bundled.For(protocol)
+		if t == nil {
+			return nil, usagef("--protocol %s: there is no bundled target of it (name yours with --target)", protocol)
+		}
+		out = append(out, &subject{profile: t.Profile, launcher: t.Launcher, brain: t.Brain})
+	}
+	return out, nil
 }
 
-// allDrivers is every driver that --driver may name.
-var allDrivers = []string{sse.Name, ws.Name, r3labs.Name}
-
-// everyDriver names all that the subject declares.
-const everyDriver = "all"
-
-// drivers are those of a run. What a profile does not declare is refused; of a bare URL the user's word is taken. The
-// interop driver reads the same streams as sse does.
-func (s *subject) drivers(asked []string) ([]string, error) {
-	if len(asked) == 0 {
-		return s.profile.Drivers, nil
+// subjectOf makes a subject of a target, which is a URL or the file of a profile. A file says which protocol the target
+// speaks; a URL does not: it is agent-select's unless one protocol is named.
+func subjectOf(name string, protocols []string) (*subject, error) {
+	if err := knownProtocols(protocols); err != nil {
+		return nil, err
 	}
-	declared := slices.Clone(s.profile.Drivers)
-	if slices.Contains(declared, sse.Name) {
-		declared = append(declared, r3labs.Name)
-	}
-	var out []string
-	for _, d := range asked {
-		switch {
-		case d == everyDriver:
-			out = append(out, declared...)
-		case !slices.Contains(allDrivers, d):
-			return nil, usagef("--driver: unknown driver %q%s", d,
-				suggest(d, append(slices.Clone(allDrivers), everyDriver), "known: "+strings.Join(allDrivers, ", ")+", "+everyDriver))
-		case !s.bare && !slices.Contains(declared, d):
-			return nil, usagef("--driver: %s declares no driver %s (declared: %s)", s.source(), d, strings.Join(declared, ", "))
-		default:
-			out = append(out, d)
+	protocols = unique(protocols)
+	if !strings.Contains(name, "://") {
+		p, err := target.Load(name)
+		if err != nil {
+			return nil, err
 		}
+		s := &subject{profile: p, launcher: target.NewLauncher(p)}
+		return s, s.speaks(protocols)
 	}
-	return unique(out), nil
+	protocol := target.Default().Protocol
+	switch {
+	case len(protocols) > 1:
+		return nil, usagef("--protocol: a URL is judged by one protocol at a time, and here are %s (choose one)",
+			strings.Join(protocols, ", "))
+	case len(protocols) == 1:
+		protocol = protocols[0]
+	}
+	p, err := target.ForURLOf(protocol, name)
+	if err != nil {
+		return nil, fmt.Errorf("--target: %w", err)
+	}
+	return &subject{profile: p, bare: true}, nil
 }
 
 // source is how messages speak of where the subject's profile comes from.
@@ -86,14 +86,50 @@ func (s *subject) source() string {
 // speaks checks the protocols that were asked for against the subject's own.
 func (s *subject) speaks(protocols []string) error {
 	for _, name := range protocols {
-		if _, err := runner.Protocol(name); err != nil {
-			return fmt.Errorf("--protocol: %w", err)
-		}
 		if name != s.profile.Protocol {
 			return usagef("--protocol %s: %s speaks %s (leave --protocol out, or give another --target)", name, s.source(), s.profile.Protocol)
 		}
 	}
 	return nil
+}
+
+// knownProtocols refuses what is no protocol of the suite.
+func knownProtocols(names []string) error {
+	known := runner.Protocols()
+	for _, name := range names {
+		if slices.Contains(known, name) {
+			continue
+		}
+		meant := ""
+		if near := nearest.Words(name, known, 1); len(near) > 0 {
+			meant = fmt.Sprintf("did you mean %q? ", near[0])
+		}
+		return usagef("--protocol: unknown protocol %q (%sknown: %s)", name, meant, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+// tagged leaves out the subjects of whose protocol a tag expression selects nothing. Where it selects nothing at all, or is
+// no expression, they stay: the run will say so.
+func tagged(subjects []*subject, expr string) ([]*subject, error) {
+	sel, err := tags.Parse(expr)
+	if err != nil || expr == "" || len(subjects) == 1 {
+		return subjects, nil
+	}
+	var out []*subject
+	for _, s := range subjects {
+		all, err := runner.Scenarios(features.FS, s.profile.Protocol)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(all, func(p runner.Planned) bool { return sel.Match(p.Tags) }) {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return subjects, nil
+	}
+	return out, nil
 }
 
 // unique drops repetitions.
