@@ -16,7 +16,7 @@ Feature: 4.1.1 Interrupting a turn
       And "red" is the same session as before
       And the model was sent the earlier turns of "red"
 
-    @SC-035 @SC-036 @model
+    @SC-035 @SC-036 @running-turn
     Scenario: in the first turn of a session
       Given client A chats with "red" in a turn that is held
       When client A interrupts "red"
@@ -24,7 +24,7 @@ Feature: 4.1.1 Interrupting a turn
       When client A chats with "red"
       Then client A is answered by "red"
 
-    @SC-036 @model
+    @SC-036 @running-turn
     Scenario: twice in a row
       Given client A chats with "red" in a turn that is held
       When client A interrupts "red"
@@ -33,7 +33,7 @@ Feature: 4.1.1 Interrupting a turn
       When client A chats with "red"
       Then client A is answered by "red"
 
-    @SC-036 @model
+    @SC-036 @running-turn
     Scenario: several turns, each interrupted
       Given client A chats with "red" in a turn that is held
       When client A interrupts "red"

@@ -3,28 +3,26 @@
 package openai
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"parley/model"
 )
 
-// MaxLine bounds one line of the answer's event stream, in bytes.
-const MaxLine = 4 << 20
-
 // ErrBroken tells that an answer ended before its end, or is no event stream of this API.
 var ErrBroken = errors.New("the answer of the model broke off")
 
-// Client asks one API. It is safe for concurrent use.
+// Client asks one API. It is safe for concurrent use, and a backend of the session-chat server.
 type Client struct {
 	base, key string
 	http      *http.Client
@@ -34,8 +32,15 @@ type Client struct {
 func New(base, key string) *Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost, t.IdleConnTimeout = 64, 30*time.Second
-	return &Client{base: strings.TrimRight(base, "/"), key: key, http: &http.Client{Transport: t}}
+	return &Client{base: strings.TrimRight(base, "/"), key: key, http: &http.Client{
+		Transport: t,
+		// A conversation, and a key, are for the server that was named.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
+
+// Close closes the connections that wait for another request. The client can be used on.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 type request struct {
 	Model    string    `json:"model"`
@@ -48,32 +53,25 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// chunk is one event of the stream, as far as it matters here.
-type chunk struct {
-	Choices []struct {
-		Delta struct {
-			Content *string `json:"content"`
-		} `json:"delta"`
-	} `json:"choices"`
-	Error *struct {
-		Message string `json:"message"`
-	} `json:"error"`
-}
-
-// Answer asks the model to continue the conversation and hands each piece of text to emit, one after the other, from this
-// goroutine. Calls of tools are left out. It returns nil at the end of the answer, a *model.Failure where the API refuses
-// or fails, the error of the context as soon as that has ended, the first error of emit, or an error that wraps ErrBroken.
+// Answer asks the model to continue the conversation, always as a stream, and hands each piece of text to emit, one after
+// the other, from this goroutine. Tools and their calls are left out, both ways.
+//
+// It returns nil at the end of the answer, a *model.Failure where the API refuses or fails (its status is 500 for a failure
+// inside of the stream), the error of the context as soon as that has ended, the first error of emit, or an error that wraps
+// ErrBroken. There is no time limit but that of the context.
 func (c *Client) Answer(ctx context.Context, r model.Request, emit func(model.Part) error) error {
-	resp, err := c.post(ctx, r)
+	res, err := c.post(ctx, r)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
-		return &model.Failure{Status: resp.StatusCode, Text: strings.TrimSpace(string(said))}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return failure(res)
 	}
-	err = read(resp.Body, emit)
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "text/event-stream" {
+		return fmt.Errorf("%w: its content type is %.100q, not text/event-stream", ErrBroken, res.Header.Get("Content-Type"))
+	}
+	err = read(res.Body, emit)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -81,68 +79,58 @@ func (c *Client) Answer(ctx context.Context, r model.Request, emit func(model.Pa
 }
 
 func (c *Client) post(ctx context.Context, r model.Request) (*http.Response, error) {
-	body := request{Model: r.Model, Stream: true}
+	body := request{Model: r.Model, Stream: true, Messages: []message{}}
 	if r.System != "" {
 		body.Messages = append(body.Messages, message{"system", r.System})
 	}
 	for _, m := range r.Messages {
 		body.Messages = append(body.Messages, message{m.Role, m.Text})
 	}
-	b, err := json.Marshal(body)
+	// What a model cut inside of a character may be part of a conversation.
+	data, err := json.Marshal(body, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, fmt.Errorf("encode the request of the model: %w", err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/chat/completions", bytes.NewReader(b))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/chat/completions", bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("ask the model: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
 	if c.key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.key)
 	}
-	resp, err := c.http.Do(req)
+	res, err := c.http.Do(req)
 	switch {
 	case ctx.Err() != nil:
+		if err == nil {
+			_ = res.Body.Close()
+		}
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, fmt.Errorf("ask the model: %w", err)
 	}
-	return resp, nil
+	return res, nil
 }
 
-// read hands on the pieces of an event stream up to its [DONE].
-func read(body io.Reader, emit func(model.Part) error) error {
-	lines := bufio.NewScanner(body)
-	lines.Buffer(make([]byte, 64<<10), MaxLine)
-	for lines.Scan() {
-		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
-		if !ok {
-			continue
-		}
-		data = bytes.TrimSpace(data)
-		if string(data) == "[DONE]" {
-			return nil
-		}
-		var ch chunk
-		if err := json.Unmarshal(data, &ch); err != nil {
-			return fmt.Errorf("%w: %w", ErrBroken, err)
-		}
-		if ch.Error != nil {
-			return &model.Failure{Status: http.StatusInternalServerError, Text: ch.Error.Message}
-		}
-		for _, choice := range ch.Choices {
-			if text := choice.Delta.Content; text != nil && *text != "" {
-				if err := emit(model.Part{Text: *text}); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%w: %w", ErrBroken, err)
-	}
-	return fmt.Errorf("%w before [DONE]", ErrBroken)
+// fault is the body of an error, and an event that tells of one.
+type fault struct {
+	Message string `json:"message"`
 }
 
-// Close closes the connections that wait for another request.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+// failure reads why the API refuses.
+func failure(res *http.Response) error {
+	const most, shown = 64 << 10, 1000
+	data, _ := io.ReadAll(io.LimitReader(res.Body, most)) // what came is better than nothing
+	text := string(data)
+	var body struct {
+		Error fault `json:"error"`
+	}
+	if json.Unmarshal(data, &body) == nil && body.Error.Message != "" {
+		text = body.Error.Message
+	}
+	if text = strings.TrimSpace(strings.ToValidUTF8(text, "\ufffd")); text == "" {
+		text = res.Status
+	}
+	return &model.Failure{Status: res.StatusCode, Text: fmt.Sprintf("%.*s", shown, text)}
+}

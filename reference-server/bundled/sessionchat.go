@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -48,22 +47,11 @@ func (l *ChatLauncher) Launch(ctx context.Context, o target.LaunchOptions) (targ
 	if o.Own {
 		return l.process(ctx, o)
 	}
-	dir, err := os.MkdirTemp("", "parley-bundled-")
-	if err != nil {
-		return nil, fmt.Errorf("make a folder for the bundled server: %w", err)
-	}
-	s, err := startChat(l, filepath.Join(dir, "sessions.db"))
-	if err != nil {
-		_ = os.RemoveAll(dir)
-		return nil, err
-	}
-	s.dir = dir
-	return s, nil
+	return l.inProcess()
 }
 
 // chatServer is one bundled session-chat server within this process.
 type chatServer struct {
-	dir     string
 	handler Handler
 	http    *http.Server
 	url     string
@@ -72,8 +60,9 @@ type chatServer struct {
 	stopped error
 }
 
-func startChat(l *ChatLauncher, db string) (*chatServer, error) {
-	handler, err := chatHandler(l.Fault, sessionchat.Options{DB: db, Idle: idle, Backend: l.Brain})
+// inProcess starts a server whose sessions outlive its memory of them and no more: they are in a database in memory.
+func (l *ChatLauncher) inProcess() (target.Running, error) {
+	handler, err := chatHandler(l.Fault, sessionchat.Options{Idle: idle, Backend: l.Brain})
 	if err != nil {
 		return nil, fmt.Errorf("make the bundled server: %w", err)
 	}
@@ -114,7 +103,7 @@ func (s *chatServer) Stop(ctx context.Context) error {
 	s.once.Do(func() {
 		err := errors.Join(s.handler.Close(ctx), s.http.Close())
 		<-s.served
-		s.stopped = errors.Join(err, os.RemoveAll(s.dir))
+		s.stopped = err
 	})
 	return s.stopped
 }

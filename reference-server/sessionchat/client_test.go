@@ -38,6 +38,9 @@ func start(t testing.TB, o Options) *bench {
 	if o.Backend == nil {
 		o.Backend = brain
 	}
+	if o.Limits.Close == 0 {
+		o.Limits.Close = 50 * time.Millisecond // for clients that are not reading when the server closes
+	}
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)

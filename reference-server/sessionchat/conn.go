@@ -74,6 +74,12 @@ func (c *conn) finish(code websocket.StatusCode, reason string) {
 	}
 }
 
+func (c *conn) finishing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.farewell != nil
+}
+
 // pump writes until the connection ends, a write fails, or everything before the farewell is written, which it returns.
 func (c *conn) pump(write func(Message) error) *farewell {
 	for {

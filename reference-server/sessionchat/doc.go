@@ -16,7 +16,8 @@
 //	result     message: subtype, duration_ms, num_turns; code and text too when the subtype is "error"
 //
 // Outside of turns there are pong, which answers ping, and error {code, text} for what starts no turn. Every message has
-// agent_id, session_id, message_type, message and timestamp (SC-038 to SC-044); the ids are null where there are none.
+// agent_id, session_id, message_type, message and timestamp (SC-038 to SC-044); the ids are null where there are none: on a
+// pong (but for an agent_id that the ping had), and on an error about no session, or about one that is not in memory.
 //
 // The server is split along the words of the source:
 //

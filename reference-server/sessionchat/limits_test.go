@@ -79,24 +79,24 @@ func TestMemoryLimit(t *testing.T) {
 	policy := idled{keys: make(chan string, 100)}
 	b := start(t, Options{Policy: policy, Limits: Limits{Memory: 64 << 10}})
 	c := b.dial()
-	big := strings.Repeat("x", 20<<10)
+	big := strings.Repeat("x", 24<<10)
 	c.ask("a", big)
-	c.held("b", "hb")
+	held := c.held("b", "hb")
+	c.chat("b", big)
 	c.chat("b", big)
 	c.quiet()
-	c.chat("b", big)
-	c.quiet()
-	if got := <-policy.keys; got != "a" {
+	if got := <-policy.keys; got != "a" { // it made room
 		t.Errorf("%s left memory", got)
 	}
-	c.chat("d", big+big)
+	c.chat("d", big)
 	c.refused("d", "overloaded")
 	b.brain.Release("hb")
-	c.outcome("b")
-	c.chat("b", "[[echo end]]"+strings.Repeat("y", 30<<10))
-	for last := ""; last != "overloaded"; { // what is kept of b and what the model says don't fit together
-		body := c.next()["message"].(object)
-		last, _ = body["code"].(string)
+	c.succeeded(c.turnFrom(answered{session: held, system: object{}, streams: []string{"holding hb"}}, "b"))
+	c.succeeded(c.turn("b"))
+	c.succeeded(c.turn("b"))
+	c.chat("e", "[[echo end]]"+big+big)
+	if e := c.turn("e"); e.result["code"] != "overloaded" { // there is room for the question, and none for the answer
+		t.Errorf("turn: %v", e.result)
 	}
 	c.ask("c", "[[echo small]]")
 	b.server.balanced(t)
@@ -197,4 +197,17 @@ func TestOutgoingLimit(t *testing.T) {
 	}
 	<-policy.ended
 	c.ask("a", "[[echo n]]")
+}
+
+// The largest message goes through as it is, to the model, the store, and back.
+func TestLargestMessage(t *testing.T) {
+	c := start(t, Options{}).dial()
+	envelope := len(`{"type":"chat","agent_id":"a","content":""}`)
+	content := "[[echo n]]" + strings.Repeat("x", int(DefaultLimits.Message)-envelope-len("[[echo n]]"))
+	if a := c.ask("a", content); a.text() != content {
+		t.Errorf("%d bytes came back, of %d", len(a.text()), len(content))
+	}
+	if a := c.ask("a", "[[recall n2]]"); a.text() != "n (1)" {
+		t.Errorf("after it: %.80q", a.text())
+	}
 }

@@ -81,6 +81,13 @@ func (m *manager) Send(connID string, msg Message) {
 	}
 }
 
+// End implements Manager.
+func (m *manager) End(connID string, code websocket.StatusCode, reason string) {
+	if c := m.conns.get(connID); c != nil {
+		c.finish(code, reason)
+	}
+}
+
 func (m *manager) running(key string) []*turn {
 	if sess := m.sessions[key]; sess != nil {
 		return sess.running

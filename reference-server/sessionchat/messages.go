@@ -11,12 +11,17 @@ func (s *Server) handle(c *conn, data []byte) {
 	msg, refusal := decode(data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	msgs := []Message{msg}
+	if refusal != nil {
+		msgs, refusal = s.o.Policy.Malformed(s.m, c.info, data, refusal)
+	}
 	if refusal != nil {
 		s.emit(c, errorMessage(nil, "", refusal))
-		return
 	}
-	for _, msg := range s.o.Inbound(s.m, c.info, msg) {
-		s.dispatch(c, msg)
+	for _, msg := range msgs {
+		for _, msg := range s.o.Inbound(s.m, c.info, msg) {
+			s.dispatch(c, msg)
+		}
 	}
 }
 

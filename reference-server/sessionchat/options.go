@@ -85,7 +85,7 @@ var DefaultLimits = Limits{
 	Memory:       512 << 20,
 	Database:     1 << 30,
 	History:      1000,
-	HistoryBytes: 16 << 20,
+	HistoryBytes: 32 << 20,
 	Turn:         30 * time.Minute,
 	Store:        5 * time.Second,
 	Write:        10 * time.Second,

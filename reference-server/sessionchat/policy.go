@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 
+	"github.com/coder/websocket"
+
 	"parley/model"
 )
 
@@ -20,6 +22,10 @@ type Policy interface {
 
 	// OnIdle is told of every session that leaves memory, just before it does (SC-053).
 	OnIdle(m Manager, key string)
+
+	// Malformed tells what is made of a text that is no message, and why it is none: the messages to handle in its place, or
+	// a refusal.
+	Malformed(m Manager, c ConnInfo, data []byte, why *Refusal) ([]Message, *Refusal)
 
 	// Accept judges a message by itself: nil accepts it (SC-029 to SC-037). The limits of the server are judged after it.
 	Accept(m Manager, c ConnInfo, msg Message) *Refusal
@@ -97,6 +103,9 @@ type Manager interface {
 
 	// Send puts a message on a connection, past Outbound. Correct never does.
 	Send(connID string, msg Message)
+
+	// End closes a connection behind what is queued for it; what it sends from now on is not looked at. Correct never does.
+	End(connID string, code websocket.StatusCode, reason string)
 }
 
 // Correct is the policy of the source.
@@ -112,6 +121,11 @@ func (Correct) OnDisconnect(Manager, ConnInfo) bool { return true }
 
 // OnIdle does nothing: the store has the session (SC-053).
 func (Correct) OnIdle(Manager, string) {}
+
+// Malformed is refused.
+func (Correct) Malformed(_ Manager, _ ConnInfo, _ []byte, why *Refusal) ([]Message, *Refusal) {
+	return nil, why
+}
 
 // Key is the agent_id, byte for byte (SC-060).
 func (Correct) Key(_ ConnInfo, agentID string, _ Place) string { return agentID }

@@ -18,6 +18,9 @@ import (
 const (
 	schemaVersion = 1
 	pageSize      = 4096 // SQLite's default
+
+	setUpTime = 10 * time.Second // the wait for a database that another program has locked, when it is opened
+	retryTime = 10 * time.Millisecond
 )
 
 // schema keeps a key byte for byte: TEXT compares by memcmp, NUL included.
@@ -76,9 +79,7 @@ func openSQLite(file string, l Limits) (Store, error) {
 		return nil, fmt.Errorf("open %s: %w", where, err)
 	}
 	db.SetMaxOpenConns(1)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*l.Store)
-	defer cancel()
-	if err := setUp(ctx, db); err != nil {
+	if err := retrySetUp(db); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", where, err), db.Close())
 	}
 	return &sqliteStore{db: db, history: l.History, historyBytes: l.HistoryBytes}, nil
@@ -104,6 +105,30 @@ func prepareFile(file string) (uri string, err error) {
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
+}
+
+// retrySetUp tries until the database is not in the way of another program for a moment: a change to WAL fails at once where
+// another connection reads or closes, without the wait of busy_timeout.
+func retrySetUp(db *sql.DB) error {
+	ctx, cancel := context.WithTimeout(context.Background(), setUpTime)
+	defer cancel()
+	for {
+		err := setUp(ctx, db)
+		if err == nil || !failedWith(err, sqlite3.SQLITE_BUSY) {
+			return err
+		}
+		select {
+		case <-time.After(retryTime):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// failedWith tells an error of SQLite by its primary code.
+func failedWith(err error, code int) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == code
 }
 
 // setUp makes the schema in an empty database, and refuses one that another program or a newer server has made, unchanged.
@@ -204,7 +229,7 @@ func (s *sqliteStore) Save(ctx context.Context, key, sessionID string, t *Turn) 
 		_, err := tx.ExecContext(ctx, deleteTurns, id, t.N-s.history)
 		return err
 	})
-	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_FULL {
+	if failedWith(err, sqlite3.SQLITE_FULL) {
 		err = fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	if err != nil {

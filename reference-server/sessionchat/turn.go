@@ -2,7 +2,6 @@ package sessionchat
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,25 +34,6 @@ type turn struct {
 	answer  strings.Builder // what was told so far
 }
 
-// Why the context of a turn ends.
-var (
-	errInterrupted = errors.New("interrupted")
-	errGone        = errors.New("the connection has ended")
-	errClosing     = errors.New("the server closes")
-	errTooLate     = errors.New("the turn took too long")
-)
-
-var errNoMemory = errors.New("too much text is in work")
-
-// storeError is a failure of the store.
-type storeError struct{ err error }
-
-func (e *storeError) Error() string { return e.err.Error() }
-func (e *storeError) Unwrap() error { return e.err }
-
-// StoreFailed is the code of a turn whose session could not be read or saved; the binding names none for it.
-const StoreFailed = "store_failed"
-
 // start runs a turn that is first in its queue. Locked.
 func (s *Server) start(t *turn) {
 	if s.ending {
@@ -78,11 +58,18 @@ func (s *Server) start(t *turn) {
 func (s *Server) forget(t *turn) {
 	delete(t.c.turns, t)
 	t.sess.running = slices.DeleteFunc(t.sess.running, func(o *turn) bool { return o == t })
-	s.m.bytes -= t.reserved
+	t.unreserve()
 	s.m.release(t.sess)
 	if next := s.m.dequeue(t); next != nil {
 		s.start(next)
 	}
+}
+
+// unreserve counts the text of a turn as that of its session, as far as it stands there. Locked.
+func (t *turn) unreserve() {
+	t.s.m.bytes -= t.reserved
+	t.reserved = 0
+	t.s.m.reweigh(t.sess)
 }
 
 // obtain is get_or_create_client of the source: the session in memory, else from the store, else a new one; saved, and then told
@@ -114,7 +101,7 @@ func (t *turn) obtain() error {
 	t.kept = kept
 	sess.loaded, sess.id = true, v.SessionID
 	sess.turns = append(sess.turns, kept)
-	s.m.reweigh(sess)
+	t.unreserve() // it counts as the session's from here
 	t.request = model.Request{
 		API: model.APIInProcess, Model: t.model, Stream: true,
 		Messages: s.o.Policy.History(v, messages(sess.turns)),
@@ -218,89 +205,4 @@ func (t *turn) tellPiece(text string) error {
 	t.reserved += len(text)
 	t.tell(proto.StreamMessage, map[string]any{"text": text})
 	return nil
-}
-
-// finish ends the turn: the whole answer, then, once it is saved, the result.
-func (t *turn) finish(err error) {
-	s := t.s
-	s.mu.Lock()
-	if ended := context.Cause(t.ctx); ended != nil && !isStoreError(err) {
-		err = ended
-	}
-	if err == nil {
-		t.tell(proto.AssistantMessage, map[string]any{"role": model.RoleAssistant, "content": t.answer.String()})
-	}
-	var what Saving
-	var kept Turn
-	if t.kept != nil {
-		t.kept.Answer, t.kept.Outcome = t.answer.String(), outcome(err)
-		s.m.reweigh(t.sess)
-		what, kept = s.o.Policy.Persist(t.view, AtEnd), *t.kept
-	}
-	s.mu.Unlock()
-
-	if failed := t.save(what, kept); failed != nil {
-		err = failed
-	}
-	if isStoreError(err) {
-		s.o.Logger.Error("store failed", "err", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t.tell(proto.ResultMessage, t.result(err))
-	s.forget(t)
-}
-
-// tell sends a message of the turn to the connection that asked. The result goes to the one that interrupted, too, if that
-// is another: it has nothing else to go by. Locked.
-func (t *turn) tell(kind string, body map[string]any) {
-	id := t.view.SessionID
-	if t.kept == nil { // a session that could not be saved has no id to go by
-		id = t.sess.id
-	}
-	msg := newMessage(kind, t.agentID, id, body)
-	t.s.emit(t.c, msg)
-	if kind == proto.ResultMessage && t.interrupter != nil && t.interrupter != t.c {
-		t.s.emit(t.interrupter, msg)
-	}
-}
-
-// result is the body of the last message. Locked.
-func (t *turn) result(err error) map[string]any {
-	body := map[string]any{
-		"subtype":     outcome(err),
-		"duration_ms": time.Since(t.started).Milliseconds(),
-		"num_turns":   t.view.Turn,
-	}
-	if body["subtype"] == proto.Failed {
-		body["code"], body["text"] = failure(err)
-	}
-	return body
-}
-
-// outcome is the subtype of a result.
-func outcome(err error) string {
-	switch {
-	case err == nil:
-		return proto.Success
-	case errors.Is(err, errInterrupted), errors.Is(err, errGone), errors.Is(err, errClosing):
-		return proto.Interrupted
-	}
-	return proto.Failed
-}
-
-func isStoreError(err error) bool {
-	_, is := errors.AsType[*storeError](err)
-	return is
-}
-
-// failure names what went wrong, without what the store says of itself.
-func failure(err error) (code, text string) {
-	switch {
-	case errors.Is(err, ErrFull), errors.Is(err, errNoMemory):
-		return proto.Overloaded, "there is no room left for this turn: try again later"
-	case isStoreError(err):
-		return StoreFailed, "the session could not be read or saved: send the chat again"
-	}
-	return proto.ModelFailed, fmt.Sprintf("the model failed: %v", err)
 }

@@ -63,18 +63,16 @@ func (s *Server) pumpWebSocket(ws *websocket.Conn, c *conn) {
 // readWebSocket takes messages until the connection ends. A frame that is no text, or no UTF-8, ends it: what follows is
 // not looked at.
 func (s *Server) readWebSocket(ws *websocket.Conn, c *conn) {
-	for broken := false; ; {
+	for {
 		kind, data, err := ws.Read(c.ctx)
 		switch {
 		case err != nil:
 			return
-		case broken:
+		case c.finishing(): // only the client's half of the closing handshake is waited for
 		case kind != websocket.MessageText:
 			c.finish(websocket.StatusUnsupportedData, "text frames only")
-			broken = true
 		case !utf8.Valid(data):
 			c.finish(websocket.StatusInvalidFramePayloadData, "text must be UTF-8")
-			broken = true
 		default:
 			s.handle(c, data)
 		}

@@ -140,7 +140,19 @@ func (s *suite) say(ctx context.Context, c *client, t *turn, more fields) error 
 	return nil
 }
 
+// chatsHeld brings a session into a turn that lasts until it is let go on or interrupted: by a model that waits, or by a
+// message of the profile's that takes long to answer.
 func (s *suite) chatsHeld(ctx context.Context, client, name string) error {
+	if text := s.Env.Profile.Provoke.RunningTurn; text != "" {
+		t := &turn{of: s.session(name), text: text, held: true}
+		if err := s.say(ctx, s.client(client), t, nil); err != nil {
+			return err
+		}
+		if _, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: ofSession(t.of)}); miss != nil {
+			return steps.NotTestedf("running_turn could not be provoked: %s", miss.Reason)
+		}
+		return nil
+	}
 	if err := s.needModel(); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 // needModel says why what needs a model is not tested.
 func (s *suite) needModel() error {
 	if s.Env.Brain == nil {
-		return steps.NotTestedf("no model stub stands behind the target (model.env, or a model hook, in the profile)")
+		return steps.NotTestedf(noModel)
 	}
 	return nil
 }

@@ -50,12 +50,17 @@ func (Protocol) Bind(env *steps.Env, run target.Running) func(*transcript.Record
 // NotRunnable implements steps.Protocol.
 func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 	for _, t := range tags {
-		if t == "@model" && env.Brain == nil {
-			return "no model stub stands behind the target (model.env, or a model hook, in the profile)"
+		switch {
+		case t == "@model" && env.Brain == nil:
+			return noModel
+		case t == "@running-turn" && env.Brain == nil && env.Profile.Provoke.RunningTurn == "":
+			return "running_turn: " + noModel + ", and provoke.running_turn names no message that takes long to answer"
 		}
 	}
 	return ""
 }
+
+const noModel = "no model stub stands behind the target (model.env, or a model hook, in the profile)"
 
 // Monitors implements steps.Protocol.
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
