@@ -128,6 +128,7 @@ func kill(ctx context.Context, o MutantOptions, mu Mutant) (k Killed) {
 	brain := model.New()
 	p := *o.Profile
 	p.Limits.Event = target.DefaultLimits().Event // a fault may well be an answer that never comes
+	p.Limits.Turn.Duration = 2 * p.Limits.Event.Duration
 	res, err := Run(ctx, Options{Profile: &p, Launcher: mu.Launch(brain), Brain: brain, Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()

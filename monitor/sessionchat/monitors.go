@@ -59,7 +59,7 @@ func eachOfSession(t []transcript.Record, visit func(r transcript.Record, data m
 			continue
 		}
 		id, named := data["agent_id"].(string)
-		nameless := turnTypes[r.Event.Type] && !named && (r.Event.Type != vocab.SystemMessage || data["session_id"] != nil)
+		nameless := turnTypes[r.Event.Type] && !named && (r.Event.Type != vocab.SystemMessage || data["session_id"] != nil && data["session_id"] != "")
 		if used[id] && (turnTypes[r.Event.Type] || r.Event.Type == "") || nameless {
 			visit(r, data)
 		}
@@ -255,36 +255,51 @@ func noncesIn(r transcript.Record, known map[string]string) []string {
 }
 
 // nothingBehind judges that a turn's result is its last message (SC-020): where every chat of a session has had its
-// result, and the connection was the last to ask, no more words about its chats come on it.
+// result, no more words about its chats come. Which result is whose is sure only where one connection asks, and where no
+// interrupt came while nothing ran: that may be answered by a result too.
 func nothingBehind(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
-	type place struct{ conn, agent string }
 	agents := asked(t)
-	open := map[place]int{}      // chats without a result
-	ended := map[place]int{}     // record of the last result
-	asker := map[string]string{} // agent_id → connection of its last chat
+	type state struct {
+		conn    string // that asks
+		open    int    // chats without a result
+		ended   int    // record of the last result
+		muddled bool
+	}
+	states := map[string]*state{}
 	for _, r := range t {
 		if r.Event == nil {
 			continue
 		}
 		data, _ := r.Event.Data.(map[string]any)
 		agent, _ := data["agent_id"].(string)
-		at := place{r.Conn, agent}
+		s := states[agent]
+		if s == nil {
+			s = &state{conn: r.Conn}
+			states[agent] = s
+		}
 		switch {
 		case r.Dir == transcript.Sent && r.Event.Type == vocab.ChatType:
-			open[at]++
-			asker[agent] = r.Conn
-		case r.Dir != transcript.Received || asker[agent] != r.Conn:
+			s.muddled = s.muddled || s.conn != r.Conn
+			s.open++
+		case r.Dir == transcript.Sent && r.Event.Type == vocab.InterruptType:
+			s.muddled = s.muddled || s.open == 0 || s.conn != r.Conn
+		case r.Dir != transcript.Received || s.muddled || s.conn != r.Conn:
 		case r.Event.Type == vocab.ResultMessage:
-			if open[at] > 0 {
-				open[at]--
-				ended[at] = r.N
+			if s.open > 0 {
+				s.open--
+				s.ended = r.N
 				out = append(out, monitor.Finding{Clauses: []string{"SC-020"}, OK: true, At: r.N})
 			}
-		case words[r.Event.Type] && open[at] == 0 && ended[at] > 0 && len(noncesIn(r, agents)) > 0:
+		case words[r.Event.Type] && s.open == 0 && s.ended > 0 && mentionsOwn(r, agents, agent):
 			out = append(out, monitor.Finding{Clauses: []string{"SC-020"}, At: r.N,
-				Expected: fmt.Sprintf("nothing more of the turn that ended in record %d", ended[at]), Observed: monitor.Describe(r)})
+				Expected: fmt.Sprintf("nothing more of the turn that ended in record %d", s.ended), Observed: monitor.Describe(r)})
 		}
 	}
 	return out
+}
+
+// mentionsOwn tells whether a message mentions a chat that was sent under an agent_id.
+func mentionsOwn(r transcript.Record, agents map[string]string, agent string) bool {
+	return slices.ContainsFunc(noncesIn(r, agents), func(n string) bool { return agents[n] == agent })
 }

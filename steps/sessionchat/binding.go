@@ -131,14 +131,14 @@ func (b *binding) received(ev *transcript.Event, v any) {
 			data[inType] = m
 		}
 		if name, ok := m.(string); ok && ev.Type == "" {
-			if ev.Type = b.wire.TypeOf(name); ev.Type == "" {
+			if ev.Type = b.wire.TypeOf(name); ev.Type == "" && name != "" {
 				ev.Type = foreign(name)
 			}
 		}
 	}
 	if m, found := f.Subtype.Get(v); found {
 		if name, ok := m.(string); ok {
-			if m = b.wire.OutcomeOf(name); m == "" {
+			if m = b.wire.OutcomeOf(name); m == "" && name != "" {
 				m = foreign(name)
 			}
 		}

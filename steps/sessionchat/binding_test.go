@@ -2,8 +2,6 @@ package sessionchat
 
 import (
 	"bytes"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +68,7 @@ func TestMessage(t *testing.T) {
 		{"a model needs no options", "", "chat", fields{"model": "m"}, `{"options":{"model":"m"},"type":"chat"}`},
 		{"options without a model", "", "chat", fields{"options": map[string]any{}}, `{"options":{},"type":"chat"}`},
 		{"a model within options that are null", "", "chat", fields{"options": nil, "model": "m"}, `{"options":{"model":"m"},"type":"chat"}`},
+		{"a model replaces that of the options", "", "chat", fields{"options": map[string]any{"model": "a"}, "model": "m"}, `{"options":{"model":"m"},"type":"chat"}`},
 		{"an interrupt", "", "interrupt", fields{"agent_id": "red"}, `{"agent_id":"red","type":"interrupt"}`},
 		{"a ping", "", "ping", nil, `{"type":"ping"}`},
 		{"no type", "", "", fields{"agent_id": "red"}, `{"agent_id":"red"}`},
@@ -89,6 +88,9 @@ func TestMessage(t *testing.T) {
 			`{"body":{"0":{"text":"你好"},"opts":{"deep":{"model":"m"},"x":[1,null]}},"head":{"agent":{"id":"red"},"type":"chat"}}`},
 		{"a model beside the options", "fields: {request: {model: model}}", "chat", all(), `{"agent_id":"red","content":"你好","model":"m","options":{"x":[1,null]},"type":"chat"}`},
 		{"everything within the options", "fields: {request: {agent-id: /options/agent, content: /options/content}}", "chat", all(), `{"options":{"agent":"red","content":"你好","model":"m","x":[1,null]},"type":"chat"}`},
+		{"two places that are one, of which the message has one", "fields: {request: {agent-id: id, content: id}}", "interrupt", fields{"agent_id": "red"}, `{"id":"red","type":"interrupt"}`},
+		{"a type below the content of a message that has none", "fields: {request: {type: /content/type}}", "ping", nil, `{"content":{"type":"ping"}}`},
+		{"a content at the place of the type, where there is no type", "fields: {request: {content: type}}", "", fields{"content": "x"}, `{"type":"x"}`},
 		{"names that need escapes", "fields: {request: {agent-id: /a~1b/c~0d}}", "chat", fields{"agent_id": "red"}, `{"a/b":{"c~d":"red"},"type":"chat"}`},
 		{"names that are exchanged", "messages: {interrupt: ping, ping: interrupt}", "ping", nil, `{"type":"interrupt"}`},
 	}
@@ -114,30 +116,32 @@ func TestMessageThatCannotBe(t *testing.T) {
 		wire   string
 		f      fields
 		want   string // in the error
-		open   string
 	}{
-		{"a field that no message has", "", fields{"session_id": "s"}, "session_id", ""},
-		{"what is no JSON", "", fields{"content": func() {}}, "encode chat", ""},
-		{"a model within options that are a number", "", fields{"options": 42, "model": "m"}, `field /options/model: "options" is no object`, ""},
-		{"a model within options that are a list", "", fields{"options": []any{}, "model": "m"}, `field /options/model: "options" is no object`, ""},
-		{"an agent_id below the content", "fields: {request: {agent-id: /content/agent}}", fields{"agent_id": "red", "content": "x"}, `field /content/agent: "content" is no object`, ""},
-		{"a content below the type", "fields: {request: {content: /type/content}}", fields{"content": "x"}, `field /type/content: "type" is no object`, ""},
-		{"a type below the content", "fields: {request: {type: /content/type}}", fields{"content": "x"}, "content",
-			"the content takes the place of the object with the type, and the chat goes out without one"},
-		{"a type within the options", "fields: {request: {type: /options/type}}", fields{"options": 42}, "options",
-			"the options take the place of the object with the type, and the chat goes out without one"},
-		{"a content below the agent_id", "fields: {request: {content: /agent_id/text}}", fields{"agent_id": "red", "content": "x"}, "agent_id",
-			"the agent_id takes the place of the object with the content"},
-		{"two fields at one place", "fields: {request: {agent-id: id, content: id}}", fields{"agent_id": "red", "content": "x"}, "id",
-			"the agent_id takes the place of the content"},
+		{"a field that no message has", "", fields{"session_id": "s"}, "session_id"},
+		{"what is no JSON", "", fields{"content": func() {}}, "encode chat"},
+		{"a model within options that are a number", "", fields{"options": 42, "model": "m"}, `field /options/model: "options" is no object`},
+		{"a model within options that are a list", "", fields{"options": []any{}, "model": "m"}, `field /options/model: "options" is no object`},
+		{"an agent_id below the content", "fields: {request: {agent-id: /content/agent}}", fields{"agent_id": "red", "content": "x"}, `field /content/agent: "content" is no object`},
+		{"a content below the type", "fields: {request: {content: /type/content}}", fields{"content": "x"}, `field /type/content: "type" is no object`},
+		{"a type below the content", "fields: {request: {type: /content/type}}", fields{"content": "x"}, "field content: /content is another field's place"},
+		{"a type within the options", "fields: {request: {type: /options/type}}", fields{"options": 42}, "field options: /options is another field's place"},
+		{"a type within options that are an object", "fields: {request: {type: /options/type}}", fields{"options": map[string]any{"x": 1}}, "field options: /options is another field's place"},
+		{"a type below the model", "fields: {request: {type: /head/type, model: /head}}", fields{"model": "m"}, "its type stands within another field"},
+		{"an agent_id at the place of the type", "fields: {request: {agent-id: type}}", fields{"agent_id": "red"}, "field agent_id: /type is another field's place"},
+		{"a content below the agent_id", "fields: {request: {content: /agent_id/text}}", fields{"agent_id": "red", "content": "x"}, "field agent_id: /agent_id is another field's place"},
+		{"a content at the place of the options", "fields: {request: {content: options}}", fields{"content": "x", "options": map[string]any{}}, "field content: /options is another field's place"},
+		{"a content at the place of the model", "fields: {request: {content: /options/model}}", fields{"content": "x", "model": "m"}, "field content: /options/model is another field's place"},
+		{"a content that is null, at the place of the model", "fields: {request: {content: /options/model}}", fields{"content": nil, "model": "m"}, "field content: /options/model is another field's place"},
+		{"a model at the place of the agent_id", "fields: {request: {model: agent_id}}", fields{"agent_id": "red", "model": "m"}, "field agent_id: /agent_id is another field's place"},
+		{"a model below the content", "fields: {request: {model: /content/model}}", fields{"content": "x", "model": "m"}, "field content: /content is another field's place"},
+		{"an agent_id at a place that the options have taken", "fields: {request: {agent-id: /options/agent}}", fields{"agent_id": "red", "options": map[string]any{"agent": "x"}}, "field agent_id: /options/agent is another field's place"},
+		{"two fields at one place", "fields: {request: {agent-id: id, content: id}}", fields{"agent_id": "red", "content": "x"}, "field agent_id: /id is another field's place"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			var diff string
-			if m, err := bound(t, r.wire).message("chat", r.f); err == nil || !strings.Contains(err.Error(), r.want) {
-				diff = fmt.Sprintf("message: %s, %v; want an error with %q in it", m.Body, err, r.want)
+			if m, err := bound(t, r.wire).message("chat", r.f); err == nil || !strings.Contains(err.Error(), r.want) || m.Body != nil {
+				t.Errorf("message: %s, %v; want an error with %q in it", m.Body, err, r.want)
 			}
-			settle(t, r.open, diff)
 		})
 	}
 }
@@ -145,10 +149,18 @@ func TestMessageThatCannotBe(t *testing.T) {
 // TestMessageLeavesItsFields: the binding is pure, so that fields may be sent twice.
 func TestMessageLeavesItsFields(t *testing.T) {
 	f := fields{"options": map[string]any{"x": 1}, "model": "m"}
-	if _, err := bound(t, "").message("chat", f); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		m, err := bound(t, "").message("chat", f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(m.Body); got != `{"options":{"model":"m","x":1},"type":"chat"}` {
+			t.Errorf("the message is %s", got)
+		}
+		if diff := cmp.Diff(fields{"options": map[string]any{"x": 1}, "model": "m"}, f); diff != "" {
+			t.Errorf("the fields have changed; want(-) got(+):\n%s", diff)
+		}
 	}
-	settle(t, "the model is put into the caller's options", cmp.Diff(fields{"options": map[string]any{"x": 1}, "model": "m"}, f))
 }
 
 // heard is a record of a text frame that a target sent.
@@ -184,7 +196,7 @@ func TestDecode(t *testing.T) {
 		want   string // type, data, time and faults; "" for no event
 	}{
 		{"a piece", "", heard(`{"message_type":"stream","agent_id":"red","session_id":"s","message":{"text":"hi"},"timestamp":"t"}`),
-			`stream {"agent_id":"red","message":{"text":"hi"},"message_type":"stream","session_id":"s","text":"hi","timestamp":"t"} at "t"`},
+			`stream {"agent_id":"red","message":{"text":"hi"},"message_type":"stream","piece":true,"session_id":"s","text":"hi","timestamp":"t"} at "t"`},
 		{"members that are null are there", "", heard(`{"message_type":"system","agent_id":"red","session_id":null,"message":null,"timestamp":null}`),
 			`system {"agent_id":"red","message":null,"message_type":"system","session_id":null,"text":"","timestamp":null}`},
 		{"members that are missing are not", "", heard(`{"message_type":"result"}`), `result {"message_type":"result","text":""}`},
@@ -204,12 +216,17 @@ func TestDecode(t *testing.T) {
 		{"every string of a message is its text", "", heard(`{"message_type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"a"},"b",7,null,["c"]]}}`),
 			`assistant {"message":{"content":[{"text":"a","type":"text"},"b",7,null,["c"]],"role":"assistant"},"message_type":"assistant","text":"a\ntext\nb\nc\nassistant"}`},
 		{"a message that is a string", "", heard(`{"message_type":"assistant","message":"hi"}`), `assistant {"message":"hi","message_type":"assistant","text":"hi"}`},
-		{"a piece has its text alone", "", heard(`{"message_type":"stream","message":{"text":"a","role":"assistant"}}`), `stream {"message":{"role":"assistant","text":"a"},"message_type":"stream","text":"a"}`},
-		{"a piece whose text is no string has none", "", heard(`{"message_type":"stream","message":{"text":["a"],"role":"b"}}`), `stream {"message":{"role":"b","text":["a"]},"message_type":"stream","text":""}`},
+		{"a piece has its text alone", "", heard(`{"message_type":"stream","message":{"text":"a","role":"assistant"}}`), `stream {"message":{"role":"assistant","text":"a"},"message_type":"stream","piece":true,"text":"a"}`},
+		{"a piece whose text is empty", "", heard(`{"message_type":"stream","message":{"text":"","role":"b"}}`), `stream {"message":{"role":"b","text":""},"message_type":"stream","piece":true,"text":""}`},
+		{"a piece whose text is null", "", heard(`{"message_type":"stream","message":{"text":null,"role":"b"}}`), `stream {"message":{"role":"b","text":null},"message_type":"stream","piece":true,"text":""}`},
+		{"a stream message whose text is in another place is no piece", "", heard(`{"message_type":"stream","message":{"delta":{"text":"a"},"role":"b"}}`), `stream {"message":{"delta":{"text":"a"},"role":"b"},"message_type":"stream","text":"a\nb"}`},
+		{"nor is one without a message", "", heard(`{"message_type":"stream","text":"a"}`), `stream {"message_type":"stream","text":""}`},
+		{"a piece of the wire's own is none of the binding's", "", heard(`{"message_type":"assistant","piece":true}`), `assistant {"message_type":"assistant","text":""}`},
+		{"a piece whose text is no string has none", "", heard(`{"message_type":"stream","message":{"text":["a"],"role":"b"}}`), `stream {"message":{"role":"b","text":["a"]},"message_type":"stream","piece":true,"text":""}`},
 		{"a message that is no piece has all of its text", "", heard(`{"message_type":"assistant","message":{"text":"a","role":"assistant"}}`), `assistant {"message":{"role":"assistant","text":"a"},"message_type":"assistant","text":"assistant\na"}`},
 
 		{"elsewhere", elsewhere, heard(`{"kind":"delta","meta":{"thread":"red","conversation":"s"},"body":{"chunk":"hi"},"at":"t","seq":1}`),
-			`stream {"agent_id":"red","message":{"chunk":"hi"},"message_type":"delta","session_id":"s","text":"hi","timestamp":"t"} at "t"`},
+			`stream {"agent_id":"red","message":{"chunk":"hi"},"message_type":"delta","piece":true,"session_id":"s","text":"hi","timestamp":"t"} at "t"`},
 		{"an outcome elsewhere", elsewhere, heard(`{"kind":"finished","meta":{"thread":"red","conversation":null},"body":{"state":"stopped"},"at":"t"}`),
 			`result {"agent_id":"red","message":{"state":"stopped"},"message_type":"finished","session_id":null,"subtype":"interrupted","text":"stopped","timestamp":"t"} at "t"`},
 		{"an error elsewhere has its type in another place", elsewhere, heard(`{"event":"problem","problem":{"code":"c","detail":"d"},"at":"t"}`), `error {"code":"c","text":"","timestamp":"t"} at "t"`},
@@ -225,17 +242,27 @@ func TestDecode(t *testing.T) {
 		{"several names of one type: the first", "types: {result: [done, stopped]}", heard(`{"message_type":"done"}`), `result {"message_type":"done","text":""}`},
 		{"and the second", "types: {result: [done, stopped]}", heard(`{"message_type":"stopped"}`), `result {"message_type":"stopped","text":""}`},
 		{"its own among them", "types: {result: [result, done]}", heard(`{"message_type":"result"}`), `result {"message_type":"result","text":""}`},
-		{"names that are exchanged", "types: {system: stream, stream: system}", heard(`{"message_type":"system","message":{"text":"a","b":"c"}}`), `stream {"message":{"b":"c","text":"a"},"message_type":"system","text":"a"}`},
+		{"names that are exchanged", "types: {system: stream, stream: system}", heard(`{"message_type":"system","message":{"text":"a","b":"c"}}`), `stream {"message":{"b":"c","text":"a"},"message_type":"system","piece":true,"text":"a"}`},
+		{"a name that this wire gives to nothing", "types: {result: done}", heard(`{"message_type":"result","message":{"text":"a"}}`), `(result) {"message":{"text":"a"},"message_type":"result","text":"a"}`},
+		{"such a name is no piece", "types: {stream: delta}", heard(`{"message_type":"stream","message":{"text":"a","b":"c"}}`), `(stream) {"message":{"b":"c","text":"a"},"message_type":"stream","text":"c\na"}`},
+		{"a name that this wire gives to something else", "types: {result: error, error: problem}", heard(`{"message_type":"error"}`), `result {"message_type":"error","text":""}`},
+		{"such a name in the first place counts", "fields: {message: {type: [message_type, type]}}\ntypes: {error: problem}", heard(`{"message_type":"error","type":"pong"}`), `(error) {"message_type":"error","text":""}`},
+		{"such a name in the second place counts", "fields: {message: {type: [message_type, type]}}\ntypes: {error: problem}", heard(`{"message_type":null,"type":"error"}`), `(error) {"message_type":null,"text":""}`},
+		{"a name in parentheses is some name", "", heard(`{"message_type":"(result)"}`), `(result) {"message_type":"(result)","text":""}`},
+		{"an outcome that this wire gives to nothing", "outcomes: {interrupted: cancelled}", heard(`{"message_type":"result","message":{"subtype":"interrupted"}}`),
+			`result {"message":{"subtype":"interrupted"},"message_type":"result","subtype":"(interrupted)","text":"interrupted"}`},
+		{"outcomes that are exchanged", "outcomes: {success: error, error: success}", heard(`{"message_type":"result","message":{"subtype":"error"}}`),
+			`result {"message":{"subtype":"error"},"message_type":"result","subtype":"success","text":"error"}`},
 		{"several names of one outcome", "outcomes: {interrupted: [cancelled, aborted]}", heard(`{"message_type":"result","message":{"subtype":"aborted"}}`),
 			`result {"message":{"subtype":"aborted"},"message_type":"result","subtype":"interrupted","text":"aborted"}`},
 		{"a wire that has no body", "fields: {message: {body: '', text: text}}", heard(`{"message_type":"stream","text":"a"}`),
-			`stream {"message":{"message_type":"stream","text":"a"},"message_type":"stream","text":"a"}`},
+			`stream {"message":{"message_type":"stream","text":"a"},"message_type":"stream","piece":true,"text":"a"}`},
 		{"names in a list", "fields: {message: {agent-id: /ids/0, session-id: /ids/1}}", heard(`{"message_type":"result","ids":["red","s"]}`), `result {"agent_id":"red","message_type":"result","session_id":"s","text":""}`},
 
 		{"a key that stands twice: the last counts, and it is a fault", "", heard(`{"message_type":"stream","message_type":"result","agent_id":"a","agent_id":"b"}`),
 			`result {"agent_id":"b","message_type":"result","text":""} fault duplicate key at "/message_type" (byte 25) fault duplicate key at "/agent_id" (byte 64)`},
-		{"bad UTF-8 is a fault", "", heard("{\"message_type\":\"stream\",\"message\":{\"text\":\"\xff\"}}"), "stream {\"message\":{\"text\":\"\ufffd\"},\"message_type\":\"stream\",\"text\":\"\ufffd\"} fault invalid UTF-8 at \"/message/text\" (byte 44)"},
-		{"half a surrogate pair is a fault", "", heard(`{"message_type":"stream","message":{"text":"\ud83d"}}`), "stream {\"message\":{\"text\":\"\ufffd\"},\"message_type\":\"stream\",\"text\":\"\ufffd\"} fault lone surrogate at \"/message/text\" (byte 44)"},
+		{"bad UTF-8 is a fault", "", heard("{\"message_type\":\"stream\",\"message\":{\"text\":\"\xff\"}}"), "stream {\"message\":{\"text\":\"\ufffd\"},\"message_type\":\"stream\",\"piece\":true,\"text\":\"\ufffd\"} fault invalid UTF-8 at \"/message/text\" (byte 44)"},
+		{"half a surrogate pair is a fault", "", heard(`{"message_type":"stream","message":{"text":"\ud83d"}}`), "stream {\"message\":{\"text\":\"\ufffd\"},\"message_type\":\"stream\",\"piece\":true,\"text\":\"\ufffd\"} fault lone surrogate at \"/message/text\" (byte 44)"},
 		{"keys are compared exactly", "", heard(`{"Message_Type":"stream","AGENT_ID":"red"}`), ` {"text":""}`},
 		{"numbers stay as they are", "", heard(`{"agent_id":1e400,"session_id":-0}`), ` {"agent_id":1e400,"session_id":-0,"text":""}`},
 
@@ -272,28 +299,22 @@ func TestDecode(t *testing.T) {
 
 // TestNamesThatMeanNothing: a name of the default binding that this wire calls otherwise is some name of the wire's own.
 func TestNamesThatMeanNothing(t *testing.T) {
-	const open = "a name that means nothing here is taken for that of the default binding"
-	kinds := []string{vocab.SystemMessage, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage, vocab.ErrorMessage, vocab.PongMessage}
-	for _, kind := range kinds {
+	for _, kind := range []string{vocab.SystemMessage, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage, vocab.ErrorMessage, vocab.PongMessage} {
 		t.Run(kind, func(t *testing.T) {
 			r := heard(`{"kind":"` + kind + `","meta":{"thread":"red"}}`)
 			bound(t, elsewhere).decode(&r)
-			var diff string
-			if slices.Contains(kinds, r.Event.Type) {
-				diff = "it is decoded as " + r.Event.Type
+			if want := "(" + kind + ")"; r.Event.Type != want || r.Label != want || text(&r, inType) != kind {
+				t.Errorf("it is %s, labelled %q", told(r), r.Label)
 			}
-			settle(t, open, diff)
 		})
 	}
 	for _, how := range []string{vocab.Success, vocab.Interrupted, vocab.Failed} {
 		t.Run("a result that is "+how, func(t *testing.T) {
 			r := heard(`{"kind":"finished","body":{"state":"` + how + `"}}`)
 			bound(t, elsewhere).decode(&r)
-			var diff string
-			if got := text(&r, inSubtype); got == how {
-				diff = "the turn has ended with " + got
+			if got := text(&r, inSubtype); r.Event.Type != vocab.ResultMessage || got != "("+how+")" {
+				t.Errorf("the turn has ended with %q: %s", got, told(r))
 			}
-			settle(t, open, diff)
 		})
 	}
 }

@@ -17,7 +17,7 @@ func (s *suite) inOrder(name string) error {
 	if t == nil || t.pieces == 0 {
 		return steps.NotTestedf("no turn of %s has pieces", name)
 	}
-	piece := regexp.MustCompile(`stream ` + regexp.QuoteMeta(t.nonce) + ` (\d+)/` + strconv.Itoa(t.pieces) + `\b`)
+	piece := regexp.MustCompile(`stream ` + regexp.QuoteMeta(t.nonce) + ` (\d+)/` + strconv.Itoa(t.pieces))
 	whole, seen := false, 0
 	for _, kind := range []string{vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage} {
 		said := s.saidIn(t, kind)
@@ -28,7 +28,7 @@ func (s *suite) inOrder(name string) error {
 			whole = whole || ok && len(got) == t.pieces
 		case !ok:
 			return s.outOfOrder(t, fmt.Sprintf("in %s messages, in this order: %v", kind, short(got)), t.mark)
-		case kind == vocab.StreamMessage && len(got) > 0 && len(got) < t.pieces && !cumulative(said):
+		case len(got) > 0 && len(got) < t.pieces && !cumulative(said):
 			return s.outOfOrder(t, fmt.Sprintf("in %s messages only %d: %v", kind, len(got), short(got)), t.mark)
 		default:
 			whole = whole || len(got) == t.pieces

@@ -2,11 +2,14 @@ package sessionchat
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/model"
+	judge "parley/monitor/sessionchat"
+	"parley/steps"
 )
 
 func TestMentions(t *testing.T) {
@@ -93,5 +96,24 @@ func TestEarlier(t *testing.T) {
 	}}
 	if diff := cmp.Diff([]string{"whole"}, ss.earlier()); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+}
+
+// TestIdleIsTold: how long the target keeps idle sessions reaches the monitors through the transcript, and what is not
+// declared is not told.
+func TestIdleIsTold(t *testing.T) {
+	for _, r := range []struct {
+		idle  time.Duration
+		lives int // of a session that is used again after a minute
+	}{{0, 0}, {90 * time.Second, 0}, {80 * time.Second, 1}, {1500 * time.Millisecond, 1}} {
+		t.Run(r.idle.String(), func(t *testing.T) {
+			const lines = "When client A chats with \"red\"\nAnd client A chats with \"red\""
+			records := perform(t, "@SC-012", lines, nil, func(env *steps.Env) { env.Profile.SessionChat.Idle.Duration = r.idle }).Records
+			last := len(records) - 1
+			records[last].At += time.Minute
+			if got := judge.Lives(records)("red-n", records[last].N); got != r.lives {
+				t.Errorf("it has had %d lives before, want %d:\n%+v", got, r.lives, records)
+			}
+		})
 	}
 }
