@@ -20,7 +20,7 @@ func TestMutants(t *testing.T) {
 }
 
 func proves(t *testing.T, protocol string) {
-	k, err := runner.Mutants(context.Background(), runner.MutantOptions{Protocol: protocol, Profile: bundled.For(protocol).Profile, Mutants: bundled.Mutants(protocol)})
+	k, err := runner.Mutants(context.Background(), runner.MutantOptions{Protocol: protocol, Profile: bundled.MutantProfile(protocol), Mutants: bundled.Mutants(protocol)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBar) ([]*runner.KillMatrix, error) {
 	var out []*runner.KillMatrix
 	for _, c := range all {
-		k, err := runner.Mutants(ctx, runner.MutantOptions{Protocol: c.protocol, Profile: bundled.For(c.protocol).Profile,
+		k, err := runner.Mutants(ctx, runner.MutantOptions{Protocol: c.protocol, Profile: bundled.MutantProfile(c.protocol),
 			Mutants: c.mutants, Concurrency: o.concurrency, Done: bar.done})
 		if err != nil {
 			return nil, err

@@ -9,12 +9,14 @@ Feature: 1 The flow of a chat
       When client A chats with "red"
       Then client A is answered by "red"
 
-    @SC-005
+    @SC-005 @SC-006 @model
     Scenario Outline: the agent_id alone says which session is meant, whichever connection asks
       When client A chats with "red"
       Then client A is answered by "red"
       When client <other> chats with "red"
       Then client <other> is answered by "red"
+      And "red" is the same session as before
+      And the model was sent the earlier turns of "red"
 
       Examples:
         | other |

@@ -30,6 +30,9 @@ Feature: 2 The sequence of a chat
         | text                     |
         | Chinese                  |
         | emoji                    |
+        | accented letters         |
+        | a NUL                    |
+        | a line break at its end  |
         | combining marks          |
         | other scripts            |
         | astral characters        |

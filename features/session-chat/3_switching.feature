@@ -23,6 +23,19 @@ Feature: 3 Switching between sessions
       And the model was sent the earlier turns of "blue"
       And the model was sent no turn of another session for "blue"
 
+    @SC-027 @SC-004 @model
+    Scenario: no context leaks while both run for sure
+      Given client A has chatted with "red"
+      And client A starts a turn of "red" that is held
+      And client A starts a turn of "blue" that is held
+      Then the turns of "red" and "blue" run at the same time
+      And the model was sent no turn of another session for "red"
+      And the model was sent no turn of another session for "blue"
+      When the turn of "red" is let go on
+      Then client A is answered by "red"
+      When the turn of "blue" is let go on
+      Then client A is answered by "blue"
+
     @SC-027 @model
     Scenario: no context leaks while both run
       Given client A has chatted with "red"
@@ -36,7 +49,7 @@ Feature: 3 Switching between sessions
 
   Rule: Going back continues
 
-    @SC-028 @SC-052 @model
+    @SC-028 @SC-052 @SC-057 @model
     Scenario: A, B, A, B
       Given client A has chatted with "red"
       And client A has chatted with "blue"

@@ -19,6 +19,7 @@ Feature: 4.1.2 The heartbeat
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is the same session as before
+      And the model was sent the earlier turns of "red"
 
     @SC-037 @SC-037a @model
     Scenario: while a turn runs

@@ -54,6 +54,7 @@ Feature: 4.1 Messages of the client
         | a path                       |
         | quotes and backslashes       |
         | digits                       |
+        | digits and letters           |
         | great length                 |
         | characters of an SQL pattern |
 
@@ -73,6 +74,8 @@ Feature: 4.1 Messages of the client
         | capitals           | a line break behind it  |
         | capitals           | its last character gone |
         | a combining accent | its accent composed     |
+        | capitals           | a wildcard in it        |
+        | great length       | its last character gone |
 
   Rule: A chat needs its content, a string
 
@@ -112,6 +115,16 @@ Feature: 4.1 Messages of the client
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is the same session as before
+
+    @SC-006 @SC-031 @model
+    Scenario: a refused chat leaves the session as it was
+      Given client A has chatted with "red"
+      When client A sends "red" a chat without its content
+      Then client A is refused
+      When client A chats with "red"
+      Then client A is answered by "red"
+      And "red" is the same session as before
+      And the model was sent the earlier turns of "red"
 
     @SC-031
     Scenario: the empty content is a string, and may be refused all the same
@@ -201,6 +214,21 @@ Feature: 4.1 Messages of the client
         | a JSON number   |
         | a JSON null     |
         | an empty text   |
+        | an empty object |
+
+    @SC-002 @SC-006 @model
+    Scenario Outline: <junk> leaves the sessions as they were
+      Given client A has chatted with "red"
+      When client A sends <junk>
+      Then the answer to client A is noted
+      When client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"
+
+      Examples:
+        | junk            |
+        | malformed JSON  |
+        | a JSON array    |
         | an empty object |
 
     @SC-029

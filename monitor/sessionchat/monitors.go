@@ -236,21 +236,26 @@ func ownAgent(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// noncesIn are the nonces that a message mentions as words of their own. What a portion of a stream ends in may go on in
-// the next one, so it is no word yet.
+// noncesIn are the nonces that a message mentions: none as the beginning of a longer one. What a portion of a stream ends
+// in may go on in the next one, so it is none yet.
 func noncesIn(r transcript.Record, known map[string]string) []string {
 	data, _ := r.Event.Data.(map[string]any)
 	said, _ := data["text"].(string)
-	between := func(c rune) bool { return strings.ContainsRune(" \t\r\n[]()\"',.", c) }
-	if r.Event.Type == vocab.StreamMessage {
-		said = said[:strings.LastIndexFunc(said, between)+1]
-	}
 	var out []string
-	for _, word := range strings.FieldsFunc(said, between) {
-		if _, ok := known[word]; ok {
-			out = append(out, word)
+	for nonce := range known {
+		for rest := said; nonce != ""; {
+			i := strings.Index(rest, nonce)
+			if i < 0 {
+				break
+			}
+			rest = rest[i+len(nonce):]
+			if rest == "" && r.Event.Type != vocab.StreamMessage || rest != "" && rest[0] != '-' && (rest[0] < '0' || rest[0] > '9') {
+				out = append(out, nonce)
+				break
+			}
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 

@@ -231,7 +231,7 @@ var rows = []struct {
 	{monitor: "own-agent-id", reason: "two that are exchanged", broken: "SC-021 SC-041", in: ask1 + blue + "A < stream blue s-2: x-1 \nA < stream red s-1: x-3 "},
 	{monitor: "own-agent-id", reason: "a chat of two directives", kept: "SC-021 SC-041", in: "A > chat red: [[echo x-1]] [[recall x-2]]\nA < stream red s-1: x-2 "},
 	{monitor: "own-agent-id", reason: "a nonce that begins another one is not mentioned", kept: "SC-021 SC-041", in: ask1 + "A > chat blue: [[stream x-11 2]]\nA < stream blue s-2: stream x-11 1/2 "},
-	{monitor: "own-agent-id", reason: "nor one within a longer word", in: ask1 + "A < stream blue s-2: red-x-1 x-1-red x-1/2 x-1: \nA < assistant blue s-2: red-x-1 x-1-red x-1/2 x-1:"},
+	{monitor: "own-agent-id", reason: "nor one that goes on", in: ask1 + "A < stream blue s-2: x-1-red x-12 \nA < assistant blue s-2: x-1-red x-12"},
 	{monitor: "own-agent-id", reason: "one with a full stop behind it is", broken: "SC-021 SC-041", in: ask1 + "A < assistant blue s-2: This is x-1."},
 	{monitor: "own-agent-id", reason: "one in quotes is", broken: "SC-021 SC-041", in: ask1 + "A < assistant blue s-2: {\"said\":\"x-1\"}"},
 	{monitor: "own-agent-id", reason: "one in brackets is, in a portion too", broken: "SC-021 SC-041", in: ask1 + "A < stream blue s-2: [[echo x-1]]"},

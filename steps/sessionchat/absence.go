@@ -82,16 +82,19 @@ func tellsOfSession(r *transcript.Record) bool {
 	return id != nil && id != any("") || r.Event.Type == vocab.ResultMessage || r.Event.Type == vocab.StreamMessage || r.Event.Type == vocab.AssistantMessage
 }
 
-// known tells whether a message is about an agent_id with which this connection has chatted before it.
+// known tells whether a message is about an agent_id with which this very connection has chatted before it.
 func (s *suite) known(r *transcript.Record) bool {
-	id := text(r, inAgent)
+	id, chatted := text(r, inAgent), false
 	for _, sent := range s.T.All() {
-		if sent.N < r.N && sent.Conn == r.Conn && sent.Dir == transcript.Sent && sent.Event != nil && sent.Event.Type == vocab.ChatType &&
-			id != "" && text(&sent, "agent_id") == id && legal(&sent) {
-			return true
+		switch {
+		case sent.N >= r.N, sent.Conn != r.Conn, sent.Dir != transcript.Sent:
+		case sent.Kind == transcript.Open:
+			chatted = false
+		case sent.Event != nil && sent.Event.Type == vocab.ChatType && id != "" && text(&sent, "agent_id") == id && legal(&sent):
+			chatted = true
 		}
 	}
-	return false
+	return chatted
 }
 
 // legal tells whether a chat has what it requires.

@@ -3,6 +3,7 @@ package sessionchat
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"strings"
 )
 
@@ -11,6 +12,9 @@ import (
 var contents = map[string]string{
 	"Chinese":                  "你好，世界。%s 「引号」、全角ＡＢＣ",
 	"emoji":                    "👋🏽 %s 👩‍👩‍👧‍👦 🇨🇳",
+	"accented letters":         "Crème brûlée, ñandú, Ångström %s 한국어",
+	"a NUL":                    "before\u0000behind %s",
+	"a line break at its end":  "one line %s\n",
 	"combining marks":          "e\u0301 %s \u0928\u093f",
 	"other scripts":            "العربية %s עברית",
 	"astral characters":        "𝔘𝔫𝔦 %s 𠜎",
@@ -46,7 +50,7 @@ var keys = map[string]string{
 	"a combining accent":           "cafe\u0301-%s",
 	"a path":                       "../../%s/./x",
 	"quotes and backslashes":       `"'\%s`,
-	"digits":                       "0%s",
+	"digits and letters":           "0%s",
 	"great length":                 "%s-" + manyLetters,
 	"characters of an SQL pattern": "%s%%_",
 }
@@ -55,6 +59,12 @@ var manyLetters = strings.Repeat("k", 200)
 
 // chatsUnder chats with a session whose agent_id is easily spoilt.
 func (s *suite) chatsUnder(ctx context.Context, client, name, kind string) error {
+	if kind == "digits" { // what some languages take for a number
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(s.Nonce + name))
+		s.session(name).agentID = fmt.Sprintf("1%010d", h.Sum32())
+		return s.chat(ctx, client, name, &turn{}, "[[echo %s]] Hello")
+	}
 	format, ok := keys[kind]
 	if !ok {
 		return fmt.Errorf("%s is no agent_id that a step can name", kind)
@@ -68,6 +78,7 @@ var near = map[string]func(id string) string{
 	"its case folded":         strings.ToLower,
 	"a blank behind it":       func(id string) string { return id + " " },
 	"a line break behind it":  func(id string) string { return id + "\n" },
+	"a wildcard in it":        func(id string) string { return id[:len(id)-1] + "_" }, // of SQL's LIKE
 	"its last character gone": func(id string) string { return id[:len(id)-1] },
 	"its accent composed":     func(id string) string { return strings.ReplaceAll(id, "e\u0301", "\u00e9") },
 }

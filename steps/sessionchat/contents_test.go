@@ -2,6 +2,7 @@ package sessionchat
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +58,7 @@ func TestTexts(t *testing.T) {
 func TestAgentIDs(t *testing.T) {
 	var seen []string
 	for _, kind := range []string{"capitals", "white space at its edges", "Chinese", "emoji", "a combining accent", "a path", "quotes and backslashes",
-		"digits", "great length", "characters of an SQL pattern"} {
+		"digits and letters", "great length", "characters of an SQL pattern"} {
 		t.Run(kind, func(t *testing.T) {
 			line := fmt.Sprintf("When client A chats with \"red\" under the agent_id of %s\n", kind)
 			ids, _ := chats(t, line+`When client A chats with "red"`)
@@ -66,6 +67,14 @@ func TestAgentIDs(t *testing.T) {
 			}
 			seen = append(seen, ids...)
 		})
+	}
+}
+
+// TestDigits: an agent_id of digits alone is one that could be taken for a number.
+func TestDigits(t *testing.T) {
+	ids, _ := chats(t, "When client A chats with \"red\" under the agent_id of digits\n"+`When client A chats with "red"`)
+	if len(ids) != 2 || ids[0] != ids[1] || !regexp.MustCompile(`\A[1-9][0-9]{10}\z`).MatchString(ids[0]) {
+		t.Errorf("sent under %q", ids)
 	}
 }
 

@@ -148,7 +148,7 @@ func (s *suite) rests(ctx context.Context, name string) error {
 		return steps.NotTestedf("nobody has chatted with %s", name)
 	}
 	s.resumes("%s may have left the target's memory", name)
-	limit, cancel := context.WithTimeout(ctx, idle+max(idle/2, 50*time.Millisecond))
+	limit, cancel := context.WithTimeout(ctx, idle+max(idle/4, 50*time.Millisecond))
 	defer cancel()
 	_, _ = s.T.Await(limit, s.T.Len(), func(*transcript.Record) bool { return false })
 	return nil

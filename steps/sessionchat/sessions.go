@@ -109,10 +109,11 @@ func (s *suite) isSame(ctx context.Context, name string) error {
 		return steps.NotTestedf("a turn of %s did not end: %s", name, miss.Reason)
 	}
 	first, now := s.idIn(ss.turns[0]), s.idIn(t)
+	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-028", "SC-031", "SC-037", "SC-041", "SC-042", "SC-050", "SC-057"}
 	if first == "" {
-		return steps.NotTestedf("no session_id of %s is known from before", name)
+		return s.Need(steps.Check{Clauses: append(clauses, "SC-016a"), At: ss.turns[0].end.N,
+			Expected: "a session_id, a string, in the messages of " + ss.agentID + " by the end of a turn", Observed: "none in its first turn"})
 	}
-	clauses := []string{"SC-003", "SC-006", "SC-028", "SC-041", "SC-042", "SC-050", "SC-057"}
 	if life := judge.Lives(s.T.All()); life(ss.agentID, ss.turns[0].mark) != life(ss.agentID, t.end.N) {
 		clauses = []string{"SC-016a"}
 	}
@@ -195,7 +196,7 @@ func (s *suite) earlierTurnsSent(name string) error {
 			missing = m
 		}
 	}
-	clauses := []string{"SC-003", "SC-006", "SC-008", "SC-016", "SC-023", "SC-028", "SC-036", "SC-048", "SC-049", "SC-050", "SC-053", "SC-054", "SC-057", "SC-058", "SC-059"}
+	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-008", "SC-016", "SC-023", "SC-031", "SC-037", "SC-028", "SC-036", "SC-048", "SC-049", "SC-050", "SC-053", "SC-054", "SC-057", "SC-058", "SC-059"}
 	return s.Judge(steps.Check{Clauses: clauses, OK: len(missing) == 0, At: t.mark,
 		Expected: fmt.Sprintf("a model request that holds the %d earlier turns of %s", len(want), ss.agentID),
 		Observed: fmt.Sprintf("%d of them missing (%s); the user's texts in it: %s", len(missing), strings.Join(missing, ", "), quoted(userTexts(calls[len(calls)-1])))})

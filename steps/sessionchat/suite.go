@@ -122,10 +122,10 @@ func (s *suite) send(ctx context.Context, c *client, m driver.Message) (int, err
 		return 0, err
 	}
 	mark, err := c.conn.Send(ctx, m)
+	if at := s.endedAt(c); at > 0 && (err != nil || at < mark) {
+		return 0, steps.NotTestedf("the target has closed the connection of client %s before: %s", c.name, s.T.After(at - 1)[0].Line(200))
+	}
 	if err != nil {
-		if at := s.endedAt(c); at > 0 {
-			return 0, steps.NotTestedf("the target has closed the connection of client %s before: %s", c.name, s.T.After(at - 1)[0].Line(200))
-		}
 		return 0, fmt.Errorf("client %s: send %s: %w", c.name, m.Label, err)
 	}
 	if mark == 0 {

@@ -92,7 +92,7 @@ func (s *suite) stillRuns(ctx context.Context, name string) error {
 	if err := s.fence(ctx, s.client(t.client)); err != nil {
 		return err
 	}
-	clauses := []string{"SC-004", "SC-036", "SC-037"}
+	clauses := []string{"SC-004", "SC-036", "SC-037", "SC-054"}
 	for _, r := range s.Between(t.client, t.mark, 0) {
 		if ofSession(t.of, vocab.ResultMessage)(&r) {
 			return s.Need(steps.Check{Clauses: clauses, Expected: "the turn of " + t.of.agentID + " still running", Observed: steps.Seen(r), At: r.N})
@@ -135,6 +135,11 @@ func (s *suite) runAtOnce(ctx context.Context, one, other string) error {
 		_, err := s.Env.Brain.Await(limited, t.nonce, 1)
 		cancel()
 		if err != nil {
+			for _, r := range s.Between(t.client, t.mark, 0) {
+				if ofSession(t.of, vocab.ResultMessage)(&r) {
+					return s.Need(steps.Check{Clauses: []string{"SC-004", "SC-024", "SC-027"}, Expected: "the turn of " + t.of.agentID + " running", Observed: steps.Seen(r), At: r.N})
+				}
+			}
 			return steps.NotTestedf("the target does not run the turns of two sessions at the same time: the model was not asked for %s while the other turn ran", name)
 		}
 	}
@@ -161,11 +166,29 @@ func (s *suite) getsPong(ctx context.Context, client string) error {
 	rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: c.ping, Match: func(r *transcript.Record) bool {
 		return r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.PongMessage
 	}})
+	if miss != nil {
+		if err := s.pingRefused(c, miss); err != nil {
+			return err
+		}
+	}
 	check := steps.Check{Clauses: []string{"SC-037a"}, OK: miss == nil, Expected: "a " + vocab.PongMessage + " for the ping", At: rec.N}
 	if miss != nil {
 		check.Observed, check.At = miss.Reason, miss.At
 	}
 	return s.Judge(check)
+}
+
+// pingRefused judges that a ping without agent_id is legal: no error comes of it, and the connection stays (SC-037).
+func (s *suite) pingRefused(c *client, miss *steps.Miss) error {
+	observed, at := miss.Reason, miss.At
+	if at == 0 {
+		for _, r := range s.Between(c.name, c.ping, 0) {
+			if r.Event != nil && r.Event.Type == vocab.ErrorMessage && text(&r, inAgent) == "" {
+				observed, at = steps.Seen(r), r.N
+			}
+		}
+	}
+	return s.Judge(steps.Check{Clauses: []string{"SC-037"}, OK: at == 0, Expected: "a ping without agent_id taken as a legal message", Observed: observed, At: at})
 }
 
 // comesToRest waits until a session that was asked twice at once can be asked again. A target may queue the second chat,
