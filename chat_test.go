@@ -11,6 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/target"
 	"parley/verdict"
@@ -154,5 +155,35 @@ func TestExplore(t *testing.T) {
 	}
 	if explored != 100 {
 		t.Errorf("%d sequences passed, want 100", explored)
+	}
+}
+
+// TestExploreFinds: a fault that needs two sessions is found, and told by the shortest sequence that shows it.
+func TestExploreFinds(t *testing.T) {
+	b := bundled.For("session-chat")
+	p := bundled.MutantProfile("session-chat")
+	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Launcher: &bundled.ChatLauncher{Brain: b.Brain, Fault: "leaks-when-switching"}, Brain: b.Brain,
+		Explore: 100, Seed: 1, Tags: "@explored", Again: "parley run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Exit != verdict.ExitNonConformant {
+		t.Fatalf("exit %d\n%s", res.Exit, console(t, res))
+	}
+	var told string
+	for _, n := range res.Runs[0].Notes {
+		if n.Kind == "explored" {
+			told = n.Text
+		}
+	}
+	_, scenario, found := strings.Cut(told, "Scenario: ")
+	lines := strings.Split(strings.TrimSpace(scenario), "\n")[1:]
+	if !found || len(lines) > 6 || !strings.Contains(scenario, "every session goes on as itself") {
+		t.Errorf("want a scenario of few lines, got:\n%s", told)
+	}
+	for _, c := range res.Runs[0].Clauses {
+		if c.ID == "SC-027" && c.Outcome != verdict.Failed {
+			t.Errorf("SC-027 is %s", c.Outcome)
+		}
 	}
 }

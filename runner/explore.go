@@ -27,7 +27,7 @@ import (
 var exploring sync.Mutex
 
 // shrinking bounds the search for a shorter sequence that fails.
-const shrinking = 30 * time.Second
+const shrinking = 15 * time.Second
 
 // explore draws sequences and runs each as a scenario. The first one that breaks a clause is shrunk to a minimal one,
 // which stands in the results as Gherkin; nothing is drawn behind it.
@@ -50,8 +50,10 @@ func (r *run) explore(ctx context.Context, d *driverRun) {
 			if ctx.Err() != nil || e.next == len(d.explored) {
 				return
 			}
-			if res := e.try(ctx, lines); res != nil && res.Outcome == verdict.Failed {
-				draw.Fatalf("a clause is broken")
+			for range e.patience() {
+				if res := e.try(ctx, lines); res != nil && res.Outcome == verdict.Failed {
+					draw.Fatalf("a clause is broken")
+				}
 			}
 		})
 	}()
@@ -101,6 +103,15 @@ type attempt struct {
 	res   steps.Result
 }
 
+// patience is how often a sequence is tried: once, and while a failing one is made shorter more often, as what depends on
+// who is faster does not fail each time.
+func (e *exploration) patience() int {
+	if e.failing == nil {
+		return 1
+	}
+	return 5
+}
+
 // try runs a sequence. One that breaks nothing is taken into the results, as long as none has.
 func (e *exploration) try(ctx context.Context, lines []string) *steps.Result {
 	pl := e.driver.explored[e.next]
@@ -110,6 +121,9 @@ func (e *exploration) try(ctx context.Context, lines []string) *steps.Result {
 	case res == nil:
 		return nil
 	case res.Outcome == verdict.Failed:
+		if w, ok := e.run.o.Observer.(Shrinker); ok && (e.failing == nil || len(lines) < len(e.failing.lines)) {
+			w.Shrinking(len(lines))
+		}
 		e.failing = &attempt{lines: lines, res: *res}
 		e.broke++
 	case e.failing == nil:
@@ -147,8 +161,15 @@ func gherkin(p steps.Protocol, lines []string) string {
 	var b strings.Builder
 	ex := p.(steps.Explorer)
 	fmt.Fprintf(&b, "@%s\nFeature: Explored\n\n  %s\n  Scenario: a random sequence\n", p.Name(), strings.Join(ex.Explored(), " "))
+	last := ""
 	for _, l := range lines {
-		b.WriteString("    " + l + "\n")
+		keyword, text, _ := strings.Cut(l, " ")
+		if keyword == last {
+			keyword = "And"
+		} else if keyword != "And" {
+			last = keyword
+		}
+		b.WriteString("    " + keyword + " " + text + "\n")
 	}
 	return b.String()
 }

@@ -69,6 +69,12 @@ type Observer interface {
 	ScenarioDone(reports.Scenario)
 }
 
+// Shrinker is what an observer offers beyond that wants to know of a sequence which is made shorter.
+type Shrinker interface {
+	// Shrinking tells that a random sequence has broken a clause, and by how many lines; called for each shorter one too.
+	Shrinking(lines int)
+}
+
 // UsageError tells that a run was asked for that cannot be: exit code 2.
 type UsageError struct{ Msg string }
 

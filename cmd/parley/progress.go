@@ -32,6 +32,11 @@ func (f *follower) Planned(int) {}
 // ScenarioDone implements runner.Observer.
 func (f *follower) ScenarioDone(sc reports.Scenario) { f.bar.ScenarioDone(sc) }
 
+// Shrinking implements runner.Shrinker.
+func (f *follower) Shrinking(lines int) {
+	f.bar.Note(fmt.Sprintf("a random sequence of %s breaks a clause; looking for a shorter one", counted(lines, "line")))
+}
+
 // tellInterrupt says that an interrupt was heard, as soon as it is. The returned function ends the waiting.
 func (f *follower) tellInterrupt(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { f.bar.Note("interrupted: the run is being ended; interrupt again to end at once") })
