@@ -33,6 +33,18 @@ func For(protocol string) *Target {
 	return nil
 }
 
+// MutantProfile describes the target of which the mutants of a protocol are made; nil where there is none.
+func MutantProfile(protocol string) *target.Profile {
+	t := For(protocol)
+	if t == nil {
+		return nil
+	}
+	if protocol == sessionchat.Protocol {
+		t.Profile.SessionChat.Idle.Duration = mutantIdle
+	}
+	return t.Profile
+}
+
 // Mutants are the mutants of a protocol's bundled target, ready to be run; none where there is no such target.
 func Mutants(protocol string) []runner.Mutant {
 	switch protocol {

@@ -44,7 +44,7 @@ func Child() {
 func serveChat() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o := sessionchat.Options{DB: os.Getenv(childDB), Idle: idle, Backend: openai.New(os.Getenv("PARLEY_MODEL_URL")+"/v1", "")}
+	o := sessionchat.Options{DB: os.Getenv(childDB), Idle: idleOf(os.Getenv(childFault)), Backend: openai.New(os.Getenv("PARLEY_MODEL_URL")+"/v1", "")}
 	handler, err := chatHandler(os.Getenv(childFault), o)
 	if err != nil {
 		return err

@@ -17,9 +17,19 @@ import (
 	"parley/target"
 )
 
-// idle is how long the bundled session-chat target keeps a session that nobody uses in memory: short, so that resuming is
-// a matter of course.
-const idle = 100 * time.Millisecond
+// How long the bundled session-chat target keeps a session that nobody uses in memory: short, so that resuming is a
+// matter of course, and for mutants longer than a loaded machine may pause, as what a rest excuses would not kill them.
+const (
+	idle       = 200 * time.Millisecond
+	mutantIdle = time.Second
+)
+
+func idleOf(fault string) time.Duration {
+	if fault != "" {
+		return mutantIdle
+	}
+	return idle
+}
 
 // sessionChatProfile describes the bundled session-chat target.
 func sessionChatProfile() *target.Profile {
@@ -62,7 +72,7 @@ type chatServer struct {
 
 // inProcess starts a server whose sessions outlive its memory of them and no more: they are in a database in memory.
 func (l *ChatLauncher) inProcess() (target.Running, error) {
-	handler, err := chatHandler(l.Fault, sessionchat.Options{Idle: idle, Backend: l.Brain})
+	handler, err := chatHandler(l.Fault, sessionchat.Options{Idle: idleOf(l.Fault), Backend: l.Brain})
 	if err != nil {
 		return nil, fmt.Errorf("make the bundled server: %w", err)
 	}

@@ -1,8 +1,6 @@
 package bundled
 
 import (
-	"context"
-
 	"parley/model"
 	"parley/reference-server/mutants/chat"
 	"parley/reference-server/sessionchat"
@@ -15,26 +13,10 @@ func sessionChatMutants() []runner.Mutant {
 	var out []runner.Mutant
 	for _, m := range chat.All() {
 		out = append(out, runner.Mutant{ID: m.ID, Clauses: m.Clauses, Why: m.Why, Control: m.Control, Drivers: []string{target.WS},
-			Launch: func(b *model.Brain) target.Launcher { return mutantLauncher{&ChatLauncher{Brain: b, Fault: m.ID}} }})
+			Launch: func(b *model.Brain) target.Launcher { return &ChatLauncher{Brain: b, Fault: m.ID} }})
 	}
 	return out
 }
 
 // faultyChat makes the mutant of that id.
 func faultyChat(fault string, o sessionchat.Options) (Handler, error) { return chat.Handler(fault, o) }
-
-// mutantLauncher keeps the sessions of a mutant in a file only where a scenario restarts it: side by side, hundreds of
-// mutants would wait for the disk most of the time.
-type mutantLauncher struct{ *ChatLauncher }
-
-// Launch implements target.Launcher.
-func (l mutantLauncher) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
-	if o.Own {
-		return l.ChatLauncher.Launch(ctx, o)
-	}
-	s, err := startChat(l.ChatLauncher, "")
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}

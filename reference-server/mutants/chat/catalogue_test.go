@@ -1,0 +1,65 @@
+package chat
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	"parley/features"
+	proto "parley/protocol/sessionchat"
+	"parley/verdict"
+)
+
+func TestCatalogue(t *testing.T) {
+	name := regexp.MustCompile(`\A[a-z0-9]+(-[a-z0-9]+)*\z`)
+	ledger, err := features.Ledger(proto.Protocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	implemented, seen, broken := faults(), map[string]bool{}, map[string]bool{}
+	for _, m := range All() {
+		if seen[m.ID] || !name.MatchString(m.ID) {
+			t.Errorf("id %q twice, or not in kebab case", m.ID)
+		}
+		seen[m.ID] = true
+		if implemented[m.ID] == nil {
+			t.Errorf("%s has no implementation", m.ID)
+		}
+		if m.Why == "" || m.Control == "" || len(m.Clauses) == 0 {
+			t.Errorf("%s lacks why, control or clauses", m.ID)
+		}
+		for _, id := range m.Clauses {
+			if row, ok := ledger.Row(id); !ok || !row.Tested() {
+				t.Errorf("%s: %s is no clause that is tested", m.ID, id)
+			}
+			broken[id] = true
+		}
+		if len(m.Transports) > 0 || m.Greeting != "" {
+			t.Errorf("%s: there is one transport, and no greeting", m.ID)
+		}
+	}
+	for id := range implemented {
+		if !seen[id] {
+			t.Errorf("%s has no row", id)
+		}
+	}
+	for _, row := range ledger.Rows() {
+		if row.Tested() && (row.Level.Binding() || row.Level == verdict.Should) && !broken[row.ID] {
+			t.Errorf("no mutant breaks %s", row.ID)
+		}
+	}
+}
+
+// Faults are registered in several maps, and one must not hide another.
+func TestEveryFaultIsRegisteredOnce(t *testing.T) {
+	var ids []string
+	for _, some := range registered() {
+		for id := range some {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) != len(slices.Compact(slices.Clone(ids))) {
+		t.Error("an id is registered twice")
+	}
+}

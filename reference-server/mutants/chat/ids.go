@@ -1,0 +1,60 @@
+package chat
+
+import (
+	"crypto/rand"
+	"strconv"
+
+	proto "parley/protocol/sessionchat"
+	"parley/reference-server/sessionchat"
+)
+
+// idFaults get the session_id wrong.
+var idFaults = map[string]fault{
+	"id-per-turn":           deciding(naming(func(turnView) string { return rand.Text() })),
+	"id-per-connection":     deciding(naming(func(v turnView) string { return "ws-" + v.Conn })),
+	"id-changes-on-resume":  deciding(naming(newOnResume)),
+	"ids-count-from-one":    deciding(counting),
+	"id-per-message":        rewriting(ofTurn, func(msg message) message { return msg.With("session_id", rand.Text()) }),
+	"id-of-the-result":      rewriting(ended(), func(msg message) message { return msg.With("session_id", rand.Text()) }),
+	"id-in-first-turn-only": telling(nullLater(proto.ResultMessage)),
+	"id-in-system-only":     telling(nullLater(proto.SystemMessage)),
+	"id-never":              rewriting(ofTurn, func(msg message) message { return msg.With("session_id", nil) }),
+}
+
+func naming(f func(v turnView) string) func() rules {
+	return func() rules { return rules{sessionID: f} }
+}
+
+func newOnResume(v turnView) string {
+	if v.Resumed {
+		return rand.Text()
+	}
+	return correct.SessionID(v)
+}
+
+// counting numbers the sessions of a process.
+func counting() rules {
+	n := 0
+	return rules{sessionID: func(v turnView) string {
+		if v.SessionID == "" {
+			n++
+			return strconv.Itoa(n)
+		}
+		return v.SessionID
+	}}
+}
+
+// nullLater tells the session_id of an agent_id up to the first message of a type, and never again.
+func nullLater(last string) func() sessionchat.Outbound {
+	return func() sessionchat.Outbound {
+		told := map[string]bool{}
+		return func(_ manager, to connInfo, msg message, send sender) {
+			if agent := agentOf(msg); told[agent] && ofTurn(msg) {
+				msg = msg.With("session_id", nil)
+			} else {
+				told[agent] = msg.Type() == last
+			}
+			send(to.ID, msg)
+		}
+	}
+}

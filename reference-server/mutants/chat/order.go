@@ -1,0 +1,195 @@
+package chat
+
+import (
+	"slices"
+	"strings"
+
+	proto "parley/protocol/sessionchat"
+	"parley/reference-server/sessionchat"
+)
+
+// orderFaults lose, repeat, disorder or hold back what the model says.
+var orderFaults = map[string]fault{
+	"pieces-reversed":           telling(piecewise(reversed)),
+	"pieces-swapped-in-pairs":   telling(piecewise(swappedInPairs)),
+	"pieces-sorted":             telling(piecewise(sorted)),
+	"first-piece-lost":          telling(piecewise(func(ps []message) []message { return ps[min(1, len(ps)-1):] })),
+	"third-piece-lost":          telling(piecewise(func(ps []message) []message { return slices.Delete(ps, min(2, len(ps)), min(3, len(ps))) })),
+	"second-piece-doubled":      telling(piecewise(func(ps []message) []message { return slices.Insert(ps, min(2, len(ps)), ps[min(1, len(ps)-1)]) })),
+	"last-piece-of-stream-lost": telling(piecewise(func(ps []message) []message { return ps[:max(1, len(ps)-1)] })),
+	"last-piece-lost":           telling(lastPieceLost),
+	"one-buffer-for-all":        telling(oneBuffer),
+	"answer-behind-the-end":     telling(answerBehindTheEnd),
+	"words-behind-the-end":      telling(wordsBehindTheEnd),
+	"turn-told-at-its-end":      telling(toldAtItsEnd),
+	"end-untold":                telling(endUntold),
+}
+
+// piecewise changes the pieces of each turn, of which there is at least one.
+func piecewise(change func(pieces []message) []message) func() sessionchat.Outbound {
+	return func() sessionchat.Outbound {
+		pieces := map[string][]message{} // by agent_id
+		return func(_ manager, to connInfo, msg message, send sender) {
+			id := agentOf(msg)
+			switch msg.Type() {
+			case proto.StreamMessage:
+				pieces[id] = append(pieces[id], msg)
+				return
+			case proto.AssistantMessage, proto.ResultMessage:
+				if len(pieces[id]) > 0 {
+					for _, p := range change(pieces[id]) {
+						send(to.ID, p)
+					}
+				}
+				delete(pieces, id)
+			}
+			send(to.ID, msg)
+		}
+	}
+}
+
+func reversed(pieces []message) []message {
+	slices.Reverse(pieces)
+	return pieces
+}
+
+func swappedInPairs(pieces []message) []message {
+	for i := 1; i < len(pieces); i += 2 {
+		pieces[i-1], pieces[i] = pieces[i], pieces[i-1]
+	}
+	return pieces
+}
+
+// sorted puts them into the order of their texts, in which 10 stands before 2.
+func sorted(pieces []message) []message {
+	slices.SortStableFunc(pieces, func(a, b message) int { return strings.Compare(words(a), words(b)) })
+	return pieces
+}
+
+// words are the text of a piece.
+func words(piece message) string {
+	s, _ := piece.Body()["text"].(string)
+	return s
+}
+
+// with is a message with another member of its body.
+func with(msg message, name string, v any) message {
+	body := object{name: v}
+	for key, old := range msg.Body() {
+		if key != name {
+			body[key] = old
+		}
+	}
+	return msg.With("message", body)
+}
+
+// lastPieceLost never tells the last of several pieces, in the whole answer neither: each is held back until the next.
+func lastPieceLost() sessionchat.Outbound {
+	held, told := map[string]message{}, map[string]string{} // by agent_id
+	return func(_ manager, to connInfo, msg message, send sender) {
+		id := agentOf(msg)
+		switch msg.Type() {
+		case proto.StreamMessage:
+			late := held[id]
+			held[id] = msg
+			if told[id] == "" { // the first is told at once
+				late, held[id] = msg, nil
+			}
+			if late != nil {
+				told[id] += words(late)
+				send(to.ID, late)
+			}
+			return
+		case proto.AssistantMessage:
+			msg = with(msg, "content", told[id])
+		case proto.ResultMessage:
+			delete(held, id)
+			delete(told, id)
+		}
+		send(to.ID, msg)
+	}
+}
+
+// oneBuffer collects what models say in a place that all sessions use, and tells it on every third piece, or when an
+// answer is whole, under the agent_id of whoever spoke last.
+func oneBuffer() sessionchat.Outbound {
+	text, n := "", 0
+	return func(_ manager, to connInfo, msg message, send sender) {
+		if msg.Type() == proto.StreamMessage {
+			text += words(msg)
+			if n++; n%3 == 0 {
+				send(to.ID, with(msg, "text", text))
+				text = ""
+			}
+			return
+		}
+		if msg.Type() == proto.AssistantMessage && text != "" {
+			send(to.ID, with(msg, "text", text).With("message_type", proto.StreamMessage))
+			text = ""
+		}
+		send(to.ID, msg)
+	}
+}
+
+// answerBehindTheEnd sends the whole answer when everything else is done.
+func answerBehindTheEnd() sessionchat.Outbound {
+	held := map[string]message{} // by agent_id
+	return func(_ manager, to connInfo, msg message, send sender) {
+		id := agentOf(msg)
+		if msg.Type() == proto.AssistantMessage {
+			held[id] = msg
+			return
+		}
+		send(to.ID, msg)
+		if late := held[id]; late != nil && msg.Type() == proto.ResultMessage {
+			send(to.ID, late)
+			delete(held, id)
+		}
+	}
+}
+
+// wordsBehindTheEnd flushes a buffer behind the end that had been flushed before it.
+func wordsBehindTheEnd() sessionchat.Outbound {
+	last := map[string]message{} // by agent_id
+	return func(_ manager, to connInfo, msg message, send sender) {
+		id := agentOf(msg)
+		send(to.ID, msg)
+		switch msg.Type() {
+		case proto.StreamMessage:
+			last[id] = msg
+		case proto.ResultMessage:
+			if again := last[id]; again != nil {
+				send(to.ID, again)
+			}
+			delete(last, id)
+		}
+	}
+}
+
+// toldAtItsEnd collects a turn, and sends it when it is whole.
+func toldAtItsEnd() sessionchat.Outbound {
+	held := map[string][]message{} // by agent_id
+	return func(_ manager, to connInfo, msg message, send sender) {
+		id := agentOf(msg)
+		if ofTurn(msg) && msg.Type() != proto.ResultMessage {
+			held[id] = append(held[id], msg)
+			return
+		}
+		if msg.Type() == proto.ResultMessage {
+			for _, m := range held[id] {
+				send(to.ID, m)
+			}
+			delete(held, id)
+		}
+		send(to.ID, msg)
+	}
+}
+
+// endUntold leaves it to the client to find out that a turn has ended.
+func endUntold() sessionchat.Outbound {
+	return func(_ manager, to connInfo, msg message, send sender) {
+		if msg.Type() != proto.ResultMessage {
+			send(to.ID, msg)
+		}
+	}
+}
