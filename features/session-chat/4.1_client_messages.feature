@@ -161,6 +161,15 @@ Feature: 4.1 Messages of the client
       And the model of "green" was not "parley-model-one"
       And the model of "green" was not "parley-model-two"
 
+    @SC-033 @model
+    Scenario: a later chat of a session names another model, which may be too late
+      Given the target uses the model that options name
+      When client A chats with "red" with the model "parley-model-one"
+      Then client A is answered by "red"
+      When client A chats with "red" with the model "parley-model-two"
+      Then client A is answered by "red"
+      And it is noted of which model "red" was asked
+
     @SC-034
     Scenario: options that nobody knows
       When client A chats with "red" with options that nobody knows

@@ -118,6 +118,20 @@ func (s *suite) modelNamed(name, want string) error { return s.judgeModel(name, 
 
 func (s *suite) modelNotNamed(name, want string) error { return s.judgeModel(name, want, false) }
 
+// modelNoted records of which model the last turn of a session was asked (SC-033).
+func (s *suite) modelNoted(name string) error {
+	t := s.session(name).turn()
+	if t == nil || len(s.calls(t)) == 0 {
+		return steps.NotTestedf("the model was not asked for a chat of %s", name)
+	}
+	var got []string
+	for _, call := range s.calls(t) {
+		got = append(got, call.Model)
+	}
+	s.Observe("SC-033", "a later chat that names another model is asked of "+quoted(got))
+	return nil
+}
+
 // judgeModel judges which model a turn was asked of (SC-033a).
 func (s *suite) judgeModel(name, want string, is bool) error {
 	t := s.session(name).turn()

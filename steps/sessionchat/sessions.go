@@ -22,6 +22,7 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the model was sent the text of "(\w+)" as it was written$`, s.textSent)
 	steps.Step(sc, `^the model of "(\w+)" was "([^"]+)"$`, s.modelNamed)
 	steps.Step(sc, `^the model of "(\w+)" was not "([^"]+)"$`, s.modelNotNamed)
+	steps.Step(sc, `^it is noted of which model "(\w+)" was asked$`, s.modelNoted)
 	steps.Step(sc, `^the target uses the model that options name$`, s.usesModelOption)
 	steps.Step(sc, `^"(\w+)" rests for longer than the target keeps idle sessions$`, s.rests)
 }

@@ -9,7 +9,6 @@ var optionFaults = map[string]fault{
 	"options-refused":       deciding(refusingOptions(func(object) bool { return true })),
 	"options-refused-empty": deciding(refusingOptions(func(o object) bool { return len(o) == 0 })),
 	"model-ignored":         deciding(choosing(modelIgnored)),
-	"model-of-first-chat":   deciding(choosing(modelOfFirstChat)),
 	"model-of-first-option": deciding(choosing(modelOfFirstOption)),
 	"model-of-last-option":  deciding(choosing(modelOfLastOption)),
 	"model-one-chat-late":   deciding(choosing(modelOneLate)),
@@ -39,17 +38,6 @@ func choosing(make func() chooser) func() rules {
 }
 
 func modelIgnored() chooser { return func(_, _, fallback string) string { return fallback } }
-
-// modelOfFirstChat makes the client of a session with the model of its first chat.
-func modelOfFirstChat() chooser {
-	first := map[string]string{}
-	return func(key, named, fallback string) string {
-		if first[key] == "" {
-			first[key] = or(named, fallback)
-		}
-		return first[key]
-	}
-}
 
 // modelOfFirstOption configures the server by the first options that it sees.
 func modelOfFirstOption() chooser {
