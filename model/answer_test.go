@@ -50,6 +50,8 @@ func TestAnswer(t *testing.T) {
 			texts("stream a 1/2 ", "stream a 2/2 ", "\n(0)"), nil,
 		},
 		{"the last user text counts", []Message{user("[[stream a 2]]"), {Role: RoleAssistant, Text: "[[stream b 3]]"}, user("x")}, texts("ok"), nil},
+		{"a reminder behind it does not", []Message{user("[[stream a]]"), user("remember: be brief")}, texts("stream a 1/1 "), nil},
+		{"nor a turn that was broken off, joined before it", []Message{user("[[hold a]]\n\n[[stream b]] now")}, texts("stream b 1/1 "), nil},
 		{"a user message without text does not", []Message{user("[[stream a]]"), user("")}, texts("stream a 1/1 "), nil},
 		{"fail", []Message{user("[[fail a 503]] [[echo b]]")}, nil, &Failure{503, "failing a as asked"}},
 		{"fail after parts", []Message{user("[[stream a]] [[fail b]]")}, texts("stream a 1/1 "), &Failure{500, "failing b as asked"}},

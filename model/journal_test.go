@@ -57,7 +57,7 @@ func TestRequestIsRecorded(t *testing.T) {
 func TestRequestsOfANonce(t *testing.T) {
 	b := New()
 	recordAll(b, "[[echo a]]", "x", "[[echo b]] [[echo a]] [[recall a]]", "[[echo b]]")
-	_, _ = ask(t.Context(), b, user("[[echo a]]"), user("the last text has none"))
+	_, _ = ask(t.Context(), b, user("[[echo a]]"), Message{Role: RoleAssistant, Text: "a"}, user("the last text has none"))
 	for nonce, want := range map[string][]int{"a": {1, 3}, "b": {3, 4}, "c": nil} {
 		if diff := cmp.Diff(want, seqs(b.Requests(nonce))); diff != "" {
 			t.Errorf("requests of %s: (-want +got)\n%s", nonce, diff)

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,17 +15,53 @@ type turn struct {
 }
 
 func turnOf(messages []Message) turn {
+	i := spoken(messages)
+	if i < 0 {
+		return turn{}
+	}
+	return turn{
+		text:       messages[i].Text,
+		directives: latest(messages[i].Text),
+		answered:   results(messages[i+1:]),
+		earlier:    messages[:i],
+	}
+}
+
+// spoken is the place of the user's text that asks for the answer: the last one with a directive behind the last answer in
+// words, as a target may send reminders of its own behind it; without one the last text. -1: there is none.
+func spoken(messages []Message) int {
+	last := -1
 	for i := len(messages) - 1; i >= 0; i-- {
-		if m := messages[i]; isUserText(m) {
-			return turn{
-				text:       m.Text,
-				directives: Directives(m.Text),
-				answered:   results(messages[i+1:]),
-				earlier:    messages[:i],
-			}
+		m := messages[i]
+		if m.Role == RoleAssistant && len(m.Calls) == 0 && last >= 0 {
+			break
+		}
+		if !isUserText(m) {
+			continue
+		}
+		if len(Directives(m.Text)) > 0 {
+			return i
+		}
+		if last < 0 {
+			last = i
 		}
 	}
-	return turn{}
+	return last
+}
+
+// latest are the directives of a text, without those of other nonces in lines before the last one that has any: a target
+// may join the text of a turn that was broken off and that of the turn behind it into one message.
+func latest(text string) []Directive {
+	all := Directives(text)
+	lines := strings.Split(text, "\n")
+	for i := len(lines) - 1; i > 0; i-- {
+		own := nonces(Directives(lines[i]))
+		if len(own) == 0 {
+			continue
+		}
+		return slices.DeleteFunc(all, func(d Directive) bool { return !slices.Contains(own, d.Nonce) })
+	}
+	return all
 }
 
 func isUserText(m Message) bool { return m.Role == RoleUser && m.Text != "" }

@@ -85,7 +85,29 @@ func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
 	for i := range res.Failures {
 		res.Failures[i].Observed += "; " + end
 	}
+	r.blame(res, end)
 	return false
+}
+
+// blame fails what a scenario could not test because it ended the target's process: it ran alone.
+func (r *run) blame(res *steps.Result, end string) {
+	at := 0
+	for _, rec := range res.Records {
+		if rec.Dir == transcript.Sent {
+			at = rec.N
+		}
+	}
+	for i, c := range res.Clauses {
+		outcome := verdict.ByLevel(r.ledger.Level(c.ID), r.o.Strict)
+		if c.Outcome != verdict.NotTested && c.Outcome != verdict.EnvError || outcome == verdict.NotApplicable {
+			continue
+		}
+		res.Clauses[i].Outcome, res.Clauses[i].Reason = outcome, end
+		res.Failures = append(res.Failures, steps.Failure{Clause: c.ID, Outcome: outcome, Expected: "a target that goes on to run", Observed: end, At: at})
+		if outcome == verdict.Failed || res.Outcome != verdict.Failed {
+			res.Outcome, res.Reason = outcome, end
+		}
+	}
 }
 
 // brokenOff tells whether the target ended a connection, or could not be reached.

@@ -17,6 +17,8 @@ Feature: 1 The flow of a chat
       Then client <other> is answered by "red"
       And "red" is the same session as before
       And the model was sent the earlier turns of "red"
+      And client A can chat with "red" again
+      And the model was sent the earlier turns of "red"
 
       Examples:
         | other |

@@ -20,11 +20,12 @@ Feature: 2 The sequence of a chat
 
   Rule: client.query(content)
 
-    @SC-019 @model
-    Scenario Outline: the text reaches the model as it was written
+    @SC-019 @SC-020 @model
+    Scenario Outline: the text reaches the model as it was written, and its words the client as they were spoken
       When client A chats with "red" in a text of <text>
       Then client A is answered by "red"
       And the model was sent the text of "red" as it was written
+      And client A is told the words of the model for "red" as they were spoken
 
       Examples:
         | text                     |

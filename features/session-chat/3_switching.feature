@@ -72,4 +72,5 @@ Feature: 3 Switching between sessions
       And the turn of "blue" is let go on
       Then client A is answered by "red"
       And "red" is the same session as before
+      And the model was sent the earlier turns of "red"
       And client A is answered by "blue"

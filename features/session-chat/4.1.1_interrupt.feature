@@ -125,6 +125,7 @@ Feature: 4.1.1 Interrupting a turn
     Scenario: an interrupt that came too late does not end the next turn
       Given client A has chatted with "red"
       When client A interrupts "red"
+      And what client A has sent is dealt with
       And client A chats with "red" in a turn that is held
       Then the turn of "red" still runs
       When the turn of "red" is let go on

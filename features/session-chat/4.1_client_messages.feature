@@ -75,6 +75,9 @@ Feature: 4.1 Messages of the client
         | capitals           | its last character gone |
         | a combining accent | its accent composed     |
         | capitals           | a wildcard in it        |
+        | capitals           | a NUL behind it         |
+        | digits             | a zero before it        |
+        | digits             | a blank before it       |
         | great length       | its last character gone |
 
   Rule: A chat needs its content, a string

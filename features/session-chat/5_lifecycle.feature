@@ -113,6 +113,16 @@ Feature: 5 The life of a session
       And client A can chat with "red" again
       And "red" is the same session as before
 
+    @SC-021 @SC-041 @SC-042 @SC-057 @model
+    Scenario: the first chat of a session still runs
+      Given client A chats with "red" in a turn that is held
+      When client A chats with "red"
+      And what client A has sent is dealt with
+      And the turn of "red" before it is let go on
+      Then "red" comes to rest
+      And client A can chat with "red" again
+      And "red" is the same session as before
+
     @SC-021 @SC-041 @SC-057 @model
     Scenario: the session works afterwards, whatever becomes of the second
       Given client A has chatted with "red"

@@ -60,7 +60,7 @@ func eachOfSession(t []transcript.Record, visit func(r transcript.Record, data m
 		}
 		id, named := data["agent_id"].(string)
 		nameless := turnTypes[r.Event.Type] && !named && (r.Event.Type != vocab.SystemMessage || data["session_id"] != nil && data["session_id"] != "")
-		if used[id] && (turnTypes[r.Event.Type] || r.Event.Type == "") || nameless {
+		if named && used[id] && (turnTypes[r.Event.Type] || r.Event.Type == "") || nameless {
 			visit(r, data)
 		}
 	}
@@ -151,8 +151,9 @@ func Lives(t []transcript.Record) func(agent string, n int) int {
 		case r.Event != nil:
 			data, _ := r.Event.Data.(map[string]any)
 			agent, named := data["agent_id"].(string)
-			if !named {
-				continue
+			content, _ := data["content"].(string)
+			if !named || r.Dir == transcript.Sent && content == "" || r.Dir == transcript.Received && !turnTypes[r.Event.Type] {
+				continue // what starts no turn is no activity of a session
 			}
 			if at, used := last[agent]; used && idle > 0 && r.At-at >= idle*3/4 {
 				rests[agent] = append(rests[agent], r.N)

@@ -596,7 +596,7 @@ func TestLives(t *testing.T) {
 		{"that it is kept for no time is not known", "- " + Idle + "0s\n" + red + red, "0 0 0"},
 		{"before it was used for the first time", idle + "+ 24h\n" + red, "0 0"},
 		{"used by its turn meanwhile", idle + red + "+ 30s\nA < stream red s-1: a\n+ 30s\n" + red, "0 0 0 0"},
-		{"used by an interrupt meanwhile", idle + red + "+ 30s\n" + `A > interrupt {"agent_id":"red"}` + "\n+ 30s\n" + red, "0 0 0 0"},
+		{"an interrupt meanwhile may be no use of it", idle + red + "+ 30s\n" + `A > interrupt {"agent_id":"red"}` + "\n+ 30s\n" + red, "0 0 0 1"},
 		{"used over another connection meanwhile", idle + red + "+ 30s\nB > chat red: Hi\n+ 30s\n" + red, "0 0 0 0"},
 		{"another session that was used meanwhile", idle + red + "+ 30s\n" + other + "+ 30s\n" + red, "0 0 0 1"},
 		{"a session in other capitals that was used meanwhile", idle + red + "+ 30s\nA > chat Red: Hi\n+ 30s\n" + red, "0 0 0 1"},

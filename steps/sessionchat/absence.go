@@ -73,13 +73,19 @@ func (s *suite) noSession(ctx context.Context, client string, meant func(*transc
 	return look()
 }
 
-// tellsOfSession matches a message that bears a session_id, or is one that only turns have.
+// tellsOfSession matches a message that only a session has: the model's words, and a message of a turn, or one without a
+// type, that bears a session_id. What errors, pongs, greetings and other messages bear is their own matter (ruling 3).
 func tellsOfSession(r *transcript.Record) bool {
 	if r.Event == nil || r.Dir != transcript.Received {
 		return false
 	}
-	id := member(r, inSession)
-	return id != nil && id != any("") || r.Event.Type == vocab.ResultMessage || r.Event.Type == vocab.StreamMessage || r.Event.Type == vocab.AssistantMessage
+	switch id := member(r, inSession); r.Event.Type {
+	case vocab.StreamMessage, vocab.AssistantMessage:
+		return true
+	case vocab.SystemMessage, vocab.ResultMessage, "":
+		return id != nil && id != any("")
+	}
+	return false
 }
 
 // known tells whether a message is about an agent_id with which this very connection has chatted before it.

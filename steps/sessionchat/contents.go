@@ -13,7 +13,7 @@ var contents = map[string]string{
 	"Chinese":                  "你好，世界。%s 「引号」、全角ＡＢＣ",
 	"emoji":                    "👋🏽 %s 👩‍👩‍👧‍👦 🇨🇳",
 	"accented letters":         "Crème brûlée, ñandú, Ångström %s 한국어",
-	"a NUL":                    "before\u0000behind %s",
+	"a NUL":                    "before %s\u0000behind",
 	"a line break at its end":  "one line %s\n",
 	"combining marks":          "e\u0301 %s \u0928\u093f",
 	"other scripts":            "العربية %s עברית",
@@ -38,7 +38,7 @@ func (s *suite) chatsInText(ctx context.Context, client, name, kind string) erro
 	if !ok {
 		return fmt.Errorf("%s is no text that a step can name", kind)
 	}
-	return s.chat(ctx, client, name, &turn{}, strings.ReplaceAll(format, "%s", "[[stream %[1]s]]"))
+	return s.chat(ctx, client, name, &turn{echo: true}, strings.ReplaceAll(format, "%s", "[[echo %[1]s]]"))
 }
 
 // keys are agent_ids by the words that features use for them: any string is one (SC-060). %s is unique to the scenario.
@@ -78,6 +78,9 @@ var near = map[string]func(id string) string{
 	"its case folded":         strings.ToLower,
 	"a blank behind it":       func(id string) string { return id + " " },
 	"a line break behind it":  func(id string) string { return id + "\n" },
+	"a zero before it":        func(id string) string { return "0" + id },
+	"a blank before it":       func(id string) string { return " " + id },
+	"a NUL behind it":         func(id string) string { return id + "\u0000" },
 	"a wildcard in it":        func(id string) string { return id[:len(id)-1] + "_" }, // of SQL's LIKE
 	"its last character gone": func(id string) string { return id[:len(id)-1] },
 	"its accent composed":     func(id string) string { return strings.ReplaceAll(id, "e\u0301", "\u00e9") },

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/model"
+	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
@@ -26,6 +27,11 @@ func (s *suite) modelCalled(ctx context.Context, t *turn) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Turn.Duration)
 	defer cancel()
 	if _, err := s.Env.Brain.Await(ctx, t.nonce, 1); err != nil {
+		for _, r := range s.Between(t.client, t.mark, 0) {
+			if ofSession(t.of, vocab.ResultMessage)(&r) {
+				return s.Need(steps.Check{Clauses: []string{"SC-036"}, Expected: "the model asked for the chat", Observed: "the turn has ended: " + steps.Seen(r), At: r.N})
+			}
+		}
 		return steps.NotTestedf("the model was not asked for the chat of client %s with %s within %v", t.client, t.of.name, s.Env.Profile.Limits.Turn)
 	}
 	return nil
@@ -76,15 +82,34 @@ func (s *suite) textSent(name string) error {
 	}
 	var got string
 	for _, call := range calls {
-		list := userTexts(call)
-		if len(list) == 0 {
-			continue
-		}
-		if got = list[len(list)-1]; same(got, want) {
-			return s.Judge(steps.Check{Clauses: []string{"SC-019"}, OK: true, At: t.mark})
+		for _, text := range newest(call) {
+			if got == "" || mentions(text, t.nonce) {
+				got = text
+			}
+			if same(text, want) || standsIn(text, want) {
+				return s.Judge(steps.Check{Clauses: []string{"SC-019"}, OK: true, At: t.mark})
+			}
 		}
 	}
 	return s.Judge(steps.Check{Clauses: []string{"SC-019"}, Expected: "the model asked with the text " + excerpt(want, got), Observed: "the text " + excerpt(got, want), At: t.mark})
+}
+
+// newest are the texts of a user behind the model's last answer: a target may send reminders of its own beside what its
+// user said.
+func newest(r model.Request) []string {
+	var out []string
+	for i := len(r.Messages) - 1; i >= 0 && r.Messages[i].Role != model.RoleAssistant; i-- {
+		if r.Messages[i].Role == model.RoleUser {
+			out = append(out, r.Messages[i].Text)
+		}
+	}
+	return out
+}
+
+// standsIn finds a text as lines of their own in a message of several parts, which the record of a request joins by line
+// ends.
+func standsIn(message, text string) bool {
+	return text != "" && strings.Contains("\n"+message+"\n", "\n"+text+"\n")
 }
 
 // same compares a text with what the record of a request keeps of it: that of a long one is cut, and ends in a note of
@@ -165,5 +190,8 @@ func (s *suite) rests(ctx context.Context, name string) error {
 	limit, cancel := context.WithTimeout(ctx, idle+max(idle/4, 50*time.Millisecond))
 	defer cancel()
 	_, _ = s.T.Await(limit, s.T.Len(), func(*transcript.Record) bool { return false })
+	for name := range s.clients {
+		s.dropEnded(name) // no clause forbids to close a connection that rests
+	}
 	return nil
 }

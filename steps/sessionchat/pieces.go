@@ -40,6 +40,28 @@ func (s *suite) inOrder(name string) error {
 	return s.Judge(steps.Check{Clauses: []string{"SC-012", "SC-020"}, OK: true, At: t.end.N})
 }
 
+// toldAsSpoken judges that the model's words reach the client unchanged (SC-020), where they are known: an echo of the
+// chat.
+func (s *suite) toldAsSpoken(client, name string) error {
+	t := s.session(name).turn()
+	want, known := t.text.(string)
+	if !t.echo || !known {
+		return nil
+	}
+	heard := ""
+	for _, kind := range []string{vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage} {
+		said := s.saidIn(t, kind)
+		for _, glue := range []string{"", "\n"} {
+			if whole := strings.Join(said, glue); strings.Contains(whole, want) {
+				return s.Judge(steps.Check{Clauses: []string{"SC-020"}, OK: true, At: t.end.N})
+			} else if whole != "" && heard == "" {
+				heard = whole
+			}
+		}
+	}
+	return s.Judge(steps.Check{Clauses: []string{"SC-020"}, Expected: "client " + client + " told " + excerpt(want, heard), Observed: excerpt(heard, want), At: t.end.N})
+}
+
 // saidIn are the texts of a turn's messages of one type. Where some stream messages have their text where the profile
 // says, those that have not are of another kind.
 func (s *suite) saidIn(t *turn, kind string) []string {
@@ -75,6 +97,8 @@ func sequence(piece *regexp.Regexp, said []string, portions bool) ([]int, bool) 
 		return all, true
 	case counts(last) && (cumulative(said) || !portions && growing(piece, said)):
 		return last, true
+	case !portions && counts(numbers(piece, strings.Join(said, ""))):
+		return numbers(piece, strings.Join(said, "")), true
 	case len(all) == 2*len(last) && counts(last) && counts(all[:len(last)]):
 		return last, true
 	default:

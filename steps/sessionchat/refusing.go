@@ -185,11 +185,17 @@ func (s *suite) reconnect(ctx context.Context, client string, by transcript.Reco
 		c.conn = nil
 		return nil
 	}
-	if err := s.fence(ctx, c); err == nil || s.endedAt(c) == 0 {
-		return err
+	err := s.fence(ctx, c)
+	switch {
+	case err == nil:
+		return nil
+	case s.endedAt(c) > 0:
+		c.conn = nil
+		return nil
 	}
-	c.conn = nil
-	return nil
+	// A chat was answered before, and behind the message none is: the connection is of no use any more.
+	return s.Need(steps.Check{Clauses: []string{"SC-002", "SC-006", "SC-029", "SC-030", "SC-031", "SC-055"}, At: s.T.Len(),
+		Expected: "a connection that is closed, or one on which chats are still answered", Observed: err.Error()})
 }
 
 // dropEnded forgets a connection that is known to have ended.
@@ -216,6 +222,8 @@ func (s *suite) answerNoted(ctx context.Context, client string) error {
 	} else if miss.At > 0 {
 		what = miss.Reason
 		s.dropEnded(client)
+	} else if err := s.reconnect(ctx, client, transcript.Record{}); err != nil {
+		return err
 	}
 	s.Note("answered by: %s", strings.TrimSpace(what))
 	s.Observe("SC-032", "options of another type are answered by "+what)
@@ -229,10 +237,14 @@ func (s *suite) noSessionOfIt(ctx context.Context) error {
 	if q == nil {
 		return steps.NotTestedf("nothing illegal was sent")
 	}
-	c := s.client(q.client)
 	s.dropEnded(q.client)
-	if err := s.fence(ctx, c); err != nil {
+	if err := s.reconnect(ctx, q.client, transcript.Record{}); err != nil {
 		return err
+	}
+	if c := s.client(q.client); c.conn == nil { // it was closed: the fence is one over a new connection
+		if err := s.fence(ctx, c); err != nil {
+			return err
+		}
 	}
 	look := func() error {
 		clauses := []string{"SC-002", "SC-029", "SC-030", "SC-031", "SC-055"}

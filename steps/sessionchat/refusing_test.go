@@ -49,13 +49,14 @@ func TestTellsOfSession(t *testing.T) {
 		want   bool
 	}{
 		{"a session_id", heard(`{"message_type":"system","agent_id":"red","session_id":"s"}`), true},
-		{"in a message of any type", heard(`{"message_type":"hello","session_id":"s"}`), true},
+		{"in a message of a type that no turn has", heard(`{"message_type":"hello","session_id":"s"}`), false},
+		{"in a result", heard(`{"message_type":"result","session_id":"s"}`), true},
 		{"in a message of none", heard(`{"session_id":"s"}`), true},
-		{"one that is no string", heard(`{"message_type":"hello","session_id":7}`), true},
-		{"one that is an object", heard(`{"message_type":"hello","session_id":{}}`), true},
+		{"one that is no string", heard(`{"message_type":"system","session_id":7}`), true},
+		{"one that is an object", heard(`{"message_type":"system","session_id":{}}`), true},
 		{"a piece", heard(`{"message_type":"stream","session_id":null}`), true},
 		{"an answer", heard(`{"message_type":"assistant"}`), true},
-		{"a result", heard(`{"message_type":"result"}`), true},
+		{"a result of no session", heard(`{"message_type":"result"}`), false},
 		{"a greeting", heard(`{"message_type":"system","agent_id":null,"session_id":null}`), false},
 		{"an empty session_id", heard(`{"message_type":"system","session_id":""}`), false},
 		{"an error", heard(`{"message_type":"error","agent_id":"red","session_id":null}`), false},

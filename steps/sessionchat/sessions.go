@@ -88,7 +88,7 @@ func strangers(r model.Request, own []*turn) []string {
 		mine[t.nonce] = true
 	}
 	var out []string
-	for _, m := range r.Messages {
+	for _, m := range append([]model.Message{{Text: r.System}}, r.Messages...) {
 		for _, d := range model.Directives(m.Text) {
 			if !mine[d.Nonce] {
 				out = append(out, d.Nonce)
@@ -203,13 +203,23 @@ func (s *suite) earlierTurnsSent(name string) error {
 		Observed: fmt.Sprintf("%d of them missing (%s); the user's texts in it: %s", len(missing), strings.Join(missing, ", "), quoted(userTexts(calls[len(calls)-1])))})
 }
 
-// absent lists the nonces that stand nowhere in the messages of a request.
+// absent lists the turns that a request does not hold: what the user said and what the model answered both name the
+// nonce, and the turns stand in the order in which they were.
 func absent(r model.Request, nonces []string) []string {
+	var all strings.Builder
+	all.WriteString(r.System)
+	for _, m := range r.Messages {
+		all.WriteString("\n" + m.Text)
+	}
 	var out []string
+	said, last := all.String(), -1
 	for _, n := range nonces {
-		if !holds(r, n) {
+		first, times := find(said, n)
+		if times < 2 || first < last {
 			out = append(out, n)
+			continue
 		}
+		last = first
 	}
 	return out
 }
@@ -227,19 +237,29 @@ func holds(r model.Request, nonce string) bool {
 	return false
 }
 
-// mentions finds a nonce in a text, but not as the beginning of a longer one.
+// mentions tells whether a text mentions a nonce.
 func mentions(said, nonce string) bool {
-	for nonce != "" {
-		i := strings.Index(said, nonce)
+	_, times := find(said, nonce)
+	return times > 0
+}
+
+// find tells where a text first mentions a nonce, and how often it does: not as the beginning of a longer one.
+func find(said, nonce string) (first, times int) {
+	first = -1
+	for at := 0; nonce != ""; {
+		i := strings.Index(said[at:], nonce)
 		if i < 0 {
-			return false
+			break
 		}
-		said = said[i+len(nonce):]
-		if said == "" || said[0] < '0' || said[0] > '9' {
-			return true
+		end := at + i + len(nonce)
+		if end == len(said) || said[end] < '0' || said[end] > '9' {
+			if times++; times == 1 {
+				first = at + i
+			}
 		}
+		at = end
 	}
-	return false
+	return first, times
 }
 
 // noForeignTurns judges that sessions do not share their context (SC-027).

@@ -82,9 +82,13 @@ func TestStrangers(t *testing.T) {
 }
 
 func TestAbsent(t *testing.T) {
-	r := model.Request{System: "earlier: x-1", Messages: []model.Message{user("[[echo x-2]]"), assistant("x-31"), {Role: model.RoleTool, Text: "x-4"}}}
-	if diff := cmp.Diff([]string{"x-3", "x-5"}, absent(r, []string{"x-1", "x-2", "x-3", "x-4", "x-5"})); diff != "" {
-		t.Errorf("want(-) got(+):\n%s", diff)
+	r := model.Request{System: "earlier: x-1, answered by x-1", Messages: []model.Message{user("[[echo x-2]]"), assistant("x-2"), user("x-3"), assistant("x-31"),
+		{Role: model.RoleTool, Text: "x-4 x-4"}, user("[[echo x-6]]"), assistant("x-6")}}
+	if diff := cmp.Diff([]string{"x-3", "x-5"}, absent(r, []string{"x-1", "x-2", "x-3", "x-4", "x-5", "x-6"})); diff != "" {
+		t.Errorf("one half of a turn is not the turn; want(-) got(+):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"x-2"}, absent(r, []string{"x-6", "x-2"})); diff != "" {
+		t.Errorf("turns in another order are not the conversation; want(-) got(+):\n%s", diff)
 	}
 }
 

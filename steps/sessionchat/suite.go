@@ -121,6 +121,10 @@ func (s *suite) send(ctx context.Context, c *client, m driver.Message) (int, err
 	if err := s.connected(ctx, c); err != nil {
 		return 0, err
 	}
+	if at := s.endedAt(c); at > 0 {
+		c.conn = nil
+		return 0, s.Need(steps.Check{Clauses: []string{"SC-004", "SC-025"}, At: at, Expected: "a connection that stays for the next message", Observed: steps.Seen(s.T.After(at - 1)[0])})
+	}
 	mark, err := c.conn.Send(ctx, m)
 	if at := s.endedAt(c); at > 0 && (err != nil || at < mark) {
 		return 0, steps.NotTestedf("the target has closed the connection of client %s before: %s", c.name, s.T.After(at - 1)[0].Line(200))

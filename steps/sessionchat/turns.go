@@ -36,6 +36,9 @@ func (s *suite) interrupts(ctx context.Context, client, name string) error {
 		return err
 	}
 	if t := ss.turn(); t != nil && !t.over {
+		if t.cutAt == 0 {
+			t.cutAt = mark
+		}
 		t.cut = true
 	}
 	s.mark, ss.asker = mark, client
@@ -48,7 +51,7 @@ func (s *suite) isInterrupted(ctx context.Context, name string) error {
 	if t == nil || !t.held || !t.cut {
 		return steps.NotTestedf("no turn of %s is held and interrupted", name)
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: s.mark, Match: ofSession(t.of, vocab.ResultMessage)})
+	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.cutAt, Match: ofSession(t.of, vocab.ResultMessage)})
 	clauses := []string{"SC-035", "SC-036", "SC-055"}
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: clauses, Expected: "the end of the interrupted turn (" + vocab.ResultMessage + ") of " + t.of.agentID, Observed: miss.Reason, At: miss.At})

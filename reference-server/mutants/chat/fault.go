@@ -202,6 +202,12 @@ func ofTurn(msg message) bool {
 	return false
 }
 
+// ofModel tells whether a server message has words of the model. The others, which the server makes itself, end the turn
+// for a client that waits, so a fault that spoils these alone is found at once.
+func ofModel(msg message) bool {
+	return msg.Type() == proto.StreamMessage || msg.Type() == proto.AssistantMessage
+}
+
 // typed tells whether a server message is of a type.
 func typed(kind string) func(msg message) bool {
 	return func(msg message) bool { return msg.Type() == kind }

@@ -79,7 +79,7 @@ func (f files) Save(ctx context.Context, key, sessionID string, t *turn) error {
 	return f.store.Save(ctx, key, sessionID, t)
 }
 
-// echoFaults tell another agent_id than was sent.
+// echoFaults tell another agent_id than was sent, in the messages of the model.
 var echoFaults = map[string]fault{
 	"echoes-in-lower-case": echoing(strings.ToLower),
 	"echoes-trimmed":       echoing(strings.TrimSpace),
@@ -87,12 +87,12 @@ var echoFaults = map[string]fault{
 	"echoes-escaped":       echoing(html.EscapeString),
 	"echoes-a-clean-path":  echoing(path.Clean),
 	"echoes-64-bytes":      echoing(func(id string) string { return id[:min(len(id), 64)] }),
-	"echoes-a-number":      rewriting(ofTurn, numbered),
+	"echoes-a-number":      rewriting(ofModel, numbered),
 	"ids-swapped":          rewriting(ofTurn, swapped),
 }
 
 func echoing(f func(agentID string) string) fault {
-	return rewriting(ofTurn, func(msg message) message { return msg.With("agent_id", f(agentOf(msg))) })
+	return rewriting(ofModel, func(msg message) message { return msg.With("agent_id", f(agentOf(msg))) })
 }
 
 // numbered tells an agent_id of digits as a number, as it comes out of an array's keys in PHP.

@@ -110,22 +110,24 @@ func lastPieceLost() sessionchat.Outbound {
 	}
 }
 
-// oneBuffer collects what models say in a place that all sessions use, and tells it on every third piece, or when an
-// answer is whole, under the agent_id of whoever spoke last.
+// oneBuffer holds each piece back until the next one comes, in a place that all sessions use: what waits there when another
+// session speaks goes out with its words, under its agent_id.
 func oneBuffer() sessionchat.Outbound {
-	text, n := "", 0
+	var held message
 	return func(_ manager, to connInfo, msg message, send sender) {
-		if msg.Type() == proto.StreamMessage {
-			text += words(msg)
-			if n++; n%3 == 0 {
-				send(to.ID, with(msg, "text", text))
-				text = ""
-			}
+		another := held != nil && agentOf(held) != agentOf(msg)
+		switch {
+		case msg.Type() == proto.StreamMessage && another:
+			send(to.ID, with(msg, "text", words(held)+"\n"+words(msg)))
+			held = nil
 			return
+		case held != nil && !another && ofTurn(msg):
+			send(to.ID, held)
+			held = nil
 		}
-		if msg.Type() == proto.AssistantMessage && text != "" {
-			send(to.ID, with(msg, "text", text).With("message_type", proto.StreamMessage))
-			text = ""
+		if msg.Type() == proto.StreamMessage {
+			held = msg
+			return
 		}
 		send(to.ID, msg)
 	}

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"parley/reference-server/sessionchat"
@@ -73,7 +74,7 @@ func (l *late) Lookup(ctx context.Context, key string) (record, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r, found := l.kept[key]; found {
-		r.Turns = append([]turn(nil), r.Turns...)
+		r.Turns = slices.Clone(r.Turns)
 		return r, true, nil
 	}
 	return l.store.Lookup(ctx, key)
@@ -109,84 +110,6 @@ func (l *late) Close() error {
 	return errors.Join(append(failed, l.store.Close())...)
 }
 
-// index is a store that knows its keys, in the order of their latest use. It keeps them with the sessions: a table of a
-// real server has them anyway.
-type index struct {
-	store
-	mu   sync.Mutex
-	n    int
-	keys []string
-	ids  map[string]string // session_ids by key
-}
-
-const indexKey = "\x00index"
-
-func newIndex(inner store) *index {
-	x := &index{store: inner, ids: map[string]string{}}
-	r, _, _ := inner.Lookup(context.Background(), indexKey)
-	for _, t := range r.Turns {
-		x.use(t.Content, t.Answer)
-		x.n = t.N
-	}
-	return x
-}
-
-// use puts a key last.
-func (x *index) use(key, sessionID string) {
-	x.ids[key] = sessionID
-	kept := x.keys[:0:0]
-	for _, k := range x.keys {
-		if k != key {
-			kept = append(kept, k)
-		}
-	}
-	x.keys = append(kept, key)
-}
-
-func (x *index) Save(ctx context.Context, key, sessionID string, t *turn) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if len(x.keys) == 0 || x.keys[len(x.keys)-1] != key {
-		x.n++
-		if err := x.store.Save(ctx, indexKey, "index", &turn{N: x.n, Content: key, Answer: sessionID}); err != nil {
-			return err
-		}
-		x.use(key, sessionID)
-	}
-	return x.store.Save(ctx, key, sessionID, t)
-}
-
-func (x *index) all() []string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return append([]string(nil), x.keys...)
-}
-
-// last is the key that was used last; none of an empty store.
-func (x *index) last() []string {
-	keys := x.all()
-	return keys[max(0, len(keys)-1):]
-}
-
-// allIfKnown are all keys, if a key is one of them.
-func (x *index) allIfKnown(key string) []string {
-	keys := x.all()
-	for _, k := range keys {
-		if k == key {
-			return keys
-		}
-	}
-	return nil
-}
-
-// anotherThan is the key that was used last, for any that is known.
-func anotherThan(x *index, key string) []string {
-	if x.allIfKnown(key) == nil {
-		return nil
-	}
-	return x.last()
-}
-
 // resuming reads the sessions of other keys than the one that was asked for, as one: their turns in a row, under the
 // session_id of the last.
 func resuming(instead func(x *index, key string) []string) fault {
@@ -216,16 +139,6 @@ func (m misled) Lookup(ctx context.Context, key string) (all record, found bool,
 		all.Turns[i].N = i + 1
 	}
 	return all, found, nil
-}
-
-// announce tells a connection of sessions that exist.
-func (x *index) announce(m manager, c connInfo, keys []string) {
-	for _, key := range keys {
-		x.mu.Lock()
-		id := x.ids[key]
-		x.mu.Unlock()
-		m.Send(c.ID, announcement(key, id))
-	}
 }
 
 // resumesOnConnect takes up what the store had when the server started, as soon as somebody is there.

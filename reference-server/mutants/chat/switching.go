@@ -147,7 +147,8 @@ func returnRenames() rules {
 	}}
 }
 
-// underAsked answers under one of the agent_ids that the connection has asked so far, whichever turn speaks.
+// underAsked passes the model's words on under one of the agent_ids that the connection has asked so far, whichever turn
+// speaks.
 func underAsked(which func(ids []string) string) fault {
 	return func(o *options) {
 		ids := used{}
@@ -156,7 +157,7 @@ func underAsked(which func(ids []string) string) fault {
 			return []message{msg}
 		}
 		o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
-			if mine := ids[to.ID]; len(mine) > 0 && ofTurn(msg) {
+			if mine := ids[to.ID]; len(mine) > 0 && ofModel(msg) {
 				msg = msg.With("agent_id", which(mine))
 			}
 			send(to.ID, msg)
