@@ -95,20 +95,16 @@ func (s *suite) disconnect(name string, how driver.CloseMode) error {
 	return err
 }
 
-// restart ends the target and starts it again, at the same place and with the same data. Every connection ends with it.
+// restart ends the target and starts it again, at the same place and with the same data. Clients leave before it is
+// stopped; where it is killed they are there, in the middle of whatever goes on.
 func (s *suite) restart(ctx context.Context, kill bool) error {
-	for name, c := range s.clients {
-		if c.conn != nil {
-			if err := s.disconnect(name, driver.Reset); err != nil {
-				return err
-			}
-		}
-	}
-	how := "stopped"
-	if kill {
-		how = "killed"
+	how := "killed"
+	if !kill {
+		how = "stopped"
+		s.disconnectAll()
 	}
 	err := s.Target.Restart(ctx, kill)
+	s.disconnectAll()
 	var missing *target.NotDeclaredError
 	switch {
 	case errors.As(err, &missing):
@@ -119,6 +115,14 @@ func (s *suite) restart(ctx context.Context, kill bool) error {
 	s.resumes("the target was %s and started again", how)
 	s.mark = s.T.Len()
 	return nil
+}
+
+func (s *suite) disconnectAll() {
+	for name, c := range s.clients {
+		if c.conn != nil {
+			_ = s.disconnect(name, driver.Reset) // it may be gone already
+		}
+	}
 }
 
 // resumes notes that sessions may have left the target's memory: what comes of them now has been resumed.
