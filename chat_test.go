@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/coder/websocket"
 
+	"parley/model"
 	"parley/reference-server/bundled"
+	"parley/reference-server/sessionchat"
 	"parley/runner"
 	"parley/target"
 	"parley/verdict"
@@ -184,6 +187,36 @@ func TestExploreFinds(t *testing.T) {
 	for _, c := range res.Runs[0].Clauses {
 		if c.ID == "SC-027" && c.Outcome != verdict.Failed {
 			t.Errorf("SC-027 is %s", c.Outcome)
+		}
+	}
+}
+
+// TestTwice: a target keeps its sessions from one run to the next, and a run takes none of another's for its own.
+func TestTwice(t *testing.T) {
+	brain := model.New()
+	handler, err := sessionchat.New(sessionchat.Options{DB: filepath.Join(t.TempDir(), "sessions.db"), Backend: brain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(handler)
+	defer func() {
+		if err := handler.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		s.CloseClientConnections()
+		s.Close()
+	}()
+	for run := range 2 {
+		p, err := target.ForURLOf("session-chat", s.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := runner.Run(context.Background(), runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true, Again: "parley run"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Exit != verdict.ExitConformant {
+			t.Fatalf("run %d: exit %d\n%s", run+1, res.Exit, console(t, res))
 		}
 	}
 }

@@ -65,9 +65,9 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	return r.slot(ctx, d, &pl, r.nonce(d, pl.ID))
 }
 
-// nonce is what makes the names of a scenario unique in the run.
+// nonce is what makes the names of a scenario unique: in the run, and among the runs, as a target may keep its sessions.
 func (r *run) nonce(d *driverRun, id string) string {
-	return fmt.Sprintf("%s-%s-%x", strings.ToLower(strings.ReplaceAll(id, ".", "-")), d.name, r.o.Seed&0xffffff)
+	return fmt.Sprintf("%s-%s-%x", strings.ToLower(strings.ReplaceAll(id, ".", "-")), d.name, r.salt)
 }
 
 // slot gives a scenario the shared target, or says why it does not run.

@@ -181,7 +181,7 @@ func (r *run) sequence(ctx context.Context, d *driverRun, pl *Planned, lines []s
 	var got *steps.Result
 	s := &steps.Suite{Protocol: r.protocol, Env: d.envs,
 		Begin: func(ctx context.Context, sc *godog.Scenario) steps.Slot {
-			return r.slot(ctx, d, pl, fmt.Sprintf("x%d-%s-%x", n, d.name, r.o.Seed&0xffffff))
+			return r.slot(ctx, d, pl, fmt.Sprintf("x%d-%s-%x", n, d.name, r.salt))
 		},
 		Done: func(res steps.Result) { got = &res }}
 	o := &godog.Options{FS: fsys, Paths: []string{file}, Concurrency: 1, Strict: true, DefaultContext: ctx, Format: silent, Output: io.Discard, NoColors: true}

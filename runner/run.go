@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,6 +113,7 @@ type run struct {
 	redact    *transcript.Redactor
 	drivers   []*driverRun
 	started   time.Time
+	salt      uint32 // of the run's nonces
 
 	mu      sync.Mutex
 	results map[string]map[string]reports.Scenario // driver → scenario id
@@ -206,7 +208,7 @@ func newRun(o Options) (*run, error) {
 	if err := selects(o.Tags, sel, append(slices.Clone(all), explored...)); err != nil {
 		return nil, err
 	}
-	r := &run{o: o, protocol: p, ledger: ledger, racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
+	r := &run{o: o, protocol: p, ledger: ledger, salt: mathrand.Uint32() & 0xffffff, racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
 		traces: map[string]map[string][]string{}, redact: transcript.NewRedactor(o.Profile.Secrets...)}
 	for _, p := range all {
 		r.racing[p.ID] = p.has("@race")

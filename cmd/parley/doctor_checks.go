@@ -186,9 +186,9 @@ func (w *ward) preflight(p runner.Planned, sc reports.Scenario) {
 // judged is what a scenario says of what it is about.
 func judged(sc reports.Scenario) (status, text string) {
 	switch sc.Outcome {
-	case verdict.Passed, verdict.Warned:
+	case verdict.Passed:
 		return ok, sc.Name
-	case verdict.Failed:
+	case verdict.Failed, verdict.Warned:
 		if len(sc.Failures) > 0 {
 			return failed, fmt.Sprintf("%s: expected %s, observed %s", sc.Name, sc.Failures[0].Expected, sc.Failures[0].Observed)
 		}

@@ -76,7 +76,7 @@ An interrupt ends everything, and what was found so far is written; a second one
 	f.IntVar(&o.explore, "explore", 0,
 		"run `N` random sequences behind the scenarios, and shrink the first that breaks a clause;\n"+
 			"--tags @explored runs them alone")
-	f.Int64Var(&o.seed, "seed", 0, "`NUMBER` that random sequences are drawn by, and that the nonces of the run are made of")
+	f.Int64Var(&o.seed, "seed", 0, "`NUMBER` that random sequences are drawn by")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results, made where it is missing")
 	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
 	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and what is not applicable")

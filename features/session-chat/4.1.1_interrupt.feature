@@ -53,6 +53,7 @@ Feature: 4.1.1 Interrupting a turn
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is the same session as before
+      And the model was sent the earlier turns of "red"
 
     @SC-036 @model @race
     Scenario: at once behind the first chat

@@ -47,6 +47,19 @@ func userTexts(r model.Request) []string {
 	return out
 }
 
+// spoken renders the messages of a request with their roles.
+func spoken(r model.Request) string {
+	var out []string
+	for _, m := range r.Messages {
+		out = append(out, m.Role+" "+quoted([]string{m.Text}))
+		if len(out) == 10 {
+			out = append(out, fmt.Sprintf("and %d more", len(r.Messages)-10))
+			break
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
 // quoted renders texts for a report, the long ones cut.
 func quoted(list []string) string {
 	var out []string

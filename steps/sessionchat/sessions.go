@@ -200,7 +200,7 @@ func (s *suite) earlierTurnsSent(name string) error {
 	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-008", "SC-016", "SC-023", "SC-031", "SC-037", "SC-028", "SC-036", "SC-048", "SC-049", "SC-050", "SC-053", "SC-054", "SC-057", "SC-058", "SC-059"}
 	return s.Judge(steps.Check{Clauses: clauses, OK: len(missing) == 0, At: t.mark,
 		Expected: fmt.Sprintf("a model request that holds the %d earlier turns of %s", len(want), ss.agentID),
-		Observed: fmt.Sprintf("%d of them missing (%s); the user's texts in it: %s", len(missing), strings.Join(missing, ", "), quoted(userTexts(calls[len(calls)-1])))})
+		Observed: fmt.Sprintf("%d of them missing, or in another order (what the user said, or what the model answered: %s); its messages: %s", len(missing), strings.Join(missing, ", "), spoken(calls[len(calls)-1]))})
 }
 
 // absent lists the turns that a request does not hold: what the user said and what the model answered both name the

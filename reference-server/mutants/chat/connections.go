@@ -63,7 +63,7 @@ func sessionOfOne() rules {
 			if id == "" {
 				return correct.Accept(m, c, msg)
 			}
-			if o, taken := owner[id]; taken && o != c.ID && slices.ContainsFunc(m.Connections(), func(i connInfo) bool { return i.ID == o }) {
+			if o, taken := owner[id]; taken && o != c.ID && isOpen(m, o) {
 				return &refusal{Code: "in_use", Text: "this session is open elsewhere"}
 			}
 			owner[id] = c.ID
@@ -90,24 +90,25 @@ func disconnectForgets() rules {
 	}
 }
 
-// leavesBusy never marks a session as free whose turn was cut off by the end of its connection.
+// leavesBusy keeps a session for the connection that asked last until that lets it go, which it does not do any more when it
+// has ended.
 func leavesBusy() rules {
-	busy, ids := map[string]bool{}, used{}
-	return rules{
-		accept: func(m manager, c connInfo, msg message) *refusal {
-			if busy[asked(msg)] {
-				return &refusal{Code: "busy", Text: "this session is busy"}
-			}
-			ids.note(c, msg)
+	holder := map[string]string{} // agent_id → connection
+	return rules{accept: func(m manager, c connInfo, msg message) *refusal {
+		id := asked(msg)
+		if id == "" {
 			return correct.Accept(m, c, msg)
-		},
-		onDisconnect: func(m manager, c connInfo) bool {
-			for _, id := range ids[c.ID] {
-				busy[id] = busy[id] || m.Running(id)
-			}
-			return correct.OnDisconnect(m, c)
-		},
-	}
+		}
+		if h, held := holder[id]; held && !isOpen(m, h) {
+			return &refusal{Code: "busy", Text: "this session is busy"}
+		}
+		holder[id] = c.ID
+		return correct.Accept(m, c, msg)
+	}}
+}
+
+func isOpen(m manager, connID string) bool {
+	return slices.ContainsFunc(m.Connections(), func(c connInfo) bool { return c.ID == connID })
 }
 
 // restForgets deletes what nobody uses for a while, from the store too.
