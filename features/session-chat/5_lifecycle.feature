@@ -69,8 +69,8 @@ Feature: 5 The life of a session
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
       When client A <leaves>
-      And the turn of "red" is let go on
       And client A connects
+      And the turn of "red" is let go on
       Then client A can chat with "red" again
       And "red" is the same session as before
       And the model was sent the earlier turns of "red"

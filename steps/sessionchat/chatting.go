@@ -260,6 +260,11 @@ func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (
 func (s *suite) ended(t *turn) func(*transcript.Record) string {
 	end := ofSession(t.of, vocab.ResultMessage)
 	return func(r *transcript.Record) string {
+		if r.Event != nil && r.Event.Type == vocab.AssistantMessage && r.Dir == transcript.Received {
+			if id := text(r, inAgent); id != "" && id != t.of.agentID && mentions(text(r, inText), t.nonce) {
+				return "the answer under another agent_id: " + steps.Seen(*r)
+			}
+		}
 		if end(r) && !t.extra { // what ends may be the other turn
 			return "the turn has ended: " + steps.Seen(*r)
 		}
