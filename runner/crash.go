@@ -89,6 +89,9 @@ func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
 	return false
 }
 
+// stillRunning is what a failure by blame expected.
+const stillRunning = "a target that goes on to run"
+
 // blame fails what a scenario could not test because it ended the target's process: it ran alone.
 func (r *run) blame(res *steps.Result, end string) {
 	at := 0
@@ -103,7 +106,7 @@ func (r *run) blame(res *steps.Result, end string) {
 			continue
 		}
 		res.Clauses[i].Outcome, res.Clauses[i].Reason = outcome, end
-		res.Failures = append(res.Failures, steps.Failure{Clause: c.ID, Outcome: outcome, Expected: "a target that goes on to run", Observed: end, At: at})
+		res.Failures = append(res.Failures, steps.Failure{Clause: c.ID, Outcome: outcome, Expected: stillRunning, Observed: end, At: at})
 		if outcome == verdict.Failed || res.Outcome != verdict.Failed {
 			res.Outcome, res.Reason = outcome, end
 		}

@@ -169,6 +169,8 @@ func judge(k *Killed, mu Mutant, run reports.Run, control tags.Expr) {
 		switch {
 		case !ok:
 			k.Clauses[id] = "no such clause"
+		case onlyCrashed(run, id):
+			k.Clauses[id] = "its process ended, which proves nothing"
 		case c.Outcome == verdict.Failed || c.Outcome == verdict.Warned:
 			k.Clauses[id] = killed
 			k.By[id] = killer(run, id)
@@ -184,6 +186,20 @@ func judge(k *Killed, mu Mutant, run reports.Run, control tags.Expr) {
 			k.Control = append(k.Control, sc.Driver+" "+sc.ID+" "+sc.Name+": "+string(sc.Outcome)+": "+firstLine(sc.Reason))
 		}
 	}
+}
+
+// onlyCrashed tells whether a clause failed for no other reason than that the target's process ended.
+func onlyCrashed(run reports.Run, id string) bool {
+	crashed := false
+	for _, sc := range run.Scenarios {
+		for _, f := range sc.Failures {
+			if f.Clause == id && f.Expected != stillRunning {
+				return false
+			}
+			crashed = crashed || f.Clause == id
+		}
+	}
+	return crashed
 }
 
 // killer names what found a clause broken.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cucumber/godog"
@@ -102,6 +104,13 @@ type UnreachableError struct{ Err error }
 
 func (e *UnreachableError) Error() string { return "the target cannot be reached: " + e.Err.Error() }
 func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// Unreachable tells whether an error of opening means that nobody listens where the target should be. Who accepts a
+// connection and resets it is there.
+func Unreachable(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial" && !errors.Is(err, syscall.ECONNRESET)
+}
 
 // Is lets godog show what was not tested as skipped. godog counts skipped scenarios as passed; our own verdict does not.
 func (e *NotTestedError) Is(other error) bool     { return other == godog.ErrSkip }

@@ -4,7 +4,7 @@ Feature: 0 Principles
 
   Rule: Opening the socket creates no session
 
-    @SC-001 @SC-045 @preflight-1
+    @SC-045 @preflight-1
     Scenario: connecting
       When client A connects
       Then client A is connected
@@ -15,7 +15,7 @@ Feature: 0 Principles
       Then client A is connected
       And client A hears of no session
 
-    @SC-001 @SC-057 @model
+    @SC-001 @model
     Scenario: what one connection does starts nothing on another
       Given client A has chatted with "red"
       When client B connects

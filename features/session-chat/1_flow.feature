@@ -61,7 +61,7 @@ Feature: 1 The flow of a chat
 
   Rule: 流式返回消息
 
-    @SC-012 @preflight-3
+    @SC-005 @SC-012 @preflight-3
     Scenario: a turn ends
       When client A chats with "red"
       Then client A is answered by "red"

@@ -79,3 +79,4 @@ Feature: 2.1 Resuming a session after a restart of the target
       Then client A hears of no session
       When client A chats with "red"
       Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
-	"syscall"
 	"time"
 
 	"parley/driver"
@@ -73,12 +71,6 @@ func (s *suite) client(name string) *client {
 	return c
 }
 
-// unreachable tells that nobody listens where the target should be. Who accepts a connection and resets it is there.
-func unreachable(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial" && !errors.Is(err, syscall.ECONNRESET)
-}
-
 // connect opens a connection and remembers how that went; steps that follow judge it.
 func (s *suite) connect(ctx context.Context, c *client, query string) error {
 	if c.conn != nil {
@@ -93,7 +85,7 @@ func (s *suite) connect(ctx context.Context, c *client, query string) error {
 		if errors.As(err, &refused) && refused.Status != 0 {
 			s.Reached(steps.Opened)
 		}
-		if unreachable(err) {
+		if steps.Unreachable(err) {
 			return &steps.UnreachableError{Err: err}
 		}
 		return nil

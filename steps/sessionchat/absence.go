@@ -21,11 +21,11 @@ func (s *suite) registerAbsence(sc *godog.ScenarioContext) {
 func (s *suite) fence(ctx context.Context, c *client) error {
 	name := fmt.Sprintf("fence%d", s.Serial())
 	t := &turn{}
-	mark, last := s.mark, s.last
+	mark := s.mark
 	if err := s.chat(ctx, c.name, name, t, "[[echo %s]] fence"); err != nil {
 		return err
 	}
-	s.mark, s.last = mark, last
+	s.mark = mark
 	if miss := s.awaitEnd(ctx, t); miss != nil {
 		return steps.NotTestedf("fence: a turn of a fresh agent_id did not end, so absence cannot be proved: %s", miss.Reason)
 	}
@@ -51,15 +51,10 @@ func (s *suite) noSession(ctx context.Context, client string, meant func(*transc
 	if err := s.connected(ctx, c); err != nil {
 		return err
 	}
-	before := s.T.Len()
 	if err := s.fence(ctx, c); err != nil {
 		return err
 	}
 	clauses := []string{"SC-001", "SC-002", "SC-030", "SC-031", "SC-035", "SC-037", "SC-045", "SC-054", "SC-055"}
-	upTo := s.T.Len()
-	if upTo == before {
-		return steps.NotTestedf("fence: nothing was heard")
-	}
 	look := func() error {
 		for _, r := range s.Between(client, from, 0) {
 			if r.N <= from || !tellsOfSession(&r) || s.known(&r) || !meant(&r) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"syscall"
 
 	"github.com/cucumber/godog"
 
@@ -39,7 +37,7 @@ func (s *suite) connect(ctx context.Context, c *client) error {
 		if errors.As(err, &refused) && refused.Status != 0 {
 			s.Reached(steps.Opened)
 		}
-		if unreachable(err) {
+		if steps.Unreachable(err) {
 			return &steps.UnreachableError{Err: err}
 		}
 		return nil
@@ -47,12 +45,6 @@ func (s *suite) connect(ctx context.Context, c *client) error {
 	s.Reached(steps.Greeted) // nothing is told before the first chat
 	c.conn = conn
 	return nil
-}
-
-// unreachable tells that nobody listens where the target should be. Who accepts a connection and resets it is there.
-func unreachable(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial" && !errors.Is(err, syscall.ECONNRESET)
 }
 
 // connected makes sure that a client has a connection.

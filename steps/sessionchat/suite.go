@@ -22,8 +22,7 @@ type suite struct {
 	bind     *binding
 	clients  map[string]*client
 	sessions map[string]*session
-	mark     int // the latest act of anybody: absence is judged from here
-	last     *turn
+	mark     int    // the latest act of anybody: absence is judged from here
 	illegal  *query // the last message that no clause lets start a session
 }
 
