@@ -1,24 +1,23 @@
 package agentselect
 
 import (
-	"net"
 	"net/http"
-	"net/url"
-	"slices"
+
+	"parley/reference-server/origin"
 )
 
 // admit refuses pages from elsewhere, and answers the preflights of those that may come. Requests without Origin are no
 // business of a browser and pass.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
-	if _, present := r.Header["Origin"]; !present {
-		return true
-	}
-	origin := r.Header.Get("Origin")
-	if len(r.Header["Origin"]) != 1 || !s.allows(origin) {
+	from, ok := origin.Of(r, s.o.AllowOrigins)
+	switch {
+	case !ok:
 		refuse(w, http.StatusForbidden, "origin not allowed")
 		return false
+	case from == "":
+		return true
 	}
-	w.Header().Set("Access-Control-Allow-Origin", origin)
+	w.Header().Set("Access-Control-Allow-Origin", from)
 	w.Header().Add("Vary", "Origin")
 	if r.Method != http.MethodOptions {
 		return true
@@ -27,16 +26,4 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 	w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
 	w.WriteHeader(http.StatusNoContent)
 	return false
-}
-
-func (s *Server) allows(origin string) bool {
-	if slices.Contains(s.o.AllowOrigins, origin) || slices.Contains(s.o.AllowOrigins, "*") {
-		return true
-	}
-	u, err := url.Parse(origin)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -1,35 +1,22 @@
 package sessionchat
 
 import (
-	"net"
 	"net/http"
-	"net/url"
-	"slices"
+
+	"parley/reference-server/origin"
 )
 
 // admit refuses pages from elsewhere. Requests without Origin are no business of a browser and pass.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
-	if _, present := r.Header["Origin"]; !present {
-		return true
-	}
-	origin := r.Header.Get("Origin")
-	if len(r.Header["Origin"]) != 1 || !s.allows(origin) {
+	from, ok := origin.Of(r, s.o.AllowOrigins)
+	switch {
+	case !ok:
 		refuse(w, http.StatusForbidden, "origin not allowed")
 		return false
-	}
-	w.Header().Set("Access-Control-Allow-Origin", origin)
-	w.Header().Add("Vary", "Origin")
-	return true
-}
-
-func (s *Server) allows(origin string) bool {
-	if slices.Contains(s.o.AllowOrigins, origin) || slices.Contains(s.o.AllowOrigins, "*") {
+	case from == "":
 		return true
 	}
-	u, err := url.Parse(origin)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	w.Header().Set("Access-Control-Allow-Origin", from)
+	w.Header().Add("Vary", "Origin")
+	return true
 }
