@@ -4,6 +4,7 @@
 package monitor
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"parley/transcript"
@@ -23,8 +24,12 @@ type Monitor struct {
 	Name    string   // short and stable: it stands in results
 	Clauses []string // every clause that it may judge
 	Text    string   // what it holds to be true, in one sentence
+	Roles   []string // the roles of the targets that it judges; nil: all that the protocol has
 	Check   func([]transcript.Record) []Finding
 }
+
+// For tells whether a monitor judges targets of a role.
+func (m Monitor) For(role string) bool { return len(m.Roles) == 0 || slices.Contains(m.Roles, role) }
 
 // Describe renders a record for a finding.
 func Describe(r transcript.Record) string {

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"parley/model"
 	"parley/reports"
 	"parley/runner/tags"
+	"parley/steps"
 	"parley/target"
 	"parley/verdict"
 )
@@ -29,6 +31,7 @@ type Mutant struct {
 // MutantOptions says which mutants to run.
 type MutantOptions struct {
 	Protocol    string
+	Role        string          // of the targets; "": the protocol's first
 	Profile     *target.Profile // of the bundled target
 	Mutants     []Mutant
 	Concurrency int          // mutants side by side; 0: 24
@@ -50,6 +53,7 @@ type Killed struct {
 // KillMatrix is the proof that tested clauses bite.
 type KillMatrix struct {
 	Protocol string              `json:"protocol"`
+	Role     string              `json:"role"`
 	Suite    reports.Suite       `json:"suite"`
 	Mutants  []Killed            `json:"mutants"`
 	Clauses  map[string][]string `json:"clauses"`  // clause → mutants that it killed
@@ -69,7 +73,18 @@ func Mutants(ctx context.Context, o MutantOptions) (*KillMatrix, error) {
 	if o.Concurrency == 0 {
 		o.Concurrency = 24
 	}
-	m := &KillMatrix{Protocol: o.Protocol, Suite: reports.Suite{Version: features.Version, Digest: features.Digest()},
+	protocol, err := Protocol(o.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	all, err := Scenarios(features.FS, o.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	if o.Role == "" {
+		o.Role = steps.Roles(protocol)[0]
+	}
+	m := &KillMatrix{Protocol: o.Protocol, Role: o.Role, Suite: reports.Suite{Version: features.Version, Digest: features.Digest()},
 		Mutants: make([]Killed, len(o.Mutants)), Clauses: map[string][]string{}, Unproved: []string{}, Survived: []string{}}
 	gate := make(chan struct{}, o.Concurrency)
 	var wg sync.WaitGroup
@@ -87,13 +102,13 @@ func Mutants(ctx context.Context, o MutantOptions) (*KillMatrix, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("interrupted: %w", err)
 	}
-	m.sum(ledger)
+	m.sum(ledger, concerned(protocol, all))
 	m.Duration = millis(time.Since(started))
 	return m, nil
 }
 
 // sum fills the matrix from what came of the mutants.
-func (m *KillMatrix) sum(ledger *verdict.Ledger) {
+func (m *KillMatrix) sum(ledger *verdict.Ledger, concerned map[string][]string) {
 	for _, k := range m.Mutants {
 		for id, how := range k.Clauses {
 			if how == killed && len(k.Control) == 0 {
@@ -105,7 +120,7 @@ func (m *KillMatrix) sum(ledger *verdict.Ledger) {
 		}
 	}
 	for _, row := range ledger.Rows() {
-		if row.Tested() && row.Level.Binding() && !row.Cross && len(m.Clauses[row.ID]) == 0 {
+		if row.Tested() && row.Level.Binding() && !row.Cross && len(m.Clauses[row.ID]) == 0 && slices.Contains(concerned[row.ID], m.Role) {
 			m.Unproved = append(m.Unproved, row.ID)
 		}
 	}
@@ -129,7 +144,7 @@ func kill(ctx context.Context, o MutantOptions, mu Mutant) (k Killed) {
 	p := *o.Profile
 	p.Limits.Event = target.DefaultLimits().Event // a fault may well be an answer that never comes
 	p.Limits.Turn.Duration = 2 * p.Limits.Event.Duration
-	res, err := Run(ctx, Options{Profile: &p, Launcher: mu.Launch(brain), Brain: brain, Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
+	res, err := Run(ctx, Options{Profile: &p, Launcher: mu.Launch(brain), Role: o.Role, Brain: brain, Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()
 		return k

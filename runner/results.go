@@ -65,7 +65,15 @@ func (r *run) note(n reports.Note) {
 // blank is the report of a scenario that has not run.
 func (r *run) blank(d *driverRun, pl Planned) reports.Scenario {
 	return reports.Scenario{ID: pl.ID, Name: pl.Name, Feature: pl.Feature, Rule: pl.Rule, Location: pl.Location, Driver: d.name,
-		Role: "server", Tags: append([]string{}, pl.Tags...), Clauses: []reports.ClauseResult{}, Steps: []reports.Step{}, Notes: []string{}, Failures: []reports.Failure{}}
+		Role: r.role, Tags: append([]string{}, pl.Tags...), Clauses: []reports.ClauseResult{}, Steps: []reports.Step{}, Notes: []string{}, Failures: []reports.Failure{}}
+}
+
+// commandLine is how the run is called on the command line.
+func (r *run) commandLine() string {
+	if roles := steps.Roles(r.protocol); len(roles) > 1 {
+		return r.o.Again + " --role " + r.role
+	}
+	return r.o.Again
 }
 
 func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript.Record) reports.Failure {
@@ -73,7 +81,7 @@ func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript
 	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor,
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes the two blanks at random
-		Again: r.o.Again + " --driver " + sc.Driver + " --tags @" + f.Clause}
+		Again: r.commandLine() + " --driver " + sc.Driver + " --tags @" + f.Clause}
 	if f.At > 0 && f.At <= len(records) {
 		rec := records[f.At-1]
 		out.At = fmt.Sprintf("client %s, record %d, +%.1f ms", rec.Conn, rec.N, millis(rec.At))
@@ -119,7 +127,7 @@ func (r *run) report(ctx context.Context) *reports.Results {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	interrupted := errors.Is(ctx.Err(), context.Canceled)
-	one := reports.Run{Protocol: r.protocol.Name(), Role: "server", Target: r.describe(), Environment: r.redact.String(r.env), Notes: r.notes}
+	one := reports.Run{Protocol: r.protocol.Name(), Role: r.role, Target: r.describe(), Environment: r.redact.String(r.env), Notes: r.notes}
 	if r.shared != nil {
 		one.TargetStderr = r.redact.String(tail(r.lastWords+r.shared.Stderr(), maxStderr))
 	}
@@ -229,6 +237,8 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 		}
 		if !row.Tested() {
 			c.Excluded, c.Outcome, c.Reason = true, verdict.NotApplicable, "excluded: "+row.Reason
+		} else if !r.isJudged(row.ID) {
+			c.Outcome, c.Reason = verdict.NotApplicable, "of targets of another role: "+strings.Join(r.concerned[row.ID], ", ")
 		} else {
 			a := verdict.Aggregate(byClause[row.ID], r.counts(byClause[row.ID]))
 			c.Outcome, c.ByDriver, c.Reason = a.Outcome, a.ByDriver, r.redact.String(a.Reason)
@@ -275,6 +285,9 @@ func (r *run) counts(js []verdict.Judgement) func(string) bool {
 func (r *run) monitorNames() map[string][]string {
 	out := map[string][]string{}
 	for _, m := range r.protocol.Monitors() {
+		if !m.For(r.role) {
+			continue
+		}
 		for _, id := range m.Clauses {
 			out[id] = append(out[id], m.Name)
 		}

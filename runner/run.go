@@ -40,6 +40,7 @@ type Options struct {
 	Launcher target.Launcher // how it is started; nil: by its profile
 	Brain    *model.Brain    // the brain behind a target in this process; nil: a stub is started when the profile asks for one
 
+	Role            string   // of the target; "": what the profile declares, else the protocol's first
 	Drivers         []string // nil: what the profile declares
 	Tags            string   // a Cucumber tag expression; "" selects everything
 	Strict          bool
@@ -103,6 +104,8 @@ func Protocol(name string) (steps.Protocol, error) {
 type run struct {
 	o         Options
 	protocol  steps.Protocol
+	role      string
+	concerned map[string][]string // clause → the roles of targets that its scenarios and monitors judge
 	ledger    *verdict.Ledger
 	brain     *model.Brain
 	modelURL  string
@@ -183,6 +186,10 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	role, err := roleOf(p, o)
+	if err != nil {
+		return nil, err
+	}
 	ledger, err := features.Ledger(p.Name())
 	if err != nil {
 		return nil, err
@@ -198,7 +205,8 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if all, err = keep(all, o.FS, p.Name(), o.Godog); err != nil {
+	concerned := concerned(p, all)
+	if all, err = keep(forRole(p, role, all), o.FS, p.Name(), o.Godog); err != nil {
 		return nil, err
 	}
 	explored, err := explorations(p, o.Explore, sel)
@@ -208,7 +216,7 @@ func newRun(o Options) (*run, error) {
 	if err := selects(o.Tags, sel, append(slices.Clone(all), explored...)); err != nil {
 		return nil, err
 	}
-	r := &run{o: o, protocol: p, ledger: ledger, salt: mathrand.Uint32() & 0xffffff, racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
+	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger, salt: mathrand.Uint32() & 0xffffff, racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
 		traces: map[string]map[string][]string{}, redact: transcript.NewRedactor(o.Profile.Secrets...)}
 	for _, p := range all {
 		r.racing[p.ID] = p.has("@race")

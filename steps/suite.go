@@ -48,6 +48,24 @@ type Comparer interface {
 	SameCourse(a, b []string) bool
 }
 
+// Roled is what a protocol offers beyond whose target can be one of several parties.
+type Roled interface {
+	// Roles are the roles that a target can have, the default one first. A scenario is for those whose names are among its
+	// tags.
+	Roles() []string
+}
+
+// Server is the only role of a target of a protocol that is not Roled.
+const Server = "server"
+
+// Roles are the roles that a target of a protocol can have, the default one first.
+func Roles(p Protocol) []string {
+	if roled, ok := p.(Roled); ok {
+		return roled.Roles()
+	}
+	return []string{Server}
+}
+
 // Explorer is what a protocol offers beyond that random sequences can be drawn for.
 type Explorer interface {
 	// Explore draws a sequence: the lines of a scenario, in the protocol's own steps. It is legal whatever was drawn.
@@ -246,6 +264,9 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not kept", res.Lost))
 	}
 	for _, m := range monitors {
+		if !m.For(w.Env.Role) {
+			continue
+		}
 		res.Monitors = append(res.Monitors, w.monitored(m, res.Records)...)
 	}
 	return res

@@ -21,6 +21,7 @@ import (
 // Env is what the scenarios of one run over one driver share. Apart from RefusalIsAll it is read-only while they run.
 type Env struct {
 	Profile *target.Profile
+	Role    string // the target's; see Roles
 	Driver  driver.Driver
 	Ledger  *verdict.Ledger
 	Brain   *model.Brain // nil: no model that we control stands behind the target

@@ -1,0 +1,76 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/steps"
+)
+
+// Roles lists the roles that a target of a protocol can have, the default one first. A *UsageError says that there is no such
+// protocol.
+func Roles(protocol string) ([]string, error) {
+	p, err := Protocol(protocol)
+	if err != nil {
+		return nil, err
+	}
+	return steps.Roles(p), nil
+}
+
+// roleOf settles the role of a run's target.
+func roleOf(p steps.Protocol, o Options) (string, error) {
+	known := steps.Roles(p)
+	role := o.Role
+	if role == "" {
+		role = known[0]
+	}
+	if !slices.Contains(known, role) {
+		return "", &UsageError{Msg: fmt.Sprintf("%s has no role %q (known: %s)", p.Name(), role, strings.Join(known, ", "))}
+	}
+	return role, nil
+}
+
+// isJudged tells whether a clause is judged of targets of the run's role.
+func (r *run) isJudged(id string) bool {
+	return len(steps.Roles(r.protocol)) == 1 || slices.Contains(r.concerned[id], r.role)
+}
+
+// forRole leaves the scenarios that judge targets of a role.
+func forRole(p steps.Protocol, role string, all []Planned) []Planned {
+	if len(steps.Roles(p)) == 1 {
+		return all
+	}
+	var out []Planned
+	for _, pl := range all {
+		if pl.has("@" + role) {
+			out = append(out, pl)
+		}
+	}
+	return out
+}
+
+// concerned tells of each clause which roles of targets it is judged of.
+func concerned(p steps.Protocol, all []Planned) map[string][]string {
+	out := map[string][]string{}
+	for _, role := range steps.Roles(p) {
+		of := map[string]bool{}
+		for _, pl := range forRole(p, role, all) {
+			for _, id := range pl.Clauses {
+				of[id] = true
+			}
+		}
+		for _, m := range p.Monitors() {
+			if !m.For(role) {
+				continue
+			}
+			for _, id := range m.Clauses {
+				of[id] = true
+			}
+		}
+		for id := range of {
+			out[id] = append(out[id], role)
+		}
+	}
+	return out
+}
