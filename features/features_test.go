@@ -174,7 +174,8 @@ var (
 
 // unnumbered are the sections of a source that bear no number there, by the number that its ledger gives them.
 var unnumbered = map[string]map[string]string{
-	"session-chat.zh.md": {"0": "设计理念", "4.1": "前端发送消息", "4.2": "后端返回消息", "5": "Session生命周期"},
+	"external-agent.zh.md": {"0": "外部 Agent 协议（MVP v0.2）"},
+	"session-chat.zh.md":   {"0": "设计理念", "4.1": "前端发送消息", "4.2": "后端返回消息", "5": "Session生命周期"},
 }
 
 // sectionsOf lists the sections of a source by number.

@@ -23,6 +23,9 @@ func roleOf(p steps.Protocol, o Options) (string, error) {
 	known := steps.Roles(p)
 	role := o.Role
 	if role == "" {
+		role = o.Profile.Role
+	}
+	if role == "" {
 		role = known[0]
 	}
 	if !slices.Contains(known, role) {

@@ -28,6 +28,7 @@ import (
 	"parley/runner/tags"
 	"parley/steps"
 	"parley/steps/agentselect"
+	"parley/steps/externalagent"
 	"parley/steps/sessionchat"
 	"parley/target"
 	"parley/transcript"
@@ -84,8 +85,9 @@ func (e *UsageError) Error() string { return e.Msg }
 
 // protocols that the suite can judge.
 var protocols = map[string]steps.Protocol{
-	"agent-select": agentselect.Protocol{},
-	"session-chat": sessionchat.Protocol{},
+	"agent-select":   agentselect.Protocol{},
+	"external-agent": externalagent.Protocol{},
+	"session-chat":   sessionchat.Protocol{},
 }
 
 // Protocols lists the ids of the protocols that the suite can judge, sorted.

@@ -151,7 +151,7 @@ func (d *decoder) refuse(n ast.Node, v reflect.Value, path string) error {
 	case *ast.TagNode:
 		return d.fail(path, "tags are not read", "write the plain value")
 	case *ast.NullNode:
-		if v.Kind() != reflect.Interface { // a JSON value may be null
+		if v.Kind() != reflect.Interface && v.Type() != reflect.TypeFor[Value]() { // a JSON value may be null
 			return d.fail(path, "has no value", "give it one, or delete the line")
 		}
 	}

@@ -3,11 +3,14 @@
 // A Profile is read from YAML by Load, or made from a bare URL by ForURLOf. It names the target (a URL, a command, or both),
 // what the target can do, how long things may take, and how its wire differs from the default binding. A Launcher turns a
 // Profile into a Running target: for a command, a process in its own process group, on a free port, with a private scratch
-// folder; for a URL, a check that somebody listens there.
+// folder; for a URL, a check that somebody listens there. A target that connects to the harness (Profile.Dials) is launched the
+// other way round: its Running is a Caller, which starts the command once the harness has a place for it to connect to.
 //
 // The shape of a profile, with every key and its default, is ExampleFor its protocol. Each protocol has a wire of its
-// own: AgentSelect, SessionChat.
+// own: AgentSelect, SessionChat, ExternalAgent. What only some targets can is an interface beyond Running: Exiter,
+// Caller, Speaker, LogKeeper.
 //
 // Errors that a caller decides on: *ProfileError (the profile is wrong), *UnreachableError and *StartError (the target cannot
-// be reached or started), *NotDeclaredError (the profile gives no way to do what was asked), *HookError (a hook failed).
+// be reached or started), *NotDeclaredError (the profile gives no way to do what was asked), *HookError (a hook failed),
+// *OutsideError (a target names a file that is none of its own).
 package target

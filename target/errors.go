@@ -61,7 +61,7 @@ func (e *UnreachableError) Unwrap() []error {
 
 // StartError says that a target's process could not be started, ended too early, or was not ready in time.
 type StartError struct {
-	Command []string // with its placeholders replaced
+	Command []string // with its placeholders replaced, as far as they are known
 	Reason  string   // what happened, in words
 	Err     error    // how the process ended, or why it could not be started; nil when it ran but was not ready
 	Stdout  string   // the last of what it wrote
@@ -86,7 +86,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 
 // NotDeclaredError says that the profile gives no way to do what was asked. Its tests are not-tested.
 type NotDeclaredError struct {
-	Key string // the key of the profile that would give one, e.g. "hooks.restart"
+	Key string // the key of the profile that would give one, e.g. "hooks.restart"; words for what has none
 }
 
 func (e *NotDeclaredError) Error() string { return "the profile declares no " + e.Key }
@@ -107,6 +107,17 @@ func (e *HookError) Error() string {
 }
 
 func (e *HookError) Unwrap() error { return e.Err }
+
+// OutsideError says that a target names a log file that does not lie in the folder of its logs. It has not been opened.
+type OutsideError struct {
+	Folder string
+	Name   string // as the target gave it
+	Reason string // how it leaves the folder, in words
+}
+
+func (e *OutsideError) Error() string {
+	return fmt.Sprintf("the log file %q lies outside of %s: %s", e.Name, e.Folder, e.Reason)
+}
 
 func lastLines(s string, n int) string {
 	lines := strings.Split(s, "\n")

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 
 	"parley/protocol/agentselect"
+	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
 )
 
@@ -12,6 +13,9 @@ var example string
 
 //go:embed example-session-chat.yaml
 var exampleSessionChat string
+
+//go:embed example-external-agent.yaml
+var exampleExternalAgent string
 
 // Example is ExampleFor agent-select.
 func Example() string { return ExampleFor(agentselect.Protocol) }
@@ -25,6 +29,8 @@ func ExampleFor(protocol string) string {
 		return example
 	case sessionchat.Protocol:
 		return exampleSessionChat
+	case externalagent.Protocol:
+		return exampleExternalAgent
 	}
 	return ""
 }

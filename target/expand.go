@@ -35,21 +35,32 @@ func expandEnv(s string, env func(string) (string, bool)) (out string, values []
 }
 
 // filling holds what the placeholders stand for, for one process.
-type filling struct{ port, url, dir, profile, model string }
+type filling struct {
+	port, url, dir, profile, model string
+	session                        string // "" where there is none, and {session} stands for itself
+}
 
 // fill replaces the placeholders in s. What it puts in is not looked at again.
 func (f filling) fill(s string) string {
-	return strings.NewReplacer(
+	pairs := []string{
 		"{port}", f.port, "{url}", f.url, "{dir}", f.dir, "{profile}", f.profile, "{model}", f.model,
-	).Replace(s)
+	}
+	if f.session != "" {
+		pairs = append(pairs, "{session}", f.session)
+	}
+	return strings.NewReplacer(pairs...).Replace(s)
 }
 
 // env is what processes and hooks find in their environment.
 func (f filling) env() []string {
-	return []string{
+	env := []string{
 		"PARLEY_PORT=" + f.port, "PARLEY_URL=" + f.url, "PARLEY_DIR=" + f.dir,
 		"PARLEY_PROFILE_DIR=" + f.profile, "PARLEY_MODEL_URL=" + f.model,
 	}
+	if f.session != "" {
+		env = append(env, "PARLEY_SESSION="+f.session)
+	}
+	return env
 }
 
 // mentions tells whether a placeholder is used anywhere that the process can see.

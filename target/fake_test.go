@@ -68,6 +68,17 @@ func fakeTarget(mode string) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		must(cmd.Start())
 		must(os.WriteFile(filepath.Join(os.Getenv("PARLEY_PROFILE_DIR"), "escaped"), fmt.Append(nil, cmd.Process.Pid), 0o600))
+	case "agent": // that tells what it was told, and ends when it is asked to
+		term := make(chan os.Signal, 1)
+		signal.Notify(term, syscall.SIGTERM)
+		fmt.Fprintln(os.Stderr, strings.Join(os.Args[1:], " "), os.Getenv("ALL"))
+		<-term
+		os.Exit(0)
+	case "agents": // with a child that ignores the request to end
+		must(exec.Command("sh", "-c", "trap '' TERM; echo up >&2; sleep 600 & sleep 600").Start())
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Fprintln(os.Stderr, "up")
+		time.Sleep(time.Hour)
 	case "harness": // that starts a target of its own and says which
 		p := Default()
 		p.URL = "http://127.0.0.1:{port}"

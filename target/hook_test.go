@@ -66,6 +66,31 @@ func TestHook(t *testing.T) {
 	}
 }
 
+// TestSay: the hook finds the text and the relay session as they are.
+func TestSay(t *testing.T) {
+	p := running(t)
+	in := start(t, p, LaunchOptions{})
+	var missing *NotDeclaredError
+	if err := in.Say(t.Context(), "s", "x"); !errors.As(err, &missing) || missing.Key != "hooks.user-says" {
+		t.Errorf("a hook that is not declared: %v", err)
+	}
+	p.Hooks.UserSays = `printf '%s|%s|%s' "$PARLEY_TEXT" "$PARLEY_RELAY_SESSION" "$PARLEY_URL" > said`
+	const text = "it's $HOME;\n`ls` \"evening\"\nshows"
+	if err := in.Say(t.Context(), "s $1", text); err != nil {
+		t.Fatal(err)
+	}
+	want := text + "|s $1|" + in.BaseURL()
+	if b, err := os.ReadFile(filepath.Join(p.Dir, "said")); err != nil || string(b) != want {
+		t.Errorf("it says %q (%v), want %q", b, err, want)
+	}
+	p.Hooks.UserSays = "echo nobody there; exit 1"
+	err := in.Say(t.Context(), "s", "x")
+	var failed *HookError
+	if !errors.As(err, &failed) || err.Error() != "hook user-says: exit status 1\nnobody there" {
+		t.Errorf("a hook that fails: %v", err)
+	}
+}
+
 // TestHookLate: a hook that takes too long is killed with its children.
 func TestHookLate(t *testing.T) {
 	p := running(t)

@@ -5,44 +5,42 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 )
 
-// Instance is the Running of a profile: a process that Start started, or a target that ran already. It is an Exiter.
+// Instance is the Running of a profile: a process that Start started, or a target that ran already. It is an Exiter, a
+// Speaker and a LogKeeper.
 type Instance struct {
-	profile        *Profile
-	model          string
-	fill           filling
+	setup
+	lifetime
 	picked         int // the port that was picked for it; 0 when the profile names one
 	stdout, stderr *output
-
-	stopping context.Context // ends with Stop, and takes hooks and restarts with it
-	cancel   context.CancelFunc
-	life     sync.RWMutex // writers: start, restart, stop; readers: hooks
 
 	mu   sync.Mutex
 	proc *process // nil: it is not ours
 }
 
 var (
-	_ Running = (*Instance)(nil)
-	_ Exiter  = (*Instance)(nil)
+	_ Running   = (*Instance)(nil)
+	_ Exiter    = (*Instance)(nil)
+	_ Speaker   = (*Instance)(nil)
+	_ LogKeeper = (*Instance)(nil)
 )
 
 var errStopped = errors.New("the target is being stopped")
 
 // Start starts the target of a profile and waits until it is ready; where the profile has no command it checks that somebody
 // listens at the URL. Ctx bounds the start only. The errors are *UnreachableError, *StartError, *HookError (of model.hook), or
-// ctx's cause. Nothing is left running after an error.
+// ctx's cause. Nothing is left running after an error. A target that Dials has nothing to be started before it is called: see
+// NewLauncher.
 func Start(ctx context.Context, p *Profile, o LaunchOptions) (*Instance, error) {
-	in := &Instance{profile: p, model: o.ModelURL, stdout: &output{}, stderr: &output{}}
+	in := &Instance{setup: setup{p, filling{model: o.ModelURL}}, stdout: &output{}, stderr: &output{}}
 	if o.Stderr != nil {
 		tee := &lockedWriter{w: o.Stderr}
 		in.stdout.tee, in.stderr.tee = tee, tee
 	}
-	in.stopping, in.cancel = context.WithCancel(context.Background())
+	in.open()
 	err := in.begin(ctx)
 	if err == nil {
 		return in, nil
@@ -56,15 +54,9 @@ func Start(ctx context.Context, p *Profile, o LaunchOptions) (*Instance, error) 
 func (in *Instance) begin(ctx context.Context) error {
 	in.life.Lock()
 	defer in.life.Unlock()
-	base, err := filepath.Abs(in.profile.Dir)
-	if err != nil {
+	if err := in.settle(); err != nil {
 		return fmt.Errorf("start target: %w", err)
 	}
-	scratch, err := os.MkdirTemp("", "parley-target-")
-	if err != nil {
-		return fmt.Errorf("start target: %w", err)
-	}
-	in.fill = filling{dir: scratch, profile: base, model: in.model}
 	if in.profile.Command != nil {
 		return in.launch(ctx)
 	}
@@ -83,15 +75,6 @@ func (in *Instance) locate(port int) {
 	in.picked = port
 	in.fill.url = strings.Replace(in.profile.URL, anyPort, fmt.Sprint(port), 1)
 	_, in.fill.port = hostPort(in.fill.url)
-}
-
-// tellModel runs the hook that tells the target where the model stub is.
-func (in *Instance) tellModel(ctx context.Context) error {
-	if m := in.profile.Model; m != nil && m.Hook != "" && in.model != "" {
-		_, err := in.shell(ctx, HookModel, m.Hook, nil)
-		return err
-	}
-	return nil
 }
 
 // BaseURL is where the target listens, without a slash at its end.
@@ -127,6 +110,16 @@ func (in *Instance) Hook(ctx context.Context, name string, agent CustomAgent) er
 		return &NotDeclaredError{"hooks." + name}
 	}
 	_, err := in.readerShell(ctx, name, command, agent.env())
+	return err
+}
+
+// Say runs hooks.user-says, in the profile's folder, within Limits.Hook.
+func (in *Instance) Say(ctx context.Context, relaySession, text string) error {
+	command := in.profile.Hooks.UserSays
+	if command == "" {
+		return &NotDeclaredError{"hooks." + HookUserSays}
+	}
+	_, err := in.readerShell(ctx, HookUserSays, command, []string{"PARLEY_TEXT=" + text, "PARLEY_RELAY_SESSION=" + relaySession})
 	return err
 }
 
@@ -193,16 +186,6 @@ func (in *Instance) process() *process {
 	return in.proc
 }
 
-// bound is ctx, ended by Stop too.
-func (in *Instance) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	if in.stopping.Err() != nil {
-		cancel(errStopped) // AfterFunc alone would be late
-	}
-	unhook := context.AfterFunc(in.stopping, func() { cancel(errStopped) })
-	return ctx, func() { unhook(); cancel(nil) }
-}
-
 // readerShell runs a hook while the target neither stops nor restarts.
 func (in *Instance) readerShell(ctx context.Context, name, command string, env []string) ([]byte, error) {
 	in.life.RLock()
@@ -210,20 +193,4 @@ func (in *Instance) readerShell(ctx context.Context, name, command string, env [
 	ctx, cancel := in.bound(ctx)
 	defer cancel()
 	return in.shell(ctx, name, command, env)
-}
-
-func (in *Instance) shell(ctx context.Context, name, command string, env []string) ([]byte, error) {
-	return shell{
-		name: name, command: command, dir: in.fill.profile, env: append(in.fill.env(), env...),
-		limit: in.profile.Limits.Hook.Duration,
-	}.run(ctx)
-}
-
-// resolve is a path of the profile, with its placeholders replaced, against the profile's folder.
-func (in *Instance) resolve(path string) string {
-	path = in.fill.fill(path)
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(in.fill.profile, path)
 }

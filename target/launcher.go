@@ -7,8 +7,14 @@ import (
 	"parley/protocol/agentselect"
 )
 
-// NewLauncher launches what a profile describes.
-func NewLauncher(p *Profile) Launcher { return launcher{p} }
+// NewLauncher launches what a profile describes. The Running of a target that Dials is a Caller; that of another
+// is an *Instance.
+func NewLauncher(p *Profile) Launcher {
+	if p.Dials() {
+		return agentLauncher{p}
+	}
+	return launcher{p}
+}
 
 type launcher struct{ p *Profile }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"parley/protocol/agentselect"
+	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
 )
 
@@ -24,15 +25,15 @@ func Load(path string) (*Profile, error) {
 	if err != nil {
 		return nil, &ProfileError{File: path, Msg: fmt.Sprintf("cannot be read: %v", reason(err))}
 	}
-	p, err := Parse(b, path, os.LookupEnv)
-	if err != nil {
-		return nil, err
-	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, &ProfileError{File: path, Msg: fmt.Sprintf("its folder cannot be told: %v", err)}
 	}
-	p.Path, p.Dir = path, filepath.Dir(abs)
+	p, err := parseIn(b, path, filepath.Dir(abs), os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	p.Path = path
 	return p, nil
 }
 
@@ -40,6 +41,11 @@ func Load(path string) (*Profile, error) {
 // of which it gives the first. The name stands in errors, and names the target unless the profile does. Env looks up ${NAME};
 // nil means no variable is set. Path and Dir are left empty, which makes relative paths those of the working directory.
 func Parse(b []byte, name string, env func(string) (string, bool)) (*Profile, error) {
+	return parseIn(b, name, "", env)
+}
+
+// parseIn is Parse, for a profile in a folder; "" is the working directory.
+func parseIn(b []byte, name, dir string, env func(string) (string, bool)) (*Profile, error) {
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
 	}
@@ -58,6 +64,7 @@ func Parse(b []byte, name string, env func(string) (string, bool)) (*Profile, er
 	if err := d.expand(p, env); err != nil {
 		return nil, err
 	}
+	p.Dir = dir
 	if err := (&checker{d, p}).check(); err != nil {
 		return nil, err
 	}
@@ -95,13 +102,17 @@ func (d *decoder) defaults(body ast.Node) (*Profile, error) {
 func ForURL(base string) (*Profile, error) { return ForURLOf(agentselect.Protocol, base) }
 
 // ForURLOf is the profile of a running target that follows the default binding of a protocol, at an http or https URL.
-// A path is kept as the base of every endpoint. For session-chat it may be a ws or wss URL too, which is that of the
-// WebSocket itself unless it has no path. A protocol or a URL that cannot be one is a *ProfileError.
+// A path is kept as the base of every endpoint. For session-chat and external-agent it may be a ws or wss URL too, which is
+// that of the WebSocket itself unless it has no path. The role is the default one. A protocol or a URL that cannot be one
+// is a *ProfileError.
 func ForURLOf(protocol, base string) (*Profile, error) {
 	p := DefaultFor(protocol)
 	p.URL = base
-	if protocol == sessionchat.Protocol {
-		p.splitSocket()
+	switch protocol {
+	case sessionchat.Protocol:
+		p.splitSocket(&p.SessionChat.WS)
+	case externalagent.Protocol:
+		p.splitSocket(&p.ExternalAgent.WS)
 	}
 	d := &decoder{at: map[string]place{"": {}}}
 	if err := (&checker{d, p}).check(); err != nil {
@@ -113,13 +124,13 @@ func ForURLOf(protocol, base string) (*Profile, error) {
 }
 
 // splitSocket makes the http base URL and the path of the WebSocket out of a ws URL.
-func (p *Profile) splitSocket() {
+func (p *Profile) splitSocket(ws *WSWire) {
 	u, err := url.Parse(p.URL)
 	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" {
 		return
 	}
 	if path := u.EscapedPath(); strings.Trim(path, "/") != "" {
-		p.SessionChat.WS.Path = path
+		ws.Path = path
 	}
 	u.Scheme = strings.Replace(u.Scheme, "ws", "http", 1)
 	u.Path, u.RawPath = "", ""

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/protocol/agentselect"
+	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
 )
 
@@ -256,11 +257,16 @@ func TestExamples(t *testing.T) {
 		protocol string
 		without  []string // keys, with all below them
 	}{
-		{agentselect.Protocol, []string{"session-chat"}},
+		{agentselect.Protocol, []string{"role", "hooks.user-says", "session-chat", "external-agent"}},
 		{sessionchat.Protocol, []string{
-			"agent-select", "agents", "tools", "provoke.pending_confirmation", "provoke.pending_question",
+			"role", "hooks.user-says", "agent-select", "external-agent", "agents", "tools", "provoke.pending_confirmation", "provoke.pending_question",
 			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest",
 			"limits.http", "limits.reload",
+		}},
+		{externalagent.Protocol, []string{
+			"agent-select", "session-chat", "agents", "model", "tools", "provoke",
+			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest",
+			"limits.http", "limits.reload", "limits.turn",
 		}},
 	} {
 		t.Run(tt.protocol, func(t *testing.T) {

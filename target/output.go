@@ -88,11 +88,24 @@ func (o *output) found() bool {
 	return true
 }
 
+// Write never fails.
+func (o *output) Write(p []byte) (int, error) { o.write(p); return len(p), nil }
+
 // String is what was kept, oldest first.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return string(o.buf[o.next:]) + string(o.buf[:o.next])
+}
+
+// tees writes to each of several, whatever becomes of the others.
+type tees []io.Writer
+
+func (t tees) Write(p []byte) (int, error) {
+	for _, w := range t {
+		_, _ = w.Write(p)
+	}
+	return len(p), nil
 }
 
 // lockedWriter lets several outputs share one writer.

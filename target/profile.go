@@ -1,9 +1,12 @@
 package target
 
 import (
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"parley/protocol/agentselect"
+	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
 )
 
@@ -25,6 +28,16 @@ const (
 // used.
 const OptionsModel = "options-model"
 
+// Capabilities that a profile may declare for external-agent.
+const (
+	RelaySessions = "relay-sessions" // a host answers in any relay session, and not in one alone
+	TwoAgents     = "two-agents"     // several agents may join one relay session
+	Reconnect     = "reconnect"      // an agent comes back by itself when its connection is lost
+)
+
+// Server is the role of a target of every protocol but external-agent, whose roles are externalagent.Host, Relay and Agent.
+const Server = "server"
+
 // DefaultConcurrency is how many scenarios run side by side where the profile says nothing.
 const DefaultConcurrency = 32
 
@@ -37,8 +50,12 @@ type Profile struct {
 	// Protocol is the id of the protocol; see Protocols. It settles the other defaults. Default "agent-select".
 	Protocol string `yaml:"protocol"`
 
+	// Role is which party is under test; see Roles. Default: the first one of the protocol.
+	Role string `yaml:"role"`
+
 	// URL is the http(s) base URL, without a slash at its end; a path prefix is kept. Beside a command it is where the
-	// started process listens, and may contain {port}; its default is then "http://127.0.0.1:{port}".
+	// started process listens, and may contain {port}; its default is then "http://127.0.0.1:{port}". A target that
+	// Dials has none.
 	URL string `yaml:"url"`
 
 	// Command starts the target. Nil: the target runs already.
@@ -47,7 +64,7 @@ type Profile struct {
 	// Headers go with every request to the target. Values may use ${NAME} for an environment variable.
 	Headers map[string]string `yaml:"headers"`
 
-	// Drivers are the transports that the target offers, the first one preferred. Default [sse]; of session-chat [ws].
+	// Drivers are the transports that the target offers, the first one preferred. Default [sse]; of the others [ws].
 	Drivers []string `yaml:"drivers"`
 
 	// Capabilities are the optional features that the target claims to have. What is not declared is not applicable; what
@@ -65,8 +82,9 @@ type Profile struct {
 	Agents  Agents  `yaml:"agents"`
 
 	// The wire of the protocol; that of another protocol has the zero value.
-	AgentSelect AgentSelect `yaml:"agent-select"`
-	SessionChat SessionChat `yaml:"session-chat"`
+	AgentSelect   AgentSelect   `yaml:"agent-select"`
+	SessionChat   SessionChat   `yaml:"session-chat"`
+	ExternalAgent ExternalAgent `yaml:"external-agent"`
 
 	Path    string   `yaml:"-"` // where it was read from; "" when it was not read from a file
 	Dir     string   `yaml:"-"` // absolute folder of the profile, against which its relative paths are resolved
@@ -82,13 +100,16 @@ type Profile struct {
 //	{model}    the base URL of the model stub; empty when there is none
 //
 // The process also finds them in its environment as PARLEY_PORT, PARLEY_URL, PARLEY_DIR, PARLEY_PROFILE_DIR and
-// PARLEY_MODEL_URL.
+// PARLEY_MODEL_URL. For a target that Dials, {url} and {port} are those of the WebSocket that it is to connect to, and there
+// is one more, PARLEY_SESSION:
+//
+//	{session}  the relay session that it is to join
 type Command struct {
 	Run   []string          `yaml:"run"`   // the program and its arguments; no shell
 	Dir   string            `yaml:"dir"`   // working directory, relative to the profile's folder; default that folder
 	Env   map[string]string `yaml:"env"`   // added to the harness's own environment; ${NAME} is replaced too
 	Copy  map[string]string `yaml:"copy"`  // files copied before the start: name within {dir} → path relative to the profile
-	Ready Ready             `yaml:"ready"` // when it counts as started
+	Ready Ready             `yaml:"ready"` // when it counts as started; of no target that Dials
 	Stop  Duration          `yaml:"stop"`  // grace between SIGTERM and SIGKILL; default 2s
 }
 
@@ -115,22 +136,25 @@ type Limits struct {
 
 // Hooks are shell commands (sh -c, in the profile's folder) for what no protocol offers. An empty one is not declared, and
 // what needs it is not tested. Their environment has PARLEY_DIR, PARLEY_URL, PARLEY_PORT and PARLEY_PROFILE_DIR, and those
-// about an agent PARLEY_AGENT_ID, _NAME, _DESCRIPTION, _PROMPT and _TOOLS (comma separated). Exit status 0 is success.
+// about an agent PARLEY_AGENT_ID, _NAME, _DESCRIPTION, _PROMPT and _TOOLS (comma separated). UserSays has PARLEY_TEXT and
+// PARLEY_RELAY_SESSION. Exit status 0 is success.
 type Hooks struct {
 	AddAgent     string `yaml:"add-agent"`     // make a custom agent
 	ChangeAgent  string `yaml:"change-agent"`  // change the one with this id
 	RemoveAgent  string `yaml:"remove-agent"`  // remove the one with this id
 	ConfigDigest string `yaml:"config-digest"` // print what identifies the bytes of the configuration; see Agents.File
 	Restart      string `yaml:"restart"`       // restart a target that has no command; PARLEY_KILL=1: without grace
+	UserSays     string `yaml:"user-says"`     // make the participant of a relay session say a text; see Speaker
 }
 
-// Names of the hooks, as Running.Hook takes them. They are the keys of the profile.
+// Names of the hooks, as Running.Hook takes those about an agent. They are the keys of the profile.
 const (
 	HookAddAgent     = "add-agent"
 	HookChangeAgent  = "change-agent"
 	HookRemoveAgent  = "remove-agent"
 	HookConfigDigest = "config-digest"
 	HookRestart      = "restart"
+	HookUserSays     = "user-says"
 	HookModel        = "model"
 )
 
@@ -186,16 +210,42 @@ type CustomAgent struct {
 // Has tells whether the profile declares a capability.
 func (p *Profile) Has(capability string) bool { return slices.Contains(p.Capabilities, capability) }
 
-// Parallel is how many scenarios may run side by side: Concurrency or its default, and 1 under agent-select's
-// correlation "single".
+// Dials tells whether the target connects to the harness, and not the harness to it. See Caller.
+func (p *Profile) Dials() bool {
+	return p.Protocol == externalagent.Protocol && p.Role == externalagent.Agent
+}
+
+// Parallel is how many scenarios may run side by side: Concurrency or its default, and 1 where they cannot be told apart:
+// under agent-select's correlation "single", in a relay session that is the same for all of them, and with agents that all
+// connect to one address.
 func (p *Profile) Parallel() int {
 	switch {
-	case p.Protocol == agentselect.Protocol && p.AgentSelect.Correlation.Single:
+	case p.shared():
 		return 1
 	case p.Concurrency == 0:
 		return DefaultConcurrency
 	}
 	return p.Concurrency
+}
+
+// shared tells whether scenarios have to share what should be each one's own.
+func (p *Profile) shared() bool {
+	switch {
+	case p.Dials():
+		return p.ExternalAgent.Agent.Listen != ""
+	case p.Protocol == externalagent.Protocol:
+		return !strings.Contains(p.ExternalAgent.Session, anyNonce)
+	}
+	return p.Protocol == agentselect.Protocol && p.AgentSelect.Correlation.Single
+}
+
+// FlowFile is the file of ExternalAgent.Flow; "" means the built-in flow.
+func (p *Profile) FlowFile() string {
+	flow := p.ExternalAgent.Flow
+	if flow == "" || filepath.IsAbs(flow) {
+		return flow
+	}
+	return filepath.Join(p.Dir, flow)
 }
 
 // UsesModel tells whether the target can be told where the model stub is.
@@ -205,17 +255,19 @@ func (p *Profile) UsesModel() bool { return p.Model != nil || p.Command.mentions
 func Default() *Profile { return DefaultFor(agentselect.Protocol) }
 
 // DefaultFor is the profile of a target that follows the default binding of a protocol in everything. It has neither
-// URL nor command. That of a protocol which Protocols does not list has no drivers and no wire either.
+// URL nor command. That of a protocol which Protocols does not list has no drivers, no role and no wire either.
 func DefaultFor(protocol string) *Profile {
 	p := &Profile{Protocol: protocol, Limits: DefaultLimits(), Agents: Agents{Default: agentselect.General}}
 	if k, ok := vocabulary[protocol]; ok {
-		p.Drivers = []string{k.drivers[0]}
+		p.Drivers, p.Role = []string{k.drivers[0]}, k.roles[0]
 	}
 	switch protocol {
 	case agentselect.Protocol:
 		p.AgentSelect = DefaultAgentSelect()
 	case sessionchat.Protocol:
 		p.SessionChat = DefaultSessionChat()
+	case externalagent.Protocol:
+		p.ExternalAgent = DefaultExternalAgent()
 	}
 	return p
 }

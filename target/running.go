@@ -8,7 +8,7 @@ import (
 // Running is a target that can be tested: a process that was started, one that runs elsewhere, or one within this process.
 // It is safe for concurrent use.
 type Running interface {
-	// BaseURL is the http(s) base URL, without a slash at its end.
+	// BaseURL is the http(s) base URL, without a slash at its end; "" where the target connects to the harness.
 	BaseURL() string
 
 	// Hook runs one of the profile's hooks about an agent. *NotDeclaredError: there is no such hook; *HookError: it failed.
@@ -33,6 +33,42 @@ type Running interface {
 type Exiter interface {
 	Exited() <-chan struct{}
 	ExitErr() error
+}
+
+// Speaker is what a Running offers beyond whose participant can be made to speak.
+type Speaker interface {
+	// Say makes the participant of a relay session say a text, as if it was typed; it returns once the text has been handed
+	// over. *NotDeclaredError: there is no way to do that; *HookError: it failed.
+	Say(ctx context.Context, relaySession, text string) error
+}
+
+// Caller is what the Running of a target that Dials offers beyond: the target connects to the harness, once it is called.
+type Caller interface {
+	// Call has an agent connect to the harness. Several may be called side by side. It does not wait for the agent to come,
+	// nor does it fail where the agent ends at once; ctx bounds the start alone. *StartError: the agent cannot be started;
+	// *HookError: model.hook failed. The agent lasts until it ends, or its own Stop or that of the Running.
+	Call(ctx context.Context, o CallOptions) (Called, error)
+}
+
+// CallOptions is what an agent is told.
+type CallOptions struct {
+	URL     string    // of the harness's WebSocket: where it is to connect to
+	Session string    // the relay session that it is to join; "" means "default"
+	Stderr  io.Writer // gets what this agent writes to stdout and stderr while it runs; nil: nobody
+}
+
+// Called is an agent that was called. It is safe for concurrent use.
+type Called interface {
+	// Exited closes when the agent has ended other than by Stop; nil: never, or nobody knows. ExitErr then says how it ended
+	// ("exit status 0" is how too), and is nil before.
+	Exited() <-chan struct{}
+	ExitErr() error
+
+	// Stderr is the last of what the agent wrote to stderr; "" where nobody knows.
+	Stderr() string
+
+	// Stop ends the agent and waits until nothing is left of it; once ctx has ended, without grace. It may be called again.
+	Stop(ctx context.Context) error
 }
 
 // Launcher starts targets.

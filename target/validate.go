@@ -12,19 +12,27 @@ import (
 	"strings"
 
 	"parley/protocol/agentselect"
+	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
 )
 
-// vocabulary is what a profile may say about each protocol. The first driver is the default. A protocol's wire is
-// described in the section of its name.
-var vocabulary = map[string]struct{ drivers, capabilities []string }{
+// vocabulary is what a profile may say about each protocol. The first role and the first driver are the defaults. A
+// protocol's wire is described in the section of its name.
+var vocabulary = map[string]struct{ roles, drivers, capabilities []string }{
 	agentselect.Protocol: {
+		roles:        []string{Server},
 		drivers:      []string{SSE, WS},
 		capabilities: []string{InitialAgentID, SessionList, SessionDelete, Health},
 	},
 	sessionchat.Protocol: {
+		roles:        []string{Server},
 		drivers:      []string{WS},
 		capabilities: []string{OptionsModel},
+	},
+	externalagent.Protocol: {
+		roles:        []string{externalagent.Host, externalagent.Relay, externalagent.Agent},
+		drivers:      []string{WS},
+		capabilities: []string{RelaySessions, TwoAgents, Reconnect},
 	},
 }
 
@@ -32,6 +40,10 @@ var vocabulary = map[string]struct{ drivers, capabilities []string }{
 func Protocols() []string {
 	return slices.Sorted(maps.Keys(vocabulary))
 }
+
+// Roles lists the parties that can be under test in a protocol, the default one first; nil for a protocol that Protocols
+// does not list.
+func Roles(protocol string) []string { return slices.Clone(vocabulary[protocol].roles) }
 
 // Capabilities lists the capabilities that a profile may declare for a protocol.
 func Capabilities(protocol string) []string { return slices.Clone(vocabulary[protocol].capabilities) }
@@ -59,6 +71,9 @@ func (c *checker) protocol() error {
 	k, ok := vocabulary[p.Protocol]
 	if !ok {
 		return c.fail("protocol", fmt.Sprintf("unknown protocol %q", p.Protocol), suggest(p.Protocol, Protocols()))
+	}
+	if !slices.Contains(k.roles, p.Role) {
+		return c.fail("role", fmt.Sprintf("unknown role %q of %s", p.Role, p.Protocol), "known here: "+strings.Join(k.roles, ", "))
 	}
 	if len(p.Drivers) == 0 {
 		return c.fail("drivers", "no driver", suggest("", k.drivers))
@@ -88,6 +103,9 @@ const anyPort = "{port}"
 // address checks the URL and takes the slash off its end.
 func (c *checker) address() error {
 	p := c.p
+	if p.Dials() {
+		return c.dialler()
+	}
 	if p.URL == "" {
 		if p.Command == nil || c.given("url") {
 			return c.fail("url", "nothing to test", "give the url of a running target, or a command that starts one")
@@ -119,6 +137,19 @@ func (c *checker) address() error {
 	return nil
 }
 
+// dialler checks that a target which connects to the harness can be had.
+func (c *checker) dialler() error {
+	switch p := c.p; {
+	case p.URL != "" || c.given("url"):
+		return c.fail("url", "an agent is no server: it connects to the harness",
+			"delete the line; in command, {url} is where it is to connect to")
+	case p.Command == nil && p.ExternalAgent.Agent.Listen == "":
+		return c.fail("role", "nothing to test",
+			"give a command that starts the agent, or external-agent.agent.listen, to which it connects by itself")
+	}
+	return nil
+}
+
 func validPort(s string) bool {
 	n, err := strconv.Atoi(s)
 	return err == nil && n >= 1 && n <= 65535
@@ -147,6 +178,8 @@ func (c *checker) command() error {
 	}
 	ready := cmd.Ready
 	switch {
+	case c.p.Dials() && c.given("command.ready"):
+		return c.fail("command.ready", "an agent is ready once it has joined", "delete it; see external-agent.agent.join")
 	case ready.Path != "" && ready.Log != "":
 		return c.fail("command.ready", "both path and log", "choose one")
 	case ready.Path != "" && ready.Path[0] != '/':

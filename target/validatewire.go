@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/protocol/agentselect"
+	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
 )
 
@@ -33,8 +34,11 @@ var (
 
 // wire checks the section of the profile's protocol.
 func (c *checker) wire() error {
-	if c.p.Protocol == sessionchat.Protocol {
+	switch c.p.Protocol {
+	case sessionchat.Protocol:
 		return c.sessionChat()
+	case externalagent.Protocol:
+		return c.externalAgent()
 	}
 	return c.agentSelect()
 }

@@ -57,6 +57,7 @@ func subcommands(s *streams) []*cobra.Command {
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),
+		checkLogCommand(s),
 		mutantsCommand(s),
 		serveCommand(s),
 		versionCommand(s),

@@ -16,7 +16,8 @@ import (
 )
 
 // The library answers pings, swallows pongs and ends the connection at its first fault, so what the target really sent is
-// read off the connection's bytes: control frames and faults become records beside those of the messages.
+// read off the connection's bytes: control frames and faults become records beside those of the messages. It is the same
+// for a target that dialled us; only that its frames are a client's.
 
 // maxFaults bounds the faults that are told of one connection: a target that masks does so in every frame.
 const maxFaults = 100
@@ -43,8 +44,14 @@ type tap struct {
 	lost    bool // too much waited: which message is which is not known any more
 }
 
+// newTap makes a tap for a connection to a target that is a server, whose answer to the handshake comes first.
 func newTap(party string, max int, sink driver.Sink) *tap {
 	return &tap{party: party, sink: sink, parser: wire.NewParser(true, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)})}
+}
+
+// newClientTap makes a tap for a connection of a target that is a client, from behind its request on.
+func newClientTap(party string, max int, sink driver.Sink) *tap {
+	return &tap{party: party, sink: sink, parser: wire.NewParser(false, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)}), head: head{frames: true}}
 }
 
 // transport makes connections that are listened to.

@@ -1,6 +1,7 @@
-// Package ws drives targets over WebSocket. Messages are what the library delivers; control frames, and whatever a frame
-// has that RFC 6455 forbids, are read off the connection's bytes by wire/ws and recorded beside them, as records of Kind
-// Comment: "ping", "pong", "close" with its status and reason, and "frame fault: …".
+// Package ws drives targets over WebSocket: a [Driver] dials those that are servers, a [Listener] takes the connections of
+// those that are clients. Messages are what the library delivers; control frames, and whatever a frame has that RFC 6455
+// forbids, are read off the connection's bytes by wire/ws and recorded beside them, as records of Kind Comment: "ping",
+// "pong", "close" with its status and reason, and "frame fault: …".
 package ws
 
 import (
@@ -66,7 +67,10 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	tap.opened(transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket", Reply: n, Status: resp.StatusCode})
 	live, cancel := context.WithCancel(context.Background())
 	c := &conn{s: s, o: o, sink: sink, tap: tap, live: live, cancel: cancel, done: make(chan struct{})}
-	go c.read()
+	go func() {
+		defer close(c.done)
+		c.read()
+	}()
 	return c, nil
 }
 
@@ -110,7 +114,6 @@ type conn struct {
 // read pumps messages until the connection ends. Reads are never timed out: in this library that would close the
 // connection, so deadlines lie with whoever waits on the transcript.
 func (c *conn) read() {
-	defer close(c.done)
 	for {
 		kind, p, err := c.s.Read(c.live)
 		if err != nil {

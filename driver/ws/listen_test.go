@@ -1,0 +1,624 @@
+package ws
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
+
+	"parley/driver"
+	"parley/transcript"
+)
+
+// host is a Listener and what was recorded of it.
+type host struct {
+	*party
+	l *Listener
+}
+
+// hosts opens a Listener at /agent/ws; it is closed when the test ends.
+func hosts(t *testing.T, o ListenOptions) *host {
+	t.Helper()
+	return hostsFor(t, o, shakeTime)
+}
+
+func hostsFor(t *testing.T, o ListenOptions, patience time.Duration) *host {
+	t.Helper()
+	h := &host{party: &party{T: t, log: transcript.New(nil)}}
+	o.Path, o.Sink = "/agent/ws", h.log.Append
+	l, err := listen(t.Context(), o, patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.l = l
+	t.Cleanup(func() { _ = l.Close() })
+	return h
+}
+
+// accept waits for the next connection.
+func (h *host) accept() driver.Conn {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(h.Context(), within)
+	defer cancel()
+	c, err := h.l.Accept(ctx)
+	if err != nil {
+		h.Fatalf("Accept: %v; there is:\n%s", err, strings.Join(said(h.log.All()), "\n"))
+	}
+	return c
+}
+
+// client is a target that writes by hand.
+type client struct {
+	*socket
+	answer *http.Response
+}
+
+const ask = "GET /agent/ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+
+// write connects and writes; what is sent behind the request's end may come with it.
+func (h *host) write(sent string) *socket {
+	h.Helper()
+	c, err := net.Dial("tcp", h.l.addr)
+	if err != nil {
+		h.Fatal(err)
+	}
+	_ = c.SetDeadline(time.Now().Add(within))
+	h.Cleanup(func() { _ = c.Close() })
+	s := &socket{Conn: c, in: bufio.NewReader(c)}
+	s.send(sent)
+	return s
+}
+
+// ask connects, writes and reads the answer.
+func (h *host) ask(sent string) *client {
+	h.Helper()
+	s := h.write(sent)
+	resp, err := http.ReadResponse(s.in, nil)
+	if err != nil {
+		h.Fatalf("no answer to %.80q: %v", sent, err)
+	}
+	return &client{s, resp}
+}
+
+// next reads a server's frame of up to 125 bytes.
+func (c *client) next() string {
+	var h [2]byte
+	if _, err := io.ReadFull(c.in, h[:]); err != nil {
+		return err.Error()
+	}
+	b := make([]byte, h[1])
+	if _, err := io.ReadFull(c.in, b); err != nil {
+		return err.Error()
+	}
+	return string(h[:1]) + string(b)
+}
+
+func (c *client) awaitEnd() { _, _ = io.Copy(io.Discard, c.in) }
+
+// TestListenRecords: what a client sends is told as what a server sends, but that it must be masked.
+func TestListenRecords(t *testing.T) {
+	const over = "closed the target closed the connection"
+	bye := masked(0x88, "\x03\xe8")
+	rows := []struct {
+		reason string
+		max    int
+		send   []string // one write each
+		want   []string
+	}{
+		{reason: "text and binary messages", send: []string{masked(0x81, "hi"), masked(0x82, "\xff"), bye},
+			want: []string{`text "hi"`, `binary "\xff"`, "close 1000", over}},
+		{reason: "ping, pong and close, with what they carry", send: []string{masked(0x89, "a") + masked(0x8A, "b") + masked(0x88, "\x03\xe9bye")},
+			want: []string{`ping "a"`, `pong "b"`, `close 1001 "bye"`, over}},
+		{reason: "messages and control frames keep their order, though they come in one chunk",
+			send: []string{masked(0x81, "1") + masked(0x89, "a") + masked(0x81, "2") + masked(0x81, "3") + masked(0x8A, "b") + bye},
+			want: []string{`text "1"`, `ping "a"`, `text "2"`, `text "3"`, `pong "b"`, "close 1000", over}},
+		{reason: "a fragmented message is one, and a ping within it comes first",
+			send: []string{masked(textN, "one "), masked(0x89, "p") + masked(0x00, "mess"), masked(0x80, "age") + bye},
+			want: []string{`ping "p"`, `text "one message"`, "close 1000", over}},
+		{reason: "a frame that is not masked is a fault, and ends the connection", send: []string{masked(0x81, "ok") + frame(0x81, "bare")},
+			want: []string{`text "ok"`, "frame fault: frame of a client that is not masked", "closed the connection broke off"}},
+		{reason: "a ping that is not masked too", send: []string{frame(0x89, "bare")},
+			want: []string{"frame fault: frame of a client that is not masked", `ping "bare"`, "closed the connection broke off"}},
+		{reason: "text that is no UTF-8", send: []string{masked(0x81, "a\xff"), bye},
+			want: []string{"frame fault: text that is no UTF-8", `text "a\xff" (text that is no UTF-8)`, "close 1000", over}},
+		{reason: "a reserved bit", send: []string{masked(0xC1, "a")}, want: []string{"frame fault: reserved bits set: 100", "closed the connection broke off"}},
+		{reason: "an unknown opcode", send: []string{masked(0x83, "a")}, want: []string{"frame fault: unknown opcode 0x3", "closed the connection broke off"}},
+		{reason: "a continuation of nothing", send: []string{masked(0x80, "a")}, want: []string{"frame fault: continuation of nothing", "closed the connection broke off"}},
+		{reason: "a status that must not be sent", send: []string{masked(0x88, "\x03\xee")},
+			want: []string{"frame fault: close with status 1006, which must not be sent", "close 1006", "closed the connection broke off"}},
+		{reason: "a message beyond the limit", max: 10, send: []string{masked(0x81, strings.Repeat("a", 11))},
+			want: []string{"frame fault: frame of 11 bytes, more than 10", "closed the connection broke off"}},
+		{reason: "the connection stops inside a frame", send: []string{masked(0x81, "not whole")[:8]},
+			want: []string{"frame fault: the stream ended inside a text frame, 7 bytes short", "closed the connection broke off"}},
+		{reason: "the connection just stops", send: []string{masked(0x81, "a")}, want: []string{`text "a"`, "closed the connection broke off"}},
+		{reason: "what follows a close", send: []string{bye + masked(0x81, "late")}, want: []string{"close 1000", "frame fault: text after a close", over}},
+	}
+	for _, r := range rows {
+		for _, early := range []bool{false, true} {
+			name := r.reason
+			if early {
+				name += ", without waiting for the answer"
+			}
+			t.Run(name, func(t *testing.T) {
+				h := hosts(t, ListenOptions{MaxEvent: r.max})
+				var c *client
+				if early {
+					c = h.ask(ask + "\r\n" + strings.Join(r.send, ""))
+				} else {
+					c = h.ask(ask + "\r\n")
+					c.send(r.send...)
+				}
+				_ = c.Conn.(*net.TCPConn).CloseWrite()
+				h.accept()
+				h.awaitEnd()
+				if diff := cmp.Diff(r.want, said(h.log.All())); diff != "" {
+					t.Errorf("want(-) got(+):\n%s", diff)
+				}
+				for _, rec := range h.log.All()[2:] {
+					if rec.Conn != "T1" || rec.Dir != transcript.Received {
+						t.Errorf("record %d is of %q, %s", rec.N, rec.Conn, rec.Dir)
+					}
+				}
+				c.awaitEnd() // the connection is ended, whatever the fault was
+			})
+		}
+	}
+}
+
+// TestListenIsTold: the request as it came, and the answer.
+func TestListenIsTold(t *testing.T) {
+	h := hosts(t, ListenOptions{Party: func(n int) string { return fmt.Sprintf("agent%d", n) }, Subprotocols: []string{"b", "a"}})
+	request := strings.ReplaceAll(ask, "GET /agent/ws", "GET /agent/ws?x=1") + "origin: null\r\nSec-WebSocket-Protocol: a, b\r\n\r\n"
+	c := h.ask(request)
+	h.accept()
+	if got := c.answer.Header; c.answer.StatusCode != 101 || got.Get("Sec-WebSocket-Protocol") != "b" || got.Get("Sec-WebSocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
+		t.Errorf("the answer is %d %v", c.answer.StatusCode, got)
+	}
+	want := []transcript.Record{
+		{N: 1, Conn: "agent1", Dir: transcript.Received, Kind: transcript.Open, Label: "GET /agent/ws?x=1 (upgrade)", Bytes: []byte(request)},
+		{N: 2, Conn: "agent1", Dir: transcript.Sent, Kind: transcript.Open, Label: "socket", Status: 101, Reply: 1},
+	}
+	if diff := cmp.Diff(want, timeless(h.log.All())); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+}
+
+func timeless(records []transcript.Record) []transcript.Record {
+	out := append([]transcript.Record{}, records...)
+	for i := range out {
+		out[i].At = 0
+	}
+	return out
+}
+
+func TestListenSends(t *testing.T) {
+	h := hosts(t, ListenOptions{})
+	c := h.ask(ask + "\r\n")
+	conn := h.accept()
+	mark, err := conn.Send(t.Context(), driver.Message{Label: "state.updated", Body: []byte(`{"a":1}`)})
+	if err != nil || mark != 3 {
+		t.Errorf("Send = %d, %v; want the third record", mark, err)
+	}
+	if _, err := conn.Send(t.Context(), driver.Message{Body: []byte("\xff"), Binary: true}); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"\x81" + `{"a":1}`, "\x82\xff"}, []string{c.next(), c.next()}); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+	c.send(masked(0x89, "p"))
+	if got := c.next(); got != "\x8ap" {
+		t.Errorf("the ping is answered by %q", got)
+	}
+	want := []string{`sent text "{\"a\":1}" (state.updated)`, `sent binary "\xff"`, `ping "p"`}
+	if diff := cmp.Diff(want, said(h.log.All())); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+}
+
+func TestListenRefuses(t *testing.T) {
+	rows := []struct {
+		reason string
+		send   string
+		status int
+		want   string // the request's record
+		body   string // a part of the answer's
+	}{
+		{"another path", strings.Replace(ask, "/agent/ws", "/other", 1) + "Origin: http://o\r\n\r\n", 404, "GET /other", "which is /agent/ws"},
+		{"no upgrade", "GET /agent/ws HTTP/1.1\r\nHost: h\r\n\r\n", 426, "GET /agent/ws", "Upgrade"},
+		{"an upgrade to something else", strings.Replace(ask, "websocket", "h2c", 1) + "\r\n", 426, "GET /agent/ws", "h2c"},
+		{"another method", strings.Replace(ask, "GET", "POST", 1) + "Content-Length: 3\r\n\r\nabc", 405, "POST /agent/ws", "POST"},
+		{"an older version", strings.Replace(ask, "13", "8", 1) + "\r\n", 400, "GET /agent/ws", "version"},
+		{"no key", strings.Replace(ask, "Sec-WebSocket-Key", "X-Key", 1) + "\r\n", 400, "GET /agent/ws", "missing Sec-WebSocket-Key"},
+		{"a key of another length", strings.Replace(ask, "dGhlIHNhbXBsZSBub25jZQ==", "dGhl", 1) + "\r\n", 400, "GET /agent/ws", "Sec-WebSocket-Key"},
+		{"no HTTP", "{\"v\":\"mvp-0.2\"}\r\n\r\n", 400, `no HTTP request: malformed HTTP request "{\"v\":\"mvp-0.2\"}"`, "malformed"},
+		{"a request without an end", "GET /agent/ws HTTP/1.1\r\nX: " + strings.Repeat("x", maxRequest), 431, "a request longer than 64 KiB", "64 KiB"},
+		{"headers without an end", "GET /agent/ws HTTP/1.1\r\n" + strings.Repeat("X: x\r\n", maxRequest/6), 431, "a request longer than 64 KiB", "64 KiB"},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			h := hosts(t, ListenOptions{})
+			c := h.ask(r.send)
+			body, _ := io.ReadAll(c.answer.Body)
+			if c.answer.StatusCode != r.status || !strings.Contains(string(body), r.body) {
+				t.Errorf("answered by %d %q; want %d with %q", c.answer.StatusCode, body, r.status, r.body)
+			}
+			all := h.log.All()
+			if len(all) != 2 {
+				t.Fatalf("recorded is %s", strings.Join(said(all), "; "))
+			}
+			req, resp := all[0], all[1]
+			head, _, whole := strings.Cut(r.send, "\r\n\r\n")
+			if whole {
+				head += "\r\n\r\n"
+			}
+			if req.Conn != "" || req.Dir != transcript.Received || req.Kind != transcript.Request || req.Label != r.want || string(req.Bytes) != head[:min(len(head), maxRequest)] {
+				t.Errorf("the request is recorded as %s", req.Line(300))
+			}
+			if resp.Conn != "" || resp.Dir != transcript.Sent || resp.Kind != transcript.Response || resp.Status != r.status || resp.Reply != 1 || string(resp.Bytes) != string(body) {
+				t.Errorf("the answer is recorded as %s", resp.Line(300))
+			}
+		})
+	}
+}
+
+// TestListenAsksForNothing: connections that come to no request.
+func TestListenAsksForNothing(t *testing.T) {
+	rows := []struct {
+		reason, send string
+		leave        bool
+		patience     time.Duration
+		want         string
+	}{
+		{"it only looks whether somebody listens", "", true, within, "failure a connection that asked for nothing: it ended before a request was whole"},
+		{"it ends in the middle", ask, true, within, "failure a connection that asked for nothing: it ended before a request was whole"},
+		{"it never goes on", ask, false, time.Millisecond, "failure a connection that asked for nothing: no request was whole in time"},
+		{"it wants TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", false, within, "failure a connection that asked for nothing: it began a TLS handshake (the harness is at ws://, not at wss://)"},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			h := hostsFor(t, ListenOptions{}, r.patience)
+			s := h.write(r.send)
+			if r.leave {
+				_ = s.Close()
+			}
+			got := h.await("the failure", func(r *transcript.Record) bool { return r.Kind == transcript.Failure })
+			if diff := cmp.Diff([]string{r.want}, said([]transcript.Record{got})); diff != "" || string(got.Bytes) != r.send || got.Conn != "" {
+				t.Errorf("%q, want(-) got(+):\n%s", got.Bytes, diff)
+			}
+		})
+	}
+}
+
+// TestRefusalsAreNotToldForever: a target may ask in a loop.
+func TestRefusalsAreNotToldForever(t *testing.T) {
+	h := hosts(t, ListenOptions{})
+	h.l.Pause()
+	for range maxRefusals + 10 {
+		c := h.ask(ask + "\r\n")
+		if c.answer.StatusCode != 503 {
+			t.Fatalf("answered by %d", c.answer.StatusCode)
+		}
+		_ = c.Close()
+	}
+	all := h.log.All()
+	if len(all) != 2*maxRefusals || !strings.HasSuffix(all[len(all)-2].Label, "(and no more of what is refused is recorded)") {
+		t.Errorf("%d records, the last of them %s", len(all), all[len(all)-1].Line(200))
+	}
+}
+
+// TestListenWithTheLibrary: a client that somebody else wrote, compression and origin included.
+func TestListenWithTheLibrary(t *testing.T) {
+	h := hosts(t, ListenOptions{})
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	s, resp, err := websocket.Dial(ctx, h.l.URL(), &websocket.DialOptions{CompressionMode: websocket.CompressionContextTakeover,
+		HTTPHeader: http.Header{"Origin": {"https://elsewhere"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.CloseNow()
+	if ext := resp.Header.Get("Sec-WebSocket-Extensions"); ext != "" {
+		t.Errorf("extensions are agreed to: %s", ext)
+	}
+	conn := h.accept()
+	long := strings.Repeat("主", 100_000)
+	if err := s.Write(ctx, websocket.MessageText, []byte(long)); err != nil {
+		t.Fatal(err)
+	}
+	h.await("the message", func(r *transcript.Record) bool { return r.Kind == transcript.Frame && string(r.Bytes) == long })
+	if _, err := conn.Send(ctx, driver.Message{Body: []byte("yes")}); err != nil {
+		t.Fatal(err)
+	}
+	s.SetReadLimit(1 << 20)
+	if _, p, err := s.Read(ctx); err != nil || string(p) != "yes" {
+		t.Errorf("Read = %q, %v", p, err)
+	}
+	if err := s.Close(websocket.StatusNormalClosure, "done"); err != nil {
+		t.Errorf("the closing handshake: %v", err)
+	}
+	h.awaitEnd()
+	if got := said(h.log.All()); !strings.Contains(string(h.log.All()[0].Bytes), "Origin: https://elsewhere\r\n") || got[len(got)-2] != `close 1000 "done"` {
+		t.Errorf("recorded is %.300q", got)
+	}
+}
+
+func TestListenerAcceptsInOrder(t *testing.T) {
+	h := hosts(t, ListenOptions{})
+	var dials sync.WaitGroup
+	for range maxOpen {
+		dials.Go(func() { h.ask(ask + "\r\n") })
+	}
+	dials.Wait()
+	for n := range maxOpen {
+		c := h.accept()
+		mark, err := c.Send(t.Context(), driver.Message{Body: []byte("x")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := h.log.All()
+		if got := all[mark-1].Conn; got != fmt.Sprintf("T%d", n+1) || all[2*n].Conn != got || all[2*n+1].Conn != got {
+			t.Errorf("connection %d is %s; its records are of %s and %s", n+1, got, all[2*n].Conn, all[2*n+1].Conn)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.l.Accept(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Accept without a connection: %v", err)
+	}
+}
+
+// TestListenerIsBounded: the seventeenth is refused, until one of the others ends.
+func TestListenerIsBounded(t *testing.T) {
+	h := hosts(t, ListenOptions{})
+	for range maxOpen {
+		h.ask(ask + "\r\n")
+	}
+	c := h.ask(ask + "\r\n")
+	body, _ := io.ReadAll(c.answer.Body)
+	if c.answer.StatusCode != 503 || !strings.Contains(string(body), "16 connections are open") {
+		t.Errorf("the answer is %d %q", c.answer.StatusCode, body)
+	}
+	_ = h.accept().Close(driver.Reset)
+	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 101 {
+		t.Errorf("with a place free: %d", c.answer.StatusCode)
+	}
+}
+
+// TestNobodyAccepts: connections that nobody takes wait, and not without bound.
+func TestNobodyAccepts(t *testing.T) {
+	h := hosts(t, ListenOptions{})
+	for n := range maxUnaccepted {
+		c := h.ask(ask + "\r\n" + masked(0x88, ""))
+		c.awaitEnd()
+		if c.answer.StatusCode != 101 {
+			t.Fatalf("connection %d: %d", n+1, c.answer.StatusCode)
+		}
+		h.await("its end", func(r *transcript.Record) bool {
+			return r.Kind == transcript.Closed && r.Conn == fmt.Sprintf("T%d", n+1)
+		})
+		// Its place is free a moment after its end is told: the next one but fifteen finds it so.
+	}
+	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 503 {
+		t.Errorf("one more: %d", c.answer.StatusCode)
+	}
+	h.accept() // it has ended, and its records tell so
+	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 101 {
+		t.Errorf("after one is taken: %d", c.answer.StatusCode)
+	}
+}
+
+func TestPauseAndResume(t *testing.T) {
+	h := hosts(t, ListenOptions{})
+	first := h.ask(ask + "\r\n")
+	conn := h.accept()
+	h.l.Pause()
+	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 503 {
+		t.Errorf("while paused: %d", c.answer.StatusCode)
+	}
+	if _, err := conn.Send(t.Context(), driver.Message{Body: []byte("still here")}); err != nil || first.next() != "\x81still here" {
+		t.Errorf("the connection that stood is gone: %v", err)
+	}
+	for range 2 { // twice is once
+		if err := h.l.Resume(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 101 {
+		t.Errorf("afterwards: %d", c.answer.StatusCode)
+	}
+}
+
+func TestLeaveAndResume(t *testing.T) {
+	h := hosts(t, ListenOptions{})
+	url := h.l.URL()
+	first := h.ask(ask + "\r\n")
+	conn := h.accept()
+	for range 2 {
+		h.l.Leave()
+	}
+	if c, err := net.Dial("tcp", h.l.addr); err == nil {
+		c.Close()
+		t.Error("somebody listens while the listener is away")
+	}
+	if _, err := conn.Send(t.Context(), driver.Message{Body: []byte("still here")}); err != nil || first.next() != "\x81still here" {
+		t.Errorf("the connection that stood is gone: %v", err)
+	}
+	other, err := net.Listen("tcp", h.l.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.l.Resume(); err == nil {
+		t.Error("Resume at a port that is taken")
+	}
+	other.Close()
+	if err := h.l.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 101 || h.l.URL() != url {
+		t.Errorf("afterwards: %d at %s, which was %s", c.answer.StatusCode, h.l.URL(), url)
+	}
+}
+
+func TestListenCloses(t *testing.T) {
+	rows := []struct {
+		reason string
+		close  func(*host, driver.Conn)
+		frame  string // what the target reads
+		want   []string
+	}{
+		{"a handshake", func(_ *host, c driver.Conn) { _ = c.Close(driver.Graceful) }, "\x88\x03\xe8", []string{"close 1000", "closed closed by the harness"}},
+		{"a reset", func(_ *host, c driver.Conn) { _ = c.Close(driver.Reset) }, "EOF", []string{"closed closed by the harness"}},
+		{"the listener's close is a handshake", func(h *host, _ driver.Conn) { _ = h.l.Close() }, "\x88\x03\xe8", []string{"close 1000", "closed closed by the harness"}},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			h := hosts(t, ListenOptions{})
+			c := h.ask(ask + "\r\n")
+			conn := h.accept()
+			got := make(chan string, 1)
+			go func() {
+				first := c.next()
+				got <- first
+				if strings.HasPrefix(first, "\x88") {
+					c.send(masked(0x88, first[1:]))
+				}
+				c.awaitEnd()
+			}()
+			r.close(h, conn)
+			n := h.log.Len()
+			if frame := <-got; frame != r.frame {
+				t.Errorf("the target reads %q, want %q", frame, r.frame)
+			}
+			_ = conn.Close(driver.Graceful)
+			if _, err := conn.Send(t.Context(), driver.Message{}); !errors.Is(err, driver.ErrClosed) {
+				t.Errorf("Send after it: %v", err)
+			}
+			if diff := cmp.Diff(r.want, said(h.log.All())); diff != "" || h.log.Len() != n {
+				t.Errorf("%d records came after the close; want(-) got(+):\n%s", h.log.Len()-n, diff)
+			}
+		})
+	}
+}
+
+// TestListenerCloses: nobody holds it up, and nothing reaches the sink afterwards.
+func TestListenerCloses(t *testing.T) {
+	h := hosts(t, ListenOptions{})
+	h.ask(ask + "\r\n") // never answers a close
+	h.write(ask)        // never comes to its end
+	h.ask("GET /other HTTP/1.1\r\n\r\n")
+	gone := h.ask(ask + "\r\n" + masked(0x88, ""))
+	h.accept()
+	ended := h.accept()
+	gone.awaitEnd()
+	h.await("its end", func(r *transcript.Record) bool { return r.Conn == "T2" && r.Kind == transcript.Closed })
+	started := time.Now()
+	var closing sync.WaitGroup
+	for range 3 {
+		closing.Go(func() {
+			if err := h.l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	closing.Wait()
+	if took := time.Since(started); took > 3*time.Second {
+		t.Errorf("Close took %v", took)
+	}
+	n := h.log.Len()
+	if _, err := ended.Send(t.Context(), driver.Message{}); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("Send on a connection that had ended: %v", err)
+	}
+	if _, err := h.l.Accept(t.Context()); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("Accept: %v", err)
+	}
+	if err := h.l.Resume(); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("Resume: %v", err)
+	}
+	h.l.Pause()
+	h.l.Leave()
+	if c, err := net.Dial("tcp", h.l.addr); err == nil {
+		c.Close()
+		t.Error("somebody listens still")
+	}
+	if h.log.Len() != n {
+		t.Errorf("recorded afterwards: %s", strings.Join(said(h.log.After(n)), "; "))
+	}
+}
+
+// TestListenConcurrent: everything may be called by everybody.
+func TestListenConcurrent(t *testing.T) {
+	h := hosts(t, ListenOptions{})
+	const clients, messages = 8, 50
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			c := h.ask(ask + "\r\n")
+			for range messages {
+				c.send(masked(0x89, "p"), masked(0x81, "from it"))
+			}
+			c.awaitEnd()
+		})
+		all.Go(func() {
+			conn := h.accept()
+			for range messages {
+				if _, err := conn.Send(t.Context(), driver.Message{Body: []byte("to it")}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	seen := map[string]int{}
+	whole := 0
+	h.await("every message", func(r *transcript.Record) bool {
+		if r.Kind == transcript.Frame || r.Label == "ping" {
+			if seen[r.Conn]++; seen[r.Conn] == 3*messages {
+				whole++
+			}
+		}
+		return whole == clients
+	})
+	for range 4 { // whatever they do meanwhile
+		all.Go(func() { h.l.Pause() })
+		all.Go(func() { _ = h.l.Resume() })
+		all.Go(func() { h.l.Leave() })
+		all.Go(func() { _ = h.l.Close() })
+		all.Go(func() { _, _ = h.l.Accept(t.Context()) })
+	}
+	all.Wait()
+}
+
+func TestListenOptions(t *testing.T) {
+	log := transcript.New(nil)
+	l, err := Listen(t.Context(), ListenOptions{Addr: "0.0.0.0:0", Path: "x/y", Sink: log.Append})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if got := l.URL(); !strings.HasPrefix(got, "ws://127.0.0.1:") || !strings.HasSuffix(got, "/x/y") {
+		t.Errorf("URL is %s", got)
+	}
+	c, err := New().Open(t.Context(), driver.OpenOptions{Party: "A", URL: l.URL()}, log.Append)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close(driver.Graceful)
+	_, port, _ := net.SplitHostPort(l.addr)
+	if _, err := Listen(t.Context(), ListenOptions{Addr: "127.0.0.1:" + port}); err == nil {
+		t.Error("two listeners at one port")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Listen(ctx, ListenOptions{Addr: "no.such.host.invalid:1"}); err == nil {
+		t.Error("a listener of a host that is none")
+	}
+}

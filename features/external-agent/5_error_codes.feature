@@ -1,0 +1,138 @@
+@external-agent
+Feature: 5 Error codes
+  INVALID_MESSAGE, SESSION_NOT_ACTIVE, UNKNOWN_TOOL, INVALID_PARAMS, NO_ACTIVE_SPEC, TOOL_EXECUTION_FAILED
+
+  Rule: INVALID_MESSAGE
+
+    @host @relay @EA-078 @EA-084
+    Scenario: the code of what cannot be read
+      Given agent A has a session
+      When agent A sends malformed JSON
+      Then agent A's message is refused as invalid
+
+  Rule: SESSION_NOT_ACTIVE
+
+    @host @EA-079
+    Scenario: no call before a session has been started
+      Given agent A has a session
+      When agent A ends the session
+      Then agent A is told that the session has ended
+      When agent A makes a call
+      Then agent A is refused with "SESSION_NOT_ACTIVE"
+
+    @host @EA-079
+    Scenario: no call on a connection that has only joined
+      Given a host is in every relay session
+      And agent A has a session
+      When agent B joins the relay session "fresh"
+      And agent B is told that it has joined
+      And agent B makes a call
+      Then agent B is refused with "SESSION_NOT_ACTIVE"
+
+    @host @EA-079
+    Scenario: once a session has been started again, calls are taken again
+      Given agent A has a session
+      And agent A ends the session
+      And agent A is told that the session has ended
+      When agent A makes a call
+      Then agent A is refused with "SESSION_NOT_ACTIVE"
+      Given agent A has a session
+      When agent A asks for a snapshot
+      Then agent A gets a snapshot
+
+    @relay @EA-079a
+    Scenario: no call where no host is
+      Given agent A has a session
+      When the host leaves
+      And agent A makes a call
+      Then agent A is refused with "SESSION_NOT_ACTIVE" or "INVALID_MESSAGE"
+
+    @relay @EA-079a
+    Scenario: no call where no host has ever been
+      Given agent B has a session
+      And no host is there
+      And agent A joins the relay session "empty"
+      And agent A is told that it has joined
+      When agent A makes a call
+      Then agent A is refused with "SESSION_NOT_ACTIVE" or "INVALID_MESSAGE"
+
+  Rule: UNKNOWN_TOOL
+
+    @host @EA-080
+    Scenario: a tool that does not exist
+      Given agent A has a session
+      When agent A calls a tool that does not exist
+      Then agent A is refused with "UNKNOWN_TOOL"
+
+    @host @EA-080 @EA-096 @booking
+    Scenario: tools that are announced at another stage
+      Given agent A has a session
+      Then agent A calls the tools of other stages, at every stage of the booking, and each is refused
+
+    @host @EA-080 @EA-081 @booking
+    Scenario: tools that are announced are known, and legal params are not found wrong
+      Given agent A has a session
+      Then agent A calls every announced tool, at every stage of the booking
+
+    @host @EA-080
+    Scenario Outline: a call that names no tool
+      Given agent A has a session
+      When agent A sends a tool.call with <fault>
+      Then agent A is refused with "INVALID_MESSAGE" or "INVALID_PARAMS" or "UNKNOWN_TOOL"
+
+      Examples:
+        | fault                       |
+        | no toolName                 |
+        | a toolName that is a number |
+
+  Rule: INVALID_PARAMS
+
+    @host @EA-081 @booking
+    Scenario Outline: params that break the announced schema
+      Given agent A has a session
+      Then agent A calls every announced tool with a param <wrong>, and each is refused
+
+      Examples:
+        | wrong                   |
+        | missing                 |
+        | of another type         |
+        | that is null            |
+        | that is not in the enum |
+        | below the minimum       |
+        | above the maximum       |
+        | that is a fraction      |
+        | that is unknown         |
+
+    @host @EA-071 @EA-081 @booking
+    Scenario: a negative quantity
+      Given agent A has a session
+      Then agent A calls every announced tool with a param that is negative, and each is refused
+
+    @host @EA-081 @booking
+    Scenario Outline: params that are none
+      Given agent A has a session
+      Then agent A calls a tool with params that are <what>, and is refused
+
+      Examples:
+        | what     |
+        | missing  |
+        | null     |
+        | a list   |
+        | a text   |
+        | a number |
+
+  Rule: NO_ACTIVE_SPEC
+
+    @host @EA-082 @booking
+    Scenario: a call while no uiSpec is active
+      Given agent A has a session
+      When agent A makes the calls behind which no uiSpec is active
+      Then agent A is refused with "NO_ACTIVE_SPEC"
+
+  Rule: TOOL_EXECUTION_FAILED
+
+    @host @EA-083
+    Scenario: a tool that fails while it runs
+      Given agent A has a session
+      When agent A makes the calls by which a tool fails while it runs
+      Then agent A is refused with "TOOL_EXECUTION_FAILED"

@@ -1,0 +1,42 @@
+@external-agent
+Feature: 7 What the notes on the implementation let one see
+  分阶段工具 schema 过滤；工具 schema 执行约束；MVP 中 `backendData` 不得序列化到外部快照。
+
+  Rule: 分阶段工具 schema 过滤
+
+    @host @EA-095 @booking
+    Scenario: what is announced changes with the stage
+      Given agent A has a session
+      And agent A books a ticket from the first movie to the confirmation
+      Then the tools that are announced change on the way
+
+  Rule: 工具 schema 执行约束
+
+    @host @EA-096 @booking
+    Scenario: a tool outside of what is announced is refused
+      Given agent A has a session
+      Then agent A calls the tools of other stages, at every stage of the booking, and each is refused
+
+    @agent @EA-081a @EA-096a
+    Scenario: an agent calls what is announced
+      Given a host awaits the agent
+      When the agent is started
+      Then the agent comes to the end of the booking
+
+    @agent @EA-096a
+    Scenario: an agent does not call what is announced no longer
+      Given a host awaits the agent
+      And what is announced changes during call 2
+      When the agent is started
+      Then the agent goes by the state
+
+  Rule: MVP 中 backendData 不得序列化到外部快照
+
+    @host @EA-102 @booking
+    Scenario: no raw data in whatever an agent is sent
+      Given agent A has a session
+      And agent A books a ticket from the first movie to the confirmation
+      And agent A calls a tool that does not exist
+      And agent A is refused with "UNKNOWN_TOOL" or "NO_ACTIVE_SPEC"
+      When agent A ends the session
+      Then agent A is told that the session has ended

@@ -1,0 +1,291 @@
+// Package externalagent holds the monitors of external-agent: what must hold of every message of a host, a relay or an
+// agent, in every transcript. They read records as the steps decode them: the envelope's type, its payload as Data, its id
+// as RequestID.
+package externalagent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/monitor"
+	vocab "parley/protocol/externalagent"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// CodeAt begins the remark by which a scenario tells where the target's errors have their code, as a JSON Pointer from the
+// top of the message.
+const CodeAt = "errors have their code at "
+
+// AgentParty begins the names of the connections of a target that is an agent; the number of the connection follows.
+const AgentParty = "agent"
+
+type object = map[string]any
+
+var (
+	servers = []string{vocab.Host, vocab.Relay}
+	host    = []string{vocab.Host}
+	agent   = []string{vocab.Agent}
+)
+
+// All lists the monitors of external-agent.
+func All() []monitor.Monitor {
+	return []monitor.Monitor{
+		{Name: "envelopes", Clauses: []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-023a", "EA-024"},
+			Text: "every message is one JSON object with v, type and payload in their form, and id and replyTo where they are there", Check: envelopes},
+		{Name: "no-backend-data", Clauses: []string{"EA-015", "EA-102"}, Roles: host,
+			Text: "the key backendData stands nowhere in what an agent is sent", Check: noBackendData},
+		{Name: "host-messages", Roles: host, Clauses: []string{"EA-039", "EA-043", "EA-044", "EA-045", "EA-048", "EA-052a", "EA-056", "EA-057", "EA-058", "EA-059",
+			"EA-061", "EA-062", "EA-065", "EA-067"}, Text: "every message of the host has the members that its type requires", Check: hostMessages},
+		{Name: "errors", Clauses: []string{"EA-069", "EA-070", "EA-084"}, Roles: servers,
+			Text: "every error has a code of section 5 and a message", Check: errors},
+		{Name: "one-answer", Clauses: []string{"EA-104"}, Roles: host,
+			Text: "a tool.call is answered once: by a tool.result, or by an error", Check: oneAnswer},
+		{Name: "agent-joins-first", Clauses: []string{"EA-026"}, Roles: agent,
+			Text: "an agent sends nothing but relay.join before relay.joined has answered it", Check: joinsFirst},
+		{Name: "agent-messages", Clauses: []string{"EA-027", "EA-031", "EA-032", "EA-033", "EA-034", "EA-035", "EA-036", "EA-037"}, Roles: agent,
+			Text: "every message of an agent has the members that its type requires", Check: agentMessages},
+		{Name: "agent-ids", Clauses: []string{"EA-022b"}, Roles: agent, Text: "no two requests of an agent have the same id", Check: agentIDs},
+		{Name: "agent-calls", Clauses: []string{"EA-081a", "EA-096a"}, Roles: agent,
+			Text: "an agent calls only tools that the latest state announces, with params that keep to their schemas", Check: agentCalls},
+		{Name: "agent-resynchronises", Clauses: []string{"EA-076"}, Roles: agent,
+			Text: "an agent that has come back asks for a snapshot before it calls a tool", Check: resynchronises},
+		{Name: "agent-connection", Clauses: []string{"EA-016", "EA-103", "EA-106"}, Roles: agent,
+			Text: "an agent has one connection at a time, and comes back to the same relay session", Check: oneConnection},
+	}
+}
+
+// shape is what a member of a payload must be.
+type shape struct {
+	clause, name, form string
+	ok                 func(v any, there bool) bool
+}
+
+func text(v any, there bool) bool { _, ok := v.(string); return there && ok }
+func list(v any, there bool) bool { _, ok := v.([]any); return there && ok }
+func obj(v any, there bool) bool  { _, ok := v.(object); return there && ok }
+
+// spec is a uiSpec, which is null while none is active.
+func spec(v any, there bool) bool { return there && (v == nil || obj(v, there)) }
+
+func maybe(ok func(any, bool) bool) func(any, bool) bool {
+	return func(v any, there bool) bool { return !there || v == nil || ok(v, there) }
+}
+
+func is(want any) func(any, bool) bool { return func(v any, _ bool) bool { return v == want } }
+
+// ofHost are the members of the payloads of a host's messages, section 4.2.
+var ofHost = map[string][]shape{
+	vocab.SessionStarted: {{"EA-039", "sessionId", "a string", text}},
+	vocab.SnapshotState: {{"EA-043", "uiSpec", "an object, or null while none is active", spec}, {"EA-044", "messageHistory", "an array", list},
+		{"EA-045", "toolSchema", "an array", list}},
+	vocab.ToolResult: {{"EA-048", "ok", "a boolean", func(v any, _ bool) bool { _, ok := v.(bool); return ok }},
+		{"EA-052a", "uiSpec", "an object, where it is there", maybe(obj)}},
+	vocab.StateUpdated: {{"EA-056", "source", `"host"`, is(vocab.SourceHost)}, {"EA-057", "uiSpec", "an object, or null while none is active", spec},
+		{"EA-058", "messageHistory", "an array", list}, {"EA-059", "toolSchema", "an array", list}},
+	vocab.UserMessage:  {{"EA-061", "text", "a string", text}, {"EA-062", "stage", "a string", text}},
+	vocab.SessionEnded: {{"EA-065", "logFile", "a string", text}, {"EA-067", "stateReset", "true", is(true)}},
+}
+
+// ofAgent are the members of the payloads of an agent's messages, sections 4.0 and 4.1.
+var ofAgent = map[string][]shape{
+	vocab.RelayJoin:    {{"EA-027", "role", `"agent"`, is(vocab.AgentRole)}, {"EA-027", "sessionId", "a string", text}},
+	vocab.SessionStart: {{"EA-031", "studyId", "a string", text}, {"EA-031", "participantId", "a string", text}},
+	vocab.ToolCall:     {{"EA-033", "toolName", "a string", text}, {"EA-034", "params", "an object", obj}, {"EA-035", "reason", "a string", text}},
+	vocab.AgentMessage: {{"EA-036", "text", "a string", text}},
+	vocab.SessionEnd:   {{"EA-037", "reason", "a string", text}},
+}
+
+func hostMessages(t []transcript.Record) []monitor.Finding { return shapes(t, ofHost) }
+
+func agentMessages(t []transcript.Record) []monitor.Finding {
+	out := shapes(t, ofAgent)
+	for _, r := range t {
+		if !target(&r) || r.Event == nil {
+			continue
+		}
+		switch r.Event.Type {
+		case vocab.RelayJoin:
+			_, ok := r.Event.RequestID.(string)
+			out = append(out, finding(&r, ok, "EA-027", "relay.join has an id, a string", "its id is "+wjson.Compact(r.Event.RequestID)))
+		case vocab.SnapshotGet:
+			p, ok := r.Event.Data.(object)
+			out = append(out, finding(&r, ok && len(p) == 0, "EA-032", "snapshot.get has the payload {}", "its payload is "+wjson.Compact(r.Event.Data)))
+		}
+	}
+	return out
+}
+
+// target tells whether the target has sent a message.
+func target(r *transcript.Record) bool {
+	return r.Dir == transcript.Received && r.Kind == transcript.Frame
+}
+
+func finding(r *transcript.Record, ok bool, clause, expected, observed string) monitor.Finding {
+	f := monitor.Finding{Clauses: []string{clause}, OK: ok, At: r.N}
+	if !ok {
+		f.Expected, f.Observed = expected, observed+" in "+monitor.Describe(*r)
+	}
+	return f
+}
+
+func shapes(t []transcript.Record, of map[string][]shape) []monitor.Finding {
+	var out []monitor.Finding
+	for _, r := range t {
+		if !target(&r) || r.Event == nil {
+			continue
+		}
+		p, _ := r.Event.Data.(object)
+		for _, m := range of[r.Event.Type] {
+			v, there := p[m.name]
+			observed := "payload." + m.name + " is missing"
+			if there {
+				observed = "payload." + m.name + " is " + wjson.Compact(v)
+			}
+			out = append(out, finding(&r, m.ok(v, there), m.clause, fmt.Sprintf("%s: payload.%s is %s", r.Event.Type, m.name, m.form), observed))
+		}
+	}
+	return out
+}
+
+// envelopes judges the form of every message (EA-018, EA-019, EA-021, EA-022a, EA-023a, EA-024). What a relay has passed on
+// as the harness gave it to it is the harness's own.
+func envelopes(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	ours, ids := map[string]bool{}, []any{}
+	for _, r := range t {
+		if r.Kind == transcript.Frame && r.Dir == transcript.Sent {
+			ours[string(r.Bytes)] = true
+			if r.Event != nil && r.Event.RequestID != nil {
+				ids = append(ids, r.Event.RequestID)
+			}
+		}
+	}
+	for _, r := range t {
+		if !target(&r) || ours[string(r.Bytes)] || r.Cut > 0 {
+			continue
+		}
+		if r.Event == nil {
+			out = append(out, finding(&r, false, "EA-018", "one JSON object", "it is none"))
+			continue
+		}
+		env, _ := r.Event.Envelope.(object)
+		add := func(clause string, ok bool, expected, member string) {
+			v, there := env[member]
+			observed := member + " is missing"
+			if there {
+				observed = member + " is " + wjson.Compact(v)
+			}
+			out = append(out, finding(&r, ok, clause, expected, observed))
+		}
+		out = append(out, finding(&r, len(r.Event.Faults) == 0, "EA-018", "one JSON object", strings.Join(r.Event.Faults, ", ")))
+		add("EA-019", env["v"] == vocab.Version, `v is "`+vocab.Version+`"`, "v")
+		kind, isText := env["type"].(string)
+		add("EA-021", isText && kind != "", "type is a string", "type")
+		add("EA-024", obj(env["payload"], true), "payload is an object", "payload")
+		if id := env["id"]; id != nil {
+			add("EA-022a", text(id, true), "id is a string", "id")
+		}
+		if to := env["replyTo"]; to != nil {
+			known := slices.ContainsFunc(ids, func(id any) bool { return wjson.Equal(id, to) })
+			add("EA-023a", known, "replyTo is the id of a request", "replyTo")
+		}
+	}
+	return out
+}
+
+// noBackendData judges that the key stands nowhere (EA-102, EA-015).
+func noBackendData(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	for _, r := range t {
+		if !target(&r) || r.Event == nil {
+			continue
+		}
+		at := find(r.Event.Envelope, vocab.BackendData)
+		f := monitor.Finding{Clauses: []string{"EA-102", "EA-015"}, OK: at == "", At: r.N}
+		if !f.OK {
+			f.Expected, f.Observed = "no key "+vocab.BackendData+" in what an agent is sent", r.Event.Type+" has it at "+at
+		} else if !slices.Contains([]string{vocab.SnapshotState, vocab.StateUpdated, vocab.ToolResult}, r.Event.Type) {
+			continue // that others lack it proves nothing
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// find is the place of a key in a value, as a JSON Pointer; "" where it has none.
+func find(v any, key string) string {
+	switch v := v.(type) {
+	case object:
+		if _, ok := v[key]; ok {
+			return wjson.FormatPointer(key)
+		}
+		for name, m := range v {
+			if at := find(m, key); at != "" {
+				return wjson.FormatPointer(name) + at
+			}
+		}
+	case []any:
+		for i, m := range v {
+			if at := find(m, key); at != "" {
+				return fmt.Sprintf("/%d%s", i, at)
+			}
+		}
+	}
+	return ""
+}
+
+// errors judges the payload of every error (EA-069, EA-070, EA-084).
+func errors(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	at := "/payload/code"
+	ours := map[string]bool{}
+	for _, r := range t {
+		if p, ok := strings.CutPrefix(r.Label, CodeAt); ok && r.Kind == transcript.Remark {
+			at = p
+		}
+		if r.Dir == transcript.Sent && r.Kind == transcript.Frame {
+			ours[string(r.Bytes)] = true
+		}
+		if !target(&r) || r.Event == nil || r.Event.Type != vocab.ErrorMessage || ours[string(r.Bytes)] {
+			continue
+		}
+		v, _ := wjson.Lookup(r.Event.Envelope, at)
+		code, isText := v.(string)
+		out = append(out, finding(&r, isText, "EA-069", "error: a code, a string, at "+at, "the code is "+wjson.Compact(v)),
+			finding(&r, slices.Contains(vocab.Codes(), code), "EA-084", "error: one of the codes "+strings.Join(vocab.Codes(), ", "), "the code is "+wjson.Compact(v)))
+		p, _ := r.Event.Data.(object)
+		out = append(out, finding(&r, text(p["message"], true), "EA-070", "error: payload.message is a string", "payload.message is "+wjson.Compact(p["message"])))
+	}
+	return out
+}
+
+// oneAnswer judges that a call is not answered twice (EA-104).
+func oneAnswer(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	type call struct{ conn, id string }
+	answered := map[call]int{}
+	calls := map[call]bool{}
+	for _, r := range t {
+		if r.Event == nil {
+			continue
+		}
+		env, _ := r.Event.Envelope.(object)
+		switch {
+		case r.Dir == transcript.Sent && r.Event.Type == vocab.ToolCall:
+			if id, ok := r.Event.RequestID.(string); ok {
+				calls[call{r.Conn, id}] = true
+			}
+		case r.Dir == transcript.Received && (r.Event.Type == vocab.ToolResult || r.Event.Type == vocab.ErrorMessage):
+			to, _ := env["replyTo"].(string)
+			c := call{r.Conn, to}
+			if !calls[c] {
+				continue
+			}
+			answered[c]++
+			out = append(out, finding(&r, answered[c] == 1, "EA-104", "one answer to a tool.call: a tool.result, or an error", fmt.Sprintf("answer %d to %s", answered[c], to)))
+		}
+	}
+	return out
+}

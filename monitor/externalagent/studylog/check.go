@@ -1,0 +1,245 @@
+package studylog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	vocab "parley/protocol/externalagent"
+	wjson "parley/wire/json"
+)
+
+// Check judges a log. It never panics, whatever the bytes.
+func Check(r io.Reader, o Options) Report {
+	c := &checker{o: o, book: newBook(), in: newLines(r), wire: newWire(o.Messages), window: newWindow(maxWindow)}
+	if o.Session != "" {
+		c.session, c.from = &o.Session, "the session's"
+	}
+	for {
+		l, err := c.in.next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				c.report.Err = fmt.Errorf("read line %d: %w", c.report.Lines+1, err)
+			}
+			break
+		}
+		c.report.Lines++
+		c.line(l)
+	}
+	c.window.end(c.book)
+	c.end()
+	c.book.report(&c.report)
+	return c.report
+}
+
+type checker struct {
+	o      Options
+	book   *book
+	in     *lines
+	wire   *wire
+	window *window
+	report Report
+
+	session *string // that every line has; nil: not known yet
+	from    string  // whose that is
+	index   *int64  // of the latest line that has one
+	at      int     // that line
+	skipped bool    // there was a line that was not read
+}
+
+var bom = []byte("\xEF\xBB\xBF")
+
+// breaks says that the current line breaks a clause.
+func (c *checker) breaks(clause, expected, observed string) {
+	c.book.breaks(Finding{Clause: clause, Line: c.report.Lines, Expected: expected, Observed: observed})
+}
+
+func (c *checker) kept(clause string) { c.book.kept(clause, c.report.Lines) }
+
+// line judges a line as such (EA-085), and then its fields.
+func (c *checker) line(l line) {
+	const clause = "EA-085"
+	if l.long {
+		c.skipped = true
+		c.breaks(clause, fmt.Sprintf("a JSON object of at most %d bytes", MaxLine), fmt.Sprintf("a line of %d bytes, which was not read", l.size))
+		return
+	}
+	text, marked := l.text, false
+	if c.report.Lines == 1 {
+		text, marked = bytes.CutPrefix(text, bom)
+	}
+	if bytes.HasSuffix(text, []byte("\r")) && l.ended {
+		c.book.note(c.report.Lines, "the line ends in CRLF")
+	}
+	if len(bytes.TrimLeft(text, " \t\r")) == 0 && !marked {
+		c.breaks(clause, "a JSON object", "an empty line")
+		return
+	}
+	v, faults, err := wjson.Decode(text)
+	object, ok := v.(wjson.Object)
+	switch {
+	case err != nil && !l.ended && errors.Is(err, io.ErrUnexpectedEOF) && bytes.HasPrefix(bytes.TrimLeft(text, " \t\r"), []byte("{")):
+		c.torn(l)
+		return
+	case err != nil:
+		c.breaks(clause, "a JSON object", fmt.Sprintf("%s, in %s", plain(err.Error()), begins(text)))
+		return
+	case !ok:
+		c.breaks(clause, "a JSON object", fmt.Sprintf("the %s %s", wjson.Kind(v), show(v)))
+		return
+	}
+	c.report.Events++
+	switch bad := c.faults(faults); {
+	case marked:
+		c.breaks(clause, "UTF-8 without a byte order mark", "a byte order mark before "+begins(text))
+	case bad != "":
+		c.breaks(clause, "UTF-8, and each key once", bad)
+	default:
+		c.kept(clause)
+	}
+	c.fields(object)
+}
+
+// faults is the first fault of a line. Half a surrogate pair in an escape is no fault of JSON's grammar.
+func (c *checker) faults(faults []wjson.Fault) string {
+	for _, f := range faults {
+		if f.Kind != wjson.LoneSurrogate {
+			return plain(f.String())
+		}
+		c.book.note(c.report.Lines, "an escape is half of a surrogate pair")
+	}
+	return ""
+}
+
+func (c *checker) torn(l line) {
+	c.report.Torn = &Torn{Line: c.report.Lines, Bytes: l.size, Start: begins(l.text)}
+	if c.o.Complete {
+		c.breaks("EA-085", "a JSON object, and the end of its line", "a torn line: "+begins(l.text))
+	}
+}
+
+// fields judges the six.
+func (c *checker) fields(event wjson.Object) {
+	c.sessionID(event)
+	c.eventIndex(event)
+	c.timestamp(event)
+	direction := c.direction(event)
+	typ := c.typ(event)
+	v, there := event["payload"]
+	payload, ok := v.(wjson.Object)
+	switch {
+	case !ok:
+		c.breaks("EA-093", "payload, an object", field("payload", v, there))
+	case c.wire == nil: // else it is judged by the messages
+		c.kept("EA-093")
+	}
+	if !ok || direction == "" || typ == "" {
+		return
+	}
+	// What is neither an agent's nor a host's, and no message of the session, need not be looked at.
+	if right(typ) == "" && !c.wire.knows(typ) {
+		return
+	}
+	sum := sumOf(typ, payload)
+	sent := c.wire.line(sum, typ, direction, payload, c.report.Lines)
+	c.window.line(c.book, sum, typ, direction, sent, c.report.Lines)
+}
+
+func (c *checker) sessionID(event wjson.Object) {
+	const clause = "EA-086"
+	v, there := event["sessionId"]
+	id, ok := v.(string)
+	if !ok {
+		c.breaks(clause, "sessionId, a string", field("sessionId", v, there))
+		return
+	}
+	if s := &c.report.Sessions; len(*s) < maxSessions {
+		if short := plain(id); !slices.Contains(*s, short) {
+			*s = append(*s, short)
+		}
+	}
+	if c.session == nil {
+		c.session, c.from = &id, fmt.Sprintf("that of line %d", c.report.Lines)
+	}
+	if id != *c.session {
+		c.breaks(clause, fmt.Sprintf("sessionId %s, %s", show(*c.session), c.from), show(id))
+		return
+	}
+	c.kept(clause)
+}
+
+func (c *checker) eventIndex(event wjson.Object) {
+	v, there := event["eventIndex"]
+	n, ok := v.(wjson.Number)
+	i, whole := index(n)
+	if !ok || !whole {
+		c.breaks("EA-087", "eventIndex, a number that counts: an integer", field("eventIndex", v, there))
+		return
+	}
+	c.kept("EA-087")
+	switch {
+	case c.index == nil:
+	case i <= *c.index:
+		c.breaks("EA-088", fmt.Sprintf("eventIndex above %d, that of line %d", *c.index, c.at), fmt.Sprint(i))
+	default:
+		c.kept("EA-088")
+	}
+	c.index, c.at = &i, c.report.Lines
+}
+
+func (c *checker) timestamp(event wjson.Object) {
+	const clause, form = "EA-089", "timestamp, a date and time of ISO 8601 in UTC, such as 2026-02-13T10:22:17.123Z"
+	v, there := event["timestamp"]
+	s, ok := v.(string)
+	if !ok {
+		c.breaks(clause, form, field("timestamp", v, there))
+		return
+	}
+	fault, asExample := instant(s)
+	if fault != "" {
+		c.breaks(clause, form, show(s)+", "+fault)
+		return
+	}
+	if !asExample {
+		c.book.note(c.report.Lines, "timestamp has another form than the source's example, which has milliseconds and Z")
+	}
+	c.kept(clause)
+}
+
+// direction returns "" for none that there is.
+func (c *checker) direction(event wjson.Object) string {
+	v, there := event["direction"]
+	d, _ := v.(string)
+	if d != vocab.In && d != vocab.Out && d != vocab.Internal {
+		c.breaks("EA-090", `direction, which is "in", "out" or "internal"`, field("direction", v, there))
+		return ""
+	}
+	c.kept("EA-090")
+	return d
+}
+
+func (c *checker) typ(event wjson.Object) string {
+	v, there := event["type"]
+	t, _ := v.(string)
+	if t == "" {
+		c.breaks("EA-092", "type, a string that is not empty", field("type", v, there))
+		return ""
+	}
+	c.kept("EA-092")
+	return t
+}
+
+// end judges the log as a whole.
+func (c *checker) end() {
+	if c.session != nil {
+		c.report.Session = *c.session
+	}
+	if c.wire != nil {
+		c.wire.end(c.book, c.o.Complete, c.skipped || c.report.Err != nil)
+	}
+	if c.o.Complete && c.report.Events == 0 && !c.wire.expects() && c.report.Err == nil {
+		c.book.breaks(Finding{Clause: "EA-010", Expected: "the log of a session that has ended", Observed: "a log without events"})
+	}
+}

@@ -1,0 +1,37 @@
+// Package studylog judges study logs: the JSONL files that a host writes (external-agent.zh.md, section 6). It is pure, and
+// reads a file of any length with bounded memory.
+//
+// # The algorithm
+//
+// Lines end in LF. What a line is follows the JSON Lines convention: UTF-8 without a byte order mark, one JSON value on
+// each, so that an empty line is a fault; CRLF is tolerated, because a CR is white space of JSON, and noted; the last line
+// may lack its end. A line that lacks it and is the start of an object is torn: a crash leaves such. It is noted, and a fault
+// only where the session is known to have ended.
+//
+//  1. EA-085: each line is one JSON object, in UTF-8, and no key stands twice in it. A line of more than 8 MiB is a fault
+//     and is not read. What is no object is not judged any further.
+//  2. EA-086: sessionId is a string, the expected one, or else that of the first line that has one.
+//  3. EA-087: eventIndex is a number, and an integer (12.0 is one). EA-088: it is greater than that of the line before.
+//     Gaps are fine, and so is whatever it starts with.
+//  4. EA-089: timestamp is a date and time of ISO 8601 with a designator of UTC. A form other than the source's example,
+//     which has milliseconds and Z, is noted.
+//  5. EA-090: direction is in, out or internal.
+//  6. EA-091: direction is the host's view. What an agent sends is logged as in, what a host sends as out. A message may be
+//     logged more than once, as it was received and as it was sent on, so a line with the other direction is a fault only
+//     if no line with the same type and payload has the right one. Lines with direction internal, the types of the relay,
+//     and types that the source does not know are free.
+//  7. EA-092: type is a string that is not empty.
+//  8. EA-093: payload is an object.
+//
+// Fields beyond the six are fine. Where the messages of the session are given:
+//
+//  9. EA-093: each of them has a line of its type and direction whose payload equals its own: deeply, numbers by their
+//     value. Equal messages need as many lines. A message without such a line is held against the lines of its type and
+//     direction that equal no message, in order: that is a payload that differs.
+//  10. EA-091: a message whose payload stands in the log, and only with other directions, has the wrong one.
+//  11. EA-107: once the session has ended, the log has each of them. The message that tells of the end, session.ended, is
+//     excused: it may have been on its way while the file was complete.
+//  12. EA-010: once the session has ended, the log has any of them at all; or, where none are given, any event.
+//
+// A clause that was not reached has no finding: an empty file passes nothing.
+package studylog

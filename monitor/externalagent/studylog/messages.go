@@ -1,0 +1,267 @@
+package studylog
+
+import (
+	"fmt"
+	"slices"
+
+	vocab "parley/protocol/externalagent"
+	wjson "parley/wire/json"
+)
+
+// wire is what went over the wire, to be found in the log. A nil one knows nothing.
+type wire struct {
+	messages []Message
+	groups   map[uint64][]*group // by the sum of type and payload; more than one where sums collide
+	all      []*group            // in order
+	odd      map[way][]oddLine   // lines of the session's types that equal no message
+	oddLines int
+	oddBytes int
+}
+
+// way is a type in a direction.
+type way struct{ typ, direction string }
+
+// group is all messages with one type and payload, and the lines that equal them.
+type group struct {
+	typ     string
+	payload any
+	sent    map[string][]int // direction → indexes of the messages
+	lines   map[string]int   // direction → lines
+	first   map[string]int   // direction → the first of these
+}
+
+// oddLine is a line that equals no message.
+type oddLine struct {
+	line    int
+	payload any // nil where there was no room to keep it
+}
+
+// newWire is nil for nil messages.
+func newWire(messages []Message) *wire {
+	if messages == nil {
+		return nil
+	}
+	w := &wire{groups: map[uint64][]*group{}, odd: map[way][]oddLine{}}
+	for _, m := range messages {
+		if m.Type == "" || m.Type == vocab.RelayJoin || m.Type == vocab.RelayJoined {
+			continue // not the host's to log
+		}
+		w.add(m)
+	}
+	return w
+}
+
+func (w *wire) add(m Message) {
+	// Whatever the caller took for a payload becomes what a decoder makes of it.
+	if v, _, err := wjson.Decode([]byte(wjson.Compact(m.Payload))); err == nil {
+		m.Payload = v
+	}
+	w.messages = append(w.messages, m)
+	sum := sumOf(m.Type, m.Payload)
+	g := w.find(sum, m.Type, m.Payload)
+	if g == nil {
+		g = &group{typ: m.Type, payload: m.Payload, sent: map[string][]int{}, lines: map[string]int{}, first: map[string]int{}}
+		w.groups[sum] = append(w.groups[sum], g)
+		w.all = append(w.all, g)
+	}
+	g.sent[m.Direction] = append(g.sent[m.Direction], len(w.messages)-1)
+	for _, d := range []string{vocab.In, vocab.Out} {
+		if at := (way{m.Type, d}); w.odd[at] == nil {
+			w.odd[at] = []oddLine{}
+		}
+	}
+}
+
+func (w *wire) find(sum uint64, typ string, payload any) *group {
+	for _, g := range w.groups[sum] {
+		if g.typ == typ && wjson.Equal(g.payload, payload) {
+			return g
+		}
+	}
+	return nil
+}
+
+// expects tells whether there is anything that the log must have.
+func (w *wire) expects() bool { return w != nil && len(w.messages) > 0 }
+
+// knows tells whether any message has a type.
+func (w *wire) knows(typ string) bool { return w != nil && w.odd[way{typ, vocab.In}] != nil }
+
+// line takes a line, and tells whether its message went over the wire in that direction.
+func (w *wire) line(sum uint64, typ, direction string, payload any, line int) bool {
+	if w == nil {
+		return false
+	}
+	if g := w.find(sum, typ, payload); g != nil {
+		if g.lines[direction]++; g.lines[direction] == 1 {
+			g.first[direction] = line
+		}
+		return len(g.sent[direction]) > 0
+	}
+	at := way{typ, direction}
+	if w.odd[at] == nil || w.oddLines >= maxOdd {
+		return false
+	}
+	w.oddLines++
+	if w.oddBytes += weight(payload); w.oddBytes > maxOddBytes {
+		payload = nil
+	}
+	w.odd[at] = append(w.odd[at], oddLine{line, payload})
+	return false
+}
+
+// weight is about what a value takes of memory.
+func weight(v any) int {
+	n := 48
+	switch v := v.(type) {
+	case string:
+		n += len(v)
+	case wjson.Number:
+		n += len(v)
+	case []any:
+		for _, x := range v {
+			n += weight(x)
+		}
+	case wjson.Object:
+		for key, x := range v {
+			n += len(key) + weight(x)
+		}
+	}
+	return n
+}
+
+// end judges each message. Where a part of the log was not read, a message that was not found may be there.
+func (w *wire) end(b *book, complete, partly bool) {
+	var absent []int
+	found := 0
+	for _, g := range w.all {
+		for _, d := range []string{vocab.In, vocab.Out} {
+			there, not := g.judge(b, d)
+			found += there
+			if complete {
+				for range there {
+					b.kept("EA-107", g.any(d))
+				}
+			}
+			absent = append(absent, not...)
+		}
+	}
+	slices.Sort(absent)
+	var missing []int
+	for _, i := range absent {
+		if !w.differs(b, i) {
+			missing = append(missing, i)
+			continue
+		}
+		if found++; complete {
+			b.kept("EA-107", 0)
+		}
+	}
+	w.missing(b, missing, found, complete, partly)
+	w.rest(b)
+}
+
+// judge judges the messages of one direction: how many are in the log, and which are not.
+func (g *group) judge(b *book, direction string) (there int, not []int) {
+	sent := g.sent[direction]
+	there = min(len(sent), g.lines[direction])
+	if there == 0 && len(sent) > 0 {
+		there = g.elsewhere(b, direction)
+	}
+	for range there {
+		b.kept("EA-093", g.any(direction))
+	}
+	return there, sent[there:]
+}
+
+// elsewhere judges messages that no line has with their own direction, and some lines with another one (EA-091). Of a line
+// with the opposite direction the window tells already, where the type has a direction of its own.
+func (g *group) elsewhere(b *book, direction string) int {
+	sent := g.sent[direction]
+	opposite := vocab.In
+	if direction == vocab.In {
+		opposite = vocab.Out
+	}
+	spare := g.lines[opposite] - len(g.sent[opposite])
+	told := spare > 0 && right(g.typ) == direction && len(g.sent[opposite]) == 0
+	there := min(len(sent), max(0, spare)+g.lines[vocab.Internal])
+	if there > 0 && !told {
+		line := g.first[vocab.Internal]
+		if line == 0 {
+			line = g.first[opposite]
+		}
+		b.breaks(Finding{Clause: "EA-091", Line: line, Expected: fmt.Sprintf("a line with direction %q for the %s, which went so over the wire", direction, g.typ),
+			Observed: "its payload under other directions alone"})
+	}
+	return there
+}
+
+// any is a line of the group, if possible one with the direction.
+func (g *group) any(direction string) int {
+	for _, d := range []string{direction, vocab.In, vocab.Out, vocab.Internal} {
+		if line := g.first[d]; line > 0 {
+			return line
+		}
+	}
+	return 0
+}
+
+// differs holds a message against the next line of its type and direction that equals none.
+func (w *wire) differs(b *book, i int) bool {
+	m := w.messages[i]
+	at := way{m.Type, m.Direction}
+	if len(w.odd[at]) == 0 {
+		return false
+	}
+	l := w.odd[at][0]
+	w.odd[at] = w.odd[at][1:]
+	f := Finding{Clause: "EA-093", Line: l.line, Record: m.Record, Expected: "the payload of the " + m.Type + " on the wire", Observed: "another one"}
+	if l.payload != nil {
+		where, want, got := differ(m.Payload, l.payload, "")
+		f.Expected += fmt.Sprintf(", which has %s at %s", want, plain("/payload"+where))
+		f.Observed = got
+	}
+	b.breaks(f)
+	return true
+}
+
+// missing judges the messages that stand nowhere in the log.
+func (w *wire) missing(b *book, missing []int, found int, complete, partly bool) {
+	missing = slices.DeleteFunc(missing, func(i int) bool {
+		ended := w.messages[i].Type == vocab.SessionEnded
+		if ended {
+			b.note(0, "session.ended is not in the log: it may have been complete before")
+		}
+		return ended
+	})
+	switch {
+	case !complete:
+		if len(missing) > 0 {
+			b.note(0, "not in the log (yet): "+counted(len(missing), "message")+" of the session")
+		}
+		return
+	case found > 0:
+		b.kept("EA-010", 0)
+	case len(missing) > 0 && !partly:
+		b.breaks(Finding{Clause: "EA-010", Expected: "the log of a session that has ended", Observed: "none of its " + counted(len(missing), "message")})
+	}
+	if partly && len(missing) > 0 {
+		b.note(0, "what was not read of the log may hold what was not found of the session: "+counted(len(missing), "message"))
+		return
+	}
+	for _, i := range missing {
+		m := w.messages[i]
+		b.breaks(Finding{Clause: "EA-107", Record: m.Record, Expected: fmt.Sprintf("a line for the %s %s on the wire", m.Type, show(m.Payload)), Observed: "none"})
+	}
+}
+
+// rest notes the lines that equal no message.
+func (w *wire) rest(b *book) {
+	n := 0
+	for _, lines := range w.odd {
+		n += len(lines)
+	}
+	if n > 0 {
+		b.note(0, counted(n, "line")+" of the types of the session's messages without a message")
+	}
+}

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	proto "parley/protocol/externalagent"
+)
+
+// connection is what a Machine knows of the one it has.
+type connection struct {
+	open    bool
+	joinID  string // "" until relay.join is sent
+	joined  bool
+	awaited *Request
+	backoff time.Duration // before the next one
+	err     error         // why the last one ended
+}
+
+// hopeless is the error of a run that has found no connection for so long.
+func (c *connection) hopeless(after time.Duration) error {
+	if c.err == nil {
+		return fmt.Errorf("%w for %v", ErrNoConnection, after)
+	}
+	return fmt.Errorf("%w for %v: %w", ErrNoConnection, after, c.err)
+}
+
+// connected begins a connection. Whatever the last one left open is lost, also a call: the snapshot shows what came of it.
+func (m *Machine) connected() {
+	m.outcome.Connections++
+	m.connection = connection{open: true, backoff: m.connection.backoff, err: m.connection.err}
+	m.do(Disarm{GiveUpTimer})
+	m.note("connected", "connection", m.outcome.Connections)
+	m.unanswered, m.call, m.retry = 0, nil, nil
+	m.needStart, m.needSync, m.begunHere = !m.everBegan, false, false
+	if m.everBegan {
+		m.resync(Reconnected)
+	}
+}
+
+// join says who is there, before anything else (EA-026, EA-027).
+func (m *Machine) join() {
+	m.connection.joinID = m.send(proto.RelayJoin, object{"role": proto.AgentRole, "sessionId": m.o.Session})
+	m.do(Arm{JoinTimer, m.o.Limits.Join})
+	m.note("sent", "type", proto.RelayJoin, "id", m.connection.joinID)
+}
+
+// joined is the answer (EA-028).
+func (m *Machine) joined() {
+	m.connection.joined = true
+	m.connection.backoff = m.o.Backoff.First
+	m.do(Disarm{JoinTimer})
+	m.note("joined", "session", m.o.Session)
+}
+
+// disconnected prepares the next connection. The study session goes on meanwhile.
+func (m *Machine) disconnected(err error) {
+	c := &m.connection
+	if err == nil {
+		err = errors.New("closed")
+	}
+	m.note("disconnected", "err", clip(err.Error(), 200))
+	c.err = err
+	if c.open {
+		m.leaveConnection()
+		m.do(Arm{GiveUpTimer, m.o.GiveUp})
+	}
+	if !m.o.Policy.Reconnect(m.view(), err) {
+		m.finish(fmt.Errorf("connection ended: %w", err))
+		return
+	}
+	m.do(Arm{RedialTimer, c.backoff})
+	c.backoff = min(2*c.backoff, m.o.Backoff.Max)
+}
+
+// leaveConnection stops what waits for the connection that has ended.
+func (m *Machine) leaveConnection() {
+	c := &m.connection
+	c.open, c.joined, c.joinID, c.awaited = false, false, "", nil
+	m.pausing, m.polling = false, false
+	for _, t := range []Timer{JoinTimer, AnswerTimer, PatienceTimer, PauseTimer, PollTimer} {
+		m.do(Disarm{t})
+	}
+}
+
+// redial leaves the connection for another one.
+func (m *Machine) redial(why string) {
+	m.do(Drop{why})
+	m.disconnected(errors.New(why))
+}
+
+// strange is something that the agent can do nothing with.
+func (m *Machine) strange(o Oddity) {
+	m.note("ignored", "what", string(o.Kind), "why", clip(o.Why, 200), "type", clip(o.Message.Type(), 80))
+	switch m.o.Policy.Strange(m.view(), o) {
+	case Redial:
+		m.redial(string(o.Kind))
+	case Die:
+		m.finish(fmt.Errorf("received a message that is %s: %s", o.Kind, clip(o.Why, 200)))
+	case Ignore:
+	}
+}

@@ -1,0 +1,211 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	proto "parley/protocol/externalagent"
+)
+
+// Machine is the agent without socket and clock. It is made for one run, and used by one goroutine.
+//
+// Every event changes what is known; then step, again and again, does what is due next. So there is one order of business
+// for a first connection, a new one, a session that has to be started again, and a state that may be stale:
+//
+//	join, session.start if none is active, snapshot.get if the state may be stale, the state after a call, the next call
+type Machine struct {
+	o   Options
+	out []Action // of the event that is being handled
+
+	connection connection
+	ids        int
+	unanswered int           // requests in a row
+	pause      time.Duration // the next one; doubles with every request that is refused
+	pausing    bool
+
+	needStart bool // session.start is due
+	needSync  bool // snapshot.get is due
+	everBegan bool // session.start has been sent
+	active    bool
+	begunHere bool // session.started has come on this connection
+	session   string
+
+	last      State
+	call      *Called
+	result    object
+	retry     *Call
+	calls     int // in the study session
+	confirmed bool
+	lookedOn  bool // a snapshot has confirmed that nothing is left to try
+	polling   bool
+	poll      time.Duration // the next one
+	planner   *planner
+	stages    map[string]bool // that were commented on
+	unheard   []userMessage   // that have no reply yet
+
+	ending  bool
+	endings int // session.ends sent
+	done    bool
+	outcome Outcome
+}
+
+// NewMachine makes the Machine of a run. It uses neither Dial nor Log of its options.
+func NewMachine(o Options) *Machine {
+	o = o.withDefaults()
+	return &Machine{
+		o: o, connection: connection{backoff: o.Backoff.First}, pause: o.Backoff.First, poll: o.Patience,
+		planner: newPlanner(), stages: map[string]bool{},
+	}
+}
+
+// Outcome is what the run has come to so far.
+func (m *Machine) Outcome() Outcome { return m.outcome }
+
+// OnEvent takes an event, and returns what to do about it. Nothing follows a Finish.
+func (m *Machine) OnEvent(e Event) []Action {
+	switch e := e.(type) {
+	case Started:
+		m.do(Arm{GiveUpTimer, m.o.GiveUp}, Dial{})
+	case Connected:
+		m.connected()
+	case Disconnected:
+		m.disconnected(e.Err)
+	case Received:
+		m.received(e.Message)
+	case Junk:
+		m.strange(e.Oddity)
+	case Fired:
+		m.fired(e.Timer)
+	}
+	for m.step() {
+	}
+	out := m.out
+	m.out = nil
+	return out
+}
+
+// do adds actions. What happens after a Finish happens to nobody.
+func (m *Machine) do(actions ...Action) {
+	for _, a := range actions {
+		if !m.done {
+			m.out = append(m.out, a)
+		}
+	}
+}
+
+func (m *Machine) note(text string, args ...any) { m.do(Note{text, args}) }
+
+// finish ends the run.
+func (m *Machine) finish(err error) {
+	m.do(Finish{m.outcome, err})
+	m.done = true
+}
+
+// step does what is due, and tells whether something else may be due now.
+func (m *Machine) step() (more bool) {
+	c := &m.connection
+	switch {
+	case m.done || !c.open:
+		return false
+	case c.joinID == "":
+		m.join()
+		return true
+	case !m.o.Policy.MayTalk(m.view()):
+		return false
+	case len(m.unheard) > 0 && m.active && !m.needStart && !m.needSync: // no request, so it need not wait for an answer
+		m.reply()
+		return true
+	case c.awaited != nil || m.pausing:
+		return false
+	case m.ending && m.needStart: // there is no session to end any more
+		m.outcome.Ended = true
+		m.finish(nil)
+		return false
+	case m.needStart:
+		m.startSession()
+		return true
+	case m.needSync:
+		m.request(proto.SnapshotGet, object{})
+		return true
+	case m.ending:
+		return m.leave()
+	case m.call != nil:
+		return m.settle()
+	}
+	return m.act()
+}
+
+// view is what a policy is shown.
+func (m *Machine) view() View {
+	return View{
+		Connection: m.outcome.Connections, Joined: m.connection.joined, Active: m.active, Session: m.session,
+		Calls: m.calls, Made: m.outcome.Calls,
+		Last: m.last, Call: m.call, Result: m.result, Awaited: m.connection.awaited,
+	}
+}
+
+// resync makes a snapshot due, if the policy wants one.
+func (m *Machine) resync(why Occasion) {
+	if m.o.Policy.Resync(m.view(), why) {
+		m.note("snapshot wanted", "why", string(why))
+		m.needSync = true
+	}
+}
+
+// send sends a message, and returns its id.
+func (m *Machine) send(kind string, payload object) (id string) {
+	m.ids++
+	anyID := m.o.Policy.ID(m.view(), kind, m.ids)
+	id, isText := anyID.(string)
+	if !isText { // a host may still answer it
+		id = fmt.Sprint(anyID)
+	}
+	msg := newMessage(kind, id, payload)
+	msg["id"] = anyID
+	m.o.Outbound(m.view(), msg, func(msg Message) { m.do(Send{msg}) })
+	return id
+}
+
+// request sends a message whose answer is awaited before anything else is asked.
+func (m *Machine) request(kind string, payload object) (id string) {
+	id = m.send(kind, payload)
+	m.connection.awaited = &Request{ID: id, Type: kind}
+	m.do(Arm{AnswerTimer, m.o.Limits.Answer})
+	m.note("sent", "type", kind, "id", id)
+	return id
+}
+
+// answered forgets the request that has been answered.
+func (m *Machine) answered() {
+	m.connection.awaited = nil
+	m.unanswered = 0
+	m.do(Disarm{AnswerTimer})
+}
+
+// rest puts off the next request, each time for longer, so that two parties who disagree do not shout at each other.
+func (m *Machine) rest() {
+	m.pausing = true
+	m.do(Arm{PauseTimer, m.pause})
+	m.pause = min(2*m.pause, m.o.Backoff.Max)
+}
+
+// fired is a timer.
+func (m *Machine) fired(t Timer) {
+	switch t {
+	case RedialTimer:
+		m.do(Dial{})
+	case GiveUpTimer:
+		m.finish(m.connection.hopeless(m.o.GiveUp))
+	case JoinTimer:
+		m.redial("relay.joined has not come")
+	case AnswerTimer:
+		m.overdue()
+	case PatienceTimer:
+		m.resync(NoUpdate)
+	case PauseTimer:
+		m.pausing = false
+	case PollTimer:
+		m.polling = false
+		m.resync(NothingShown)
+	}
+}

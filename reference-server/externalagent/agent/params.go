@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+
+	proto "parley/protocol/externalagent"
+)
+
+// source is where the values of parameters come from.
+type source struct {
+	screen   screen
+	items    []item   // to choose from, best first
+	quantity *float64 // to set; nil if none
+}
+
+const (
+	mostParams = 64   // that one tool is called with in one state
+	mostTries  = 4000 // of values that go together
+
+	mostSchemas = 10_000 // that are looked at to make them
+)
+
+// params are parameters that the tool's schema allows, best first. Those come first that have, beside what is required,
+// what an item or a quantity is put into.
+func (c schemas) params(t proto.Tool, src source) (found []object) {
+	schema := toSchema(t.Parameters)
+	compiled := c.compile(schema)
+	budget := mostSchemas
+	g := generator{source: src, root: schema, budget: &budget}
+	seen := map[string]bool{}
+	for _, choose := range []func(name string, required bool) bool{
+		func(name string, required bool) bool { return required || g.meant(name) },
+		func(_ string, required bool) bool { return required },
+		func(string, bool) bool { return true },
+	} {
+		for _, v := range g.objects(schema, 0, choose) {
+			params := v.(object)
+			text := canonical(params)
+			if seen[text] || len(found) == mostParams {
+				continue
+			}
+			seen[text] = true
+			if compiled == nil || compiled.Validate(params) == nil {
+				found = append(found, params)
+			}
+		}
+	}
+	return found
+}
+
+// meant tells whether a parameter is there for an item, if there is one to choose, or for the quantity to set.
+func (g generator) meant(name string) bool {
+	return len(g.items) > 0 && itemNames.MatchString(name) || g.quantity != nil && counting.MatchString(name)
+}
+
+// objects are objects with the members that are chosen, in all combinations; the last name changes fastest.
+func (g generator) objects(schema object, depth int, choose func(name string, required bool) bool) (found []any) {
+	schema = g.deref(schema)
+	properties, _ := schema["properties"].(object)
+	requiredNames, _ := schema["required"].([]any)
+	var names []string
+	var values [][]any
+	for _, name := range membersOf(properties, requiredNames) {
+		if choose(name, slices.Contains(requiredNames, any(name))) {
+			names = append(names, name)
+			values = append(values, g.values(name, properties[name], depth+1))
+		}
+	}
+	at := make([]int, len(names))
+	for range mostTries {
+		o := object{}
+		for n, name := range names {
+			if len(values[n]) == 0 {
+				return nil // there is no value for it
+			}
+			o[name] = values[n][at[n]]
+		}
+		found = append(found, o)
+		n := len(names) - 1
+		for ; n >= 0; n-- {
+			if at[n]++; at[n] < len(values[n]) {
+				break
+			}
+			at[n] = 0
+		}
+		if n < 0 {
+			break
+		}
+	}
+	return found
+}
+
+// membersOf lists the properties, and what is required without being one of them.
+func membersOf(properties object, required []any) []string {
+	names := slices.Sorted(maps.Keys(properties))
+	for _, v := range required {
+		if name, isText := v.(string); isText && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

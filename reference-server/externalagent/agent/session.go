@@ -1,0 +1,256 @@
+package agent
+
+import (
+	"fmt"
+
+	proto "parley/protocol/externalagent"
+)
+
+// answers names the requests that a type of message answers.
+var answers = map[string]string{
+	proto.RelayJoined:    proto.RelayJoin,
+	proto.SessionStarted: proto.SessionStart,
+	proto.SnapshotState:  proto.SnapshotGet,
+	proto.ToolResult:     proto.ToolCall,
+	proto.SessionEnded:   proto.SessionEnd,
+}
+
+// received takes a JSON object.
+func (m *Machine) received(msg Message) {
+	for _, msg := range m.o.Inbound(m.view(), msg) {
+		if m.done || !m.connection.open {
+			return
+		}
+		m.take(msg)
+	}
+}
+
+func (m *Machine) take(msg Message) {
+	if why := m.o.Policy.Accept(m.view(), msg); why != "" {
+		m.strange(Oddity{Kind: NoEnvelope, Why: why, Message: msg})
+		return
+	}
+	kind := msg.Type()
+	switch kind {
+	case proto.StateUpdated:
+		m.updated(msg)
+	case proto.UserMessage:
+		m.told(msg)
+	case proto.ErrorMessage:
+		m.answer(msg, "")
+	default:
+		request, isAnswer := answers[kind]
+		if !isAnswer {
+			m.strange(Oddity{Kind: UnknownType, Why: kind, Message: msg})
+			return
+		}
+		m.answer(msg, request)
+	}
+}
+
+// answer takes an answer to a request of the type; of any type if that is "".
+func (m *Machine) answer(msg Message, request string) {
+	c := &m.connection
+	id := m.o.Policy.Answers(m.view(), msg)
+	fits := func(r Request) bool { return id != "" && id == r.ID && (request == "" || request == r.Type) }
+	switch join := (Request{c.joinID, proto.RelayJoin}); {
+	case !c.joined && fits(join):
+		m.answerJoin(msg, join)
+	case c.awaited != nil && fits(*c.awaited):
+		m.answerAwaited(msg, *c.awaited)
+	default:
+		m.strange(Oddity{Kind: Unasked, Why: fmt.Sprintf("replyTo is %q", clip(msg.ReplyTo(), 80)), Message: msg})
+	}
+}
+
+func (m *Machine) answerJoin(msg Message, join Request) {
+	if msg.Type() == proto.ErrorMessage {
+		m.refused(msg, join)
+		return
+	}
+	m.joined()
+}
+
+func (m *Machine) answerAwaited(msg Message, r Request) {
+	switch msg.Type() {
+	case proto.ErrorMessage:
+		m.answered()
+		m.refused(msg, r)
+	case proto.SessionStarted:
+		m.answered()
+		m.begun(msg)
+	case proto.SnapshotState:
+		m.snapshot(msg)
+	case proto.ToolResult:
+		m.toolResult(msg, r)
+	case proto.SessionEnded:
+		m.answered()
+		m.ended(msg)
+	}
+}
+
+// startSession asks for a study session (EA-031).
+func (m *Machine) startSession() {
+	m.everBegan = true
+	m.request(proto.SessionStart, object{"studyId": m.o.StudyID, "participantId": m.o.ParticipantID})
+}
+
+// begun is a new study session: nothing that was learnt in another one holds.
+func (m *Machine) begun(msg Message) {
+	m.needStart, m.active, m.begunHere, m.session = false, true, true, ""
+	m.setSession(msg.Payload())
+	m.calls, m.confirmed, m.call, m.planner = 0, false, nil, m.planner.renewed()
+	clear(m.stages)
+	m.note("session started", "id", m.session)
+	m.resync(SessionBegins)
+}
+
+// setSession notes the study session's id, which is never that of the relay session (EA-103).
+func (m *Machine) setSession(payload object) {
+	if id, isText := payload["sessionId"].(string); isText && id != "" {
+		m.session, m.outcome.Session = id, id
+	}
+}
+
+// snapshot is the state, asked for. One that shows nothing, of a session that is not this one, is of no session.
+func (m *Machine) snapshot(msg Message) {
+	state, problem := readState(msg.Payload())
+	if problem != "" { // it may still be answered better
+		m.strange(Oddity{Kind: Useless, Why: problem, Message: msg})
+		return
+	}
+	m.answered()
+	m.needSync = false
+	id, _ := msg.Payload()["sessionId"].(string)
+	if state.UISpec == nil && !m.ours(id) {
+		m.note("no session is active")
+		m.active, m.needStart = false, true
+		return
+	}
+	m.pause = m.o.Backoff.First
+	m.active, m.needStart = true, false
+	m.setSession(msg.Payload())
+	m.setState(state, "snapshot.state")
+	m.conclude()
+}
+
+// ours tells whether a snapshot that shows nothing is of the session that session.started has told of. On the connection
+// where it did there can be no other; after that the ids tell, if the host gives any.
+func (m *Machine) ours(id string) bool {
+	return m.active && (m.begunHere || m.session == "" || id == m.session)
+}
+
+// updated is the state, as pushed (EA-055).
+func (m *Machine) updated(msg Message) {
+	state, problem := readState(msg.Payload())
+	if problem != "" {
+		m.strange(Oddity{Kind: Useless, Why: problem, Message: msg})
+		return
+	}
+	m.setState(state, "state.updated")
+}
+
+func (m *Machine) setState(s State, from string) {
+	s.Serial, s.key = m.last.Serial+1, keyOf(s)
+	m.last = s
+	m.polling = false
+	m.do(Disarm{PollTimer})
+	m.note("state", "from", from, "stage", stageOf(s), "tools", toolNames(s))
+}
+
+// ended is the end of the study session (EA-063).
+func (m *Machine) ended(msg Message) {
+	m.outcome.LogFile, _ = msg.Payload()["logFile"].(string)
+	m.outcome.Ended = true
+	m.note("session ended", "logFile", clip(m.outcome.LogFile, 200))
+	m.finish(nil)
+}
+
+// leave ends the study session, if the policy does so.
+func (m *Machine) leave() (more bool) {
+	const most = 3
+	how := m.o.Policy.Leave(m.view())
+	if how == Stay {
+		return false
+	}
+	if how == JustLeave || m.endings == most {
+		m.finish(nil)
+		return false
+	}
+	m.endings++
+	m.request(proto.SessionEnd, object{"reason": m.outcome.Reason})
+	if how == EndAndLeave {
+		m.finish(nil)
+	}
+	return false
+}
+
+// refused is an error that answers a request.
+func (m *Machine) refused(msg Message, r Request) {
+	code, _ := msg.Payload()["code"].(string)
+	text, _ := msg.Payload()["message"].(string)
+	m.note("refused", "type", r.Type, "id", r.ID, "code", clip(code, 80), "text", clip(text, 200))
+	m.failed(Failure{Request: r, Code: code, Text: text})
+}
+
+// failed does what the policy says about a request that failed.
+func (m *Machine) failed(f Failure) {
+	remedy := m.o.Policy.Failed(m.view(), f)
+	if f.Request.Type == proto.ToolCall {
+		m.callFailed(remedy, f.Code)
+	} else if remedy != Reopen && remedy != TakeAsDone {
+		m.rest()
+	}
+	switch remedy {
+	case Restart:
+		m.active, m.needStart, m.needSync = false, true, false
+	case Synchronise:
+		m.needStart, m.needSync = false, true
+	case ShowNothing:
+		m.needSync = false
+		m.setState(State{}, "error")
+		m.conclude()
+	case Reopen:
+		m.redial(f.Request.Type + " was refused")
+	case Despair:
+		m.finish(fmt.Errorf("%s was refused: %s", f.Request.Type, clip(f.Code, 80)))
+	case TakeAsDone:
+		m.takeAsDone(f.Request.Type)
+	case TryAnother, TryAgain: // what was due still is
+	}
+}
+
+func (m *Machine) takeAsDone(kind string) {
+	switch kind {
+	case proto.SessionEnd:
+		m.outcome.Ended = true
+		m.finish(nil)
+	case proto.SessionStart:
+		m.needStart, m.active = false, true
+	case proto.SnapshotGet:
+		m.needSync = false
+	}
+}
+
+// overdue is an answer that has not come. What it would have said is asked for; who answers nothing at all is left.
+func (m *Machine) overdue() {
+	const most = 3
+	r := *m.connection.awaited
+	m.note("no answer", "type", r.Type, "id", r.ID)
+	m.connection.awaited = nil
+	if m.unanswered++; m.unanswered == most {
+		m.redial("nothing is answered")
+		return
+	}
+	switch r.Type {
+	case proto.SessionStart: // perhaps it was done all the same
+		m.needStart, m.needSync = false, true
+	case proto.SnapshotGet:
+		if !m.active {
+			m.needStart, m.needSync = true, false
+		}
+	case proto.ToolCall:
+		m.call.Overdue = true
+		m.resync(NoAnswer)
+	}
+}

@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"slices"
+	"strings"
+
+	proto "parley/protocol/externalagent"
+)
+
+// readState reads the state out of a state.updated or a snapshot.state. What it does not find is a problem: a state without
+// uiSpec is not one that shows nothing (EA-043 to EA-045, EA-057 to EA-059).
+func readState(payload object) (s State, problem string) {
+	spec, present := payload["uiSpec"]
+	s.UISpec, _ = spec.(object)
+	if !present || spec != nil && s.UISpec == nil {
+		return State{}, "uiSpec is neither an object nor null"
+	}
+	tools, isArray := payload["toolSchema"].([]any)
+	if !isArray {
+		return State{}, "toolSchema is no array"
+	}
+	s.History, _ = payload["messageHistory"].([]any) // nothing is decided by it
+	s.Tools = readTools(tools)
+	return s, ""
+}
+
+// readTools leaves out what has no name, and what has the name of an earlier one.
+func readTools(schema []any) []proto.Tool {
+	tools := []proto.Tool{}
+	for _, v := range schema {
+		o, _ := v.(object)
+		name, _ := o["name"].(string)
+		if name == "" || slices.ContainsFunc(tools, func(t proto.Tool) bool { return t.Name == name }) {
+			continue
+		}
+		description, _ := o["description"].(string)
+		tools = append(tools, proto.Tool{Name: name, Description: description, Parameters: o["parameters"]})
+	}
+	return tools
+}
+
+// stageOf names the stage of a state; "" if nothing is shown.
+func stageOf(s State) string { return clip(readScreen(s.UISpec).stage, 80) }
+
+// toolNames lists the tools of a state, for the log.
+func toolNames(s State) string {
+	names := make([]string, 0, len(s.Tools))
+	for _, t := range s.Tools {
+		names = append(names, t.Name)
+	}
+	return clip(strings.Join(names, " "), 200)
+}
+
+// stateKey is the same for states that show and announce the same.
+type stateKey [sha256.Size]byte
+
+func keyOf(s State) stateKey {
+	if s.key != (stateKey{}) {
+		return s.key
+	}
+	return sha256.Sum256([]byte(canonical(s.UISpec) + canonical(s.Tools)))
+}

@@ -1,0 +1,91 @@
+package host
+
+import (
+	"fmt"
+
+	proto "parley/protocol/externalagent"
+)
+
+// rfc3339Millis has the milliseconds always, as JavaScript's toISOString does.
+const rfc3339Millis = "2006-01-02T15:04:05.000Z"
+
+// Events of the host's own that are logged.
+const (
+	messageInvalid   = "message.invalid"   // something came in that is no envelope
+	toolExecuted     = "tool.executed"     // stage: where the flow is now, "" when the booking is done
+	userInput        = "user.input"        // the participant said something
+	bookingCompleted = "booking.completed" // code, total
+	stateReset       = "state.reset"       // reason, as in session.end
+	sessionClosed    = "session.closed"    // the host has ended the session by itself: reason
+)
+
+// journal is the log of the session that is active.
+type journal struct {
+	log    Log // nil while no session is active
+	index  int
+	bytes  int64
+	failed error // the first that went wrong with it
+}
+
+// record logs an event.
+func (m *machine) record(direction, kind string, payload any) {
+	if m.journal.log == nil {
+		return
+	}
+	m.journal.index++
+	e := Entry{
+		"sessionId": m.id, "eventIndex": m.journal.index, "timestamp": m.timestamp(),
+		"direction": direction, "type": kind, "payload": payload,
+	}
+	for _, e := range m.o.Policy.Record(m, e) {
+		m.Write(e)
+	}
+}
+
+func (m *machine) internal(kind string, payload map[string]any) {
+	m.record(proto.Internal, kind, payload)
+}
+
+// Write implements View.
+func (m *machine) Write(e Entry) {
+	j := &m.journal
+	if j.log == nil || j.failed != nil {
+		return
+	}
+	line, err := encode(e)
+	if err == nil {
+		err = j.log.Append(line)
+	}
+	if err != nil {
+		j.failed = fmt.Errorf("log session %s: %w", m.id, err)
+	}
+	j.bytes += int64(len(line)) + 1
+}
+
+// recordArrival logs what came in, as it came: it is decoded anew, as the message that is handled may be changed. What is no
+// envelope has no type and no payload to log.
+func (m *machine) recordArrival(data []byte) {
+	if m.journal.log == nil || data == nil {
+		return
+	}
+	msg, _ := decode(data, m.o.Limits.Message)
+	if kind, isString := msg["type"].(string); isString && msg.Payload() != nil {
+		m.record(proto.In, kind, msg["payload"])
+		return
+	}
+	m.internal(messageInvalid, object{"bytes": len(data)})
+}
+
+// closeLog completes the log.
+func (m *machine) closeLog() {
+	j := &m.journal
+	if j.log == nil {
+		return
+	}
+	if err := j.log.Close(); err != nil && j.failed == nil {
+		j.failed = fmt.Errorf("close the log of session %s: %w", m.id, err)
+	}
+	j.log = nil
+}
+
+func (m *machine) timestamp() string { return m.o.Now().UTC().Format(rfc3339Millis) }

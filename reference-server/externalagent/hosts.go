@@ -1,0 +1,246 @@
+package externalagent
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/host"
+	"parley/reference-server/externalagent/relay"
+)
+
+// hosts are those of all relay sessions.
+type hosts struct {
+	o      Options
+	make   host.Options // of each host
+	store  host.Store
+	attach func(session, role string) (relay.Conn, error)
+
+	mu     sync.Mutex
+	all    map[string]*seat // by relay session
+	ending bool
+}
+
+// seat is the place of a host in a relay session.
+type seat struct {
+	session string
+	host    *host.Host
+
+	// Guarded by hosts.mu.
+	line  *line       // to the relay; nil while the host is not there
+	since time.Time   // when it left
+	timer *time.Timer // forgets the host; nil while it is there
+	empty bool        // no agent is there, so the host is to stay away
+}
+
+// line is a host's connection to the relay.
+type line struct {
+	relay.Conn
+	leaving context.Context // ends when no more is read than what is there already
+	leave   context.CancelFunc
+	gone    chan struct{} // closed when the host has left
+}
+
+// Read implements host.Conn: what an agent sent just before it left is read all the same.
+func (l *line) Read(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.leaving, cancel)()
+	return l.Conn.Read(ctx)
+}
+
+func newHosts(o Options, store host.Store, each host.Options) *hosts {
+	return &hosts{o: o, make: each, store: store, all: map[string]*seat{}}
+}
+
+// find returns the host of a relay session; nil if there is none.
+func (hs *hosts) find(session string) *host.Host {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if s := hs.all[session]; s != nil {
+		return s.host
+	}
+	return nil
+}
+
+// call has a host join a relay session that an agent joins: the one that it had, or a new one. The relay calls it, and
+// holds up the agent meanwhile.
+func (hs *hosts) call(session string) {
+	s, err := hs.seat(session)
+	if err != nil {
+		hs.o.Logger.Warn("relay session without a host", "err", err)
+		return
+	}
+	hs.join(s)
+}
+
+var (
+	errMany   = errors.New("too many hosts are in use")
+	errEnding = errors.New("the server closes")
+)
+
+// seat finds the place of a host, and makes one if need be. The host is not forgotten from now on.
+func (hs *hosts) seat(session string) (*seat, error) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if hs.ending {
+		return nil, errEnding
+	}
+	if s := hs.all[session]; s != nil {
+		s.stay()
+		s.empty = false
+		return s, nil
+	}
+	if len(hs.all) >= hs.o.MaxHosts && !hs.makeRoom() {
+		return nil, errMany
+	}
+	h, err := host.New(hs.o.Host(session, hs.make))
+	if err != nil {
+		return nil, err
+	}
+	s := &seat{session: session, host: h}
+	hs.all[session] = s
+	return s, nil
+}
+
+func (s *seat) stay() {
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+}
+
+// join connects a host, unless it is there already. Who serves it waits for nobody, so that call returns.
+func (hs *hosts) join(s *seat) {
+	c, err := hs.attach(s.session, proto.HostRole)
+	if err != nil {
+		hs.o.Logger.Warn("relay session without a host", "err", err)
+		hs.mu.Lock()
+		defer hs.mu.Unlock()
+		hs.idle(s)
+		return
+	}
+	l := &line{Conn: c, gone: make(chan struct{})}
+	l.leaving, l.leave = context.WithCancel(context.Background())
+	hs.mu.Lock()
+	before := s.line
+	s.line = l
+	if hs.ending || s.empty {
+		l.leave()
+	}
+	hs.mu.Unlock()
+	go func() {
+		if before != nil {
+			<-before.gone
+		}
+		hs.serve(s, l)
+	}()
+}
+
+// serve plays a host until it leaves. One that the relay has dropped, because it could not keep up, comes back at once: the
+// agents that are there would wait for ever.
+func (hs *hosts) serve(s *seat, l *line) {
+	err := s.host.Serve(context.Background(), l)
+	_ = l.Close() // it never fails
+	again := l.leaving.Err() == nil && !errors.Is(err, host.ErrClosed) && websocket.CloseStatus(err) == -1
+	l.leave()
+	hs.mu.Lock()
+	if s.line != l {
+		again = false
+	} else if !again {
+		s.line = nil
+		hs.idle(s)
+	}
+	again = again && !hs.ending && hs.all[s.session] == s
+	hs.mu.Unlock()
+	close(l.gone)
+	if again {
+		hs.o.Logger.Warn("host dropped", "err", err)
+		hs.join(s)
+	}
+}
+
+// idle has a host forgotten after a while. Locked.
+func (hs *hosts) idle(s *seat) {
+	if hs.ending || hs.all[s.session] != s {
+		return
+	}
+	s.stay()
+	s.since = time.Now()
+	var timer *time.Timer
+	timer = time.AfterFunc(hs.o.Idle, func() {
+		hs.mu.Lock()
+		defer hs.mu.Unlock()
+		if s.timer == timer { // else an agent has come meanwhile
+			hs.forget(s)
+		}
+	})
+	s.timer = timer
+}
+
+// makeRoom forgets the host that has been without agents for longest. Locked.
+func (hs *hosts) makeRoom() bool {
+	var oldest *seat
+	for _, s := range hs.all {
+		if s.timer != nil && (oldest == nil || s.since.Before(oldest.since)) {
+			oldest = s
+		}
+	}
+	if oldest != nil {
+		oldest.stay()
+		hs.forget(oldest)
+	}
+	return oldest != nil
+}
+
+// forget ends a host that is not connected. Locked, so that no other host of its relay session begins before its log ends.
+func (hs *hosts) forget(s *seat) {
+	delete(hs.all, s.session)
+	if err := s.host.Close(); err != nil {
+		hs.o.Logger.Error("host not closed in order", "err", err)
+	}
+}
+
+// rest has the host leave a relay session that no agent is in any more, once it has read what they sent. The relay calls
+// it, and holds up agents that join meanwhile: they will be told to call.
+func (hs *hosts) rest(session string) {
+	hs.mu.Lock()
+	var l *line
+	if s := hs.all[session]; s != nil {
+		l, s.empty = s.line, true
+	}
+	hs.mu.Unlock()
+	if l != nil {
+		l.leave()
+		<-l.gone
+	}
+}
+
+// close ends all hosts, and the store.
+func (hs *hosts) close() error {
+	hs.mu.Lock()
+	hs.ending = true
+	all := hs.all
+	hs.all = map[string]*seat{}
+	var lines []*line
+	for _, s := range all {
+		s.stay()
+		if s.line != nil {
+			s.line.leave()
+			lines = append(lines, s.line)
+		}
+	}
+	hs.mu.Unlock()
+	for _, l := range lines {
+		<-l.gone
+	}
+	var failed []error
+	for _, s := range all {
+		failed = append(failed, s.host.Close())
+	}
+	return errors.Join(append(failed, hs.store.Close())...)
+}

@@ -1,0 +1,42 @@
+package externalagent
+
+import (
+	"bytes"
+	"embed"
+	"net/http"
+	"path"
+	"time"
+)
+
+//go:embed page
+var page embed.FS
+
+// kinds are the files of the page, and their types.
+var kinds = map[string]string{
+	"index.html": "text/html; charset=utf-8",
+	"booking.js": "text/javascript; charset=utf-8",
+	"words.js":   "text/javascript; charset=utf-8",
+	"style.css":  "text/css; charset=utf-8",
+}
+
+// servePage serves the page. It loads nothing from anywhere else, runs no script but its own, and can be framed by nobody.
+func servePage(w http.ResponseWriter, r *http.Request) {
+	name := path.Base(r.URL.Path)
+	if r.URL.Path == "/" {
+		name = "index.html"
+	}
+	kind, known := kinds[name]
+	data, err := page.ReadFile("page/" + name)
+	if !known || err != nil || r.URL.Path != "/" && r.URL.Path != "/"+name {
+		refuse(w, http.StatusNotFound, "there is no such page")
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "+
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-cache")
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
+}

@@ -1,0 +1,91 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	proto "parley/protocol/externalagent"
+)
+
+func TestAttachRefused(t *testing.T) {
+	b := start(t, Options{})
+	for reason, join := range map[string][2]string{
+		"no session":     {"", "host"},
+		"no role":        {"s", ""},
+		"another role":   {"s", "relay"},
+		"a long session": {strings.Repeat("x", MaxSessionID+1), "host"},
+		"no UTF-8":       {"\xff", "host"},
+	} {
+		if c, err := b.server.Attach(join[0], join[1]); c != nil || err == nil || !strings.Contains(err.Error(), proto.InvalidMessage) {
+			t.Errorf("%s: %v, %v", reason, c, err)
+		}
+	}
+	b.server.empty(t)
+}
+
+// The caller's slices are its own, before and after.
+func TestAttachedSlices(t *testing.T) {
+	b := start(t, Options{})
+	host, a1, a2 := b.attach("host", "s"), b.attach("agent", "s"), b.attach("agent", "s")
+	frame := []byte(push("abc"))
+	if err := host.Write(t.Context(), frame); err != nil {
+		t.Fatal(err)
+	}
+	clear(frame)
+	got, err := a1.Read(t.Context())
+	if err != nil || string(got) != push("abc") {
+		t.Fatalf("got %s (%v)", got, err)
+	}
+	clear(got)
+	a2.want(push("abc"))
+}
+
+// A context ends a call, and not the connection.
+func TestAttachedContext(t *testing.T) {
+	b := start(t, Options{})
+	host, agent := b.attach("host", "s"), b.join("agent", "s")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := host.Read(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("read: %v", err)
+	}
+	if err := host.Write(ctx, []byte(push("x"))); !errors.Is(err, context.Canceled) {
+		t.Errorf("write: %v", err)
+	}
+	host.send(push("y"))
+	agent.want(push("y"))
+}
+
+// Close wakes a reader, drops what waits, and is known to everybody when it returns; a second one does nothing.
+func TestAttachedClose(t *testing.T) {
+	b := start(t, Options{})
+	host, idle, agent := b.attach("host", "s"), b.attach("agent", "s"), b.join("agent", "s")
+	reads := make(chan error)
+	go func() {
+		_, err := idle.Read(context.Background())
+		reads <- err
+	}()
+	_ = idle.Close()
+	if err := <-reads; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("read: %v", err)
+	}
+	agent.send(ask("q"))
+	agent.quiet()
+	_ = host.Close()
+	_ = host.Close()
+	b.server.mu.Lock()
+	if _, found := (state{b.server}).Host("s"); found {
+		t.Error("the host is still there")
+	}
+	b.server.mu.Unlock()
+	if _, err := host.Read(t.Context()); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("read: %v", err)
+	}
+	if err := host.Write(t.Context(), []byte(push("x"))); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("write: %v", err)
+	}
+	agent.refused("q", proto.SessionNotActive)
+}

@@ -1,0 +1,43 @@
+package relay
+
+import (
+	"context"
+	"testing"
+)
+
+// One request and its answer, over two sockets, or with the host attached.
+func BenchmarkRoundTrip(b *testing.B) {
+	for way, join := range ways {
+		b.Run(way, func(b *testing.B) {
+			r := start(b, Options{})
+			host, agent := join(r, "host", "s"), r.join("agent", "s")
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for {
+					if _, err := host.Read(context.Background()); err != nil {
+						return
+					}
+					_ = host.Write(context.Background(), []byte(tell("q", "x")))
+				}
+			}()
+			for b.Loop() {
+				agent.send(ask("q"))
+				agent.want(tell("q", "x"))
+			}
+			_ = host.Close()
+			<-done
+		})
+	}
+}
+
+// What the check of a large envelope costs.
+func BenchmarkRead(b *testing.B) {
+	frame := Frame{Data: []byte(sized(1 << 20))}
+	b.SetBytes(1 << 20)
+	for b.Loop() {
+		if Read(frame).Fault != "" {
+			b.Fatal("refused")
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package relay
+
+import (
+	"bytes"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxDepth is how deep the objects and arrays of an envelope may nest; the envelope itself is one of them.
+const MaxDepth = 128
+
+// Envelope is a frame that came in, whatever it is. It must not be changed.
+type Envelope struct {
+	Raw    []byte // as it was sent
+	Binary bool   // whether the frame was no text
+	Fault  Fault  // why it is not one JSON object; "" if it is
+
+	members Members
+}
+
+// Fault is what is wrong with the text of an envelope.
+type Fault string
+
+// The faults. One text may have several; the first one of this list is told.
+const (
+	NotUTF8    Fault = "utf8"
+	TooDeep    Fault = "depth"      // deeper than MaxDepth
+	Duplicates Fault = "duplicates" // a name twice in one object, at any depth
+	NotJSON    Fault = "json"       // an unpaired surrogate counts (RFC 7493)
+	NotObject  Fault = "object"
+)
+
+// Members are those of one JSON object.
+type Members map[string]jsontext.Value
+
+// Text is the member of a name, and whether that is a string.
+func (m Members) Text(name string) (string, bool) {
+	v := m[name]
+	if v.Kind() != '"' {
+		return "", false
+	}
+	s, err := jsontext.AppendUnquote(nil, v)
+	return string(s), err == nil
+}
+
+// Read takes a frame for an envelope. Of a faulty text it keeps what members can be read before the fault; of members of
+// one name the last.
+func Read(f Frame) *Envelope {
+	e := &Envelope{Raw: f.Data, Binary: f.Binary}
+	if e.members, e.Fault = readStrictly(f.Data); e.Fault != "" {
+		e.members = readSome(f.Data)
+	}
+	return e
+}
+
+func readStrictly(data []byte) (Members, Fault) {
+	if !utf8.Valid(data) {
+		return nil, NotUTF8
+	}
+	if deeperThan(data, MaxDepth) {
+		return nil, TooDeep
+	}
+	var m Members
+	err := json.Unmarshal(data, &m)
+	var syntax *jsontext.SyntacticError
+	switch {
+	case err == nil && m != nil:
+		return m, ""
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return nil, Duplicates
+	case errors.As(err, &syntax):
+		return nil, NotJSON
+	}
+	return nil, NotObject // null is no error to Unmarshal
+}
+
+// deeperThan tells whether a JSON text nests deeper than max. It goes before the parser, so that no text costs a deep stack.
+func deeperThan(data []byte, max int) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > max {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// readSome reads the members of a faulty text up to where it can't be read any more.
+func readSome(data []byte) Members {
+	dec := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if open, err := dec.ReadToken(); err != nil || open.Kind() != '{' {
+		return nil
+	}
+	m := Members{}
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			break
+		}
+		key := name.String() // the token does not outlive the next read
+		value, err := dec.ReadValue()
+		if err != nil {
+			break
+		}
+		m[key] = value.Clone()
+	}
+	return m
+}
+
+// Has tells whether the member is present, null included.
+func (e *Envelope) Has(name string) bool { _, ok := e.members[name]; return ok }
+
+// Text is a member that is a string, and whether it is one.
+func (e *Envelope) Text(name string) (string, bool) { return e.members.Text(name) }
+
+// ID is the envelope's id, and whether it has one that is a string.
+func (e *Envelope) ID() (string, bool) { return e.Text("id") }
+
+// ReplyTo is the id that the envelope answers, and whether it has one that is a string.
+func (e *Envelope) ReplyTo() (string, bool) { return e.Text("replyTo") }
+
+// Type is the envelope's type; "" if that is no string.
+func (e *Envelope) Type() string { kind, _ := e.Text("type"); return kind }
+
+// Payload is the payload's members; nil if it is no object.
+func (e *Envelope) Payload() Members {
+	payload := e.members["payload"]
+	if payload.Kind() != '{' {
+		return nil
+	}
+	var m Members
+	if json.Unmarshal(payload, &m) != nil {
+		return nil
+	}
+	return m
+}

@@ -1,0 +1,240 @@
+package relay
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	proto "parley/protocol/externalagent"
+)
+
+// A second host takes the place of the first, who hears nothing more and says nothing more.
+func TestHostReplaced(t *testing.T) {
+	both(t, func(_ *testing.T, b *bench, join func(role, session string) *party) {
+		first, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
+		a1.send(ask("q1"))
+		first.want(ask("q1"))
+		a2.send(ask("q2"))
+		first.want(ask("q2"))
+		second := join("frontend", "s")
+		a1.refused("q1", proto.SessionNotActive)
+		a2.refused("q2", proto.SessionNotActive)
+		_ = first.Write(b.t.Context(), []byte(push("too late")))
+		first.ended(Replaced)
+		_ = first.Close()
+		b.left(3)
+		a1.send(ask("q1"))
+		second.want(ask("q1"))
+		second.send(tell("q1", "x"))
+		a1.want(tell("q1", "x"))
+		a1.quiet()
+		a2.quiet()
+		second.quiet()
+	})
+}
+
+// What the first host has been sent it still gets before it is closed.
+func TestHostReplacedBehindQueue(t *testing.T) {
+	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
+		first, agent := join("host", "s"), join("agent", "s")
+		for range 100 {
+			agent.send(ask("q"))
+		}
+		agent.quiet()
+		join("host", "s")
+		for range 100 {
+			first.want(ask("q"))
+		}
+		first.ended(Replaced)
+	})
+}
+
+// When the host leaves, its agents learn which of their requests it has not answered, once.
+func TestHostGone(t *testing.T) {
+	both(t, func(_ *testing.T, b *bench, join func(role, session string) *party) {
+		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
+		for _, p := range []*party{a1, a2} {
+			for _, id := range []string{"1", "2", "3"} {
+				p.send(ask(id))
+				host.want(ask(id))
+			}
+		}
+		said := `{"v":"mvp-0.2","type":"agent.message","id":"said","payload":{}}`
+		a1.send(said)
+		host.want(said)
+		host.send(tell("2", "x"))
+		a1.want(tell("2", "x"))
+		_ = host.Close()
+		b.left(2)
+		for _, p := range []*party{a1, a2} {
+			p.refused("1", proto.SessionNotActive)
+			if p == a2 {
+				p.refused("2", proto.SessionNotActive)
+			}
+			p.refused("3", proto.SessionNotActive)
+			p.send(ask("4"))
+			p.refused("4", proto.SessionNotActive)
+		}
+		host = join("host", "s")
+		host.quiet()
+		host.send(tell("1", "to all"))
+		a1.want(tell("1", "to all"))
+		a2.want(tell("1", "to all"))
+		a1.send(ask("5"))
+		host.want(ask("5"))
+		a1.quiet()
+		a2.quiet()
+	})
+}
+
+// attaching is a relay that brings a host to each session; hosts hands them out, and calls tells what it was called with.
+type attaching struct {
+	*bench
+	hosts chan *party
+
+	mu    sync.Mutex
+	calls []string
+	last  map[string]*party
+}
+
+func startAttaching(t *testing.T) *attaching {
+	a := &attaching{hosts: make(chan *party, 10), last: map[string]*party{}}
+	a.bench = start(t, Options{
+		OnAgent: func(session string) {
+			host := a.attach("host", session)
+			a.note("agent "+session, func() { a.last[session] = host })
+			a.hosts <- host
+		},
+		OnEmpty: func(session string) {
+			var host *party
+			a.note("empty "+session, func() { host = a.last[session] })
+			if host != nil { // the session may have got one otherwise
+				_ = host.Close()
+			}
+		},
+	})
+	return a
+}
+
+func (a *attaching) note(call string, also func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.calls = append(a.calls, call)
+	also()
+}
+
+func (a *attaching) called(want ...string) {
+	a.t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if diff := cmp.Diff(want, a.calls); diff != "" {
+		a.t.Errorf("calls -want +got:\n%s", diff)
+	}
+}
+
+// The host that OnAgent attaches is there before the agent is answered; with the last agent it goes.
+func TestOnAgent(t *testing.T) {
+	for way, join := range ways {
+		t.Run(way, func(t *testing.T) {
+			a := startAttaching(t)
+			agent := join(a.bench, "agent", "s")
+			host := <-a.hosts
+			agent.send(ask("q"))
+			host.want(ask("q"))
+			host.send(tell("q", "x"))
+			agent.want(tell("q", "x"))
+			second := join(a.bench, "agent", "s")
+			join(a.bench, "agent", "t")
+			_ = agent.Close()
+			a.left(4)
+			second.send(ask("q"))
+			host.want(ask("q"))
+			_ = second.Close()
+			a.left(2)
+			join(a.bench, "agent", "s")
+			a.called("agent s", "agent t", "empty s", "agent s")
+			join(a.bench, "host", "u")
+			join(a.bench, "agent", "u") // has a host
+			a.called("agent s", "agent t", "empty s", "agent s")
+		})
+	}
+}
+
+// A session whose host has left gets another one with the next agent that joins.
+func TestOnAgentAgain(t *testing.T) {
+	a := startAttaching(t)
+	agent := a.join("agent", "s")
+	_ = (<-a.hosts).Close()
+	agent.send(ask("q"))
+	agent.refused("q", proto.SessionNotActive)
+	a.join("agent", "s")
+	host := <-a.hosts
+	agent.send(ask("q"))
+	host.want(ask("q"))
+	a.called("agent s", "agent s")
+}
+
+// Without a host attached it is asked once, however many agents join.
+func TestOnAgentWithoutHost(t *testing.T) {
+	var mu sync.Mutex
+	calls := 0
+	b := start(t, Options{OnAgent: func(string) { mu.Lock(); defer mu.Unlock(); calls++ }})
+	for range 3 {
+		agent := b.join("agent", "s")
+		agent.send(ask("q"))
+		agent.refused("q", proto.SessionNotActive)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if calls != 1 {
+		t.Errorf("asked %d times", calls)
+	}
+}
+
+// Agents that come and go at the same time always find a host.
+func TestComingAndGoing(t *testing.T) {
+	b := start(t, Options{})
+	var hosts sync.Map
+	var serving sync.WaitGroup
+	b.server.o.OnAgent = func(session string) {
+		host, err := b.server.Attach(session, "host")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		hosts.Store(session, host)
+		serving.Go(func() {
+			for {
+				if _, err := host.Read(t.Context()); err != nil {
+					return
+				}
+				_ = host.Write(t.Context(), []byte(tell("q", "x")))
+			}
+		})
+	}
+	b.server.o.OnEmpty = func(session string) {
+		host, _ := hosts.Load(session)
+		_ = host.(Conn).Close()
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 50 {
+				agent, err := b.server.Attach("s", "agent")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = agent.Write(t.Context(), []byte(ask("q")))
+				if got, err := agent.Read(t.Context()); string(got) != tell("q", "x") {
+					t.Errorf("got %s (%v)", got, err)
+				}
+				_ = agent.Close()
+			}
+		})
+	}
+	all.Wait()
+	serving.Wait()
+	b.server.empty(t)
+}

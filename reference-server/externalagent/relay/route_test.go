@@ -1,0 +1,218 @@
+package relay
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	proto "parley/protocol/externalagent"
+)
+
+func both(t *testing.T, run func(t *testing.T, b *bench, join func(role, session string) *party)) {
+	for way, join := range ways {
+		t.Run(way, func(t *testing.T) {
+			b := start(t, Options{})
+			run(t, b, func(role, session string) *party { return join(b, role, session) })
+		})
+	}
+}
+
+// An agent is heard by its host alone; a host by its agents, and by the one that asked if it answers.
+func TestRouting(t *testing.T) {
+	both(t, func(t *testing.T, b *bench, join func(role, session string) *party) {
+		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
+		other, a3 := join("host", "S"), join("agent", "S")
+		all := []*party{host, a1, a2, other, a3}
+
+		a2.send(ask("q2"))
+		host.want(ask("q2"))
+		host.send(tell("q2", "answer"))
+		a2.want(tell("q2", "answer"))
+		host.send(push("all"))
+		a1.want(push("all"))
+		a2.want(push("all"))
+		host.send(tell("q2", "again")) // nobody asks any more
+		host.send(tell("q3", "nobody has asked"))
+		for _, a := range []*party{a1, a2} {
+			a.want(tell("q2", "again"))
+			a.want(tell("q3", "nobody has asked"))
+		}
+		a3.send(ask("q2"))
+		other.want(ask("q2"))
+		host.send(tell("q2", "of another session"))
+		a1.want(tell("q2", "of another session"))
+		a2.want(tell("q2", "of another session"))
+		for _, p := range all {
+			p.quiet()
+		}
+	})
+}
+
+// A host without agents speaks to nobody, and is not told so.
+func TestNoAgents(t *testing.T) {
+	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
+		host := join("host", "s")
+		host.send(push("alone"))
+		host.send(tell("i", "alone"))
+		host.quiet()
+		agent := join("agent", "s")
+		agent.quiet()
+	})
+}
+
+// Agents number their requests alike: an answer goes to the one that asked first, of those that asked for such an answer.
+func TestEqualIDs(t *testing.T) {
+	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
+		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
+		request := func(kind string) string { return fmt.Sprintf(`{"v":"mvp-0.2","type":%q,"id":"r","payload":{}}`, kind) }
+		answer := func(kind string) string {
+			return fmt.Sprintf(`{"v":"mvp-0.2","type":%q,"replyTo":"r","payload":{}}`, kind)
+		}
+		for _, row := range []struct {
+			first, second string   // asked by a1 and by a2
+			answers       []string // go to a1, if they begin with "1 ", or else to a2
+		}{
+			{"snapshot.get", "snapshot.get", []string{"1 snapshot.state", "2 snapshot.state"}},
+			{"snapshot.get", "tool.call", []string{"2 tool.result", "1 snapshot.state"}},
+			{"snapshot.get", "tool.call", []string{"1 error", "2 error"}},
+			{"snapshot.get", "tool.call", []string{"1 state.updated", "2 state.updated"}},
+			{"agent.message", "session.start", []string{"2 error", "1 error"}},
+			{"agent.message", "session.start", []string{"2 session.started", "1 state.updated"}},
+			{"session.end", "agent.message", []string{"1 session.ended", "2 error"}},
+		} {
+			a1.send(request(row.first))
+			host.want(request(row.first))
+			a2.send(request(row.second))
+			host.want(request(row.second))
+			for _, who := range row.answers {
+				to, kind := a2, who[2:]
+				if who[0] == '1' {
+					to = a1
+				}
+				host.send(answer(kind))
+				to.want(answer(kind))
+			}
+			a1.quiet()
+			a2.quiet()
+		}
+	})
+}
+
+// An agent that leaves takes its requests with it: the answer is for the other who has asked.
+func TestAskerLeaves(t *testing.T) {
+	both(t, func(_ *testing.T, b *bench, join func(role, session string) *party) {
+		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
+		a1.send(ask("r"))
+		host.want(ask("r"))
+		a2.send(ask("r"))
+		host.want(ask("r"))
+		_ = a1.Close()
+		b.left(2)
+		host.send(tell("r", "x"))
+		a2.want(tell("r", "x"))
+		host.quiet()
+	})
+}
+
+// The oldest requests are forgotten when there are too many: their answers go to everybody.
+func TestTooManyRequests(t *testing.T) {
+	for name, limits := range map[string]Limits{"count": {Requests: 2}, "bytes": {RequestBytes: 11}} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, Options{Limits: limits})
+			host, a1, a2 := b.join("host", "s"), b.join("agent", "s"), b.join("agent", "s")
+			a2.send(ask("other"))
+			host.want(ask("other"))
+			for _, id := range []string{"id-01", "id-02", "id-03"} {
+				a1.send(ask(id))
+				host.want(ask(id))
+			}
+			host.send(tell("id-01", ""))
+			a1.want(tell("id-01", ""))
+			a2.want(tell("id-01", ""))
+			for _, id := range []string{"id-02", "id-03"} {
+				host.send(tell(id, ""))
+				a1.want(tell(id, ""))
+			}
+			host.send(tell("other", ""))
+			a2.want(tell("other", ""))
+			a1.quiet()
+		})
+	}
+}
+
+// Many speak at the same time, and each hears each other in order.
+func TestOrder(t *testing.T) {
+	both(t, func(t *testing.T, _ *bench, join func(role, session string) *party) {
+		const count = 300
+		host, agents := join("host", "s"), []*party{join("agent", "s"), join("agent", "s"), join("agent", "s")}
+		var all sync.WaitGroup
+		for n, a := range agents {
+			all.Go(func() {
+				for i := range count {
+					_ = a.Write(t.Context(), []byte(ask(fmt.Sprintf("%d/%03d", n, i))))
+				}
+			})
+			all.Go(func() {
+				for i := range count {
+					if got, err := a.Read(t.Context()); err != nil || string(got) != push(fmt.Sprint(i)) {
+						t.Errorf("agent got %s (%v) at %d", got, err, i)
+						return
+					}
+				}
+			})
+		}
+		all.Go(func() {
+			for i := range count {
+				_ = host.Write(t.Context(), []byte(push(fmt.Sprint(i))))
+			}
+		})
+		heard := make([]int, len(agents))
+		for range count * len(agents) {
+			var n, i int
+			if _, err := fmt.Sscanf(host.nextObject()["id"].(string), "%d/%d", &n, &i); err != nil || heard[n] != i {
+				t.Fatalf("agent %d was heard with %d, want %d (%v)", n, i, heard[n], err)
+			}
+			heard[n]++
+		}
+		all.Wait()
+		if diff := cmp.Diff([]int{count, count, count}, heard); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Pipelined requests are answered each by its own answer.
+func TestPipelining(t *testing.T) {
+	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
+		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
+		for i := range 50 {
+			a1.send(ask(fmt.Sprint("a1-", i)))
+			a2.send(ask(fmt.Sprint("a2-", i)))
+		}
+		for range 100 {
+			host.send(tell(host.nextObject()["id"].(string), "x"))
+		}
+		for i := range 50 {
+			a1.want(tell(fmt.Sprint("a1-", i), "x"))
+			a2.want(tell(fmt.Sprint("a2-", i), "x"))
+		}
+		a1.quiet()
+		a2.quiet()
+	})
+}
+
+func TestNoHost(t *testing.T) {
+	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
+		agent := join("agent", "s")
+		agent.send(ask("i"))
+		agent.refused("i", proto.SessionNotActive)
+		agent.send(`{"v":"mvp-0.2","type":"agent.message","payload":{}}`)
+		agent.refused(nil, proto.SessionNotActive)
+		host := join("host", "s")
+		agent.send(ask("i"))
+		host.want(ask("i"))
+		agent.quiet()
+	})
+}

@@ -1,0 +1,282 @@
+package relay
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/go-json-experiment/json"
+
+	proto "parley/protocol/externalagent"
+)
+
+// pair is a host and two agents of session "s", and an agent of "t"; probes of how a relay treats them.
+type pair struct {
+	b               *bench
+	host, a1, a2, t *party
+}
+
+// first is the next frame's type, or "closed".
+func first(p *party) string {
+	data, err := p.Read(p.t.Context())
+	var msg object
+	if err != nil || json.Unmarshal(data, &msg) != nil {
+		return "closed"
+	}
+	kind, _ := msg["type"].(string)
+	return kind
+}
+
+// idOf is a member of the next frame.
+func idOf(p *party, name string) any { return p.nextObject()[name] }
+
+// passes tells whether the host hears a text of a1 before a good request.
+func (w pair) passes(text string) bool {
+	w.a1.send(text)
+	w.a1.send(ask("after"))
+	return w.host.next() != ask("after")
+}
+
+// hears tells whether a party hears of a push before the relay answers it.
+func (w pair) hears(p *party) bool {
+	w.host.send(push("x"))
+	w.host.send("x")
+	_ = first(w.host)
+	p.send("x")
+	return first(p) == "user.message"
+}
+
+var faults = []struct {
+	name  string
+	spoil func(o *Options)
+	shows func(w pair) bool
+}{
+	{"v not checked", deciding(rules{checks: func(Party) []Check {
+		var kept []Check
+		for _, c := range Checks() {
+			if c.Name != CheckV {
+				kept = append(kept, c)
+			}
+		}
+		return kept
+	}}), func(w pair) bool { return w.passes(`{"v":"mvp-0.1","type":"tool.call","payload":{}}`) }},
+	{"names twice accepted", deciding(rules{checks: func(Party) []Check {
+		all := Checks()
+		judge := all[1].Judge
+		all[1].Judge = func(from Party, e *Envelope) *Refusal {
+			if e.Fault == Duplicates {
+				return nil
+			}
+			return judge(from, e)
+		}
+		return all
+	}}), func(w pair) bool { return w.passes(`{"v":"mvp-0.2","v":"mvp-0.2","type":"tool.call","payload":{}}`) }},
+	{"join without id accepted", deciding(rules{join: func(_ Relay, _ Party, e *Envelope) (proto.Join, *Refusal) {
+		role, _ := e.Payload().Text("role")
+		session, _ := e.Payload().Text("sessionId")
+		return proto.Join{Role: role, SessionID: session}, nil
+	}}), func(w pair) bool {
+		p := w.b.dial()
+		p.send(`{"v":"mvp-0.2","type":"relay.join","payload":{"role":"agent","sessionId":"s"}}`)
+		return first(p) == "relay.joined"
+	}},
+	{"sessions differ by their first letter alone", deciding(rules{key: func(j proto.Join) string { return j.SessionID[:1] }}),
+		func(w pair) bool { return w.hears(w.b.join("agent", "s2")) }},
+	{"a second join is refused", deciding(rules{rejoin: func() *Refusal { return invalid("again") }}), func(w pair) bool {
+		w.a1.send(joining("j", "agent", "s"))
+		return first(w.a1) == "error"
+	}},
+	{"joined without replyTo", deciding(rules{joined: func(msg Message) Message { return msg.Without("replyTo") }}), func(w pair) bool {
+		w.a1.send(joining("j", "agent", "s"))
+		return idOf(w.a1, "replyTo") == nil
+	}},
+	{"joined unsaid", deciding(rules{joined: func(Message) Message { return nil }}), func(w pair) bool {
+		w.a1.send(joining("j", "agent", "s"))
+		w.a1.send("x")
+		return first(w.a1) == "error"
+	}},
+	{"silent before the join", deciding(rules{unjoined: func() *Refusal { return nil }}), func(w pair) bool {
+		p := w.b.dial()
+		p.send(ask("i"))
+		p.send("x")
+		return idOf(p, "replyTo") == nil
+	}},
+	{"hosts heard by the first agent only", deciding(rules{recipients: func(r Relay, from Party, e *Envelope) []Party {
+		to := Correct{}.Recipients(r, from, e)
+		return to[:min(1, len(to))]
+	}}), func(w pair) bool { return !w.hears(w.a2) }},
+	{"hosts heard in other sessions", deciding(rules{recipients: func(r Relay, from Party, e *Envelope) []Party {
+		to := Correct{}.Recipients(r, from, e)
+		for _, p := range r.Parties() {
+			if p.Role == proto.AgentRole && p.Session != from.Session {
+				to = append(to, p)
+			}
+		}
+		return to
+	}}), func(w pair) bool { return w.hears(w.t) }},
+	{"bytes changed", deciding(rules{pass: func(e *Envelope) []byte { return append([]byte(" "), e.Raw...) }}), func(w pair) bool {
+		w.a1.send(ask("i"))
+		return w.host.next() != ask("i")
+	}},
+	{"silent without a host", deciding(rules{absent: func() *Refusal { return nil }}), func(w pair) bool {
+		w.t.send(ask("i"))
+		w.t.send("x")
+		return idOf(w.t, "replyTo") == nil
+	}},
+	{"the replaced host stays", deciding(rules{replaced: func() *websocket.CloseError { return nil }}), func(w pair) bool {
+		w.b.join("host", "s")
+		_ = w.host.Write(w.b.t.Context(), []byte("x"))
+		return first(w.host) == "error"
+	}},
+	{"requests forgotten with their host", deciding(rules{gone: func([]Request) []Request { return nil }}), func(w pair) bool {
+		w.a1.send(ask("i"))
+		_ = w.host.next()
+		w.b.join("host", "s")
+		w.a1.send("x")
+		return idOf(w.a1, "replyTo") == nil
+	}},
+	{"error without code", deciding(rules{failure: func(msg Message) Message { return msg.With("payload", object{}) }}), func(w pair) bool {
+		w.a1.send("x")
+		return len(idOf(w.a1, "payload").(object)) == 0
+	}},
+	{"a bad envelope closes", deciding(rules{ends: func(Refusal) *websocket.CloseError {
+		return &websocket.CloseError{Code: websocket.StatusInvalidFramePayloadData}
+	}}), func(w pair) bool {
+		w.a1.send("x")
+		if first(w.a1) != "error" {
+			return false
+		}
+		_ = w.a1.Write(w.b.t.Context(), []byte("x"))
+		return first(w.a1) == "closed"
+	}},
+
+	{"user.message dropped on its way in", func(o *Options) {
+		o.Inbound = func(_ Relay, _ Party, f Frame) []Frame {
+			if strings.Contains(string(f.Data), "user.message") {
+				return nil
+			}
+			return []Frame{f}
+		}
+	}, func(w pair) bool { return !w.hears(w.a1) }},
+	{"order swapped on the way in", func(o *Options) {
+		var held []Frame
+		o.Inbound = func(_ Relay, from Party, f Frame) []Frame {
+			if from.Role == proto.AgentRole && held == nil {
+				held = []Frame{f}
+				return nil
+			}
+			out := append([]Frame{f}, held...)
+			held = nil
+			return out
+		}
+	}, func(w pair) bool {
+		w.a1.send(ask("1"))
+		w.a1.send(ask("2"))
+		return w.host.next() == ask("2") && w.host.next() == ask("1")
+	}},
+	{"sent twice", func(o *Options) {
+		o.Outbound = func(_ Relay, _, to Party, frame []byte, send func(int, []byte)) {
+			send(to.Conn, frame)
+			send(to.Conn, frame)
+		}
+	}, func(w pair) bool {
+		w.a1.send(ask("i"))
+		w.a1.send(ask("j"))
+		one := w.host.next()
+		return w.host.next() == one
+	}},
+	{"sent to another of the host's agents, later", func(o *Options) {
+		later := make(chan func(), 1)
+		o.Outbound = func(r Relay, from, to Party, frame []byte, send func(int, []byte)) {
+			if from.Role != proto.HostRole {
+				send(to.Conn, frame)
+				return
+			}
+			agents := r.Agents(to.Session)
+			later <- func() { send(agents[len(agents)-1].Conn, frame) }
+			go func() { (<-later)() }()
+		}
+	}, func(w pair) bool {
+		w.a1.send(ask("i"))
+		_ = w.host.next()
+		w.host.send(tell("i", "x"))
+		w.host.quiet()
+		w.a1.send(ask("j"))
+		_ = w.host.next()
+		w.a1.send("x")
+		if first(w.a1) != "error" {
+			return false
+		}
+		return w.a2.next() == tell("i", "x")
+	}},
+	{"speaks unasked, and ends", func(o *Options) {
+		o.Inbound = func(r Relay, from Party, f Frame) []Frame {
+			if host, ok := r.Host(from.Session); ok && from.Role == proto.AgentRole {
+				r.Send(from.Conn, []byte(push("greeting")))
+				r.End(host.Conn, websocket.CloseError{Code: websocket.StatusNormalClosure})
+			}
+			return []Frame{f}
+		}
+	}, func(w pair) bool {
+		w.a1.send("x")
+		if first(w.a1) != "user.message" {
+			return false
+		}
+		_ = w.host.Write(w.b.t.Context(), []byte("x"))
+		return first(w.host) == "closed"
+	}},
+}
+
+func deciding(u rules) func(*Options) { return func(o *Options) { o.Policy = u } }
+
+// A fault that a real implementation might have is a small wrapper around the correct relay.
+func TestSeams(t *testing.T) {
+	for _, f := range faults {
+		for _, faulty := range []bool{false, true} {
+			t.Run(f.name+map[bool]string{true: "/faulty", false: "/correct"}[faulty], func(t *testing.T) {
+				var o Options
+				if faulty {
+					f.spoil(&o)
+				}
+				b := start(t, o)
+				w := pair{b, b.attach("host", "s"), b.attach("agent", "s"), b.attach("agent", "s"), b.attach("agent", "t")}
+				if f.shows(w) != faulty {
+					t.Errorf("the fault shows: %v", !faulty)
+				}
+			})
+		}
+	}
+}
+
+// The hooks are told who speaks to whom.
+func TestParties(t *testing.T) {
+	type hop struct{ from, to Party }
+	hops, comes := make(chan hop, 100), make(chan Party, 100)
+	b := start(t, Options{
+		Inbound: func(r Relay, from Party, f Frame) []Frame {
+			comes <- from
+			return []Frame{f}
+		},
+		Outbound: func(_ Relay, from, to Party, frame []byte, send func(int, []byte)) {
+			hops <- hop{from, to}
+			send(to.Conn, frame)
+		},
+	})
+	host := Party{Conn: 1, Role: proto.HostRole, Session: "s", Attached: true}
+	agent := Party{Conn: 2, Role: proto.AgentRole, Session: "s"}
+	h, a := b.attach("frontend", "s"), b.join("agent", "s")
+	a.send(ask("q"))
+	h.want(ask("q"))
+	h.send(tell("q", "x"))
+	a.want(tell("q", "x"))
+	for _, want := range []Party{{Conn: 2}, agent, host} {
+		if got := <-comes; got != want {
+			t.Errorf("in from %+v, want %+v", got, want)
+		}
+	}
+	for _, want := range []hop{{Party{}, agent}, {agent, host}, {host, agent}} {
+		if got := <-hops; got != want {
+			t.Errorf("out %+v, want %+v", got, want)
+		}
+	}
+}

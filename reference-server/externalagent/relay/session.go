@@ -1,0 +1,116 @@
+package relay
+
+import (
+	"slices"
+
+	proto "parley/protocol/externalagent"
+)
+
+// session is a relay session: a host, agents, and the requests between them. Its fields are guarded by Server.mu, but for
+// the gate. It lives for as long as anybody is in it, or at its gate.
+type session struct {
+	key  string
+	name string // sessionId of the join that made it
+
+	// gate is held while an agent joins, and while OnEmpty is told, so that both see a session that does not change under them.
+	gate chan struct{}
+	uses int // who hold the gate, or wait for it
+
+	host     *conn     // nil without one
+	agents   []*conn   // in the order in which they joined
+	requests []Request // without an answer, oldest first
+	asked    bool      // OnAgent has been called since there is no host
+	occupied bool      // an agent has joined since OnEmpty was told
+}
+
+// sessionOf returns the session of a key, a new one if need be; a refusal if there is no room for that. Locked.
+func (s *Server) sessionOf(key, name string) (*session, *Refusal) {
+	if ses := s.sessions[key]; ses != nil {
+		return ses, nil
+	}
+	if len(s.sessions) >= s.o.Limits.Sessions {
+		return nil, &Refusal{proto.SessionNotActive, "no room for another relay session: try again later"}
+	}
+	ses := &session{key: key, name: name, gate: make(chan struct{}, 1)}
+	s.sessions[key] = ses
+	return ses, nil
+}
+
+// prune forgets a session that nobody is in. Locked.
+func (s *Server) prune(ses *session) {
+	if ses.host == nil && len(ses.agents) == 0 && ses.uses == 0 {
+		delete(s.sessions, ses.key)
+	}
+}
+
+// release gives the gate back, if it was held, and with it the session.
+func (s *Server) release(ses *session, held bool) {
+	if held {
+		<-ses.gate
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ses.uses--
+	s.prune(ses)
+}
+
+// note keeps a request that was passed on, and forgets the agent's oldest ones if they are too many.
+func (ses *session) note(q Request, limits Limits) {
+	ses.requests = append(ses.requests, q)
+	count, bytes := 0, 0
+	for i := len(ses.requests) - 1; i >= 0; i-- {
+		r := ses.requests[i]
+		if r.Conn != q.Conn {
+			continue
+		}
+		count, bytes = count+1, bytes+len(r.ID)
+		if count > 1 && (count > limits.Requests || bytes > limits.RequestBytes) {
+			ses.requests = slices.Delete(ses.requests, i, i+1)
+		}
+	}
+}
+
+// answered forgets the request that an envelope to these agents answers.
+func (ses *session) answered(id, kind string, to []Party) {
+	var own []int // of the agents that get the answer
+	var theirs []Request
+	for i, q := range ses.requests {
+		if slices.ContainsFunc(to, func(p Party) bool { return p.Conn == q.Conn }) {
+			own, theirs = append(own, i), append(theirs, q)
+		}
+	}
+	if i := Asked(theirs, id, kind); i >= 0 {
+		ses.requests = slices.Delete(ses.requests, own[i], own[i]+1)
+	}
+}
+
+// answerOf is the type by which a host answers a request, sections 4.1 and 4.2; besides it there is always the error.
+var answerOf = map[string]string{
+	proto.SessionStart: proto.SessionStarted,
+	proto.SnapshotGet:  proto.SnapshotState,
+	proto.ToolCall:     proto.ToolResult,
+	proto.SessionEnd:   proto.SessionEnded,
+}
+
+// Asked tells which request an envelope of a host answers, by index; -1 if none. Requests of several agents may have the id:
+// then it is the oldest of those that such an envelope answers, or simply the oldest. An agent.message, which is
+// answered by nothing, comes last.
+func Asked(outstanding []Request, id, kind string) int {
+	best, fit := -1, -1
+	for i, q := range outstanding {
+		if q.ID != id {
+			continue
+		}
+		f := 0
+		switch answer, hasAnswer := answerOf[q.Type]; {
+		case hasAnswer && (answer == kind || kind == proto.ErrorMessage):
+			f = 2
+		case hasAnswer:
+			f = 1
+		}
+		if f > fit {
+			best, fit = i, f
+		}
+	}
+	return best
+}

@@ -1,0 +1,53 @@
+package externalagent
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"parley/reference-server/externalagent/host"
+)
+
+const maxSay = 64 << 10 // bytes of a body
+
+// serveSay takes what the participant says. It takes JSON only, which no form of another page can send.
+func (s *Server) serveSay(w http.ResponseWriter, r *http.Request) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		refuse(w, http.StatusUnsupportedMediaType, "send application/json")
+		return
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSay))
+	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+		refuse(w, http.StatusRequestEntityTooLarge, "the body is too long")
+		return
+	}
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "the body can't be read")
+		return
+	}
+	var said struct {
+		SessionID *string `json:"sessionId"`
+		Text      *string `json:"text"`
+	}
+	if err := json.Unmarshal(data, &said); err != nil || said.SessionID == nil || said.Text == nil {
+		refuse(w, http.StatusBadRequest, `send {"sessionId": "…", "text": "…"}`)
+		return
+	}
+	switch err := s.Say(*said.SessionID, *said.Text); {
+	case err == nil:
+		answer(w, http.StatusOK, map[string]any{"success": true})
+	case errors.Is(err, host.ErrText):
+		refuse(w, http.StatusBadRequest, err.Error())
+	default: // no session, or no room in it
+		refuse(w, http.StatusConflict, err.Error())
+	}
+}
+
+// serveSession tells whether there is a study session: no message of the protocol tells an agent that another one has ended it.
+func (s *Server) serveSession(w http.ResponseWriter, r *http.Request) {
+	h := s.hosts.find(r.URL.Query().Get("session"))
+	answer(w, http.StatusOK, map[string]any{"active": h != nil && h.Active()})
+}

@@ -1,0 +1,101 @@
+package externalagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+
+	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/host"
+	"parley/reference-server/externalagent/relay"
+	"parley/reference-server/origin"
+)
+
+// Server is the handler. It is safe for concurrent use; Close ends what it has running.
+type Server struct {
+	o     Options
+	mux   *http.ServeMux
+	relay *relay.Server
+	hosts *hosts
+
+	ended  sync.Once
+	failed error // of ending the hosts
+}
+
+// New returns a server. It fails when the catalogue is faulty, or the folder of the logs can't be used.
+func New(o Options) (*Server, error) {
+	o = o.withDefaults()
+	catalogue, err := host.LoadCatalogue(o.Catalogue)
+	if err != nil {
+		return nil, err
+	}
+	store := o.Store
+	if store == nil {
+		if store, err = host.OpenStore(o.Logs); err != nil {
+			return nil, err
+		}
+	}
+	s := &Server{o: o, mux: http.NewServeMux()}
+	s.hosts = newHosts(o, store, host.Options{Catalogue: catalogue, Store: store, LogName: o.LogName, Logger: o.Logger})
+	r := o.Relay
+	r.OnAgent, r.OnEmpty, r.Origins = s.hosts.call, s.hosts.rest, o.AllowOrigins
+	if s.relay, err = relay.New(r); err != nil {
+		return nil, errors.Join(fmt.Errorf("make the relay: %w", err), store.Close())
+	}
+	s.hosts.attach = s.relay.Attach
+	s.mux.Handle("GET "+proto.Path, s.relay)
+	s.mux.HandleFunc("GET /session", s.serveSession)
+	s.mux.HandleFunc("POST /say", s.serveSay)
+	s.mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"status": "ok"})
+	})
+	s.mux.Handle("GET /", http.HandlerFunc(servePage))
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler. Pages from elsewhere are refused.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, ok := origin.Of(r, s.o.AllowOrigins); !ok {
+		refuse(w, http.StatusForbidden, "origin not allowed")
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// Say is what the participant of a relay session says. It fails as host.Say does; with host.ErrNoSession, too, if the relay
+// session has no host.
+func (s *Server) Say(session, text string) error {
+	h := s.hosts.find(session)
+	if h == nil {
+		return host.ErrNoSession
+	}
+	return h.Say(text)
+}
+
+// Close ends all connections (1001), and all logs in order. When ctx ends first it cuts the connections off, and returns an
+// error that wraps that of ctx. It may be called again.
+func (s *Server) Close(ctx context.Context) error {
+	err := s.relay.Close(ctx)
+	s.ended.Do(func() { s.failed = s.hosts.close() })
+	return errors.Join(err, s.failed)
+}
+
+// answer writes an HTTP answer.
+func answer(w http.ResponseWriter, status int, body map[string]any) {
+	data, err := json.Marshal(body, json.Deterministic(true))
+	if err != nil {
+		status, data = http.StatusInternalServerError, []byte(`{"success":false}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(data)
+}
+
+func refuse(w http.ResponseWriter, status int, reason string) {
+	answer(w, status, map[string]any{"success": false, "error": reason})
+}

@@ -1,0 +1,114 @@
+// Package externalagent holds the steps of the external-agent features: what hosts, agents and relays do and observe, in the
+// protocol's terms. Which of them the harness plays is a matter of the target's role.
+package externalagent
+
+import (
+	"fmt"
+
+	"parley/driver"
+	vocab "parley/protocol/externalagent"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// object is a decoded or to be encoded JSON object.
+type object = map[string]any
+
+// decode fills a record's Event with the envelope: its Type, its payload as Data, and its id as RequestID. What is no JSON
+// object has no Event.
+func decode(r *transcript.Record) {
+	if r.Kind != transcript.Frame || r.Type != "text" {
+		return
+	}
+	v, faults, err := wjson.Decode(r.Bytes)
+	if err != nil {
+		return
+	}
+	env, ok := v.(object)
+	if !ok {
+		return
+	}
+	ev := &transcript.Event{Data: env["payload"], RequestID: env["id"], Envelope: env}
+	ev.Type, _ = env["type"].(string)
+	for _, f := range faults {
+		ev.Faults = append(ev.Faults, fmt.Sprint(f))
+	}
+	r.Event = ev
+	if r.Label == "" {
+		r.Label = ev.Type
+	}
+}
+
+// envelope makes one; id and replyTo are left out where they are "".
+func envelope(kind, id, replyTo string, payload any) object {
+	e := object{"v": vocab.Version, "type": kind, "payload": payload}
+	if id != "" {
+		e["id"] = id
+	}
+	if replyTo != "" {
+		e["replyTo"] = replyTo
+	}
+	return e
+}
+
+// message encodes an envelope, or what is to be sent in place of one.
+func message(v any) (driver.Message, error) {
+	b, err := wjson.Encode(v)
+	if err != nil {
+		return driver.Message{}, fmt.Errorf("encode an envelope: %w", err)
+	}
+	label := ""
+	if env, ok := v.(object); ok {
+		label, _ = env["type"].(string)
+	}
+	return driver.Message{Label: label, Body: b}, nil
+}
+
+// kindOf is the type of a received or sent envelope; "" for what is none.
+func kindOf(r *transcript.Record) string {
+	if r.Event == nil {
+		return ""
+	}
+	return r.Event.Type
+}
+
+// field is a member of a record's envelope that is a string; "" otherwise.
+func field(r *transcript.Record, name string) string {
+	if r.Event == nil {
+		return ""
+	}
+	env, _ := r.Event.Envelope.(object)
+	s, _ := env[name].(string)
+	return s
+}
+
+// payload is that of a record's envelope, where it is an object.
+func payload(r *transcript.Record) object {
+	if r.Event == nil {
+		return nil
+	}
+	p, _ := r.Event.Data.(object)
+	return p
+}
+
+// isFrom matches an envelope of one of the types that the target has sent.
+func received(kinds ...string) func(*transcript.Record) bool {
+	return func(r *transcript.Record) bool {
+		if r.Dir != transcript.Received || r.Event == nil {
+			return false
+		}
+		for _, k := range kinds {
+			if r.Event.Type == k {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// answers matches the answer to a request: whatever names its id.
+func answers(id string) func(*transcript.Record) bool {
+	return func(r *transcript.Record) bool {
+		return r.Dir == transcript.Received && r.Event != nil && id != "" && field(r, "replyTo") == id
+	}
+}

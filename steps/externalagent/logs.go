@@ -1,0 +1,130 @@
+package externalagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cucumber/godog"
+
+	"parley/monitor/externalagent/studylog"
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+func (s *suite) registerLogs(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^the log of agent (\w+)'s session is complete and in order$`, func(_ context.Context, name string) error { return s.logInOrder(s.party(name)) })
+	steps.Step(sc, `^agent (\w+) starts a session whose ids would leave a folder$`, func(ctx context.Context, name string) error {
+		p := s.party(name)
+		_, err := s.ask(ctx, p, vocab.SessionStart, object{"studyId": "../../parley-" + s.Nonce, "participantId": "..\\..\\/etc/parley\x00" + s.Nonce})
+		return err
+	})
+	steps.Step(sc, `^it is noted where the log of agent (\w+)'s session lies$`, func(_ context.Context, name string) error { return s.logNoted(s.party(name)) })
+}
+
+// ended finds the answer to the latest session.end of a party.
+func (s *suite) ended(p *party) (q *request, rec transcript.Record, ok bool) {
+	for i := len(p.asked) - 1; i >= 0; i-- {
+		if q = p.asked[i]; q.kind != vocab.SessionEnd {
+			continue
+		}
+		for _, r := range s.Between(p.name, q.mark, 0) {
+			if received(vocab.SessionEnded)(&r) && answers(q.id)(&r) {
+				return q, r, true
+			}
+		}
+	}
+	return nil, transcript.Record{}, false
+}
+
+// logInOrder judges the log that session.ended names, as it lies there now (EA-010, EA-065, EA-085 to EA-093, EA-107).
+func (s *suite) logInOrder(p *party) error {
+	q, rec, ok := s.ended(p)
+	if !ok {
+		return steps.NotTestedf("no session of agent %s has ended", p.name)
+	}
+	keeper, ok := s.Target.(target.LogKeeper)
+	if !ok {
+		return steps.NotTestedf("the log cannot be read: %v", &target.NotDeclaredError{Key: "external-agent.logs"})
+	}
+	folder, err := keeper.LogFolder()
+	if err != nil {
+		return steps.NotTestedf("the log cannot be read: %v", err)
+	}
+	name, _ := payload(&rec)["logFile"].(string)
+	f, err := target.OpenLog(folder, name)
+	var outside *target.OutsideError
+	switch {
+	case errors.As(err, &outside):
+		s.Note("security: the log lies outside of its folder: %v", err)
+		return steps.NotTestedf("the log is not read: %v", err)
+	case err != nil:
+		return s.Need(steps.Check{Clauses: []string{"EA-010", "EA-065", "EA-085", "EA-107"}, At: rec.N,
+			Expected: fmt.Sprintf("a log at logFile %q in %s", name, folder), Observed: err.Error()})
+	}
+	defer f.Close()
+	_ = s.Judge(steps.Check{Clauses: []string{"EA-010", "EA-065"}, OK: true, At: rec.N})
+	study, _ := payload(&rec)["sessionId"].(string)
+	report := studylog.Check(f, studylog.Options{Session: study, Messages: s.messages(p, q), Complete: true})
+	var found []steps.Check
+	for _, fd := range report.Findings {
+		check := steps.Check{Clauses: []string{fd.Clause}, OK: fd.OK, At: rec.N, Expected: fd.Expected, Observed: fd.Observed}
+		if !fd.OK && fd.Line > 0 {
+			check.Observed = fmt.Sprintf("%s:%d: %s", name, fd.Line, fd.Observed)
+		}
+		found = append(found, check)
+	}
+	return s.Judge(found...)
+}
+
+// logged are the messages that a study cannot do without: the log has every one of them. Which others are events that are
+// logged, the document leaves open.
+var logged = []string{vocab.ToolCall, vocab.ToolResult, vocab.ErrorMessage, vocab.AgentMessage, vocab.UserMessage}
+
+// messages are what passed between a party and the host from session.start to session.end, as the host sees them, of the
+// kinds that are logged.
+func (s *suite) messages(p *party, end *request) []studylog.Message {
+	from := 0
+	for _, q := range p.asked {
+		if q.kind == vocab.SessionStart && q.mark < end.mark {
+			from = q.mark
+		}
+	}
+	var out []studylog.Message
+	for _, r := range s.T.After(from - 1) {
+		if r.Conn != p.name || r.Event == nil || r.N > end.mark {
+			continue
+		}
+		body, ok := r.Event.Data.(object)
+		kind := kindOf(&r)
+		if !ok || !slices.Contains(logged, kind) {
+			continue
+		}
+		m := studylog.Message{Direction: vocab.In, Type: kind, Payload: body, Record: r.N}
+		if r.Dir == transcript.Received {
+			m.Direction = vocab.Out
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// logNoted records, as a matter of security, whether a log stays in its folder whatever the ids say.
+func (s *suite) logNoted(p *party) error {
+	_, rec, ok := s.ended(p)
+	if !ok {
+		return nil
+	}
+	name, _ := payload(&rec)["logFile"].(string)
+	if strings.Contains(name, "..") || strings.Contains(name, "etc/parley") {
+		s.Note("security: the ids of session.start lead logFile out of its folder: %s", wjson.Compact(name))
+	}
+	return nil
+}
+
+func contains(text, part string) bool { return strings.Contains(text, part) }

@@ -1,0 +1,300 @@
+package externalagent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"parley/driver"
+	vocab "parley/protocol/externalagent"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// play is the host that the harness plays: a booking flow, on one connection at a time. Where the target is an agent it plays
+// the relay too. It answers from a goroutine of its own; steps read the transcript, and tell it beforehand what it is to do
+// otherwise than by the flow.
+type play struct {
+	t     *transcript.Transcript
+	flow  *flow
+	relay bool // it answers relay.join
+	study string
+
+	mu      sync.Mutex
+	conn    driver.Conn
+	active  bool
+	at      int // index of the stage; len(flow.Stages) once the booking is done
+	ui      any // the stage's uiSpec as it is now
+	history []any
+	narrow  []any  // announced in place of the stage's toolSchema; nil: that
+	went    int    // how many calls have gone well
+	result  object // of the latest of them
+	undo    func() // takes the effect of the latest call back
+	plans   []plan
+	joins   func(join *transcript.Record, answer object) []any // in place of relay.joined
+	onState func(n int) []any                                  // what else is sent behind the n-th state.updated
+	states  int
+
+	ends []context.CancelFunc
+	done sync.WaitGroup
+}
+
+// plan is what the host does at the n-th call that goes well, otherwise than by its flow: do gives what is sent. It is called
+// once the call has had its effect.
+type plan struct {
+	n  int
+	do func(p *play, call *transcript.Record, id string) []any
+}
+
+func newPlay(t *transcript.Transcript, f *flow, nonce string) *play {
+	p := &play{t: t, flow: f, study: "s-parley-" + nonce}
+	p.reset()
+	return p
+}
+
+// reset begins the booking anew. The caller holds the lock, or nobody else has the play yet.
+func (p *play) reset() {
+	p.at, p.history, p.narrow = 0, []any{}, nil
+	p.ui = copied(p.flow.Stages[0].UISpec)
+}
+
+// attend answers what comes on a connection until that ends. It returns at once.
+func (p *play) attend(conn driver.Conn, name string, from int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p.mu.Lock()
+	p.conn, p.ends = conn, append(p.ends, cancel)
+	p.mu.Unlock()
+	p.done.Go(func() {
+		defer cancel()
+		for {
+			rec, err := p.t.Await(ctx, from, func(r *transcript.Record) bool {
+				return r.Conn == name && r.Dir == transcript.Received && (r.Kind == transcript.Frame || closed(r))
+			})
+			if err != nil || closed(&rec) {
+				return
+			}
+			from = rec.N
+			p.on(ctx, conn, &rec)
+		}
+	})
+}
+
+// stop ends the play and waits for it.
+func (p *play) stop() {
+	p.mu.Lock()
+	for _, end := range p.ends {
+		end()
+	}
+	p.mu.Unlock()
+	p.done.Wait()
+}
+
+// on answers one frame.
+func (p *play) on(ctx context.Context, conn driver.Conn, r *transcript.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := p.respond(r)
+	for _, v := range out {
+		if kindOfObject(v) == vocab.StateUpdated {
+			p.states++
+		}
+		p.send(ctx, conn, v)
+		if kindOfObject(v) == vocab.StateUpdated && p.onState != nil {
+			for _, more := range p.onState(p.states) {
+				p.send(ctx, conn, more)
+			}
+		}
+	}
+}
+
+// hangUp stands among what is sent for the loss of the connection.
+type hangUp struct{}
+
+// send sends an envelope or raw bytes. A duration is a pause, in which the other side has nothing to go by.
+func (p *play) send(ctx context.Context, conn driver.Conn, v any) {
+	var m driver.Message
+	var err error
+	switch v := v.(type) {
+	case driver.Message:
+		m = v
+	case hangUp:
+		_ = conn.Close(driver.Reset)
+		return
+	case time.Duration:
+		pause, cancel := context.WithTimeout(ctx, v)
+		_, _ = p.t.Await(pause, p.t.Len(), func(*transcript.Record) bool { return false })
+		cancel()
+		return
+	default:
+		m, err = message(v)
+	}
+	if err != nil {
+		panic(err) // an envelope of ours
+	}
+	_, _ = conn.Send(ctx, m) // a connection that is gone is told by the transcript
+}
+
+func kindOfObject(v any) string {
+	o, _ := v.(object)
+	k, _ := o["type"].(string)
+	return k
+}
+
+// respond says what is sent because of one frame, in order.
+func (p *play) respond(r *transcript.Record) []any {
+	kind, id := kindOf(r), field(r, "id")
+	body := payload(r)
+	fail := func(code, text string) []any {
+		return []any{envelope(vocab.ErrorMessage, "", id, object{"code": code, "message": text})}
+	}
+	if body == nil {
+		return fail(vocab.InvalidMessage, "no envelope with a payload that is an object")
+	}
+	switch kind {
+	case vocab.RelayJoin:
+		if p.relay {
+			return p.join(r, envelope(vocab.RelayJoined, "", id, object{"role": body["role"], "sessionId": body["sessionId"]}))
+		}
+	case vocab.SessionStart:
+		p.active = true
+		p.reset()
+		return []any{envelope(vocab.SessionStarted, "", id, object{"sessionId": p.study}), p.updated()}
+	case vocab.SnapshotGet:
+		if !p.active {
+			return fail(vocab.SessionNotActive, "no session has been started")
+		}
+		s := p.state()
+		s["sessionId"] = p.study
+		return []any{envelope(vocab.SnapshotState, "", id, s)}
+	case vocab.ToolCall:
+		return p.call(r, id, body, fail)
+	case vocab.AgentMessage:
+		if !p.active {
+			return fail(vocab.SessionNotActive, "no session has been started")
+		}
+		p.say("agent", body["text"])
+		return []any{p.updated()}
+	case vocab.SessionEnd:
+		if !p.active {
+			return fail(vocab.SessionNotActive, "no session has been started")
+		}
+		p.active = false
+		p.reset()
+		return []any{envelope(vocab.SessionEnded, "", id, object{"sessionId": p.study, "logFile": "logs/study/" + p.study + ".jsonl", "stateReset": true})}
+	}
+	return fail(vocab.InvalidMessage, "unknown type "+kind)
+}
+
+// join answers a join, or does what a scenario has planned for it.
+func (p *play) join(r *transcript.Record, answer object) []any {
+	if p.joins == nil {
+		return []any{answer}
+	}
+	return p.joins(r, answer)
+}
+
+// call answers a tool.call by the flow, unless a scenario has planned otherwise for it.
+func (p *play) call(r *transcript.Record, id string, body object, fail func(code, text string) []any) []any {
+	at, ui, history, narrow := p.at, p.ui, p.history, p.narrow
+	p.undo = func() { p.at, p.ui, p.history, p.narrow = at, ui, history, narrow }
+	out := p.called(id, body, fail)
+	if kindOfObject(out[0]) != vocab.ToolResult {
+		return out
+	}
+	p.went++
+	p.result = out[0].(object)
+	for _, pl := range p.plans {
+		if pl.n == p.went {
+			p.t.Remark("", "%s", planned)
+			return pl.do(p, r, id)
+		}
+	}
+	if p.at == len(p.flow.Stages) {
+		p.t.Remark("", "%s", booked)
+	}
+	return out
+}
+
+// booked is the remark by which the host tells that the flow has been gone through.
+const booked = "the booking is done"
+
+func (p *play) called(id string, body object, fail func(code, text string) []any) []any {
+	name, _ := body["toolName"].(string)
+	switch {
+	case !p.active:
+		return fail(vocab.SessionNotActive, "no session has been started")
+	case p.at == len(p.flow.Stages):
+		return fail(vocab.NoActiveSpec, "the booking is done")
+	}
+	st := p.flow.Stages[p.at]
+	t := st.tools.Find(name)
+	if t == nil || !p.announces(name) {
+		return fail(vocab.UnknownTool, fmt.Sprintf("%q is not announced at stage %s", name, st.Name))
+	}
+	if err := t.Accepts(body["params"]); err != nil {
+		return fail(vocab.InvalidParams, err.Error())
+	}
+	params, _ := body["params"].(object)
+	e := st.Effects[name]
+	if e.Needs != "" {
+		if _, ok := wjson.Lookup(p.ui, e.Needs); !ok {
+			return fail(vocab.ToolExecutionFailed, "nothing is chosen yet")
+		}
+	}
+	p.narrow = nil
+	result := object{"ok": true, "toolName": name}
+	switch {
+	case e.Set != "":
+		p.ui = put(copied(p.ui), e.Set, params[e.From])
+		result["uiSpec"] = p.ui
+	case e.Go != 0:
+		p.at = max(0, p.at+e.Go)
+		if p.ui = nil; p.at < len(p.flow.Stages) {
+			p.ui = copied(p.flow.Stages[p.at].UISpec)
+		}
+	case e.Say != "":
+		p.say("assistant", params[e.Say])
+	}
+	return []any{envelope(vocab.ToolResult, "", id, result), p.updated()}
+}
+
+func (p *play) say(role string, text any) {
+	p.history = append(slices.Clip(p.history), object{"role": role, "text": text})
+}
+
+// state is what is announced now.
+func (p *play) state() object {
+	s := object{"uiSpec": p.ui, "messageHistory": p.history, "toolSchema": []any{}}
+	if p.at < len(p.flow.Stages) {
+		s["toolSchema"] = p.flow.Stages[p.at].ToolSchema
+		if p.narrow != nil {
+			s["toolSchema"] = p.narrow
+		}
+	}
+	return s
+}
+
+// announces tells whether a tool of the stage is announced now.
+func (p *play) announces(name string) bool {
+	return p.narrow == nil || slices.ContainsFunc(p.narrow, func(item any) bool { return item.(object)["name"] == name })
+}
+
+// updated is a state.updated of what is announced now.
+func (p *play) updated() object {
+	s := p.state()
+	s["source"] = vocab.SourceHost
+	return envelope(vocab.StateUpdated, "", "", s)
+}
+
+// push has the host send something by itself.
+func (p *play) push(ctx context.Context, make func() []any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, v := range make() {
+		if p.conn != nil {
+			p.send(ctx, p.conn, v)
+		}
+	}
+}

@@ -1,0 +1,454 @@
+package externalagent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cucumber/godog"
+
+	"parley/driver"
+	"parley/monitor/externalagent/toolschema"
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+func (s *suite) registerRefusing(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^agent (\w+) sends a (relay\.join|snapshot\.get|tool\.call) with (.+)$`, func(ctx context.Context, name, kind, fault string) error {
+		return s.sendsSpoilt(ctx, s.party(name), kind, fault)
+	})
+	steps.Step(sc, `^agent (\w+) sends (malformed JSON|an empty text|a JSON array|a JSON string|a JSON number|a JSON null|two JSON values|half an envelope)$`, func(ctx context.Context, name, what string) error {
+		return s.sendsJunk(ctx, s.party(name), what)
+	})
+	steps.Step(sc, `^agent (\w+)'s message is refused as invalid$`, func(ctx context.Context, name string) error { return s.isInvalid(ctx, s.party(name), false) })
+	steps.Step(sc, `^agent (\w+)'s message is refused as invalid, or its connection closed$`, func(ctx context.Context, name string) error { return s.isInvalid(ctx, s.party(name), true) })
+	steps.Step(sc, `^what comes of agent (\w+)'s message is noted$`, func(ctx context.Context, name string) error { return s.answerNoted(ctx, s.party(name)) })
+	steps.Step(sc, `^agent (\w+) can go on$`, func(ctx context.Context, name string) error { return s.goesOn(ctx, s.party(name)) })
+	steps.Step(sc, `^agent (\w+) calls a tool that does not exist$`, func(ctx context.Context, name string) error {
+		_, err := s.call(ctx, s.party(name), "parley_no_such_tool", object{})
+		return err
+	})
+	steps.Step(sc, `^agent (\w+) makes a call$`, func(ctx context.Context, name string) error { return s.callsAnyhow(ctx, s.party(name)) })
+	steps.Step(sc, `^agent (\w+) makes a call before it has joined$`, func(ctx context.Context, name string) error {
+		if err := s.connected(ctx, s.party(name)); err != nil {
+			return err
+		}
+		return s.callsAnyhow(ctx, s.party(name))
+	})
+	steps.Step(sc, `^agent (\w+)'s call is refused, or its connection closed$`, func(ctx context.Context, name string) error { return s.isTurnedAway(ctx, s.party(name)) })
+	steps.Step(sc, `^agent (\w+) calls the tools of other stages, at every stage of the booking, and each is refused$`, func(ctx context.Context, name string) error {
+		return s.callsOtherStages(ctx, s.party(name))
+	})
+	steps.Step(sc, `^agent (\w+) calls every announced tool with a param (.+), and each is refused$`, func(ctx context.Context, name, how string) error {
+		return s.callsWrongly(ctx, s.party(name), how)
+	})
+	steps.Step(sc, `^agent (\w+) calls a tool with params that are (missing|null|a list|a text|a number), and is refused$`, func(ctx context.Context, name, what string) error {
+		return s.callsShapeless(ctx, s.party(name), what)
+	})
+	steps.Step(sc, `^agent (\w+) makes the calls by which a tool fails while it runs$`, func(ctx context.Context, name string) error {
+		return s.provokes(ctx, s.party(name), "tool-failure")
+	})
+	steps.Step(sc, `^agent (\w+) makes the calls behind which no uiSpec is active$`, func(ctx context.Context, name string) error {
+		return s.provokes(ctx, s.party(name), "no-active-spec")
+	})
+}
+
+// faults spoil a legal envelope.
+var faults = map[string]func(object){
+	"no v":                  func(e object) { delete(e, "v") },
+	"v of an older version": func(e object) { e["v"] = "mvp-0.1" },
+	"v of a newer version":  func(e object) { e["v"] = "mvp-0.3" },
+	"v in capitals":         func(e object) { e["v"] = "MVP-0.2" },
+	"v that is a number":    func(e object) { e["v"] = 0.2 },
+	"v that is null":        func(e object) { e["v"] = nil },
+	"v under another name":  func(e object) { e["V"] = e["v"]; delete(e, "v") },
+
+	"no type":                  func(e object) { delete(e, "type") },
+	"an unknown type":          func(e object) { e["type"] = "parley.unknown" },
+	"an empty type":            func(e object) { e["type"] = "" },
+	"type that is a number":    func(e object) { e["type"] = 7 },
+	"type that is null":        func(e object) { e["type"] = nil },
+	"type that is a list":      func(e object) { e["type"] = []any{e["type"]} },
+	"type in capitals":         func(e object) { e["type"] = strings.ToUpper(e["type"].(string)) },
+	"a type that hosts send":   func(e object) { e["type"] = vocab.StateUpdated },
+	"no payload":               func(e object) { delete(e, "payload") },
+	"payload that is null":     func(e object) { e["payload"] = nil },
+	"payload that is a list":   func(e object) { e["payload"] = []any{} },
+	"payload that is a text":   func(e object) { e["payload"] = "{}" },
+	"payload that is a number": func(e object) { e["payload"] = 1 },
+	"payload that is true":     func(e object) { e["payload"] = true },
+
+	"no id":                  func(e object) { delete(e, "id") },
+	"id that is a number":    func(e object) { e["id"] = 17 },
+	"id that is null":        func(e object) { e["id"] = nil },
+	"replyTo that is a list": func(e object) { e["replyTo"] = []any{} },
+	"extra members":          func(e object) { e["parleyExtra"] = object{"a": []any{1, nil}}; e["timestamp"] = "2026-01-01T00:00:00Z" },
+	"an extra member in its payload": func(e object) {
+		if p, ok := e["payload"].(object); ok {
+			p["parleyExtra"] = "x"
+		}
+	},
+	"a deeply nested member": func(e object) {
+		v := any("bottom")
+		for range 200 {
+			v = []any{v}
+		}
+		e["parleyExtra"] = v
+	},
+	"a member of 200 KB": func(e object) { e["parleyExtra"] = strings.Repeat("x", 200<<10) },
+	"no role":            func(e object) { delete(e["payload"].(object), "role") },
+	"an unknown role":    func(e object) { e["payload"].(object)["role"] = "parley" },
+	"no sessionId":       func(e object) { delete(e["payload"].(object), "sessionId") },
+	"a sessionId that is a number": func(e object) {
+		e["payload"].(object)["sessionId"] = 1
+	},
+	"no toolName": func(e object) { delete(e["payload"].(object), "toolName") },
+	"a toolName that is a number": func(e object) {
+		e["payload"].(object)["toolName"] = 1
+	},
+	"no reason":           func(e object) { delete(e["payload"].(object), "reason") },
+	"members given twice": nil, // see spoilt
+	"a binary frame":      nil,
+}
+
+// sendsSpoilt sends an envelope of a kind with a fault.
+func (s *suite) sendsSpoilt(ctx context.Context, p *party, kind, fault string) error {
+	spoil, known := faults[fault]
+	if !known {
+		return fmt.Errorf("no step spoils an envelope by %q", fault)
+	}
+	body := object{}
+	switch kind {
+	case vocab.RelayJoin:
+		if err := s.hostIsThere(ctx, p); err != nil {
+			return err
+		}
+		body = object{"role": p.role, "sessionId": p.session}
+	case vocab.ToolCall:
+		body = object{"toolName": "parley_no_such_tool", "params": object{}, "reason": "parley: a step of the scenario"}
+	}
+	q := &request{of: p, id: s.newID(), kind: kind, body: body}
+	env := envelope(kind, q.id, "", body)
+	if spoil != nil {
+		spoil(env)
+	}
+	if id, ok := env["id"].(string); !ok || id != q.id {
+		q.id = ""
+	}
+	m, err := message(env)
+	if err != nil {
+		return err
+	}
+	m.Label = kind + " with " + fault
+	switch fault {
+	case "a binary frame":
+		m.Binary = true
+	case "members given twice":
+		m.Body = []byte(strings.Replace(string(m.Body), `{`, `{"v":"mvp-0.1","type":"parley.unknown",`, 1))
+	}
+	return s.sendRaw(ctx, p, q, m)
+}
+
+func (s *suite) sendRaw(ctx context.Context, p *party, q *request, m driver.Message) error {
+	if err := s.connected(ctx, p); err != nil {
+		return err
+	}
+	mark, err := p.conn.Send(ctx, m)
+	if err != nil {
+		return steps.NotTestedf("agent %s could not send it: %v", p.name, err)
+	}
+	q.mark, p.last, s.mark = mark, q, mark
+	p.asked = append(p.asked, q)
+	return nil
+}
+
+func (s *suite) sendsJunk(ctx context.Context, p *party, what string) error {
+	legal := string(mustEncode(envelope(vocab.SnapshotGet, s.newID(), "", object{})))
+	body := map[string]string{
+		"malformed JSON": "{" + legal, "an empty text": "", "a JSON array": "[" + legal + "]", "a JSON string": `"snapshot.get"`,
+		"a JSON number": "42", "a JSON null": "null", "two JSON values": legal + legal, "half an envelope": legal[:len(legal)/2],
+	}[what]
+	return s.sendRaw(ctx, p, &request{of: p, kind: what}, driver.Message{Label: what, Body: []byte(body)})
+}
+
+func mustEncode(v any) []byte {
+	b, err := wjson.Encode(v)
+	if err != nil {
+		panic(err) // an envelope of ours
+	}
+	return b
+}
+
+// isInvalid judges that the latest message is answered with INVALID_MESSAGE, with or without its id, and not as a valid one
+// (EA-020, EA-024a, EA-078).
+func (s *suite) isInvalid(ctx context.Context, p *party, orClosed bool) error {
+	q := p.last
+	if q == nil {
+		return steps.NotTestedf("agent %s has sent nothing", p.name)
+	}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Match: func(r *transcript.Record) bool {
+		switch {
+		case closed(r):
+			return true
+		case r.Dir != transcript.Received || r.Event == nil:
+			return false
+		case kindOf(r) == vocab.ErrorMessage:
+			to := field(r, "replyTo")
+			return to == q.id || to == ""
+		}
+		return answers(q.id)(r)
+	}})
+	check := steps.Check{Clauses: []string{"EA-020", "EA-024a", "EA-078"}, At: q.mark, Expected: "error with code " + vocab.InvalidMessage}
+	if orClosed {
+		check.Expected += ", or the connection closed"
+	}
+	switch {
+	case miss != nil:
+		check.Observed = miss.Reason
+	case closed(&rec):
+		check.OK, check.At, check.Observed = orClosed, rec.N, steps.Seen(rec)
+		p.conn, p.joined, p.study = nil, false, ""
+	default:
+		check.OK, check.At, check.Observed = s.codeOf(&rec) == vocab.InvalidMessage, rec.N, steps.Seen(rec)
+	}
+	return s.Judge(check)
+}
+
+// answerNoted records what a target does with a message of which no clause says what comes of it.
+func (s *suite) answerNoted(ctx context.Context, p *party) error {
+	q := p.last
+	if q == nil {
+		return steps.NotTestedf("agent %s has sent nothing", p.name)
+	}
+	what := "no answer before that to the next request"
+	fence, err := s.ask(ctx, p, vocab.SnapshotGet, object{})
+	if err == nil {
+		_, _ = s.answer(ctx, fence)
+	}
+	for _, r := range s.Between(p.name, q.mark, 0) {
+		if closed(&r) || r.Event != nil && field(&r, "replyTo") != fence.id && kindOf(&r) != vocab.StateUpdated {
+			what = steps.Seen(r)
+			break
+		}
+	}
+	if s.endedAt(p) > 0 {
+		p.conn, p.joined, p.study = nil, false, ""
+	}
+	s.Note("answered by: %s", what)
+	for _, id := range []string{"EA-022", "EA-023"} {
+		s.Observe(id, "answered by "+what)
+	}
+	return nil
+}
+
+// goesOn judges that an agent is still served: on its connection, or, where that was closed, on another.
+func (s *suite) goesOn(ctx context.Context, p *party) error {
+	if p.conn != nil && s.endedAt(p) > 0 {
+		p.conn, p.joined, p.study = nil, false, ""
+	}
+	if err := s.hasJoined(ctx, p); err != nil {
+		return err
+	}
+	if p.study == "" && !s.hostless {
+		if err := s.hasSession(ctx, p); err != nil {
+			return err
+		}
+	}
+	_, err := s.snapshot(ctx, p)
+	return err
+}
+
+// callsAnyhow makes a call whatever is announced: the first one of the booking where its params need no uiSpec, else next.
+func (s *suite) callsAnyhow(ctx context.Context, p *party) error {
+	tool, params := vocab.Next, object{}
+	if path := s.path(); len(path) > 0 {
+		tool = path[0].Tool
+		if known, err := paramsFor(path[0], p.before.ui); err == nil {
+			params = known
+		}
+	}
+	_, err := s.call(ctx, p, tool, params)
+	return err
+}
+
+// isTurnedAway judges that a call before the join is refused (EA-079b).
+func (s *suite) isTurnedAway(ctx context.Context, p *party) error {
+	q := p.last
+	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Match: func(r *transcript.Record) bool {
+		return closed(r) || answers(q.id)(r) || received(vocab.ErrorMessage)(r) && field(r, "replyTo") == ""
+	}})
+	check := steps.Check{Clauses: []string{"EA-079b", "EA-026", "EA-025"}, At: q.mark,
+		Expected: "error with " + oneOf([]string{vocab.SessionNotActive, vocab.InvalidMessage}) + ", or the connection closed"}
+	switch {
+	case miss != nil:
+		check.Observed = miss.Reason
+	case closed(&rec):
+		check.OK = true
+		p.conn, p.joined = nil, false
+	default:
+		check.OK = slices.Contains([]string{vocab.SessionNotActive, vocab.InvalidMessage}, s.codeOf(&rec))
+		check.At, check.Observed = rec.N, steps.Seen(rec)
+	}
+	return s.Judge(check)
+}
+
+// callsOtherStages calls, at every stage, the tools that only other stages announce (EA-080, EA-096).
+func (s *suite) callsOtherStages(ctx context.Context, p *party) error {
+	all := map[string]object{}
+	err := s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) error {
+		for _, t := range announced {
+			if params, _ := t.Example(s.known(t.Name, now.ui)); params != nil && all[t.Name] == nil {
+				all[t.Name] = params
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.anew(ctx, p); err != nil {
+		return err
+	}
+	tried := 0
+	err = s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) error {
+		if now.ui == nil {
+			return nil // no uiSpec is active: NO_ACTIVE_SPEC
+		}
+		for name, params := range all {
+			if announced.Find(name) != nil {
+				continue
+			}
+			tried++
+			q, err := s.call(ctx, p, name, params)
+			if err != nil {
+				return err
+			}
+			if err := s.judgeRefusal(ctx, q, vocab.UnknownTool); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && tried == 0 {
+		return steps.NotTestedf("every stage of the booking announces the same tools")
+	}
+	return err
+}
+
+// ways of a wrong param, in the words of features.
+var ways = map[string]string{
+	"missing": "missing", "of another type": "of another type", "that is null": "null", "that is not in the enum": "not in the enum",
+	"below the minimum": "below the minimum", "above the maximum": "above the maximum", "that is a fraction": "fractional",
+	"that is unknown": "unknown", "that is negative": "negative",
+}
+
+// callsWrongly calls, at every stage, each announced tool with params that break its schema in one way (EA-081). The booking
+// that goes on between them is the twin.
+func (s *suite) callsWrongly(ctx context.Context, p *party, how string) error {
+	way, ok := ways[how]
+	if !ok {
+		return fmt.Errorf("no step makes a param %q", how)
+	}
+	tried := 0
+	err := s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) error {
+		for i := range announced {
+			for _, w := range announced[i].Wrong(way, s.known(announced[i].Name, now.ui)) {
+				tried++
+				q, err := s.call(ctx, p, w.Tool, w.Params)
+				if err != nil {
+					return err
+				}
+				if err := s.judgeRefusal(ctx, q, vocab.InvalidParams); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil && tried == 0 {
+		return &steps.NotApplicableError{Reason: "no announced schema is broken by a param " + how}
+	}
+	return err
+}
+
+// callsShapeless calls a tool that requires a param with params that are no object (EA-081, or EA-078).
+func (s *suite) callsShapeless(ctx context.Context, p *party, what string) error {
+	tried := 0
+	err := s.eachStage(ctx, p, func(_ int, _ state, announced toolschema.Tools) error {
+		for i := range announced {
+			t := &announced[i]
+			if t.Accepts(object{}) == nil {
+				continue
+			}
+			tried++
+			body := object{"toolName": t.Name, "reason": "parley: a step of the scenario"}
+			if what != "missing" {
+				body["params"] = map[string]any{"null": nil, "a list": []any{}, "a text": "{}", "a number": 1}[what]
+			}
+			q, err := s.ask(ctx, p, vocab.ToolCall, body)
+			if err != nil {
+				return err
+			}
+			q.tool = t.Name
+			if err := s.judgeRefusal(ctx, q, vocab.InvalidParams, vocab.InvalidMessage); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && tried == 0 {
+		return &steps.NotApplicableError{Reason: "no announced tool requires a param"}
+	}
+	return err
+}
+
+// provokes makes the calls by which the profile has an error code come; the last one is left to be judged.
+func (s *suite) provokes(ctx context.Context, p *party, what string) error {
+	prov := s.wire.Provoke.ToolFailure
+	if what == "no-active-spec" {
+		prov = s.wire.Provoke.NoActiveSpec
+	}
+	calls := s.wire.CallsOf(prov)
+	if len(calls) == 0 {
+		return steps.NotTestedf("the profile does not say how to provoke it (external-agent.provoke.%s)", what)
+	}
+	for i, c := range calls {
+		now, err := s.snapshot(ctx, p)
+		if err != nil {
+			return err
+		}
+		if i < len(calls)-1 {
+			q, err := s.stepOf(ctx, p, c, now)
+			if err != nil {
+				return err
+			}
+			if _, err := s.wentWell(ctx, q, c.Tool); err != nil {
+				return err
+			}
+			continue
+		}
+		p.before = now
+		params, err := paramsFor(c, now.ui)
+		if err != nil {
+			return misfit(c, err)
+		}
+		if what == "tool-failure" {
+			announced, err := toolschema.Parse(now.list())
+			if err != nil {
+				return steps.NotTestedf("toolSchema is not understood: %v", err)
+			}
+			if t := announced.Find(c.Tool); t == nil || t.Accepts(params) != nil {
+				return steps.NotTestedf("external-agent.provoke.tool-failure does not fit: %s is not announced so", c.Tool)
+			}
+		} else if now.ui != nil {
+			return steps.NotTestedf("a uiSpec is still active behind the calls of external-agent.provoke.no-active-spec")
+		}
+		if _, err := s.call(ctx, p, c.Tool, params); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package externalagent
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+func (s *suite) registerSessions(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^agent (\w+) has a session$`, func(ctx context.Context, name string) error { return s.hasSession(ctx, s.party(name)) })
+	steps.Step(sc, `^agent (\w+) starts a session$`, func(ctx context.Context, name string) error { return s.starts(ctx, s.party(name)) })
+	steps.Step(sc, `^agent (\w+) is told of the session$`, func(ctx context.Context, name string) error { return s.isStarted(ctx, s.party(name)) })
+	steps.Step(sc, `^agent (\w+) asks for a snapshot$`, func(ctx context.Context, name string) error {
+		_, err := s.ask(ctx, s.party(name), vocab.SnapshotGet, object{})
+		return err
+	})
+	steps.Step(sc, `^agent (\w+) gets a snapshot$`, func(ctx context.Context, name string) error {
+		_, err := s.getsSnapshot(ctx, s.party(name))
+		return err
+	})
+	steps.Step(sc, `^agent (\w+) ends the session$`, func(ctx context.Context, name string) error { return s.ends(ctx, s.party(name)) })
+	steps.Step(sc, `^agent (\w+) is told that the session has ended$`, func(ctx context.Context, name string) error { return s.isEnded(ctx, s.party(name)) })
+	steps.Step(sc, `^agent (\w+) has a new session, in which nothing is left of what was done$`, func(ctx context.Context, name string) error { return s.startsClean(ctx, s.party(name)) })
+	steps.Step(sc, `^what comes of agent (\w+)'s return is noted$`, func(ctx context.Context, name string) error { return s.returnNoted(ctx, s.party(name)) })
+	steps.Step(sc, `^the first state of a session is known$`, s.firstStateKnown)
+}
+
+// starts asks for a study session. The values that name it carry the scenario's nonce where the profile says so.
+func (s *suite) starts(ctx context.Context, p *party) error {
+	start := s.wire.Start.For(s.Nonce)
+	_, err := s.ask(ctx, p, vocab.SessionStart, object{"studyId": start.StudyID, "participantId": start.ParticipantID})
+	return err
+}
+
+// isStarted judges the answer to session.start (EA-038, EA-039, EA-040).
+func (s *suite) isStarted(ctx context.Context, p *party) error {
+	q := p.last
+	if q == nil || q.kind != vocab.SessionStart {
+		return steps.NotTestedf("agent %s has started no session", p.name)
+	}
+	rec, err := s.needAnswer(ctx, q, vocab.SessionStarted, "EA-038", "EA-039", "EA-016", "EA-025", "EA-103")
+	if err != nil {
+		return err
+	}
+	s.started(p, &rec)
+	return nil
+}
+
+var exampleID = regexp.MustCompile(`\As-\d{8}-\d{3}\z`)
+
+func (s *suite) started(p *party, rec *transcript.Record) {
+	s.Reached(steps.Answered)
+	p.study, _ = payload(rec)["sessionId"].(string)
+	_ = s.Judge(steps.Check{Clauses: []string{"EA-038", "EA-025", "EA-103"}, OK: true, At: rec.N})
+	form := "another form than"
+	if exampleID.MatchString(p.study) {
+		form = "the form of"
+	}
+	s.Observe("EA-040", fmt.Sprintf("sessionId %s has %s s-YYYYMMDD-NNN", wjson.Compact(payload(rec)["sessionId"]), form))
+}
+
+// hasSession makes sure that a party is in a study session. In a relay session that scenarios share one may be left that
+// another scenario could not end: it is ended first.
+func (s *suite) hasSession(ctx context.Context, p *party) error {
+	if err := s.hasJoined(ctx, p); err != nil {
+		return err
+	}
+	if p.study != "" && p.returned {
+		if err := s.returnNoted(ctx, p); err != nil {
+			return err
+		}
+	}
+	if p.study != "" {
+		return nil
+	}
+	if err := s.starts(ctx, p); err != nil {
+		return err
+	}
+	rec, miss := s.answer(ctx, p.last)
+	if miss == nil && s.shared() && refused(&rec) {
+		if err := s.ends(ctx, p); err != nil {
+			return err
+		}
+		if _, miss := s.answer(ctx, p.last); miss == nil {
+			if err := s.starts(ctx, p); err != nil {
+				return err
+			}
+		}
+	}
+	return s.isStarted(ctx, p)
+}
+
+// returnNoted records whether a session has outlived the loss of its agent's connection, of which the document says nothing
+// (EA-G09).
+func (s *suite) returnNoted(ctx context.Context, p *party) error {
+	q, err := s.ask(ctx, p, vocab.SnapshotGet, object{})
+	if err != nil {
+		return err
+	}
+	rec, miss := s.answer(ctx, q)
+	if miss == nil && refused(&rec) && s.codeOf(&rec) == vocab.SessionNotActive {
+		s.Note("the session ended with the agent's connection")
+		p.study, p.returned = "", false
+		return nil
+	}
+	p.returned = false
+	_, err = s.getsSnapshot(ctx, p)
+	return err
+}
+
+// state is what the host shows and announces: of a snapshot.state, or of a state.updated.
+type state struct {
+	ui      any
+	history any
+	tools   any
+	at      int // number of the record
+}
+
+func stateOf(r *transcript.Record) state {
+	b := payload(r)
+	return state{ui: b["uiSpec"], history: b["messageHistory"], tools: b["toolSchema"], at: r.N}
+}
+
+// list is an announced toolSchema as an array; nil where it is none.
+func (st state) list() []any {
+	list, _ := st.tools.([]any)
+	return list
+}
+
+// snapshot asks for the state and waits for it.
+func (s *suite) snapshot(ctx context.Context, p *party) (state, error) {
+	if _, err := s.ask(ctx, p, vocab.SnapshotGet, object{}); err != nil {
+		return state{}, err
+	}
+	return s.getsSnapshot(ctx, p)
+}
+
+// getsSnapshot judges the answer to snapshot.get (EA-041, EA-042, and that an agent can read what is in it).
+func (s *suite) getsSnapshot(ctx context.Context, p *party) (state, error) {
+	q := p.last
+	if q == nil || q.kind != vocab.SnapshotGet {
+		return state{}, steps.NotTestedf("agent %s has asked for no snapshot", p.name)
+	}
+	rec, err := s.needAnswer(ctx, q, vocab.SnapshotState, "EA-041", "EA-004", "EA-005", "EA-006", "EA-077a", "EA-016", "EA-025", "EA-103")
+	if err != nil {
+		return state{}, err
+	}
+	body := payload(&rec)
+	_ = s.Judge(steps.Check{Clauses: []string{"EA-041", "EA-077a", "EA-103"}, OK: true, At: rec.N})
+	for _, m := range []struct{ clause, name string }{{"EA-004", "uiSpec"}, {"EA-005", "messageHistory"}, {"EA-006", "toolSchema"}} {
+		_, there := body[m.name]
+		_ = s.Judge(steps.Check{Clauses: []string{m.clause}, OK: there, At: rec.N, Expected: "snapshot.state with " + m.name, Observed: steps.Seen(rec)})
+	}
+	if p.study != "" {
+		_ = s.Judge(steps.Check{Clauses: []string{"EA-042"}, OK: body["sessionId"] == p.study, At: rec.N,
+			Expected: fmt.Sprintf("payload.sessionId is %q, as in session.started", p.study), Observed: "payload.sessionId is " + wjson.Compact(body["sessionId"])})
+	}
+	return stateOf(&rec), nil
+}
+
+func (s *suite) ends(ctx context.Context, p *party) error {
+	_, err := s.ask(ctx, p, vocab.SessionEnd, object{"reason": "parley: the scenario is over"})
+	return err
+}
+
+// isEnded judges the answer to session.end (EA-063 to EA-067).
+func (s *suite) isEnded(ctx context.Context, p *party) error {
+	q := p.last
+	if q == nil || q.kind != vocab.SessionEnd {
+		return steps.NotTestedf("agent %s has ended no session", p.name)
+	}
+	rec, err := s.needAnswer(ctx, q, vocab.SessionEnded, "EA-063", "EA-016", "EA-010", "EA-011")
+	if err != nil {
+		return err
+	}
+	body := payload(&rec)
+	_ = s.Judge(steps.Check{Clauses: []string{"EA-063"}, OK: true, At: rec.N})
+	_ = s.Judge(steps.Check{Clauses: []string{"EA-064"}, OK: p.study != "" && body["sessionId"] == p.study, At: rec.N,
+		Expected: fmt.Sprintf("payload.sessionId is %q, the ended session's", p.study), Observed: "payload.sessionId is " + wjson.Compact(body["sessionId"])})
+	_ = s.Judge(steps.Check{Clauses: []string{"EA-067"}, OK: body["stateReset"] == true, At: rec.N,
+		Expected: "payload.stateReset is true", Observed: "payload.stateReset is " + wjson.Compact(body["stateReset"])})
+	if name, ok := body["logFile"].(string); ok {
+		form := "another form than"
+		if name == "logs/study/"+p.study+".jsonl" {
+			form = "the form of"
+		}
+		s.Observe("EA-066", fmt.Sprintf("logFile %q has %s logs/study/{sessionId}.jsonl", name, form))
+	}
+	p.study = ""
+	return nil
+}
+
+// endSessions ends what scenarios that share a relay session have left open, so that the next one starts clean. Nothing is
+// judged any more.
+func (s *suite) endSessions() {
+	for _, p := range s.parties {
+		if p.study == "" || p.conn == nil || s.endedAt(p) > 0 {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), min(s.Env.Profile.Limits.Event.Duration, 2*time.Second))
+		if q, err := s.ask(ctx, p, vocab.SessionEnd, object{"reason": "parley: the scenario is over"}); err == nil {
+			_, _ = s.T.Await(ctx, q.mark, func(r *transcript.Record) bool { return r.Conn == p.name && (answers(q.id)(r) || closed(r)) })
+		}
+		cancel()
+		p.study = ""
+	}
+}
+
+// firstStateKnown learns how a session begins: what two sessions in which nobody did anything tell differently, such as the
+// id of the session itself, is left out of comparisons.
+func (s *suite) firstStateKnown(ctx context.Context) error {
+	p := s.party("A")
+	if err := s.hasSession(ctx, p); err != nil {
+		return err
+	}
+	one, err := s.snapshot(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := s.anew(ctx, p); err != nil {
+		return err
+	}
+	two, err := s.snapshot(ctx, p)
+	if err != nil {
+		return err
+	}
+	s.learn(one, two)
+	p.before = two
+	s.first = two
+	return nil
+}
+
+// startsClean judges that a session begins like the first one, whatever was done in the session before (EA-011).
+func (s *suite) startsClean(ctx context.Context, p *party) error {
+	if err := s.hasSession(ctx, p); err != nil {
+		return err
+	}
+	now, err := s.snapshot(ctx, p)
+	if err != nil {
+		return err
+	}
+	d := s.difference(s.first, now)
+	check := steps.Check{Clauses: []string{"EA-011"}, OK: d == "", At: now.at, Expected: fmt.Sprintf("the state in which a session begins, as in record %d", s.first.at)}
+	if d != "" {
+		check.Observed, check.Diff = "another "+firstWord(d), clip(d, 4000)
+	}
+	if s.word != "" && strings.Contains(wjson.Compact(now.history), s.word) {
+		check.Observed = "messageHistory has what was said in the session before: " + s.word
+	}
+	return s.Judge(check)
+}

@@ -1,0 +1,207 @@
+package externalagent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cucumber/godog"
+	"github.com/google/go-cmp/cmp"
+
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	wjson "parley/wire/json"
+)
+
+func (s *suite) registerStates(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^agent (\w+) is in step$`, func(ctx context.Context, name string) error { return s.inStep(ctx, s.party(name)) })
+	steps.Step(sc, `^agent (\w+) hears of a new state$`, func(ctx context.Context, name string) error { return s.hearsOfState(ctx, s.party(name)) })
+	steps.Step(sc, `^what the host changes by itself is known to agent (\w+)$`, func(ctx context.Context, name string) error { return s.learnRestless(ctx, s.party(name)) })
+}
+
+// updates are the states that a party was told of after a mark.
+func (s *suite) updates(p *party, mark int) []state {
+	var out []state
+	for _, r := range s.Between(p.name, mark, 0) {
+		if received(vocab.StateUpdated)(&r) {
+			out = append(out, stateOf(&r))
+		}
+	}
+	return out
+}
+
+// same tells whether two states agree in what does not change by itself.
+func (s *suite) same(a, b state) bool { return s.difference(a, b) == "" }
+
+// difference is how two states differ, as a diff: - expected, + observed. "" where they agree.
+func (s *suite) difference(want, got state) string {
+	for _, m := range []struct {
+		name string
+		a, b any
+	}{{"uiSpec", want.ui, got.ui}, {"messageHistory", want.history, got.history}, {"toolSchema", want.tools, got.tools}} {
+		if d := s.differs(m.name, m.a, m.b); d != "" {
+			return d
+		}
+	}
+	return ""
+}
+
+func (s *suite) differs(name string, want, got any) string {
+	want, got = s.settled(name, want), s.settled(name, got)
+	if wjson.Equal(want, got) {
+		return ""
+	}
+	return name + ":\n" + cmp.Diff(want, got)
+}
+
+// settled is a value without the members that change by themselves.
+func (s *suite) settled(name string, v any) any {
+	for _, at := range s.restless {
+		if rest, ok := strings.CutPrefix(at, name); ok {
+			v = without(copied(v), rest)
+		}
+	}
+	return v
+}
+
+// without removes what a JSON Pointer points to.
+func without(doc any, pointer string) any {
+	if pointer == "" {
+		return nil
+	}
+	tokens, err := wjson.ParsePointer(pointer)
+	if err != nil {
+		return doc
+	}
+	last := len(tokens) - 1
+	parent, ok := wjson.Lookup(doc, wjson.FormatPointer(tokens[:last]...))
+	if obj, isObject := parent.(object); ok && isObject {
+		delete(obj, tokens[last])
+	}
+	if list, isList := parent.([]any); ok && isList {
+		put(doc, pointer, nil)
+		_ = list
+	}
+	return doc
+}
+
+// learnRestless finds out what changes by itself, such as a clock in uiSpec: what differs between two snapshots between
+// which nobody did anything. It is left out of every comparison of states.
+func (s *suite) learnRestless(ctx context.Context, p *party) error {
+	a, err := s.snapshot(ctx, p)
+	if err != nil {
+		return err
+	}
+	b, err := s.snapshot(ctx, p)
+	if err != nil {
+		return err
+	}
+	s.learn(a, b)
+	return nil
+}
+
+func (s *suite) learn(a, b state) {
+	s.restless = append(s.restless, changes("uiSpec", a.ui, b.ui)...)
+	s.restless = append(s.restless, changes("messageHistory", a.history, b.history)...)
+	if len(s.restless) > 0 {
+		s.Note("not compared, as it changes by itself: %s", strings.Join(s.restless, ", "))
+	}
+}
+
+// changes are the places at which two values differ, as JSON Pointers behind a name.
+func changes(at string, a, b any) []string {
+	if wjson.Equal(a, b) {
+		return nil
+	}
+	switch a := a.(type) {
+	case object:
+		if b, ok := b.(object); ok {
+			var out []string
+			for _, name := range names(a) {
+				out = append(out, changes(at+wjson.FormatPointer(name), a[name], b[name])...)
+			}
+			for _, name := range names(b) {
+				if _, there := a[name]; !there {
+					out = append(out, at+wjson.FormatPointer(name))
+				}
+			}
+			return out
+		}
+	case []any:
+		if b, ok := b.([]any); ok && len(a) == len(b) {
+			var out []string
+			for i := range a {
+				out = append(out, changes(fmt.Sprintf("%s/%d", at, i), a[i], b[i])...)
+			}
+			return out
+		}
+	}
+	return []string{at}
+}
+
+// inStep judges that a party's last state.updated and a snapshot agree (EA-072, EA-073): at once, or, as the two may cross,
+// within the event limit. What changes by itself is left out.
+func (s *suite) inStep(ctx context.Context, p *party) error {
+	clauses := []string{"EA-072", "EA-073", "EA-051", "EA-054", "EA-055"}
+	from := s.startOf(p)
+	for range 20 {
+		snap, err := s.snapshot(ctx, p)
+		if err != nil {
+			return err
+		}
+		var last state
+		for _, u := range s.updates(p, from) {
+			last = u
+		}
+		if last.at > 0 && s.same(snap, last) {
+			return s.Judge(steps.Check{Clauses: clauses, OK: true, At: snap.at})
+		}
+		if last.at > snap.at {
+			continue // it is newer than the snapshot
+		}
+		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: max(last.at, from), Match: received(vocab.StateUpdated)}); miss == nil {
+			continue // one was still on its way
+		}
+		check := steps.Check{Clauses: clauses, At: snap.at, Expected: fmt.Sprintf("a state.updated that agrees with the snapshot in record %d", snap.at)}
+		if last.at == 0 {
+			check.Observed = "no state.updated since the session began"
+			return s.Judge(check)
+		}
+		d := s.difference(snap, last)
+		check.Observed, check.Diff = fmt.Sprintf("the last state.updated, record %d, has another %s", last.at, firstWord(d)), clip(d, 4000)
+		return s.Judge(check)
+	}
+	return steps.NotTestedf("the state changes faster than it can be asked for")
+}
+
+func firstWord(s string) string {
+	w, _, _ := strings.Cut(s, ":")
+	return w
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return strings.ToValidUTF8(s[:n], "") + "…"
+	}
+	return s
+}
+
+// startOf is the mark from which states are those of the party's session: its joining, or the start of the session.
+func (s *suite) startOf(p *party) int {
+	for i := len(p.asked) - 1; i >= 0; i-- {
+		if k := p.asked[i].kind; (k == vocab.SessionStart || k == vocab.RelayJoin) && p.asked[i].mark > p.opened {
+			return p.asked[i].mark
+		}
+	}
+	return p.opened
+}
+
+// hearsOfState judges that a party is told of a new state, unasked, since the latest act (EA-055).
+func (s *suite) hearsOfState(ctx context.Context, p *party) error {
+	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.mark, Match: received(vocab.StateUpdated)})
+	check := steps.Check{Clauses: []string{"EA-055", "EA-072", "EA-054", "EA-051"}, OK: miss == nil, Expected: "state.updated", At: rec.N}
+	if miss != nil {
+		check.Observed, check.At = miss.Reason, miss.At
+	}
+	return s.Need(check)
+}

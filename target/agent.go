@@ -1,0 +1,207 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"parley/protocol/externalagent"
+)
+
+// agentLauncher launches a target that Dials: it starts nothing before it is called.
+type agentLauncher struct{ p *Profile }
+
+// Launch checks that the command's program and folder are there. What only a call settles is left to that.
+func (l agentLauncher) Launch(ctx context.Context, o LaunchOptions) (Running, error) {
+	base, err := filepath.Abs(l.p.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("start target: %w", err)
+	}
+	a := &agents{
+		setup: setup{l.p, filling{profile: base, model: o.ModelURL}},
+		calls: map[*agentCall]bool{}, stderr: &output{},
+	}
+	if l.p.Command != nil {
+		if err := a.find(); err != nil {
+			return nil, &StartError{Command: l.p.Command.Run, Reason: "cannot be started", Err: err}
+		}
+	}
+	if o.Stderr != nil {
+		a.tee = &lockedWriter{w: o.Stderr}
+	}
+	a.open()
+	return a, nil
+}
+
+// Private needs a command, and that its agents need not all connect to one address.
+func (l agentLauncher) Private() bool {
+	return l.p.Command != nil && l.p.ExternalAgent.Agent.Listen == ""
+}
+
+// agents is the Running of a target that Dials. Its setup is what is known before a call.
+type agents struct {
+	setup
+	lifetime
+	stderr *output   // of all calls
+	tee    io.Writer // nil: nobody
+
+	mu    sync.Mutex
+	calls map[*agentCall]bool // those that have not been stopped
+}
+
+var (
+	_ Running = (*agents)(nil)
+	_ Caller  = (*agents)(nil)
+)
+
+// find tells whether there is a program to run.
+func (a *agents) find() error {
+	program, dir := a.profile.Command.Run[0], a.profile.Command.Dir
+	if settledByCall(program) || settledByCall(dir) {
+		return nil
+	}
+	program, dir = a.fill.fill(program), a.resolve(dir)
+	if _, err := os.Stat(dir); err != nil {
+		return err
+	}
+	if filepath.Base(program) != program && !filepath.IsAbs(program) {
+		program = filepath.Join(dir, program)
+	}
+	_, err := exec.LookPath(program)
+	return err
+}
+
+// settledByCall tells whether a path is not known before a call.
+func settledByCall(path string) bool {
+	placeholders := []string{"{dir}", "{url}", "{port}", "{session}"}
+	return slices.ContainsFunc(placeholders, func(p string) bool { return strings.Contains(path, p) })
+}
+
+// Call starts the command, with a scratch folder of its own. Without a command it does nothing: the agent comes by itself.
+func (a *agents) Call(ctx context.Context, o CallOptions) (Called, error) {
+	a.life.RLock()
+	defer a.life.RUnlock()
+	ctx, cancel := a.bound(ctx)
+	defer cancel()
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("call agent: %w", context.Cause(ctx))
+	}
+	if a.profile.Command == nil {
+		return selfDriven{}, nil
+	}
+	c := &agentCall{of: a, setup: a.setup, stdout: &output{}, stderr: &output{}}
+	c.fill.url, c.fill.session = o.URL, cmp.Or(o.Session, externalagent.DefaultSession)
+	_, c.fill.port = hostPort(o.URL)
+	tee := a.teeFor(o.Stderr)
+	c.stdout.tee, c.stderr.tee = tee, append(tees{a.stderr}, tee...)
+	if err := c.begin(ctx); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.fill.dir))
+	}
+	a.mu.Lock()
+	a.calls[c] = true
+	a.mu.Unlock()
+	return c, nil
+}
+
+// teeFor is who gets what one call writes.
+func (a *agents) teeFor(own io.Writer) (all tees) {
+	if a.tee != nil {
+		all = append(all, a.tee)
+	}
+	if own != nil {
+		all = append(all, &lockedWriter{w: own})
+	}
+	return all
+}
+
+func (a *agents) BaseURL() string { return "" }
+
+// Stderr is the last 64 KiB that all agents wrote to stderr.
+func (a *agents) Stderr() string { return a.stderr.String() }
+
+func (a *agents) Hook(_ context.Context, name string, _ CustomAgent) error {
+	return &NotDeclaredError{"hooks." + name}
+}
+
+func (a *agents) ConfigBytes() ([]byte, error) {
+	return nil, &NotDeclaredError{"configuration of an agent"}
+}
+
+func (a *agents) Restart(context.Context, bool) error {
+	return &NotDeclaredError{"way to restart an agent, other than calling another one"}
+}
+
+// Stop stops all agents that were called, and those that are being called.
+func (a *agents) Stop(ctx context.Context) error {
+	a.cancel()
+	a.life.Lock()
+	defer a.life.Unlock()
+	a.mu.Lock()
+	var errs []error
+	var stopping sync.WaitGroup
+	for c := range a.calls {
+		stopping.Go(func() {
+			if err := c.Stop(ctx); err != nil {
+				a.mu.Lock()
+				errs = append(errs, err)
+				a.mu.Unlock()
+			}
+		})
+	}
+	a.mu.Unlock()
+	stopping.Wait()
+	return errors.Join(errs...)
+}
+
+// agentCall is one agent that was started.
+type agentCall struct {
+	of *agents
+	setup
+	stdout, stderr *output
+	proc           *process
+}
+
+func (c *agentCall) begin(ctx context.Context) (err error) {
+	if err := c.settle(); err != nil {
+		return fmt.Errorf("call agent: %w", err)
+	}
+	if err := c.prepare(ctx); err != nil {
+		return err
+	}
+	c.proc, err = c.run(c.stdout, c.stderr)
+	return err
+}
+
+func (c *agentCall) Exited() <-chan struct{} { return c.proc.died }
+func (c *agentCall) ExitErr() error          { return c.proc.how() }
+func (c *agentCall) Stderr() string          { return c.stderr.String() }
+
+// Stop ends the process with its whole group, as that of an Instance does, and removes the scratch folder.
+func (c *agentCall) Stop(ctx context.Context) error {
+	if err := c.proc.stop(ctx, c.profile.Command.Stop.Duration); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(c.fill.dir); err != nil {
+		return fmt.Errorf("stop agent: %w", err)
+	}
+	c.of.mu.Lock()
+	delete(c.of.calls, c)
+	c.of.mu.Unlock()
+	return nil
+}
+
+// selfDriven is an agent that connects by itself.
+type selfDriven struct{}
+
+func (selfDriven) Exited() <-chan struct{}    { return nil }
+func (selfDriven) ExitErr() error             { return nil }
+func (selfDriven) Stderr() string             { return "" }
+func (selfDriven) Stop(context.Context) error { return nil }

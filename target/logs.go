@@ -1,0 +1,152 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// LogKeeper is what a Running offers beyond whose logs can be read.
+type LogKeeper interface {
+	// LogFolder is the absolute folder of the logs, which need not be there yet; see OpenLog. *NotDeclaredError: nobody
+	// knows it.
+	LogFolder() (string, error)
+}
+
+// LogFolder is external-agent.logs, with its placeholders replaced.
+func (in *Instance) LogFolder() (string, error) {
+	logs := in.profile.ExternalAgent.Logs
+	if logs == "" {
+		return "", &NotDeclaredError{"external-agent.logs"}
+	}
+	return in.resolve(logs), nil
+}
+
+// MaxLog is how much of a log file is read, in bytes.
+const MaxLog = 64 << 20
+
+// OpenLog opens a log file by the name that a target gives it, which nobody has to trust: nothing outside of the folder is
+// opened. In order:
+//
+//  1. A name with .. in it, and an absolute one that is not below the folder, is an *OutsideError.
+//  2. A name is meant from the folder. Where nothing is there, a name that begins with the end of the folder's own path is
+//     meant from where that begins: in the folder /srv/logs, "logs/study/a.jsonl" is "study/a.jsonl".
+//  3. A symbolic link that leads out of the folder, and any absolute one, is an *OutsideError.
+//  4. What is no file, such as a folder or a pipe, is an error. One that is not there is fs.ErrNotExist.
+//
+// Reading more than MaxLog fails. The file is to be closed.
+func OpenLog(folder, name string) (io.ReadCloser, error) { return openLog(folder, name, MaxLog) }
+
+func openLog(folder, name string, limit int64) (io.ReadCloser, error) {
+	if name == "" {
+		return nil, errors.New("open log: no file is named")
+	}
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	names, why := logNames(folder, name)
+	if why != "" {
+		return nil, &OutsideError{folder, name, why}
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, fmt.Errorf("open the folder of logs: %w", err)
+	}
+	defer root.Close()
+	for _, n := range names {
+		var f *os.File
+		f, err = openRegular(root, n)
+		switch {
+		case err == nil:
+			return &logFile{f: f, left: limit, limit: limit}, nil
+		case escapes(root, err):
+			return nil, &OutsideError{folder, name, "a symbolic link leads out of it"}
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("open log: %w", err)
+		}
+	}
+	return nil, fmt.Errorf("open log %s in %s: %w", name, folder, fs.ErrNotExist)
+}
+
+// logNames lists what a name may mean within the folder, or why it lies outside.
+func logNames(folder, name string) (names []string, why string) {
+	name = filepath.FromSlash(name)
+	parts := strings.Split(name, string(filepath.Separator))
+	if slices.Contains(parts, "..") {
+		return nil, ".. leads out of a folder"
+	}
+	if filepath.IsAbs(name) {
+		bases := []string{folder}
+		if real, err := filepath.EvalSymlinks(folder); err == nil {
+			bases = append(bases, real)
+		}
+		for _, base := range bases {
+			if rel, err := filepath.Rel(base, name); err == nil && filepath.IsLocal(rel) {
+				return []string{rel}, ""
+			}
+		}
+		return nil, "it is an absolute path to somewhere else"
+	}
+	name = filepath.Clean(name)
+	if !filepath.IsLocal(name) {
+		return nil, "it is no path within a folder"
+	}
+	names = []string{name}
+	own := strings.Split(folder, string(filepath.Separator))
+	parts = strings.Split(name, string(filepath.Separator))
+	for n := min(len(own), len(parts)-1); n > 0; n-- { // the more of them are the same, the surer it is meant
+		if slices.Equal(own[len(own)-n:], parts[:n]) {
+			names = append(names, filepath.Join(parts[n:]...))
+		}
+	}
+	return names, ""
+}
+
+// openRegular opens a file for reading. It looks before it opens, as opening a pipe would wait for somebody to write.
+func openRegular(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", name)
+	}
+	return root.Open(name)
+}
+
+// escapes tells whether an error is that of a path which leaves its root. Package os does not export it, but gives it to who
+// tries.
+func escapes(root *os.Root, err error) bool {
+	f, out := root.Open("..")
+	if out == nil {
+		_ = f.Close()
+		return false
+	}
+	return errors.Is(err, errors.Unwrap(out))
+}
+
+// logFile is an open log, of which no more than its limit can be read.
+type logFile struct {
+	f           *os.File
+	left, limit int64
+}
+
+func (l *logFile) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		if n, err := l.f.Read(make([]byte, 1)); n == 0 {
+			return 0, err
+		}
+		return 0, fmt.Errorf("the log %s has more than %d bytes", l.f.Name(), l.limit)
+	}
+	n, err := l.f.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}
+
+func (l *logFile) Close() error { return l.f.Close() }

@@ -1,0 +1,154 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// setup is what a process of a profile is started with.
+type setup struct {
+	profile *Profile
+	fill    filling
+}
+
+// settle makes the scratch folder.
+func (s *setup) settle() error {
+	base, err := filepath.Abs(s.profile.Dir)
+	if err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp("", "parley-target-")
+	if err != nil {
+		return err
+	}
+	s.fill.dir, s.fill.profile = scratch, base
+	return nil
+}
+
+// prepare does what comes before the start: copies files, and tells where the model stub is.
+func (s *setup) prepare(ctx context.Context) error {
+	for _, name := range slices.Sorted(maps.Keys(s.profile.Command.Copy)) {
+		from := s.resolve(s.profile.Command.Copy[name])
+		if err := copyFile(from, filepath.Join(s.fill.dir, name)); err != nil {
+			return &StartError{Command: s.argv(), Reason: "is not started: command.copy", Err: err}
+		}
+	}
+	return s.tellModel(ctx)
+}
+
+// run starts the process. The error is a *StartError.
+func (s *setup) run(stdout, stderr *output) (*process, error) {
+	failed := &StartError{Command: s.argv(), Reason: "cannot be started"}
+	cmd := exec.Command(failed.Command[0], failed.Command[1:]...)
+	cmd.Dir, cmd.Env = s.resolve(s.profile.Command.Dir), s.environ()
+	if _, failed.Err = os.Stat(cmd.Dir); failed.Err != nil {
+		return nil, failed
+	}
+	p, err := startProcess(cmd, stdout, stderr)
+	if err != nil {
+		failed.Err = err
+		return nil, failed
+	}
+	return p, nil
+}
+
+// tellModel runs the hook that tells the target where the model stub is.
+func (s *setup) tellModel(ctx context.Context) error {
+	if m := s.profile.Model; m != nil && m.Hook != "" && s.fill.model != "" {
+		_, err := s.shell(ctx, HookModel, m.Hook, nil)
+		return err
+	}
+	return nil
+}
+
+func (s *setup) shell(ctx context.Context, name, command string, env []string) ([]byte, error) {
+	return shell{
+		name: name, command: command, dir: s.fill.profile, env: append(s.fill.env(), env...),
+		limit: s.profile.Limits.Hook.Duration,
+	}.run(ctx)
+}
+
+// resolve is a path of the profile, with its placeholders replaced, against the profile's folder.
+func (s *setup) resolve(path string) string {
+	path = s.fill.fill(path)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(s.fill.profile, path)
+}
+
+// argv is the command with its placeholders replaced.
+func (s *setup) argv() []string {
+	argv := make([]string, len(s.profile.Command.Run))
+	for i, arg := range s.profile.Command.Run {
+		argv[i] = s.fill.fill(arg)
+	}
+	return argv
+}
+
+// environ is the harness's own environment with the profile's additions; the last of a name counts.
+func (s *setup) environ() []string {
+	env := append(os.Environ(), s.fill.env()...)
+	add := func(m map[string]string) {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			env = append(env, name+"="+s.fill.fill(m[name]))
+		}
+	}
+	add(s.profile.Command.Env)
+	if s.profile.Model != nil && s.fill.model != "" {
+		add(s.profile.Model.Env)
+	}
+	return env
+}
+
+// copyFile copies a file with its mode, making the folders on the way.
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	info, err := src.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file", from)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, info.Mode().Perm()|0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
+}
+
+// lifetime ends what is under way when a Running is stopped. It is to be opened first.
+type lifetime struct {
+	stopping context.Context // ends with Stop, and takes hooks, restarts and calls with it
+	cancel   context.CancelFunc
+	life     sync.RWMutex // writers: start, restart, stop; readers: hooks, calls
+}
+
+func (l *lifetime) open() { l.stopping, l.cancel = context.WithCancel(context.Background()) }
+
+// bound is ctx, ended by Stop too.
+func (l *lifetime) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if l.stopping.Err() != nil {
+		cancel(errStopped) // AfterFunc alone would be late
+	}
+	unhook := context.AfterFunc(l.stopping, func() { cancel(errStopped) })
+	return ctx, func() { unhook(); cancel(nil) }
+}
