@@ -37,7 +37,7 @@ func BenchmarkExplore(b *testing.B) {
 func judged(b *testing.B, protocol string, change func(*runner.Options)) {
 	scenarios := 0
 	for b.Loop() {
-		o := bundledOptions(protocol)
+		o := bundledOptions(protocol, "")
 		change(&o)
 		res, err := runner.Run(context.Background(), o)
 		if err != nil {

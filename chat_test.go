@@ -141,7 +141,7 @@ func (b badChat) start(t *testing.T) string {
 
 // TestExplore: random sequences find nothing in the bundled server.
 func TestExplore(t *testing.T) {
-	o := bundledOptions("session-chat")
+	o := bundledOptions("session-chat", "")
 	o.Explore, o.Seed, o.Tags, o.AllowIncomplete = 100, 1, "@explored", true
 	res, err := runner.Run(context.Background(), o)
 	if err != nil {
@@ -163,8 +163,8 @@ func TestExplore(t *testing.T) {
 
 // TestExploreFinds: a fault that needs two sessions is found, and told by the shortest sequence that shows it.
 func TestExploreFinds(t *testing.T) {
-	b := bundled.For("session-chat")
-	p := bundled.MutantProfile("session-chat")
+	b := bundled.For("session-chat", "")
+	p := bundled.MutantProfile("session-chat", "")
 	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Launcher: &bundled.ChatLauncher{Brain: b.Brain, Fault: "leaks-when-switching"}, Brain: b.Brain,
 		Explore: 100, Seed: 1, Tags: "@explored", Again: "parley run"})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"parley/model"
 	"parley/reference-server/bundled"
 	"parley/runner"
+	"parley/target"
 	"parley/verdict"
 )
 
@@ -15,12 +16,15 @@ import (
 // and every binding clause that is tested has a mutant.
 func TestMutants(t *testing.T) {
 	for _, protocol := range bundled.Protocols() {
-		t.Run(protocol, func(t *testing.T) { proves(t, protocol) })
+		for _, role := range target.Roles(protocol) {
+			t.Run(subjectName(bundled.MutantProfile(protocol, role)), func(t *testing.T) { proves(t, protocol, role) })
+		}
 	}
 }
 
-func proves(t *testing.T, protocol string) {
-	k, err := runner.Mutants(context.Background(), runner.MutantOptions{Protocol: protocol, Profile: bundled.MutantProfile(protocol), Mutants: bundled.Mutants(protocol)})
+func proves(t *testing.T, protocol, role string) {
+	k, err := runner.Mutants(context.Background(), runner.MutantOptions{Protocol: protocol, Role: role,
+		Profile: bundled.MutantProfile(protocol, role), Mutants: bundled.Mutants(protocol, role)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +51,7 @@ func proves(t *testing.T, protocol string) {
 // but answers each message with the answer to the one before it.
 func TestAnswersToTheMessageBefore(t *testing.T) {
 	brain := model.New()
-	p := bundled.For("agent-select").Profile
+	p := bundled.For("agent-select", "").Profile
 	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Launcher: bundled.Delayed(brain), Brain: brain, Again: "parley run"})
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,9 @@ func subjects(t *testing.T) []runner.Options {
 	if name == "" {
 		var all []runner.Options
 		for _, protocol := range bundled.Protocols() {
-			all = append(all, bundledOptions(protocol))
+			for _, role := range target.Roles(protocol) {
+				all = append(all, bundledOptions(protocol, role))
+			}
 		}
 		return all
 	}
@@ -55,9 +57,17 @@ func subjects(t *testing.T) []runner.Options {
 	return []runner.Options{{Profile: p, Again: "parley run --target " + name}}
 }
 
-func bundledOptions(protocol string) runner.Options {
-	b := bundled.For(protocol)
+func bundledOptions(protocol, role string) runner.Options {
+	b := bundled.For(protocol, role)
 	return runner.Options{Profile: b.Profile, Launcher: b.Launcher, Brain: b.Brain, Again: "parley run --protocol " + protocol}
+}
+
+// subjectName is a target's protocol, and its role where it may have several.
+func subjectName(p *target.Profile) string {
+	if len(target.Roles(p.Protocol)) > 1 {
+		return p.Protocol + "-" + p.Role
+	}
+	return p.Protocol
 }
 
 // format is the format that was asked for: without one godog prints nothing, and a failure is told in our own words.
@@ -91,7 +101,7 @@ func TestFeatures(t *testing.T) {
 		if len(stock.Paths) > 0 && len(o.Godog.Paths) == 0 {
 			continue // what is selected is another protocol's
 		}
-		t.Run(o.Profile.Protocol, func(t *testing.T) {
+		t.Run(subjectName(o.Profile), func(t *testing.T) {
 			res, err := runner.Run(context.Background(), o)
 			var usage *runner.UsageError
 			if errors.As(err, &usage) && stock.Tags != "" {

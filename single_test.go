@@ -93,7 +93,7 @@ func (u *uncorrelated) post(w http.ResponseWriter, r *http.Request) {
 func judgeUncorrelated(t *testing.T, careless bool) *verdictOf {
 	t.Helper()
 	brain := model.New()
-	p := bundled.For("agent-select").Profile
+	p := bundled.For("agent-select", "").Profile
 	p.Drivers = []string{target.SSE}
 	p.AgentSelect.Correlation = target.Correlation{Single: true}
 	p.Capabilities = nil

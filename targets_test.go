@@ -242,7 +242,7 @@ func TestDeadPort(t *testing.T) {
 // TestInterrupted: what a run has found before it was interrupted is kept, and what was not reached has not passed.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	o := bundledOptions("agent-select")
+	o := bundledOptions("agent-select", "")
 	o.Observer = &stopAfter{n: 20, stop: cancel}
 	res, err := runner.Run(ctx, o)
 	if err != nil {

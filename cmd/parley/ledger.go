@@ -78,7 +78,7 @@ func (b *book) monitorsOf(clause string) []monitor.Monitor {
 // mutantsOf lists the faulty servers that break a clause.
 func (b *book) mutantsOf(clause string) []runner.Mutant {
 	var out []runner.Mutant
-	for _, m := range bundled.Mutants(b.ledger.Protocol) {
+	for _, m := range bundled.Mutants(b.ledger.Protocol, "") {
 		if slices.Contains(m.Clauses, clause) {
 			out = append(out, m)
 		}

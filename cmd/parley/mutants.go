@@ -88,7 +88,7 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBar) ([]*runner.KillMatrix, error) {
 	var out []*runner.KillMatrix
 	for _, c := range all {
-		k, err := runner.Mutants(ctx, runner.MutantOptions{Protocol: c.protocol, Profile: bundled.MutantProfile(c.protocol),
+		k, err := runner.Mutants(ctx, runner.MutantOptions{Protocol: c.protocol, Profile: bundled.MutantProfile(c.protocol, ""),
 			Mutants: c.mutants, Concurrency: o.concurrency, Done: bar.done})
 		if err != nil {
 			return nil, err
@@ -108,7 +108,7 @@ func catalogues(protocols []string) ([]catalogue, error) {
 	}
 	var with []string
 	for _, p := range bundled.Protocols() {
-		if len(bundled.Mutants(p)) > 0 {
+		if len(bundled.Mutants(p, "")) > 0 {
 			with = append(with, p)
 		}
 	}
@@ -117,7 +117,7 @@ func catalogues(protocols []string) ([]catalogue, error) {
 	}
 	var out []catalogue
 	for _, p := range unique(protocols) {
-		mutants := bundled.Mutants(p)
+		mutants := bundled.Mutants(p, "")
 		if len(mutants) == 0 {
 			return nil, usagef("--protocol: %s has no mutants (those that have: %s)", p, strings.Join(with, ", "))
 		}

@@ -44,7 +44,7 @@ func TestCatalogues(t *testing.T) {
 		t.Fatalf("%d catalogues, %v", len(all), err)
 	}
 	for _, protocol := range bundled.Protocols() {
-		some := len(bundled.Mutants(protocol)) > 0
+		some := len(bundled.Mutants(protocol, "")) > 0
 		if slices.ContainsFunc(all, func(c catalogue) bool { return c.protocol == protocol }) != some {
 			t.Errorf("%s has mutants: %v, and is not treated so", protocol, some)
 		}

@@ -36,7 +36,7 @@ func subjectsOf(name string, protocols []string) ([]*subject, error) {
 	}
 	var out []*subject
 	for _, protocol := range unique(protocols) {
-		t := bundled.For(protocol)
+		t := bundled.For(protocol, "")
 		if t == nil {
 			return nil, usagef("--protocol %s: there is no bundled target of it (name yours with --target)", protocol)
 		}

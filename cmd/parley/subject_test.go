@@ -57,7 +57,7 @@ func TestSubjectsOf(t *testing.T) {
 // TestEveryProtocolIsKnownEverywhere: what the suite can judge, the commands can serve, probe and examine.
 func TestEveryProtocolIsKnownEverywhere(t *testing.T) {
 	for _, protocol := range runner.Protocols() {
-		if bundled.For(protocol) == nil || serving[protocol].make == nil || probes[protocol] == nil ||
+		if bundled.For(protocol, "") == nil || serving[protocol].make == nil || probes[protocol] == nil ||
 			len(checkups[protocol].items) == 0 || len(bareDrivers[protocol]) == 0 {
 			t.Errorf("%s is not known everywhere", protocol)
 		}

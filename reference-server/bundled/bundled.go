@@ -6,6 +6,7 @@ package bundled
 import (
 	"parley/model"
 	"parley/protocol/agentselect"
+	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
 	"parley/runner"
 	"parley/target"
@@ -19,23 +20,31 @@ type Target struct {
 }
 
 // Protocols lists the protocols that have a bundled target, in the order in which they are run.
-func Protocols() []string { return []string{agentselect.Protocol, sessionchat.Protocol} }
+func Protocols() []string {
+	return []string{agentselect.Protocol, sessionchat.Protocol, externalagent.Protocol}
+}
 
-// For makes the bundled target of a protocol, with a brain of its own; nil where there is none.
-func For(protocol string) *Target {
+// For makes the bundled target of a protocol in a role ("": the protocol's first), with a brain of its own where it has a
+// model; nil where there is none.
+func For(protocol, role string) *Target {
 	brain := model.New()
+	if role == "" {
+		role = target.Roles(protocol)[0]
+	}
 	switch protocol {
 	case agentselect.Protocol:
 		return &Target{Profile: agentSelectProfile(), Launcher: &Launcher{Brain: brain}, Brain: brain}
 	case sessionchat.Protocol:
 		return &Target{Profile: sessionChatProfile(), Launcher: &ChatLauncher{Brain: brain}, Brain: brain}
+	case externalagent.Protocol:
+		return &Target{Profile: externalAgentProfile(role), Launcher: &BookingLauncher{Role: role}}
 	}
 	return nil
 }
 
-// MutantProfile describes the target of which the mutants of a protocol are made; nil where there is none.
-func MutantProfile(protocol string) *target.Profile {
-	t := For(protocol)
+// MutantProfile describes the target of which the mutants of a protocol's role are made; nil where there is none.
+func MutantProfile(protocol, role string) *target.Profile {
+	t := For(protocol, role)
 	if t == nil {
 		return nil
 	}
@@ -45,8 +54,8 @@ func MutantProfile(protocol string) *target.Profile {
 	return t.Profile
 }
 
-// Mutants are the mutants of a protocol's bundled target, ready to be run; none where there is no such target.
-func Mutants(protocol string) []runner.Mutant {
+// Mutants are the mutants of the bundled target of a protocol's role, ready to be run; none where there is no such target.
+func Mutants(protocol, role string) []runner.Mutant {
 	switch protocol {
 	case agentselect.Protocol:
 		return agentSelectMutants()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/model/openai"
+	booking "parley/protocol/externalagent"
 	proto "parley/protocol/sessionchat"
 	"parley/reference-server/sessionchat"
 )
@@ -21,6 +22,8 @@ const (
 	childServer = "PARLEY_BUNDLED"       // the protocol
 	childDB     = "PARLEY_BUNDLED_DB"    // file of the sessions
 	childFault  = "PARLEY_BUNDLED_FAULT" // id of a mutant
+	childRole   = "PARLEY_BUNDLED_ROLE"  // of external-agent
+	childLogs   = "PARLEY_BUNDLED_LOGS"  // folder of its logs
 )
 
 // Child makes this process the bundled server that a launcher has started it as, and ends it; in any other process it
@@ -30,25 +33,46 @@ func Child() {
 	case "":
 		return
 	case proto.Protocol:
-		if err := serveChat(); err != nil {
-			fmt.Fprintln(os.Stderr, "bundled session-chat:", err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+		end(serveChat)
+	case booking.Protocol:
+		end(serveBooking)
 	}
 	fmt.Fprintf(os.Stderr, "%s: no bundled server of %q\n", childServer, os.Getenv(childServer))
 	os.Exit(2)
 }
 
-// serveChat serves until the process is told to end, and then closes in order.
+// end serves, and ends the process.
+func end(serve func() error) {
+	if err := serve(); err != nil {
+		fmt.Fprintf(os.Stderr, "bundled %s: %v\n", os.Getenv(childServer), err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serveChat serves session-chat.
 func serveChat() error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	o := sessionchat.Options{DB: os.Getenv(childDB), Idle: idleOf(os.Getenv(childFault)), Backend: openai.New(os.Getenv("PARLEY_MODEL_URL")+"/v1", "")}
 	handler, err := chatHandler(os.Getenv(childFault), o)
 	if err != nil {
 		return err
 	}
+	return serve(handler)
+}
+
+// serveBooking serves a relay, or relay and host.
+func serveBooking() error {
+	handler, err := bookingHandler(os.Getenv(childRole), os.Getenv(childFault), os.Getenv(childLogs))
+	if err != nil {
+		return err
+	}
+	return serve(handler)
+}
+
+// serve serves until the process is told to end, and then closes in order.
+func serve(handler Handler) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	ln, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PARLEY_PORT"))
 	if err != nil {
 		return err

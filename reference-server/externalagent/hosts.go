@@ -21,12 +21,12 @@ type hosts struct {
 	attach func(session, role string) (relay.Conn, error)
 
 	mu     sync.Mutex
-	all    map[string]*seat // by relay session
+	all    map[string]*place // by relay session
 	ending bool
 }
 
-// seat is the place of a host in a relay session.
-type seat struct {
+// place is the place of a host in a relay session.
+type place struct {
 	session string
 	host    *host.Host
 
@@ -54,7 +54,7 @@ func (l *line) Read(ctx context.Context) ([]byte, error) {
 }
 
 func newHosts(o Options, store host.Store, each host.Options) *hosts {
-	return &hosts{o: o, make: each, store: store, all: map[string]*seat{}}
+	return &hosts{o: o, make: each, store: store, all: map[string]*place{}}
 }
 
 // find returns the host of a relay session; nil if there is none.
@@ -70,7 +70,7 @@ func (hs *hosts) find(session string) *host.Host {
 // call has a host join a relay session that an agent joins: the one that it had, or a new one. The relay calls it, and
 // holds up the agent meanwhile.
 func (hs *hosts) call(session string) {
-	s, err := hs.seat(session)
+	s, err := hs.place(session)
 	if err != nil {
 		hs.o.Logger.Warn("relay session without a host", "err", err)
 		return
@@ -83,8 +83,8 @@ var (
 	errEnding = errors.New("the server closes")
 )
 
-// seat finds the place of a host, and makes one if need be. The host is not forgotten from now on.
-func (hs *hosts) seat(session string) (*seat, error) {
+// place finds the place of a host, and makes one if need be. The host is not forgotten from now on.
+func (hs *hosts) place(session string) (*place, error) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	if hs.ending {
@@ -102,12 +102,12 @@ func (hs *hosts) seat(session string) (*seat, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &seat{session: session, host: h}
+	s := &place{session: session, host: h}
 	hs.all[session] = s
 	return s, nil
 }
 
-func (s *seat) stay() {
+func (s *place) stay() {
 	if s.timer != nil {
 		s.timer.Stop()
 		s.timer = nil
@@ -115,7 +115,7 @@ func (s *seat) stay() {
 }
 
 // join connects a host, unless it is there already. Who serves it waits for nobody, so that call returns.
-func (hs *hosts) join(s *seat) {
+func (hs *hosts) join(s *place) {
 	c, err := hs.attach(s.session, proto.HostRole)
 	if err != nil {
 		hs.o.Logger.Warn("relay session without a host", "err", err)
@@ -143,7 +143,7 @@ func (hs *hosts) join(s *seat) {
 
 // serve plays a host until it leaves. One that the relay has dropped, because it could not keep up, comes back at once: the
 // agents that are there would wait for ever.
-func (hs *hosts) serve(s *seat, l *line) {
+func (hs *hosts) serve(s *place, l *line) {
 	err := s.host.Serve(context.Background(), l)
 	_ = l.Close() // it never fails
 	again := l.leaving.Err() == nil && !errors.Is(err, host.ErrClosed) && websocket.CloseStatus(err) == -1
@@ -165,7 +165,7 @@ func (hs *hosts) serve(s *seat, l *line) {
 }
 
 // idle has a host forgotten after a while. Locked.
-func (hs *hosts) idle(s *seat) {
+func (hs *hosts) idle(s *place) {
 	if hs.ending || hs.all[s.session] != s {
 		return
 	}
@@ -184,7 +184,7 @@ func (hs *hosts) idle(s *seat) {
 
 // makeRoom forgets the host that has been without agents for longest. Locked.
 func (hs *hosts) makeRoom() bool {
-	var oldest *seat
+	var oldest *place
 	for _, s := range hs.all {
 		if s.timer != nil && (oldest == nil || s.since.Before(oldest.since)) {
 			oldest = s
@@ -198,7 +198,7 @@ func (hs *hosts) makeRoom() bool {
 }
 
 // forget ends a host that is not connected. Locked, so that no other host of its relay session begins before its log ends.
-func (hs *hosts) forget(s *seat) {
+func (hs *hosts) forget(s *place) {
 	delete(hs.all, s.session)
 	if err := s.host.Close(); err != nil {
 		hs.o.Logger.Error("host not closed in order", "err", err)
@@ -225,7 +225,7 @@ func (hs *hosts) close() error {
 	hs.mu.Lock()
 	hs.ending = true
 	all := hs.all
-	hs.all = map[string]*seat{}
+	hs.all = map[string]*place{}
 	var lines []*line
 	for _, s := range all {
 		s.stay()

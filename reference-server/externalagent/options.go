@@ -25,7 +25,7 @@ type Options struct {
 	Relay relay.Options
 
 	// Host is asked for the options of each host: o are those of a correct one. Faulty hosts are made by it. A policy and
-	// hooks belong to one host, so it makes them anew at each call. May be nil; called by several goroutines at once.
+	// hooks belong to one host, so it makes them anew at each call. Called one at a time; it may call no method of the Server.
 	Host func(session string, o host.Options) host.Options
 }
 

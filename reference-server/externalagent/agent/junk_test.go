@@ -55,11 +55,11 @@ func junk() []Event {
 func TestIgnoresJunk(t *testing.T) {
 	whole := book(t, &host{}, Options{})
 	all := junk()
-	for frame := 1; frame <= whole.frames; frame++ {
+	for nth := 1; nth <= whole.told; nth++ {
 		h := &host{}
 		w := book(t, h, Options{}, func(w *world) {
-			w.deliver = func(f int, msg Message) []Event {
-				if f != frame {
+			w.deliver = func(n int, msg Message) []Event {
+				if n != nth {
 					return []Event{Received{msg}}
 				}
 				return append(append([]Event{}, all...), Received{msg})
@@ -67,10 +67,10 @@ func TestIgnoresJunk(t *testing.T) {
 		})
 		w.booked()
 		if diff := cmp.Diff(straight, h.calls); diff != "" {
-			t.Fatalf("junk at frame %d: %s", frame, diff)
+			t.Fatalf("junk before message %d: %s", nth, diff)
 		}
 		if len(w.sent) != len(whole.sent) || w.now != 0 {
-			t.Errorf("junk at frame %d: %d messages in %v", frame, len(w.sent), w.now)
+			t.Errorf("junk before message %d: %d messages in %v", nth, len(w.sent), w.now)
 		}
 	}
 }

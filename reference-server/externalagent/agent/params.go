@@ -16,7 +16,7 @@ type source struct {
 
 const (
 	mostParams = 64   // that one tool is called with in one state
-	mostTries  = 4000 // of values that go together
+	mostTries  = 1000 // of values that go together
 
 	mostSchemas = 10_000 // that are looked at to make them
 )
@@ -35,9 +35,12 @@ func (c schemas) params(t proto.Tool, src source) (found []object) {
 		func(string, bool) bool { return true },
 	} {
 		for _, v := range g.objects(schema, 0, choose) {
+			if len(found) == mostParams {
+				return found
+			}
 			params := v.(object)
 			text := canonical(params)
-			if seen[text] || len(found) == mostParams {
+			if seen[text] {
 				continue
 			}
 			seen[text] = true

@@ -17,13 +17,14 @@ type world struct {
 	open   bool
 	dials  int
 	frames int // that have passed, both ways
+	told   int // messages that the host has sent
 	sent   []Message
 	rules  rulebook
 
-	refuse  func(dial int) bool                  // a dial
-	cut     func(frame int) (lost, cut bool)     // the connection at a frame
-	deliver func(frame int, msg Message) []Event // what arrives in place of a message of the host
-	lenient bool                                 // rules may be broken
+	refuse  func(dial int) bool                // a dial
+	cut     func(frame int) (lost, cut bool)   // the connection at a frame
+	deliver func(nth int, msg Message) []Event // what arrives in place of the nth message of the host
+	lenient bool                               // rules may be broken
 
 	finish *Finish
 }
@@ -148,11 +149,12 @@ func (w *world) send(msg Message) {
 
 // enqueue lets a message of the host arrive.
 func (w *world) enqueue(msg Message) {
+	w.told++
 	if w.deliver == nil {
 		w.queue = append(w.queue, Received{msg})
 		return
 	}
-	w.queue = append(w.queue, w.deliver(w.frames, msg)...)
+	w.queue = append(w.queue, w.deliver(w.told, msg)...)
 }
 
 func (w *world) cutting() (lost, cut bool) {
