@@ -32,8 +32,9 @@ var (
 // All lists the monitors of external-agent.
 func All() []monitor.Monitor {
 	return []monitor.Monitor{
-		{Name: "envelopes", Clauses: []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-023a", "EA-024"},
-			Text: "every message is one JSON object with v, type and payload in their form, and id and replyTo where they are there", Check: envelopes},
+		{Name: "envelopes", Clauses: []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-024"},
+			Text: "every message is one JSON object with v, type and payload in their form, and id where it is there", Check: envelopes},
+		{Name: "answers", Clauses: []string{"EA-023a"}, Roles: servers, Text: "replyTo, where it is there, is the id of a request", Check: repliesNamed},
 		{Name: "no-backend-data", Clauses: []string{"EA-015", "EA-102"}, Roles: host,
 			Text: "the key backendData stands nowhere in what an agent is sent", Check: noBackendData},
 		{Name: "host-messages", Roles: host, Clauses: []string{"EA-039", "EA-043", "EA-044", "EA-045", "EA-048", "EA-052a", "EA-056", "EA-057", "EA-058", "EA-059",
@@ -149,19 +150,11 @@ func shapes(t []transcript.Record, of map[string][]shape) []monitor.Finding {
 	return out
 }
 
-// envelopes judges the form of every message (EA-018, EA-019, EA-021, EA-022a, EA-023a, EA-024). What a relay has passed on
+// envelopes judges the form of every message (EA-018, EA-019, EA-021, EA-022a, EA-024). What a relay has passed on
 // as the harness gave it to it is the harness's own.
 func envelopes(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
-	ours, ids := map[string]bool{}, []any{}
-	for _, r := range t {
-		if r.Kind == transcript.Frame && r.Dir == transcript.Sent {
-			ours[string(r.Bytes)] = true
-			if r.Event != nil && r.Event.RequestID != nil {
-				ids = append(ids, r.Event.RequestID)
-			}
-		}
-	}
+	ours := sentByUs(t)
 	for _, r := range t {
 		if !target(&r) || ours[string(r.Bytes)] || r.Cut > 0 {
 			continue
@@ -184,13 +177,47 @@ func envelopes(t []transcript.Record) []monitor.Finding {
 		kind, isText := env["type"].(string)
 		add("EA-021", isText && kind != "", "type is a string", "type")
 		add("EA-024", obj(env["payload"], true), "payload is an object", "payload")
-		if id := env["id"]; id != nil {
-			add("EA-022a", text(id, true), "id is a string", "id")
+		add("EA-022a", env["id"] == nil || text(env["id"], true), "id is a string, where it is there", "id")
+	}
+	return out
+}
+
+// sentByUs are the frames that the harness has sent.
+func sentByUs(t []transcript.Record) map[string]bool {
+	ours := map[string]bool{}
+	for _, r := range t {
+		if r.Kind == transcript.Frame && r.Dir == transcript.Sent {
+			ours[string(r.Bytes)] = true
 		}
-		if to := env["replyTo"]; to != nil {
-			known := slices.ContainsFunc(ids, func(id any) bool { return wjson.Equal(id, to) })
-			add("EA-023a", known, "replyTo is the id of a request", "replyTo")
+	}
+	return ours
+}
+
+// repliesNamed judges that every replyTo is the id of a request that the harness has made (EA-023a).
+func repliesNamed(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	ours, ids := sentByUs(t), []any{}
+	var broken []string // what is no envelope may have an id all the same, for who reads it so
+	for _, r := range t {
+		if r.Kind == transcript.Frame && r.Dir == transcript.Sent {
+			if r.Event != nil && r.Event.RequestID != nil {
+				ids = append(ids, r.Event.RequestID)
+			} else if r.Event == nil {
+				broken = append(broken, string(r.Bytes))
+			}
+			continue
 		}
+		if !target(&r) || r.Event == nil || ours[string(r.Bytes)] {
+			continue
+		}
+		env, _ := r.Event.Envelope.(object)
+		to := env["replyTo"]
+		if to == nil {
+			continue
+		}
+		known := slices.ContainsFunc(ids, func(id any) bool { return wjson.Equal(id, to) }) ||
+			text(to, true) && slices.ContainsFunc(broken, func(b string) bool { return strings.Contains(b, to.(string)) })
+		out = append(out, finding(&r, known, "EA-023a", "replyTo is the id of a request", "replyTo is "+wjson.Compact(to)))
 	}
 	return out
 }

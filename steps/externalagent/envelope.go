@@ -17,7 +17,7 @@ type object = map[string]any
 // decode fills a record's Event with the envelope: its Type, its payload as Data, and its id as RequestID. What is no JSON
 // object has no Event.
 func decode(r *transcript.Record) {
-	if r.Kind != transcript.Frame || r.Type != "text" {
+	if r.Kind != transcript.Frame {
 		return
 	}
 	v, faults, err := wjson.Decode(r.Bytes)

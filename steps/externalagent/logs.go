@@ -71,6 +71,13 @@ func (s *suite) logInOrder(p *party) error {
 	_ = s.Judge(steps.Check{Clauses: []string{"EA-010", "EA-065"}, OK: true, At: rec.N})
 	study, _ := payload(&rec)["sessionId"].(string)
 	report := studylog.Check(f, studylog.Options{Session: study, Messages: s.messages(p, q), Complete: true})
+	form := "ISO 8601, in UTC and with milliseconds"
+	for _, n := range report.Notes {
+		if strings.Contains(n.Text, "timestamp") {
+			form = n.String()
+		}
+	}
+	s.Observe("EA-089a", "the timestamps: "+form)
 	var found []steps.Check
 	for _, fd := range report.Findings {
 		check := steps.Check{Clauses: []string{fd.Clause}, OK: fd.OK, At: rec.N, Expected: fd.Expected, Observed: fd.Observed}

@@ -149,6 +149,9 @@ func (p *play) respond(r *transcript.Record) []any {
 	fail := func(code, text string) []any {
 		return []any{envelope(vocab.ErrorMessage, "", id, object{"code": code, "message": text})}
 	}
+	if kind == vocab.RelayJoined || kind == vocab.ErrorMessage && !p.relay {
+		return nil // of the relay, to the party that the play is
+	}
 	if body == nil {
 		return fail(vocab.InvalidMessage, "no envelope with a payload that is an object")
 	}

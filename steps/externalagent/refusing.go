@@ -166,12 +166,13 @@ func (s *suite) sendRaw(ctx context.Context, p *party, q *request, m driver.Mess
 }
 
 func (s *suite) sendsJunk(ctx context.Context, p *party, what string) error {
-	legal := string(mustEncode(envelope(vocab.SnapshotGet, s.newID(), "", object{})))
+	id := s.newID()
+	legal := string(mustEncode(envelope(vocab.SnapshotGet, id, "", object{})))
 	body := map[string]string{
 		"malformed JSON": "{" + legal, "an empty text": "", "a JSON array": "[" + legal + "]", "a JSON string": `"snapshot.get"`,
 		"a JSON number": "42", "a JSON null": "null", "two JSON values": legal + legal, "half an envelope": legal[:len(legal)/2],
 	}[what]
-	return s.sendRaw(ctx, p, &request{of: p, kind: what}, driver.Message{Label: what, Body: []byte(body)})
+	return s.sendRaw(ctx, p, &request{of: p, id: id, kind: what}, driver.Message{Label: what, Body: []byte(body)})
 }
 
 func mustEncode(v any) []byte {

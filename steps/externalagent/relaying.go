@@ -125,7 +125,7 @@ func (s *suite) hostLeaves(how driver.CloseMode) error {
 	return s.disconnect(h, how)
 }
 
-// of tells to which clauses the passing on of a message is charged.
+// passing tells to which clauses the passing on of a message is charged.
 var passing = map[string][]string{
 	vocab.SessionStart: {"EA-038"}, vocab.SnapshotGet: {"EA-041"}, vocab.ToolCall: {"EA-007"}, vocab.AgentMessage: {"EA-008"}, vocab.SessionEnd: {"EA-063"},
 	vocab.SessionStarted: {"EA-038"}, vocab.SnapshotState: {"EA-004", "EA-005", "EA-006", "EA-041"}, vocab.ToolResult: {"EA-046", "EA-047"},
@@ -152,24 +152,30 @@ func (s *suite) passed(ctx context.Context, p *party) error {
 	pl.push(ctx, func() []any {
 		return []any{envelope(vocab.UserMessage, "", "", object{"text": word, "stage": "fence"})}
 	})
-	if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: fence.N, Match: func(r *transcript.Record) bool {
+	last, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: fence.N, Match: func(r *transcript.Record) bool {
 		return received(vocab.UserMessage)(r) && payload(r)["text"] == word
-	}}); miss != nil {
+	}})
+	if miss != nil {
 		return s.Need(steps.Check{Clauses: []string{"EA-009", "EA-025"}, At: fence.N, Expected: "user.message at agent " + p.name, Observed: miss.Reason})
 	}
-	// What each party does on its own connection with the relay, its joining, is left out; so is what the relay itself
-	// answers to an agent that has made a mistake.
-	if err := s.compare(p.name, h.name, s.said(p, transcript.Sent), s.said(h, transcript.Received)); err != nil {
+	if err := s.compare(p.name, h.name, s.said(p, transcript.Sent, q.mark), s.said(h, transcript.Received, fence.N)); err != nil {
 		return err
 	}
-	return s.compare(h.name, p.name, s.said(h, transcript.Sent), s.said(p, transcript.Received))
+	pushed := 0
+	for _, r := range s.said(h, transcript.Sent, last.N) {
+		if payload(&r)["text"] == word {
+			pushed = r.N
+		}
+	}
+	return s.compare(h.name, p.name, s.said(h, transcript.Sent, pushed), s.said(p, transcript.Received, last.N))
 }
 
-// said are the envelopes that passed on a party's present connection in one direction, but for those of joining.
-func (s *suite) said(p *party, dir transcript.Dir) []transcript.Record {
+// said are the envelopes that passed on a party's present connection in one direction, up to a record, but for those of
+// joining.
+func (s *suite) said(p *party, dir transcript.Dir, to int) []transcript.Record {
 	var out []transcript.Record
 	for _, r := range s.T.After(p.opened) {
-		if r.Conn != p.name || r.Dir != dir || r.Event == nil || slices.Contains([]string{vocab.RelayJoin, vocab.RelayJoined}, kindOf(&r)) {
+		if r.N > to || r.Conn != p.name || r.Dir != dir || r.Event == nil || slices.Contains([]string{vocab.RelayJoin, vocab.RelayJoined}, kindOf(&r)) {
 			continue
 		}
 		if _, known := passing[kindOf(&r)]; known {

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import pathlib
 import secrets
 import signal
 import sys
@@ -34,6 +35,8 @@ async def run(arguments: argparse.Namespace, catalogue: Catalogue) -> int:
         url = f"ws://{wire.LOOPBACK}:{port}{AGENT_PATH}"
         host = Host(url, [DEFAULT_SESSION], catalogue, arguments.logs, arguments.keep, token)
         say_port = await host.start(arguments.say_port)
+        if arguments.say_file:
+            arguments.say_file.write_text(f"http://{wire.LOOPBACK}:{say_port}{SAY_PATH}\n", encoding="utf-8")
     except OSError as error:
         print(f"can't start: {error}", file=sys.stderr)
         await relay.stop()
@@ -62,6 +65,7 @@ def main() -> int:
     parser.add_argument(
         "--say-port", type=wire.port_number, default=0, metavar="N", help="port of POST /say; default 0: a free one"
     )
+    parser.add_argument("--say-file", type=pathlib.Path, metavar="FILE", help="file for the address of POST /say")
     add_host_flags(parser)
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")

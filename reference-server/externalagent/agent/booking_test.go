@@ -159,6 +159,21 @@ func TestHearsTheUser(t *testing.T) {
 	}
 }
 
+// Once session.end is sent, nothing follows it.
+func TestSaysNothingAfterTheEnd(t *testing.T) {
+	h := &host{after: func(_ *host, msg Message, answer []Message) []Message {
+		if msg.Type() == proto.SessionEnd {
+			return append([]Message{push(proto.UserMessage, object{"text": "Wait!", "stage": "confirm"})}, answer...)
+		}
+		return answer
+	}}
+	w := book(t, h, Options{})
+	w.booked()
+	if last := w.sent[len(w.sent)-1]; last.Type() != proto.SessionEnd {
+		t.Errorf("the last message is %s", canonical(last))
+	}
+}
+
 // The number of tickets is that of the seats, however many it takes.
 func TestSetsTheSumThatIsRight(t *testing.T) {
 	h := &host{seats: 2}

@@ -94,7 +94,7 @@ func (Correct) Comment(_ View, s State) string { return stageComment(readScreen(
 
 // Reply is one message to each of the user's.
 func (Correct) Reply(_ View, text, _ string) []string {
-	return []string{fmt.Sprintf("Noted: %s I will prefer what fits.", quote(text))}
+	return []string{fmt.Sprintf("Noted, I will prefer what fits: %s", quote(text))}
 }
 
 // Finished when, after a call, nothing is shown any more, or no tool is left.

@@ -112,7 +112,7 @@ func (m *Machine) step() (more bool) {
 		return true
 	case !m.o.Policy.MayTalk(m.view()):
 		return false
-	case len(m.unheard) > 0 && m.active && !m.needStart && !m.needSync: // no request, so it need not wait for an answer
+	case len(m.unheard) > 0 && m.endings == 0 && m.active && !m.needStart && !m.needSync: // no request, so it need not wait for an answer
 		m.reply()
 		return true
 	case c.awaited != nil || m.pausing:

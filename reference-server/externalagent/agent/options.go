@@ -109,7 +109,7 @@ func (o Options) withDefaults() Options {
 		o.Outbound = func(_ View, msg Message, send func(Message)) { send(msg) }
 	}
 	if o.Dial == nil {
-		o.Dial = dialer(o.Limits.Frame)
+		o.Dial = dialer(o.Limits)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

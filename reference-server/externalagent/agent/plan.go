@@ -81,11 +81,12 @@ var (
 	decorates = regexp.MustCompile(`(?i)^(post_?message|send|message|say|filter|sort|highlight|search|scroll|help|clear|remove|deselect|unselect)`)
 )
 
-// candidate is a call with its rank.
+// candidate is a call with its rank, what came of it in this state before, and what that counts for.
 type candidate struct {
 	Call
-	rank  rank
-	times int
+	rank   rank
+	before trial
+	cost   int
 }
 
 // candidates are the calls that make sense in a state, best first.
@@ -100,16 +101,16 @@ func (p *planner) candidates(s State) []Call {
 		found = append(found, p.uses(t, screen)...)
 	}
 	tried := p.tried[keyOf(s)]
-	found = slices.DeleteFunc(found, func(c candidate) bool { return tried[c.what()].over(p.moves) })
 	for i := range found {
-		t := tried[found[i].what()]
-		found[i].times = t.times
-		if found[i].rank <= chooseMore && t.futile == 0 { // once more is no circle yet: a host may have been set back
-			found[i].times = max(0, t.times-1)
+		c := &found[i]
+		c.before = tried[c.what()]
+		if c.cost = c.before.times; c.rank <= chooseMore && c.before.futile == 0 { // once more is no circle yet: a host may have been set back
+			c.cost = max(0, c.cost-1)
 		}
 	}
+	found = slices.DeleteFunc(found, func(c candidate) bool { return c.before.over(p.moves) })
 	slices.SortStableFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.times, b.times), cmp.Compare(a.rank, b.rank))
+		return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.rank, b.rank))
 	})
 	calls := make([]Call, 0, len(found))
 	for _, c := range found {

@@ -22,6 +22,7 @@ import (
 // relay puts a host behind a WebSocket on a loopback address.
 type relay struct {
 	*httptest.Server
+	served sync.WaitGroup // connections
 	mu     sync.Mutex
 	host   *host
 	opened int
@@ -33,11 +34,16 @@ type relay struct {
 func startRelay(t *testing.T, h *host) *relay {
 	r := &relay{host: h}
 	r.Server = httptest.NewServer(http.HandlerFunc(r.serve))
-	t.Cleanup(r.Close)
+	t.Cleanup(func() {
+		r.Close()
+		r.served.Wait()
+	})
 	return r
 }
 
 func (r *relay) serve(w http.ResponseWriter, q *http.Request) {
+	r.served.Add(1)
+	defer r.served.Done()
 	if q.URL.Path != proto.Path {
 		http.NotFound(w, q)
 		return
@@ -84,7 +90,7 @@ func TestRunBooks(t *testing.T) {
 	var log bytes.Buffer
 	r := startRelay(t, &host{})
 	o, err := Run(t.Context(), Options{URL: r.URL + proto.Path, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	r.Close() // waits until the connection has been served
+	r.served.Wait()
 	if err != nil || !o.Booked || !o.Ended || o.Calls != 13 {
 		t.Fatalf("%+v, %v", o, err)
 	}
@@ -153,7 +159,7 @@ func TestRunStops(t *testing.T) {
 		return true
 	}
 	o, err := Run(ctx, Options{URL: r.URL + proto.Path})
-	r.Close()
+	r.served.Wait()
 	if !errors.Is(err, why) || o.Booked || o.Calls == 0 {
 		t.Errorf("%+v, %v", o, err)
 	}

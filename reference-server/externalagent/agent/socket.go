@@ -2,37 +2,65 @@ package agent
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"sync/atomic"
+	"time"
 
 	"github.com/coder/websocket"
 )
 
-// Socket is what the agent needs of a connection; *websocket.Conn is one. Read is called by one goroutine, the rest by
-// another. Read ends with its context, and with the connection.
+// Socket is what the agent needs of a connection. Read is called by one goroutine, the rest by another. Read ends with its
+// context, and with the connection.
 type Socket interface {
 	Read(ctx context.Context) (websocket.MessageType, []byte, error)
 	Write(ctx context.Context, kind websocket.MessageType, data []byte) error
-	Close(code websocket.StatusCode, reason string) error
+	Close(code websocket.StatusCode, reason string) error // with a handshake
 	CloseNow() error
 }
 
 // Dialer opens a connection.
 type Dialer func(ctx context.Context, url string) (Socket, error)
 
-// DialWebSocket is the Dialer of a correct agent, with the frame limit of DefaultLimits.
+// DialWebSocket is the Dialer of a correct agent, with DefaultLimits.
 func DialWebSocket(ctx context.Context, url string) (Socket, error) {
-	return dialer(DefaultLimits.Frame)(ctx, url)
+	return dialer(DefaultLimits)(ctx, url)
 }
 
-func dialer(frame int64) Dialer {
+func dialer(l Limits) Dialer {
 	return func(ctx context.Context, url string) (Socket, error) {
+		s := &webSocket{wait: l.Close}
 		// A refused handshake leaves no idle connection behind.
-		client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}
-		ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: client})
+		transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, DialContext: s.dial}
+		ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
 		if err != nil {
 			return nil, err
 		}
-		ws.SetReadLimit(frame)
-		return ws, nil
+		ws.SetReadLimit(l.Frame)
+		s.Conn = ws
+		return s, nil
 	}
+}
+
+// webSocket is a WebSocket whose closing handshake has a limit.
+type webSocket struct {
+	*websocket.Conn
+	wait time.Duration
+	wire atomic.Pointer[net.Conn]
+}
+
+func (s *webSocket) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	var d net.Dialer
+	wire, err := d.DialContext(ctx, network, address)
+	if err == nil {
+		s.wire.Store(&wire)
+	}
+	return wire, err
+}
+
+// Close does not wait for a peer that goes on talking, or does not listen, for longer than the limit. The library's own
+// limit is no option of it, and no context ends its wait.
+func (s *webSocket) Close(code websocket.StatusCode, reason string) error {
+	defer time.AfterFunc(s.wait, func() { _ = (*s.wire.Load()).Close() }).Stop()
+	return s.Conn.Close(code, reason)
 }
