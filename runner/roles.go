@@ -39,6 +39,25 @@ func (r *run) isJudged(id string) bool {
 	return len(steps.Roles(r.protocol)) == 1 || slices.Contains(r.concerned[id], r.role)
 }
 
+// roleName stands in the names of transcripts before the scenario's id: that of the role, where there are several.
+func (r *run) roleName() string {
+	if len(steps.Roles(r.protocol)) == 1 {
+		return ""
+	}
+	return r.role + "-"
+}
+
+// transcriptRoles are what roleName may be.
+func transcriptRoles() []string {
+	out := []string{""}
+	for _, p := range protocols {
+		for _, role := range steps.Roles(p) {
+			out = append(out, role+"-")
+		}
+	}
+	return out
+}
+
 // forRole leaves the scenarios that judge targets of a role.
 func forRole(p steps.Protocol, role string, all []Planned) []Planned {
 	if len(steps.Roles(p)) == 1 {

@@ -345,7 +345,7 @@ func (r *run) writeTranscript(d *driverRun, pl Planned, records []transcript.Rec
 	if r.o.Out == "" || len(records) == 0 {
 		return nil
 	}
-	rel := filepath.Join("transcripts", d.name+"-"+pl.ID+".txt")
+	rel := filepath.Join("transcripts", d.name+"-"+r.roleName()+pl.ID+".txt")
 	t, err := writeTranscript(r.o.Out, rel, pl, records, r.redact)
 	if err != nil {
 		r.mu.Lock()
@@ -369,9 +369,13 @@ func PrepareOut(dir string) error {
 		return fmt.Errorf("make the results' folder: %w", err)
 	}
 	for _, driver := range []string{sse.Name, ws.Name, r3labs.Name} {
-		old, err := filepath.Glob(filepath.Join(dir, "transcripts", driver+"-[A-Z][A-Z]-*.txt"))
-		if err != nil {
-			return fmt.Errorf("look into the results' folder: %w", err)
+		var old []string
+		for _, role := range transcriptRoles() {
+			found, err := filepath.Glob(filepath.Join(dir, "transcripts", driver+"-"+role+"[A-Z][A-Z]-*.txt"))
+			if err != nil {
+				return fmt.Errorf("look into the results' folder: %w", err)
+			}
+			old = append(old, found...)
 		}
 		for _, f := range old {
 			if err := os.Remove(f); err != nil {

@@ -8,6 +8,7 @@ import (
 	"parley/driver/sse"
 	"parley/driver/ws"
 	"parley/protocol/agentselect"
+	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
 )
 
@@ -19,8 +20,9 @@ const everyDriver = "all"
 
 // bareDrivers are those by which the target of a bare URL may be tested: of it the user's word is taken.
 var bareDrivers = map[string][]string{
-	agentselect.Protocol: {sse.Name, ws.Name, r3labs.Name},
-	sessionchat.Protocol: {ws.Name},
+	agentselect.Protocol:   {sse.Name, ws.Name, r3labs.Name},
+	sessionchat.Protocol:   {ws.Name},
+	externalagent.Protocol: {ws.Name},
 }
 
 // drivers are those that a subject can be tested over: what its profile declares, and beside sse the interop driver, which
@@ -101,5 +103,5 @@ func having(subjects []*subject, asked []string) []string {
 			out = append(out, s.profile.Protocol)
 		}
 	}
-	return out
+	return unique(out)
 }

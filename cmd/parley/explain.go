@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"parley/internal/nearest"
+	"parley/runner"
 	"parley/verdict"
 )
 
@@ -16,9 +18,9 @@ func explainCommand(s *streams) *cobra.Command {
 		Use:   "explain CLAUSE…",
 		Short: "Tell what a clause says, how it is read, and what judges it",
 		Long: `Tell everything about clauses: their level and section, the statement in English, the words of the source, how they are
-read and observed, which scenarios and monitors judge them, which faulty servers prove that these bite, and how to run
-them alone.`,
-		Example: "  parley explain AS-080 as-053",
+read and observed, of targets of which roles they are judged where there are several, which scenarios and monitors judge
+them, which faulty targets prove that these bite, and how to run them alone.`,
+		Example: "  parley explain AS-080 as-053 EA-026",
 		RunE:    func(c *cobra.Command, args []string) error { return explain(c.Context(), args, s) },
 	}
 }
@@ -76,6 +78,10 @@ var observedWords = map[string]string{
 	"wire+model":  "on the wire, with the model stub behind the target",
 	"config":      "in the target's configuration",
 	"model":       "in what the model backend receives: needs the model stub",
+	"wire+user":   "on the wire, where the target's user can be made to speak",
+	"wire+fault":  "on the wire, where the profile can provoke the state or the failure",
+	"wire+log":    "on the wire and in the log file, where that can be read",
+	"log":         "in the log file, where that can be read",
 	"none":        "not observable from outside",
 }
 
@@ -98,6 +104,9 @@ func page(b *book, r verdict.Row) string {
 	if !r.Tested() {
 		field("excluded", r.Reason)
 		return w.String()
+	}
+	if roled(b.ledger.Protocol) {
+		field("roles", strings.Join(b.rolesOf(r.ID), ", "))
 	}
 	judges(&w, b, r)
 	field("alone", alone(b, r))
@@ -132,14 +141,20 @@ func judges(w *strings.Builder, b *book, r verdict.Row) {
 		}
 	}
 	var scenarios, monitors, faults []string
+	of := func(roles ...string) string { // where there are several, and not each of them is meant
+		if !roled(b.ledger.Protocol) || len(roles) == len(b.roles()) {
+			return ""
+		}
+		return " (" + strings.Join(roles, ", ") + ")"
+	}
 	for _, p := range b.scenariosOf(r.ID) {
-		scenarios = append(scenarios, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, p.Location))
+		scenarios = append(scenarios, fmt.Sprintf("%s  %s%s  %s", p.ID, p.Name, of(b.scenarioRoles(p)...), p.Location))
 	}
 	for _, m := range b.monitorsOf(r.ID) {
-		monitors = append(monitors, m.Name+": "+m.Text)
+		monitors = append(monitors, m.Name+of(b.monitorRoles(m)...)+": "+m.Text)
 	}
 	for _, m := range b.mutantsOf(r.ID) {
-		faults = append(faults, m.ID+": "+m.Why)
+		faults = append(faults, m.ID+of(m.role)+": "+m.Why)
 	}
 	list("scenarios", scenarios)
 	list("monitors", monitors)
@@ -149,6 +164,18 @@ func judges(w *strings.Builder, b *book, r verdict.Row) {
 // alone is the command that runs what judges a clause. A monitor judges the transcripts of all scenarios.
 func alone(b *book, r verdict.Row) string {
 	command := "parley run --protocol " + b.ledger.Protocol
+	var roles []string // of what is run
+	for _, role := range b.roles() {
+		if slices.ContainsFunc(b.scenariosOf(r.ID), func(p runner.Planned) bool { return b.judges(p, role) }) {
+			roles = append(roles, role)
+		}
+	}
+	if len(roles) == 0 {
+		roles = b.rolesOf(r.ID)
+	}
+	if !slices.Equal(roles, b.roles()[:1]) {
+		command += " --role " + strings.Join(roles, ",")
+	}
 	if len(b.scenariosOf(r.ID)) == 0 {
 		return command + "   (no scenario is about it: the monitor judges every transcript)"
 	}

@@ -7,6 +7,7 @@ import (
 	"parley/monitor"
 	"parley/reference-server/bundled"
 	"parley/runner"
+	"parley/target"
 	"parley/verdict"
 )
 
@@ -75,13 +76,69 @@ func (b *book) monitorsOf(clause string) []monitor.Monitor {
 	return out
 }
 
-// mutantsOf lists the faulty servers that break a clause.
-func (b *book) mutantsOf(clause string) []runner.Mutant {
-	var out []runner.Mutant
-	for _, m := range bundled.Mutants(b.ledger.Protocol, "") {
-		if slices.Contains(m.Clauses, clause) {
-			out = append(out, m)
+// faulty is a mutant, and the role of the target that it is made of.
+type faulty struct {
+	runner.Mutant
+	role string
+}
+
+// mutantsOf lists the faulty targets that break a clause.
+func (b *book) mutantsOf(clause string) []faulty {
+	var out []faulty
+	for _, role := range b.roles() {
+		for _, m := range bundled.Mutants(b.ledger.Protocol, role) {
+			if slices.Contains(m.Clauses, clause) {
+				out = append(out, faulty{m, role})
+			}
 		}
+	}
+	return out
+}
+
+// roles lists the roles that targets of the protocol can have, the usual one first.
+func (b *book) roles() []string { return target.Roles(b.ledger.Protocol) }
+
+// rolesOf lists the roles of targets of which a clause is judged, by scenarios or by monitors.
+func (b *book) rolesOf(clause string) []string {
+	return slices.DeleteFunc(b.roles(), func(role string) bool {
+		return !slices.ContainsFunc(b.scenariosOf(clause), func(p runner.Planned) bool { return b.judges(p, role) }) &&
+			!slices.ContainsFunc(b.monitorsOf(clause), func(m monitor.Monitor) bool { return m.For(role) })
+	})
+}
+
+// judges tells whether a scenario judges targets of a role.
+func (b *book) judges(p runner.Planned, role string) bool { return inRole(b.ledger.Protocol, role, p) }
+
+// scenarioRoles lists the roles of targets that a scenario judges.
+func (b *book) scenarioRoles(p runner.Planned) []string {
+	return slices.DeleteFunc(b.roles(), func(role string) bool { return !b.judges(p, role) })
+}
+
+// monitorRoles lists the roles of targets that a monitor judges.
+func (b *book) monitorRoles(m monitor.Monitor) []string {
+	return slices.DeleteFunc(b.roles(), func(role string) bool { return !m.For(role) })
+}
+
+// narrowed is the book of those scenarios and monitors alone that judge targets of one of the roles; nil where there are
+// none. Without roles it is the whole book.
+func (b *book) narrowed(roles []string) *book {
+	if len(roles) == 0 {
+		return b
+	}
+	mine := rolesAmong(b.ledger.Protocol, roles)
+	out := &book{ledger: b.ledger}
+	for _, p := range b.scenarios {
+		if slices.ContainsFunc(mine, func(role string) bool { return b.judges(p, role) }) {
+			out.scenarios = append(out.scenarios, p)
+		}
+	}
+	for _, m := range b.monitors {
+		if slices.ContainsFunc(mine, m.For) {
+			out.monitors = append(out.monitors, m)
+		}
+	}
+	if len(out.scenarios)+len(out.monitors) == 0 {
+		return nil
 	}
 	return out
 }

@@ -14,28 +14,29 @@ import (
 
 	"parley/reference-server/bundled"
 	"parley/runner"
+	"parley/target"
 	"parley/verdict"
 )
 
 // mutantsOptions are the flags of parley mutants.
 type mutantsOptions struct {
-	protocols   []string
-	only        []string
-	json        bool
-	concurrency int
+	protocols, roles []string
+	only             []string
+	json             bool
+	concurrency      int
 }
 
 func mutantsCommand(s *streams) *cobra.Command {
 	var o mutantsOptions
 	c := &cobra.Command{
 		Use:   "mutants",
-		Short: "Prove that the suite bites: run servers with known faults",
-		Long: `Run every mutant, a bundled server with one named fault, against the clauses that the fault breaks, and print which
+		Short: "Prove that the suite bites: run targets with known faults",
+		Long: `Run every mutant, a bundled target with one named fault, against the clauses that the fault breaks, and print which
 scenario killed it. A mutant counts as killed by a clause only where that clause failed while the mutant's control
 scenarios passed: one that merely crashes proves nothing.
 
-There is a kill matrix for each protocol, one after the other. With --json it is one object where one protocol was run, and
-an array of them otherwise.
+There is a kill matrix for each protocol, and for each role that its targets can have, one after the other. With --json it is
+one object where there is one, and an array of them otherwise.
 
 Exit 1 if a mutant survives, or if a tested clause that binds has no mutant that it kills.`,
 		Args: noArgs,
@@ -43,20 +44,21 @@ Exit 1 if a mutant survives, or if a tested clause that binds has no mutant that
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.protocols, "protocol", nil, "`PROTOCOL` whose mutants to run; may be repeated (default all that have some)")
+	f.StringSliceVar(&o.roles, "role", nil, "`ROLE` of the targets whose mutants to run, or all; may be repeated (default all that have some)")
 	f.StringSliceVar(&o.only, "only", nil, "run only the mutants with these `IDS`, and prove nothing of the suite")
 	f.BoolVar(&o.json, "json", false, "print the kill matrices as JSON")
 	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 24)")
 	return c
 }
 
-// catalogue is the mutants of one protocol.
+// catalogue is the mutants of one protocol's targets of one role.
 type catalogue struct {
-	protocol string
-	mutants  []runner.Mutant
+	protocol, role string
+	mutants        []runner.Mutant
 }
 
 func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
-	all, err := catalogues(o.protocols)
+	all, err := catalogues(o.protocols, o.roles)
 	if err == nil {
 		all, err = chooseMutants(all, o.only)
 	}
@@ -88,8 +90,11 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBar) ([]*runner.KillMatrix, error) {
 	var out []*runner.KillMatrix
 	for _, c := range all {
-		k, err := runner.Mutants(ctx, runner.MutantOptions{Protocol: c.protocol, Profile: bundled.MutantProfile(c.protocol, ""),
-			Mutants: c.mutants, Concurrency: o.concurrency, Done: bar.done})
+		if len(all) > 1 {
+			bar.of = titled(c.protocol, c.role)
+		}
+		k, err := runner.Mutants(ctx, runner.MutantOptions{Protocol: c.protocol, Role: c.role,
+			Profile: bundled.MutantProfile(c.protocol, c.role), Mutants: c.mutants, Concurrency: o.concurrency, Done: bar.done})
 		if err != nil {
 			return nil, err
 		}
@@ -101,29 +106,55 @@ func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBa
 	return out, nil
 }
 
-// catalogues are those of the named protocols; without names, of all that have mutants.
-func catalogues(protocols []string) ([]catalogue, error) {
+// catalogues are those of the named protocols and roles; without names, of all that have mutants. A protocol that has none of
+// the roles is in all that it has. What was named and has no mutants is a mistake: it would pass for proved.
+func catalogues(protocols, roles []string) ([]catalogue, error) {
 	if err := knownProtocols(protocols); err != nil {
 		return nil, err
 	}
-	var with []string
-	for _, p := range bundled.Protocols() {
-		if len(bundled.Mutants(p, "")) > 0 {
-			with = append(with, p)
-		}
+	named := len(protocols) > 0
+	if !named {
+		protocols = bundled.Protocols()
 	}
-	if len(protocols) == 0 {
-		protocols = with
+	if err := knownRoles(roles, protocols); err != nil {
+		return nil, err
 	}
 	var out []catalogue
+	var with, without []string
 	for _, p := range unique(protocols) {
-		mutants := bundled.Mutants(p, "")
-		if len(mutants) == 0 {
-			return nil, usagef("--protocol: %s has no mutants (those that have: %s)", p, strings.Join(with, ", "))
+		mine := rolesAmong(p, roles)
+		asked := named || len(mine) > 0 && !slices.Contains(roles, everyRole)
+		if len(mine) == 0 {
+			mine = target.Roles(p)
 		}
-		out = append(out, catalogue{p, mutants})
+		for _, role := range mine {
+			mutants := bundled.Mutants(p, role)
+			switch {
+			case len(mutants) > 0:
+				out, with = append(out, catalogue{p, role, mutants}), append(with, titled(p, role))
+			case asked:
+				without = append(without, titled(p, role))
+			}
+		}
+	}
+	if len(without) > 0 {
+		return nil, usagef("no mutants are made of %s yet (%s)", strings.Join(without, ", "), those(with))
 	}
 	return out, nil
+}
+
+// those says which targets have mutants, for who has named one that has none.
+func those(with []string) string {
+	if len(with) == 0 {
+		for _, p := range bundled.Protocols() {
+			for _, role := range target.Roles(p) {
+				if len(bundled.Mutants(p, role)) > 0 {
+					with = append(with, titled(p, role))
+				}
+			}
+		}
+	}
+	return "those that have: " + strings.Join(with, ", ")
 }
 
 // chooseMutants leaves the mutants with these ids, and the catalogues that have some of them.
@@ -134,7 +165,7 @@ func chooseMutants(all []catalogue, only []string) ([]catalogue, error) {
 	var out []catalogue
 	var ids []string
 	for _, c := range all {
-		chosen := catalogue{protocol: c.protocol}
+		chosen := catalogue{protocol: c.protocol, role: c.role}
 		for _, m := range c.mutants {
 			ids = append(ids, m.ID)
 			if slices.Contains(only, m.ID) {
@@ -158,6 +189,7 @@ type mutantBar struct {
 	w     io.Writer
 	tty   bool
 	total int
+	of    string // whose mutants are run; "" where all are of one kind
 
 	mu       sync.Mutex
 	n, quart int
@@ -172,6 +204,9 @@ func (b *mutantBar) done(k runner.Killed) {
 		b.survived++
 	}
 	line := fmt.Sprintf("mutants %d/%d, %d survived", b.n, b.total, b.survived)
+	if b.of != "" {
+		line += "  " + b.of
+	}
 	if b.tty {
 		fmt.Fprintf(b.w, "\r\x1b[K%s  %s", line, k.ID)
 		return
@@ -228,7 +263,7 @@ func printMatrix(w io.Writer, k *runner.KillMatrix) {
 		fmt.Fprintf(w, "UNPROVED  %s: no mutant proves that it bites\n", id)
 	}
 	fmt.Fprintf(w, "%s: %d mutants, %d killed; %d clauses proved, %d unproved · %.1f s\n",
-		k.Protocol, len(k.Mutants), len(k.Mutants)-len(k.Survived), len(ids), len(k.Unproved), k.Duration/1000)
+		titled(k.Protocol, k.Role), len(k.Mutants), len(k.Mutants)-len(k.Survived), len(ids), len(k.Unproved), k.Duration/1000)
 }
 
 func firstOf(list []string, n int) string {

@@ -19,14 +19,14 @@ import (
 
 // runOptions are the flags of parley run.
 type runOptions struct {
-	protocols, drivers           []string
-	target, role, tags, baseline string
-	out, format                  string
-	strict, allowIncomplete      bool
-	verbose, noColor             bool
-	concurrency, explore         int
-	exploring                    bool // --explore was given
-	seed                         int64
+	protocols, drivers, roles []string
+	target, tags, baseline    string
+	out, format               string
+	strict, allowIncomplete   bool
+	verbose, noColor          bool
+	concurrency, explore      int
+	exploring                 bool // --explore was given
+	seed                      int64
 }
 
 func runCommand(s *streams) *cobra.Command {
@@ -38,18 +38,24 @@ func runCommand(s *streams) *cobra.Command {
 --protocol chooses among them. A profile says which protocol its target speaks; a URL is judged by agent-select unless one
 --protocol says otherwise.
 
+A target of external-agent has one of three roles: host (a relay and a host behind one URL), relay, or agent, which connects to
+the harness. --role says which of the bundled ones to judge, each as a run of its own, and all means all; a target of yours is
+judged in the role of its profile, or in the one that is named. Protocols that know no role of these names are judged as ever.
+
 What was found over all of them is one report with one verdict, the worst, and one exit code. It is printed, and everything
 is kept in --out: results.json (always written), junit.xml, report.html, and the transcript of every scenario. --format json
 alone prints nothing but the JSON; progress goes to stderr.
 
-A protocol of which --tags selects nothing is left out. Each protocol is judged over those of the drivers in --driver that it
+A protocol or a role of which --tags selects nothing is left out. Each protocol is judged over those of the drivers in --driver that it
 has, and over all that it has with --driver all; one that has none of them is wrong usage, and not left out unnoticed.
 
 An interrupt ends everything, and what was found so far is written; a second one ends it at once.`,
 		Example: `  parley run
   parley run --protocol session-chat
   parley run --target http://localhost:3000
+  parley run --protocol external-agent --role all
   parley run --target http://localhost:3000 --protocol session-chat
+  parley run --target ws://localhost:3000/agent/ws --protocol external-agent --role relay
   parley run --target my.yaml --driver all --strict
   parley run --target my.yaml --explore 200 --seed 7
   parley run --target my.yaml --tags '@AS-080 and not @exclusive'`,
@@ -66,7 +72,9 @@ An interrupt ends everything, and what was found so far is written; a second one
 	f.StringSliceVar(&o.drivers, "driver", nil,
 		"`DRIVER` to test over: sse, ws, r3labs, or all; may be repeated (default what the target\n"+
 			"declares; all adds r3labs to that, where sse is declared)")
-	f.StringVar(&o.role, "role", "", "`ROLE` of the target; there is only the server so far")
+	f.StringSliceVar(&o.roles, "role", nil,
+		"`ROLE` of the target: server, host, relay, agent, or all; may be repeated without --target\n"+
+			"(default that of the profile, and without one the protocol's first: server or host)")
 	f.StringVar(&o.tags, "tags", "", "tag `EXPR` of the scenarios to run, such as '@AS-042 and not @exclusive'; makes the run incomplete")
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure, and read conflicting clauses by their strict reading")
 	f.IntVar(&o.concurrency, "concurrency", 0, "run `N` scenarios side by side (default what the profile allows)")
@@ -126,7 +134,7 @@ func (o runOptions) runs() ([]runner.Options, error) {
 	if err := o.checkExplore(); err != nil {
 		return nil, err
 	}
-	subjects, err := subjectsOf(o.target, o.protocols)
+	subjects, err := subjectsOf(o.target, o.protocols, o.roles)
 	if err == nil && !o.exploring { // a selection may well be of the random sequences alone
 		subjects, err = tagged(subjects, o.tags)
 	}
@@ -138,8 +146,6 @@ func (o runOptions) runs() ([]runner.Options, error) {
 		return nil, err
 	}
 	switch {
-	case o.role != "" && o.role != "server":
-		return nil, usagef("--role: %s has no role %q (known: server)", subjects[0].profile.Protocol, o.role)
 	case o.concurrency < 0:
 		return nil, usagef("--concurrency: %d scenarios side by side cannot be (give 1 or more)", o.concurrency)
 	case o.out == "":
@@ -151,8 +157,8 @@ func (o runOptions) runs() ([]runner.Options, error) {
 	}
 	var out []runner.Options
 	for i, sub := range subjects {
-		out = append(out, runner.Options{Profile: sub.profile, Launcher: sub.launcher, Brain: sub.brain, Drivers: drivers[i],
-			Tags: o.tags, Strict: o.strict, AllowIncomplete: o.allowIncomplete, Concurrency: o.concurrency, Seed: o.seed, Explore: o.explore,
+		out = append(out, runner.Options{Profile: sub.profile, Launcher: sub.launcher, Brain: sub.brain, Role: sub.profile.Role,
+			Drivers: drivers[i], Tags: o.tags, Strict: o.strict, AllowIncomplete: o.allowIncomplete, Concurrency: o.concurrency, Seed: o.seed, Explore: o.explore,
 			Baseline: baselines[sub.profile.Protocol], Out: o.out, Again: o.again(sub.profile.Protocol)})
 	}
 	return out, nil
@@ -169,16 +175,17 @@ func (o runOptions) checkExplore() error {
 	return nil
 }
 
-// abouts says of each run what is judged.
+// abouts says of each run what is judged, and in which role where there are several.
 func abouts(runs []runner.Options) []string {
 	var out []string
 	for _, o := range runs {
-		out = append(out, fmt.Sprintf("%s against %s over %s", o.Profile.Protocol, o.Profile.Name, strings.Join(o.Drivers, ", ")))
+		out = append(out, fmt.Sprintf("%s against %s over %s", titled(o.Profile.Protocol, o.Profile.Role), o.Profile.Name, strings.Join(o.Drivers, ", ")))
 	}
 	return out
 }
 
-// again is the command line that runs the same again; the runner adds the driver and the tags of a failure.
+// again is the command line that runs the same again; the runner adds the role, where there are several, and the driver and
+// the tags of a failure.
 func (o runOptions) again(protocol string) string {
 	words := []string{"parley", "run", "--protocol", protocol}
 	if o.target != "" {

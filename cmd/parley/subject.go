@@ -8,6 +8,7 @@ import (
 	"parley/features"
 	"parley/internal/nearest"
 	"parley/model"
+	"parley/protocol/externalagent"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/runner/tags"
@@ -22,10 +23,11 @@ type subject struct {
 	bare     bool            // nothing but a URL is known of it
 }
 
-// subjectsOf are what --target and --protocol name together: one target, or the bundled ones.
-func subjectsOf(name string, protocols []string) ([]*subject, error) {
+// subjectsOf are what --target, --protocol and --role name together: one target, or the bundled ones, one of each role that
+// was asked for. A protocol that has none of these roles is in its first one.
+func subjectsOf(name string, protocols, roles []string) ([]*subject, error) {
 	if name != "" {
-		s, err := subjectOf(name, protocols)
+		s, err := subjectOf(name, protocols, roles)
 		return []*subject{s}, err
 	}
 	if err := knownProtocols(protocols); err != nil {
@@ -34,20 +36,29 @@ func subjectsOf(name string, protocols []string) ([]*subject, error) {
 	if len(protocols) == 0 {
 		protocols = bundled.Protocols()
 	}
+	if err := knownRoles(roles, protocols); err != nil {
+		return nil, err
+	}
 	var out []*subject
 	for _, protocol := range unique(protocols) {
-		t := bundled.For(protocol, "")
-		if t == nil {
-			return nil, usagef("--protocol %s: there is no bundled target of it (name yours with --target)", protocol)
+		mine := rolesAmong(protocol, roles)
+		if len(mine) == 0 {
+			mine = target.Roles(protocol)[:1]
 		}
-		out = append(out, &subject{profile: t.Profile, launcher: t.Launcher, brain: t.Brain})
+		for _, role := range mine {
+			t := bundled.For(protocol, role)
+			if t == nil {
+				return nil, usagef("--protocol %s: there is no bundled target of it (name yours with --target)", protocol)
+			}
+			out = append(out, &subject{profile: t.Profile, launcher: t.Launcher, brain: t.Brain})
+		}
 	}
 	return out, nil
 }
 
 // subjectOf makes a subject of a target, which is a URL or the file of a profile. A file says which protocol the target
-// speaks; a URL does not: it is agent-select's unless one protocol is named.
-func subjectOf(name string, protocols []string) (*subject, error) {
+// speaks, and its role unless one is named; a URL does not: it is agent-select's unless one protocol is named.
+func subjectOf(name string, protocols, roles []string) (*subject, error) {
 	if err := knownProtocols(protocols); err != nil {
 		return nil, err
 	}
@@ -57,8 +68,19 @@ func subjectOf(name string, protocols []string) (*subject, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &subject{profile: p, launcher: target.NewLauncher(p)}
-		return s, s.speaks(protocols)
+		s := &subject{profile: p}
+		if err := s.speaks(protocols); err != nil {
+			return nil, err
+		}
+		role, err := oneRole(p.Protocol, roles)
+		if err == nil {
+			err = as(p, role)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.launcher = target.NewLauncher(p)
+		return s, nil
 	}
 	protocol := target.Default().Protocol
 	switch {
@@ -72,7 +94,15 @@ func subjectOf(name string, protocols []string) (*subject, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--target: %w", err)
 	}
-	return &subject{profile: p, bare: true}, nil
+	role, err := oneRole(protocol, roles)
+	switch {
+	case err != nil:
+		return nil, err
+	case role == externalagent.Agent:
+		return nil, usagef("--role %s: it connects to the harness, and has no URL (give a profile with a command that starts it, "+
+			"or with external-agent.agent.listen, to which it connects by itself: parley init --role %[1]s writes one)", role)
+	}
+	return &subject{profile: p, bare: true}, as(p, role)
 }
 
 // source is how messages speak of where the subject's profile comes from.
@@ -109,25 +139,44 @@ func knownProtocols(names []string) error {
 	return nil
 }
 
-// tagged leaves out the subjects of whose protocol a tag expression selects nothing. Where it selects nothing at all, or is
-// no expression, they stay: the run will say so.
+// tagged leaves out the subjects for which a tag expression selects nothing. Where it selects nothing at all, or is no
+// expression, they stay: the run will say so. Where it would select something in another role, that is a mistake.
 func tagged(subjects []*subject, expr string) ([]*subject, error) {
 	sel, err := tags.Parse(expr)
-	if err != nil || expr == "" || len(subjects) == 1 {
+	if err != nil || expr == "" {
 		return subjects, nil
 	}
 	var out []*subject
+	var elsewhere error
 	for _, s := range subjects {
-		all, err := runner.Scenarios(features.FS, s.profile.Protocol)
-		if err != nil {
+		protocol, mine := s.profile.Protocol, s.profile.Role
+		roles, err := selected(protocol, sel)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if slices.ContainsFunc(all, func(p runner.Planned) bool { return sel.Match(p.Tags) }) {
+		case slices.Contains(roles, mine):
 			out = append(out, s)
+		case len(roles) > 0:
+			elsewhere = usagef("--tags: %s selects no scenario of %s in the role %s (of --role %s it does)", expr, protocol, mine, either(roles))
 		}
 	}
 	if len(out) == 0 {
-		return subjects, nil
+		return subjects, elsewhere
+	}
+	return out, nil
+}
+
+// selected are the roles in which a selection selects scenarios of a protocol.
+func selected(protocol string, sel tags.Expr) ([]string, error) {
+	all, err := runner.Scenarios(features.FS, protocol)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, role := range target.Roles(protocol) {
+		if slices.ContainsFunc(all, func(p runner.Planned) bool { return inRole(protocol, role, p) && sel.Match(p.Tags) }) {
+			out = append(out, role)
+		}
 	}
 	return out, nil
 }

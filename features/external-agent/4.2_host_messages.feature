@@ -50,7 +50,7 @@ Feature: 4.2 Host to client
       When agent A makes the first call of the booking
       Then agent A is told that the call went well
 
-    @host @EA-046 @EA-047 @EA-048 @EA-049 @EA-050 @EA-052 @EA-052a @EA-053 @EA-104 @EA-105 @booking
+    @host @EA-046 @EA-047 @EA-048 @EA-049 @EA-050 @EA-052 @EA-052a @EA-053 @EA-080 @EA-081 @EA-104 @EA-105 @booking
     Scenario: every tool of every stage is confirmed
       Given agent A has a session
       Then agent A calls every announced tool, at every stage of the booking

@@ -69,11 +69,6 @@ Feature: 5 Error codes
       Given agent A has a session
       Then agent A calls the tools of other stages, at every stage of the booking, and each is refused
 
-    @host @EA-080 @EA-081 @booking
-    Scenario: tools that are announced are known, and legal params are not found wrong
-      Given agent A has a session
-      Then agent A calls every announced tool, at every stage of the booking
-
     @host @EA-080
     Scenario Outline: a call that names no tool
       Given agent A has a session

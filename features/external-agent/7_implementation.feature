@@ -10,12 +10,7 @@ Feature: 7 What the notes on the implementation let one see
       And agent A books a ticket from the first movie to the confirmation
       Then the tools that are announced change on the way
 
-  Rule: 工具 schema 执行约束
-
-    @host @EA-096 @booking
-    Scenario: a tool outside of what is announced is refused
-      Given agent A has a session
-      Then agent A calls the tools of other stages, at every stage of the booking, and each is refused
+  Rule: 工具 schema 执行约束 (that a host refuses other tools is UNKNOWN_TOOL, section 5)
 
     @agent @EA-081a @EA-096a
     Scenario: an agent calls what is announced

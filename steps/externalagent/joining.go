@@ -23,6 +23,8 @@ type party struct {
 	conn     driver.Conn
 	openErr  error
 	opened   int // number of the record that asked for the connection
+	looked   int // the last record that endedAt has seen
+	ended    int // what it has found
 	joined   bool
 	last     *request // its latest request
 	asked    []*request

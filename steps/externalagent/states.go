@@ -142,19 +142,25 @@ func changes(at string, a, b any) []string {
 // inStep judges that a party's last state.updated and a snapshot agree (EA-072, EA-073): at once, or, as the two may cross,
 // within the event limit. What changes by itself is left out.
 func (s *suite) inStep(ctx context.Context, p *party) error {
+	_, err := s.stepped(ctx, p)
+	return err
+}
+
+// stepped is inStep that returns the snapshot.
+func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 	clauses := []string{"EA-072", "EA-073", "EA-051", "EA-054", "EA-055"}
 	from := s.startOf(p)
 	for range 20 {
 		snap, err := s.snapshot(ctx, p)
 		if err != nil {
-			return err
+			return snap, err
 		}
 		var last state
 		for _, u := range s.updates(p, from) {
 			last = u
 		}
 		if last.at > 0 && s.same(snap, last) {
-			return s.Judge(steps.Check{Clauses: clauses, OK: true, At: snap.at})
+			return snap, s.Judge(steps.Check{Clauses: clauses, OK: true, At: snap.at})
 		}
 		if last.at > snap.at {
 			continue // it is newer than the snapshot
@@ -165,13 +171,13 @@ func (s *suite) inStep(ctx context.Context, p *party) error {
 		check := steps.Check{Clauses: clauses, At: snap.at, Expected: fmt.Sprintf("a state.updated that agrees with the snapshot in record %d", snap.at)}
 		if last.at == 0 {
 			check.Observed = "no state.updated since the session began"
-			return s.Judge(check)
+			return snap, s.Judge(check)
 		}
 		d := s.difference(snap, last)
 		check.Observed, check.Diff = fmt.Sprintf("the last state.updated, record %d, has another %s", last.at, firstWord(d)), clip(d, 4000)
-		return s.Judge(check)
+		return snap, s.Judge(check)
 	}
-	return steps.NotTestedf("the state changes faster than it can be asked for")
+	return state{}, steps.NotTestedf("the state changes faster than it can be asked for")
 }
 
 func firstWord(s string) string {

@@ -131,12 +131,17 @@ func (s *suite) header() http.Header {
 
 // endedAt is the number of the record by which the target has ended a party's present connection; 0: it stands.
 func (s *suite) endedAt(p *party) int {
-	for _, r := range s.Between(p.name, p.opened, 0) {
-		if r.Kind == transcript.Closed || r.Kind == transcript.Failure {
-			return r.N
+	if p.looked < p.opened {
+		p.looked, p.ended = p.opened, 0
+	}
+	for _, r := range s.T.After(p.looked) {
+		p.looked = r.N
+		if r.Conn == p.name && closed(&r) {
+			p.ended = r.N
+			break
 		}
 	}
-	return 0
+	return p.ended
 }
 
 func (s *suite) url() string { return s.Target.BaseURL() + s.wire.WS.Path }

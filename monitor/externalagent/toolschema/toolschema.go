@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -19,8 +20,8 @@ type object = map[string]any
 // Tool is one announced tool.
 type Tool struct {
 	Name      string
-	schema    object // JSON Schema of its params; nil where what was announced is not understood
-	validator *jsonschema.Schema
+	schema    object                             // JSON Schema of its params; nil where what was announced is not understood
+	validator func() (*jsonschema.Schema, error) // compiles it, once
 }
 
 // Tools are those of one toolSchema, in its order.
@@ -54,10 +55,7 @@ func Parse(list []any) (Tools, error) {
 		} else {
 			return nil, fmt.Errorf("item %d, %s: its parameters are no object", i, name)
 		}
-		var err error
-		if t.validator, err = compile(t.schema); err != nil {
-			return nil, fmt.Errorf("item %d, %s: its parameters are no JSON Schema: %w", i, name, err)
-		}
+		t.validator = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(t.schema) })
 		out = append(out, t)
 	}
 	return out, nil
@@ -110,8 +108,14 @@ type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("%s is not read", url) }
 
-// Accepts tells whether params keep to the announced schema.
-func (t *Tool) Accepts(params any) error { return t.validator.Validate(params) }
+// Accepts tells whether params keep to the announced schema; nothing keeps to what is no JSON Schema.
+func (t *Tool) Accepts(params any) error {
+	v, err := t.validator()
+	if err != nil {
+		return fmt.Errorf("its parameters are no JSON Schema: %w", err)
+	}
+	return v.Validate(params)
+}
 
 func names(o object) []string {
 	out := make([]string, 0, len(o))
