@@ -6,6 +6,7 @@ import (
 
 	"parley/reference-server/bundled"
 	"parley/runner"
+	"parley/target"
 	"parley/verdict"
 )
 
@@ -13,31 +14,34 @@ import (
 // metric ms/scenario is the wall time divided by the number of scenarios.
 func BenchmarkSuite(b *testing.B) {
 	for _, protocol := range bundled.Protocols() {
-		b.Run(protocol, func(b *testing.B) { judged(b, protocol, func(*runner.Options) {}) })
+		for _, role := range target.Roles(protocol) {
+			o := bundledOptions(protocol, role)
+			b.Run(subjectName(o.Profile), func(b *testing.B) { judged(b, protocol, role, func(*runner.Options) {}) })
+		}
 	}
 }
 
 // BenchmarkWithoutRestarts is the session-chat suite without the scenarios that restart their target.
 func BenchmarkWithoutRestarts(b *testing.B) {
-	judged(b, "session-chat", func(o *runner.Options) { o.Tags, o.AllowIncomplete = "not @restart", true })
+	judged(b, "session-chat", "", func(o *runner.Options) { o.Tags, o.AllowIncomplete = "not @restart", true })
 }
 
 // BenchmarkRestarts is only those, one after the other. Each starts a process, and restarts it once or twice.
 func BenchmarkRestarts(b *testing.B) {
-	judged(b, "session-chat", func(o *runner.Options) {
+	judged(b, "session-chat", "", func(o *runner.Options) {
 		o.Tags, o.AllowIncomplete, o.Concurrency = "@restart", true, 1
 	})
 }
 
 // BenchmarkExplore runs 100 random sequences.
 func BenchmarkExplore(b *testing.B) {
-	judged(b, "session-chat", func(o *runner.Options) { o.Tags, o.AllowIncomplete, o.Explore = "@explored", true, 100 })
+	judged(b, "session-chat", "", func(o *runner.Options) { o.Tags, o.AllowIncomplete, o.Explore = "@explored", true, 100 })
 }
 
-func judged(b *testing.B, protocol string, change func(*runner.Options)) {
+func judged(b *testing.B, protocol, role string, change func(*runner.Options)) {
 	scenarios := 0
 	for b.Loop() {
-		o := bundledOptions(protocol, "")
+		o := bundledOptions(protocol, role)
 		change(&o)
 		res, err := runner.Run(context.Background(), o)
 		if err != nil {

@@ -27,6 +27,9 @@ var foreign = []struct{ profile, tool, install string }{
 	{"profiles/node.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
 	{"profiles/python-chat.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node-chat.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"profiles/python-host.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"profiles/python-relay.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"profiles/node-agent.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
 }
 
 func TestForeignTargets(t *testing.T) {

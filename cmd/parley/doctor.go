@@ -15,6 +15,7 @@ import (
 	"parley/model"
 	"parley/model/stub"
 	"parley/protocol/agentselect"
+	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
 	"parley/runner"
 	"parley/steps"
@@ -28,7 +29,7 @@ import (
 var doctorFeatures embed.FS
 
 func doctorCommand(s *streams) *cobra.Command {
-	var name, protocol string
+	var name, protocol, role string
 	c := &cobra.Command{
 		Use:   "doctor --target FILE|URL",
 		Short: "Tell what of a profile works, before a run",
@@ -41,28 +42,26 @@ as the suite needs it to, and everything else that the profile declares is tried
   failed        what happened, and what to look at
 
 Hooks of agent-select are tried with an agent parley_doctor, which is removed again where there is a hook for that; a target
-that can be restarted is restarted. Exit codes: 0 when all that is declared works, 1 when something does not, 2 and 3 as
+that can be restarted is restarted. A host is booked at. An agent is started and meets the host of the suite. Exit codes: 0 when all that is declared works, 1 when something does not, 2 and 3 as
 always.`,
 		Example: `  parley doctor --target my.yaml
-  parley doctor --target http://localhost:3000 --protocol session-chat`,
+  parley doctor --target http://localhost:3000 --protocol session-chat
+  parley doctor --target ws://localhost:3000/agent/ws --protocol external-agent --role relay`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return doctor(c.Context(), name, protocol, s) },
+		RunE: func(c *cobra.Command, _ []string) error { return doctor(c.Context(), name, protocol, role, s) },
 	}
 	c.Flags().StringVar(&name, "target", "", "profile `FILE|URL` of the target (required)")
 	c.Flags().StringVar(&protocol, "protocol", "", "`PROTOCOL` of a URL (default agent-select)")
+	c.Flags().StringVar(&role, "role", "", "`ROLE` of the target (default that of the profile; of a URL server or host)")
 	return c
 }
 
 // doctor examines a target and says what would not be tested.
-func doctor(ctx context.Context, name, protocol string, s *streams) error {
+func doctor(ctx context.Context, name, protocol, role string, s *streams) error {
 	if name == "" {
 		return usagef("doctor: --target is missing (name a profile, or the URL of a running server)")
 	}
-	var protocols []string
-	if protocol != "" {
-		protocols = []string{protocol}
-	}
-	sub, err := subjectOf(name, protocols)
+	sub, err := subjectOf(name, given(protocol), given(role))
 	if err != nil {
 		return err
 	}
@@ -70,7 +69,7 @@ func doctor(ctx context.Context, name, protocol string, s *streams) error {
 	if err != nil {
 		return err
 	}
-	d.tell(ok, "profile", "%s: %s over %s", name, d.profile.Protocol, strings.Join(d.profile.Drivers, ", "))
+	d.tell(ok, "profile", "%s: %s over %s", name, titled(d.profile.Protocol, d.profile.Role), strings.Join(d.profile.Drivers, ", "))
 	if err := d.examine(ctx); err != nil {
 		return err
 	}
@@ -81,6 +80,14 @@ func doctor(ctx context.Context, name, protocol string, s *streams) error {
 	return nil
 }
 
+// given is a flag's value as a list: empty where the flag was not given.
+func given(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
 // The words that a line begins with.
 const (
 	ok          = "ok"
@@ -89,7 +96,7 @@ const (
 	failed      = "failed"
 )
 
-// checkup is what the doctor looks at in a protocol.
+// checkup is what the doctor looks at in targets of a protocol's role.
 type checkup struct {
 	items []item         // in the order in which they are looked at
 	look  map[int]string // what to look at when a stage of the preflight fails
@@ -100,9 +107,13 @@ type checkup struct {
 // look looks at an item, and says in words what it saw.
 type look func() (string, error)
 
-var checkups = map[string]checkup{
-	agentselect.Protocol: agentSelectCheckup,
-	sessionchat.Protocol: sessionChatCheckup,
+// checkups are the doctor's, by protocol and role.
+var checkups = map[string]map[string]checkup{
+	agentselect.Protocol: {target.Server: agentSelectCheckup},
+	sessionchat.Protocol: {target.Server: sessionChatCheckup},
+	externalagent.Protocol: {
+		externalagent.Host: hostCheckup, externalagent.Relay: relayCheckup, externalagent.Agent: agentCheckup,
+	},
 }
 
 // exam is one examination of a target.
@@ -124,7 +135,7 @@ type exam struct {
 }
 
 func newExam(sub *subject, s *streams) (*exam, error) {
-	d := &exam{checkup: checkups[sub.profile.Protocol], s: s, profile: sub.profile, launcher: sub.launcher,
+	d := &exam{checkup: checkups[sub.profile.Protocol][sub.profile.Role], s: s, profile: sub.profile, launcher: sub.launcher,
 		plan: map[string]runner.Planned{}, state: map[string]string{}}
 	if d.launcher == nil {
 		d.launcher = target.NewLauncher(d.profile)
@@ -201,12 +212,22 @@ func (d *exam) launch(ctx context.Context) (func(), error) {
 		return nil, err
 	}
 	d.running = running
+	d.tell(ok, "target", "%s", d.launched(time.Since(began)))
+	return func() { within(15*time.Second, running.Stop); stopModel() }, nil
+}
+
+// launched says in words how the target was launched.
+func (d *exam) launched(took time.Duration) string {
 	how := "reached"
-	if d.profile.Command != nil {
+	switch p := d.profile; {
+	case p.Dials() && p.Command != nil:
+		return "it connects by itself, and is started when it is to"
+	case p.Dials():
+		return "it connects by itself, to " + p.ExternalAgent.Agent.Listen
+	case p.Command != nil:
 		how = "started"
 	}
-	d.tell(ok, "target", "%s at %s in %v", how, running.BaseURL(), time.Since(began).Round(time.Millisecond))
-	return func() { within(15*time.Second, running.Stop); stopModel() }, nil
+	return fmt.Sprintf("%s at %s in %v", how, d.running.BaseURL(), took.Round(time.Millisecond))
 }
 
 func within(limit time.Duration, stop func(context.Context) error) {

@@ -40,7 +40,7 @@ var takesTurn = takes(turnStep)
 var agentSelectItems = []item{
 	{key: "correlation", tag: "@doctor-correlation", look: "agent-select.correlation",
 		declared: func(p *target.Profile) bool { return !p.AgentSelect.Correlation.Single },
-		needed:   func(a asked, _ *target.Profile) bool { return slices.Contains(a.Tags, "@two-clients") }},
+		needed:   ofTag("@two-clients")},
 	{key: target.InitialAgentID, tag: "@doctor-initial-agent-id", optional: true, look: "agent-select.fields.request.initial-agent-id",
 		declared: has(target.InitialAgentID), needed: takes(`declares "` + target.InitialAgentID + `"`)},
 	{key: target.SessionList, optional: true, look: "agent-select.sse.list",

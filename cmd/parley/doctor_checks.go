@@ -28,7 +28,7 @@ func (d *exam) scenarios(ctx context.Context, driver string, first bool) error {
 		stop := w.listen(ctx)
 		defer stop()
 	}
-	res, err := runner.Run(ctx, runner.Options{Profile: d.profile,
+	res, err := runner.Run(ctx, runner.Options{Profile: d.profile, Role: d.profile.Role,
 		Launcher: &lent{Launcher: d.launcher, running: d.running, modelURL: d.modelURL},
 		Brain:    d.brain, Drivers: []string{driver}, Tags: strings.Join(selected, " or "), Concurrency: 1, FS: d.fs, Observer: w})
 	switch {
@@ -79,7 +79,7 @@ func (d *exam) without(it item) string {
 	}
 	n := d.audit.scenariosWithout(it)
 	if n == 0 {
-		return "no scenario of " + d.profile.Protocol + " needs it"
+		return "no scenario of " + titled(d.profile.Protocol, d.profile.Role) + " needs it"
 	}
 	var clauses []string
 	for _, l := range d.audit.losses([]item{it}) {
@@ -276,8 +276,32 @@ func (l *lent) Launch(ctx context.Context, o target.LaunchOptions) (target.Runni
 	return l.Launcher.Launch(ctx, o)
 }
 
-// kept is a target that a run does not stop: it belongs to who lent it.
+// kept is a target that a run does not stop: it belongs to who lent it. It offers what only some targets can as well.
 type kept struct{ target.Running }
 
 // Stop implements target.Running.
 func (kept) Stop(context.Context) error { return nil }
+
+// Say implements target.Speaker.
+func (k kept) Say(ctx context.Context, relaySession, text string) error {
+	if s, ok := k.Running.(target.Speaker); ok {
+		return s.Say(ctx, relaySession, text)
+	}
+	return &target.NotDeclaredError{Key: "hooks.user-says"}
+}
+
+// LogFolder implements target.LogKeeper.
+func (k kept) LogFolder() (string, error) {
+	if l, ok := k.Running.(target.LogKeeper); ok {
+		return l.LogFolder()
+	}
+	return "", &target.NotDeclaredError{Key: "external-agent.logs"}
+}
+
+// Call implements target.Caller.
+func (k kept) Call(ctx context.Context, o target.CallOptions) (target.Called, error) {
+	if c, ok := k.Running.(target.Caller); ok {
+		return c.Call(ctx, o)
+	}
+	return nil, &target.NotDeclaredError{Key: "agent that could be called"}
+}

@@ -40,6 +40,11 @@ func unlessProvoked(pattern string, message func(target.Provoke) string) func(as
 	return func(a asked, p *target.Profile) bool { return message(p.Provoke) == "" && steps(a, p) }
 }
 
+// ofTag makes the need of an item from a tag of the scenarios that cannot be run without it.
+func ofTag(tag string) func(asked, *target.Profile) bool {
+	return func(a asked, _ *target.Profile) bool { return slices.Contains(a.Tags, tag) }
+}
+
 func anyOf(needs ...func(asked, *target.Profile) bool) func(asked, *target.Profile) bool {
 	return func(a asked, p *target.Profile) bool {
 		return slices.ContainsFunc(needs, func(need func(asked, *target.Profile) bool) bool { return need(a, p) })
@@ -62,10 +67,10 @@ type audit struct {
 	asked   []asked
 }
 
-// newAudit takes the scenarios that the profile's drivers would run.
+// newAudit takes the scenarios that the profile's drivers would run, and that judge targets of its role.
 func newAudit(p *target.Profile, b *book, steps map[string][]string) *audit {
-	a := &audit{profile: p, book: b}
-	for _, pl := range b.scenarios {
+	a := &audit{profile: p, book: b.narrowed([]string{p.Role})}
+	for _, pl := range a.book.scenarios {
 		sseOnly, wsOnly := slices.Contains(pl.Tags, "@sse"), slices.Contains(pl.Tags, "@ws")
 		if sseOnly && !slices.Contains(p.Drivers, target.SSE) || wsOnly && !slices.Contains(p.Drivers, target.WS) {
 			continue

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"slices"
-
-	"parley/target"
-)
+import "parley/target"
 
 // sessionChatCheckup is what the doctor looks at in a session-chat target. Each item has a scenario.
 var sessionChatCheckup = checkup{
@@ -13,7 +9,7 @@ var sessionChatCheckup = checkup{
 			declared: always, needed: takes(`pings$`)},
 		{key: "model", tag: "@doctor-model", look: "model.env or model.hook: whether they give the target the stub's address",
 			declared: (*target.Profile).UsesModel,
-			needed:   func(a asked, _ *target.Profile) bool { return slices.Contains(a.Tags, "@model") }},
+			needed:   ofTag("@model")},
 		{key: "interrupt", tag: "@doctor-interrupt", after: []string{"model"},
 			look:     "messages.interrupt, types.result and outcomes under session-chat",
 			declared: always, needed: takes(`interrupts "`)},

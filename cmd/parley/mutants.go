@@ -120,7 +120,7 @@ func catalogues(protocols, roles []string) ([]catalogue, error) {
 		return nil, err
 	}
 	var out []catalogue
-	var with, without []string
+	var without []string
 	for _, p := range unique(protocols) {
 		mine := rolesAmong(p, roles)
 		asked := named || len(mine) > 0 && !slices.Contains(roles, everyRole)
@@ -131,30 +131,29 @@ func catalogues(protocols, roles []string) ([]catalogue, error) {
 			mutants := bundled.Mutants(p, role)
 			switch {
 			case len(mutants) > 0:
-				out, with = append(out, catalogue{p, role, mutants}), append(with, titled(p, role))
+				out = append(out, catalogue{p, role, mutants})
 			case asked:
 				without = append(without, titled(p, role))
 			}
 		}
 	}
 	if len(without) > 0 {
-		return nil, usagef("no mutants are made of %s yet (%s)", strings.Join(without, ", "), those(with))
+		return nil, usagef("there are no mutants of %s (there are of %s)", strings.Join(without, ", "), strings.Join(mutable(), ", "))
 	}
 	return out, nil
 }
 
-// those says which targets have mutants, for who has named one that has none.
-func those(with []string) string {
-	if len(with) == 0 {
-		for _, p := range bundled.Protocols() {
-			for _, role := range target.Roles(p) {
-				if len(bundled.Mutants(p, role)) > 0 {
-					with = append(with, titled(p, role))
-				}
+// mutable lists the targets that have mutants.
+func mutable() []string {
+	var out []string
+	for _, p := range bundled.Protocols() {
+		for _, role := range target.Roles(p) {
+			if len(bundled.Mutants(p, role)) > 0 {
+				out = append(out, titled(p, role))
 			}
 		}
 	}
-	return "those that have: " + strings.Join(with, ", ")
+	return out
 }
 
 // chooseMutants leaves the mutants with these ids, and the catalogues that have some of them.

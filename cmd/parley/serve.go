@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/protocol/agentselect"
+	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
 	"parley/reference-server/bundled"
 	"parley/target"
@@ -28,15 +31,18 @@ const grace = 800 * time.Millisecond
 
 // serveOptions are the flags of parley serve.
 type serveOptions struct {
-	protocol, addr   string
-	token, cert, key string
-	origins          []string
-	insecure         bool
+	protocol, role, addr string
+	token, cert, key     string
+	origins              []string
+	insecure             bool
 
 	agents string // of agent-select
 
 	db, model, modelURL string // of session-chat
 	idle                time.Duration
+
+	logs, catalogue string // of external-agent's host
+	url, session    string // of its agent
 }
 
 func serveCommand(s *streams) *cobra.Command {
@@ -52,24 +58,37 @@ happens on them. Conversations are answered by the model of the suite, which doe
   session-chat   the WebSocket /chat/ws; its own flags are --db, --idle, --model-url and --model. With --model-url its
                  conversations are answered by a model behind an OpenAI-compatible API; a key that this wants is taken
                  from ` + modelKey + `
+  external-agent the WebSocket /agent/ws, whose URL is the second line on stdout, in one of three roles:
+                 --role host   a relay with a host that books cinema tickets; the first URL is that of a page which shows a
+                               booking, and by which its participant speaks; its own flags are --logs and --catalogue
+                 --role relay  a relay alone, which hosts and agents join
+                 --role agent  no server, but an agent that books a ticket at --url: stderr tells what it does, stdout what
+                               came of it. Exit 0 when it has booked, and 1 when not
 
 With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN where a client cannot set headers,
 as with EventSource and WebSocket in a browser. An address that other machines can reach needs --token and TLS.`,
 		Example: `  parley serve
   parley serve --agents ~/.snow/main-agents.toml --allow-origin null
   parley serve --protocol session-chat --db sessions.db --model-url http://localhost:11434/v1 --model llama3.2
+  parley serve --protocol external-agent --logs logs
+  parley serve --protocol external-agent --role agent --url ws://127.0.0.1:8124/agent/ws
   parley serve --addr :8443 --token "$TOKEN" --tls-cert cert.pem --tls-key key.pem`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), o, s) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.protocol, "protocol", agentselect.Protocol, "`PROTOCOL` to serve")
+	f.StringVar(&o.role, "role", "", "`ROLE` to serve in: host, relay or agent (external-agent; default host)")
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8124", "`ADDRESS` to listen on; port 0 takes a free one")
 	f.StringVar(&o.agents, "agents", "", "TOML `FILE` of custom agents; changes take effect while serving (agent-select)")
 	f.StringVar(&o.db, "db", "", "SQLite `FILE` of the sessions, made where it is missing (session-chat; default in memory)")
 	f.DurationVar(&o.idle, "idle", 0, "`DURATION` after which a session that nobody uses leaves memory (session-chat; default 10m)")
 	f.StringVar(&o.modelURL, "model-url", "", "base `URL` of the OpenAI-compatible API that answers (session-chat; default the model of the suite)")
 	f.StringVar(&o.model, "model", "", "`NAME` of the model that is asked for where a chat names none (session-chat; default default)")
+	f.StringVar(&o.logs, "logs", "", "`DIR` of the study logs, made where it is missing (external-agent; default a temporary one)")
+	f.StringVar(&o.catalogue, "catalogue", "", "YAML `FILE` of what is on at the cinema (external-agent; default built in)")
+	f.StringVar(&o.url, "url", "", "`URL` of the relay and host that the agent books at (external-agent, role agent)")
+	f.StringVar(&o.session, "session", "", "`NAME` of the relay session that the agent joins (external-agent, role agent;\ndefault default)")
 	f.StringVar(&o.token, "token", "", "`TOKEN` that every request must carry")
 	f.StringVar(&o.cert, "tls-cert", "", "PEM `FILE` of the certificate")
 	f.StringVar(&o.key, "tls-key", "", "PEM `FILE` of its key")
@@ -78,15 +97,26 @@ as with EventSource and WebSocket in a browser. An address that other machines c
 	return c
 }
 
-// served is how the bundled server of a protocol is served.
+// served is how the bundled server of a protocol's role is served.
 type served struct {
 	make    func(serveOptions, *slog.Logger) (bundled.Handler, error)
 	sockets []string // paths of its connections
+	told    bool     // the URL of the first of them is told too
+	paged   bool     // there is a page at /
+
+	// run is what is done in the place of serving, where it is no server.
+	run func(context.Context, serveOptions, *slog.Logger, *streams) error
 }
 
-var serving = map[string]served{
-	agentselect.Protocol: {serveAgentSelect, []string{"/events", "/agents/ws"}},
-	sessionchat.Protocol: {serveSessionChat, []string{sessionchat.Path}},
+// serving has the bundled servers by protocol and role.
+var serving = map[string]map[string]served{
+	agentselect.Protocol: {target.Server: {make: serveAgentSelect, sockets: []string{"/events", "/agents/ws"}}},
+	sessionchat.Protocol: {target.Server: {make: serveSessionChat, sockets: []string{sessionchat.Path}}},
+	externalagent.Protocol: {
+		externalagent.Host:  {make: serveHost, sockets: []string{externalagent.Path}, told: true, paged: true},
+		externalagent.Relay: {make: serveRelay, sockets: []string{externalagent.Path}, told: true},
+		externalagent.Agent: {run: runAgent},
+	},
 }
 
 // serve serves until ctx ends, which is its regular end.
@@ -96,7 +126,16 @@ func serve(ctx context.Context, o serveOptions, s *streams) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(s.Err, nil))
-	handler, err := serving[o.protocol].make(o, log)
+	served := serving[o.protocol][o.role]
+	if served.run != nil {
+		return served.run(ctx, o, log, s)
+	}
+	o, forget, err := o.withLogs()
+	if err != nil {
+		return err
+	}
+	defer forget()
+	handler, err := served.make(o, log)
 	if err != nil {
 		return err
 	}
@@ -110,16 +149,34 @@ func serve(ctx context.Context, o serveOptions, s *streams) error {
 		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12,
 			NextProtos: []string{"http/1.1"}}) // a WebSocket is an upgrade of HTTP/1.1
 	}
-	fmt.Fprintf(s.Out, "%s://%s\n", scheme, listener.Addr())
-	server := &http.Server{Handler: watch(log, serving[o.protocol].sockets, guard(o.token, handler)),
+	served.tell(s.Out, scheme, listener.Addr(), o)
+	door := guard(o.token, handler)
+	if served.paged {
+		door = remember(o.token, listener.Addr(), certificate != nil, door)
+	}
+	server := &http.Server{Handler: watch(log, served.sockets, door),
 		ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	return serveUntil(ctx, server, listener, handler)
 }
 
-// check tells what is wrong with the flags, and loads the certificate, nil without one.
-func (o serveOptions) check() (*tls.Certificate, error) {
+// tell tells where the server is, and where it keeps its logs.
+func (v served) tell(w io.Writer, scheme string, at net.Addr, o serveOptions) {
+	fmt.Fprintf(w, "%s://%s\n", scheme, at)
+	if v.told {
+		fmt.Fprintf(w, "%s://%s%s\n", strings.Replace(scheme, "http", "ws", 1), at, v.sockets[0])
+	}
+	if o.logs != "" {
+		fmt.Fprintf(w, "logs in %s\n", o.logs)
+	}
+}
+
+// check tells what is wrong with the flags, and loads the certificate, nil without one. It settles the role.
+func (o *serveOptions) check() (*tls.Certificate, error) {
 	if err := o.checkProtocol(); err != nil {
 		return nil, err
+	}
+	if serving[o.protocol][o.role].run != nil {
+		return nil, o.checkDoors()
 	}
 	host, _, err := net.SplitHostPort(o.addr)
 	if err != nil {
@@ -144,7 +201,7 @@ func (o serveOptions) check() (*tls.Certificate, error) {
 }
 
 // checkProtocol refuses a protocol that no bundled server speaks, and the flags of another one than is served.
-func (o serveOptions) checkProtocol() error {
+func (o *serveOptions) checkProtocol() error {
 	if err := knownProtocols([]string{o.protocol}); err != nil {
 		return err
 	}
@@ -160,10 +217,48 @@ func (o serveOptions) checkProtocol() error {
 		{"--idle", sessionchat.Protocol, o.idle != 0},
 		{"--model", sessionchat.Protocol, o.model != ""},
 		{"--model-url", sessionchat.Protocol, o.modelURL != ""},
+		{"--logs", externalagent.Protocol, o.logs != ""},
+		{"--catalogue", externalagent.Protocol, o.catalogue != ""},
+		{"--url", externalagent.Protocol, o.url != ""},
+		{"--session", externalagent.Protocol, o.session != ""},
 	} {
 		if f.given && f.protocol != o.protocol {
 			return usagef("%s: that is for %s, and this is the server of %s (say --protocol %[2]s, or leave it out)",
 				f.name, f.protocol, o.protocol)
+		}
+	}
+	return o.checkRole()
+}
+
+// checkRole settles the role, and refuses the flags of another one.
+func (o *serveOptions) checkRole() error {
+	role, err := oneRole(o.protocol, given(o.role))
+	if err != nil {
+		return err
+	}
+	o.role = cmp.Or(role, target.Roles(o.protocol)[0])
+	for _, f := range []struct {
+		name, role string
+		given      bool
+	}{
+		{"--logs", externalagent.Host, o.logs != ""},
+		{"--catalogue", externalagent.Host, o.catalogue != ""},
+		{"--url", externalagent.Agent, o.url != ""},
+		{"--session", externalagent.Agent, o.session != ""},
+	} {
+		if f.given && f.role != o.role {
+			return usagef("%s: that is for the role %s, and this is the role %s (say --role %[2]s, or leave it out)", f.name, f.role, o.role)
+		}
+	}
+	return nil
+}
+
+// checkDoors refuses the flags of servers for what is none.
+func (o *serveOptions) checkDoors() error {
+	for name, given := range map[string]bool{"--token": o.token != "", "--tls-cert": o.cert != "", "--tls-key": o.key != "",
+		"--allow-origin": len(o.origins) > 0, "--insecure": o.insecure} {
+		if given {
+			return usagef("%s: that is for servers, and the role %s is none (leave it out; a token goes into --url: ?token=TOKEN)", name, o.role)
 		}
 	}
 	return nil

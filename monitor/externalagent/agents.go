@@ -166,23 +166,29 @@ func resynchronises(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// oneConnection judges that an agent has one connection at a time (EA-016, EA-106), and comes back to the relay session in
-// which it was (EA-103).
+// oneConnection judges that an agent speaks on one connection at a time (EA-016, EA-106), and comes back to the relay session
+// in which it was (EA-103). That a connection ends may be told behind the beginning of the next one, and so may what was
+// still on its way: only who goes on to talk on the older one has two.
 func oneConnection(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
-	open, session := map[string]bool{}, any(nil)
+	session := any(nil)
+	latest := ""
+	older := map[string]*talk{}
 	for _, r := range t {
 		switch {
 		case r.Kind == transcript.Open && r.Dir == transcript.Received:
-			f := monitor.Finding{Clauses: []string{"EA-016", "EA-106"}, OK: len(open) == 0, At: r.N}
-			if !f.OK {
-				f.Expected, f.Observed = "one WebSocket connection of the agent at a time", "another one, while the first one stands"
+			if latest != "" {
+				older[latest] = &talk{}
 			}
-			out = append(out, f)
-			open[r.Conn] = true
-		case r.Kind == transcript.Closed || r.Kind == transcript.Failure:
-			delete(open, r.Conn)
-		case target(&r) && r.Event != nil && r.Event.Type == vocab.RelayJoin:
+			latest = r.Conn
+			out = append(out, monitor.Finding{Clauses: []string{"EA-016", "EA-106"}, OK: true, At: r.N})
+		case older[r.Conn] != nil && r.Kind == transcript.Frame:
+			if older[r.Conn].goesOn(&r) {
+				out = append(out, monitor.Finding{Clauses: []string{"EA-016", "EA-106"}, At: r.N, Expected: "one WebSocket connection of the agent at a time",
+					Observed: fmt.Sprintf("it talks on %s, and has opened %s: %s", r.Conn, latest, monitor.Describe(r))})
+			}
+		}
+		if target(&r) && r.Event != nil && r.Event.Type == vocab.RelayJoin {
 			p, _ := r.Event.Data.(object)
 			if session != nil {
 				out = append(out, finding(&r, wjson.Equal(session, p["sessionId"]), "EA-103", "the relay session in which the agent was: "+wjson.Compact(session),
@@ -192,4 +198,24 @@ func oneConnection(t []transcript.Record) []monitor.Finding {
 		}
 	}
 	return out
+}
+
+// talk is what passes on a connection once another has been opened.
+type talk struct {
+	told  bool // the harness has said something since the agent last did
+	turns int  // how often the agent has said something behind that
+}
+
+// goesOn tells, once, whether it is more than what was still on its way.
+func (k *talk) goesOn(r *transcript.Record) bool {
+	if r.Dir == transcript.Sent {
+		k.told = true
+		return false
+	}
+	if !k.told {
+		return false
+	}
+	k.told = false
+	k.turns++
+	return k.turns == 2
 }

@@ -67,9 +67,6 @@ func text(v any, there bool) bool { _, ok := v.(string); return there && ok }
 func list(v any, there bool) bool { _, ok := v.([]any); return there && ok }
 func obj(v any, there bool) bool  { _, ok := v.(object); return there && ok }
 
-// spec is a uiSpec, which is null while none is active.
-func spec(v any, there bool) bool { return there && (v == nil || obj(v, there)) }
-
 func maybe(ok func(any, bool) bool) func(any, bool) bool {
 	return func(v any, there bool) bool { return !there || v == nil || ok(v, there) }
 }
@@ -79,11 +76,11 @@ func is(want any) func(any, bool) bool { return func(v any, _ bool) bool { retur
 // ofHost are the members of the payloads of a host's messages, section 4.2.
 var ofHost = map[string][]shape{
 	vocab.SessionStarted: {{"EA-039", "sessionId", "a string", text}},
-	vocab.SnapshotState: {{"EA-043", "uiSpec", "an object, or null while none is active", spec}, {"EA-044", "messageHistory", "an array", list},
+	vocab.SnapshotState: {{"EA-043", "uiSpec", "an object, or null while none is active", obj}, {"EA-044", "messageHistory", "an array", list},
 		{"EA-045", "toolSchema", "an array", list}},
 	vocab.ToolResult: {{"EA-048", "ok", "a boolean", func(v any, _ bool) bool { _, ok := v.(bool); return ok }},
 		{"EA-052a", "uiSpec", "an object, where it is there", maybe(obj)}},
-	vocab.StateUpdated: {{"EA-056", "source", `"host"`, is(vocab.SourceHost)}, {"EA-057", "uiSpec", "an object, or null while none is active", spec},
+	vocab.StateUpdated: {{"EA-056", "source", `"host"`, is(vocab.SourceHost)}, {"EA-057", "uiSpec", "an object, or null while none is active", obj},
 		{"EA-058", "messageHistory", "an array", list}, {"EA-059", "toolSchema", "an array", list}},
 	vocab.UserMessage:  {{"EA-061", "text", "a string", text}, {"EA-062", "stage", "a string", text}},
 	vocab.SessionEnded: {{"EA-065", "logFile", "a string", text}, {"EA-067", "stateReset", "true", is(true)}},
@@ -140,6 +137,9 @@ func shapes(t []transcript.Record, of map[string][]shape) []monitor.Finding {
 		p, _ := r.Event.Data.(object)
 		for _, m := range of[r.Event.Type] {
 			v, there := p[m.name]
+			if m.name == "uiSpec" && there && v == nil {
+				continue // while none is active; that calls are refused then is another clause's matter
+			}
 			observed := "payload." + m.name + " is missing"
 			if there {
 				observed = "payload." + m.name + " is " + wjson.Compact(v)
@@ -288,6 +288,12 @@ func errors(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
+// refusal tells whether an answer refuses: an error, or a tool.result whose ok is false.
+func refusal(r *transcript.Record) bool {
+	p, _ := r.Event.Data.(object)
+	return r.Event.Type == vocab.ErrorMessage || p["ok"] == false
+}
+
 // oneAnswer judges that a call is not answered twice (EA-104).
 func oneAnswer(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
@@ -311,6 +317,9 @@ func oneAnswer(t []transcript.Record) []monitor.Finding {
 				continue
 			}
 			answered[c]++
+			if answered[c] == 1 && !refusal(&r) {
+				continue // that a call went well says nothing of how others fail
+			}
 			out = append(out, finding(&r, answered[c] == 1, "EA-104", "one answer to a tool.call: a tool.result, or an error", fmt.Sprintf("answer %d to %s", answered[c], to)))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -199,7 +200,7 @@ func (s *suite) agentJoins(ctx context.Context) error {
 // agentTurnsToHost waits until the agent has said something to the host. What it says is the monitors' matter.
 func (s *suite) agentTurnsToHost(ctx context.Context) error {
 	rec, miss := s.awaitAgent(ctx, s.agent.started, s.pace(), func(r *transcript.Record) bool {
-		return r.Kind == transcript.Frame && kindOf(r) != vocab.RelayJoin
+		return slices.Contains([]string{vocab.SessionStart, vocab.SnapshotGet, vocab.ToolCall, vocab.AgentMessage}, kindOf(r))
 	})
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: []string{"EA-103"}, Expected: "a message of the agent to the host, once relay.joined has told it that it has joined", Observed: miss.Reason + s.lastWords()})
