@@ -34,6 +34,9 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 			r.note(reports.Note{Kind: "interop", Scenario: pl.ID, Text: r.redact.String(text)})
 		}
 	}
+	for _, text := range res.Security {
+		r.note(reports.Note{Kind: "security", Scenario: pl.ID, Text: r.redact.String(text)})
+	}
 	for _, n := range res.Notes {
 		sc.Notes = append(sc.Notes, r.redact.String(n))
 	}

@@ -93,6 +93,7 @@ type Result struct {
 	Failures []Failure // of steps
 	Monitors []MonitorResult
 	Notes    []string
+	Security []string // observations about the target's security
 	Steps    []StepResult
 	Duration time.Duration
 	Records  []transcript.Record
@@ -259,7 +260,7 @@ func skipped(sc *godog.Scenario, slot Slot) []ClauseResult {
 func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	outcome, reason := w.outcome(err)
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason), Failures: w.failures,
-		Notes: w.notes, Records: w.T.All(), Lost: w.T.Overflow(), Reached: w.reached}
+		Notes: w.notes, Security: w.warnings, Records: w.T.All(), Lost: w.T.Overflow(), Reached: w.reached}
 	if res.Lost > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not kept", res.Lost))
 	}

@@ -45,6 +45,7 @@ type World struct {
 	judged   map[string]judgement
 	failures []Failure
 	notes    []string
+	warnings []string // about security
 	parties  map[string]driver.Conn
 	atEnd    []func()
 	serial   int
@@ -90,6 +91,11 @@ func (w *World) HasTag(tag string) bool {
 // Note adds a remark to the scenario's result.
 func (w *World) Note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
+
+// Security adds an observation about the target's security: it fails no clause, and stands out in every report.
+func (w *World) Security(format string, args ...any) {
+	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
 }
 
 // Serial returns 1, 2, 3, …: what makes names and nonces differ within a scenario.

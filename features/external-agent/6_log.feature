@@ -39,9 +39,11 @@ Feature: 6 The log
       Then agent A is told that the session has ended
       And the log of agent A's session is complete and in order
 
-    @EA-065
+    @EA-066
     Scenario: ids that would lead out of a folder
       Given agent A has joined
       When agent A starts a session whose ids would leave a folder
+      And what comes of agent A's message is noted
+      And agent A ends the session
       And what comes of agent A's message is noted
       Then it is noted where the log of agent A's session lies

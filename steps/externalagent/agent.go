@@ -28,6 +28,7 @@ type callee struct {
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
 	started  int // the mark of its start
+	back     int // the record by which it joined again; 0: it has not
 }
 
 func (s *suite) registerAgent(sc *godog.ScenarioContext) {

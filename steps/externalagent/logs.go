@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -61,7 +63,7 @@ func (s *suite) logInOrder(p *party) error {
 	var outside *target.OutsideError
 	switch {
 	case errors.As(err, &outside):
-		s.Note("security: the log lies outside of its folder: %v", err)
+		s.Security("the log lies outside of its folder: %v", err)
 		return steps.NotTestedf("the log is not read: %v", err)
 	case err != nil:
 		return s.Need(steps.Check{Clauses: []string{"EA-010", "EA-065", "EA-085", "EA-107"}, At: rec.N,
@@ -121,17 +123,52 @@ func (s *suite) messages(p *party, end *request) []studylog.Message {
 	return out
 }
 
-// logNoted records, as a matter of security, whether a log stays in its folder whatever the ids say.
+// logNoted records, as a matter of security, whether a log stays in its folder whatever the ids say: by its name, and by what
+// lies around that folder.
 func (s *suite) logNoted(p *party) error {
 	_, rec, ok := s.ended(p)
 	if !ok {
-		return nil
+		return steps.NotTestedf("no session of agent %s has ended: ids with characters of paths may well be refused", p.name)
 	}
 	name, _ := payload(&rec)["logFile"].(string)
-	if strings.Contains(name, "..") || strings.Contains(name, "etc/parley") {
-		s.Note("security: the ids of session.start lead logFile out of its folder: %s", wjson.Compact(name))
+	keeper, readable := s.Target.(target.LogKeeper)
+	folder := ""
+	if readable {
+		folder, _ = keeper.LogFolder()
+	}
+	at := ""
+	if folder != "" {
+		at = astray(folder, s.Nonce)
+		f, err := target.OpenLog(folder, name)
+		var outside *target.OutsideError
+		if errors.As(err, &outside) {
+			at = err.Error()
+		} else if err == nil {
+			_ = f.Close()
+		}
+	}
+	if at == "" && slices.Contains(strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
+		at = "its name is " + wjson.Compact(name)
+	}
+	s.Observe("EA-066", "with characters of paths in its ids a session has the logFile "+wjson.Compact(name))
+	if at != "" {
+		s.Security("characters of paths in studyId or participantId lead the log out of its folder: %s", at)
 	}
 	return nil
+}
+
+// astray looks for something with a scenario's nonce in the folders around that of the logs.
+func astray(folder, nonce string) string {
+	for range 3 {
+		folder = filepath.Dir(folder)
+		entries, _ := os.ReadDir(folder)
+		for _, e := range entries {
+			if strings.Contains(e.Name(), "parley-"+nonce) {
+				return filepath.Join(folder, e.Name())
+			}
+		}
+	}
+	return ""
 }
 
 func contains(text, part string) bool { return strings.Contains(text, part) }

@@ -11,9 +11,11 @@ import (
 
 // formFaults get the envelope of what is sent wrong.
 var formFaults = map[string]fault{
-	"states-in-batches":   framingType(proto.StateUpdated, func(data []byte) []byte { return []byte("[" + string(data) + "]") }),
-	"two-states-a-frame":  framingType(proto.StateUpdated, func(data []byte) []byte { return []byte(string(data) + "\n" + string(data)) }),
-	"not-a-number":        framingType(proto.StateUpdated, func(data []byte) []byte { return bytes.Replace(data, []byte(`{"source"`), []byte(`{"elapsed":NaN,"source"`), 1) }),
+	"states-in-batches":  framingType(proto.StateUpdated, func(data []byte) []byte { return []byte("[" + string(data) + "]") }),
+	"two-states-a-frame": framingType(proto.StateUpdated, func(data []byte) []byte { return []byte(string(data) + "\n" + string(data)) }),
+	"not-a-number": framingType(proto.StateUpdated, func(data []byte) []byte {
+		return bytes.Replace(data, []byte(`{"source"`), []byte(`{"elapsed":NaN,"source"`), 1)
+	}),
 	"members-told-twice":  framing(func(data []byte) []byte { return append([]byte(`{"v":"mvp-0.2",`), data[1:]...) }),
 	"greets-in-words":     greetsInWords,
 	"heartbeats-in-words": heartbeats,
@@ -39,10 +41,10 @@ var formFaults = map[string]fault{
 		return isAnswer
 	}),
 
-	"reply-to-is-number":     ofHostTyped(proto.StateUpdated, func(msg message) message { return msg.With("replyTo", 0) }),
-	"reply-to-is-empty":      ofHostTyped(proto.StateUpdated, func(msg message) message { return msg.With("replyTo", "") }),
-	"reply-to-shouted":       replying(strings.ToUpper),
-	"reply-to-quoted":        replying(func(id string) string { return `"` + id + `"` }),
+	"reply-to-is-number": ofHostTyped(proto.StateUpdated, func(msg message) message { return msg.With("replyTo", 0) }),
+	"reply-to-is-empty":  ofHostTyped(proto.StateUpdated, func(msg message) message { return msg.With("replyTo", "") }),
+	"reply-to-shouted":   replying(strings.ToUpper),
+	"reply-to-quoted":    replying(func(id string) string { return `"` + id + `"` }),
 
 	"payload-in-a-list":   ofHostTyped(proto.StateUpdated, func(msg message) message { return msg.With("payload", []any{msg["payload"]}) }),
 	"payload-as-text":     ofHostTyped(proto.StateUpdated, func(msg message) message { return msg.With("payload", jsonText(msg["payload"])) }),

@@ -13,20 +13,19 @@ import (
 
 // versionFaults take an envelope of another version for one of this, or refuse it otherwise.
 var versionFaults = map[string]fault{
-	"version-unread":          asVersion(func(any, bool) bool { return true }),
-	"version-optional":        asVersion(func(_ any, there bool) bool { return !there }),
-	"version-null-is-none":    asVersion(func(v any, there bool) bool { return there && v == nil }),
-	"version-older-taken":     asVersion(func(v any, _ bool) bool { return v == "mvp-0.1" }),
-	"version-newer-taken":     asVersion(func(v any, _ bool) bool { return v == "mvp-0.3" }),
-	"version-any-case":        asVersion(func(v any, _ bool) bool { s, _ := v.(string); return strings.EqualFold(s, proto.Version) }),
-	"version-number-taken":    asVersion(func(v any, _ bool) bool { return v == 0.2 }),
-	"version-name-any-case":   mending(func(msg object) object { return withDefault(msg, "v", msg["V"]) }),
-	"version-unread-in-join":  ofType(proto.RelayJoin, func(msg object) object { return with(msg, "v", proto.Version) }),
-	"wrong-version-dropped":   mending(func(msg object) object { return when(msg["v"] == proto.Version, msg) }),
-	"wrong-version-no-tool":   recoding(relay.CheckV, proto.UnknownTool),
-	"wrong-version-inactive":  recoding(relay.CheckV, proto.SessionNotActive),
-	"wrong-version-own-code":  recoding(relay.CheckV, "UNSUPPORTED_VERSION"),
-	"wrong-version-in-result": mendsVersionAndWarns,
+	"version-unread":         asVersion(func(any, bool) bool { return true }),
+	"version-optional":       asVersion(func(_ any, there bool) bool { return !there }),
+	"version-null-is-none":   asVersion(func(v any, there bool) bool { return there && v == nil }),
+	"version-older-taken":    asVersion(func(v any, _ bool) bool { return v == "mvp-0.1" }),
+	"version-newer-taken":    asVersion(func(v any, _ bool) bool { return v == "mvp-0.3" }),
+	"version-any-case":       asVersion(func(v any, _ bool) bool { s, _ := v.(string); return strings.EqualFold(s, proto.Version) }),
+	"version-number-taken":   asVersion(func(v any, _ bool) bool { return v == 0.2 }),
+	"version-name-any-case":  mending(func(msg object) object { return withDefault(msg, "v", msg["V"]) }),
+	"version-unread-in-join": ofType(proto.RelayJoin, func(msg object) object { return with(msg, "v", proto.Version) }),
+	"wrong-version-dropped":  mending(func(msg object) object { return when(msg["v"] == proto.Version, msg) }),
+	"wrong-version-no-tool":  recoding(relay.CheckV, proto.UnknownTool),
+	"wrong-version-inactive": recoding(relay.CheckV, proto.SessionNotActive),
+	"wrong-version-own-code": recoding(relay.CheckV, "UNSUPPORTED_VERSION"),
 }
 
 // junkFaults take what is no JSON object for something, or refuse it otherwise.
@@ -111,10 +110,6 @@ func asVersion(which func(v any, there bool) bool) fault {
 		return msg
 	})
 }
-
-// mendsVersionAndWarns says in its answer that the version is another, and answers.
-var mendsVersionAndWarns = both(asVersion(func(v any, _ bool) bool { return v != proto.Version }),
-	spoiling(proto.SnapshotState, set("warnings", []any{"v is not mvp-0.2"})))
 
 // recoding refuses what fails a check with another code.
 func recoding(check, code string) fault {
