@@ -169,7 +169,11 @@ func newExam(sub *subject, s *streams) (*exam, error) {
 // tell writes a line.
 func (d *exam) tell(status, what, format string, args ...any) {
 	d.failed = d.failed || status == failed
-	fmt.Fprintf(d.s.Out, "%-12s  %-23s  %s\n", status, what, oneLine(fmt.Sprintf(format, args...)))
+	wide := 23
+	for _, it := range d.items {
+		wide = max(wide, len(it.key))
+	}
+	fmt.Fprintf(d.s.Out, "%-12s  %-*s  %s\n", status, wide, what, oneLine(fmt.Sprintf(format, args...)))
 }
 
 // examine looks at everything. An error ends the examination: the target could not be started or reached.

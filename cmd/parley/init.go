@@ -6,26 +6,29 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"parley/protocol/agentselect"
+	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
 	"parley/target"
 )
 
 // initOptions are the flags of parley init.
 type initOptions struct {
-	protocol, out string
-	force         bool
+	protocol, role, out string
+	force               bool
 }
 
 func initCommand(s *streams) *cobra.Command {
 	var o initOptions
 	c := &cobra.Command{
-		Use:   "init URL",
-		Short: "Probe a running server, and write its profile",
+		Use:   "init URL | init --role agent -- COMMAND…",
+		Short: "Probe a running server, or an agent, and write its profile",
 		Long: `Probe a running server, and write a profile of it. Beside each thing that was found out stands what was seen; what cannot be
 seen from outside is there as comments to fill in.
 
@@ -34,54 +37,113 @@ tells its connection, where a session's id is, and which optional features seem 
 creates sessions and switches their agents.
 
 session-chat is tried at the default path and a few usual ones, or at that of a ws URL: one chat, one ping and one message of
-no known type tell how its messages look, as far as their names can be understood. The chat makes one session.`,
+no known type tell how its messages look, as far as their names can be understood. The chat makes one session.
+
+external-agent is tried in the same way: whether relay.join is answered, and a host is there or a relay alone, whether other
+relay sessions have a host too and two agents can be in one, how tools are announced, and where error codes are. The probe
+starts study sessions and ends them; it books nothing.
+
+An agent connects to the harness. With --role agent the words behind -- are the command that starts it, in which {url} and
+{session} stand for what it is told; it is started once, meets the bundled host, and loses its connection there. Without a
+command the profile is that of an agent which connects by itself, and is to be filled in.`,
 		Example: `  parley init http://localhost:3000
   parley init http://localhost:3000/api --out my.yaml
   parley init --protocol session-chat http://localhost:3000
-  parley init --protocol session-chat ws://localhost:3000/my/socket`,
+  parley init --protocol session-chat ws://localhost:3000/my/socket
+  parley init --protocol external-agent ws://localhost:3000/agent/ws
+  parley init --protocol external-agent --role agent -- ./my-agent --url '{url}' --session '{session}'`,
 		RunE: func(c *cobra.Command, args []string) error { return initialise(c.Context(), args, o, s) },
 	}
 	c.Flags().StringVar(&o.protocol, "protocol", agentselect.Protocol, "`PROTOCOL` that the server speaks")
+	c.Flags().StringVar(&o.role, "role", "", "`ROLE` of the target, where it is an agent; of a server it is found out")
 	c.Flags().StringVar(&o.out, "out", "target.yaml", "`FILE` to write")
 	c.Flags().BoolVar(&o.force, "force", false, "overwrite the file")
 	return c
 }
 
-// initialise probes a server and writes what it found.
+// initialise probes a target and writes what it found.
 func initialise(ctx context.Context, args []string, o initOptions, s *streams) error {
-	if len(args) != 1 {
+	if err := knownProtocols([]string{o.protocol}); err != nil {
+		return err
+	}
+	role, err := oneRole(o.protocol, given(o.role))
+	switch {
+	case err != nil:
+		return err
+	case role != "" && role != externalagent.Agent:
+		return usagef("--role %s: of a server the role is found out (leave it out)", role)
+	case role == "" && len(args) != 1:
 		return usagef("init: which server? (give one URL, such as parley init http://localhost:3000)")
 	}
 	if _, err := os.Stat(o.out); err == nil && !o.force {
 		return usagef("--out: %s exists (name another file, or overwrite it with --force)", o.out)
 	}
-	if err := knownProtocols([]string{o.protocol}); err != nil {
-		return err
-	}
-	profile, err := target.ForURLOf(o.protocol, args[0])
-	if err != nil {
-		return err
-	}
-	running, err := target.NewLauncher(profile).Launch(ctx, target.LaunchOptions{})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = running.Stop(context.WithoutCancel(ctx)) }()
-
-	ask, ok := probes[o.protocol]
-	if !ok {
-		return usagef("--protocol %s: init knows no server of it yet", o.protocol)
-	}
 	n := notebook{func(format string, args ...any) { fmt.Fprintf(s.Err, format+"\n", args...) }, map[string][]string{}}
-	text := ask(ctx, n, profile, running, strings.HasPrefix(args[0], "ws"))
-	if ctx.Err() != nil {
+	find := initServer
+	if role == externalagent.Agent {
+		find = initAgent
+	}
+	text, err := find(ctx, n, args, o)
+	switch {
+	case ctx.Err() != nil:
 		return context.Canceled
+	case err != nil:
+		return err
 	}
 	if err := keep(o, text); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Out, "%s is written; next: parley doctor --target %s\n", o.out, shellWord(o.out))
 	return err
+}
+
+// initServer probes a running server, and gives the text of its profile.
+func initServer(ctx context.Context, n notebook, args []string, o initOptions) (string, error) {
+	ask, ok := probes[o.protocol]
+	if !ok {
+		return "", usagef("--protocol %s: init knows no server of it yet", o.protocol)
+	}
+	profile, err := target.ForURLOf(o.protocol, args[0])
+	if err != nil {
+		return "", err
+	}
+	running, err := target.NewLauncher(profile).Launch(ctx, target.LaunchOptions{})
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = running.Stop(context.WithoutCancel(ctx)) }()
+	return ask(ctx, n, profile, running, strings.HasPrefix(args[0], "ws")), nil
+}
+
+// initAgent probes the agent that a command starts, and gives the text of its profile; without a command there is nothing to
+// probe.
+func initAgent(ctx context.Context, n notebook, command []string, o initOptions) (string, error) {
+	here, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	out, err := filepath.Abs(o.out)
+	if err != nil {
+		return "", err
+	}
+	p := target.DefaultFor(o.protocol)
+	p.Name, p.Role, p.Dir = "my agent", externalagent.Agent, here
+	if len(command) == 0 {
+		p.ExternalAgent.Agent.Listen = "127.0.0.1:8080"
+		return agentDraft(p, out, here, n.seen), nil
+	}
+	p.Name = strings.TrimSuffix(filepath.Base(command[0]), filepath.Ext(command[0]))
+	p.Command = &target.Command{Run: command, Stop: target.Duration{Duration: 2 * time.Second}}
+	running, err := target.NewLauncher(p).Launch(ctx, target.LaunchOptions{})
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = running.Stop(context.WithoutCancel(ctx)) }()
+	probe := &agentProbe{notebook: n, profile: p, run: running}
+	if err := probe.all(ctx); err != nil {
+		return "", err
+	}
+	return agentDraft(p, out, here, n.seen), nil
 }
 
 // probes ask a server everything, and give the text of its profile. exact: the URL says where the socket is.
@@ -94,6 +156,11 @@ var probes = map[string]func(ctx context.Context, n notebook, p *target.Profile,
 	sessionchat.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, exact bool) string {
 		p := &chatProbe{notebook: n, profile: profile, run: run}
 		return chatDraft(profile, p.all(ctx, exact), p.seen)
+	},
+	externalagent.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, exact bool) string {
+		p := &bookingProbe{notebook: n, profile: profile, run: run}
+		p.all(ctx, exact)
+		return bookingDraft(profile, p.seen)
 	},
 }
 

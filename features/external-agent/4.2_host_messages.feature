@@ -226,6 +226,35 @@ Feature: 4.2 Host to client
       When agent A asks for a snapshot
       Then agent A gets a snapshot
 
+    @relay @EA-025 @EA-038 @EA-041
+    Scenario: a host beside another, whichever of them the relay takes
+      Given agent A has a session
+      When a second host joins beside it
+      And agent A has a session
+      And agent A asks for a snapshot
+      Then agent A gets a snapshot
+
+    @relay @EA-038
+    Scenario Outline: a host that sends nonsense breaks nothing for others
+      Given agent A has a session
+      When the host sends the relay <junk>
+      And agent A can go on
+      And agent A starts a session
+      Then agent A is told of the session
+
+      Examples:
+        | junk                   |
+        | malformed JSON         |
+        | an empty text          |
+        | a JSON array           |
+        | a JSON null            |
+        | v of an older version  |
+        | no v                   |
+        | no type                |
+        | an unknown type        |
+        | payload that is a list |
+        | no payload             |
+
     @relay @EA-025 @EA-038
     Scenario: another host takes the place of one that was lost
       Given agent A has a session

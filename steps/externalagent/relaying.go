@@ -26,6 +26,8 @@ func (s *suite) registerRelaying(sc *godog.ScenarioContext) {
 		return s.joins(ctx, h, nil)
 	})
 	steps.Step(sc, `^the host is told that it has joined$`, func(ctx context.Context) error { return s.isJoined(ctx, s.host(s.party("A").session)) })
+	steps.Step(sc, `^a second host joins beside it$`, s.secondHost)
+	steps.Step(sc, `^the host sends the relay (.+)$`, s.hostSendsJunk)
 	steps.Step(sc, `^the host leaves$`, func() error { return s.hostLeaves(driver.Graceful) })
 	steps.Step(sc, `^the host loses its connection$`, func() error { return s.hostLeaves(driver.Reset) })
 	steps.Step(sc, `^another host joins$`, func(ctx context.Context) error {
@@ -108,6 +110,74 @@ func (s *suite) hostIsThere(ctx context.Context, agent *party) error {
 	pl.attend(h.conn, h.name, h.last.mark)
 	s.plays[agent.session] = pl
 	s.mark = mark
+	return nil
+}
+
+// secondHost has another host join the relay session of agent A while the first one is there, of which no clause says what
+// comes (EA-G01): whichever of them the relay takes plays on.
+func (s *suite) secondHost(ctx context.Context) error {
+	session := s.party("A").session
+	p := &party{name: "host2", role: s.wire.HostRole, session: session}
+	s.parties[p.name] = p
+	if err := s.connected(ctx, p); err != nil {
+		return err
+	}
+	if err := s.joins(ctx, p, nil); err != nil {
+		return err
+	}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: p.last.mark, Match: func(r *transcript.Record) bool { return answers(p.last.id)(r) || closed(r) }})
+	if miss != nil || kindOf(&rec) != vocab.RelayJoined {
+		s.Note("a second host is not let in")
+		return nil
+	}
+	f, err := loadFlow(s.Env.Profile.FlowFile())
+	if err != nil {
+		return err
+	}
+	pl := newPlay(s.T, f, fmt.Sprintf("%s-%d", s.Nonce, s.Serial()))
+	pl.attend(p.conn, p.name, p.last.mark)
+	s.plays[session+" second"] = pl
+	s.party("A").study = "" // it was the first one's
+	return nil
+}
+
+// hostSendsJunk sends a relay, as a host, what is no envelope.
+func (s *suite) hostSendsJunk(ctx context.Context, what string) error {
+	a := s.party("A")
+	pl := s.plays[a.session]
+	if pl == nil {
+		return steps.NotTestedf("no host is in the relay session of agent A")
+	}
+	legal := envelope(vocab.StateUpdated, "", "", object{"source": vocab.SourceHost, "uiSpec": object{}, "messageHistory": []any{}, "toolSchema": []any{}})
+	var m driver.Message
+	if spoil := faults[what]; spoil != nil {
+		spoil(legal)
+		var err error
+		if m, err = message(legal); err != nil {
+			return err
+		}
+	} else if m.Body = []byte(map[string]string{"malformed JSON": `{"v":`, "an empty text": "", "a JSON array": "[]", "a JSON null": "null"}[what]); m.Body == nil {
+		return fmt.Errorf("no step sends %q", what)
+	}
+	m.Label = what
+	pl.push(ctx, func() []any { return []any{m} })
+	h := s.host(a.session)
+	if _, err := s.snapshot(ctx, a); err != nil && s.endedAt(h) == 0 {
+		return err
+	}
+	said := "nothing"
+	for _, r := range s.Between(h.name, h.opened, 0) {
+		if received(vocab.ErrorMessage)(&r) || closed(&r) {
+			said = steps.Seen(r)
+		}
+	}
+	s.Note("the relay answers its host: %s", said)
+	if s.endedAt(h) > 0 { // a relay may well send such a host away
+		_ = s.disconnect(h, driver.Reset)
+		pl.stop()
+		delete(s.plays, a.session)
+		a.study = ""
+	}
 	return nil
 }
 
