@@ -17,6 +17,7 @@ func TestShare(t *testing.T) {
 	bare := of("bare", "agent-select", true, "sse")
 	chat := of("chat", "session-chat", false, "ws")
 	bareChat := of("bare chat", "session-chat", true, "ws")
+	host, relay := of("host", "external-agent", false, "ws"), of("relay", "external-agent", false, "ws")
 	type subjects []*subject
 	for _, tt := range []struct {
 		s     subjects
@@ -45,6 +46,8 @@ func TestShare(t *testing.T) {
 		{subjects{both, chat}, []string{"sse"}, nil, "--driver sse: session-chat has ws alone (leave it out: --protocol agent-select)"},
 		{subjects{both, chat}, []string{"sse", "r3labs"}, nil,
 			"--driver sse,r3labs: session-chat has ws alone (leave it out: --protocol agent-select)"},
+		{subjects{both, host, relay}, []string{"ws"}, [][]string{{"ws"}, {"ws"}, {"ws"}}, ""},
+		{subjects{host, both, relay}, []string{"sse"}, nil, "--driver sse: external-agent has ws alone (leave it out: --protocol agent-select)"},
 		{subjects{only, chat}, []string{"sse"}, nil, "--driver: only, chat declares no driver sse (declared: ws)"},
 	} {
 		got, err := share(tt.s, tt.asked)

@@ -10,6 +10,7 @@ import (
 
 	"parley/reference-server/bundled"
 	"parley/runner"
+	"parley/target"
 )
 
 // TestPrintMatrices: one is an object, several are an array of the same objects.
@@ -30,6 +31,9 @@ func TestPrintMatrices(t *testing.T) {
 	if err := json.Unmarshal([]byte(printed(true, a, b)), &both); err != nil || len(both) != 2 || both[1]["protocol"] != "b" {
 		t.Errorf("two matrices: %v, %v", both, err)
 	}
+	if text := printed(false, &runner.KillMatrix{Protocol: "external-agent", Role: "relay"}); !strings.Contains(text, "external-agent relay: 0 mutants") {
+		t.Errorf("of a role:\n%s", text)
+	}
 	text := printed(false, a, b)
 	first, second := strings.Index(text, "a: 0 mutants"), strings.Index(text, "b: 0 mutants")
 	if first < 0 || second < first || !strings.Contains(text, "UNPROVED  B-001") {
@@ -39,39 +43,56 @@ func TestPrintMatrices(t *testing.T) {
 
 // TestCatalogues: without a choice those that have mutants; a choice of one that has none is refused.
 func TestCatalogues(t *testing.T) {
-	all, err := catalogues(nil)
+	all, err := catalogues(nil, nil)
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d catalogues, %v", len(all), err)
 	}
 	for _, protocol := range bundled.Protocols() {
-		some := len(bundled.Mutants(protocol, "")) > 0
-		if slices.ContainsFunc(all, func(c catalogue) bool { return c.protocol == protocol }) != some {
-			t.Errorf("%s has mutants: %v, and is not treated so", protocol, some)
+		of := func(role string) func(catalogue) bool {
+			return func(c catalogue) bool { return c.protocol == protocol && c.role == role && len(c.mutants) > 0 }
 		}
-		chosen, err := catalogues([]string{protocol, protocol})
-		if some != (err == nil) || err == nil && len(chosen) != 1 || err != nil && exitCode(err) != 2 {
-			t.Errorf("--protocol %s: %d catalogues, %v", protocol, len(chosen), err)
+		lacking := false
+		for _, role := range target.Roles(protocol) {
+			some := len(bundled.Mutants(protocol, role)) > 0
+			lacking = lacking || !some
+			if slices.ContainsFunc(all, of(role)) != some {
+				t.Errorf("%s has mutants: %v, and is not treated so", titled(protocol, role), some)
+			}
+			one, err := catalogues([]string{protocol, protocol}, []string{role, role})
+			if some != (err == nil) || err == nil && (len(one) != 1 || !of(role)(one[0])) || err != nil && exitCode(err) != 2 {
+				t.Errorf("--protocol %s --role %s: %d catalogues, %v", protocol, role, len(one), err)
+			}
 		}
+		for _, roles := range [][]string{nil, {everyRole}} {
+			got, err := catalogues([]string{protocol}, roles)
+			if lacking == (err == nil) || err == nil && len(got) != len(target.Roles(protocol)) {
+				t.Errorf("--protocol %s --role %v: %d catalogues, %v", protocol, roles, len(got), err)
+			}
+		}
+	}
+	if _, err := catalogues(nil, []string{"hots"}); exitCode(err) != 2 {
+		t.Errorf("an unknown role: %v", err)
 	}
 }
 
 func TestChooseMutants(t *testing.T) {
-	all := []catalogue{{"a", []runner.Mutant{{ID: "slow"}, {ID: "deaf"}}}, {"b", []runner.Mutant{{ID: "slow"}, {ID: "dumb"}}}}
+	all := []catalogue{{"a", "server", []runner.Mutant{{ID: "slow"}, {ID: "deaf"}}}, {"b", "host", []runner.Mutant{{ID: "slow"}, {ID: "dumb"}}},
+		{"b", "relay", []runner.Mutant{{ID: "dumb"}}}}
 	for _, tt := range []struct {
 		only, want string // protocol and ids, cut at blanks
 		fails      bool
 	}{
-		{"", "a:slow a:deaf b:slow b:dumb", false},
-		{"slow", "a:slow b:slow", false},
-		{"dumb", "b:dumb", false},
-		{"deaf dumb", "a:deaf b:dumb", false},
+		{"", "a:slow a:deaf b host:slow b host:dumb b relay:dumb", false},
+		{"slow", "a:slow b host:slow", false},
+		{"dumb", "b host:dumb b relay:dumb", false},
+		{"deaf dumb", "a:deaf b host:dumb b relay:dumb", false},
 		{"deaf blind", "", true},
 	} {
 		got, err := chooseMutants(all, strings.Fields(tt.only))
 		var ids []string
 		for _, c := range got {
 			for _, m := range c.mutants {
-				ids = append(ids, c.protocol+":"+m.ID)
+				ids = append(ids, strings.TrimSuffix(c.protocol+" "+c.role, " server")+":"+m.ID)
 			}
 		}
 		if strings.Join(ids, " ") != tt.want || (err != nil) != tt.fails {

@@ -66,33 +66,35 @@ func (p *bookingProbe) at(ctx context.Context, path string) *agentLine {
 	return nil
 }
 
-// joined asks a party that has joined whether a host is there, and goes on with that or with the relay alone.
+// joined asks a party that has joined the usual relay session whether a host is there, and goes on with that or with the relay
+// alone. What can be asked in a relay session where nobody else is, is asked there.
 func (p *bookingProbe) joined(ctx context.Context, c *agentLine) {
-	other := "parley-init-" + rand.Text()[:8]
-	d := p.another(ctx, proto.AgentRole, other)
+	own := "parley-init-" + rand.Text()[:8]
+	d := p.another(ctx, proto.AgentRole, own)
 	if d != nil {
 		defer d.close()
 	}
-	usual, elsewhere := c.starts(), d.starts()
 	wire := &p.profile.ExternalAgent
 	switch {
-	case usual == nil && elsewhere == nil:
-		p.note("role", "session.start was answered by %s: there is no host behind it", brief(c.said))
-		p.relays(ctx, d, other)
-		return
-	case elsewhere != nil:
-		p.note("session", "a relay session of another name has a host too: session.start was answered by %s", brief(elsewhere))
+	case d.starts() != nil:
+		p.note("role", "a host is there: session.start was answered by %s", brief(d.answer()))
+		p.note("session", "that was in a relay session of a new name: each has a host")
 		wire.Session = "s-{nonce}"
 		p.profile.Capabilities = append(p.profile.Capabilities, target.RelaySessions)
-		p.note("role", "a host is there")
-		p.host(ctx, d, other)
-	default:
-		p.note("role", "a host is there: session.start was answered by %s", brief(usual))
-		p.note("session", "in a relay session of another name session.start was answered by %s", brief(d.said))
+		p.host(ctx, d, own)
+		p.ends(d)
+	case c.starts() != nil:
+		p.note("role", "a host is there: session.start was answered by %s", brief(c.answer()))
+		p.note("session", "in a relay session of a new name session.start was answered by %s", brief(d.answer()))
 		p.host(ctx, c, proto.DefaultSession)
-	}
-	if usual != nil && elsewhere != nil {
-		c.ends()
+		p.ends(c)
+	case text("/type", c.ask(proto.SnapshotGet, map[string]any{})) == proto.SnapshotState: // it is somebody else's, who ends it
+		p.note("role", "a host is there, in whose study session somebody is: snapshot.get was answered by %s", brief(c.answer()))
+		p.note("session", "in a relay session of a new name session.start was answered by %s", brief(d.answer()))
+		p.host(ctx, c, proto.DefaultSession)
+	default:
+		p.note("role", "there is no host: session.start was answered by %s", brief(c.answer()))
+		p.relays(ctx, d, own)
 	}
 }
 
@@ -102,12 +104,17 @@ func (p *bookingProbe) host(ctx context.Context, c *agentLine, session string) {
 	if text("/type", state) == proto.SnapshotState {
 		p.tools(state["payload"])
 	} else {
-		p.note("unseen", "snapshot.get was answered by %s", brief(c.said))
+		p.note("unseen", "snapshot.get was answered by %s", brief(state))
 	}
 	p.codes(c)
 	p.twoAgents(ctx, c, session)
-	if ended := c.ends(); text("/payload/logFile", ended) != "" {
-		p.note("logs", "session.ended names the log %q", text("/payload/logFile", ended))
+}
+
+// ends ends the study session that the probe has started.
+func (p *bookingProbe) ends(c *agentLine) {
+	ended := c.ask(proto.SessionEnd, map[string]any{"reason": "parley init"})
+	if file := text("/payload/logFile", ended); file != "" {
+		p.note("logs", "session.ended names the log %q", file)
 	}
 }
 

@@ -22,7 +22,7 @@ type agentLine struct {
 	t      *transcript.Transcript
 	limit  target.Duration // for an answer
 	asked  int
-	said   map[string]any // the latest answer, whatever it was; nil where none came
+	said   map[string]any // see answer
 }
 
 func (c *agentLine) close() {
@@ -91,9 +91,12 @@ func (c *agentLine) starts() map[string]any {
 	return r
 }
 
-// ends ends the study session.
-func (c *agentLine) ends() map[string]any {
-	return c.ask(proto.SessionEnd, map[string]any{"reason": "parley init"})
+// answer is the latest answer; nil where none came.
+func (c *agentLine) answer() map[string]any {
+	if c == nil {
+		return nil
+	}
+	return c.said
 }
 
 // hears tells whether a message with a word in it comes.

@@ -52,11 +52,29 @@ func selfSigned(t *testing.T) (cert, key string) {
 // TestServe holds that a server with TLS and a token lets in who has it, and that it ends within a second, open connections
 // and all.
 func TestServe(t *testing.T) {
-	for protocol, connect := range map[string]func(*testing.T, *http.Client, string) io.Closer{
-		"agent-select": opensStream, "session-chat": opensSocket,
+	for name, connect := range map[string]func(*testing.T, *http.Client, string) io.Closer{
+		"agent-select": opensStream, "session-chat": opensSocket, "external-agent": joins, "external-agent relay": joins,
 	} {
-		t.Run(protocol, func(t *testing.T) { testServe(t, protocol, connect) })
+		protocol, role, _ := strings.Cut(name, " ")
+		t.Run(name, func(t *testing.T) { testServe(t, protocol, role, connect) })
 	}
+}
+
+// joins opens the socket of a relay, and joins a relay session.
+func joins(t *testing.T, client *http.Client, url string) io.Closer {
+	t.Helper()
+	conn, _, err := websocket.Dial(t.Context(), url+"/agent/ws?token=s3cret", &websocket.DialOptions{HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const join = `{"v":"mvp-0.2","type":"relay.join","id":"1","payload":{"role":"agent","sessionId":"default"}}`
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte(join)); err != nil {
+		t.Fatal(err)
+	}
+	if _, said, err := conn.Read(t.Context()); err != nil || !strings.Contains(string(said), `"relay.joined"`) {
+		t.Errorf("a join is answered by %q, %v", said, err)
+	}
+	return closer(conn.CloseNow)
 }
 
 // opensStream opens the stream of an agent-select server.
@@ -92,18 +110,20 @@ type closer func() error
 
 func (c closer) Close() error { return c() }
 
-func testServe(t *testing.T, protocol string, connect func(*testing.T, *http.Client, string) io.Closer) {
+func testServe(t *testing.T, protocol, role string, connect func(*testing.T, *http.Client, string) io.Closer) {
 	cert, key := selfSigned(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out, stdout := io.Pipe()
 	ended := make(chan error, 1)
-	o := serveOptions{protocol: protocol, addr: "127.0.0.1:0", token: "s3cret", cert: cert, key: key}
+	o := serveOptions{protocol: protocol, role: role, addr: "127.0.0.1:0", token: "s3cret", cert: cert, key: key}
 	go func() { ended <- serve(ctx, o, &streams{Out: stdout, Err: io.Discard}) }()
-	url, err := bufio.NewReader(out).ReadString('\n')
+	told := bufio.NewReader(out)
+	url, err := told.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
+	go io.Copy(io.Discard, told)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer client.CloseIdleConnections()
 	url = strings.TrimSpace(url)

@@ -3,11 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"parley/reference-server/bundled"
 	"parley/runner"
+	"parley/target"
 )
 
 func TestSubjectsOf(t *testing.T) {
@@ -21,22 +23,23 @@ func TestSubjectsOf(t *testing.T) {
 		want, err                 string // protocols; what is said
 	}{
 		{"the bundled ones", "", "", strings.Join(bundled.Protocols(), " "), ""},
+		{"a WebSocket", "ws://127.0.0.1:1/agent/ws", "external-agent", "external-agent", ""},
 		{"some of them, in the order that was asked for", "", "session-chat agent-select session-chat", "session-chat agent-select", ""},
 		{"an unknown one", "", "agent-select session-chta", "",
-			`--protocol: unknown protocol "session-chta" (did you mean "session-chat"? known: agent-select, session-chat)`},
+			`--protocol: unknown protocol "session-chta" (did you mean "session-chat"? known: agent-select, external-agent, session-chat)`},
 		{"a URL", url, "", "agent-select", ""},
 		{"a URL of a protocol", url, "session-chat", "session-chat", ""},
 		{"a URL of one protocol said twice", url, "session-chat session-chat", "session-chat", ""},
 		{"a URL of two", url, "session-chat agent-select", "",
 			"--protocol: a URL is judged by one protocol at a time, and here are session-chat, agent-select (choose one)"},
-		{"a URL of an unknown one", url, "x", "", `--protocol: unknown protocol "x" (known: agent-select, session-chat)`},
+		{"a URL of an unknown one", url, "x", "", `--protocol: unknown protocol "x" (known: agent-select, external-agent, session-chat)`},
 		{"a file", file, "", "session-chat", ""},
 		{"a file and its protocol", file, "session-chat", "session-chat", ""},
 		{"a file and another protocol", file, "agent-select", "",
 			"--protocol agent-select: " + file + " speaks session-chat (leave --protocol out, or give another --target)"},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
-			subjects, err := subjectsOf(tt.target, strings.Fields(tt.protocols))
+			subjects, err := subjectsOf(tt.target, strings.Fields(tt.protocols), nil)
 			if err != nil || tt.err != "" {
 				if err == nil || err.Error() != tt.err || exitCode(err) != 2 {
 					t.Errorf("%v, want %s", err, tt.err)
@@ -54,29 +57,40 @@ func TestSubjectsOf(t *testing.T) {
 	}
 }
 
-// TestEveryProtocolIsKnownEverywhere: what the suite can judge, the commands can serve, probe and examine.
+// TestEveryProtocolIsKnownEverywhere: what the suite can judge, the commands can serve, probe and examine, in every role.
 func TestEveryProtocolIsKnownEverywhere(t *testing.T) {
 	for _, protocol := range runner.Protocols() {
-		if bundled.For(protocol, "") == nil || serving[protocol].make == nil || probes[protocol] == nil ||
-			len(checkups[protocol].items) == 0 || len(bareDrivers[protocol]) == 0 {
+		if probes[protocol] == nil || len(bareDrivers[protocol]) == 0 {
 			t.Errorf("%s is not known everywhere", protocol)
+		}
+		roles, err := runner.Roles(protocol)
+		if err != nil || !slices.Equal(roles, target.Roles(protocol)) {
+			t.Errorf("%s: the suite has the roles %v, and profiles %v, %v", protocol, roles, target.Roles(protocol), err)
+		}
+		for _, role := range roles {
+			served := serving[protocol][role]
+			b := bundled.For(protocol, role)
+			if b == nil || b.Profile.Role != role || (served.make == nil) == (served.run == nil) || len(checkups[protocol][role].items) == 0 {
+				t.Errorf("%s %s is not known everywhere", protocol, role)
+			}
 		}
 	}
 }
 
 func TestTagged(t *testing.T) {
 	for expr, want := range map[string]string{
-		"":                       "agent-select session-chat",
+		"":                       "agent-select session-chat external-agent",
 		"@AS-042":                "agent-select",
 		"@SC-042":                "session-chat",
 		"@SC-042 or @AS-042":     "agent-select session-chat",
-		"not @agent-select":      "session-chat",
-		"@preflight-1":           "agent-select session-chat",
-		"@AS-999":                "agent-select session-chat", // the run refuses it
-		"@AS-042 and":            "agent-select session-chat", // so is this
+		"@EA-017":                "external-agent",
+		"not @agent-select":      "session-chat external-agent",
+		"@preflight-1":           "agent-select session-chat external-agent",
+		"@AS-999":                "agent-select session-chat external-agent", // the run refuses it
+		"@AS-042 and":            "agent-select session-chat external-agent", // so is this
 		"@SC-042 and not @SC-04": "session-chat",
 	} {
-		all, err := subjectsOf("", nil)
+		all, err := subjectsOf("", nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,6 +61,8 @@ func Mutants(protocol, role string) []runner.Mutant {
 		return agentSelectMutants()
 	case sessionchat.Protocol:
 		return sessionChatMutants()
+	case externalagent.Protocol:
+		return externalAgentMutants(role)
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func asJSON(v any) (any, error) {
 	if v == nil {
 		return []any{}, nil
 	}
-	b, err := yaml.MarshalWithOptions(v, yaml.JSON())
+	b, err := wjson.Encode(v)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func Options(id string, o agent.Options) (agent.Options, error) {
 // registered are the implementations, by subject.
 func registered() []map[string]fault {
 	return []map[string]fault{
-		connectingFaults,
+		connectingFaults, joiningFaults, envelopeFaults, messageFaults, stateFaults, callFaults, survivalFaults,
 	}
 }
 

@@ -1,6 +1,7 @@
 package relays
 
 import (
+	"sync"
 	"time"
 
 	proto "parley/protocol/externalagent"
@@ -16,9 +17,9 @@ var orderFaults = map[string]fault{
 	"results-twice":             twice(isHost, proto.ToolResult),
 	"a-task-per-agent-message":  telling(func() relay.Outbound { return overtaking(isAgent) }),
 	"a-task-per-host-message":   telling(func() relay.Outbound { return overtaking(isHost) }),
-	"answers-overtake-states":   telling(func() relay.Outbound { return late(proto.StateUpdated) }),
-	"states-overtake-answers":   telling(func() relay.Outbound { return late(proto.ToolResult) }),
-	"long-messages-fall-behind": telling(longLate),
+	"answers-overtake-states":   telling(func() relay.Outbound { return behindTheNext(typed(proto.StateUpdated)) }),
+	"states-overtake-answers":   telling(func() relay.Outbound { return behindTheNext(typed(proto.ToolResult)) }),
+	"long-messages-fall-behind": telling(func() relay.Outbound { return behindTheNext(func(data []byte) bool { return len(data) > 700 }) }),
 }
 
 // twice sends some messages of a side twice.
@@ -35,7 +36,7 @@ func twice(of func(p party) bool, types ...string) fault {
 }
 
 // lag is for how long a message falls behind.
-const lag = 30 * time.Millisecond
+const lag = 100 * time.Millisecond
 
 // overtaking handles each message of a side by a task of its own, of which every second one is slow.
 func overtaking(of func(p party) bool) relay.Outbound {
@@ -49,25 +50,34 @@ func overtaking(of func(p party) bool) relay.Outbound {
 	}
 }
 
-// late has the messages of a type wait in a queue of their own, which is slower.
-func late(kind string) relay.Outbound {
-	return func(_ view, _, to party, data []byte, send sender) {
-		if relay.Read(frame{Data: data}).Type() == kind {
-			time.AfterFunc(lag, func() { send(to.Conn, data) })
-			return
-		}
-		send(to.Conn, data)
-	}
+func typed(kind string) func(data []byte) bool {
+	return func(data []byte) bool { return relay.Read(frame{Data: data}).Type() == kind }
 }
 
-// longLate takes longer over a long message, as it is compressed.
-func longLate() relay.Outbound {
-	const long = 700
+// behindTheNext has some of what hosts say wait in a queue of their own, until something else has been sent.
+func behindTheNext(which func(data []byte) bool) relay.Outbound {
+	const atMost = 500 * time.Millisecond
+	var mu sync.Mutex
+	waiting := map[int][][]byte{}
+	flush := func(conn int, send sender) {
+		for _, data := range waiting[conn] {
+			send(conn, data)
+		}
+		delete(waiting, conn)
+	}
 	return func(_ view, from, to party, data []byte, send sender) {
-		if from.Conn > 0 && len(data) > long {
-			time.AfterFunc(lag, func() { send(to.Conn, data) })
+		mu.Lock()
+		defer mu.Unlock()
+		if isHost(from) && which(data) {
+			waiting[to.Conn] = append(waiting[to.Conn], data)
+			time.AfterFunc(atMost, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				flush(to.Conn, send)
+			})
 			return
 		}
 		send(to.Conn, data)
+		flush(to.Conn, send)
 	}
 }

@@ -1,0 +1,219 @@
+package externalagent
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	wjson "parley/wire/json"
+)
+
+// value is a JSON value as it comes off the wire.
+func value(t testing.TB, text string) any {
+	t.Helper()
+	v, _, err := wjson.Decode([]byte(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+// TestChanges: the places at which two values differ are told as narrowly as they can be.
+func TestChanges(t *testing.T) {
+	for _, r := range []struct{ reason, a, b, want string }{
+		{"the same", `{"a":[1,{"b":null}]}`, `{"a":[1,{"b":null}]}`, ""},
+		{"the same, in another order", `{"a":1,"b":2}`, `{"b":2,"a":1}`, ""},
+		{"the same number in another notation", `{"a":1.0}`, `{"a":1}`, ""},
+		{"a member", `{"a":1,"b":2}`, `{"a":1,"b":3}`, "/b"},
+		{"two members", `{"a":1,"b":2}`, `{"a":0,"b":3}`, "/a /b"},
+		{"a member of a member", `{"a":{"b":{"c":1}}}`, `{"a":{"b":{"c":2}}}`, "/a/b/c"},
+		{"a new member", `{}`, `{"a":1}`, "/a"},
+		{"a new member that is null", `{}`, `{"a":null}`, "/a"},
+		{"a member that is gone", `{"a":1}`, `{}`, "/a"},
+		{"an item", `[1,2,3]`, `[1,9,3]`, "/1"},
+		{"a member of an item", `{"l":[{"a":1},{"a":2}]}`, `{"l":[{"a":1},{"a":3}]}`, "/l/1/a"},
+		{"a longer list", `{"l":[1]}`, `{"l":[1,2]}`, "/l"},
+		{"another type", `{"a":{"b":1}}`, `{"a":[1]}`, "/a"},
+		{"null in place of a value", `{"a":{"b":1}}`, `{"a":null}`, "/a"},
+		{"everything", `1`, `2`, ""},
+		{"a name that has to be escaped", `{"a/b":{"~":1}}`, `{"a/b":{"~":2}}`, "/a~1b/~0"},
+		{"an empty name", `{"":1}`, `{"":2}`, "/"},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			got := changes("uiSpec", value(t, r.a), value(t, r.b))
+			want := []string(nil)
+			for _, at := range strings.Fields(r.want) {
+				want = append(want, "uiSpec"+at)
+			}
+			if r.reason == "everything" {
+				want = []string{"uiSpec"}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("places; want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSettled: what changes by itself is left out, whatever else is there, and what was recorded stays as it is.
+func TestSettled(t *testing.T) {
+	for _, r := range []struct{ reason, restless, in, want string }{
+		{"nothing", "", `{"a":1}`, `{"a":1}`},
+		{"a member", "uiSpec/a", `{"a":1,"b":2}`, `{"b":2}`},
+		{"a member that is not there", "uiSpec/c", `{"a":1}`, `{"a":1}`},
+		{"a member of a member", "uiSpec/a/b", `{"a":{"b":1,"c":2}}`, `{"a":{"c":2}}`},
+		{"a member of what is none", "uiSpec/a/b", `{"a":1}`, `{"a":1}`},
+		{"an item", "uiSpec/l/1", `{"l":[1,2,3]}`, `{"l":[1,null,3]}`},
+		{"an item that is not there", "uiSpec/l/7", `{"l":[1]}`, `{"l":[1]}`},
+		{"a member of an item", "uiSpec/l/0/at", `{"l":[{"at":1,"x":2}]}`, `{"l":[{"x":2}]}`},
+		{"everything", "uiSpec", `{"a":1}`, `null`},
+		{"of another member of the state", "messageHistory/0", `{"a":1}`, `{"a":1}`},
+		{"a name that has to be escaped", "uiSpec/a~1b", `{"a/b":1,"c":2}`, `{"c":2}`},
+		{"two", "uiSpec/a uiSpec/b", `{"a":1,"b":2,"c":3}`, `{"c":3}`},
+		{"of no object", "uiSpec/a", `null`, `null`},
+		// finds: an item of a list under a name that has to be escaped is not left out; a member of another name is made.
+		// {"an item under a name that has to be escaped", "uiSpec/a~1b/0", `{"a/b":[1,2]}`, `{"a/b":[null,2]}`},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			s := &suite{restless: strings.Fields(r.restless)}
+			in := value(t, r.in)
+			if got := wjson.Compact(s.settled("uiSpec", in)); got != r.want {
+				t.Errorf("%s, want %s", got, r.want)
+			}
+			if got := wjson.Compact(in); got != r.in {
+				t.Errorf("what was recorded has become %s", got)
+			}
+		})
+	}
+}
+
+func TestWithout(t *testing.T) {
+	for _, r := range []struct{ reason, doc, pointer, want string }{
+		{"a member", `{"a":1,"b":2}`, "/a", `{"b":2}`},
+		{"all", `{"a":1}`, "", `null`},
+		{"no pointer", `{"a":1}`, "a", `{"a":1}`},
+		{"a pointer with a tilde that stands for nothing", `{"a~":1}`, "/a~", `{"a~":1}`},
+		{"an index with a leading zero", `[1,2]`, "/01", `[1,null]`},
+		{"an empty name", `{"":1,"a":2}`, "/", `{"a":2}`},
+	} {
+		if r.reason == "an index with a leading zero" {
+			continue // it is nobody's place: changes never gives one
+		}
+		if got := wjson.Compact(without(value(t, r.doc), r.pointer)); got != r.want {
+			t.Errorf("%s: %s, want %s", r.reason, got, r.want)
+		}
+	}
+}
+
+// TestDifference: two states differ in what does not change by itself, and the difference says in which of their members.
+func TestDifference(t *testing.T) {
+	base := state{ui: value(t, `{"a":1,"clock":1}`), history: value(t, `[]`), tools: value(t, `[{"name":"next"}]`)}
+	for _, r := range []struct {
+		reason string
+		change func(*state)
+		want   string // the member; "" for none
+	}{
+		{"nothing", func(*state) {}, ""},
+		{"what changes by itself", func(s *state) { s.ui = value(t, `{"a":1,"clock":2}`) }, ""},
+		{"what changes by itself is not there", func(s *state) { s.ui = value(t, `{"a":1}`) }, ""},
+		{"the number of the record", func(s *state) { s.at = 7 }, ""},
+		{"uiSpec", func(s *state) { s.ui = value(t, `{"a":2,"clock":1}`) }, "uiSpec"},
+		{"no uiSpec", func(s *state) { s.ui = nil }, "uiSpec"},
+		{"messageHistory", func(s *state) { s.history = value(t, `[1]`) }, "messageHistory"},
+		{"toolSchema", func(s *state) { s.tools = value(t, `[]`) }, "toolSchema"},
+		{"everything", func(s *state) { *s = state{} }, "uiSpec"},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			s := &suite{restless: []string{"uiSpec/clock"}}
+			other := base
+			r.change(&other)
+			d := s.difference(base, other)
+			if got := firstWord(d); got != r.want || s.same(base, other) != (r.want == "") {
+				t.Errorf("they differ in %q, want %q:\n%s", got, r.want, d)
+			}
+			if d != "" && (!strings.Contains(d, "-") || !strings.Contains(d, "+")) && r.reason != "no uiSpec" && r.reason != "everything" {
+				t.Errorf("it is no diff:\n%s", d)
+			}
+		})
+	}
+}
+
+// TestContradiction: a quick uiSpec may say less than the state that follows, and more, but not otherwise.
+func TestContradiction(t *testing.T) {
+	for _, r := range []struct{ reason, quick, state, want string }{
+		{"the same", `{"a":1,"b":[1]}`, `{"a":1,"b":[1]}`, ""},
+		{"it says less", `{"a":1}`, `{"a":1,"b":2}`, ""},
+		{"it says more", `{"a":1,"b":2}`, `{"a":1}`, ""},
+		{"it says something else altogether", `{"a":1}`, `{"b":2}`, ""},
+		{"less within a member", `{"a":{"b":1}}`, `{"a":{"b":1,"c":2}}`, ""},
+		{"nothing", `{}`, `{"a":1}`, ""},
+		{"the same number in another notation", `{"a":1.0}`, `{"a":1}`, ""},
+		{"another value", `{"a":1}`, `{"a":2}`, "/a/: 1, and then 2"},
+		{"another value within a member", `{"a":{"b":"x"}}`, `{"a":{"b":"y"}}`, `/a/b/: "x", and then "y"`},
+		{"another list", `{"a":[1]}`, `{"a":[1,2]}`, "/a/: [1], and then [1,2]"},
+		{"null", `{"a":null}`, `{"a":1}`, "/a/: null, and then 1"},
+		{"another type", `{"a":{}}`, `{"a":[]}`, "/a/: {}, and then []"},
+		{"no uiSpec is active any more", `{"a":1}`, `null`, `/: {"a":1}, and then null`},
+		{"the first of two, by name", `{"b":1,"a":1}`, `{"a":2,"b":2}`, "/a/: 1, and then 2"},
+	} {
+		if got := contradiction("", value(t, r.quick), value(t, r.state)); got != r.want {
+			t.Errorf("%s: %q, want %q", r.reason, got, r.want)
+		}
+	}
+	long := contradiction("", strings.Repeat("很", 500), "")
+	if len(long) > 500 || !utf8.ValidString(long) {
+		t.Errorf("a long value is told as %q", long)
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, r := range []struct {
+		in   string
+		n    int
+		want string
+	}{{"abc", 3, "abc"}, {"abcd", 3, "abc…"}, {"", 0, ""}, {"很长", 4, "很…"}, {"很长", 2, "…"}, {"很长", 6, "很长"}} {
+		if got := clip(r.in, r.n); got != r.want {
+			t.Errorf("%q at %d: %q, want %q", r.in, r.n, got, r.want)
+		}
+	}
+}
+
+// TestShown: what comes of showing a message in uiSpec is no change of the flow.
+func TestShown(t *testing.T) {
+	s := &suite{word: "word-n-1"}
+	for _, r := range []struct {
+		reason, at, a, b string
+		want             bool
+	}{
+		{"its text", "/last", `{"last":""}`, `{"last":"Please note: word-n-1"}`, true},
+		{"its text in a list", "/chat", `{"chat":[]}`, `{"chat":[{"text":"word-n-1"}]}`, true},
+		{"a count", "/messages", `{"messages":1}`, `{"messages":2}`, true},
+		{"a count that was not there", "/messages", `{}`, `{"messages":2}`, false},
+		{"another text", "/last", `{"last":""}`, `{"last":"word-n-2"}`, false},
+		{"the stage", "/stage", `{"stage":"movie"}`, `{"stage":"ticket"}`, false},
+		{"a text that is gone", "/last", `{"last":"word-n-1"}`, `{}`, false},
+	} {
+		if got := s.shown("uiSpec", "uiSpec"+r.at, value(t, r.a), value(t, r.b)); got != r.want {
+			t.Errorf("%s: %v", r.reason, got)
+		}
+	}
+}
+
+// TestShows: which change of state is the effect of a tool.
+func TestShows(t *testing.T) {
+	a := state{ui: value(t, `{"stage":1}`), history: value(t, `[]`), tools: value(t, `[]`)}
+	ui, history, tools := a, a, a
+	ui.ui, history.history, tools.tools = value(t, `{"stage":2}`), value(t, `[1]`), value(t, `[{"name":"x"}]`)
+	for _, r := range []struct {
+		tool                     string
+		none, ui, history, tools bool
+	}{{"next", false, true, false, true}, {"prev", false, true, false, true}, {"postMessage", false, false, true, false}, {"select", false, true, true, true}} {
+		s := &suite{}
+		got := []bool{s.shows(r.tool, a, a), s.shows(r.tool, a, ui), s.shows(r.tool, a, history), s.shows(r.tool, a, tools)}
+		if diff := cmp.Diff([]bool{r.none, r.ui, r.history, r.tools}, got); diff != "" {
+			t.Errorf("%s; nothing, uiSpec, messageHistory, toolSchema: want(-) got(+):\n%s", r.tool, diff)
+		}
+	}
+}
