@@ -44,7 +44,7 @@ func TestRoles(t *testing.T) {
 		{"a URL of two", url, ea, "host relay", "", "--role: a target has one role at a time, and here are host, relay (choose one)"},
 		{"a URL of all", url, "session-chat", "all", "session-chat", ""},
 		{"a URL of an agent", url, ea, "agent", "", "--role agent: it connects to the harness, and has no URL (give a profile with a command that starts it, " +
-			"or with external-agent.agent.listen, to which it connects by itself: parley init --role agent writes one)"},
+			"or with external-agent.agent.listen, to which it connects by itself: parley init --protocol external-agent --role agent writes one)"},
 		{"a URL of another protocol", url, "", "host", "", `--role: no role "host" of agent-select (known: server)`},
 
 		{"a file", relay, "", "", "external-agent/relay", ""},

@@ -100,7 +100,7 @@ func subjectOf(name string, protocols, roles []string) (*subject, error) {
 		return nil, err
 	case role == externalagent.Agent:
 		return nil, usagef("--role %s: it connects to the harness, and has no URL (give a profile with a command that starts it, "+
-			"or with external-agent.agent.listen, to which it connects by itself: parley init --role %[1]s writes one)", role)
+			"or with external-agent.agent.listen, to which it connects by itself: parley init --protocol %s --role %[1]s writes one)", role, protocol)
 	}
 	return &subject{profile: p, bare: true}, as(p, role)
 }

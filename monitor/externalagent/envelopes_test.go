@@ -1,6 +1,9 @@
 package externalagent
 
-import "strings"
+import (
+	"strings"
+	"testing"
+)
 
 // form are the clauses of an envelope's form.
 const form = "EA-018 EA-019 EA-021 EA-022a EA-024"
@@ -86,4 +89,14 @@ var answerRows = []row{
 	{monitor: "answers", reason: "a host's answer that a relay passes on", in: "A > tool.call #r1\nhost < tool.call #r1\nhost > tool.result @r1\nA < tool.result @r1"},
 	// finds: as in envelopes, what a relay passes on and encodes anew is taken for its own.
 	// {monitor: "answers", reason: "what a relay passes on, encoded anew", in: "A > {\"id\":\"a\",\"replyTo\":[]}\nhost < {\"id\": \"a\", \"replyTo\": []}"},
+}
+
+// TestCutMessages: of a message that is longer than a transcript keeps nothing is said of its form, as it is not there to be
+// looked at.
+func TestCutMessages(t *testing.T) {
+	records := script(t, "A < hello")
+	records[0].Cut = 7
+	if kept, broken := judged("envelopes", records); len(kept)+len(broken) > 0 {
+		t.Errorf("kept %v, broken %v", kept, broken)
+	}
 }

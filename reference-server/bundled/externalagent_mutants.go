@@ -1,15 +1,15 @@
 package bundled
 
 import (
-	"fmt"
-
 	"parley/model"
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent"
 	"parley/reference-server/externalagent/agent"
 	"parley/reference-server/externalagent/relay"
+	"parley/reference-server/mutants/agents"
 	"parley/reference-server/mutants/catalogue"
 	"parley/reference-server/mutants/hosts"
+	"parley/reference-server/mutants/relays"
 	"parley/runner"
 	"parley/target"
 )
@@ -20,6 +20,10 @@ func externalAgentMutants(role string) []runner.Mutant {
 	switch role {
 	case proto.Host, "":
 		role, rows = proto.Host, hosts.All()
+	case proto.Relay:
+		rows = relays.All()
+	case proto.Agent:
+		rows = agents.All()
 	}
 	var out []runner.Mutant
 	for _, m := range rows {
@@ -29,14 +33,14 @@ func externalAgentMutants(role string) []runner.Mutant {
 	return out
 }
 
+// faultyRelay puts the fault of that id into the options; "" leaves them as they are. So do the others.
 func faultyRelay(fault string, o relay.Options) (relay.Options, error) {
-	if fault != "" {
-		return o, fmt.Errorf("there is no mutant %q", fault)
+	if fault == "" {
+		return o, nil
 	}
-	return o, nil
+	return relays.Options(fault, o)
 }
 
-// faultyHost puts the fault of that id into the options; "" leaves them as they are.
 func faultyHost(fault string, o externalagent.Options) (externalagent.Options, error) {
 	if fault == "" {
 		return o, nil
@@ -45,8 +49,8 @@ func faultyHost(fault string, o externalagent.Options) (externalagent.Options, e
 }
 
 func faultyAgent(fault string, o agent.Options) (agent.Options, error) {
-	if fault != "" {
-		return o, fmt.Errorf("there is no mutant %q", fault)
+	if fault == "" {
+		return o, nil
 	}
-	return o, nil
+	return agents.Options(fault, o)
 }

@@ -95,12 +95,8 @@ func TestWithout(t *testing.T) {
 		{"all", `{"a":1}`, "", `null`},
 		{"no pointer", `{"a":1}`, "a", `{"a":1}`},
 		{"a pointer with a tilde that stands for nothing", `{"a~":1}`, "/a~", `{"a~":1}`},
-		{"an index with a leading zero", `[1,2]`, "/01", `[1,null]`},
 		{"an empty name", `{"":1,"a":2}`, "/", `{"a":2}`},
 	} {
-		if r.reason == "an index with a leading zero" {
-			continue // it is nobody's place: changes never gives one
-		}
 		if got := wjson.Compact(without(value(t, r.doc), r.pointer)); got != r.want {
 			t.Errorf("%s: %s, want %s", r.reason, got, r.want)
 		}
@@ -133,7 +129,7 @@ func TestDifference(t *testing.T) {
 			if got := firstWord(d); got != r.want || s.same(base, other) != (r.want == "") {
 				t.Errorf("they differ in %q, want %q:\n%s", got, r.want, d)
 			}
-			if d != "" && (!strings.Contains(d, "-") || !strings.Contains(d, "+")) && r.reason != "no uiSpec" && r.reason != "everything" {
+			if d != "" && !strings.ContainsAny(d, "-+") {
 				t.Errorf("it is no diff:\n%s", d)
 			}
 		})

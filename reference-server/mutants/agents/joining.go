@@ -1,8 +1,6 @@
 package agents
 
 import (
-	"time"
-
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/agent"
 )
@@ -31,7 +29,6 @@ var joiningFaults = map[string]fault{
 	"joins-again-the-study":     telling(func() agent.Outbound { return rejoining(func(v view) string { return v.Session }) }),
 	"joins-the-study-session":   telling(joinsStudy),
 	"session-ids-must-be-equal": hearing(equalIDs),
-	"leaves-a-late-joined":      func(o *options) { o.Limits.Join = hasty },
 }
 
 // joinless sends everything but relay.join; or nothing, as it waits for relay.joined.
@@ -109,6 +106,3 @@ func equalIDs() agent.Inbound {
 		return []message{msg}
 	}
 }
-
-// hasty is how long relay.joined may take for who has not thought of a relay that is slow.
-const hasty = 40 * time.Millisecond

@@ -11,6 +11,7 @@ import (
 var stateFaults = map[string]fault{
 	"acts-on-the-result":         deciding(actsOnResult),
 	"acts-before-the-state":      deciding(func() rules { return rules{settled: func(view) bool { return true }} }),
+	"acts-behind-ok-alone":       deciding(func() rules { return rules{settled: okAlone} }),
 	"tools-of-the-first-state":   choosingFrom(firstTools),
 	"tools-of-the-last-snapshot": snapshotTools,
 	"tools-of-the-state-before":  choosingFrom(toolsBefore),
@@ -60,6 +61,12 @@ func actsOnResult() rules {
 			return correct.Choose(v, s, candidates)
 		},
 	}
+}
+
+// okAlone waits for a state behind a result that has a uiSpec only.
+func okAlone(v view) bool {
+	_, quick := v.Result["uiSpec"]
+	return !quick || correct.Settled(v)
 }
 
 // choosingFrom has the tools of a shown state be others than those that are announced.

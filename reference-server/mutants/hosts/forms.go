@@ -14,7 +14,7 @@ var formFaults = map[string]fault{
 	"states-in-batches":  framingType(proto.StateUpdated, func(data []byte) []byte { return []byte("[" + string(data) + "]") }),
 	"two-states-a-frame": framingType(proto.StateUpdated, func(data []byte) []byte { return []byte(string(data) + "\n" + string(data)) }),
 	"not-a-number": framingType(proto.StateUpdated, func(data []byte) []byte {
-		return bytes.Replace(data, []byte(`{"source"`), []byte(`{"elapsed":NaN,"source"`), 1)
+		return bytes.Replace(data, []byte(`"source"`), []byte(`"elapsed":NaN,"source"`), 1)
 	}),
 	"members-told-twice":  framing(func(data []byte) []byte { return append([]byte(`{"v":"mvp-0.2",`), data[1:]...) }),
 	"greets-in-words":     greetsInWords,

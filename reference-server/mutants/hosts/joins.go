@@ -25,6 +25,7 @@ var joinFaults = map[string]fault{
 	"join-session-is-room":  echoing(rename("sessionId", "room")),
 	"joins-once":            relaying(joinsOnce),
 	"one-party-per-session": relayRuling(relayRules{join: onePartyOnly}),
+	"places-never-freed":    relaying(neverFreed),
 	"newcomer-ends-others":  relayRuling(relayRules{join: newcomerEnds}),
 
 	"unjoined-call-dropped":    relayRuling(relayRules{unjoined: func() *relay.Refusal { return nil }}),
@@ -67,6 +68,20 @@ func onePartyOnly(r relayState, from party, e *envelope) (relayJoin, *relay.Refu
 		return j, notNow()
 	}
 	return j, why
+}
+
+// neverFreed has places for two agents, and frees none when its agent has left.
+func neverFreed() relayRules {
+	taken := 0
+	return relayRules{join: func(r relayState, from party, e *envelope) (relayJoin, *relay.Refusal) {
+		j, why := correctRelay.Join(r, from, e)
+		if why == nil && j.Role == proto.AgentRole {
+			if taken++; taken > 2 {
+				return j, notNow()
+			}
+		}
+		return j, why
+	}}
 }
 
 // newcomerEnds ends the connections of the agents that are there when another one joins.

@@ -179,7 +179,7 @@ var paramFaults = map[string]fault{
 	"params-coerced":         ruling(rules{params: coerced}),
 	"quantity-negative-ok":   lax(quantityFrom(-9)),
 	"quantity-above-ok":      lax(quantityTo(99)),
-	"quantity-missing-is-1":  lax(func(schema object) { schema["required"] = []any{"itemId"} }),
+	"quantity-missing-is-1":  lax(quantityOptional),
 
 	"params-missing-ok":      shapeless(func(_ any, there bool) bool { return !there }),
 	"params-null-ok":         shapeless(func(v any, there bool) bool { return there && v == nil }),
@@ -262,6 +262,12 @@ func quantityTo(most int) func(schema object) {
 			p["maximum"] = most
 		}
 	})
+}
+
+func quantityOptional(schema object) {
+	if all, _ := schema["properties"].(object); all["quantity"] != nil {
+		schema["required"] = []any{"itemId"}
+	}
 }
 
 // coerced reads a number where a text stands that has one, and a number as a text.

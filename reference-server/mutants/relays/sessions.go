@@ -22,7 +22,9 @@ var sessionFaults = map[string]fault{
 	"one-session-at-a-time":       func(o *options) { o.Limits.Sessions = 1 },
 	"routes-by-payload-session":   deciding(byPayloadSession),
 	"moves-to-the-study-session":  deciding(movesToStudy),
-	"study-session-filled-in":     passing(relaySessionInside, proto.SessionStarted, proto.SnapshotState, proto.SessionEnded),
+	"started-session-filled-in":   passing(relaySessionInside, proto.SessionStarted),
+	"snapshot-session-filled-in":  passing(relaySessionInside, proto.SnapshotState),
+	"ended-session-filled-in":     passing(relaySessionInside, proto.SessionEnded),
 }
 
 // leaking sends some messages of hosts to the agents of other relay sessions too, and to these first.

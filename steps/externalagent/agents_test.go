@@ -1,0 +1,128 @@
+package externalagent
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/target"
+	"parley/verdict"
+)
+
+const (
+	awaits  = "Given a host awaits the agent\n"
+	started = "When the agent is started\n"
+
+	anything = "*" // what monitors find depends on what crosses what
+)
+
+// TestAConformantAgent: every scenario of the suite is passed by an agent that goes by what it is told, and no monitor finds
+// anything.
+func TestAConformantAgent(t *testing.T) {
+	env := environment(t, vocab.Agent, &peer{})
+	env.Profile.Capabilities = []string{target.Reconnect}
+	env.Profile.Limits.Quiet.Duration = 3 * soon
+	env.Profile.ExternalAgent.Agent.Join.Duration, env.Profile.ExternalAgent.Agent.Pace.Duration = patience, patience
+	conform(t, env, &called{}, 40)
+}
+
+func TestAgents(t *testing.T) {
+	for _, r := range []struct {
+		reason, lines string
+		mind          mind
+		want, has     string
+		monitors      string // clauses that they find broken
+	}{
+		{"it connects and joins", awaits + started + "Then the agent connects\nAnd the agent joins\nAnd the agent turns to the host\nAnd the agent calls a tool\nAnd the agent makes 5 calls\nAnd the agent comes to the end of the booking\nAnd the agent ends the session\n", mind{},
+			"EA-016=passed EA-017=passed EA-026=passed EA-103=passed EA-106=passed", "", ""},
+		{"nobody waits for it yet", started + "Then the agent joins\n", mind{}, "EA-026=passed", "", ""},
+		{"it does not connect", awaits + started + "Then the agent connects\n", mind{offline: true}, "EA-016=failed EA-017=failed EA-106=failed", "it wrote: its last words", ""},
+		{"it does not join", awaits + started + "Then the agent joins\n", mind{offline: true}, "EA-026=failed EA-027=failed", "the agent's process has ended: it has had enough", ""},
+		{"it speaks before it joins", awaits + started + "Then the agent joins\n", mind{early: vocab.SnapshotGet}, "EA-026=failed EA-027=not-tested", "snapshot.get", "EA-026"},
+		{"it does not wait until it has joined", awaits + "And relay.joined comes late\n" + started + "Then the agent turns to the host\n", mind{hasty: true}, "EA-103=passed", "", "EA-026"},
+		{"it says nothing to the host", awaits + started + "Then the agent turns to the host\n", mind{silent: true}, "EA-103=failed", "the agent's process has ended", ""},
+		{"it makes no calls", awaits + started + "Then the agent makes 2 calls\n", mind{silent: true}, "EA-033=not-tested", "made 0 of 2 calls", ""},
+		{"it does not end the session", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started + "Then the agent ends the session\n", mind{frail: true}, "EA-037=not-tested", "the agent does not end the session", ""},
+
+		{"it gives up over a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started + "Then the agent lives on\n", mind{frail: true}, "EA-074a=warned", "the agent's process has ended", ""},
+		{"it goes on behind a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started + "Then the agent lives on\n", mind{}, "EA-074a=passed", "", ""},
+		{"it gives up over a result that is not ok", awaits + "And call 1 is refused by a result that is not ok\n" + started + "Then the agent lives on\n", mind{frail: true}, "EA-074a=warned", "", ""},
+		{"it gives up over junk", awaits + "And the host sends malformed JSON behind the first state\n" + started + "Then the agent lives on\n", mind{frail: true}, "EA-018a=warned", "", ""},
+		// finds: where the agent's process ends before the mark from which something is awaited, its end is not seen: the whole pace
+		// passes, and the reason is that nothing of the kind came.
+		// {"it gives up over junk, and is known to have ended", awaits + "And the host sends malformed JSON behind the first state\n" + started + "Then the agent lives on\n", mind{frail: true}, "EA-018a=warned", "the agent's process has ended", ""},
+
+		{"it does not wait for the state", awaits + "And the state behind call 2 comes late\n" + started + "Then the agent waits for the state\n", mind{blind: true}, "EA-054a=failed", "no call between an ok-only result and the state that follows it", anything},
+		{"it goes by what it knew", awaits + "And the state behind call 1 is not what its result says\n" + started + "Then the agent goes by the state\n", mind{stubborn: true}, "EA-051=failed EA-072=failed EA-077=failed", "which announces setQuantity, prev", "EA-096a"},
+		{"it goes by the state", awaits + "And the state behind call 1 is not what its result says\n" + started + "Then the agent goes by the state\n", mind{}, "EA-051=passed EA-072=passed EA-077=passed", "", ""},
+		{"it calls while nothing is announced", awaits + "And nothing is announced for a while behind call 1\n" + started + "Then the agent calls nothing meanwhile\n", mind{restless: true}, "EA-096a=warned EA-072=failed", "no call while toolSchema is empty", "EA-096a"},
+		{"it asks for a state that does not come", awaits + "And the state behind call 2 is lost\n" + started + "Then the agent asks for a snapshot before it calls again\n", mind{}, "EA-076=passed EA-077=passed", "", ""},
+		{"it does not ask for it", awaits + "And the state behind call 2 is lost\n" + started + "Then the agent asks for a snapshot before it calls again\n", mind{blind: true}, "EA-076=failed EA-077=failed", "snapshot.get before the next tool.call", anything},
+
+		{"it comes back and asks", awaits + "And the connection is lost behind call 1\n" + started + "Then the agent comes back\nAnd the agent asks for a snapshot before it calls again\n", mind{}, "EA-076=passed", "", ""},
+		{"it comes back and does not ask", awaits + "And the connection is lost behind call 1\n" + started + "Then the agent comes back\nAnd the agent asks for a snapshot before it calls again\n", mind{forget: true}, "EA-076=failed", "snapshot.get before the next tool.call", "EA-076"},
+		{"it stays away", awaits + "And the connection is lost behind call 1\n" + started + "Then the agent comes back\n", mind{stays: true}, "EA-076=failed", "the agent comes back and joins", ""},
+		{"it comes back to another relay session", awaits + "And the connection is lost behind call 1\n" + started + "Then the agent comes back\n", mind{other: true}, "EA-076=not-tested", "", "EA-103"},
+		{"what went on without it", awaits + "And the connection is lost in call 1, and the booking goes on without the agent\n" + started + "Then the agent comes back\nAnd the agent asks for a snapshot before it calls again\nAnd the agent goes by the state\n", mind{}, "EA-076=passed EA-077=passed", "", ""},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			t.Parallel()
+			got := meet(t, r.mind, tagsOf(r.want), r.lines, func(env *steps.Env) {
+				if strings.Contains(r.reason, "junk") { // its end is not seen
+					env.Profile.ExternalAgent.Agent.Pace.Duration = 2 * time.Second
+				}
+			})
+			expect(t, got, r.want, r.has)
+			if r.monitors == anything {
+				return
+			}
+			b := broken(got)
+			for id := range strings.FieldsSeq(r.monitors) {
+				if !slices.Contains(b, id) {
+					t.Errorf("no monitor finds %s broken, but %v", id, b)
+				}
+			}
+			if r.monitors == "" && len(b) > 0 {
+				t.Errorf("monitors find %v broken", b)
+			}
+		})
+	}
+}
+
+// TestNoReturn: who does not declare that it comes back need not.
+func TestNoReturn(t *testing.T) {
+	got := meet(t, mind{stays: true}, "@EA-076", awaits+"And the connection is lost behind call 1\n"+started+"Then the agent comes back\n", func(env *steps.Env) { env.Profile.Capabilities = nil })
+	expect(t, got, "EA-076=not-applicable", "the capability reconnect")
+}
+
+// TestNoAgent: what cannot be started is the environment's fault, or not tested; and what is asked of nobody our own.
+func TestNoAgent(t *testing.T) {
+	for _, r := range []struct {
+		reason string
+		err    error
+		want   verdict.Outcome
+	}{
+		{"no program", &target.StartError{Command: []string{"none"}, Reason: "cannot be started", Err: errors.New("no such file")}, verdict.EnvError},
+		{"a hook fails", errors.New("the hook failed"), verdict.NotTested},
+	} {
+		env := environment(t, vocab.Agent, &peer{})
+		if got := perform(t, env, &called{err: r.err}, "@EA-016", awaits+started); got.Outcome != r.want {
+			t.Errorf("%s: %s: %s", r.reason, got.Outcome, got.Reason)
+		}
+	}
+	env := environment(t, vocab.Agent, &peer{})
+	for _, lines := range []string{"Given call 1 is refused with \"INVALID_PARAMS\"\n", awaits + "And the host sends a smile behind the first state\n"} {
+		if got := perform(t, env, &called{}, "@EA-074a", lines); got.Outcome != verdict.HarnessError {
+			t.Errorf("%q: %s: %s", lines, got.Outcome, got.Reason)
+		}
+	}
+	if got := perform(t, env, &peer{}, "@EA-016", awaits+started); got.Outcome != verdict.HarnessError {
+		t.Errorf("a target that is no agent: %s: %s", got.Outcome, got.Reason)
+	}
+	env.Profile.ExternalAgent.Agent.Listen = "127.0.0.1:99999"
+	expect(t, perform(t, env, &called{}, "@EA-016", awaits), "EA-016=not-tested", "the harness cannot listen for the agent")
+}

@@ -1,0 +1,151 @@
+package externalagent
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	vocab "parley/protocol/externalagent"
+	"parley/target"
+	wjson "parley/wire/json"
+)
+
+// kinds changes the lines of one type; nil in place of f leaves them out.
+func kinds(kind string, f func(object)) func(object) object {
+	return func(line object) object {
+		if line["type"] != kind {
+			return line
+		}
+		if f == nil {
+			return nil
+		}
+		f(line)
+		return line
+	}
+}
+
+// everyLine changes each line.
+func everyLine(f func(object)) func(object) object {
+	return func(line object) object { f(line); return line }
+}
+
+func TestLogs(t *testing.T) {
+	const lines = session + firstCall + saying + ending + "And the log of agent A's session is complete and in order\n"
+	for _, r := range []struct {
+		reason, lines string
+		line          func(object) object
+		bad           bad
+		want, has     string
+	}{
+		{"complete", lines, nil, nil, "EA-010=passed EA-065=passed EA-085=passed EA-086=passed EA-087=passed EA-088=passed EA-089=passed EA-089a=not-applicable EA-090=passed EA-091=passed EA-092=passed EA-093=passed EA-107=passed", ""},
+		{"no sessionId", lines, everyLine(unset("sessionId")), nil, "EA-086=failed EA-085=passed", "logs/study/s-20260213-001.jsonl:1: "},
+		{"another sessionId", lines, everyLine(set("sessionId", "s-0")), nil, "EA-086=failed", "s-0"},
+		{"an eventIndex that is a text", lines, everyLine(set("eventIndex", "1")), nil, "EA-087=failed", ".jsonl:1: "},
+		{"an eventIndex that stays", lines, everyLine(set("eventIndex", 1)), nil, "EA-087=passed EA-088=failed", ".jsonl:2: "},
+		{"no timestamp", lines, everyLine(unset("timestamp")), nil, "EA-089=failed", ".jsonl:1: "},
+		{"another form of timestamp", lines, everyLine(set("timestamp", "2026-02-13T10:22:17Z")), nil, "EA-089=passed EA-089a=not-applicable", ""},
+		{"a direction that is none", lines, everyLine(set("direction", "up")), nil, "EA-090=failed", ".jsonl:1: "},
+		{"the agent's view", lines, everyLine(func(l object) { l["direction"] = map[any]any{"in": "out", "out": "in"}[l["direction"]] }), nil, "EA-091=failed EA-090=passed", ".jsonl:"},
+		{"no type", lines, everyLine(unset("type")), nil, "EA-092=failed", ".jsonl:1: "},
+		{"no payload", lines, everyLine(unset("payload")), nil, "EA-093=failed", ".jsonl:1: "},
+		{"a call without its reason", lines, kinds(vocab.ToolCall, func(l object) { delete(l["payload"].(object), "reason") }), nil, "EA-093=failed", "reason"},
+		{"a call that is not there", lines, kinds(vocab.ToolCall, nil), nil, "EA-107=failed", vocab.ToolCall},
+		{"a message that is not there", lines, kinds(vocab.AgentMessage, nil), nil, "EA-107=failed", vocab.AgentMessage},
+		{"what need not be there", lines, kinds(vocab.SnapshotGet, nil), nil, "EA-107=passed EA-093=passed", ""},
+		{"nothing", lines, func(object) object { return nil }, nil, "EA-010=failed", ""},
+		{"no file", lines, nil, edit(vocab.SessionEnded, set("logFile", unwritten)), "EA-010=failed EA-065=failed EA-085=failed EA-107=failed", "a log at logFile"},
+		{"a file elsewhere", lines, nil, edit(vocab.SessionEnded, set("logFile", "../../etc/passwd")), "EA-010=not-tested EA-085=not-tested", "the log is not read"},
+		{"no session has ended", session + "Then the log of agent A's session is complete and in order\n", nil, nil, "EA-010=not-tested", "no session of agent A has ended"},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			p := &peer{bad: r.bad, line: r.line, logs: filepath.Join(t.TempDir(), "logs")}
+			if err := os.MkdirAll(p.logs, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			env := environment(t, vocab.Host, p)
+			got := perform(t, env, p, tagsOf(r.want), r.lines)
+			expect(t, got, r.want, r.has)
+			if outside := r.reason == "a file elsewhere"; outside != (len(got.Security) > 0) {
+				t.Errorf("security: %q", got.Security)
+			}
+		})
+	}
+}
+
+// TestUnreadableLogs: where nobody knows the folder, nothing is said of what is in it.
+func TestUnreadableLogs(t *testing.T) {
+	const lines = session + ending + "And the log of agent A's session is complete and in order\n"
+	p := &peer{}
+	expect(t, perform(t, environment(t, vocab.Host, p), p, "@EA-010", lines), "EA-010=not-tested", "external-agent.logs")
+	expect(t, perform(t, environment(t, vocab.Host, p), struct{ target.Running }{p}, "@EA-010", lines), "EA-010=not-tested", "external-agent.logs")
+}
+
+// TestLogsLedAstray: a log that characters of paths in an id lead out of its folder is a matter of security, and no clause's.
+func TestLogsLedAstray(t *testing.T) {
+	const lines = joined + "When agent A starts a session whose ids would leave a folder\nAnd what comes of agent A's message is noted\nAnd agent A ends the session\n" +
+		"And what comes of agent A's message is noted\nThen it is noted where the log of agent A's session lies\n"
+	for _, r := range []struct {
+		reason string
+		bad    bad
+		plant  string // a file that is there, from the folder of the logs
+		want   string
+		warned bool
+	}{
+		{"in its folder", nil, "", "EA-066=not-applicable", false},
+		{"its name leads out", edit(vocab.SessionEnded, set("logFile", "logs/../../../parley-n.jsonl")), "", "EA-066=not-applicable", true},
+		{"its name is absolute", edit(vocab.SessionEnded, set("logFile", "/etc/parley")), "", "EA-066=not-applicable", true},
+		{"it lies beside its folder", nil, "../parley-n.jsonl", "EA-066=not-applicable", true},
+		{"such ids are refused", all(refuses(vocab.SessionStart, "INVALID_PARAMS"), refuses(vocab.SessionEnd, "SESSION_NOT_ACTIVE")), "", "EA-066=not-tested", false},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			p := &peer{bad: r.bad, logs: filepath.Join(t.TempDir(), "a", "b", "c", "logs")}
+			if err := os.MkdirAll(p.logs, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if r.plant != "" {
+				if err := os.WriteFile(filepath.Join(p.logs, r.plant), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := perform(t, environment(t, vocab.Host, p), p, "@EA-066", lines)
+			expect(t, got, r.want, "")
+			if (len(got.Security) > 0) != r.warned || len(got.Failures) > 0 {
+				t.Errorf("security: %q, failures: %v", got.Security, got.Failures)
+			}
+		})
+	}
+}
+
+// TestMessages: what a study cannot do without, from the start of the session to its end, as the host sees it.
+func TestMessages(t *testing.T) {
+	within(t, vocab.Host, "", func(s *suite) error {
+		a := s.party("A")
+		if err := s.hasSession(t.Context(), a); err != nil {
+			return err
+		}
+		if _, err := s.call(t.Context(), a, "next", object{}); err != nil {
+			return err
+		}
+		if _, err := s.ask(t.Context(), a, vocab.AgentMessage, object{"text": "Hi"}); err != nil {
+			return err
+		}
+		if err := s.ends(t.Context(), a); err != nil {
+			return err
+		}
+		end := a.last
+		if _, err := s.call(t.Context(), a, "next", object{}); err != nil {
+			return err
+		}
+		var got []string
+		for _, m := range s.messages(a, end) {
+			got = append(got, m.Direction+" "+m.Type)
+			if m.Record == 0 || m.Payload == nil {
+				t.Errorf("%+v", m)
+			}
+		}
+		if want := []string{"in tool.call", "out error", "in agent.message"}; wjson.Compact(got) != wjson.Compact(want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		return nil
+	})
+}

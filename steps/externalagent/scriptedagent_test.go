@@ -1,0 +1,263 @@
+package externalagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/target"
+)
+
+// mind is what an agent does otherwise than a good one.
+type mind struct {
+	early    string // a type that it sends before it joins
+	hasty    bool   // it does not wait for relay.joined
+	blind    bool   // it calls behind a result without waiting for the state
+	stubborn bool   // it goes on by what it knew before the latest state
+	frail    bool   // it gives up over what it does not understand, or what is refused
+	forget   bool   // it does not ask for a snapshot once it has come back
+	stays    bool   // it stays away once its connection is lost
+	restless bool   // it calls while nothing is announced
+	silent   bool   // it ends behind its join
+	offline  bool   // it does not connect
+	other    bool   // it comes back to another relay session
+}
+
+// called is a target that is an agent: its life is that of a goroutine, which goes by what it is told.
+type called struct {
+	target.Running
+	mind   mind
+	err    error // of Call
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	exited chan struct{}
+}
+
+// Call implements target.Caller.
+func (a *called) Call(_ context.Context, o target.CallOptions) (target.Called, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	var ctx context.Context
+	ctx, a.cancel = context.WithCancel(context.Background())
+	a.exited = make(chan struct{})
+	a.done.Go(func() {
+		defer close(a.exited)
+		(&scriptedAgent{mind: a.mind, url: o.URL, session: o.Session}).live(ctx)
+	})
+	return a, nil
+}
+
+func (a *called) Exited() <-chan struct{} { return a.exited }
+func (a *called) ExitErr() error          { return errors.New("it has had enough") }
+func (a *called) Stderr() string          { return "its last words" }
+func (a *called) Stop(context.Context) error {
+	a.cancel()
+	a.done.Wait()
+	return nil
+}
+
+// scriptedAgent books by the built-in flow.
+type scriptedAgent struct {
+	mind
+	url, session string
+	conn         *websocket.Conn
+	serial       int
+	ui           object
+	tools        []any
+	knew         []any  // the tools before those
+	waits        string // for what: the type of its request, or more
+	asked        string // its id
+	refusals     int
+	started      bool
+}
+
+var errEnough = errors.New("enough")
+
+func (a *scriptedAgent) live(ctx context.Context) {
+	for a.session != "" && !a.offline {
+		err := a.connect(ctx)
+		if a.conn != nil {
+			_ = a.conn.CloseNow()
+		}
+		if ctx.Err() != nil || errors.Is(err, errEnough) || a.stays {
+			return
+		}
+		if a.other {
+			a.session += "-other"
+		}
+	}
+}
+
+func (a *scriptedAgent) send(ctx context.Context, kind string, payload object) error {
+	a.serial++
+	if kind != vocab.AgentMessage { // nothing answers that
+		a.waits, a.asked = kind, fmt.Sprintf("a-%d", a.serial)
+	}
+	b, err := json.Marshal(envelope(kind, fmt.Sprintf("a-%d", a.serial), "", payload))
+	if err != nil {
+		return err
+	}
+	return a.conn.Write(ctx, websocket.MessageText, b)
+}
+
+func (a *scriptedAgent) connect(ctx context.Context) error {
+	var err error
+	if a.conn, _, err = websocket.Dial(ctx, a.url, nil); err != nil { //nolint:bodyclose // the library's own
+		return errEnough
+	}
+	a.conn.SetReadLimit(-1)
+	if a.early != "" {
+		if err := a.send(ctx, a.early, object{}); err != nil {
+			return err
+		}
+	}
+	if err := a.send(ctx, vocab.RelayJoin, object{"role": "agent", "sessionId": a.session}); err != nil {
+		return err
+	}
+	if a.silent {
+		return errEnough
+	}
+	if a.hasty {
+		if err := a.begin(ctx); err != nil {
+			return err
+		}
+	}
+	for {
+		wait, cancel := ctx, func() {}
+		if a.waits == "a state" { // one that does not come is asked for
+			wait, cancel = context.WithTimeout(ctx, 10*soon)
+		}
+		_, b, err := a.conn.Read(wait) // the library ends the connection of who gives up: the agent comes back then
+		cancel()
+		if err != nil {
+			return err
+		}
+		if err := a.hear(ctx, b); err != nil {
+			return err
+		}
+	}
+}
+
+// begin starts a session, or takes it up again.
+func (a *scriptedAgent) begin(ctx context.Context) error {
+	switch {
+	case !a.started:
+		return a.send(ctx, vocab.SessionStart, object{"studyId": "p", "participantId": "P07"})
+	case a.forget:
+		return a.act(ctx, a.tools)
+	}
+	return a.send(ctx, vocab.SnapshotGet, object{})
+}
+
+func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
+	var env struct {
+		Type    string
+		ReplyTo string
+		Payload object
+	}
+	if json.Unmarshal(b, &env) != nil {
+		if a.frail {
+			return errEnough
+		}
+		return nil
+	}
+	mine := env.ReplyTo == a.asked
+	switch env.Type {
+	case vocab.RelayJoined:
+		if !a.hasty {
+			return a.begin(ctx)
+		}
+	case vocab.SessionStarted:
+		a.started = true
+		a.waits = "a state"
+	case vocab.StateUpdated, vocab.SnapshotState:
+		a.knew = a.tools
+		a.ui, _ = env.Payload["uiSpec"].(object)
+		a.tools, _ = env.Payload["toolSchema"].([]any)
+		switch {
+		case a.waits == vocab.ToolCall: // its result is still to come
+			a.waits = "a result"
+		case a.waits == "a state", a.waits == vocab.SnapshotGet && env.Type == vocab.SnapshotState, a.waits == "tools":
+			if a.stubborn && a.knew != nil {
+				return a.act(ctx, a.knew)
+			}
+			return a.act(ctx, a.tools)
+		}
+	case vocab.ToolResult, vocab.ErrorMessage:
+		switch {
+		case !mine:
+		case env.Type == vocab.ErrorMessage || env.Payload["ok"] != true:
+			if a.frail {
+				return errEnough
+			}
+			if a.refusals++; a.refusals > 3 {
+				return a.send(ctx, vocab.SessionEnd, object{"reason": "refused"})
+			}
+			if env.Payload["code"] == vocab.SessionNotActive {
+				a.started = false
+			}
+			return a.begin(ctx)
+		case a.blind, a.waits == "a result":
+			return a.act(ctx, a.tools)
+		default:
+			a.waits = "a state"
+		}
+	case vocab.UserMessage:
+		return a.send(ctx, vocab.AgentMessage, object{"text": "I see."})
+	case vocab.SessionEnded:
+		return errEnough
+	}
+	return nil
+}
+
+// act makes the next call by what is announced.
+func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
+	offered := map[string]bool{}
+	for _, item := range tools {
+		if o, ok := item.(object); ok {
+			name, _ := o["name"].(string)
+			offered[name] = true
+		}
+	}
+	call := func(tool string, params object) error {
+		return a.send(ctx, vocab.ToolCall, object{"toolName": tool, "params": params, "reason": "it is next"})
+	}
+	selected, _ := a.ui["selected"].([]any)
+	quantities, _ := a.ui["quantities"].(object)
+	switch {
+	case len(tools) == 0 && a.ui == nil:
+		return a.send(ctx, vocab.SessionEnd, object{"reason": "study-complete"})
+	case len(tools) == 0 && !a.restless:
+		a.waits = "tools"
+		return nil
+	case offered["select"] && len(selected) == 0:
+		return call("select", object{"itemId": "m1"})
+	case offered["setQuantity"] && len(quantities) == 0:
+		return call("setQuantity", object{"itemId": "adult", "quantity": 1})
+	case offered["prev"] && !offered["next"]:
+		return call("prev", object{})
+	}
+	return call("next", object{})
+}
+
+// meet runs the lines of one scenario with an agent.
+func meet(t *testing.T, m mind, tags, lines string, change ...func(*steps.Env)) steps.Result {
+	t.Helper()
+	env := environment(t, vocab.Agent, nil)
+	env.Driver = &peer{}
+	env.Profile.Capabilities = []string{target.Reconnect}
+	env.Profile.Limits.Quiet.Duration = 3 * soon
+	env.Profile.ExternalAgent.Agent.Join.Duration, env.Profile.ExternalAgent.Agent.Pace.Duration = patience, patience
+	for _, f := range change {
+		f(env)
+	}
+	return perform(t, env, &called{mind: m}, tags, lines)
+}

@@ -1,0 +1,30 @@
+package externalagent
+
+import (
+	"testing"
+
+	"github.com/cucumber/godog"
+
+	"parley/steps"
+	"parley/target"
+)
+
+// single is the protocol with one step, in the world of a scenario.
+type single struct {
+	Protocol
+	do func(*suite) error
+}
+
+// Register implements steps.Protocol.
+func (p single) Register(sc *godog.ScenarioContext, world func() *steps.World) {
+	steps.Step(sc, `^it is done$`, func() error {
+		return p.do(&suite{World: world(), wire: target.DefaultExternalAgent(), parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{}})
+	})
+}
+
+// within does something in the world of a scenario that has these tags, and tells what came of it.
+func within(t *testing.T, role, tags string, do func(*suite) error) steps.Result {
+	t.Helper()
+	p := &peer{}
+	return performAs(t, single{do: do}, environment(t, role, p), p, tags, "Given it is done")
+}
