@@ -192,6 +192,11 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v, ok := p.(steps.Vetter); ok {
+		if err := v.Vet(o.Profile); err != nil {
+			return nil, &UsageError{Msg: err.Error()}
+		}
+	}
 	ledger, err := features.Ledger(p.Name())
 	if err != nil {
 		return nil, err

@@ -57,6 +57,11 @@ type limited struct {
 	cancel  func()
 }
 
+// WithLimit is a context that ends once a limit has passed, without counting the times at which the harness itself stalled.
+func WithLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return withLimit(ctx, limit, context.DeadlineExceeded)
+}
+
 // withLimit is a context that ends with cause once the limit has passed without counting stalls.
 func withLimit(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -66,6 +66,12 @@ func Roles(p Protocol) []string {
 	return []string{Server}
 }
 
+// Vetter is what a protocol offers beyond that reads more than the profile before it runs.
+type Vetter interface {
+	// Vet says what is wrong with what a profile names.
+	Vet(p *target.Profile) error
+}
+
 // Explorer is what a protocol offers beyond that random sequences can be drawn for.
 type Explorer interface {
 	// Explore draws a sequence: the lines of a scenario, in the protocol's own steps. It is legal whatever was drawn.

@@ -47,7 +47,7 @@ Feature: 2 Transport
     Scenario: what an agent says is an envelope
       Given a host awaits the agent
       When the agent is started
-      Then the agent calls a tool
+      Then the agent makes 2 calls
 
     @agent @EA-018a
     Scenario Outline: an agent goes on behind what it cannot understand

@@ -24,12 +24,17 @@ Feature: 4.0 The handshake
       Then agent A is told of the session
 
     @host @relay @EA-025 @EA-028 @EA-103
-    Scenario: an agent joins again once it has lost its connection
+    Scenario Outline: an agent joins again once it has left
       Given agent A has joined
-      When agent A loses its connection
+      When agent A <leaves>
       And agent A has joined
       And agent A starts a session
       Then agent A is told of the session
+
+      Examples:
+        | leaves               |
+        | disconnects          |
+        | loses its connection |
 
   Rule: 外部 Agent 必须先加入 relay session
 

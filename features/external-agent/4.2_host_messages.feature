@@ -263,7 +263,7 @@ Feature: 4.2 Host to client
       And agent A starts a session
       Then agent A is told of the session
 
-    @host @relay @exclusive @EA-025 @EA-028 @EA-038 @EA-041
+    @host @relay @exclusive @restart @EA-025 @EA-028 @EA-038 @EA-041
     Scenario Outline: everybody can join again once the target was started again
       Given agent A has a session
       When the target is <ended>

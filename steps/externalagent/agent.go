@@ -128,7 +128,7 @@ func (s *suite) awaitAgent(ctx context.Context, after int, within time.Duration,
 
 // awaitAgentOr waits for any record. The end of the agent's process makes that hopeless, but for what is still on its way.
 func (s *suite) awaitAgentOr(ctx context.Context, after int, within time.Duration, match func(*transcript.Record) bool) (transcript.Record, *steps.Miss) {
-	limited, cancel := context.WithTimeout(ctx, within)
+	limited, cancel := steps.WithLimit(ctx, within)
 	defer cancel()
 	gone := ""
 	rec, err := s.T.Await(limited, after, func(r *transcript.Record) bool {
@@ -138,7 +138,7 @@ func (s *suite) awaitAgentOr(ctx context.Context, after int, within time.Duratio
 		return gone != "" || match(r)
 	})
 	if gone != "" {
-		last, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Quiet.Duration)
+		last, cancel := steps.WithLimit(ctx, s.Env.Profile.Limits.Quiet.Duration)
 		defer cancel()
 		rec, err = s.T.Await(last, after, match)
 	}

@@ -52,8 +52,16 @@ func (s *suite) call(ctx context.Context, p *party, tool string, params any) (*r
 }
 
 // misfit tells that a call of the booking path does not fit what the host announces, which is the profile's fault.
-func misfit(c target.ToolCall, why any) error {
-	return steps.NotTestedf("the booking path does not fit (external-agent.booking in the profile): %s: %v", c.Tool, why)
+func (s *suite) misfit(c target.ToolCall, why any) error {
+	return steps.NotTestedf("the booking path does not fit (%s): %s: %v", s.pathIn(), c.Tool, why)
+}
+
+// pathIn says where the booking path stands.
+func (s *suite) pathIn() string {
+	if s.Env.Role == vocab.Relay {
+		return "booking, in the file external-agent.flow"
+	}
+	return "external-agent.booking in the profile"
 }
 
 // stepOf makes one call of the booking path. It is refused as a misfit where the host does not announce it so.
@@ -64,14 +72,14 @@ func (s *suite) stepOf(ctx context.Context, p *party, c target.ToolCall, now sta
 	}
 	t := announced.Find(c.Tool)
 	if t == nil {
-		return nil, misfit(c, "it is not announced at this stage")
+		return nil, s.misfit(c, "it is not announced at this stage")
 	}
 	params, err := paramsFor(c, now.ui)
 	if err != nil {
-		return nil, misfit(c, err)
+		return nil, s.misfit(c, err)
 	}
 	if err := t.Accepts(params); err != nil {
-		return nil, misfit(c, err)
+		return nil, s.misfit(c, err)
 	}
 	return s.call(ctx, p, c.Tool, params)
 }
@@ -93,7 +101,10 @@ func (s *suite) upTo(ctx context.Context, p *party, tool string) (*request, erro
 			return nil, err
 		}
 	}
-	return nil, steps.NotTestedf("the booking path has no call of %q (external-agent.booking in the profile)", tool)
+	if tool == "" {
+		return nil, steps.NotTestedf("there is no booking path (%s)", s.pathIn())
+	}
+	return nil, steps.NotTestedf("the booking path has no call of %q (%s)", tool, s.pathIn())
 }
 
 // callsAnnounced makes a call of a tool that is announced now, with params that keep to its schema.

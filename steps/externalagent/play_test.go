@@ -175,10 +175,9 @@ func TestPlans(t *testing.T) {
 // TestElsewhere: at another stage only those tools are announced that the stage before did not have, so that who goes by the
 // state before is known by its call.
 func TestElsewhere(t *testing.T) {
-	for at, want := range map[int]string{0: "setQuantity prev", 2: "select", 3: "select",
-		// finds: where the next stage has no tool of its own, all of its tools are announced, and who goes by the stage before fits.
+	for at, want := range map[int]string{0: "setQuantity prev", 2: "select", 3: "select"} { // finds: where the next stage has no tool of its own, all of its tools are announced, and who goes by the stage before fits.
 		// 1: "",
-	} {
+
 		p := host(t, false)
 		p.active, p.at = true, at
 		p.elsewhere()

@@ -74,7 +74,7 @@ func TestRefusals(t *testing.T) {
 		{"with a replyTo that is null", session + noTool, editEnvelope(vocab.ErrorMessage, set("replyTo", nil)), "EA-068=failed", "error, whose replyTo is not"},
 		{"not at all", session + noTool, nothing(vocab.ToolCall), "EA-068=failed EA-104=failed EA-080=failed", "no answer whose replyTo is"},
 		{"it is carried out", session + noTool, carriesOut, "EA-080=failed EA-068=not-tested EA-104=not-tested", "tool.result"},
-		{"nothing was asked", session + "When agent A disconnects\nThen agent A is refused with \"UNKNOWN_TOOL\"\n", nil, "EA-080=not-tested", "agent A has asked for nothing"},
+		{"nothing was asked", session + "When agent A loses its connection\nThen agent A is refused with \"UNKNOWN_TOOL\"\n", nil, "EA-080=not-tested", "agent A has asked for nothing"},
 
 		{"a call behind the end", ended, nil, "EA-079=passed", ""},
 		{"a call behind the end is taken", ended, carriesOut, "EA-079=warned", "tool.result"},
@@ -205,7 +205,7 @@ func TestInvalidMessages(t *testing.T) {
 				return out
 			}
 		}(), "EA-041=failed", "no answer whose replyTo is"},
-		{"nothing was sent", session + "When agent A disconnects\nThen agent A's message is refused as invalid\n", nil, "EA-078=not-tested", "agent A has sent nothing"},
+		{"nothing was sent", session + "When agent A loses its connection\nThen agent A's message is refused as invalid\n", nil, "EA-078=not-tested", "agent A has sent nothing"},
 	})
 }
 

@@ -434,7 +434,7 @@ func (s *suite) provokes(ctx context.Context, p *party, what string) error {
 		p.before = now
 		params, err := paramsFor(c, now.ui)
 		if err != nil {
-			return misfit(c, err)
+			return s.misfit(c, err)
 		}
 		if what == "tool-failure" {
 			announced, err := toolschema.Parse(now.list())

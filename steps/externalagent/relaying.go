@@ -17,7 +17,6 @@ import (
 
 func (s *suite) registerRelaying(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^no host is there$`, func() error { s.hostless = true; return nil })
-	steps.Step(sc, `^a host has joined$`, func(ctx context.Context) error { return s.hostIsThere(ctx, s.party("A")) })
 	steps.Step(sc, `^the host connects and joins$`, func(ctx context.Context) error {
 		h := s.host(s.party("A").session)
 		if err := s.connected(ctx, h); err != nil {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/cucumber/godog"
-	"github.com/google/go-cmp/cmp"
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
@@ -51,7 +50,31 @@ func (s *suite) differs(name string, want, got any) string {
 	if wjson.Equal(want, got) {
 		return ""
 	}
-	return name + ":\n" + cmp.Diff(want, got)
+	return told(name, want, got)
+}
+
+// told lists the places at which two values differ, each with what was expected (-) and what was observed (+) there.
+func told(name string, want, got any) string {
+	const most = 8
+	lines := []string{name + ":"}
+	all := changes(name, want, got)
+	for i, at := range all {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("  and %d places more", len(all)-most))
+			break
+		}
+		lines = append(lines, "  at "+at, "  - "+there(want, strings.TrimPrefix(at, name)), "  + "+there(got, strings.TrimPrefix(at, name)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// there renders what a JSON Pointer points to.
+func there(doc any, pointer string) string {
+	v, ok := wjson.Lookup(doc, pointer)
+	if !ok {
+		return "nothing"
+	}
+	return clip(wjson.Compact(v), 160)
 }
 
 // settled is a value without the members that change by themselves.

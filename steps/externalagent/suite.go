@@ -38,6 +38,12 @@ func (Protocol) Name() string { return vocab.Protocol }
 // Roles implements steps.Roled.
 func (Protocol) Roles() []string { return []string{vocab.Host, vocab.Relay, vocab.Agent} }
 
+// Vet implements steps.Vetter: it reads the flow that a profile names.
+func (Protocol) Vet(p *target.Profile) error {
+	_, err := loadFlow(p.FlowFile())
+	return err
+}
+
 // Bind implements steps.Protocol: the decoder of a scenario's records.
 func (Protocol) Bind(*steps.Env, target.Running) func(*transcript.Record) { return decode }
 

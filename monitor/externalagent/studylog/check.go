@@ -14,6 +14,7 @@ import (
 // Check judges a log. It never panics, whatever the bytes.
 func Check(r io.Reader, o Options) Report {
 	c := &checker{o: o, book: newBook(), in: newLines(r), wire: newWire(o.Messages), window: newWindow(maxWindow)}
+	c.window.compared = o.Messages != nil
 	if o.Session != "" {
 		c.session, c.from = &o.Session, "the session's"
 	}

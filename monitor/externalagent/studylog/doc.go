@@ -18,7 +18,8 @@
 //  5. EA-090: direction is in, out or internal.
 //  6. EA-091: direction is the host's view. What an agent sends is logged as in, what a host sends as out. A message may be
 //     logged more than once, as it was received and as it was sent on, so a line with the other direction is a fault only
-//     if no line with the same type and payload has the right one. Lines with direction internal, the types of the relay,
+//     if no line with the same type and payload has the right one. Without Messages, what a host sends and is logged as in
+//     is free too: an agent may have sent it by mistake. Lines with direction internal, the types of the relay,
 //     and types that the source does not know are free.
 //  7. EA-092: type is a string that is not empty.
 //  8. EA-093: payload is an object.

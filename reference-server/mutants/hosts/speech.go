@@ -21,7 +21,7 @@ var speechFaults = map[string]fault{
 	"talk-chooses":          talking(func(message) message { return calling(proto.Select, object{"itemId": "t1"}) }),
 	"talk-runs-its-tool":    talking(itsTool),
 	"talk-is-a-call":        taking(talkIsCall),
-	"talk-acts-later":       receiving(talkActsLater),
+	"talk-acts-later":       hosting(talkActsLater),
 	"talk-hides-tools":      deciding(talkHidesTools),
 	"talk-ends-form":        deciding(talkEndsForm),
 
@@ -137,19 +137,19 @@ func talksOnce() rules {
 }
 
 // talkActsLater executes a call behind the request that comes next.
-func talkActsLater() host.Inbound {
+func talkActsLater(h *hostOptions) {
 	pending := false
-	return func(_ view, msg message) []message {
-		if msg.Type() == proto.AgentMessage {
+	h.Inbound = func(_ view, msg message) []message {
+		switch {
+		case msg.Type() == proto.AgentMessage:
 			pending = true
-			return []message{msg}
-		}
-		if pending && msg.Type() == proto.SnapshotGet {
+		case pending && msg.Type() == proto.SnapshotGet:
 			pending = false
-			return []message{msg, calling(proto.Highlight, object{"itemId": "m1"}), calling(proto.Prev, object{})}
+			return []message{msg, calling(proto.Highlight, object{"itemId": "m1"})}
 		}
 		return []message{msg}
 	}
+	h.Outbound = answersOnly
 }
 
 // talkHidesTools announces fewer tools once an agent has said something.

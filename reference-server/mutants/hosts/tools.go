@@ -190,8 +190,7 @@ var paramFaults = map[string]fault{
 	"params-missing-unknown": shapelessCode(proto.UnknownTool),
 
 	"legal-order-refused":    refusingParams(proto.Sort, "sort requires order ASC or DESC"),
-	"legal-value-refused":    refusingParams(proto.Filter, "filter requires value"),
-	"legal-text-refused":     refusingParams(proto.PostMessage, "postMessage requires message"),
+	"legal-mark-refused":     refusingParams(proto.Highlight, "highlight requires id"),
 	"legal-quantity-refused": refusingParams(proto.SetQuantity, "setQuantity requires quantity >= 2"),
 	"legal-item-refused":     refusingParams(proto.Select, "select requires id"),
 }
