@@ -66,6 +66,9 @@ func (c *console) tables(run *Run) {
 		c.WriteByte('\n')
 		c.hang("", "", count(t.Excluded, "further clause")+" excluded by the ledger", dim)
 	}
+	if t.OtherRole > 0 {
+		c.hang("", "", count(t.OtherRole, "further clause")+" of targets of other roles", dim)
+	}
 }
 
 func levelRows(by map[string]Count) []row {

@@ -102,7 +102,7 @@ func reasonsFor(run *Run, o verdict.Outcome) []reasonGroup {
 	var out []reasonGroup
 	at := map[string]int{}
 	for _, c := range run.Clauses {
-		if c.Outcome != o || c.Excluded {
+		if c.Outcome != o || c.Excluded || c.OtherRole {
 			continue
 		}
 		reason := c.Reason

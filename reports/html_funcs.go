@@ -52,7 +52,7 @@ func within(v, x any) inRun {
 }
 
 func shownOutcome(c Clause) verdict.Outcome {
-	if c.Excluded {
+	if c.Excluded || c.OtherRole {
 		return excluded
 	}
 	return c.Outcome

@@ -58,9 +58,10 @@ type Target struct {
 
 // Totals counts clauses and scenarios by outcome. The denominators are fixed before the first scenario runs.
 type Totals struct {
-	Clauses   Count            `json:"clauses"`   // clauses that are tested in this protocol; excluded ones are not counted
-	Excluded  int              `json:"excluded"`  // clauses that the ledger excludes
-	Scenarios Count            `json:"scenarios"` // one per scenario and driver
+	Clauses   Count            `json:"clauses"`              // clauses that are tested in this protocol; excluded ones are not counted
+	Excluded  int              `json:"excluded"`             // clauses that the ledger excludes
+	OtherRole int              `json:"other_role,omitempty"` // clauses that are judged of targets of other roles
+	Scenarios Count            `json:"scenarios"`            // one per scenario and driver
 	ByLevel   map[string]Count `json:"by_level"`
 	BySection map[string]Count `json:"by_section"`
 }
@@ -83,6 +84,7 @@ type Clause struct {
 	Monitors  []string                   `json:"monitors"`  // names of the monitors that judge it
 	Reason    string                     `json:"reason"`
 	Excluded  bool                       `json:"excluded,omitempty"`
+	OtherRole bool                       `json:"other_role,omitempty"` // it is judged of targets of another role; the reason names them
 }
 
 // Scenario is one scenario over one driver.

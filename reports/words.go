@@ -86,7 +86,7 @@ func tally(r *Results) sums {
 }
 
 func (t *sums) addClause(c Clause) {
-	if c.Excluded {
+	if c.Excluded || c.OtherRole {
 		return
 	}
 	t.total++

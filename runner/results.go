@@ -148,7 +148,7 @@ func (r *run) report(ctx context.Context) *reports.Results {
 	one.Totals = totals(one.Clauses, one.Scenarios)
 	var sums []verdict.Sum
 	for _, c := range one.Clauses {
-		if !c.Excluded {
+		if !c.Excluded && !c.OtherRole {
 			sums = append(sums, verdict.Sum{Level: c.Level, Outcome: c.Outcome})
 		}
 	}
@@ -241,7 +241,7 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 		if !row.Tested() {
 			c.Excluded, c.Outcome, c.Reason = true, verdict.NotApplicable, "excluded: "+row.Reason
 		} else if !r.isJudged(row.ID) {
-			c.Outcome, c.Reason = verdict.NotApplicable, "of targets of another role: "+strings.Join(r.concerned[row.ID], ", ")
+			c.OtherRole, c.Outcome, c.Reason = true, verdict.NotApplicable, "of targets of another role: "+strings.Join(r.concerned[row.ID], ", ")
 		} else {
 			a := verdict.Aggregate(byClause[row.ID], r.counts(byClause[row.ID]))
 			c.Outcome, c.ByDriver, c.Reason = a.Outcome, a.ByDriver, r.redact.String(a.Reason)
@@ -322,6 +322,10 @@ func totals(clauses []reports.Clause, scenarios []reports.Scenario) reports.Tota
 	for _, c := range clauses {
 		if c.Excluded {
 			t.Excluded++
+			continue
+		}
+		if c.OtherRole {
+			t.OtherRole++
 			continue
 		}
 		add(&t.Clauses, c.Outcome)

@@ -86,21 +86,3 @@ func TestAConformantRelay(t *testing.T) {
 // 	env.Profile.ExternalAgent.Session = "r-{nonce}"
 // 	conform(t, env, p, 60)
 // }
-
-// finds: the harness's host answers what a relay tells it by itself, such as who is there, with an error. The relay passes that
-// on to nobody where the agent has not joined yet, and is charged with it (EA-068 to EA-070: "it has not come").
-//
-// func TestARelayThatTellsWhoIsThere(t *testing.T) {
-// 	p := &carrier{}
-// 	p.bad = func(_, to *carried, _ *transcript.Record, body []byte) [][]byte {
-// 		if to.role == vocab.HostRole && strings.Contains(string(body), vocab.RelayJoined) {
-// 			return [][]byte{body, []byte(`{"v":"mvp-0.2","type":"relay.presence","payload":{}}`)}
-// 		}
-// 		return [][]byte{body}
-// 	}
-// 	env := environment(t, vocab.Relay, p)
-// 	env.Profile.Limits.Event.Duration = patience
-// 	env.Profile.Capabilities = []string{target.TwoAgents}
-// 	env.Profile.ExternalAgent.Session = "r-{nonce}"
-// 	conform(t, env, p, 60)
-// }

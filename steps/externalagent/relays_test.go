@@ -79,7 +79,7 @@ func TestRelays(t *testing.T) {
 			return []any{env, object{"v": vocab.Version, "type": vocab.StateUpdated, "payload": object{}}}
 		}), "EA-009=passed", ""},
 		{"the relay adds one of a type that no clause names", session + firstCall + passed, func(_, to *carried, _ *transcript.Record, body []byte) [][]byte {
-			if to.role == vocab.HostRole { // see TestARelayThatTellsWhoIsThere
+			if to.role == vocab.HostRole { // see TestPlayAsAHostOnly
 				return [][]byte{body}
 			}
 			return [][]byte{body, []byte(`{"v":"mvp-0.2","type":"relay.presence","payload":{}}`)}

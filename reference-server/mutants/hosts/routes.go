@@ -23,6 +23,7 @@ var sessionFaults = map[string]fault{
 	"closes-behind-results":     closingBehind(proto.ToolResult),
 	"closes-behind-snapshots":   closingBehind(proto.SnapshotState),
 	"closes-behind-errors":      closingBehind(proto.ErrorMessage),
+	"deaf-behind-errors":        deafBehindErrors,
 	"replies-name-latest-asked": repliesToLatest,
 }
 
@@ -110,6 +111,23 @@ func closingBehind(kind string) fault {
 				r.End(to.Conn, websocket.CloseError{Code: websocket.StatusNormalClosure})
 			}
 		}
+	}
+}
+
+// deafBehindErrors hears nothing more of who was refused something.
+func deafBehindErrors(o *options) {
+	deaf := map[int]bool{}
+	o.Relay.Inbound = func(_ relayState, from party, in frame) []frame {
+		if deaf[from.Conn] {
+			return nil
+		}
+		return []frame{in}
+	}
+	o.Relay.Outbound = func(_ relayState, _, to party, data []byte, send func(int, []byte)) {
+		if read(data)["type"] == proto.ErrorMessage && to.Role == proto.AgentRole {
+			deaf[to.Conn] = true
+		}
+		send(to.Conn, data)
 	}
 }
 

@@ -158,23 +158,16 @@ func firstSession() host.Outbound {
 func keeping(name string) fault {
 	return hosting(func(h *hostOptions) {
 		var last message
-		replayed := 0
 		h.Inbound = func(_ view, msg message) []message {
 			switch {
 			case toolOf(msg) == name:
 				last = msg.Without("id")
 			case msg.Type() == proto.SessionStart && last != nil:
-				replayed++
 				return []message{msg, last}
 			}
 			return []message{msg}
 		}
-		h.Outbound = func(_ view, msg message, send sender) {
-			if _, isAnswer := msg["replyTo"]; !isAnswer && msg.Type() != proto.StateUpdated && msg.Type() != proto.UserMessage {
-				return // nobody has asked for it
-			}
-			send(msg)
-		}
+		h.Outbound = answersOnly // nobody has asked for it
 	})
 }
 

@@ -10,11 +10,10 @@ var snapshotFaults = map[string]fault{
 	"snapshot-unanswered":        silent(proto.SnapshotState),
 	"snapshot-answer-unnamed":    unnamed(proto.SnapshotState),
 	"snapshot-is-an-update":      rewriting(proto.SnapshotState, func(_ view, msg message) message { return msg.With("type", proto.StateUpdated) }),
-	"snapshot-once":              refusingSnapshots(func(_ message, past past) bool { return past.snapshots > 0 }),
-	"snapshot-of-first-minute":   refusingSnapshots(func(_ message, past past) bool { return past.snapshots > 9 }),
-	"snapshot-not-after-error":   refusingSnapshots(func(_ message, past past) bool { return past.refused }),
-	"snapshot-not-after-talking": refusingSnapshots(func(_ message, past past) bool { return past.talked }),
-	"snapshot-not-after-call":    refusingSnapshots(func(_ message, past past) bool { return past.called }),
+	"snapshot-once":              refusingSnapshots(func(p past) bool { return p.snapshots > 0 }),
+	"snapshot-not-after-error":   refusingSnapshots(func(p past) bool { return p.refused }),
+	"snapshot-not-after-talking": refusingSnapshots(func(p past) bool { return p.talked }),
+	"snapshot-not-after-call":    refusingSnapshots(func(p past) bool { return p.called }),
 
 	"snapshot-without-session":   spoiling(proto.SnapshotState, lose("sessionId")),
 	"snapshot-of-relay-session":  ofRelaySession(proto.SnapshotState),
@@ -26,6 +25,7 @@ var snapshotFaults = map[string]fault{
 	"snapshot-ui-is-text":           spoiling(proto.SnapshotState, change("uiSpec", jsonText)),
 	"snapshot-ui-is-list":           spoiling(proto.SnapshotState, change("uiSpec", func(v any) any { return []any{v} })),
 	"snapshot-ui-null":              spoiling(proto.SnapshotState, set("uiSpec", nil)),
+	"ui-null-everywhere":            ruling(rules{state: func(v view, _ host.Part) state { s := v.State(); s.UISpec = nil; return s }}),
 	"snapshot-ui-false-when-none":   spoiling(proto.SnapshotState, change("uiSpec", falseIfNone)),
 	"snapshot-without-history":      spoiling(proto.SnapshotState, lose("messageHistory")),
 	"snapshot-history-null-at-none": spoiling(proto.SnapshotState, change("messageHistory", nullIfEmpty)),
@@ -119,7 +119,7 @@ type past struct {
 }
 
 // refusingSnapshots refuses some snapshot.get.
-func refusingSnapshots(which func(msg message, past past) bool) fault {
+func refusingSnapshots(which func(p past) bool) fault {
 	return deciding(func() rules {
 		var seen past
 		return rules{
@@ -134,7 +134,7 @@ func refusingSnapshots(which func(msg message, past past) bool) fault {
 				case proto.AgentMessage:
 					seen.talked = true
 				case proto.SnapshotGet:
-					if which(msg, seen) {
+					if which(seen) {
 						return &refusal{Code: proto.InvalidMessage, Text: "follow state.updated instead"}
 					}
 					seen.snapshots++

@@ -156,7 +156,7 @@ func (h *held) Append(line []byte) error {
 	return nil
 }
 
-// Close leaves the file open to flush, unless nothing is to be written.
+// Close leaves the file open to flush; without another session it is never written, as when a process is killed.
 func (h *held) Close() error { return nil }
 
 func (h *held) flush() {

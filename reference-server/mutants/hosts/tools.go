@@ -10,7 +10,7 @@ import (
 
 // toolFaults know tools that are not announced, or do not know those that are.
 var toolFaults = map[string]fault{
-	"unknown-tool-ok":           ruling(rules{announced: anyTool(nil), execute: doesOrNot}),
+	"unknown-tool-ok":           ruling(rules{announced: anyTool, execute: doesOrNot}),
 	"unknown-tool-fails":        recodingHost(proto.UnknownTool, proto.ToolExecutionFailed),
 	"unknown-tool-no-params":    recodingHost(proto.UnknownTool, proto.InvalidParams),
 	"unknown-tool-invalid":      recodingHost(proto.UnknownTool, proto.InvalidMessage),
@@ -44,13 +44,11 @@ func has(msg message, name string) bool {
 }
 
 // anyTool finds a tool for any name; it is one of the announced ones where there is one.
-func anyTool(params any) func(v view, all []tool, name string) (tool, *refusal) {
-	return func(v view, all []tool, name string) (tool, *refusal) {
-		if t, why := correct.Announced(v, all, name); why == nil {
-			return t, nil
-		}
-		return tool{Name: name, Parameters: params}, nil
+func anyTool(v view, all []tool, name string) (tool, *refusal) {
+	if t, why := correct.Announced(v, all, name); why == nil {
+		return t, nil
 	}
+	return tool{Name: name}, nil
 }
 
 // ofAnyStage finds a tool among those of all stages.

@@ -16,7 +16,7 @@ var orderFaults = map[string]fault{
 	"words-twice":              twice(isHost, proto.UserMessage),
 	"results-twice":            twice(isHost, proto.ToolResult),
 	"a-task-per-agent-message": telling(func() relay.Outbound { return overtaking(isAgent) }),
-	"a-task-per-host-message":  telling(func() relay.Outbound { return overtaking(isHost) }),
+	"a-task-per-host-message":  telling(func() relay.Outbound { return behindTheNext(everySecond()) }),
 	"answers-overtake-states":  telling(func() relay.Outbound { return behindTheNext(typed(proto.StateUpdated)) }),
 	"states-overtake-answers":  telling(func() relay.Outbound { return behindTheNext(typed(proto.ToolResult)) }),
 }
@@ -37,7 +37,8 @@ func twice(of func(p party) bool, types ...string) fault {
 // lag is for how long a message falls behind.
 const lag = 100 * time.Millisecond
 
-// overtaking handles each message of a side by a task of its own, of which every second one is slow.
+// overtaking handles each message of a side by a task of its own, of which every second one is slow: what is said at once
+// comes in another order.
 func overtaking(of func(p party) bool) relay.Outbound {
 	n := 0
 	return func(_ view, from, to party, data []byte, send sender) {
@@ -53,6 +54,15 @@ func overtaking(of func(p party) bool) relay.Outbound {
 
 func typed(kind string) func(data []byte) bool {
 	return func(data []byte) bool { return relay.Read(frame{Data: data}).Type() == kind }
+}
+
+// everySecond matches every second frame.
+func everySecond() func(data []byte) bool {
+	n := 0
+	return func([]byte) bool {
+		n++
+		return n%2 == 0
+	}
 }
 
 // behindTheNext has some of what hosts say wait in a queue of their own, until something else has been sent.
