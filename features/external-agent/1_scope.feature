@@ -44,17 +44,17 @@ Feature: 1 What is within the scope of the prototype
     Scenario Outline: what looks like a call of a tool is none
       Given agent A has a session
       And what the host changes by itself is known to agent A
-      And agent A books up to a call of "next"
+      And agent A <stands>
       And agent A is told that the call went well
       When agent A says what looks like a call of "<tool>"
       Then agent A is not refused
       And the flow is as it was for agent A
 
       Examples:
-        | tool   |
-        | next   |
-        | prev   |
-        | select |
+        | tool   | stands                             |
+        | next   | makes the first call of the booking |
+        | prev   | books up to a call of "next"        |
+        | select | makes the first call of the booking |
 
   Rule: Host 将用户输入通过 user.message 转发给外部 Agent
 
@@ -66,29 +66,19 @@ Feature: 1 What is within the scope of the prototype
 
   Rule: 会话结束时 Host 写日志并重置状态
 
-    @host @log @EA-010
+    @host @log @EA-010 @booking
     Scenario: the log is there once the session has ended
       Given agent A has a session
-      When agent A says something
+      When agent A makes the first call of the booking
+      And agent A is told that the call went well
       And agent A ends the session
       Then agent A is told that the session has ended
       And the log of agent A's session is complete and in order
 
     @host @EA-011 @booking
-    Scenario: a session begins as the one before has begun
-      Given the first state of a session is known
-      And agent A says something
-      And agent A is not refused
-      And agent A books up to a call of "next"
-      And agent A is told that the call went well
-      When agent A ends the session
-      Then agent A is told that the session has ended
-      And agent A has a new session, in which nothing is left of what was done
-
-    @host @EA-011 @booking
-    Scenario: a session begins as the one before has begun, once a ticket was booked
-      Given the first state of a session is known
-      And agent A books a ticket from the first movie to the confirmation
+    Scenario: a session goes as if nothing had been done before
+      Given it is known how a session goes
+      And agent A leaves traces of all kinds
       When agent A ends the session
       Then agent A is told that the session has ended
       And agent A has a new session, in which nothing is left of what was done
@@ -98,4 +88,5 @@ Feature: 1 What is within the scope of the prototype
     @host @EA-015 @booking
     Scenario: no raw data on the way to a ticket
       Given agent A has a session
+      And what the host changes by itself is known to agent A
       Then agent A books a ticket from the first movie to the confirmation

@@ -75,7 +75,7 @@ Feature: 2 Transport
 
   Rule: 全部报文为 JSON envelope: what is none
 
-    @host @relay @EA-078
+    @host @relay @EA-041 @EA-077a @EA-078
     Scenario Outline: what is no JSON object is refused
       Given agent A has a session
       When agent A sends <junk>

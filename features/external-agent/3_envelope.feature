@@ -22,7 +22,7 @@ Feature: 3 The envelope
 
   Rule: v：协议版本，固定 mvp-0.2
 
-    @host @EA-020
+    @host @EA-020 @EA-041 @EA-077a
     Scenario Outline: another version is refused
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
@@ -39,7 +39,7 @@ Feature: 3 The envelope
         | v that is null        |
         | v under another name  |
 
-    @host @relay @EA-020
+    @host @relay @EA-020 @EA-041 @EA-077a
     Scenario Outline: nobody joins with another version
       Given agent A has joined
       And agent A loses its connection
@@ -55,7 +55,7 @@ Feature: 3 The envelope
 
   Rule: type（string）：消息类型
 
-    @host @EA-078
+    @host @EA-041 @EA-068 @EA-077a @EA-078
     Scenario Outline: a type that is missing or unknown is refused
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
@@ -74,7 +74,7 @@ Feature: 3 The envelope
 
   Rule: payload（object）：类型对应的内容
 
-    @host @EA-024a
+    @host @EA-024a @EA-041 @EA-077a
     Scenario Outline: a payload that is no object is refused
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
@@ -90,7 +90,7 @@ Feature: 3 The envelope
         | payload that is a number |
         | payload that is true     |
 
-    @host @relay @EA-024a
+    @host @relay @EA-024a @EA-041 @EA-077a
     Scenario Outline: nobody joins without a payload
       Given agent A has joined
       And agent A loses its connection
@@ -106,7 +106,7 @@ Feature: 3 The envelope
 
   Rule: id, replyTo（string，可选）
 
-    @host @relay @EA-022 @EA-023
+    @host @relay @EA-022 @EA-023 @EA-041 @EA-077a
     Scenario Outline: what is optional, and what no sentence speaks of
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>

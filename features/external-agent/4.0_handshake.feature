@@ -23,7 +23,7 @@ Feature: 4.0 The handshake
       And agent A starts a session
       Then agent A is told of the session
 
-    @host @relay @EA-025 @EA-028 @EA-103
+    @host @relay @EA-025 @EA-028 @EA-029 @EA-030 @EA-103
     Scenario Outline: an agent joins again once it has left
       Given agent A has joined
       When agent A <leaves>
@@ -70,6 +70,30 @@ Feature: 4.0 The handshake
       And agent B says something
       And agent B is not refused
       Then agent A hears nothing of agent B's relay session
+
+    @host @relay @EA-009 @EA-025
+    Scenario: what a participant says stays in its relay session
+      Given a host is in every relay session
+      And agent A has a session
+      And agent B joins the relay session "other"
+      And agent B is told that it has joined
+      And agent B has a session
+      When the participant speaks to agent B
+      Then agent B hears the participant
+      And agent A hears nothing of agent B's relay session
+
+    @host @relay @EA-028 @EA-041
+    Scenario: an agent that has come back may count its requests from the first again
+      Given agent A counts its requests from 1
+      And agent A has a session
+      And agent A asks for a snapshot
+      And agent A gets a snapshot
+      When agent A loses its connection
+      And agent A counts its requests from 1
+      And agent A has joined
+      And agent A has a session
+      And agent A asks for a snapshot
+      Then agent A gets a snapshot
 
   Rule: the relay session is one thing, and the study session another
 

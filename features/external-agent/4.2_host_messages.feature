@@ -50,9 +50,10 @@ Feature: 4.2 Host to client
       When agent A makes the first call of the booking
       Then agent A is told that the call went well
 
-    @host @EA-046 @EA-047 @EA-048 @EA-049 @EA-050 @EA-052 @EA-052a @EA-053 @EA-080 @EA-081 @EA-104 @EA-105 @booking
+    @host @EA-046 @EA-047 @EA-048 @EA-049 @EA-050 @EA-052 @EA-052a @EA-051 @EA-053 @EA-054 @EA-072 @EA-073 @EA-075 @EA-080 @EA-081 @EA-104 @EA-105 @booking
     Scenario: every tool of every stage is confirmed
       Given agent A has a session
+      And what the host changes by itself is known to agent A
       Then agent A calls every announced tool, at every stage of the booking
 
     @host @EA-049 @EA-053 @EA-105 @booking
@@ -127,6 +128,14 @@ Feature: 4.2 Host to client
       Then agent B hears of a new state
       And agent A hears of a new state
 
+    @host @relay @EA-046 @EA-047 @booking
+    Scenario: another agent's call is answered too
+      Given several agents may be in a relay session
+      And agent A has a session
+      And agent B has joined
+      When agent B makes the first call of the booking
+      Then agent B is told that the call went well
+
     @host @EA-056 @EA-057 @EA-058 @EA-059 @booking
     Scenario: a state has everything, wherever the booking stands
       Given agent A has a session
@@ -139,6 +148,19 @@ Feature: 4.2 Host to client
     Scenario: what the participant says comes unasked
       Given agent A has a session
       When the participant speaks to agent A
+      Then agent A hears the participant
+
+    @host @relay @EA-009 @EA-060
+    Scenario: what the participant says is forwarded each time, to an agent that has come back too
+      Given agent A has a session
+      When the participant speaks to agent A
+      Then agent A hears the participant
+      When the participant speaks to agent A
+      Then agent A hears the participant
+      When agent A loses its connection
+      And agent A has joined
+      And agent A has a session
+      And the participant speaks to agent A
       Then agent A hears the participant
 
     @host @EA-060 @EA-061 @EA-062 @booking
@@ -163,12 +185,16 @@ Feature: 4.2 Host to client
       When agent A ends the session
       Then agent A is told that the session has ended
 
-    @host @EA-064 @EA-063
-    Scenario: sessions that follow one another have each its own end
+    @host @EA-042 @EA-063 @EA-064
+    Scenario: sessions that follow one another have each its own id
       Given agent A has a session
+      When agent A asks for a snapshot
+      Then agent A gets a snapshot
       When agent A ends the session
       Then agent A is told that the session has ended
       Given agent A has a session
+      When agent A asks for a snapshot
+      Then agent A gets a snapshot
       When agent A ends the session
       Then agent A is told that the session has ended
 
@@ -210,6 +236,21 @@ Feature: 4.2 Host to client
       And agent A sends 40 requests of all kinds without waiting, and each is answered
       Then what agent A and its host say has passed as it was
 
+    @relay @EA-008 @EA-055
+    Scenario: what an agent says once it has come back
+      Given agent A has a session
+      And agent A loses its connection
+      And agent A has joined
+      And agent A says something
+      And the host announces a new state
+      Then what agent A and its host say has passed as it was
+
+    @relay @EA-008
+    Scenario: a message without an id
+      Given agent A has a session
+      When agent A says something without an id
+      Then what agent A and its host say has passed as it was
+
     @relay @EA-055
     Scenario: what a decoder would lose
       Given agent A has a session
@@ -234,7 +275,7 @@ Feature: 4.2 Host to client
       And agent A asks for a snapshot
       Then agent A gets a snapshot
 
-    @relay @EA-038
+    @relay @EA-038 @EA-041 @EA-077a
     Scenario Outline: a host that sends nonsense breaks nothing for others
       Given agent A has a session
       When the host sends the relay <junk>

@@ -12,13 +12,18 @@ Feature: 5 Error codes
 
   Rule: SESSION_NOT_ACTIVE
 
-    @host @EA-079
-    Scenario: no call before a session has been started
+    @host @EA-079 @booking
+    Scenario: no call behind the end of a session, whichever
+      Given agent A has a session
+      And agent A makes the first call of the booking
+      And agent A is told that the call went well
+      When agent A ends the session
+      Then agent A is told that the session has ended
+      And agent A makes every call of the booking, and each is refused with "SESSION_NOT_ACTIVE"
       Given agent A has a session
       When agent A ends the session
       Then agent A is told that the session has ended
-      When agent A makes a call
-      Then agent A is refused with "SESSION_NOT_ACTIVE"
+      And agent A makes every call of the booking, and each is refused with "SESSION_NOT_ACTIVE"
 
     @host @EA-079
     Scenario: no call on a connection that has only joined
@@ -64,7 +69,7 @@ Feature: 5 Error codes
       When agent A calls a tool that does not exist
       Then agent A is refused with "UNKNOWN_TOOL"
 
-    @host @EA-080 @EA-096 @booking
+    @host @EA-074 @EA-080 @EA-096 @booking
     Scenario: tools that are announced at another stage
       Given agent A has a session
       Then agent A calls the tools of other stages, at every stage of the booking, and each is refused
@@ -82,9 +87,10 @@ Feature: 5 Error codes
 
   Rule: INVALID_PARAMS
 
-    @host @EA-081 @booking
+    @host @EA-072 @EA-073 @EA-074 @EA-081 @booking
     Scenario Outline: params that break the announced schema
       Given agent A has a session
+      And what the host changes by itself is known to agent A
       Then agent A calls every announced tool with a param <wrong>, and each is refused
 
       Examples:
@@ -98,7 +104,7 @@ Feature: 5 Error codes
         | that is a fraction      |
         | that is unknown         |
 
-    @host @EA-071 @EA-081 @booking
+    @host @EA-071 @EA-074 @EA-081 @booking
     Scenario: a negative quantity
       Given agent A has a session
       Then agent A calls every announced tool with a param that is negative, and each is refused
@@ -123,6 +129,7 @@ Feature: 5 Error codes
       Given agent A has a session
       When agent A makes the calls behind which no uiSpec is active
       Then agent A is refused with "NO_ACTIVE_SPEC"
+      And agent A makes every call of the booking, and each is refused with "NO_ACTIVE_SPEC"
 
   Rule: TOOL_EXECUTION_FAILED
 

@@ -7,6 +7,7 @@ Feature: 7 What the notes on the implementation let one see
     @host @EA-095 @booking
     Scenario: what is announced changes with the stage
       Given agent A has a session
+      And what the host changes by itself is known to agent A
       And agent A books a ticket from the first movie to the confirmation
       Then the tools that are announced change on the way
 
@@ -30,6 +31,7 @@ Feature: 7 What the notes on the implementation let one see
     @host @EA-102 @booking
     Scenario: no raw data in whatever an agent is sent
       Given agent A has a session
+      And what the host changes by itself is known to agent A
       And agent A books a ticket from the first movie to the confirmation
       And agent A calls a tool that does not exist
       And agent A is refused with "UNKNOWN_TOOL" or "NO_ACTIVE_SPEC"

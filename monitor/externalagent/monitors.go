@@ -41,6 +41,10 @@ func All() []monitor.Monitor {
 			"EA-061", "EA-062", "EA-065", "EA-067"}, Text: "every message of the host has the members that its type requires", Check: hostMessages},
 		{Name: "errors", Clauses: []string{"EA-069", "EA-070", "EA-084"}, Roles: servers,
 			Text: "every error has a code of section 5 and a message", Check: errors},
+		{Name: "failures", Clauses: []string{"EA-104"}, Roles: host,
+			Text: "a tool.result that is not ok has a code of section 5", Check: failures},
+		{Name: "nothing-to-act-on", Clauses: []string{"EA-043"}, Roles: host,
+			Text: "while uiSpec is null, no call is carried out", Check: actsOnNothing},
 		{Name: "one-answer", Clauses: []string{"EA-104"}, Roles: host,
 			Text: "a tool.call is answered once: by a tool.result, or by an error", Check: oneAnswer},
 		{Name: "agent-joins-first", Clauses: []string{"EA-026"}, Roles: agent,
@@ -137,8 +141,8 @@ func shapes(t []transcript.Record, of map[string][]shape) []monitor.Finding {
 		p, _ := r.Event.Data.(object)
 		for _, m := range of[r.Event.Type] {
 			v, there := p[m.name]
-			if m.name == "uiSpec" && there && v == nil {
-				continue // while none is active; that calls are refused then is another clause's matter
+			if m.name == "uiSpec" && v == nil && (there || m.clause == "EA-052a") {
+				continue // while none is active, or in a result that has none
 			}
 			observed := "payload." + m.name + " is missing"
 			if there {
@@ -154,9 +158,9 @@ func shapes(t []transcript.Record, of map[string][]shape) []monitor.Finding {
 // as the harness gave it to it is the harness's own.
 func envelopes(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
-	ours := sentByUs(t)
+	sent := sentByUs(t)
 	for _, r := range t {
-		if !target(&r) || ours[string(r.Bytes)] || r.Cut > 0 {
+		if !target(&r) || sent.have(&r) || r.Cut > 0 {
 			continue
 		}
 		if r.Event == nil {
@@ -182,21 +186,34 @@ func envelopes(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// sentByUs are the frames that the harness has sent.
-func sentByUs(t []transcript.Record) map[string]bool {
-	ours := map[string]bool{}
+// ours are the frames that the harness has sent as a host, which a relay passes on: as they were, or encoded anew.
+type ours map[string]bool
+
+func sentByUs(t []transcript.Record) ours {
+	sent := ours{}
 	for _, r := range t {
-		if r.Kind == transcript.Frame && r.Dir == transcript.Sent {
-			ours[string(r.Bytes)] = true
+		if r.Kind == transcript.Frame && r.Dir == transcript.Sent && strings.HasPrefix(r.Conn, "host") {
+			sent[essence(&r)] = true
 		}
 	}
-	return ours
+	return sent
+}
+
+func (o ours) have(r *transcript.Record) bool { return len(o) > 0 && o[essence(r)] }
+
+// essence is what a relay leaves of a frame.
+func essence(r *transcript.Record) string {
+	if r.Event == nil {
+		return string(r.Bytes)
+	}
+	env, _ := r.Event.Envelope.(object)
+	return wjson.Compact([]any{env["v"], env["type"], env["payload"]})
 }
 
 // repliesNamed judges that every replyTo is the id of a request that the harness has made (EA-023a).
 func repliesNamed(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
-	ours, ids := sentByUs(t), []any{}
+	sent, ids := sentByUs(t), []any{}
 	var broken []string // what is no envelope may have an id all the same, for who reads it so
 	for _, r := range t {
 		if r.Kind == transcript.Frame && r.Dir == transcript.Sent {
@@ -207,7 +224,7 @@ func repliesNamed(t []transcript.Record) []monitor.Finding {
 			}
 			continue
 		}
-		if !target(&r) || r.Event == nil || ours[string(r.Bytes)] {
+		if !target(&r) || r.Event == nil || sent.have(&r) {
 			continue
 		}
 		env, _ := r.Event.Envelope.(object)
@@ -215,7 +232,7 @@ func repliesNamed(t []transcript.Record) []monitor.Finding {
 		if to == nil {
 			continue
 		}
-		known := slices.ContainsFunc(ids, func(id any) bool { return wjson.Equal(id, to) }) ||
+		known := slices.ContainsFunc(ids, func(id any) bool { return wjson.Equal(id, to) || wjson.Compact(id) == to }) ||
 			text(to, true) && slices.ContainsFunc(broken, func(b string) bool { return strings.Contains(b, to.(string)) })
 		out = append(out, finding(&r, known, "EA-023a", "replyTo is the id of a request", "replyTo is "+wjson.Compact(to)))
 	}
@@ -267,15 +284,12 @@ func find(v any, key string) string {
 func errors(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	at := "/payload/code"
-	ours := map[string]bool{}
+	sent := sentByUs(t)
 	for _, r := range t {
 		if p, ok := strings.CutPrefix(r.Label, CodeAt); ok && r.Kind == transcript.Remark {
 			at = p
 		}
-		if r.Dir == transcript.Sent && r.Kind == transcript.Frame {
-			ours[string(r.Bytes)] = true
-		}
-		if !target(&r) || r.Event == nil || r.Event.Type != vocab.ErrorMessage || ours[string(r.Bytes)] {
+		if !target(&r) || r.Event == nil || r.Event.Type != vocab.ErrorMessage || sent.have(&r) {
 			continue
 		}
 		v, _ := wjson.Lookup(r.Event.Envelope, at)
@@ -284,6 +298,69 @@ func errors(t []transcript.Record) []monitor.Finding {
 			finding(&r, slices.Contains(vocab.Codes(), code), "EA-084", "error: one of the codes "+strings.Join(vocab.Codes(), ", "), "the code is "+wjson.Compact(v)))
 		p, _ := r.Event.Data.(object)
 		out = append(out, finding(&r, text(p["message"], true), "EA-070", "error: payload.message is a string", "payload.message is "+wjson.Compact(p["message"])))
+	}
+	return out
+}
+
+// CodesAt begins the remark by which a scenario tells where a tool.result that is not ok has its code: JSON Pointers from the
+// top of the message, with blanks between them.
+const CodesAt = "results have their code at "
+
+// failures judges that a tool.result which is not ok says why (EA-104).
+func failures(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	at := []string{"/payload/code"}
+	for _, r := range t {
+		if p, ok := strings.CutPrefix(r.Label, CodesAt); ok && r.Kind == transcript.Remark {
+			at = strings.Fields(p)
+		}
+		if !target(&r) || r.Event == nil || r.Event.Type != vocab.ToolResult {
+			continue
+		}
+		if p, _ := r.Event.Data.(object); p["ok"] != false {
+			continue
+		}
+		var code any
+		for _, p := range at {
+			if v, ok := wjson.Lookup(r.Event.Envelope, p); ok {
+				code = v
+				break
+			}
+		}
+		name, _ := code.(string)
+		out = append(out, finding(&r, slices.Contains(vocab.Codes(), name), "EA-104", "tool.result with ok:false: one of the codes "+strings.Join(vocab.Codes(), ", ")+" at "+strings.Join(at, " or "),
+			"the code is "+wjson.Compact(code)))
+	}
+	return out
+}
+
+// actsOnNothing judges that a call is not carried out while the state has no uiSpec (EA-043). A state that has crossed the
+// call is left out of account: the one before the call and the one behind it must both have none.
+func actsOnNothing(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	null := map[string]bool{}  // by connection, as last told
+	calls := map[string]bool{} // by id: made while uiSpec was null
+	for _, r := range t {
+		if r.Event == nil {
+			continue
+		}
+		env, _ := r.Event.Envelope.(object)
+		p, _ := r.Event.Data.(object)
+		switch {
+		case r.Dir == transcript.Sent && r.Event.Type == vocab.ToolCall:
+			if id, ok := env["id"].(string); ok {
+				calls[id] = null[r.Conn]
+			}
+		case !target(&r):
+		case r.Event.Type == vocab.StateUpdated || r.Event.Type == vocab.SnapshotState:
+			v, there := p["uiSpec"]
+			null[r.Conn] = there && v == nil
+		case r.Event.Type == vocab.ToolResult && p["ok"] == true:
+			to, _ := env["replyTo"].(string)
+			if calls[to] && null[r.Conn] {
+				out = append(out, finding(&r, false, "EA-043", "a call refused with "+vocab.NoActiveSpec+" while uiSpec is null", "it was carried out"))
+			}
+		}
 	}
 	return out
 }

@@ -1,9 +1,11 @@
 package externalagent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +28,7 @@ func (s *suite) registerLogs(sc *godog.ScenarioContext) {
 		_, err := s.ask(ctx, p, vocab.SessionStart, object{"studyId": "../../parley-" + s.Nonce, "participantId": "..\\..\\/etc/parley\x00" + s.Nonce})
 		return err
 	})
+	steps.Step(sc, `^the logs that were read are as they were$`, s.logsUnchanged)
 	steps.Step(sc, `^it is noted where the log of agent (\w+)'s session lies$`, func(_ context.Context, name string) error { return s.logNoted(s.party(name)) })
 }
 
@@ -72,7 +75,12 @@ func (s *suite) logInOrder(p *party) error {
 	defer f.Close()
 	_ = s.Judge(steps.Check{Clauses: []string{"EA-010", "EA-065"}, OK: true, At: rec.N})
 	study, _ := payload(&rec)["sessionId"].(string)
-	report := studylog.Check(f, studylog.Options{Session: study, Messages: s.messages(p, q), Complete: true})
+	content, err := io.ReadAll(f)
+	if err != nil {
+		return steps.NotTestedf("the log could not be read: %v", err)
+	}
+	s.reads[name] = string(content)
+	report := studylog.Check(bytes.NewReader(content), studylog.Options{Session: study, Messages: s.messages(p, q), Complete: true})
 	form := "ISO 8601, in UTC and with milliseconds"
 	for _, n := range report.Notes {
 		if strings.Contains(n.Text, "timestamp") {
@@ -91,9 +99,39 @@ func (s *suite) logInOrder(p *party) error {
 	return s.Judge(found...)
 }
 
+// logsUnchanged judges that later sessions leave the logs of those before alone (EA-010, EA-088).
+func (s *suite) logsUnchanged() error {
+	keeper, ok := s.Target.(target.LogKeeper)
+	if !ok || len(s.reads) == 0 {
+		return steps.NotTestedf("no log was read")
+	}
+	folder, err := keeper.LogFolder()
+	if err != nil {
+		return steps.NotTestedf("the log cannot be read: %v", err)
+	}
+	for name, was := range s.reads {
+		check := steps.Check{Clauses: []string{"EA-010", "EA-086", "EA-088"}, Expected: fmt.Sprintf("the log %q as it was when its session had ended", name)}
+		f, err := target.OpenLog(folder, name)
+		if err != nil {
+			check.Observed = err.Error()
+			return s.Judge(check)
+		}
+		is, err := io.ReadAll(f)
+		_ = f.Close()
+		if err != nil {
+			return steps.NotTestedf("the log could not be read: %v", err)
+		}
+		if check.OK = string(is) == was; !check.OK {
+			check.Observed = fmt.Sprintf("it had %d bytes, and has %d others", len(was), len(is))
+		}
+		_ = s.Judge(check)
+	}
+	return nil
+}
+
 // logged are the messages that a study cannot do without: the log has every one of them. Which others are events that are
-// logged, the document leaves open.
-var logged = []string{vocab.ToolCall, vocab.ToolResult, vocab.ErrorMessage, vocab.AgentMessage, vocab.UserMessage}
+// logged, the document leaves open; those that are must have the payload of the message.
+var logged = []string{vocab.ToolCall, vocab.ToolResult}
 
 // messages are what passed between a party and the host from session.start to session.end, as the host sees them, of the
 // kinds that are logged.
@@ -111,10 +149,10 @@ func (s *suite) messages(p *party, end *request) []studylog.Message {
 		}
 		body, ok := r.Event.Data.(object)
 		kind := kindOf(&r)
-		if !ok || !slices.Contains(logged, kind) {
+		if _, known := passing[kind]; !ok || !known || kind == vocab.SessionStart || kind == vocab.SessionStarted {
 			continue
 		}
-		m := studylog.Message{Direction: vocab.In, Type: kind, Payload: body, Record: r.N}
+		m := studylog.Message{Direction: vocab.In, Type: kind, Payload: body, Record: r.N, Optional: !slices.Contains(logged, kind)}
 		if r.Dir == transcript.Received {
 			m.Direction = vocab.Out
 		}

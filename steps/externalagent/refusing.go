@@ -38,6 +38,9 @@ func (s *suite) registerRefusing(sc *godog.ScenarioContext) {
 		}
 		return s.callsAnyhow(ctx, s.party(name))
 	})
+	steps.Step(sc, `^agent (\w+) makes every call of the booking, and each is refused with "(\w+)"$`, func(ctx context.Context, name, code string) error {
+		return s.callsAllRefused(ctx, s.party(name), code)
+	})
 	steps.Step(sc, `^agent (\w+)'s call is refused, or its connection closed$`, func(ctx context.Context, name string) error { return s.isTurnedAway(ctx, s.party(name)) })
 	steps.Step(sc, `^agent (\w+) calls the tools of other stages, at every stage of the booking, and each is refused$`, func(ctx context.Context, name string) error {
 		return s.callsOtherStages(ctx, s.party(name))
@@ -214,6 +217,10 @@ func (s *suite) isInvalid(ctx context.Context, p *party, orClosed bool) error {
 		p.conn, p.joined, p.study = nil, false, ""
 	default:
 		check.OK, check.At, check.Observed = s.codeOf(&rec) == vocab.InvalidMessage, rec.N, steps.Seen(rec)
+		if check.OK && q.id != "" && answerOf[q.kind] != "" { // what can be read has an id to answer to
+			named := field(&rec, "replyTo") == q.id
+			_ = s.Judge(steps.Check{Clauses: []string{"EA-068"}, OK: named, At: rec.N, Expected: fmt.Sprintf("error with replyTo %q", q.id), Observed: steps.Seen(rec)})
+		}
 	}
 	return s.Judge(check)
 }
@@ -245,21 +252,29 @@ func (s *suite) answerNoted(ctx context.Context, p *party) error {
 	return nil
 }
 
-// goesOn judges that an agent is still served: on its connection, or, where that was closed, on another.
+// goesOn judges that an agent is still served, with a snapshot (EA-041, EA-077a): on its connection, or, where that was
+// closed, on another.
 func (s *suite) goesOn(ctx context.Context, p *party) error {
-	if p.conn != nil && s.endedAt(p) > 0 {
-		p.conn, p.joined, p.study = nil, false, ""
-	}
-	if err := s.hasJoined(ctx, p); err != nil {
-		return err
-	}
-	if p.study == "" && !s.hostless {
+	for try := 0; ; try++ {
+		if p.conn != nil && s.endedAt(p) > 0 {
+			p.conn, p.joined, p.returned = nil, false, true
+		}
+		if err := s.hasJoined(ctx, p); err != nil {
+			return err
+		}
 		if err := s.hasSession(ctx, p); err != nil {
 			return err
 		}
+		q, err := s.ask(ctx, p, vocab.SnapshotGet, object{})
+		if err != nil {
+			return err
+		}
+		if _, miss := s.answer(ctx, q); miss != nil && s.endedAt(p) > 0 && try == 0 {
+			continue // it was closed meanwhile
+		}
+		_, err = s.getsSnapshot(ctx, p)
+		return err
 	}
-	_, err := s.snapshot(ctx, p)
-	return err
 }
 
 // callsAnyhow makes a call whatever is announced: the first one of the booking where its params need no uiSpec, else next.
@@ -273,6 +288,32 @@ func (s *suite) callsAnyhow(ctx context.Context, p *party) error {
 	}
 	_, err := s.call(ctx, p, tool, params)
 	return err
+}
+
+// callsAllRefused calls each tool of the booking, and judges that each is refused with a code, whatever its params.
+func (s *suite) callsAllRefused(ctx context.Context, p *party, code string) error {
+	tried := map[string]bool{}
+	for _, c := range s.path() {
+		if tried[c.Tool] {
+			continue
+		}
+		tried[c.Tool] = true
+		params, err := paramsFor(c, p.before.ui)
+		if err != nil {
+			params = object{}
+		}
+		q, err := s.call(ctx, p, c.Tool, params)
+		if err != nil {
+			return err
+		}
+		if err := s.judgeRefusal(ctx, q, code); err != nil {
+			return err
+		}
+	}
+	if len(tried) == 0 {
+		return steps.NotTestedf("there is no booking path (%s)", s.pathIn())
+	}
+	return nil
 }
 
 // isTurnedAway judges that a call before the join is refused (EA-079b).
@@ -331,10 +372,10 @@ func (s *suite) callsOtherStages(ctx context.Context, p *party) error {
 				return err
 			}
 		}
-		return nil
+		return s.unmoved(ctx, p, now)
 	})
 	if err == nil && tried == 0 {
-		return steps.NotTestedf("every stage of the booking announces the same tools")
+		return &steps.NotApplicableError{Reason: "every stage of the booking announces the same tools"}
 	}
 	return err
 }
@@ -346,17 +387,18 @@ var ways = map[string]string{
 	"that is unknown": "unknown", "that is negative": "negative",
 }
 
-// callsWrongly calls, at every stage, each announced tool with params that break its schema in one way (EA-081). The booking
-// that goes on between them is the twin.
+// callsWrongly calls, at every stage, each announced tool with params that break its schema in one way (EA-081), and judges
+// that nothing came of it. The booking that goes on between them is the twin.
 func (s *suite) callsWrongly(ctx context.Context, p *party, how string) error {
 	way, ok := ways[how]
 	if !ok {
 		return fmt.Errorf("no step makes a param %q", how)
 	}
-	tried := 0
+	tried, others := 0, map[string][]any{}
 	err := s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) error {
+		before := tried
 		for i := range announced {
-			for _, w := range announced[i].Wrong(way, s.known(announced[i].Name, now.ui)) {
+			for _, w := range announced[i].WrongWith(way, s.known(announced[i].Name, now.ui), others) {
 				tried++
 				q, err := s.call(ctx, p, w.Tool, w.Params)
 				if err != nil {
@@ -367,12 +409,34 @@ func (s *suite) callsWrongly(ctx context.Context, p *party, how string) error {
 				}
 			}
 		}
-		return nil
+		for i := range announced {
+			announced[i].Enums(others)
+		}
+		if tried == before {
+			return nil
+		}
+		return s.unmoved(ctx, p, now)
 	})
 	if err == nil && tried == 0 {
 		return &steps.NotApplicableError{Reason: "no announced schema is broken by a param " + how}
 	}
 	return err
+}
+
+// unmoved judges that refused calls have done nothing (EA-074: what is refused is not executed), and that the agent is in
+// step.
+func (s *suite) unmoved(ctx context.Context, p *party, before state) error {
+	now, err := s.stepped(ctx, p)
+	if err != nil {
+		return err
+	}
+	now.history = before.history // a host may well tell of the mistake there
+	d := s.difference(before, now)
+	check := steps.Check{Clauses: []string{"EA-074"}, OK: d == "", At: now.at, Expected: "refused calls that have changed nothing"}
+	if d != "" {
+		check.Observed, check.Diff = "another "+firstWord(d), clip(d, 4000)
+	}
+	return s.Judge(check)
 }
 
 // callsShapeless calls a tool that requires a param with params that are no object (EA-081, or EA-078).
@@ -414,19 +478,15 @@ func (s *suite) provokes(ctx context.Context, p *party, what string) error {
 	}
 	calls := s.wire.CallsOf(prov)
 	if len(calls) == 0 {
-		return steps.NotTestedf("the profile does not say how to provoke it (external-agent.provoke.%s)", what)
+		return &steps.NotApplicableError{Reason: fmt.Sprintf("the profile declares that it cannot be provoked (external-agent.provoke.%s)", what)}
+	}
+	now, err := s.snapshot(ctx, p)
+	if err != nil {
+		return err
 	}
 	for i, c := range calls {
-		now, err := s.snapshot(ctx, p)
-		if err != nil {
-			return err
-		}
 		if i < len(calls)-1 {
-			q, err := s.stepOf(ctx, p, c, now)
-			if err != nil {
-				return err
-			}
-			if _, err := s.wentWell(ctx, q, c.Tool); err != nil {
+			if now, err = s.advance(ctx, p, c, now); err != nil {
 				return err
 			}
 			continue

@@ -23,6 +23,7 @@ type request struct {
 }
 
 func (s *suite) registerRequests(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^agent (\w+) counts its requests from 1$`, func(name string) error { s.party(name).counting = 1; return nil })
 	steps.Step(sc, `^agent (\w+) is refused with "(\w+)"$`, func(ctx context.Context, name, code string) error { return s.isRefused(ctx, s.party(name), code) })
 	steps.Step(sc, `^agent (\w+) is refused with "(\w+)" or "(\w+)" or "(\w+)"$`, func(ctx context.Context, name, a, b, c string) error {
 		return s.isRefused(ctx, s.party(name), a, b, c)
@@ -33,9 +34,18 @@ func (s *suite) registerRequests(sc *godog.ScenarioContext) {
 // newID is an id that no other request of the run has.
 func (s *suite) newID() string { return fmt.Sprintf("req-%s-%d", s.Nonce, s.Serial()) }
 
+// idFor is an id for a request of a party: one that counts from 1 has the same ids behind each loss of its connection.
+func (s *suite) idFor(p *party) string {
+	if p.counting == 0 {
+		return s.newID()
+	}
+	p.counting++
+	return fmt.Sprintf("req-%03d", p.counting-1)
+}
+
 // ask sends a request with a fresh id.
 func (s *suite) ask(ctx context.Context, p *party, kind string, body object) (*request, error) {
-	q := &request{of: p, id: s.newID(), kind: kind, body: body}
+	q := &request{of: p, id: s.idFor(p), kind: kind, body: body}
 	var err error
 	q.mark, err = s.send(ctx, p, envelope(kind, q.id, "", body))
 	p.last, p.asked = q, append(p.asked, q)
@@ -183,6 +193,8 @@ func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) e
 	case !refused(&rec):
 		check.Clauses, check.Observed, check.At = drop(clauses, "EA-068", "EA-104", "EA-074"), steps.Seen(rec), rec.N
 		return s.Judge(check)
+	case s.codeOf(&rec) == vocab.NoActiveSpec && !slices.Contains(codes, vocab.NoActiveSpec) && s.nothingShown(q):
+		return steps.NotTestedf("no uiSpec is active, so that every call is refused with %s", vocab.NoActiveSpec)
 	case !slices.Contains(codes, s.codeOf(&rec)):
 		check.Clauses, check.Observed, check.At = drop(clauses, "EA-068", "EA-104", "EA-074"), steps.Seen(rec), rec.N
 		return s.Judge(check)
@@ -191,6 +203,18 @@ func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) e
 		shown = append(shown, "EA-068")
 	}
 	return s.Judge(steps.Check{Clauses: shown, OK: true, At: rec.N})
+}
+
+// nothingShown tells whether uiSpec was null in the last state that was told before a request.
+func (s *suite) nothingShown(q *request) bool {
+	null := false
+	for _, r := range s.Between(q.of.name, q.of.opened, q.mark) {
+		if received(vocab.StateUpdated, vocab.SnapshotState)(&r) {
+			v, there := payload(&r)["uiSpec"]
+			null = there && v == nil
+		}
+	}
+	return null
 }
 
 func oneOf(codes []string) string {

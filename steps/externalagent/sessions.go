@@ -2,6 +2,7 @@ package externalagent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/monitor/externalagent/toolschema"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
@@ -31,7 +33,8 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^agent (\w+) is told that the session has ended$`, func(ctx context.Context, name string) error { return s.isEnded(ctx, s.party(name)) })
 	steps.Step(sc, `^agent (\w+) has a new session, in which nothing is left of what was done$`, func(ctx context.Context, name string) error { return s.startsClean(ctx, s.party(name)) })
 	steps.Step(sc, `^what comes of agent (\w+)'s return is noted$`, func(ctx context.Context, name string) error { return s.returnNoted(ctx, s.party(name)) })
-	steps.Step(sc, `^the first state of a session is known$`, s.firstStateKnown)
+	steps.Step(sc, `^it is known how a session goes$`, s.firstStateKnown)
+	steps.Step(sc, `^agent (\w+) leaves traces of all kinds$`, func(ctx context.Context, name string) error { return s.leavesTraces(ctx, s.party(name)) })
 }
 
 // starts asks for a study session. The values that name it carry the scenario's nonce where the profile says so.
@@ -223,46 +226,116 @@ func (s *suite) endSessions() {
 	}
 }
 
-// firstStateKnown learns how a session begins: what two sessions in which nobody did anything tell differently, such as the
-// id of the session itself, is left out of comparisons.
+// firstStateKnown learns how a session goes: its first state, and those behind the calls of the booking but for the last one,
+// which would book. What two sessions tell differently, such as their own ids, is left out of comparisons.
 func (s *suite) firstStateKnown(ctx context.Context) error {
 	p := s.party("A")
 	if err := s.hasSession(ctx, p); err != nil {
 		return err
 	}
-	one, err := s.snapshot(ctx, p)
+	one, err := s.walk(ctx, p)
 	if err != nil {
 		return err
 	}
 	if err := s.anew(ctx, p); err != nil {
 		return err
 	}
-	two, err := s.snapshot(ctx, p)
-	if err != nil {
+	if s.walked, err = s.walk(ctx, p); err != nil {
 		return err
 	}
-	s.learn(one, two)
-	p.before = two
-	s.first = two
-	return nil
+	for i := range one {
+		s.learn(one[i], s.walked[i])
+	}
+	return s.anew(ctx, p)
 }
 
-// startsClean judges that a session begins like the first one, whatever was done in the session before (EA-011).
-func (s *suite) startsClean(ctx context.Context, p *party) error {
-	if err := s.hasSession(ctx, p); err != nil {
+// walk goes through the booking but for its last call, and gives the states.
+func (s *suite) walk(ctx context.Context, p *party) ([]state, error) {
+	path := s.path()
+	if len(path) == 0 {
+		return nil, steps.NotTestedf("there is no booking path (%s)", s.pathIn())
+	}
+	now, err := s.snapshot(ctx, p)
+	if err == nil {
+		now, _, err = s.ready(ctx, p, path[0], now)
+	}
+	out := []state{now}
+	for _, c := range path[:len(path)-1] {
+		if err != nil {
+			return nil, err
+		}
+		now, err = s.advance(ctx, p, c, now)
+		out = append(out, now)
+	}
+	return out, err
+}
+
+// leavesTraces does what can be done in a session, but book: it calls every tool of the first stage that leads nowhere else,
+// speaks, lets the participant speak where that can be had, and goes through the booking.
+func (s *suite) leavesTraces(ctx context.Context, p *party) error {
+	if err := s.says(ctx, p, object{}); err != nil {
 		return err
 	}
+	speak := s.word
+	_ = s.participantSpeaks(ctx, p)
+	if s.T.Len() > 0 && s.spoken != "" {
+		s.traces = append(s.traces, s.word)
+	}
+	s.traces = append(s.traces, speak)
 	now, err := s.snapshot(ctx, p)
 	if err != nil {
 		return err
 	}
-	d := s.difference(s.first, now)
-	check := steps.Check{Clauses: []string{"EA-011"}, OK: d == "", At: now.at, Expected: fmt.Sprintf("the state in which a session begins, as in record %d", s.first.at)}
-	if d != "" {
-		check.Observed, check.Diff = "another "+firstWord(d), clip(d, 4000)
+	announced, err := toolschema.Parse(now.list())
+	if err != nil {
+		return steps.NotTestedf("toolSchema is not understood: %v", err)
 	}
-	if s.word != "" && strings.Contains(wjson.Compact(now.history), s.word) {
-		check.Observed = "messageHistory has what was said in the session before: " + s.word
+	for i := range announced {
+		t := &announced[i]
+		if t.Name == vocab.Next || t.Name == vocab.Prev {
+			continue
+		}
+		for _, params := range t.Examples(s.known(t.Name, now.ui)) {
+			q, err := s.call(ctx, p, t.Name, params)
+			if err != nil {
+				return err
+			}
+			if _, miss := s.answer(ctx, q); miss != nil {
+				return steps.NotTestedf("%s was not answered: %s", t.Name, miss.Reason)
+			}
+		}
 	}
-	return s.Judge(check)
+	var missing *steps.NotTestedError
+	if _, err := s.walk(ctx, p); err != nil && !errors.As(err, &missing) {
+		return err // where the way is blocked by what was done, that is trace enough
+	}
+	return nil
+}
+
+// startsClean judges that a session goes as one goes in which nothing was done before (EA-011).
+func (s *suite) startsClean(ctx context.Context, p *party) error {
+	if err := s.hasSession(ctx, p); err != nil {
+		return err
+	}
+	now, err := s.walk(ctx, p)
+	var missing *steps.NotTestedError
+	if errors.As(err, &missing) {
+		return s.Judge(steps.Check{Clauses: []string{"EA-011"}, At: s.mark, Expected: "a session in which the booking goes as in one before", Observed: missing.Reason})
+	}
+	if err != nil {
+		return err
+	}
+	for i := range now {
+		said := wjson.Compact(now[i].history) + wjson.Compact(now[i].ui)
+		for _, word := range s.traces {
+			if strings.Contains(said, word) {
+				return s.Judge(steps.Check{Clauses: []string{"EA-011"}, At: now[i].at, Expected: "nothing of what was said in the session before", Observed: "it is still there: " + word})
+			}
+		}
+		if d := s.difference(s.walked[i], now[i]); d != "" {
+			return s.Judge(steps.Check{Clauses: []string{"EA-011"}, At: now[i].at, Expected: fmt.Sprintf("the state as it was there in a session before, in record %d", s.walked[i].at),
+				Observed: "another " + firstWord(d), Diff: clip(d, 4000)})
+		}
+	}
+	return s.Judge(steps.Check{Clauses: []string{"EA-011"}, OK: true, At: now[0].at})
 }

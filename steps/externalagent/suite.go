@@ -3,9 +3,11 @@ package externalagent
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/cucumber/godog"
 
+	"parley/driver"
 	"parley/monitor"
 	judge "parley/monitor/externalagent"
 	vocab "parley/protocol/externalagent"
@@ -25,8 +27,10 @@ type suite struct {
 	mark     int               // the latest act of anybody
 	agent    *callee           // the target, where it is an agent
 	word     string            // the latest that was said, to be known by
-	restless []string          // what changes by itself, as names of members of a state and JSON Pointers within them
-	first    state             // that in which a session begins
+	traces   []string          // what was said in a session that must not outlive it
+	spoken   string            // what the participant said last
+	walked   []state           // how a session goes: its first state, and those behind the calls of the booking but the last
+	reads    map[string]string // logs as they were read, by the names that the target gives them
 }
 
 // Protocol is the external-agent entry of the suite.
@@ -75,11 +79,12 @@ func (Protocol) Stages() [3]string { return [3]string{"connecting", "joining", "
 
 // Register implements steps.Protocol.
 func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
-	s := &suite{parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{}}
+	s := &suite{parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{}, reads: map[string]string{}}
 	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {
 			s.World, s.wire = w, w.Env.Profile.ExternalAgent
 			w.T.Remark("", "%s%s", judge.CodeAt, s.wire.Fields.ErrorCode)
+			w.T.Remark("", "%s%s", judge.CodesAt, pointers(s.wire.Fields.ResultCode))
 			w.AtEnd(s.close)
 		}
 		return ctx, nil
@@ -96,6 +101,14 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s.registerAgent(sc)
 }
 
+func pointers(list target.Pointers) string {
+	var out []string
+	for _, p := range list {
+		out = append(out, string(p))
+	}
+	return strings.Join(out, " ")
+}
+
 // close ends what a scenario leaves behind: the study session, where others share it, and who was started or plays.
 func (s *suite) close() {
 	if s.agent != nil {
@@ -103,6 +116,11 @@ func (s *suite) close() {
 	}
 	if s.shared() {
 		s.endSessions()
+		for _, p := range s.parties { // the next scenario joins the same relay session
+			if p.conn != nil && s.endedAt(p) == 0 {
+				_ = p.conn.Close(driver.Graceful)
+			}
+		}
 	}
 	for _, pl := range s.plays {
 		pl.stop()

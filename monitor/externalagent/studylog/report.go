@@ -37,6 +37,9 @@ type Message struct {
 	Type      string
 	Payload   any // as wire/json decodes it
 	Record    int // its number in the transcript
+
+	// Optional: the log may do without it. Where a line stands for it, that has its payload.
+	Optional bool
 }
 
 // Finding is that a line, or the log, breaks a clause; or, with OK, that it was judged and kept.

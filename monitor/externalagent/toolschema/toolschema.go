@@ -158,6 +158,14 @@ func (t *Tool) Example(known map[string]any) (params map[string]any, settled boo
 	return params, settled
 }
 
+// Examples are legal params.
+func (t *Tool) Examples(known map[string]any) []map[string]any {
+	if params, _ := t.Example(known); params != nil {
+		return []map[string]any{params}
+	}
+	return nil
+}
+
 // value makes a value for a property, and tells whether the schema settles it.
 func value(schema, known any) (v any, sure bool) {
 	s, _ := schema.(object)
@@ -218,6 +226,11 @@ type Wrong struct {
 // Wrong derives calls of an announced tool that break its schema in one way: "missing", "of another type", "null", "not in
 // the enum", "below the minimum", "above the maximum", "fractional", "negative", "unknown". Each starts from legal params.
 func (t *Tool) Wrong(how string, known map[string]any) []Wrong {
+	return t.WrongWith(how, known, nil)
+}
+
+// WrongWith is Wrong, with values that were announced elsewhere for the params of these names.
+func (t *Tool) WrongWith(how string, known map[string]any, others map[string][]any) []Wrong {
 	right, _ := t.Example(known)
 	if right == nil {
 		return nil

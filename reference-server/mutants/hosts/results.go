@@ -184,6 +184,7 @@ var effectFaults = map[string]fault{
 	"no-update-of-the-end":          ruling(rules{updates: func(v view, msg message) bool { return v.Shown() != "" }}),
 	"updates-when-asked":            hosting(updatesWhenAsked),
 
+	"updates-answer-request":    telling(updatesAnswer),
 	"updates-come-early":        hosting(updatesEarly),
 	"updates-one-behind":        deciding(oneBehind(host.InUpdate)),
 	"updates-told-last":         ruling(rules{state: toldInUpdates}),
@@ -229,6 +230,20 @@ func updatesWhenAsked(h *hostOptions) {
 			send(kept)
 			kept = nil
 		}
+	}
+}
+
+// updatesAnswer names the request that was answered last, as if the state answered it too.
+func updatesAnswer() host.Outbound {
+	last := any(nil)
+	return func(_ view, msg message, send sender) {
+		if id, isAnswer := msg["replyTo"]; isAnswer {
+			last = id
+		}
+		if msg.Type() == proto.StateUpdated && last != nil {
+			msg = msg.With("replyTo", last)
+		}
+		send(msg)
 	}
 }
 

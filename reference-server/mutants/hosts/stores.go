@@ -26,6 +26,7 @@ var storeFaults = map[string]fault{
 	"log-written-later":        hosting(func(h *hostOptions) { h.Store = &later{Store: h.Store} }),
 	"log-lags-behind":          hosting(func(h *hostOptions) { h.Store = filing{h.Store, func(l host.Log) host.Log { return &lagging{Log: l} }} }),
 	"one-log-for-all":          hosting(func(h *hostOptions) { h.Store = &oneLog{Store: h.Store} }),
+	"session-ids-repeat":       hosting(func(h *hostOptions) { h.Store = filing{h.Store, func(l host.Log) host.Log { return sameID{l} }} }),
 	"log-named-not-there":      spoiling(proto.SessionEnded, change("logFile", func(v any) any { return strings.Replace(v.(string), "/s-", "/session-", 1) })),
 	"log-named-without-end":    spoiling(proto.SessionEnded, change("logFile", func(v any) any { return strings.TrimSuffix(v.(string), ".jsonl") })),
 	"log-of-session-before":    telling(namesLogBefore),
@@ -221,6 +222,11 @@ type alias struct {
 
 func (a *alias) ID() string   { return a.own.ID() }
 func (a *alias) Close() error { return a.own.Close() }
+
+// sameID gives each session of a day the same id.
+type sameID struct{ host.Log }
+
+func (s sameID) ID() string { return s.Log.ID()[:len("s-20260213-")] + "001" }
 
 // namesLogBefore names the log of the session before.
 func namesLogBefore() host.Outbound {

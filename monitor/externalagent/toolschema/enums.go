@@ -1,0 +1,26 @@
+package toolschema
+
+import wjson "parley/wire/json"
+
+// Enums adds the values of every enum of the tool's params to those that are known by the names of the params.
+func (t *Tool) Enums(into map[string][]any) {
+	all, of := t.properties()
+	for _, name := range all {
+		s, _ := of[name].(object)
+		list, _ := s["enum"].([]any)
+		for _, v := range list {
+			if !has(into[name], v) && len(into[name]) < 100 {
+				into[name] = append(into[name], v)
+			}
+		}
+	}
+}
+
+func has(list []any, v any) bool {
+	for _, other := range list {
+		if wjson.Equal(other, v) {
+			return true
+		}
+	}
+	return false
+}
