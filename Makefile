@@ -8,8 +8,8 @@ GO ?= go
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: ## judge the bundled targets over every driver, and print the verdict (needs Go alone)
-	@CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all
+run: ## judge the bundled targets of every role over every driver, and print the verdict (needs Go alone)
+	@CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all
 
 build: ## build bin/parley
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/parley ./cmd/parley

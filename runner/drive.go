@@ -54,7 +54,7 @@ func init() {
 func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps.Slot {
 	pl, ok := d.byKey[pickleKey(sc)]
 	switch {
-	case !ok, d.suspects != nil && !d.suspects[pl.key]:
+	case !ok, d.suspects != nil && !d.suspects[pl.key], r.o.Enough != nil && pl.Stage == 0 && r.o.Enough(pl):
 		return steps.Slot{Skip: notPlanned}
 	case ctx.Err() != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}

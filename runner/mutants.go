@@ -144,7 +144,11 @@ func kill(ctx context.Context, o MutantOptions, mu Mutant) (k Killed) {
 	p := *o.Profile
 	p.Limits.Event = target.DefaultLimits().Event // a fault may well be an answer that never comes
 	p.Limits.Turn.Duration = 2 * p.Limits.Event.Duration
-	res, err := Run(ctx, Options{Profile: &p, Launcher: mu.Launch(brain), Role: o.Role, Brain: brain, Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
+	seen := &killing{control: control, hasControl: mu.Control != "", alive: map[string]bool{}}
+	for _, id := range mu.Clauses {
+		seen.alive[id] = true
+	}
+	res, err := Run(ctx, Options{Profile: &p, Launcher: mu.Launch(brain), Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain, Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()
 		return k
@@ -155,6 +159,35 @@ func kill(ctx context.Context, o MutantOptions, mu Mutant) (k Killed) {
 		k.OK = k.OK && how == killed
 	}
 	return k
+}
+
+// killing follows the run of a mutant: once each of its clauses is broken, only its control scenarios are of interest.
+type killing struct {
+	control    tags.Expr
+	hasControl bool
+
+	mu    sync.Mutex
+	alive map[string]bool
+}
+
+// Planned implements Observer.
+func (k *killing) Planned(int) {}
+
+// ScenarioDone implements Observer.
+func (k *killing) ScenarioDone(sc reports.Scenario) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, f := range sc.Failures {
+		if f.Expected != stillRunning { // a crash kills nothing
+			delete(k.alive, f.Clause)
+		}
+	}
+}
+
+func (k *killing) enough(pl Planned) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.alive) == 0 && !(k.hasControl && k.control.Match(pl.Tags))
 }
 
 // selection is the tag expression for a mutant's clauses and control.

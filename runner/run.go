@@ -51,10 +51,11 @@ type Options struct {
 	Explore         int // random sequences to run behind the features, where the protocol can be explored
 	Baseline        *verdict.Baseline
 
-	FS       fs.FS    // features; nil: the embedded ones
-	Out      string   // folder for transcripts; "" keeps none
-	Observer Observer // may be nil
-	Again    string   // how this run is called on the command line, for "again" in failures
+	FS       fs.FS              // features; nil: the embedded ones
+	Enough   func(Planned) bool // asked before each scenario, from many goroutines: whether nothing hangs on it any more; may be nil
+	Out      string             // folder for transcripts; "" keeps none
+	Observer Observer           // may be nil
+	Again    string             // how this run is called on the command line, for "again" in failures
 	Godog    GodogOptions
 }
 

@@ -41,6 +41,9 @@ const Server = "server"
 // DefaultConcurrency is how many scenarios run side by side where the profile says nothing.
 const DefaultConcurrency = 32
 
+// CalledConcurrency is DefaultConcurrency of a target that Dials: each of its scenarios starts a process.
+const CalledConcurrency = 8
+
 // Profile says what is under test and how its wire differs from the default binding. It is read-only once made, and then
 // safe for concurrent use. Default gives one with every default; a key that a file leaves out keeps its default.
 type Profile struct {
@@ -71,7 +74,7 @@ type Profile struct {
 	// is declared and broken fails. Default: none.
 	Capabilities []string `yaml:"capabilities"`
 
-	// Concurrency is how many scenarios may run side by side; 0 means DefaultConcurrency. See Parallel.
+	// Concurrency is how many scenarios may run side by side; 0 means DefaultConcurrency, or CalledConcurrency. See Parallel.
 	Concurrency int `yaml:"concurrency"`
 
 	Limits  Limits  `yaml:"limits"`
@@ -222,6 +225,8 @@ func (p *Profile) Parallel() int {
 	switch {
 	case p.shared():
 		return 1
+	case p.Concurrency == 0 && p.Dials():
+		return CalledConcurrency
 	case p.Concurrency == 0:
 		return DefaultConcurrency
 	}

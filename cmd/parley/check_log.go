@@ -54,7 +54,8 @@ With --format json there is one object:
     "error":    why reading it failed
   }]}
 
-Exit codes: 0 nothing was found · 1 findings · 2 wrong usage, or a file that cannot be read.`,
+Exit codes: 0 nothing was found · 1 findings · 2 wrong usage, or a file that cannot be read · 5 a log is empty, so that nothing
+of it was judged, and there are no findings in others.`,
 		Example: `  parley check-log logs/study
   parley check-log --complete --session s-20260213-001 logs/study/s-20260213-001.jsonl`,
 		RunE: func(c *cobra.Command, args []string) error { return checkLog(c.Context(), args, o, s) },
@@ -153,7 +154,7 @@ func checkLog(ctx context.Context, args []string, o checkLogOptions, s *streams)
 	return logsExit(out.Files)
 }
 
-// logsExit is the exit code of a check: what could not be read weighs most.
+// logsExit is the exit code of a check: what could not be read weighs most, then findings, then what was not judged.
 func logsExit(logs []checkedLog) error {
 	code := verdict.ExitConformant
 	for _, l := range logs {
@@ -162,6 +163,8 @@ func logsExit(logs []checkedLog) error {
 			return exitError{verdict.ExitUsage}
 		case l.Verdict == logFindings:
 			code = verdict.ExitNonConformant
+		case l.Verdict == logEmpty && code == verdict.ExitConformant:
+			code = verdict.ExitIncomplete
 		}
 	}
 	if code == verdict.ExitConformant {
@@ -280,7 +283,7 @@ func (l checkedLog) print(w io.Writer) error {
 	if l.Dropped > 0 {
 		fmt.Fprintf(&b, "  and %d more\n", l.Dropped)
 	}
-	if l.Torn != nil {
+	if l.Torn != nil && !l.tornFound() {
 		fmt.Fprintf(&b, "%s: warning: ends in a torn line (crash?): %s\n", at(l.Torn.Line), l.Torn.Start)
 	}
 	for _, n := range l.Notes {
@@ -292,6 +295,11 @@ func (l checkedLog) print(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// tornFound tells whether the torn line is a finding, so that it need not be told again.
+func (l checkedLog) tornFound() bool {
+	return slices.ContainsFunc(l.Findings, func(f logFinding) bool { return f.Line == l.Torn.Line && f.Clause == "EA-085" })
 }
 
 // printLogs counts the verdicts of several logs.

@@ -31,6 +31,8 @@ Feature: 1 What is within the scope of the prototype
       Given agent A has a session
       When agent A says something
       Then agent A is not refused
+      When agent A says something
+      Then agent A is not refused
 
     @host @EA-008 @EA-008a
     Scenario: what an agent says changes nothing

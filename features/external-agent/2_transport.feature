@@ -52,9 +52,9 @@ Feature: 2 Transport
     @agent @EA-018a
     Scenario Outline: an agent goes on behind what it cannot understand
       Given a host awaits the agent
-      And the host sends <junk> behind the first state
+      And the host sends <junk> in front of the first state
       When the agent is started
-      Then the agent lives on
+      Then the agent reads on
 
       Examples:
         | junk                        |
@@ -70,8 +70,24 @@ Feature: 2 Transport
         | an envelope without type    |
         | a presence message          |
         | an answer to nobody         |
+        | what the participant says   |
         | a state with extra members  |
         | a long state                |
+
+    @agent @EA-018a
+    Scenario Outline: an agent that waits for a result goes on behind what it cannot understand
+      Given a host awaits the agent
+      And the host sends <junk> in front of the result of call 1
+      When the agent is started
+      Then the agent reads on
+
+      Examples:
+        | junk                      |
+        | malformed JSON            |
+        | a JSON null               |
+        | an unknown type           |
+        | an answer to nobody       |
+        | what the participant says |
 
   Rule: 全部报文为 JSON envelope: what is none
 

@@ -4,7 +4,7 @@ Feature: 4.0 The handshake
 
   Rule: relay.joined answers relay.join, and echoes role and sessionId
 
-    @host @relay @EA-028 @EA-029 @EA-030 @preflight-2
+    @host @relay @EA-016 @EA-028 @EA-029 @EA-030 @EA-106 @preflight-2
     Scenario: an agent joins
       Given agent A connects
       When agent A joins

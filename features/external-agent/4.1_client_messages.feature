@@ -15,7 +15,7 @@ Feature: 4.1 Client to host
       Given a host awaits the agent
       And the host sends what the participant says behind the first state
       When the agent is started
-      Then the agent comes to the end of the booking
+      Then the agent says something to the participant
 
     @agent @EA-037
     Scenario: an agent ends the session

@@ -56,7 +56,7 @@ Feature: 4.2 Host to client
       And what the host changes by itself is known to agent A
       Then agent A calls every announced tool, at every stage of the booking
 
-    @host @EA-049 @EA-053 @EA-105 @booking
+    @host @EA-049 @EA-053 @EA-081 @EA-105 @booking
     Scenario: a call that may be confirmed by ok alone
       Given agent A has a session
       And agent A books up to a call of "next"
@@ -185,7 +185,7 @@ Feature: 4.2 Host to client
       When agent A ends the session
       Then agent A is told that the session has ended
 
-    @host @EA-042 @EA-063 @EA-064
+    @host @EA-038 @EA-042 @EA-063 @EA-064
     Scenario: sessions that follow one another have each its own id
       Given agent A has a session
       When agent A asks for a snapshot
@@ -224,6 +224,9 @@ Feature: 4.2 Host to client
       And agent A books a ticket from the first movie to the confirmation
       And the participant speaks to agent A
       And agent A hears the participant
+      And agent A says something
+      And the host announces a new state
+      And the host announces a new state
       And agent A calls a tool that does not exist
       And agent A is refused with "UNKNOWN_TOOL" or "NO_ACTIVE_SPEC"
       And agent A ends the session
@@ -250,6 +253,13 @@ Feature: 4.2 Host to client
       Given agent A has a session
       When agent A says something without an id
       Then what agent A and its host say has passed as it was
+
+    @relay @EA-055
+    Scenario: a long state
+      Given agent A has a session
+      When the host announces a long state
+      Then agent A hears of a new state
+      And what agent A and its host say has passed as it was
 
     @relay @EA-055
     Scenario: what a decoder would lose

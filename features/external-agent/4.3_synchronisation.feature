@@ -39,11 +39,16 @@ Feature: 4.3 Synchronisation
       Then agent A is in step
 
     @agent @EA-051 @EA-072 @EA-077
-    Scenario: an agent goes by the state, and not by a result that says otherwise
+    Scenario Outline: an agent goes by the state, and not by a result that says otherwise
       Given a host awaits the agent
-      And the state behind call 1 is not what its result says
+      And the state behind call <n> is not what its result says
       When the agent is started
       Then the agent goes by the state
+
+      Examples:
+        | n |
+        | 1 |
+        | 3 |
 
     @agent @EA-051 @EA-072 @EA-077
     Scenario: an agent goes by the state, whichever comes first
@@ -56,6 +61,13 @@ Feature: 4.3 Synchronisation
     Scenario: an agent goes by a state that comes while it waits for a result
       Given a host awaits the agent
       And what is announced changes during call 1
+      When the agent is started
+      Then the agent goes by the state
+
+    @agent @EA-072
+    Scenario: an agent goes by what is announced, while what is shown stays the same
+      Given a host awaits the agent
+      And call 1 is refused, and what it asks for is announced no longer
       When the agent is started
       Then the agent goes by the state
 
@@ -98,6 +110,14 @@ Feature: 4.3 Synchronisation
         | 1 | TOOL_EXECUTION_FAILED |
         | 3 | TOOL_EXECUTION_FAILED |
         | 1 | PARLEY_UNKNOWN        |
+
+    @agent @EA-074a
+    Scenario: an agent goes on behind two refusals in a row
+      Given a host awaits the agent
+      And call 1 is refused with "INVALID_PARAMS"
+      And call 2 is refused by a result that is not ok
+      When the agent is started
+      Then the agent lives on
 
     @agent @EA-074a
     Scenario: an agent goes on behind a result that is not ok
@@ -144,6 +164,15 @@ Feature: 4.3 Synchronisation
     Scenario: an agent that has come back resynchronises first
       Given a host awaits the agent
       And the connection is lost behind call 1
+      When the agent is started
+      Then the agent comes back
+      And the agent asks for a snapshot before it calls again
+
+    @agent @EA-076
+    Scenario: an agent that has come back twice resynchronises each time
+      Given a host awaits the agent
+      And the connection is lost behind call 1
+      And the connection is lost behind call 2
       When the agent is started
       Then the agent comes back
       And the agent asks for a snapshot before it calls again

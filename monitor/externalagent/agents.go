@@ -56,6 +56,20 @@ func agentIDs(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
+// repliesAsText judges that replyTo is a string, where it is there (EA-023a): what an agent may answer, no clause says.
+func repliesAsText(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	for _, r := range t {
+		if !target(&r) || r.Event == nil {
+			continue
+		}
+		env, _ := r.Event.Envelope.(object)
+		to := env["replyTo"]
+		out = append(out, finding(&r, to == nil || text(to, true), "EA-023a", "replyTo is a string, where it is there", "replyTo is "+wjson.Compact(to)))
+	}
+	return out
+}
+
 // announced is what the harness has announced to an agent.
 type announced struct {
 	tools toolschema.Tools
@@ -67,30 +81,70 @@ type announced struct {
 // crossing is how long a state that an agent has not asked for may cross what the agent sends meanwhile.
 const crossing = 250 * time.Millisecond
 
+// asking is what an agent waits for on its connection. A state is one that it waits for where one request was under way, no
+// other was, and that has not brought it a state yet.
+type asking struct {
+	conn     string
+	open     map[string]bool // requests that are not answered
+	latest   string          // the request that a state may follow; "" where none is waited for
+	answered bool
+	several  bool // when it was sent, or since, others were under way
+}
+
+// says takes what the agent sends.
+func (a *asking) says(r *transcript.Record) {
+	if r.Conn != a.conn {
+		*a = asking{conn: r.Conn, open: map[string]bool{}}
+	}
+	a.latest, a.answered, a.several = "", false, len(a.open) > 0
+	switch r.Event.Type {
+	case vocab.ToolCall, vocab.SnapshotGet, vocab.SessionStart:
+		a.latest = fmt.Sprint(r.Event.RequestID)
+		a.open[a.latest] = true
+	}
+}
+
+// hears takes what the agent is sent, and tells whether that is a state for which it has waited.
+func (a *asking) hears(r *transcript.Record, state bool) bool {
+	env, _ := r.Event.Envelope.(object)
+	if to, ok := env["replyTo"].(string); ok {
+		delete(a.open, to)
+		a.answered = a.answered || to == a.latest
+	}
+	asked := state && a.latest != "" && !a.several
+	if state && a.answered {
+		a.latest = ""
+	}
+	return asked
+}
+
 // agentCalls judges every call by what was announced last (EA-096a, EA-081a). A state that comes unasked may cross a call:
 // for a moment what was announced before counts too.
 func agentCalls(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	var states []announced
-	heard := ""
+	waits := asking{open: map[string]bool{}}
 	for _, r := range t {
 		if r.Event == nil {
 			continue
 		}
 		body, _ := r.Event.Data.(object)
 		switch {
-		case r.Dir == transcript.Sent && (r.Event.Type == vocab.StateUpdated || r.Event.Type == vocab.SnapshotState):
-			list, _ := body["toolSchema"].([]any)
-			tools, err := toolschema.Parse(list)
-			if err == nil {
-				states = append(states, announced{tools: tools, at: r.At, n: r.N, asked: heard == vocab.ToolCall || heard == vocab.SnapshotGet || heard == vocab.SessionStart})
+		case r.Dir == transcript.Sent:
+			state := r.Event.Type == vocab.StateUpdated || r.Event.Type == vocab.SnapshotState
+			asked := waits.hears(&r, state)
+			if !state {
+				continue
 			}
-		case !target(&r):
-		case r.Event.Type == vocab.ToolCall:
-			out = append(out, judgeCall(&r, body, states)...)
-			heard = vocab.ToolCall
-		default:
-			heard = r.Event.Type
+			list, _ := body["toolSchema"].([]any)
+			if tools, err := toolschema.Parse(list); err == nil {
+				states = append(states, announced{tools: tools, at: r.At, n: r.N, asked: asked})
+			}
+		case target(&r):
+			if r.Event.Type == vocab.ToolCall {
+				out = append(out, judgeCall(&r, body, states)...)
+			}
+			waits.says(&r)
 		}
 	}
 	return out

@@ -1,5 +1,7 @@
 package externalagent
 
+import "testing"
+
 const (
 	// movie and ticket are what the host announces at two stages.
 	movie  = `{"uiSpec":{},"messageHistory":[],"toolSchema":[{"name":"select","parameters":{"itemId":{"type":"string","enum":["m1","m2"]}}},{"name":"next"}]}`
@@ -20,6 +22,26 @@ func calls(tool, params string) string {
 }
 
 const callClauses = "EA-033 EA-034 EA-035"
+
+// TestRepliesAsText: an agent need not answer anything; where it names what it answers, that is a string.
+func TestRepliesAsText(t *testing.T) {
+	for _, r := range []struct {
+		reason, in string
+		want       bool
+	}{
+		{"nothing is answered", asks, true},
+		{"a string", "A < snapshot.get @x", true},
+		{"a number", `A < {"type":"snapshot.get","replyTo":1,"payload":{}}`, false},
+		{"null says nothing", `A < {"type":"snapshot.get","replyTo":null,"payload":{}}`, true},
+	} {
+		if got := repliesAsText(script(t, r.in)); len(got) != 1 || got[0].OK != r.want {
+			t.Errorf("%s: %+v", r.reason, got)
+		}
+	}
+	if got := repliesAsText(script(t, says("state.updated", movie))); len(got) > 0 {
+		t.Errorf("what the harness says: %+v", got)
+	}
+}
 
 var agentRows = []row{
 	{monitor: "agent-joins-first", reason: "once it is told that it has joined", kept: "EA-026", in: joins + "A < session.start #s"},
@@ -125,9 +147,16 @@ var callRows = []row{
 	{monitor: "agent-calls", reason: "of two such states the first is old", broken: "EA-096a",
 		in: starts + says("state.updated", movie) + speaks + says("state.updated", ticket) + "+ 1s\n" + says("state.updated", closed) + calls("select", `{"itemId":"m1"}`)},
 	{monitor: "agent-calls", reason: "an announcement that is none leaves that before it", kept: "EA-081a EA-096a", in: starts + says("state.updated", movie) + asks + says("snapshot.state", odd) + calls("next", `{}`)},
-	// finds: a second state behind an answered call comes unasked too, and may cross a call.
-	// {monitor: "agent-calls", reason: "what was announced before an unasked state behind one that it waited for", kept: "EA-081a EA-096a",
-	// 	in: starts + says("state.updated", ticket) + calls("prev", `{}`) + says("state.updated", movie) + "+ 5s\n" + says("state.updated", ticket) + "+ 10ms\n" + calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "what was announced before an unasked state behind one that it waited for", kept: "EA-081a EA-096a",
+		in: starts + says("state.updated", ticket) + calls("prev", `{}`) + says("tool.result @c", `{"ok":true}`) + says("state.updated", movie) + "+ 5s\n" + says("state.updated", ticket) + "+ 10ms\n" + calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "a state in front of the result, and one behind it, are of the call", kept: "EA-081a EA-096a", broken: "EA-096a",
+		in: starts + says("state.updated", movie) + calls("next", `{}`) + says("state.updated", movie) + says("tool.result @c", `{"ok":true}`) + says("state.updated", ticket) + calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "a call that was sent while another was under way may have crossed the state of that", kept: "EA-081a EA-096a",
+		in: starts + says("state.updated", movie) + calls("next", `{}`) + `A < tool.call #d {"toolName":"next","params":{}}` + "\n" + says("tool.result @c", `{"ok":true}`) + says("state.updated", ticket) + "+ 10ms\n" + calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "for a moment", kept: "EA-081a EA-096a", broken: "EA-096a",
+		in: starts + says("state.updated", movie) + calls("next", `{}`) + `A < tool.call #d {"toolName":"next","params":{}}` + "\n" + says("tool.result @c", `{"ok":true}`) + says("state.updated", ticket) + "+ 1s\n" + calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "what was under way is lost with its connection", kept: "EA-081a EA-096a", broken: "EA-096a",
+		in: starts + says("state.updated", movie) + calls("next", `{}`) + again + getB + "B > snapshot.state @h " + ticket + "\n" + "B < tool.call #d {\"toolName\":\"select\",\"params\":{\"itemId\":\"m1\"}}"},
 
 	{monitor: "agent-calls", reason: "no calls", in: joins + starts + says("state.updated", movie) + asks + speaks},
 	{monitor: "agent-calls", reason: "what is no JSON", in: starts + says("state.updated", movie) + "A < tool.call?"},

@@ -186,15 +186,20 @@ func envelopes(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// ours are the frames that the harness has sent as a host, which a relay passes on: as they were, or encoded anew.
+// ours are the frames that the harness has sent, and that a relay passes on between its parties: as they were, or encoded
+// anew. They are none where the harness plays no host.
 type ours map[string]bool
 
 func sentByUs(t []transcript.Record) ours {
-	sent := ours{}
+	sent, host := ours{}, false
 	for _, r := range t {
-		if r.Kind == transcript.Frame && r.Dir == transcript.Sent && strings.HasPrefix(r.Conn, "host") {
+		host = host || r.Conn == "host"
+		if r.Kind == transcript.Frame && r.Dir == transcript.Sent {
 			sent[essence(&r)] = true
 		}
+	}
+	if !host {
+		return nil
 	}
 	return sent
 }
@@ -232,7 +237,7 @@ func repliesNamed(t []transcript.Record) []monitor.Finding {
 		if to == nil {
 			continue
 		}
-		known := slices.ContainsFunc(ids, func(id any) bool { return wjson.Equal(id, to) || wjson.Compact(id) == to }) ||
+		known := slices.ContainsFunc(ids, func(id any) bool { return wjson.Equal(id, to) || !text(id, true) && wjson.Compact(id) == to }) ||
 			text(to, true) && slices.ContainsFunc(broken, func(b string) bool { return strings.Contains(b, to.(string)) })
 		out = append(out, finding(&r, known, "EA-023a", "replyTo is the id of a request", "replyTo is "+wjson.Compact(to)))
 	}

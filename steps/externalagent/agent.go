@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
+	wjson "parley/wire/json"
 )
 
 // callee is a target that is an agent: it connects to the harness, which is relay and host to it.
@@ -27,8 +29,10 @@ type callee struct {
 	serving  context.Context // until the scenario is over
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
-	started  int // the mark of its start
-	back     int // the record by which it joined again; 0: it has not
+	ended    chan struct{} // closed behind the remark that the agent's process has ended
+	planned  int           // how much the host is to do otherwise than by its flow
+	started  int           // the mark of its start
+	back     int           // the record by which it joined again; 0: it has not
 }
 
 func (s *suite) registerAgent(sc *godog.ScenarioContext) {
@@ -40,6 +44,7 @@ func (s *suite) registerAgent(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the agent calls a tool$`, func(ctx context.Context) error { return s.agentCalls(ctx, 1) })
 	steps.Step(sc, `^the agent makes (\d+) calls$`, s.agentCalls)
 	steps.Step(sc, `^the agent comes to the end of the booking$`, s.agentBooks)
+	steps.Step(sc, `^the agent says something to the participant$`, s.agentSpeaks)
 	steps.Step(sc, `^the agent ends the session$`, s.agentEnds)
 	s.registerPlans(sc)
 }
@@ -58,7 +63,7 @@ func (s *suite) awaitsAgent(ctx context.Context) error {
 	play := newPlay(s.T, f, s.Nonce)
 	play.relay = true
 	serving, cancel := context.WithCancel(context.Background())
-	s.agent = &callee{listener: l, play: play, serving: serving, cancel: cancel}
+	s.agent = &callee{listener: l, play: play, serving: serving, cancel: cancel, ended: make(chan struct{})}
 	s.agent.work.Go(func() {
 		for n := 1; ; n++ {
 			conn, err := l.Accept(serving)
@@ -74,6 +79,7 @@ func (s *suite) awaitsAgent(ctx context.Context) error {
 // stop ends the target and what the harness played for it.
 func (c *callee) stop() {
 	c.cancel()
+	c.play.end() // whatever a flood has left to be answered
 	_ = c.listener.Close()
 	c.work.Wait()
 	c.play.stop()
@@ -108,7 +114,8 @@ func (s *suite) startsAgent(ctx context.Context) error {
 		s.agent.work.Go(func() {
 			select {
 			case <-gone:
-				s.T.Remark("", "%s%v", exited, called.ExitErr())
+				s.T.Remark("", "%s%s", exited, howEnded(called.ExitErr()))
+				close(s.agent.ended)
 			case <-s.agent.serving.Done():
 			}
 		})
@@ -116,72 +123,16 @@ func (s *suite) startsAgent(ctx context.Context) error {
 	return nil
 }
 
-// exited begins the remark that the agent's process has ended.
-const exited = "the agent's process has ended: "
-
-// awaitAgent waits for something that the agent sends, on whatever connection.
-func (s *suite) awaitAgent(ctx context.Context, after int, within time.Duration, match func(*transcript.Record) bool) (transcript.Record, *steps.Miss) {
-	return s.awaitAgentOr(ctx, after, within, func(r *transcript.Record) bool {
-		return strings.HasPrefix(r.Conn, judge.AgentParty) && r.Dir == transcript.Received && match(r)
-	})
-}
-
-// awaitAgentOr waits for any record. The end of the agent's process makes that hopeless, but for what is still on its way.
-func (s *suite) awaitAgentOr(ctx context.Context, after int, within time.Duration, match func(*transcript.Record) bool) (transcript.Record, *steps.Miss) {
-	limited, cancel := steps.WithLimit(ctx, within)
-	defer cancel()
-	gone := ""
-	rec, err := s.T.Await(limited, after, func(r *transcript.Record) bool {
-		if r.Kind == transcript.Remark && strings.HasPrefix(r.Label, exited) {
-			gone = r.Label
-		}
-		return gone != "" || match(r)
-	})
-	if gone != "" {
-		last, cancel := steps.WithLimit(ctx, s.Env.Profile.Limits.Quiet.Duration)
-		defer cancel()
-		rec, err = s.T.Await(last, after, match)
-	}
-	switch {
-	case err == nil:
-		return rec, nil
-	case ctx.Err() != nil:
-		s.CutOff()
-		return rec, &steps.Miss{Reason: "the scenario was cut off"}
-	case gone != "":
-		return rec, &steps.Miss{Reason: gone}
-	}
-	return rec, &steps.Miss{Reason: fmt.Sprintf("nothing of the kind within %v", within)}
-}
-
-// joinLimit is for an agent to connect and join.
-func (s *suite) joinLimit() time.Duration { return s.wire.Agent.Join.Duration }
-
-// pace is for the next thing that an agent does.
-func (s *suite) pace() time.Duration { return s.wire.Agent.Pace.Duration }
-
 func (s *suite) agentConnects(ctx context.Context) error {
 	rec, miss := s.awaitAgent(ctx, s.agent.started, s.joinLimit(), func(r *transcript.Record) bool { return r.Kind == transcript.Open })
 	if miss != nil {
+		if err := s.unreachable(); err != nil {
+			return err
+		}
 		return s.Need(steps.Check{Clauses: []string{"EA-016", "EA-017", "EA-106"}, Expected: "a WebSocket connection of the agent to " + s.agent.listener.URL(), Observed: miss.Reason + s.lastWords()})
 	}
 	s.Reached(steps.Greeted)
 	return s.Judge(steps.Check{Clauses: []string{"EA-016", "EA-017", "EA-106"}, OK: true, At: rec.N})
-}
-
-// lastWords is what the agent's process wrote last, for the reason of a miss.
-func (s *suite) lastWords() string {
-	if s.agent.called == nil {
-		return ""
-	}
-	text := strings.TrimSpace(s.agent.called.Stderr())
-	if text == "" {
-		return ""
-	}
-	if len(text) > 600 {
-		text = "…" + strings.ToValidUTF8(text[len(text)-600:], "")
-	}
-	return "; it wrote: " + text
 }
 
 // agentJoins judges that the agent joins, and before it sends anything else (EA-026, EA-027).
@@ -189,22 +140,50 @@ func (s *suite) agentJoins(ctx context.Context) error {
 	rec, miss := s.awaitAgent(ctx, s.agent.started, s.joinLimit(), func(r *transcript.Record) bool { return r.Kind == transcript.Frame })
 	check := steps.Check{Clauses: []string{"EA-026", "EA-027"}, Expected: "relay.join, the first message of the agent"}
 	if miss != nil {
+		if err := s.unreachable(); err != nil {
+			return err
+		}
 		check.Observed = miss.Reason + s.lastWords()
 		return s.Need(check)
 	}
 	s.Reached(steps.Given)
 	check.OK, check.At, check.Observed = kindOf(&rec) == vocab.RelayJoin, rec.N, steps.Seen(rec)
 	check.Clauses = check.Clauses[:1]
-	return s.Need(check)
+	if err := s.Need(check); err != nil || !s.givesSession() {
+		return err
+	}
+	session := payload(&rec)["sessionId"]
+	return s.Judge(steps.Check{Clauses: []string{"EA-027"}, OK: session == s.relaySession(""), At: rec.N,
+		Expected: fmt.Sprintf("payload.sessionId is %q, the relay session that the agent was given", s.relaySession("")),
+		Observed: "payload.sessionId is " + wjson.Compact(session)})
+}
+
+// givesSession tells whether the agent is told at its start which relay session it is to join.
+func (s *suite) givesSession() bool {
+	c := s.Env.Profile.Command
+	if c == nil {
+		return false
+	}
+	given := func(text string) bool { return strings.Contains(text, "{session}") }
+	return slices.ContainsFunc(c.Run, given) || slices.ContainsFunc(slices.Collect(maps.Values(c.Env)), given)
 }
 
 // agentTurnsToHost waits until the agent has said something to the host. What it says is the monitors' matter.
 func (s *suite) agentTurnsToHost(ctx context.Context) error {
-	rec, miss := s.awaitAgent(ctx, s.agent.started, s.pace(), func(r *transcript.Record) bool {
+	joined, miss := s.awaitAgentOr(ctx, s.agent.started, s.joinLimit(), func(r *transcript.Record) bool {
+		return r.Dir == transcript.Sent && kindOf(r) == vocab.RelayJoined
+	})
+	if miss != nil {
+		if err := s.unreachable(); err != nil {
+			return err
+		}
+		return steps.NotTestedf("the agent has not joined: %s%s", miss.Reason, s.lastWords())
+	}
+	rec, miss := s.awaitAgent(ctx, joined.N, s.pace(), func(r *transcript.Record) bool {
 		return slices.Contains([]string{vocab.SessionStart, vocab.SnapshotGet, vocab.ToolCall, vocab.AgentMessage}, kindOf(r))
 	})
 	if miss != nil {
-		return s.Need(steps.Check{Clauses: []string{"EA-103"}, Expected: "a message of the agent to the host, once relay.joined has told it that it has joined", Observed: miss.Reason + s.lastWords()})
+		return steps.NotTestedf("the agent says nothing to the host: %s%s", miss.Reason, s.lastWords())
 	}
 	s.Reached(steps.Answered)
 	return s.Judge(steps.Check{Clauses: []string{"EA-103"}, OK: true, At: rec.N})
@@ -212,34 +191,41 @@ func (s *suite) agentTurnsToHost(ctx context.Context) error {
 
 // agentCalls waits for the agent's n-th call since its start.
 func (s *suite) agentCalls(ctx context.Context, n int) error {
-	_, err := s.nthCall(ctx, n)
-	return err
-}
-
-func (s *suite) nthCall(ctx context.Context, n int) (transcript.Record, error) {
 	at := s.agent.started
-	var rec transcript.Record
 	for i := range n {
-		var miss *steps.Miss
-		rec, miss = s.awaitAgent(ctx, at, s.pace(), received(vocab.ToolCall))
+		rec, miss := s.awaitAgent(ctx, at, s.pace(), received(vocab.ToolCall))
 		if miss != nil {
-			return rec, steps.NotTestedf("the agent has made %d of %d calls: %s%s", i, n, miss.Reason, s.lastWords())
+			return steps.NotTestedf("the agent has made %d of %d calls: %s%s", i, n, miss.Reason, s.lastWords())
 		}
 		at = rec.N
 	}
-	return rec, nil
+	return nil
 }
 
 // agentBooks waits until the agent has gone through the flow: no clause demands it, and what needs it is else not tested.
 func (s *suite) agentBooks(ctx context.Context) error {
-	_, err := s.awaitRemark(ctx, booked)
+	_, err := s.awaitRemark(ctx, booked, 1)
 	return err
 }
 
+// agentSpeaks waits for agent.message; an agent need not say anything.
+func (s *suite) agentSpeaks(ctx context.Context) error { return s.may(ctx, vocab.AgentMessage) }
+
 // agentEnds waits for session.end; an agent need not end a session.
-func (s *suite) agentEnds(ctx context.Context) error {
-	if _, miss := s.awaitAgent(ctx, s.agent.started, s.pace(), received(vocab.SessionEnd)); miss != nil {
-		return steps.NotTestedf("the agent does not end the session: %s", miss.Reason)
+func (s *suite) agentEnds(ctx context.Context) error { return s.may(ctx, vocab.SessionEnd) }
+
+// may waits for what an agent is free to send. One that works, and does not send it, is not judged by it.
+func (s *suite) may(ctx context.Context, kind string) error {
+	_, miss := s.awaitAgent(ctx, s.agent.started, s.pace(), received(kind))
+	if miss == nil {
+		return nil
 	}
-	return nil
+	works := slices.ContainsFunc(s.T.After(s.agent.started), func(r transcript.Record) bool {
+		return r.Dir == transcript.Sent && kindOf(&r) == vocab.ToolResult
+	})
+	end := s.gone()
+	if !works || end != "" && !strings.HasSuffix(end, endedWell) || ctx.Err() != nil {
+		return steps.NotTestedf("the agent does not send %s: %s%s", kind, miss.Reason, s.lastWords())
+	}
+	return &steps.NotApplicableError{Reason: "the agent never sends " + kind}
 }

@@ -35,11 +35,6 @@ func conform(t *testing.T, env *steps.Env, run target.Running, least int) {
 		},
 		Done: func(r steps.Result) {
 			ran++
-			// finds: "the agent calls nothing meanwhile" looks for the empty state before the host has sent it: the remark that it
-			// waits for comes first. So the scenario is not tested now and then.
-			if r.Reason == "the host has not announced nothing" {
-				return
-			}
 			if r.Outcome != verdict.Passed && r.Outcome != verdict.NotApplicable {
 				t.Errorf("%s: %s: %s", r.Scenario.Name, r.Outcome, r.Reason)
 			}

@@ -84,8 +84,75 @@ func parseFlow(name string, b []byte) (*flow, error) {
 		if st.tools, err = toolschema.Parse(st.ToolSchema); err != nil {
 			return nil, fmt.Errorf("%s: toolSchema: %w", at, err)
 		}
+		if err := st.check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+		if slices.ContainsFunc(f.Stages[:i], func(other stage) bool { return other.Name == st.Name }) {
+			return nil, fmt.Errorf("%s: name: another stage has it", at)
+		}
 	}
 	return &f, nil
+}
+
+// check tells what would never work of a stage, such as an effect that no call can have.
+func (st *stage) check() error {
+	if len(st.tools) == 0 {
+		return fmt.Errorf("toolSchema: no tool leads on")
+	}
+	var seen []string
+	for _, t := range st.tools {
+		if slices.Contains(seen, t.Name) {
+			return fmt.Errorf("toolSchema: it has two tools %q", t.Name)
+		}
+		seen = append(seen, t.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(st.Effects)) {
+		t := slices.IndexFunc(st.ToolSchema, func(item any) bool { return item.(object)["name"] == name })
+		if t < 0 {
+			return fmt.Errorf("effects.%s: toolSchema has no such tool", name)
+		}
+		params, _ := st.ToolSchema[t].(object)["parameters"].(object)
+		if err := st.Effects[name].check(params); err != nil {
+			return fmt.Errorf("effects.%s.%w", name, err)
+		}
+	}
+	return nil
+}
+
+// check compares an effect with the announced parameters. Its errors begin with a key.
+func (e effect) check(params object) error {
+	for _, p := range []struct{ key, pointer string }{{"set", e.Set}, {"needs", e.Needs}} {
+		if p.pointer != "" && p.pointer[0] != '/' {
+			return fmt.Errorf("%s: %q is no JSON Pointer: it does not begin with /", p.key, p.pointer)
+		}
+	}
+	for _, p := range []struct{ key, param string }{{"from", e.From}, {"say", e.Say}} {
+		if p.param != "" && !hasParam(params, p.param) {
+			return fmt.Errorf("%s: the tool has no param %q", p.key, p.param)
+		}
+	}
+	switch {
+	case e.Go < -1 || e.Go > 1:
+		return fmt.Errorf("go: %d is neither 1 nor -1", e.Go)
+	case e.Set != "" && e.From == "":
+		return fmt.Errorf("set: it needs from, the param whose value is put there")
+	case e.From != "" && e.Set == "":
+		return fmt.Errorf("from: it needs set, the place for its value")
+	}
+	return nil
+}
+
+// hasParam tells whether parameters, of either form, have one of a name.
+func hasParam(params object, name string) bool {
+	properties, listed := params["properties"].(object)
+	if !listed {
+		if _, isSchema := params["type"].(string); isSchema {
+			return params["additionalProperties"] != false // it may have any
+		}
+		properties = params
+	}
+	_, ok := properties[name]
+	return ok
 }
 
 // asJSON turns what YAML gave into what a JSON decoder gives.
@@ -122,10 +189,14 @@ func copied(v any) any {
 
 // put sets what a JSON Pointer points to, and returns the document; objects are made on the way, and an array grows by one.
 func put(doc any, pointer string, v any) any {
-	if pointer == "" {
+	switch {
+	case pointer == "":
 		return v
+	case pointer[0] != '/':
+		return doc
 	}
 	name, rest, _ := strings.Cut(pointer[1:], "/")
+	name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 	if rest != "" {
 		rest = "/" + rest
 	}

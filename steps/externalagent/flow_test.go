@@ -29,10 +29,9 @@ func TestPut(t *testing.T) {
 		{"a number is a name in an object", `{}`, "/l/0", `{"l":{"0":"v"}}`},
 		{"an empty name", `{}`, "/", `{"":"v"}`},
 		{"all of it", `{"a":1}`, "", `"v"`},
-		// finds: put does not unescape what Lookup, which reads the same pointers, does.
-		// {"a name that has to be escaped", `{"a/b":1}`, "/a~1b", `{"a/b":"v"}`},
-		// finds: what is no pointer loses its first character.
-		// {"no pointer", `{"ab":1}`, "ab", `{"ab":1}`},
+		{"a name that has to be escaped", `{"a/b":1}`, "/a~1b", `{"a/b":"v"}`},
+		{"a name that is escaped twice", `{}`, "/a~01b", `{"a~1b":"v"}`},
+		{"no pointer", `{"ab":1}`, "ab", `{"ab":1}`},
 	} {
 		if got := wjson.Compact(put(value(t, r.doc), r.pointer, "v")); got != r.want {
 			t.Errorf("%s: %s, want %s", r.reason, got, r.want)
@@ -95,7 +94,7 @@ func TestBadFlows(t *testing.T) {
 		{"an effect that it does not know", "stages: [{name: a, uiSpec: {}, effects: {next: {goto: 1}}}]", "unknown field \"goto\""},
 		{"a step that is no number", "stages: [{name: a, uiSpec: {}, effects: {next: {go: on}}}]", "a flow: "},
 		{"no uiSpec", "stages: [{name: a}]", "a flow: stage 1 (a): uiSpec is no object"},
-		{"a uiSpec that is a list", "stages: [{name: a, uiSpec: {}}, {name: b, uiSpec: []}]", "a flow: stage 2 (b): uiSpec is no object"},
+		{"a uiSpec that is a list", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}]}, {name: b, uiSpec: []}]", "a flow: stage 2 (b): uiSpec is no object"},
 		{"a uiSpec that is a text", "stages: [{name: a, uiSpec: hello}]", "a flow: stage 1 (a): uiSpec is no object"},
 		{"a uiSpec that no JSON can say", "stages: [{name: a, uiSpec: {x: .nan}}]", "a flow: stage 1 (a): uiSpec: "},
 		{"a tool without a name", "stages: [{name: a, uiSpec: {}, toolSchema: [{parameters: {}}]}]", "a flow: stage 1 (a): toolSchema: item 0 is no object with a name"},
@@ -103,11 +102,19 @@ func TestBadFlows(t *testing.T) {
 		{"parameters that are a list", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: []}]}]", "item 0, x: its parameters are no object"},
 		{"a toolSchema that is no list", "stages: [{name: a, uiSpec: {}, toolSchema: {name: x}}]", "a flow: "},
 		{"a call that is none", "stages: [{name: a, uiSpec: {}}]\nbooking: [next]", "a flow: "},
-		// finds: an effect of a tool that no stage announces, or a param that it does not have, is taken without a word; so are
-		// pointers that are none, which never point to anything.
-		// {"an effect of no tool", "stages: [{name: a, uiSpec: {}, effects: {next: {go: 1}}}]", "next"},
-		// {"a need that is no pointer", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: next}], effects: {next: {go: 1, needs: selected}}}]", "needs"},
-		// {"a place that is no pointer", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], effects: {x: {set: selected, from: p}}}]", "set"},
+		{"no tools", "stages: [{name: a, uiSpec: {}}]", "a flow: stage 1 (a): toolSchema: no tool leads on"},
+		{"a tool twice", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}, {name: x}]}]", "a flow: stage 1 (a): toolSchema: it has two tools \"x\""},
+		{"a stage twice", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}]}, {name: a, uiSpec: {}, toolSchema: [{name: x}]}]", "a flow: stage 2 (a): name: another stage has it"},
+		{"an effect of no tool", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {next: {go: 1}}}]", "a flow: stage 1 (a): effects.next: toolSchema has no such tool"},
+		{"a need that is no pointer", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: next}], effects: {next: {go: 1, needs: selected}}}]", "(a): effects.next.needs: \"selected\" is no JSON Pointer"},
+		{"a place that is no pointer", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], effects: {x: {set: selected, from: p}}}]", "(a): effects.x.set: \"selected\" is no JSON Pointer"},
+		{"a value of no param", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], effects: {x: {set: /s, from: q}}}]", "(a): effects.x.from: the tool has no param \"q\""},
+		{"a value of no property", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {type: object, properties: {p: {}}}}], effects: {x: {set: /s, from: q}}}]", "(a): effects.x.from: the tool has no param \"q\""},
+		{"a value of a tool without params", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {set: /s, from: q}}}]", "(a): effects.x.from: the tool has no param \"q\""},
+		{"words of no param", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {say: text}}}]", "(a): effects.x.say: the tool has no param \"text\""},
+		{"a place without a value", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {set: /s}}}]", "(a): effects.x.set: it needs from"},
+		{"a value without a place", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], effects: {x: {from: p}}}]", "(a): effects.x.from: it needs set"},
+		{"two steps at once", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {go: 2}}}]", "(a): effects.x.go: 2 is neither 1 nor -1"},
 	} {
 		f, err := parseFlow("a flow", []byte(r.text))
 		if err == nil || !strings.Contains(err.Error(), r.has) {

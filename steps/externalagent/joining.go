@@ -95,7 +95,7 @@ func (s *suite) connected(ctx context.Context, p *party) error {
 		}
 	}
 	if p.openErr != nil {
-		return steps.NotTestedf("agent %s could not connect: %v", p.name, p.openErr)
+		return s.Need(steps.Check{Clauses: []string{"EA-016", "EA-106"}, At: s.T.Len(), Expected: "a connection of its own for " + p.name, Observed: p.openErr.Error()})
 	}
 	return nil
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"parley/driver"
+	"parley/monitor/externalagent/toolschema"
 	vocab "parley/protocol/externalagent"
 	"parley/transcript"
 	wjson "parley/wire/json"
@@ -24,6 +26,7 @@ type play struct {
 
 	mu      sync.Mutex
 	conn    driver.Conn
+	left    driver.Conn // the latest that it has ended itself
 	active  bool
 	at      int // index of the stage; len(flow.Stages) once the booking is done
 	ui      any // the stage's uiSpec as it is now
@@ -31,63 +34,78 @@ type play struct {
 	narrow  []any  // announced in place of the stage's toolSchema; nil: that
 	went    int    // how many calls have gone well
 	result  object // of the latest of them
+	latest  string // its tool
 	undo    func() // takes the effect of the latest call back
-	plans   []plan
+	plans   []*plan
+	joined  bool                                               // it has told somebody so
 	joins   func(join *transcript.Record, answer object) []any // in place of relay.joined
+	first   func() []any                                       // what else is sent in front of the first state.updated
 	onState func(n int) []any                                  // what else is sent behind the n-th state.updated
 	states  int
+	lost    bool // the state behind the latest call is lost, until it is asked for
 
-	ends []context.CancelFunc
+	over context.Context // until stop
+	end  context.CancelFunc
 	done sync.WaitGroup
 }
 
-// plan is what the host does at the n-th call that goes well, otherwise than by its flow: do gives what is sent. It is called
-// once the call has had its effect.
+// plan is what the host does otherwise than by its flow: at the first call that goes well and fits, from the n-th on. do gives
+// what is sent. It is called once the call has had its effect.
 type plan struct {
-	n  int
-	do func(p *play, call *transcript.Record, id string) []any
+	n    int
+	fits func(call, result object) bool // nil: any call does
+	do   func(p *play, call *transcript.Record, id string) []any
+	made bool
 }
+
+// mostSaid is how much of what was said is kept: who floods the host must not make each state longer than the one before.
+const mostSaid = 500
 
 func newPlay(t *transcript.Transcript, f *flow, nonce string) *play {
 	p := &play{t: t, flow: f, study: "s-parley-" + nonce}
+	p.over, p.end = context.WithCancel(context.Background())
 	p.reset()
 	return p
 }
 
 // reset begins the booking anew. The caller holds the lock, or nobody else has the play yet.
 func (p *play) reset() {
-	p.at, p.history, p.narrow = 0, []any{}, nil
+	p.at, p.history, p.narrow, p.lost = 0, []any{}, nil, false
 	p.ui = copied(p.flow.Stages[0].UISpec)
 }
 
 // attend answers what comes on a connection until that ends. It returns at once.
 func (p *play) attend(conn driver.Conn, name string, from int) {
-	ctx, cancel := context.WithCancel(context.Background())
 	p.mu.Lock()
-	p.conn, p.ends = conn, append(p.ends, cancel)
+	p.conn = conn
 	p.mu.Unlock()
 	p.done.Go(func() {
-		defer cancel()
 		for {
-			rec, err := p.t.Await(ctx, from, func(r *transcript.Record) bool {
+			rec, err := p.t.Await(p.over, from, func(r *transcript.Record) bool {
 				return r.Conn == name && r.Dir == transcript.Received && (r.Kind == transcript.Frame || closed(r))
 			})
-			if err != nil || closed(&rec) {
+			if err != nil || closed(&rec) || p.over.Err() != nil { // what has come before the end is found behind it, too
 				return
 			}
 			from = rec.N
-			p.on(ctx, conn, &rec)
+			p.on(p.over, conn, &rec)
+			if p.hasLeft(conn) { // what was on its way is lost with the connection
+				return
+			}
 		}
 	})
 }
 
+// hasLeft tells whether the play itself has ended a connection.
+func (p *play) hasLeft(conn driver.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left == conn
+}
+
 // stop ends the play and waits for it.
 func (p *play) stop() {
-	p.mu.Lock()
-	for _, end := range p.ends {
-		end()
-	}
-	p.mu.Unlock()
+	p.end()
 	p.done.Wait()
 }
 
@@ -95,18 +113,44 @@ func (p *play) stop() {
 func (p *play) on(ctx context.Context, conn driver.Conn, r *transcript.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := p.respond(r)
-	for _, v := range out {
-		if kindOfObject(v) == vocab.StateUpdated {
-			p.states++
-		}
-		p.send(ctx, conn, v)
-		if kindOfObject(v) == vocab.StateUpdated && p.onState != nil {
-			for _, more := range p.onState(p.states) {
-				p.send(ctx, conn, more)
-			}
+	for _, v := range p.respond(r) {
+		for _, v := range p.around(v) {
+			p.send(ctx, conn, v)
 		}
 	}
+}
+
+// around is what is sent with a message: more in front of the first state.updated, and behind any.
+func (p *play) around(v any) []any {
+	if kindOfObject(v) != vocab.StateUpdated {
+		return []any{v}
+	}
+	var out []any
+	if p.states++; p.states == 1 && p.first != nil {
+		out = asPlanned(append(p.first(), v))
+	} else {
+		out = append(out, v)
+	}
+	if p.onState != nil {
+		out = append(out, p.onState(p.states)...)
+	}
+	return out
+}
+
+// remark stands among what is sent for a remark in the transcript.
+type remark string
+
+const (
+	// planning is the remark in front of what a scenario has planned.
+	planning remark = "the host does what the scenario asks of it"
+	// planned is the remark in front of the last message of it: whoever answers that does so behind the remark.
+	planned remark = "the host has done what the scenario asks of it"
+)
+
+// asPlanned puts the remarks among what a plan sends.
+func asPlanned(out []any) []any {
+	last := len(out) - 1
+	return append(append(append([]any{planning}, out[:last]...), planned), out[last])
 }
 
 // hangUp stands among what is sent for the loss of the connection.
@@ -120,7 +164,11 @@ func (p *play) send(ctx context.Context, conn driver.Conn, v any) {
 	case driver.Message:
 		m = v
 	case hangUp:
+		p.left = conn
 		_ = conn.Close(driver.Reset)
+		return
+	case remark:
+		p.t.Remark("", "%s", string(v))
 		return
 	case time.Duration:
 		pause, cancel := context.WithTimeout(ctx, v)
@@ -149,8 +197,8 @@ func (p *play) respond(r *transcript.Record) []any {
 	fail := func(code, text string) []any {
 		return []any{envelope(vocab.ErrorMessage, "", id, object{"code": code, "message": text})}
 	}
-	if kind == vocab.RelayJoined || kind == vocab.ErrorMessage && !p.relay {
-		return nil // of the relay, to the party that the play is
+	if kind == vocab.RelayJoined || !p.relay && ofRelay(r) {
+		return nil
 	}
 	if body == nil {
 		return fail(vocab.InvalidMessage, "no envelope with a payload that is an object")
@@ -168,6 +216,7 @@ func (p *play) respond(r *transcript.Record) []any {
 		if !p.active {
 			return fail(vocab.SessionNotActive, "no session has been started")
 		}
+		p.lost = false
 		s := p.state()
 		s["sessionId"] = p.study
 		return []any{envelope(vocab.SnapshotState, "", id, s)}
@@ -177,7 +226,9 @@ func (p *play) respond(r *transcript.Record) []any {
 		if !p.active {
 			return fail(vocab.SessionNotActive, "no session has been started")
 		}
-		p.say("agent", body["text"])
+		if p.say("agent", body["text"]); p.lost {
+			return nil
+		}
 		return []any{p.updated()}
 	case vocab.SessionEnd:
 		if !p.active {
@@ -190,8 +241,20 @@ func (p *play) respond(r *transcript.Record) []any {
 	return fail(vocab.InvalidMessage, "unknown type "+kind)
 }
 
+// ofRelay tells whether a message may be the relay's own, to the party that the play is: an error, who is there, or what else a
+// relay tells unasked. Nobody waits for an answer to that.
+func ofRelay(r *transcript.Record) bool {
+	kind := kindOf(r)
+	if kind == vocab.ErrorMessage || strings.HasPrefix(kind, "relay.") {
+		return true
+	}
+	known := []string{"", vocab.SessionStart, vocab.SnapshotGet, vocab.ToolCall, vocab.AgentMessage, vocab.SessionEnd}
+	return !slices.Contains(known, kind) && field(r, "id") == ""
+}
+
 // join answers a join, or does what a scenario has planned for it.
 func (p *play) join(r *transcript.Record, answer object) []any {
+	p.joined = true
 	if p.joins == nil {
 		return []any{answer}
 	}
@@ -207,11 +270,12 @@ func (p *play) call(r *transcript.Record, id string, body object, fail func(code
 		return out
 	}
 	p.went++
-	p.result = out[0].(object)
+	p.result, p.lost = out[0].(object), false
+	p.latest, _ = body["toolName"].(string)
 	for _, pl := range p.plans {
-		if pl.n == p.went {
-			p.t.Remark("", "%s", planned)
-			return pl.do(p, r, id)
+		if !pl.made && pl.n <= p.went && (pl.fits == nil || pl.fits(body, p.result["payload"].(object))) {
+			pl.made = true
+			return asPlanned(pl.do(p, r, id))
 		}
 	}
 	if p.at == len(p.flow.Stages) {
@@ -232,8 +296,8 @@ func (p *play) called(id string, body object, fail func(code, text string) []any
 		return fail(vocab.NoActiveSpec, "the booking is done")
 	}
 	st := p.flow.Stages[p.at]
-	t := st.tools.Find(name)
-	if t == nil || !p.announces(name) {
+	t := p.announced().Find(name)
+	if t == nil {
 		return fail(vocab.UnknownTool, fmt.Sprintf("%q is not announced at stage %s", name, st.Name))
 	}
 	if err := t.Accepts(body["params"]); err != nil {
@@ -264,7 +328,8 @@ func (p *play) called(id string, body object, fail func(code, text string) []any
 }
 
 func (p *play) say(role string, text any) {
-	p.history = append(slices.Clip(p.history), object{"role": role, "text": text})
+	from := max(0, len(p.history)+1-mostSaid)
+	p.history = append(slices.Clip(p.history[from:]), object{"role": role, "text": text})
 }
 
 // state is what is announced now.
@@ -279,9 +344,17 @@ func (p *play) state() object {
 	return s
 }
 
-// announces tells whether a tool of the stage is announced now.
-func (p *play) announces(name string) bool {
-	return p.narrow == nil || slices.ContainsFunc(p.narrow, func(item any) bool { return item.(object)["name"] == name })
+// announced are the tools that may be called now.
+func (p *play) announced() toolschema.Tools {
+	st := p.flow.Stages[p.at]
+	if p.narrow == nil {
+		return st.tools
+	}
+	tools, err := toolschema.Parse(p.narrow)
+	if err != nil {
+		panic(err) // it is a part of the flow, which was read
+	}
+	return tools
 }
 
 // updated is a state.updated of what is announced now.

@@ -18,6 +18,7 @@ type request struct {
 	id   string
 	kind string
 	tool string // of a tool.call
+	sure bool   // its params are such that the announced schema settles that they are right
 	mark int    // number of the record by which it was sent
 	body object // its payload
 }
@@ -63,7 +64,7 @@ func (s *suite) send(ctx context.Context, p *party, v any) (int, error) {
 	}
 	mark, err := p.conn.Send(ctx, m)
 	if at := s.endedAt(p); at > 0 && (err != nil || at < mark) {
-		return 0, s.Need(steps.Check{Clauses: []string{"EA-016"}, At: at, Expected: "a connection that stays for the next message",
+		return 0, s.Need(steps.Check{Clauses: []string{"EA-016", "EA-106"}, At: at, Expected: "a connection that stays for the next message",
 			Observed: steps.Seen(s.T.After(at - 1)[0])})
 	}
 	if err != nil {

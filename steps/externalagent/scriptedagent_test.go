@@ -1,18 +1,22 @@
 package externalagent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/target"
+	wjson "parley/wire/json"
 )
 
 // mind is what an agent does otherwise than a good one.
@@ -28,6 +32,13 @@ type mind struct {
 	silent   bool   // it ends behind its join
 	offline  bool   // it does not connect
 	other    bool   // it comes back to another relay session
+	astray   bool   // it connects elsewhere
+	mute     bool   // it ends before its join
+	shy      bool   // it waits for the participant before it begins
+	deaf     bool   // it reads no more behind what it does not understand, and asks for snapshots
+	fixed    bool   // it picks what it picks, whatever may be picked
+	well     bool   // its process ends well
+	session  string // the relay session that it joins, whatever it was told
 }
 
 // called is a target that is an agent: its life is that of a goroutine, which goes by what it is told.
@@ -50,14 +61,19 @@ func (a *called) Call(_ context.Context, o target.CallOptions) (target.Called, e
 	a.exited = make(chan struct{})
 	a.done.Go(func() {
 		defer close(a.exited)
-		(&scriptedAgent{mind: a.mind, url: o.URL, session: o.Session}).live(ctx)
+		(&scriptedAgent{mind: a.mind, url: o.URL, session: cmp.Or(a.mind.session, o.Session)}).live(ctx)
 	})
 	return a, nil
 }
 
 func (a *called) Exited() <-chan struct{} { return a.exited }
-func (a *called) ExitErr() error          { return errors.New("it has had enough") }
-func (a *called) Stderr() string          { return "its last words" }
+func (a *called) ExitErr() error {
+	if a.mind.well {
+		return nil
+	}
+	return errors.New("it has had enough")
+}
+func (a *called) Stderr() string { return "its last words" }
 func (a *called) Stop(context.Context) error {
 	a.cancel()
 	a.done.Wait()
@@ -110,10 +126,16 @@ func (a *scriptedAgent) send(ctx context.Context, kind string, payload object) e
 
 func (a *scriptedAgent) connect(ctx context.Context) error {
 	var err error
+	if a.astray {
+		a.url = strings.Replace(a.url, "/agent/ws", "/elsewhere", 1)
+	}
 	if a.conn, _, err = websocket.Dial(ctx, a.url, nil); err != nil { //nolint:bodyclose // the library's own
 		return errEnough
 	}
 	a.conn.SetReadLimit(-1)
+	if a.mute {
+		return errEnough
+	}
 	if a.early != "" {
 		if err := a.send(ctx, a.early, object{}); err != nil {
 			return err
@@ -167,12 +189,15 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 		if a.frail {
 			return errEnough
 		}
+		if a.deaf {
+			return a.repeat(ctx)
+		}
 		return nil
 	}
 	mine := env.ReplyTo == a.asked
 	switch env.Type {
 	case vocab.RelayJoined:
-		if !a.hasty {
+		if !a.hasty && !a.shy {
 			return a.begin(ctx)
 		}
 	case vocab.SessionStarted:
@@ -211,11 +236,43 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 			a.waits = "a state"
 		}
 	case vocab.UserMessage:
+		if a.shy && !a.started {
+			return a.begin(ctx)
+		}
+		if a.well {
+			return nil
+		}
 		return a.send(ctx, vocab.AgentMessage, object{"text": "I see."})
 	case vocab.SessionEnded:
 		return errEnough
 	}
 	return nil
+}
+
+// repeat asks again and again, and reads nothing.
+func (a *scriptedAgent) repeat(ctx context.Context) error {
+	ticks := time.NewTicker(soon)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return errEnough
+		case <-ticks.C:
+			if err := a.send(ctx, vocab.SnapshotGet, object{}); err != nil {
+				return errEnough
+			}
+		}
+	}
+}
+
+// pick is the first item that may be selected.
+func (a *scriptedAgent) pick(tools []any) any {
+	for _, item := range tools {
+		if of, ok := wjson.Lookup(item, "/parameters/properties/itemId/enum/0"); ok && !a.fixed {
+			return of
+		}
+	}
+	return "m1"
 }
 
 // act makes the next call by what is announced.
@@ -239,7 +296,7 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 		a.waits = "tools"
 		return nil
 	case offered["select"] && len(selected) == 0:
-		return call("select", object{"itemId": "m1"})
+		return call("select", object{"itemId": a.pick(tools)})
 	case offered["setQuantity"] && len(quantities) == 0:
 		return call("setQuantity", object{"itemId": "adult", "quantity": 1})
 	case offered["prev"] && !offered["next"]:

@@ -50,11 +50,11 @@ func (s *suite) differs(name string, want, got any) string {
 	if wjson.Equal(want, got) {
 		return ""
 	}
-	return told(name, want, got)
+	return apart(name, want, got)
 }
 
-// told lists the places at which two values differ, each with what was expected (-) and what was observed (+) there.
-func told(name string, want, got any) string {
+// apart lists the places at which two values differ, each with what was expected (-) and what was observed (+) there.
+func apart(name string, want, got any) string {
 	const most = 8
 	lines := []string{name + ":"}
 	all := changes(name, want, got)

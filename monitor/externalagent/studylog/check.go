@@ -43,11 +43,11 @@ type checker struct {
 	window *window
 	report Report
 
-	session *string // that every line has; nil: not known yet
-	from    string  // whose that is
-	index   *int64  // of the latest line that has one
-	at      int     // that line
-	skipped bool    // there was a line that was not read
+	session *string      // that every line has; nil: not known yet
+	from    string       // whose that is
+	index   wjson.Number // of the latest line that has one; "": none has
+	at      int          // that line
+	skipped bool         // there was a line that was not judged
 }
 
 var bom = []byte("\xEF\xBB\xBF")
@@ -63,8 +63,7 @@ func (c *checker) kept(clause string) { c.book.kept(clause, c.report.Lines) }
 func (c *checker) line(l line) {
 	const clause = "EA-085"
 	if l.long {
-		c.skipped = true
-		c.breaks(clause, fmt.Sprintf("a JSON object of at most %d bytes", MaxLine), fmt.Sprintf("a line of %d bytes, which was not read", l.size))
+		c.unjudged(fmt.Sprintf("of more than %d bytes", MaxLine))
 		return
 	}
 	text, marked := l.text, false
@@ -83,6 +82,9 @@ func (c *checker) line(l line) {
 	switch {
 	case err != nil && !l.ended && errors.Is(err, io.ErrUnexpectedEOF) && bytes.HasPrefix(bytes.TrimLeft(text, " \t\r"), []byte("{")):
 		c.torn(l)
+		return
+	case errors.Is(err, wjson.ErrDepth): // which JSON allows
+		c.unjudged(fmt.Sprintf("nested deeper than %d", wjson.MaxDepth))
 		return
 	case err != nil:
 		c.breaks(clause, "a JSON object", fmt.Sprintf("%s, in %s", plain(err.Error()), begins(text)))
@@ -112,6 +114,12 @@ func (c *checker) faults(faults []wjson.Fault) string {
 		c.book.note(c.report.Lines, "an escape is half of a surrogate pair")
 	}
 	return ""
+}
+
+// unjudged notes a line that is beyond the bounds of a check: no clause forbids it.
+func (c *checker) unjudged(why string) {
+	c.skipped = true
+	c.book.note(c.report.Lines, "a line "+why+" is not judged")
 }
 
 func (c *checker) torn(l line) {
@@ -174,37 +182,48 @@ func (c *checker) sessionID(event wjson.Object) {
 func (c *checker) eventIndex(event wjson.Object) {
 	v, there := event["eventIndex"]
 	n, ok := v.(wjson.Number)
-	i, whole := index(n)
-	if !ok || !whole {
-		c.breaks("EA-087", "eventIndex, a number that counts: an integer", field("eventIndex", v, there))
+	if !ok {
+		c.breaks("EA-087", "eventIndex, a number", field("eventIndex", v, there))
 		return
 	}
 	c.kept("EA-087")
-	switch {
-	case c.index == nil:
-	case i <= *c.index:
-		c.breaks("EA-088", fmt.Sprintf("eventIndex above %d, that of line %d", *c.index, c.at), fmt.Sprint(i))
-	default:
-		c.kept("EA-088")
+	if !counts(n) {
+		c.book.note(c.report.Lines, "eventIndex is no integer of 64 bits")
 	}
-	c.index, c.at = &i, c.report.Lines
+	if c.index != "" {
+		switch order, told := compare(c.index, n); {
+		case !told:
+			c.book.note(c.report.Lines, "eventIndex is beyond what is compared")
+		case order < 0:
+			c.kept("EA-088")
+		default:
+			c.breaks("EA-088", fmt.Sprintf("eventIndex above %s, that of line %d", show(c.index), c.at), show(n))
+		}
+	}
+	c.index, c.at = n, c.report.Lines
 }
 
+// timestamp judges that there is one. Its form is the example's alone (EA-089a), and only noted.
 func (c *checker) timestamp(event wjson.Object) {
-	const clause, form = "EA-089", "timestamp, a date and time of ISO 8601 in UTC, such as 2026-02-13T10:22:17.123Z"
+	const clause, other = "EA-089", "timestamp has another form than the source's example, which has milliseconds and Z"
 	v, there := event["timestamp"]
-	s, ok := v.(string)
-	if !ok {
-		c.breaks(clause, form, field("timestamp", v, there))
+	switch v := v.(type) {
+	case wjson.Number:
+		c.book.note(c.report.Lines, other+": it is a number")
+	case string:
+		if v == "" {
+			c.breaks(clause, "timestamp, a text or a number", "an empty timestamp")
+			return
+		}
+		switch odd, asExample := instant(v); {
+		case odd != "":
+			c.book.note(c.report.Lines, other+": "+odd)
+		case !asExample:
+			c.book.note(c.report.Lines, other)
+		}
+	default:
+		c.breaks(clause, "timestamp, a text or a number", field("timestamp", v, there))
 		return
-	}
-	fault, asExample := instant(s)
-	if fault != "" {
-		c.breaks(clause, form, show(s)+", "+fault)
-		return
-	}
-	if !asExample {
-		c.book.note(c.report.Lines, "timestamp has another form than the source's example, which has milliseconds and Z")
 	}
 	c.kept(clause)
 }
@@ -240,7 +259,10 @@ func (c *checker) end() {
 	if c.wire != nil {
 		c.wire.end(c.book, c.o.Complete, c.skipped || c.report.Err != nil)
 	}
-	if c.o.Complete && c.report.Events == 0 && !c.wire.expects() && c.report.Err == nil {
+	if c.wire == nil {
+		c.window.alone(c.book)
+	}
+	if c.o.Complete && c.report.Events == 0 && !c.wire.expects() && c.report.Err == nil && !c.skipped {
 		c.book.breaks(Finding{Clause: "EA-010", Expected: "the log of a session that has ended", Observed: "a log without events"})
 	}
 }

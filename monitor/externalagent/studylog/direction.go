@@ -27,6 +27,9 @@ type window struct {
 	seen     map[uint64]*logged
 	ring     []uint64 // in order of arrival
 	next     int
+
+	internal int  // the first line with a type that has a direction of its own, and with internal; 0: none
+	other    bool // there are such lines with in or out
 }
 
 // logged is what is known of the lines with one type and payload.
@@ -42,9 +45,16 @@ func newWindow(size int) *window { return &window{size: size, seen: map[uint64]*
 // line takes a line. sent: its message went over the wire in that very direction, whoever its type belongs to.
 func (w *window) line(b *book, sum uint64, typ, direction string, sent bool, line int) {
 	want := right(typ)
-	if want == "" || direction == vocab.Internal {
+	if want == "" {
 		return
 	}
+	if direction == vocab.Internal {
+		if w.internal == 0 {
+			w.internal = line
+		}
+		return
+	}
+	w.other = true
 	if sent {
 		want = direction
 	}
@@ -100,5 +110,14 @@ func (m *logged) judge(b *book) {
 func (w *window) end(b *book) {
 	for _, sum := range w.ring {
 		w.seen[sum].judge(b)
+	}
+}
+
+// alone judges a log in which everything that was sent or received is internal: none of it has a direction. It is not told of
+// a line, because a host may well have such events of its own.
+func (w *window) alone(b *book) {
+	if w.internal > 0 && !w.other {
+		b.breaks(Finding{Clause: "EA-091", Line: w.internal, Expected: `lines with direction "in" or "out" for what was received and sent`,
+			Observed: `every line of a type of a message is "internal"`})
 	}
 }

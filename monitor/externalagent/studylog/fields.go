@@ -1,8 +1,7 @@
 package studylog
 
 import (
-	"math"
-	"math/big"
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,24 +10,77 @@ import (
 	wjson "parley/wire/json"
 )
 
-// index reads an eventIndex: an integer of 64 bits, however its literal is written.
-func index(n wjson.Number) (int64, bool) {
-	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
-		return i, true
-	}
-	f, err := strconv.ParseFloat(string(n), 64)
+// counts tells whether a number is an integer of 64 bits, however its literal is written.
+func counts(n wjson.Number) bool {
+	d, told := decimalOf(n)
 	switch {
-	case err != nil || math.Abs(f) > 1<<63 || len(n) > 64: // a literal of many digits is not reckoned with
-		return 0, false
-	case math.Abs(f) < 1:
-		digits, _, _ := strings.Cut(strings.ToLower(string(n)), "e")
-		return 0, strings.Trim(digits, "-0.") == ""
+	case !told || d.exponent < 0:
+		return false
+	case d.digits == "":
+		return true
+	case d.exponent+int64(len(d.digits)) > 19:
+		return false
 	}
-	exact, ok := new(big.Rat).SetString(string(n))
-	if !ok || !exact.IsInt() || !exact.Num().IsInt64() {
+	sign := ""
+	if d.negative {
+		sign = "-"
+	}
+	_, err := strconv.ParseInt(sign+d.digits+strings.Repeat("0", int(d.exponent)), 10, 64)
+	return err == nil
+}
+
+// decimal is the exact value of a number: digits times ten to the exponent. The digits neither start nor end with 0; zero has
+// none.
+type decimal struct {
+	negative bool
+	digits   string
+	exponent int64
+}
+
+func (d decimal) sign() int {
+	switch {
+	case d.digits == "":
+		return 0
+	case d.negative:
+		return -1
+	}
+	return 1
+}
+
+// decimalOf reads a literal of JSON. told: its exponent can be reckoned with.
+func decimalOf(n wjson.Number) (d decimal, told bool) {
+	rest, negative := strings.CutPrefix(string(n), "-")
+	mantissa, power := rest, "0"
+	if i := strings.IndexAny(rest, "eE"); i >= 0 {
+		mantissa, power = rest[:i], rest[i+1:]
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	kept := strings.TrimRight(digits, "0")
+	if kept == "" {
+		return decimal{}, true
+	}
+	exponent, err := strconv.ParseInt(power, 10, 64)
+	const edge = 1 << 60
+	if err != nil || exponent > edge || exponent < -edge {
+		return decimal{}, false
+	}
+	return decimal{negative, kept, exponent + int64(len(digits)-len(kept)-len(fraction))}, true
+}
+
+// compare holds two numbers against each other, to their last digit. Not told: an exponent is too far away for that.
+func compare(a, b wjson.Number) (order int, told bool) {
+	x, toldX := decimalOf(a)
+	y, toldY := decimalOf(b)
+	if !toldX || !toldY {
 		return 0, false
 	}
-	return exact.Num().Int64(), true
+	if order = cmp.Compare(x.sign(), y.sign()); order != 0 || x.sign() == 0 {
+		return order, true
+	}
+	// The place of the first digit, and then the digits: of the same place they compare as texts do.
+	order = cmp.Or(cmp.Compare(x.exponent+int64(len(x.digits)), y.exponent+int64(len(y.digits))), strings.Compare(x.digits, y.digits))
+	return order * x.sign(), true
 }
 
 // The date and time of ISO 8601, in its extended form and in its basic one; the designator of the zone comes last.
@@ -40,8 +92,8 @@ var (
 // example is the source's form of a timestamp.
 const example = "2006-01-02T15:04:05.000Z"
 
-// instant judges a timestamp: what is wrong with it, "" for nothing, and whether it has the form of the example.
-func instant(s string) (fault string, asExample bool) {
+// instant tells what is odd about a timestamp, "" for a time of ISO 8601 in UTC, and whether it has the form of the example.
+func instant(s string) (odd string, asExample bool) {
 	if len(s) == len(example) && s[19] == '.' {
 		if _, err := time.Parse(example, s); err == nil {
 			return "", true

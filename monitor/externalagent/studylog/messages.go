@@ -16,6 +16,8 @@ type wire struct {
 	odd      map[way][]oddLine   // lines of the session's types that equal no message
 	oddLines int
 	oddBytes int
+	lines    map[way]int    // how many there are, of the session's types, those with internal too
+	within   map[string]int // type → the first of its lines with internal
 }
 
 // way is a type in a direction.
@@ -41,7 +43,7 @@ func newWire(messages []Message) *wire {
 	if messages == nil {
 		return nil
 	}
-	w := &wire{groups: map[uint64][]*group{}, odd: map[way][]oddLine{}}
+	w := &wire{groups: map[uint64][]*group{}, odd: map[way][]oddLine{}, lines: map[way]int{}, within: map[string]int{}}
 	for _, m := range messages {
 		if m.Type == "" || m.Type == vocab.RelayJoin || m.Type == vocab.RelayJoined {
 			continue // not the host's to log
@@ -82,7 +84,9 @@ func (w *wire) find(sum uint64, typ string, payload any) *group {
 }
 
 // expects tells whether there is anything that the log must have.
-func (w *wire) expects() bool { return w != nil && len(w.messages) > 0 }
+func (w *wire) expects() bool {
+	return w != nil && slices.ContainsFunc(w.messages, func(m Message) bool { return !m.Optional })
+}
 
 // knows tells whether any message has a type.
 func (w *wire) knows(typ string) bool { return w != nil && w.odd[way{typ, vocab.In}] != nil }
@@ -92,13 +96,16 @@ func (w *wire) line(sum uint64, typ, direction string, payload any, line int) bo
 	if w == nil {
 		return false
 	}
+	at := way{typ, direction}
+	if w.lines[at]++; direction == vocab.Internal && w.within[typ] == 0 {
+		w.within[typ] = line
+	}
 	if g := w.find(sum, typ, payload); g != nil {
 		if g.lines[direction]++; g.lines[direction] == 1 {
 			g.first[direction] = line
 		}
 		return len(g.sent[direction]) > 0
 	}
-	at := way{typ, direction}
 	if w.odd[at] == nil || w.oddLines >= maxOdd {
 		return false
 	}
@@ -130,16 +137,21 @@ func weight(v any) int {
 	return n
 }
 
-// end judges each message. Where a part of the log was not read, a message that was not found may be there.
+// end judges each message. Where a part of the log was not judged, a message that was not found may be there.
 func (w *wire) end(b *book, complete, partly bool) {
 	var absent []int
-	found := 0
+	found, counts := 0, func(Message) bool { return true } // those that must be there, if there are any
+	if w.expects() {
+		counts = func(m Message) bool { return !m.Optional }
+	}
 	for _, g := range w.all {
 		for _, d := range []string{vocab.In, vocab.Out} {
-			there, not := g.judge(b, d)
-			found += there
-			if complete {
-				for range there {
+			there, not := g.judge(b, d, w.messages)
+			for _, i := range there {
+				if counts(w.messages[i]) {
+					found++
+				}
+				if complete && !w.messages[i].Optional {
 					b.kept("EA-107", g.any(d))
 				}
 			}
@@ -147,31 +159,83 @@ func (w *wire) end(b *book, complete, partly bool) {
 		}
 	}
 	slices.Sort(absent)
+	paired := w.paired(absent, partly)
 	var missing []int
 	for _, i := range absent {
-		if !w.differs(b, i) {
+		m := w.messages[i]
+		switch {
+		case m.Optional && !paired[way{m.Type, m.Direction}]:
+		case w.differs(b, i):
+			if counts(m) {
+				found++
+			}
+			if complete && !m.Optional {
+				b.kept("EA-107", 0)
+			}
+		case !m.Optional:
 			missing = append(missing, i)
-			continue
 		}
-		if found++; complete {
-			b.kept("EA-107", 0)
-		}
+	}
+	if !partly {
+		w.inside(b, missing)
 	}
 	w.missing(b, missing, found, complete, partly)
 	w.rest(b)
 }
 
-// judge judges the messages of one direction: how many are in the log, and which are not.
-func (g *group) judge(b *book, direction string) (there int, not []int) {
-	sent := g.sent[direction]
-	there = min(len(sent), g.lines[direction])
+// paired tells of which types and directions the lines that equal no message are those of the messages that have no line: of
+// the same number of lines and messages, as many are left over on both sides. Only there can it be told which line stands for
+// an optional message, because the log may do without it.
+func (w *wire) paired(absent []int, partly bool) map[way]bool {
+	sent, left := map[way]int{}, map[way]int{}
+	for _, m := range w.messages {
+		sent[way{m.Type, m.Direction}]++
+	}
+	for _, i := range absent {
+		left[way{w.messages[i].Type, w.messages[i].Direction}]++
+	}
+	out := map[way]bool{}
+	for at, n := range left {
+		out[at] = !partly && sent[at] == w.lines[at] && n == len(w.odd[at])
+	}
+	return out
+}
+
+// inside judges types whose messages the log must have, and has on lines with internal alone, with whatever payloads (EA-091).
+func (w *wire) inside(b *book, missing []int) {
+	told := map[string]bool{}
+	for _, i := range missing {
+		typ := w.messages[i].Type
+		line := w.within[typ]
+		if told[typ] || line == 0 || right(typ) == "" || w.lines[way{typ, vocab.In}]+w.lines[way{typ, vocab.Out}] > 0 {
+			continue
+		}
+		told[typ] = true
+		b.breaks(Finding{Clause: "EA-091", Line: line, Record: w.messages[i].Record,
+			Expected: fmt.Sprintf("a line with direction %q for the %s, which went so over the wire", w.messages[i].Direction, typ),
+			Observed: `"internal" on every line of that type`})
+	}
+}
+
+// judge judges the messages of one direction: which are in the log, and which are not. Those that must be there go first.
+func (g *group) judge(b *book, direction string, messages []Message) (in, not []int) {
+	sent := slices.SortedStableFunc(slices.Values(g.sent[direction]), func(i, j int) int {
+		switch x, y := messages[i].Optional, messages[j].Optional; {
+		case x == y:
+			return 0
+		case y:
+			return -1
+		}
+		return 1
+	})
+	there := min(len(sent), g.lines[direction])
 	if there == 0 && len(sent) > 0 {
 		there = g.elsewhere(b, direction)
 	}
 	for range there {
 		b.kept("EA-093", g.any(direction))
 	}
-	return there, sent[there:]
+	return sent[:there], sent[there:]
 }
 
 // elsewhere judges messages that no line has with their own direction, and some lines with another one (EA-091). Of a line
@@ -225,7 +289,7 @@ func (w *wire) differs(b *book, i int) bool {
 	return true
 }
 
-// missing judges the messages that stand nowhere in the log.
+// missing judges the messages that the log must have, and that stand nowhere in it.
 func (w *wire) missing(b *book, missing []int, found int, complete, partly bool) {
 	missing = slices.DeleteFunc(missing, func(i int) bool {
 		ended := w.messages[i].Type == vocab.SessionEnded
@@ -246,7 +310,7 @@ func (w *wire) missing(b *book, missing []int, found int, complete, partly bool)
 		b.breaks(Finding{Clause: "EA-010", Expected: "the log of a session that has ended", Observed: "none of its " + counted(len(missing), "message")})
 	}
 	if partly && len(missing) > 0 {
-		b.note(0, "what was not read of the log may hold what was not found of the session: "+counted(len(missing), "message"))
+		b.note(0, "what was not judged of the log may hold what was not found of the session: "+counted(len(missing), "message"))
 		return
 	}
 	for _, i := range missing {

@@ -16,12 +16,13 @@ func sent(t *testing.T, lines ...string) []Message {
 	t.Helper()
 	out := []Message{}
 	for i, l := range lines {
+		l, optional := strings.CutPrefix(l, "optional ")
 		f := strings.SplitN(l, " ", 3)
 		v, _, err := wjson.Decode([]byte(f[2]))
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, Message{Direction: f[0], Type: f[1], Payload: v, Record: i + 1})
+		out = append(out, Message{Direction: f[0], Type: f[1], Payload: v, Record: i + 1, Optional: optional})
 	}
 	return out
 }
@@ -99,8 +100,32 @@ func TestMessages(t *testing.T) {
 		{reason: "types that the source does not know are compared too", sent: []string{`in x.y {"a":1}`}, in: wrote(`in x.y {"a":2}`), kept: "010 107",
 			want: []string{`line 1: EA-093: expected the payload of the x.y on the wire, which has 1 at /payload/a; found 2`}},
 		{reason: "what was not read may hold what is missing", sent: []string{start, call}, in: wrote(start) + strings.Repeat(" ", MaxLine+1) + "\n", kept: "010 091 093 107",
-			want:  []string{"line 2: EA-085: expected a JSON object of at most 8388608 bytes; found a line of 8388609 bytes, which was not read"},
-			notes: []string{"what was not read of the log may hold what was not found of the session: 1 message"}},
+			notes: []string{"line 2: a line of more than 8388608 bytes is not judged", "what was not judged of the log may hold what was not found of the session: 1 message"}},
+		{reason: "so may what is too deep", sent: []string{start, call}, in: wrote(start) + strings.Repeat("[", 2000) + "\n", kept: "010 091 093 107",
+			notes: []string{"line 2: a line nested deeper than 1000 is not judged", "what was not judged of the log may hold what was not found of the session: 1 message"}},
+		{reason: "internal alone, with another payload, is not the view either", sent: []string{call}, in: wrote(`internal tool.call {}`, `internal tool.call {"a":1}`), want: []string{
+			`line 1: EA-091: expected a line with direction "in" for the tool.call, which went so over the wire; found "internal" on every line of that type`,
+			"EA-010: expected the log of a session that has ended; found none of its 1 message",
+			`EA-107: ` + noLine + `tool.call {"params":{"itemId":"m1","n":[1,2]},"reason":"first","toolName":"select"} on the wire; found none`}},
+		{reason: "internal alone of a type that was never sent is the host's own", sent: []string{call}, in: wrote(call, `internal state.updated {}`), kept: "010 091 093 107"},
+
+		{reason: "an optional message that is there", sent: []string{"optional " + start, call}, in: wrote(start, call), kept: "010 091 093 107"},
+		{reason: "an optional message need not be there", sent: []string{"optional " + start, call}, in: wrote(call), kept: "010 091 093 107"},
+		{reason: "nor one of several", sent: []string{"optional " + get, "optional " + get, call}, in: wrote(get, call), kept: "010 091 093 107"},
+		{reason: "a log without any optional message", sent: []string{"optional " + start}, in: wrote(`internal note {}`)},
+		{reason: "an empty log, where all are optional", sent: []string{"optional " + start}, in: "", want: []string{"EA-010: expected the log of a session that has ended; found a log without events"}},
+		{reason: "a log of optional messages alone", sent: []string{"optional " + start, call}, in: wrote(start), kept: "091 093",
+			want: []string{"EA-010: expected the log of a session that has ended; found none of its 1 message",
+				`EA-107: ` + noLine + `tool.call {"params":{"itemId":"m1","n":[1,2]},"reason":"first","toolName":"select"} on the wire; found none`}},
+		{reason: "what stands for an optional message has its payload", sent: []string{"optional " + `in agent.message {"text":"a"}`, "optional " + `in agent.message {"text":"b"}`}, in: wrote(`in agent.message {"text":"a"}`, `in agent.message {"text":"B"}`), kept: "010 091 093",
+			want: []string{`line 2: EA-093: expected the payload of the agent.message on the wire, which has "b" at /payload/text; found "B"`}},
+		{reason: "which line stands for it is not told where there are fewer", sent: []string{"optional " + `in agent.message {"text":"a"}`, "optional " + `in agent.message {"text":"b"}`}, in: wrote(`in agent.message {"text":"B"}`), kept: "091",
+			notes: []string{"1 line of the types of the session's messages without a message"}},
+		{reason: "nor where there are more", sent: []string{"optional " + `in agent.message {"text":"a"}`}, in: wrote(`in agent.message {"text":"B"}`, `in agent.message {"text":"C"}`), kept: "091",
+			notes: []string{"2 lines of the types of the session's messages without a message"}},
+		{reason: "one that must be there goes first", sent: []string{"optional " + get, get}, in: wrote(get), kept: "010 091 093 107"},
+		{reason: "an optional message on a line with internal alone", sent: []string{"optional " + get, call}, in: wrote(`internal snapshot.get {}`, call), kept: "010 091 093 107",
+			want: []string{`line 1: EA-091: expected a line with direction "in" for the snapshot.get, which went so over the wire; found its payload under other directions alone`}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

@@ -38,7 +38,7 @@ type Message struct {
 	Payload   any // as wire/json decodes it
 	Record    int // its number in the transcript
 
-	// Optional: the log may do without it. Where a line stands for it, that has its payload.
+	// Optional: the log may do without it. Where a line stands for it, as far as that can be told, it has its payload.
 	Optional bool
 }
 

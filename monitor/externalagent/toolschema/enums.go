@@ -2,20 +2,7 @@ package toolschema
 
 import wjson "parley/wire/json"
 
-// Enums adds the values of every enum of the tool's params to those that are known by the names of the params.
-func (t *Tool) Enums(into map[string][]any) {
-	all, of := t.properties()
-	for _, name := range all {
-		s, _ := of[name].(object)
-		list, _ := s["enum"].([]any)
-		for _, v := range list {
-			if !has(into[name], v) && len(into[name]) < 100 {
-				into[name] = append(into[name], v)
-			}
-		}
-	}
-}
-
+// has tells whether a list has a value.
 func has(list []any, v any) bool {
 	for _, other := range list {
 		if wjson.Equal(other, v) {
@@ -23,4 +10,18 @@ func has(list []any, v any) bool {
 		}
 	}
 	return false
+}
+
+// Enums adds the values of every enum of the tool's params to those that are known by the names of the params.
+func (t *Tool) Enums(into map[string][]any) {
+	all, of := t.properties()
+	for _, name := range all {
+		s, _ := of[name].(object)
+		list, _ := s["enum"].([]any)
+		for _, v := range list {
+			if len(into[name]) < 100 && !has(into[name], v) {
+				into[name] = append(into[name], v)
+			}
+		}
+	}
 }

@@ -66,23 +66,32 @@ func TestExample(t *testing.T) {
 		{"no JSON Schema", `{"type":7}`, `{}`, none, false},
 		{"a minimum of many digits", requiring(`{"type":"integer","minimum":` + strings.Repeat("9", 50) + `}`), `{}`, none, false},
 
-		// finds: a null that is known is not used, and what is made up in its place counts as settled.
-		// {"what is known and is null is not known", requiring(`{"type":"string"}`), `{"p":null}`, `{"p":"parley"}`, false},
-		// finds: where enum and what is known are both objects, or both lists, comparing them panics.
-		// {"what is known of an enum of objects", requiring(`{"enum":[{"a":1},{"a":2}]}`), `{"p":{"a":2}}`, `{"p":{"a":2}}`, true},
-		// {"what is known of an enum of lists", requiring(`{"enum":[[1],[2]]}`), `{"p":[2]}`, `{"p":[2]}`, true},
-		// finds: the literal of what is known is compared, and not its value.
-		// {"what is known of an enum, in another notation", requiring(`{"enum":[1,2]}`), `{"p":2.0}`, `{"p":2.0}`, true},
-		// finds: a minimum is rounded, downwards too, and then nothing is found though the schema has plenty.
-		// {"a minimum that is a fraction", requiring(`{"type":"number","minimum":1.25}`), `{}`, `{"p":2}`, true},
-		// {"a number within a narrow range", requiring(`{"type":"number","minimum":0.25,"maximum":0.5}`), `{}`, `{"p":0.25}`, true},
-		// finds: neither exclusiveMinimum nor a maximum below 1 is heeded.
-		// {"an exclusive minimum", requiring(`{"type":"integer","exclusiveMinimum":1}`), `{}`, `{"p":2}`, true},
-		// {"a maximum below one", requiring(`{"type":"integer","maximum":0}`), `{}`, `{"p":0}`, false},
-		// finds: a type that is a list is not looked into.
-		// {"a number that may be null", requiring(`{"type":["integer","null"],"minimum":0}`), `{}`, `{"p":0}`, true},
-		// finds: the length is cut to 64 bits before it is compared.
-		// {"a text that may be very long", requiring(`{"type":"string","minLength":1,"maxLength":18446744073709551616}`), `{}`, `{"p":"parley"}`, false},
+		{"what is known and is null is not known", requiring(`{"type":"string"}`), `{"p":null}`, `{"p":"parley"}`, false},
+		{"what is known of an enum of objects", requiring(`{"enum":[{"a":1},{"a":2}]}`), `{"p":{"a":2}}`, `{"p":{"a":2}}`, true},
+		{"what is known of an enum of lists", requiring(`{"enum":[[1],[2]]}`), `{"p":[2]}`, `{"p":[2]}`, true},
+		{"what is known of an enum, in another notation", requiring(`{"enum":[1,2]}`), `{"p":2.0}`, `{"p":2.0}`, true},
+		{"a minimum that is a fraction", requiring(`{"type":"number","minimum":1.25}`), `{}`, `{"p":2}`, true},
+		{"a number within a narrow range", requiring(`{"type":"number","minimum":0.25,"maximum":0.5}`), `{}`, `{"p":0.25}`, true},
+		{"an exclusive minimum", requiring(`{"type":"integer","exclusiveMinimum":1}`), `{}`, `{"p":2}`, true},
+		{"a maximum below one", requiring(`{"type":"integer","maximum":0}`), `{}`, `{"p":0}`, false},
+		{"a number that may be null", requiring(`{"type":["integer","null"],"minimum":0}`), `{}`, `{"p":0}`, true},
+		{"a text that may be very long", requiring(`{"type":"string","minLength":1,"maxLength":18446744073709551616}`), `{}`, `{"p":"parley"}`, false},
+		{"a null that is known is no optional param", `{"type":"object","properties":{"p":{"type":"string"}}}`, `{"p":null}`, `{}`, true},
+		{"a minimum that is a fraction, of an integer", requiring(`{"type":"integer","minimum":1.25}`), `{}`, `{"p":2}`, true},
+		{"an exclusive minimum that is a fraction", requiring(`{"type":"number","exclusiveMinimum":0,"maximum":0.5}`), `{}`, `{"p":0.25}`, true},
+		{"an exclusive minimum, as draft 4 has it", `{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"p":{"type":"integer","minimum":1,"exclusiveMinimum":true}},"required":["p"]}`, `{}`, `{"p":2}`, true},
+		{"a maximum that is a fraction", requiring(`{"type":"integer","maximum":-0.5}`), `{}`, `{"p":-1}`, false},
+		{"an exclusive maximum", requiring(`{"type":"integer","exclusiveMaximum":1}`), `{}`, `{"p":0}`, false},
+		{"an exclusive maximum of a number", requiring(`{"type":"number","exclusiveMaximum":0}`), `{}`, `{"p":-1}`, false},
+		{"a divisor", requiring(`{"type":"integer","minimum":3,"multipleOf":5}`), `{}`, `{"p":5}`, true},
+		{"a divisor that is a fraction", requiring(`{"type":"number","exclusiveMinimum":0,"maximum":0.9,"multipleOf":0.25}`), `{}`, `{"p":0.25}`, true},
+		{"a divisor and a maximum", requiring(`{"type":"integer","maximum":-3,"multipleOf":5}`), `{}`, `{"p":-5}`, false},
+		{"a text that may be null", requiring(`{"type":["null","string"]}`), `{}`, `{"p":"parley"}`, false},
+		{"a default", requiring(`{"type":"string","default":"m1"}`), `{}`, `{"p":"m1"}`, true},
+		{"a default, and what is known", requiring(`{"type":"string","default":"m1"}`), `{"p":"m2"}`, `{"p":"m2"}`, true},
+		{"a default that breaks the schema", requiring(`{"type":"integer","minimum":1,"default":0}`), `{}`, `{"p":1}`, true},
+		{"a default of an optional param", `{"type":"object","properties":{"p":{"type":"integer","default":3}}}`, `{}`, `{"p":3}`, true},
+		{"a default that is null, of an optional param", `{"type":"object","properties":{"p":{"type":"string","default":null}}}`, `{}`, `{}`, true},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			tool := announced(t, "tool", r.parameters)
@@ -99,6 +108,37 @@ func TestExample(t *testing.T) {
 				if err := tool.Accepts(params); err != nil {
 					t.Errorf("%s breaks the schema: %v", got, err)
 				}
+			}
+		})
+	}
+}
+
+// TestExamples: where a schema lists values, there are two legal calls, with the first of each list and with the last.
+func TestExamples(t *testing.T) {
+	for _, r := range []struct{ reason, parameters, known, want string }{
+		{"an enum", requiring(`{"enum":["a","b","c"]}`), `{}`, `{"p":"a"} {"p":"c"}`},
+		{"an enum of one", requiring(`{"enum":["a"]}`), `{}`, `{"p":"a"}`},
+		{"an enum that ends as it starts", requiring(`{"enum":[1,2,1.0]}`), `{}`, `{"p":1}`},
+		{"what is known of an enum", requiring(`{"enum":["a","b","c"]}`), `{"p":"b"}`, `{"p":"b"} {"p":"c"}`},
+		{"several enums", `{"a":{"enum":[1,2]},"b":{"enum":[3,4]},"c":"boolean"}`, `{}`, `{"a":1,"b":3,"c":true} {"a":2,"b":4,"c":true}`},
+		{"no enum", requiring(`{"type":"integer","minimum":0}`), `{}`, `{"p":0}`},
+		{"a last one that breaks the schema", requiring(`{"type":"string","enum":["a",1]}`), `{}`, `{"p":"a"}`},
+		{"a first one that breaks the schema", requiring(`{"type":"string","enum":[1,"a"]}`), `{}`, `{"p":"a"}`},
+		{"no parameters", `null`, `{}`, `{}`},
+		{"what nothing keeps to", requiring(`false`), `{}`, ``},
+		{"no JSON Schema", `{"type":7}`, `{}`, ``},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			tool := announced(t, "tool", r.parameters)
+			var got []string
+			for _, params := range tool.Examples(decode(t, r.known).(object)) {
+				got = append(got, wjson.Compact(params))
+				if err := tool.Accepts(params); err != nil {
+					t.Errorf("%s breaks the schema: %v", got[len(got)-1], err)
+				}
+			}
+			if strings.Join(got, " ") != r.want {
+				t.Errorf("%q, want %q", got, r.want)
 			}
 		})
 	}

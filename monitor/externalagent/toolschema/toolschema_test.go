@@ -178,12 +178,26 @@ func TestAccepts(t *testing.T) {
 		{"nor does a type that does not exist", `{"p":"text"}`, `{"p":"a"}`, false},
 		{"nor does a required that is no list", `{"type":"object","required":true}`, `{}`, false},
 		{"nor does a pattern that is none", requiring(`{"type":"string","pattern":"("}`), `{"p":"a"}`, false},
-		// finds: a schema that has none of nine words is taken for a flat map, whose param "minProperties" is then required.
-		// {"a schema of another word alone", `{"minProperties":1}`, `{"a":1}`, true},
-		// {"a schema that only describes", `{"description":"takes nothing"}`, `{}`, true},
-		// finds: a flat map with one of the nine words as the name of a param, and no param named type, is taken for a schema.
-		// {"a flat map with a param named required", `{"required":{"type":"boolean"}}`, `{"required":true}`, true},
-		// {"a flat map with a param named properties", `{"properties":{"type":"object"}}`, `{"properties":{}}`, true},
+		{"a schema of another word alone", `{"minProperties":1}`, `{"a":1}`, true},
+		{"a schema that only describes", `{"description":"takes nothing"}`, `{}`, true},
+		{"a flat map with a param named required", `{"required":{"type":"boolean"}}`, `{"required":true}`, true},
+		{"a flat map with a param named properties", `{"properties":{"type":"object"}}`, `{"properties":{}}`, true},
+		{"nor one with a title", `{"title":"takes nothing"}`, `{}`, true},
+		{"a flat map with a description of its own", `{"description":"books a seat","seat":{"type":"string"}}`, `{"seat":"a1"}`, true},
+		{"a flat map with a description of its own, and nothing", `{"description":"books a seat","seat":{"type":"string"}}`, `{}`, false},
+		{"a flat map with a param named description", `{"description":"string"}`, `{}`, false},
+		{"a flat map with a param named title", `{"title":{"type":"string"}}`, `{}`, false},
+		{"a flat map with a param named required, and nothing", `{"required":{"type":"boolean"}}`, `{}`, false},
+		{"a flat map with a param named items", `{"items":{"type":"array"}}`, `{"items":[]}`, true},
+		{"a flat map with a param named format", `{"format":"string"}`, `{}`, false},
+		{"a schema of properties that has one named type", `{"properties":{"type":{"type":"string"}}}`, `{"type":1}`, false},
+		{"a schema of what it is not", `{"not":{"required":["a"]}}`, `{"a":1}`, false},
+		{"a flat map with a default", `{"n":{"type":"integer","default":1}}`, `{}`, true},
+		{"a flat map with a default that is required all the same", `{"n":{"type":"integer","default":1,"required":true}}`, `{}`, false},
+		{"a flat map that marks what is required, and lacks others", `{"a":{"type":"string","required":true},"b":{"type":"string"}}`, `{"a":"x"}`, true},
+		{"a flat map that marks what is required, and lacks it", `{"a":{"type":"string","required":true},"b":{"type":"string"}}`, `{"b":"x"}`, false},
+		{"a flat map that marks both", `{"a":{"type":"string","required":true},"b":{"type":"string","optional":false}}`, `{"a":"x"}`, false},
+		{"a flat map with an object that requires something", `{"o":{"type":"object","required":["a"]}}`, `{"o":{}}`, false},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			err := announced(t, "tool", r.parameters).Accepts(decode(t, r.params))

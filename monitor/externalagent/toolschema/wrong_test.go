@@ -32,14 +32,16 @@ func TestWrong(t *testing.T) {
 		{"of a flat map", "missing", `{"p":"string"}`, `{}`, `{}`},
 
 		{"every other kind", "of another type", requiring(`{"type":"string"}`), `{}`, `{"p":{"a":1}} {"p":["a"]} {"p":7} {"p":true}`},
-		{"than a number", "of another type", requiring(`{"type":"integer"}`), `{}`, `{"p":{"a":1}} {"p":["a"]} {"p":"a text"} {"p":true}`},
-		{"than a boolean", "of another type", requiring(`{"type":"boolean"}`), `{}`, `{"p":{"a":1}} {"p":["a"]} {"p":"a text"} {"p":7}`},
+		{"than a number", "of another type", requiring(`{"type":"integer"}`), `{}`, `{"p":{"a":1}} {"p":["a"]} {"p":"a text"} {"p":true} {"p":"1"}`},
+		{"than a number that is known", "of another type", requiring(`{"type":"number"}`), `{"p":2.5}`, `{"p":{"a":1}} {"p":["a"]} {"p":"a text"} {"p":true} {"p":"2.5"}`},
+		{"than a number that may be a text", "of another type", requiring(`{"type":["number","string"]}`), `{}`, `{"p":{"a":1}} {"p":["a"]} {"p":true}`},
+		{"than a boolean", "of another type", requiring(`{"type":"boolean"}`), `{}`, `{"p":{"a":1}} {"p":["a"]} {"p":"a text"} {"p":7} {"p":"true"}`},
 		{"than a list", "of another type", requiring(`{"type":"array"}`), `{}`, `{"p":{"a":1}} {"p":"a text"} {"p":7} {"p":true}`},
 		{"than an object", "of another type", requiring(`{"type":"object"}`), `{}`, `{"p":["a"]} {"p":"a text"} {"p":7} {"p":true}`},
 		{"than one of two", "of another type", requiring(`{"type":["string","number"]}`), `{}`, `{"p":{"a":1}} {"p":["a"]} {"p":true}`},
 		{"than those of an enum", "of another type", requiring(`{"enum":["a"]}`), `{}`, `{"p":{"a":1}} {"p":["a"]} {"p":7} {"p":true}`},
 		{"where any goes", "of another type", requiring(`{}`), `{}`, ``},
-		{"of an optional param", "of another type", `{"type":"object","properties":{"p":{"type":"boolean"}}}`, `{}`, `{"p":{"a":1}} {"p":["a"]} {"p":"a text"} {"p":7}`},
+		{"of an optional param", "of another type", `{"type":"object","properties":{"p":{"type":"boolean"}}}`, `{}`, `{"p":{"a":1}} {"p":["a"]} {"p":"a text"} {"p":7} {"p":"true"}`},
 
 		{"null", "null", requiring(`{"type":"string"}`), `{}`, `{"p":null}`},
 		{"null of several params", "null", stage, `{}`,
@@ -57,12 +59,14 @@ func TestWrong(t *testing.T) {
 		{"below zero", "below the minimum", stage, `{}`, `{"itemId":"adult","quantity":-1}`},
 		{"below a fraction", "below the minimum", requiring(`{"type":"number","minimum":0.5}`), `{"p":1}`, `{"p":-1}`},
 		{"below what no float64 has", "below the minimum", requiring(`{"type":"integer","minimum":9007199254740993}`), `{}`, `{"p":9007199254740992}`},
+		{"at a minimum that is excluded", "below the minimum", requiring(`{"type":"number","exclusiveMinimum":0.50}`), `{}`, `{"p":0.5}`},
 		{"no minimum", "below the minimum", requiring(`{"type":"integer"}`), `{}`, ``},
 		{"a minimum that is no number", "below the minimum", requiring(`{"type":"integer","minimum":"0"}`), `{}`, ``},
 
 		{"one above", "above the maximum", stage, `{}`, `{"itemId":"adult","quantity":9}`},
 		{"above a fraction", "above the maximum", requiring(`{"type":"number","maximum":1.5}`), `{}`, `{"p":3}`},
 		{"above what no float64 has", "above the maximum", requiring(`{"type":"integer","maximum":9007199254740993}`), `{}`, `{"p":9007199254740994}`},
+		{"at a maximum that is excluded", "above the maximum", requiring(`{"type":"integer","exclusiveMaximum":5}`), `{}`, `{"p":5}`},
 		{"no maximum", "above the maximum", requiring(`{"type":"integer","minimum":0}`), `{}`, ``},
 
 		{"a fraction", "fractional", requiring(`{"type":"integer"}`), `{}`, `{"p":1.5}`},
@@ -77,6 +81,9 @@ func TestWrong(t *testing.T) {
 
 		{"negative", "negative", stage, `{}`, `{"itemId":"adult","quantity":-1}`},
 		{"negative where nothing is said of it", "negative", requiring(`{"type":"integer"}`), `{}`, ``},
+		{"negative where the minimum is lower, in other words", "negative", requiring(`{"type":"integer","exclusiveMinimum":-2}`), `{}`, ``},
+		{"negative where only some numbers go", "negative", requiring(`{"enum":[1,2]}`), `{}`, `{"p":-1}`},
+		{"negative, and optional, with a minimum", "negative", `{"type":"object","properties":{"p":{"type":"integer","minimum":0}}}`, `{}`, `{"p":-1}`},
 		{"negative where there are no numbers", "negative", requiring(`{"enum":["a"]}`), `{}`, ``},
 		{"negative, and optional", "negative", `{"type":"object","properties":{"p":{"type":"integer"}}}`, `{}`, ``},
 
@@ -85,10 +92,8 @@ func TestWrong(t *testing.T) {
 		{"of what nothing keeps to", "missing", requiring(`false`), `{}`, ``},
 		{"of no JSON Schema", "missing", requiring(`{"type":7}`), `{}`, ``},
 
-		// finds: where the minimum is below zero a negative number is legal, and a host that takes it is judged by EA-081.
-		// {"negative where it goes", "negative", requiring(`{"type":"integer","minimum":-10}`), `{}`, ``},
-		// finds: a type that is a list is not looked into.
-		// {"a fraction where an integer or nothing goes", "fractional", requiring(`{"type":["integer","null"]}`), `{"p":1}`, `{"p":1.5}`},
+		{"negative where it goes", "negative", requiring(`{"type":"integer","minimum":-10}`), `{}`, ``},
+		{"a fraction where an integer or nothing goes", "fractional", requiring(`{"type":["integer","null"]}`), `{"p":1}`, `{"p":1.5}`},
 	} {
 		t.Run(r.how+"/"+r.reason, func(t *testing.T) {
 			tool := announced(t, "tool", r.parameters)
@@ -109,10 +114,16 @@ func TestNegativeQuantity(t *testing.T) {
 		{"the schema says nothing of it", "setQuantity", `{"itemId":"string","quantity":"integer"}`, `{"itemId":"adult"}`, `{"itemId":"adult","quantity":-1}`},
 		{"it may be of any kind, and a number is known", "setQuantity", `{"quantity":{}}`, `{"quantity":2}`, `{"quantity":-1}`},
 		{"it may be of any kind", "setQuantity", `{"quantity":{}}`, `{}`, ``},
+		{"it is the only number, by another name", "setQuantity", `{"itemId":"string","count":"integer"}`, `{"itemId":"adult"}`, `{"count":-1,"itemId":"adult"}`},
+		{"which of two numbers it is, nobody knows", "setQuantity", `{"row":"integer","count":"integer"}`, `{}`, ``},
+		{"the schema announces some", "setQuantity", `{"quantity":{"type":"integer","minimum":-5}}`, `{}`, ``},
+		{"the schema announces some, in other words", "setQuantity", `{"quantity":{"type":"integer","exclusiveMinimum":-5}}`, `{}`, ``},
+		{"the schema lists it", "setQuantity", `{"quantity":{"enum":[1,-1]}}`, `{}`, ``},
+		{"it need not be given", "setQuantity", `{"quantity":{"type":"integer","optional":true}}`, `{}`, `{"quantity":-1}`},
 		{"of another tool", "select", `{"quantity":"integer"}`, `{}`, ``},
 		{"in other capitals it is another tool", "SetQuantity", `{"quantity":"integer"}`, `{}`, ``},
-		// finds: any number of setQuantity is taken for its quantity; the document says nothing of the others.
-		// {"of another param", "setQuantity", `{"row":"integer","quantity":"integer"}`, `{}`, `{"quantity":-1,"row":1}`},
+		{"of another param", "setQuantity", `{"row":"integer","quantity":"integer"}`, `{}`, `{"quantity":-1,"row":1}`},
+		{"of another param, which the schema guards", "setQuantity", `{"row":{"type":"integer","minimum":1},"quantity":"integer"}`, `{}`, `{"quantity":-1,"row":1}{"quantity":1,"row":-1}`},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			got := ""
@@ -121,6 +132,31 @@ func TestNegativeQuantity(t *testing.T) {
 			}
 			if got != r.want {
 				t.Errorf("%q, want %q", got, r.want)
+			}
+		})
+	}
+}
+
+// TestWrongWith: what other stages announce for a param of the same name is not in the enum of this one.
+func TestWrongWith(t *testing.T) {
+	for _, r := range []struct{ reason, parameters, others, want string }{
+		{"each of them once", requiring(`{"enum":["a","b"]}`), `{"p":["m1","a","m2","m1",""]}`, `{"p":"parley-not-in-the-enum"} {"p":""} {"p":"m1"} {"p":"m2"}`},
+		{"of every kind, by their values", requiring(`{"enum":[1]}`), `{"p":[{"a":1},1.0,2,2.0,[1],[1.0]]}`, `{"p":"parley-not-in-the-enum"} {"p":""} {"p":{"a":1}} {"p":2} {"p":[1]}`},
+		{"of other params", requiring(`{"enum":["a"]}`), `{"q":["m1"]}`, `{"p":"parley-not-in-the-enum"} {"p":""}`},
+		{"no enum", requiring(`{"type":"string"}`), `{"p":["m1"]}`, ``},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			others := map[string][]any{}
+			for name, list := range decode(t, r.others).(object) {
+				others[name], _ = list.([]any)
+			}
+			tool := announced(t, "tool", r.parameters)
+			var got []string
+			for _, w := range tool.WrongWith("not in the enum", nil, others) {
+				got = append(got, wjson.Compact(w.Params))
+			}
+			if diff := cmp.Diff(r.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("params; want(-) got(+):\n%s", diff)
 			}
 		})
 	}

@@ -1,0 +1,173 @@
+package externalagent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+)
+
+// TestGone: when nobody is left who could still say something, and when that is the environment's fault.
+func TestGone(t *testing.T) {
+	in, out := transcript.Received, transcript.Sent
+	opened := transcript.Record{Conn: "agent1", Dir: in, Kind: transcript.Open}
+	said := transcript.Record{Conn: "agent1", Dir: in, Kind: transcript.Frame}
+	ended := transcript.Record{Conn: "agent1", Dir: in, Kind: transcript.Closed, Label: "closed"}
+	cut := transcript.Record{Conn: "agent1", Dir: out, Kind: transcript.Closed}
+	asked := transcript.Record{Dir: in, Kind: transcript.Request, Label: "GET /ws"}
+	refused := transcript.Record{Dir: out, Kind: transcript.Response, Status: 404, Reply: 1}
+	well := transcript.Record{Dir: transcript.Noted, Kind: transcript.Remark, Label: exited + endedWell}
+	ill := transcript.Record{Dir: transcript.Noted, Kind: transcript.Remark, Label: exited + "exit status 1"}
+	for _, r := range []struct {
+		reason      string
+		t           []transcript.Record
+		gone        string
+		unreachable bool
+	}{
+		{"nothing has come", nil, "", false},
+		{"it lives", []transcript.Record{opened, said}, "", false},
+		{"it failed at once", []transcript.Record{ill}, "exit status 1", true},
+		{"it failed, having asked for another place", []transcript.Record{asked, refused, ill}, "exit status 1", false},
+		{"it failed, having connected", []transcript.Record{opened, ill}, "exit status 1", false},
+		{"it has started another process", []transcript.Record{well}, "", false},
+		{"which connects", []transcript.Record{well, opened, said}, "", false},
+		{"and ends", []transcript.Record{well, opened, said, ended}, "", false},
+		{"it has done its work", []transcript.Record{opened, said, ended, well}, endedWell, false},
+		{"its connection is still to end", []transcript.Record{opened, said, well}, "", false},
+		{"its connection ends behind it", []transcript.Record{opened, said, well, ended}, endedWell, false},
+		{"the host has ended its connection", []transcript.Record{opened, said, cut, well}, endedWell, false},
+	} {
+		within(t, vocab.Agent, "", func(s *suite) error {
+			s.agent = &callee{ended: make(chan struct{})}
+			for _, rec := range r.t {
+				s.T.Append(rec)
+			}
+			if len(r.t) > 0 && r.reason != "it lives" {
+				close(s.agent.ended)
+			}
+			if got := s.gone(); (got == "") != (r.gone == "") || !strings.HasSuffix(got, r.gone) {
+				t.Errorf("%s: %q, want %q", r.reason, got, r.gone)
+			}
+			if err := s.unreachable(); (err != nil) != r.unreachable {
+				t.Errorf("%s: %v", r.reason, err)
+			}
+			return nil
+		})
+	}
+}
+
+// TestLastTrouble: a miss tells what the agent was refused last, or how its connection has ended, unless it went on since.
+func TestLastTrouble(t *testing.T) {
+	in := transcript.Received
+	asked := transcript.Record{Dir: in, Kind: transcript.Request, Label: "GET /ws"}
+	refused := transcript.Record{Dir: transcript.Sent, Kind: transcript.Response, Status: 404, Reply: 1}
+	ended := transcript.Record{Conn: "agent1", Dir: in, Kind: transcript.Closed, Label: "closed by the target"}
+	for _, r := range []struct {
+		reason string
+		t      []transcript.Record
+		has    string
+	}{
+		{"nothing has come", nil, ""},
+		{"it was refused", []transcript.Record{asked, refused}, "; it asked for GET /ws: 404; the endpoint is /agent/ws"},
+		{"it is still to be answered", []transcript.Record{asked}, "; it asked for GET /ws: no answer; the endpoint is /agent/ws"},
+		{"its connection has ended", []transcript.Record{{Conn: "agent1", Dir: in, Kind: transcript.Open}, ended}, "; its connection has ended: closed by the target"},
+		{"it has come back", []transcript.Record{ended, {Conn: "agent2", Dir: in, Kind: transcript.Open}}, ""},
+	} {
+		within(t, vocab.Agent, "", func(s *suite) error {
+			s.agent = &callee{}
+			for _, rec := range r.t {
+				s.T.Append(rec)
+			}
+			if got := s.lastTrouble(); got != r.has {
+				t.Errorf("%s: %q, want %q", r.reason, got, r.has)
+			}
+			return nil
+		})
+	}
+}
+
+// TestOverlaps: who sends a request while a call of its own is under way may have sent it before it was told what that led to.
+func TestOverlaps(t *testing.T) {
+	call := func(id string) transcript.Record {
+		return transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame, Bytes: mustEncode(envelope(vocab.ToolCall, id, "", object{}))}
+	}
+	result := func(id string) transcript.Record {
+		return transcript.Record{Conn: "agent1", Dir: transcript.Sent, Kind: transcript.Frame, Bytes: mustEncode(envelope(vocab.ToolResult, "", id, object{}))}
+	}
+	for _, r := range []struct {
+		reason string
+		t      []transcript.Record
+		want   bool
+	}{
+		{"one after the other", []transcript.Record{call("1"), result("1"), call("2")}, false},
+		{"two at once", []transcript.Record{call("1"), call("2")}, true},
+		{"another was answered", []transcript.Record{call("1"), result("0"), call("2")}, true},
+		{"one was lost with its connection", []transcript.Record{call("1"), {Conn: "agent2", Dir: transcript.Received, Kind: transcript.Open}, call("2")}, false},
+	} {
+		within(t, vocab.Agent, "", func(s *suite) error {
+			s.agent = &callee{}
+			for _, rec := range r.t {
+				s.T.Append(rec)
+			}
+			if got := s.overlaps(len(r.t) + 1); got != r.want {
+				t.Errorf("%s: %v", r.reason, got)
+			}
+			return nil
+		})
+	}
+}
+
+// TestGivenSession: an agent that is told at its start which relay session it is to join joins that (EA-027).
+func TestGivenSession(t *testing.T) {
+	for _, r := range []struct {
+		reason  string
+		command *target.Command
+		session string
+		want    string
+	}{
+		{"as it was told", &target.Command{Run: []string{"agent", "--session={session}"}}, "x-{nonce}", "EA-027=passed"},
+		{"it was told by its environment", &target.Command{Run: []string{"agent"}, Env: map[string]string{"S": "{session}"}}, "x-{nonce}", "EA-027=passed"},
+		{"it was told, and joins another", &target.Command{Run: []string{"agent", "{session}"}}, "x-{nonce}", "EA-027=failed"},
+		{"it was not told", &target.Command{Run: []string{"agent"}}, "x-{nonce}", "EA-027=not-tested"},
+	} {
+		m := mind{}
+		if r.want == "EA-027=failed" {
+			m.session = "default"
+		}
+		got := meet(t, m, "@EA-027", awaits+started+"Then the agent joins\n", func(env *steps.Env) {
+			env.Profile.Command, env.Profile.ExternalAgent.Session = r.command, r.session
+		})
+		expect(t, got, r.want, "")
+	}
+}
+
+// TestSlowAndSteady: the limit is for the next thing that an agent does, and not for all that it does.
+func TestSlowAndSteady(t *testing.T) {
+	const pace = 20 * soon
+	within(t, vocab.Agent, "", func(s *suite) error {
+		s.agent = &callee{ended: make(chan struct{}), play: host(t, true)}
+		s.wire.Agent.Pace.Duration = pace
+		ticks := time.NewTicker(pace / 4)
+		defer ticks.Stop()
+		go func() {
+			for range 8 {
+				<-ticks.C
+				s.T.Append(transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame, Bytes: mustEncode(envelope(vocab.AgentMessage, "m", "", object{}))})
+			}
+			s.T.Append(transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame, Bytes: mustEncode(envelope(vocab.ToolCall, "c", "", object{}))})
+		}()
+		if _, miss := s.awaitAgent(t.Context(), 0, s.pace(), received(vocab.ToolCall)); miss != nil {
+			t.Error(miss.Reason)
+		}
+		_, miss := s.awaitAgent(t.Context(), s.T.Len(), s.pace(), received(vocab.SessionEnd))
+		if miss == nil || !strings.Contains(miss.Reason, "external-agent.agent.pace") || !strings.Contains(miss.Reason, "concurrency") {
+			t.Errorf("%v", miss)
+		}
+		s.agent = nil // nobody is to be stopped
+		return nil
+	})
+}
