@@ -15,7 +15,8 @@ build: ## build bin/parley
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/parley ./cmd/parley
 
 test: tools vet ## everything: vet, staticcheck, gofmt, all tests with the race detector, foreign targets, the kill matrix
-	$(GO) test -race -timeout 12m ./...
+	$(GO) test -race -timeout 12m -skip '^TestMutants$$' ./...
+	$(GO) test -timeout 12m -run '^TestMutants$$' .
 
 quick: ## the tests of one package at a time, without the race detector: make quick PKG=./wire/sse
 	$(GO) test $(or $(PKG),./...)

@@ -218,15 +218,15 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// TestTold: a difference is told by its places, and long ones in short.
-func TestTold(t *testing.T) {
+// TestApart: a difference is told by its places, and long ones in short.
+func TestApart(t *testing.T) {
 	for _, r := range []struct{ reason, a, b, want string }{
 		{"a member", `{"a":1}`, `{"a":2}`, "uiSpec:\n  at uiSpec/a\n  - 1\n  + 2"},
 		{"a member that is gone", `{"a":1}`, `{}`, "uiSpec:\n  at uiSpec/a\n  - 1\n  + nothing"},
 		{"a new one that is null", `{}`, `{"a":null}`, "uiSpec:\n  at uiSpec/a\n  - nothing\n  + null"},
 		{"everything", `1`, `null`, "uiSpec:\n  at uiSpec\n  - 1\n  + null"},
 	} {
-		if got := told("uiSpec", value(t, r.a), value(t, r.b)); got != r.want {
+		if got := apart("uiSpec", value(t, r.a), value(t, r.b)); got != r.want {
 			t.Errorf("%s:\n%s\nwant\n%s", r.reason, got, r.want)
 		}
 	}
@@ -234,7 +234,7 @@ func TestTold(t *testing.T) {
 	for _, name := range strings.Split("abcdefghij", "") {
 		many[name] = strings.Repeat("很", 1000)
 	}
-	if got := told("uiSpec", many, none); !strings.HasSuffix(got, "\n  and 2 places more") || len(got) > 4000 || !utf8.ValidString(got) {
+	if got := apart("uiSpec", many, none); !strings.HasSuffix(got, "\n  and 2 places more") || len(got) > 4000 || !utf8.ValidString(got) {
 		t.Errorf("many long differences:\n%s", got)
 	}
 }
