@@ -14,7 +14,7 @@ Feature: 3 The envelope
       When agent A ends the session
       Then agent A is told that the session has ended
 
-    @agent @EA-019 @EA-021 @EA-022a @EA-022b @EA-024
+    @agent @EA-019 @EA-021 @EA-022a @EA-022b @EA-023a @EA-024
     Scenario: what an agent sends on the way to a ticket
       Given a host awaits the agent
       When the agent is started

@@ -67,20 +67,16 @@ var hostRows = []row{
 	{monitor: "host-messages", reason: "a snapshot without a payload", broken: snapshotClauses, in: `A < {"type":"snapshot.state"}`},
 
 	{monitor: "host-messages", reason: "tool.result", kept: resultClauses, in: of("tool.result", "uiSpec", "{}")},
-	{monitor: "host-messages", reason: "a result that is not ok", kept: resultClauses, in: of("tool.result", "ok", "false")},
+	{monitor: "host-messages", reason: "a result that is not ok", kept: "EA-048", in: of("tool.result", "ok", "false")},
 	{monitor: "host-messages", reason: "a quick uiSpec that is null while none is active", kept: "EA-048", in: of("tool.result", "uiSpec", "null")},
 	{monitor: "host-messages", reason: "a quick uiSpec that is a list", broken: "EA-052a", kept: "EA-048", in: of("tool.result", "uiSpec", "[]")},
 	{monitor: "host-messages", reason: "a quick uiSpec that is a text", broken: "EA-052a", kept: "EA-048", in: of("tool.result", "uiSpec", `"{}"`)},
-	{monitor: "host-messages", reason: "no ok", broken: "EA-048", kept: "EA-052a", in: of("tool.result", "ok", "")},
-	{monitor: "host-messages", reason: "an ok that is a text", broken: "EA-048", kept: "EA-052a", in: of("tool.result", "ok", `"true"`)},
-	{monitor: "host-messages", reason: "an ok that is a number", broken: "EA-048", kept: "EA-052a", in: of("tool.result", "ok", "1")},
-	{monitor: "host-messages", reason: "an ok that is null", broken: "EA-048", kept: "EA-052a", in: of("tool.result", "ok", "null")},
-	// finds: a result without uiSpec says nothing of its type; EA-052a is kept all the same.
-	// {monitor: "host-messages", reason: "a result without uiSpec proves nothing of it", kept: "EA-048", in: of("tool.result", "", "")},
-	// finds: uiSpec may be null only while no spec is active, and then a call gives NO_ACTIVE_SPEC. One that is carried out
-	// while uiSpec is null breaks nothing.
-	// {monitor: "host-messages", reason: "a call that is carried out while uiSpec is null", broken: "EA-043", kept: without(snapshotClauses, "EA-043") + " EA-048",
-	// 	in: "A > snapshot.get #g\n" + of("snapshot.state", "uiSpec", "null") + "A > tool.call #c\n" + `A < tool.result @c {"ok":true}`},
+	{monitor: "host-messages", reason: "no ok", broken: "EA-048", in: of("tool.result", "ok", "")},
+	{monitor: "host-messages", reason: "an ok that is a text", broken: "EA-048", in: of("tool.result", "ok", `"true"`)},
+	{monitor: "host-messages", reason: "an ok that is a number", broken: "EA-048", in: of("tool.result", "ok", "1")},
+	{monitor: "host-messages", reason: "an ok that is null", broken: "EA-048", in: of("tool.result", "ok", "null")},
+	{monitor: "host-messages", reason: "no ok, beside a quick uiSpec", broken: "EA-048", kept: "EA-052a", in: `A < tool.result {"uiSpec":{}}`},
+	{monitor: "host-messages", reason: "a result without uiSpec proves nothing of it", kept: "EA-048", in: of("tool.result", "", "")},
 
 	{monitor: "host-messages", reason: "state.updated", kept: stateClauses, in: of("state.updated", "", "")},
 	{monitor: "host-messages", reason: "a state while no uiSpec is active", kept: without(stateClauses, "EA-057"), in: of("state.updated", "uiSpec", "null")},
@@ -152,7 +148,9 @@ var errorRows = []row{
 	{monitor: "errors", reason: "a code at the top", kept: "EA-069 EA-070 EA-084", in: "- " + CodeAt + "/code\n" + `A < {"type":"error","code":"UNKNOWN_TOOL","payload":{"message":"m"}}`},
 	{monitor: "errors", reason: "that the target says so changes nothing", broken: "EA-069 EA-084", kept: "EA-070", in: "A < " + CodeAt + "/payload/x\n" + `A < error {"x":"UNKNOWN_TOOL","message":"m"}`},
 	{monitor: "errors", reason: "what the harness's host says and a relay passes on", in: "host > error {}\nA < error {}"},
-	{monitor: "errors", reason: "a relay's own, before the host says the same", broken: "EA-069 EA-070 EA-084", in: "A < error {}\nhost > error {}"},
+	{monitor: "errors", reason: "a relay's own, beside the host's", broken: "EA-084", kept: "EA-069 EA-070", in: "host > error {}\n" + of("error", "code", `"NO"`)},
+	// finds: as in envelopes, what the host says later makes what the relay has said before its own.
+	// {monitor: "errors", reason: "a relay's own, before the host says the same", broken: "EA-069 EA-070 EA-084", in: "A < error {}\nhost > error {}"},
 	{monitor: "errors", reason: "a result that is not ok is no error", in: `A < tool.result {"ok":false}`},
 	{monitor: "errors", reason: "types that are none", in: "A < errors\nA < hello\nA < {}"},
 
@@ -171,4 +169,48 @@ var errorRows = []row{
 	{monitor: "one-answer", reason: "answers to other requests", in: "A > snapshot.get #r1\nA < error @r1\nA < error @r1\nA < error"},
 	{monitor: "one-answer", reason: "a call without an id", in: "A > tool.call\nA < error\nA < error\nA < tool.result @r1"},
 	{monitor: "one-answer", reason: "before the call", in: "A < tool.result @r1\nA > tool.call #r1"},
+}
+
+const (
+	none  = "A < state.updated {\"uiSpec\":null}\n"
+	shown = "A < state.updated {\"uiSpec\":{}}\n"
+	call1 = "A > tool.call #c {\"toolName\":\"next\"}\n"
+	well  = "A < tool.result @c {\"ok\":true}\n"
+	badly = "A < tool.result @c {\"ok\":false,\"code\":\"NO_ACTIVE_SPEC\"}\n"
+)
+
+var failureRows = []row{
+	{monitor: "failures", reason: "a result that says why", kept: "EA-104", in: badly},
+	{monitor: "failures", reason: "each of the six", kept: "EA-104", in: `A < tool.result {"ok":false,"code":"INVALID_MESSAGE"}` + "\n" + `A < tool.result {"ok":false,"code":"SESSION_NOT_ACTIVE"}` + "\n" +
+		`A < tool.result {"ok":false,"code":"UNKNOWN_TOOL"}` + "\n" + `A < tool.result {"ok":false,"code":"INVALID_PARAMS"}` + "\n" + `A < tool.result {"ok":false,"code":"TOOL_EXECUTION_FAILED"}`},
+	{monitor: "failures", reason: "a code where the profile says", kept: "EA-104", in: "- " + CodesAt + "/payload/error/code\n" + `A < tool.result {"ok":false,"error":{"code":"UNKNOWN_TOOL"}}`},
+	{monitor: "failures", reason: "a code at the second of the places", kept: "EA-104", in: "- " + CodesAt + "/payload/code /payload/error/code\n" + `A < tool.result {"ok":false,"error":{"code":"UNKNOWN_TOOL"}}`},
+	{monitor: "failures", reason: "of two codes the first counts", broken: "EA-104", in: "- " + CodesAt + "/payload/code /payload/error/code\n" + `A < tool.result {"ok":false,"code":"NO","error":{"code":"UNKNOWN_TOOL"}}`},
+	{monitor: "failures", reason: "no code", broken: "EA-104", in: `A < tool.result {"ok":false}`},
+	{monitor: "failures", reason: "a code that is null", broken: "EA-104", in: `A < tool.result {"ok":false,"code":null}`},
+	{monitor: "failures", reason: "a code that is a number", broken: "EA-104", in: `A < tool.result {"ok":false,"code":404}`},
+	{monitor: "failures", reason: "a code that is none of the six", broken: "EA-104", in: `A < tool.result {"ok":false,"code":"SOLD_OUT"}`},
+	{monitor: "failures", reason: "a code in small letters", broken: "EA-104", in: `A < tool.result {"ok":false,"code":"unknown_tool"}`},
+	{monitor: "failures", reason: "a code where the profile does not say", broken: "EA-104", in: "- " + CodesAt + "/payload/error/code\n" + badly},
+	{monitor: "failures", reason: "that the target says so changes nothing", broken: "EA-104", in: "A < " + CodesAt + "/payload/x\n" + `A < tool.result {"ok":false,"x":"UNKNOWN_TOOL"}`},
+	{monitor: "failures", reason: "one that says why does not make up for one that does not", kept: "EA-104", broken: "EA-104", in: badly + `A < tool.result {"ok":false}`},
+	{monitor: "failures", reason: "results that are ok, or say nothing of it", in: well + "A < tool.result {}\nA < tool.result {\"ok\":\"false\"}\nA < {\"type\":\"tool.result\"}"},
+	{monitor: "failures", reason: "errors are the matter of others", in: `A < error {"ok":false}`},
+	{monitor: "failures", reason: "what the harness says", in: `A > tool.result {"ok":false}`},
+
+	{monitor: "nothing-to-act-on", reason: "a call that is carried out while uiSpec is null", broken: "EA-043", in: none + call1 + well},
+	{monitor: "nothing-to-act-on", reason: "by a snapshot", broken: "EA-043", in: `A < snapshot.state {"uiSpec":null}` + "\n" + call1 + well},
+	{monitor: "nothing-to-act-on", reason: "null once more behind the call", broken: "EA-043", in: none + call1 + none + well},
+	{monitor: "nothing-to-act-on", reason: "null since the booking was over", broken: "EA-043", in: shown + none + call1 + well},
+	{monitor: "nothing-to-act-on", reason: "one that is refused does not make up for it", broken: "EA-043", in: none + call1 + well + "A > tool.call #d\nA < error @d"},
+	{monitor: "nothing-to-act-on", reason: "a call that is refused by a result", in: none + call1 + badly},
+	{monitor: "nothing-to-act-on", reason: "a call that is refused by an error", in: none + call1 + "A < error @c"},
+	{monitor: "nothing-to-act-on", reason: "while there is one", in: none + shown + call1 + well},
+	{monitor: "nothing-to-act-on", reason: "nothing was told yet", in: call1 + well},
+	{monitor: "nothing-to-act-on", reason: "a state without uiSpec does not say that it is null", in: "A < state.updated {}\n" + call1 + well},
+	{monitor: "nothing-to-act-on", reason: "a state that has crossed the call", in: none + call1 + shown + well},
+	{monitor: "nothing-to-act-on", reason: "the call by which it becomes null", in: shown + call1 + none + well},
+	{monitor: "nothing-to-act-on", reason: "the answer to another call", in: shown + call1 + none + "A > tool.call #d\n" + well},
+	{monitor: "nothing-to-act-on", reason: "told to another agent only", in: "B < state.updated {\"uiSpec\":null}\n" + call1 + well},
+	{monitor: "nothing-to-act-on", reason: "what the harness says", in: "A > state.updated {\"uiSpec\":null}\n" + call1 + well},
 }

@@ -35,6 +35,7 @@ func All() []monitor.Monitor {
 		{Name: "envelopes", Clauses: []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-024"},
 			Text: "every message is one JSON object with v, type and payload in their form, and id where it is there", Check: envelopes},
 		{Name: "answers", Clauses: []string{"EA-023a"}, Roles: servers, Text: "replyTo, where it is there, is the id of a request", Check: repliesNamed},
+		{Name: "agent-replies", Clauses: []string{"EA-023a"}, Roles: agent, Text: "replyTo, where it is there, is a string", Check: repliesAsText},
 		{Name: "no-backend-data", Clauses: []string{"EA-015", "EA-102"}, Roles: host,
 			Text: "the key backendData stands nowhere in what an agent is sent", Check: noBackendData},
 		{Name: "host-messages", Roles: host, Clauses: []string{"EA-039", "EA-043", "EA-044", "EA-045", "EA-048", "EA-052a", "EA-056", "EA-057", "EA-058", "EA-059",

@@ -24,7 +24,7 @@ type row struct {
 	broken  string
 }
 
-var rows = slices.Concat(envelopeRows, answerRows, hostRows, errorRows, agentRows, callRows, connectionRows)
+var rows = slices.Concat(envelopeRows, answerRows, hostRows, errorRows, failureRows, agentRows, callRows, connectionRows)
 
 func set(ids string) map[string]bool {
 	out := map[string]bool{}
@@ -68,6 +68,10 @@ func TestMonitors(t *testing.T) {
 	}
 }
 
+// onlyBreaks are monitors that keep nothing, as what they look for proves nothing where it is not there: others keep their
+// clauses.
+var onlyBreaks = map[string]string{"nothing-to-act-on": "host-messages"}
+
 // TestEveryClauseIsKeptAndBroken: a monitor that cannot fail proves nothing, and neither does one that cannot pass.
 func TestEveryClauseIsKeptAndBroken(t *testing.T) {
 	for _, m := range All() {
@@ -76,6 +80,13 @@ func TestEveryClauseIsKeptAndBroken(t *testing.T) {
 			if r.monitor == m.Name {
 				maps.Copy(kept, set(r.kept))
 				maps.Copy(broken, set(r.broken))
+			}
+			if r.monitor == onlyBreaks[m.Name] {
+				for _, id := range m.Clauses {
+					if set(r.kept)[id] {
+						kept[id] = true
+					}
+				}
 			}
 		}
 		want := set(strings.Join(m.Clauses, " "))
@@ -113,9 +124,9 @@ func TestMonitorsAreWellFormed(t *testing.T) {
 
 // TestNothingProvesNothing: where the target has sent nothing, no monitor keeps a clause, and none breaks one.
 func TestNothingProvesNothing(t *testing.T) {
-	ours := "- " + CodeAt + "/payload/code\n" +
+	ours := "- " + CodeAt + "/payload/code\n- " + CodesAt + "/payload/code\n" +
 		`A > relay.join #j {"role":"agent","sessionId":"default"}` + "\n" + `A > tool.call #r1 {"toolName":"next","params":{},"reason":"r"}` + "\n" +
-		`A > snapshot.state @r2 {"uiSpec":7}` + "\n" + `A > state.updated {"backendData":7}` + "\n" + "A > error {}\nA > not JSON\nA > relay.joined @j {}\nA > session.started {}\n" +
+		`A > snapshot.state @r2 {"uiSpec":7}` + "\n" + `A > state.updated {"backendData":7}` + "\n" + "A > error {}\nA > tool.result {\"ok\":false}\nA > not JSON\nA > relay.joined @j {}\nA > session.started {}\n" +
 		"A closed\n- the agent's process has ended: exit status 0\n"
 	for reason, in := range map[string]string{"nothing": "", "what the harness sends": ours, "what the harness sends, twice": ours + ours} {
 		for _, m := range All() {
@@ -167,6 +178,9 @@ func TestWhere(t *testing.T) {
 		{"host-messages", "the missing member", "A < session.started", 1, "payload.sessionId is missing"},
 		{"errors", "the code", `A < error {"code":"NO","message":"m"}`, 1, `the code is "NO"`},
 		{"one-answer", "the second answer", "A > tool.call #r1\nA < tool.result @r1\nA < error @r1", 3, "answer 2 to r1"},
+		{"failures", "the code, and where it is looked for", "- " + CodesAt + "/payload/code /payload/error/code\n" + `A < tool.result {"ok":false,"code":"NO"}`, 2, `the code is "NO"`},
+		{"failures", "no code", `A < tool.result {"ok":false}`, 1, "the code is null"},
+		{"nothing-to-act-on", "the result", none + call1 + well, 3, "it was carried out"},
 		{"agent-joins-first", "the hasty message", "A < relay.join #j\nA < snapshot.get #g\nA > relay.joined @j", 2, "not joined yet"},
 		{"agent-messages", "the member", `A < tool.call {"toolName":"next","params":[],"reason":"r"}`, 1, "payload.params is []"},
 		{"agent-ids", "the later one, and the earlier one", "A < relay.join #a\nA < snapshot.get #b\nA < snapshot.get #a", 3, "that of record 1"},

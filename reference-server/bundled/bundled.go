@@ -51,6 +51,9 @@ func MutantProfile(protocol, role string) *target.Profile {
 	if protocol == sessionchat.Protocol {
 		t.Profile.SessionChat.Idle.Duration = mutantIdle
 	}
+	if protocol == externalagent.Protocol { // a fault may well be that nothing more is said
+		t.Profile.ExternalAgent.Agent.Pace = target.DefaultLimits().Event
+	}
 	return t.Profile
 }
 

@@ -3,6 +3,7 @@ package externalagent
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	vocab "parley/protocol/externalagent"
@@ -50,7 +51,10 @@ func TestLogs(t *testing.T) {
 		{"no payload", lines, everyLine(unset("payload")), nil, "EA-093=failed", ".jsonl:1: "},
 		{"a call without its reason", lines, kinds(vocab.ToolCall, func(l object) { delete(l["payload"].(object), "reason") }), nil, "EA-093=failed", "reason"},
 		{"a call that is not there", lines, kinds(vocab.ToolCall, nil), nil, "EA-107=failed", vocab.ToolCall},
-		{"a message that is not there", lines, kinds(vocab.AgentMessage, nil), nil, "EA-107=failed", vocab.AgentMessage},
+		{"a result that is not there", lines, kinds(vocab.ToolResult, nil), nil, "EA-107=failed", vocab.ToolResult},
+		{"a message that is not there, which no clause calls an event", lines, kinds(vocab.AgentMessage, nil), nil, "EA-107=passed EA-093=passed", ""},
+		{"a message that is there, with another payload", lines, kinds(vocab.AgentMessage, func(l object) { l["payload"] = object{"text": "x"} }), nil, "EA-093=failed", ".jsonl:"},
+		{"a state that is there, with half its payload", lines, kinds(vocab.StateUpdated, func(l object) { delete(l["payload"].(object), "toolSchema") }), nil, "EA-093=failed", ".jsonl:"},
 		{"what need not be there", lines, kinds(vocab.SnapshotGet, nil), nil, "EA-107=passed EA-093=passed", ""},
 		{"nothing", lines, func(object) object { return nil }, nil, "EA-010=failed", ""},
 		{"no file", lines, nil, edit(vocab.SessionEnded, set("logFile", unwritten)), "EA-010=failed EA-065=failed EA-085=failed EA-107=failed", "a log at logFile"},
@@ -116,7 +120,8 @@ func TestLogsLedAstray(t *testing.T) {
 	}
 }
 
-// TestMessages: what a study cannot do without, from the start of the session to its end, as the host sees it.
+// TestMessages: what passes from the start of the session to its end, as the host sees it; calls and their results are what a
+// study cannot do without.
 func TestMessages(t *testing.T) {
 	within(t, vocab.Host, "", func(s *suite) error {
 		a := s.party("A")
@@ -139,11 +144,11 @@ func TestMessages(t *testing.T) {
 		var got []string
 		for _, m := range s.messages(a, end) {
 			got = append(got, m.Direction+" "+m.Type)
-			if m.Record == 0 || m.Payload == nil {
+			if m.Record == 0 || m.Payload == nil || m.Optional == slices.Contains([]string{vocab.ToolCall, vocab.ToolResult}, m.Type) {
 				t.Errorf("%+v", m)
 			}
 		}
-		if want := []string{"in tool.call", "out error", "in agent.message"}; wjson.Compact(got) != wjson.Compact(want) {
+		if want := []string{"out state.updated", "in tool.call", "out error", "in agent.message", "out state.updated", "in session.end"}; wjson.Compact(got) != wjson.Compact(want) {
 			t.Errorf("%v, want %v", got, want)
 		}
 		return nil

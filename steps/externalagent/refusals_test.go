@@ -89,7 +89,7 @@ func TestRefusals(t *testing.T) {
 				tools = append(tools, st.ToolSchema...)
 			}
 			return edit(vocab.SnapshotState, set("toolSchema", tools))
-		}(), "EA-080=not-tested", "every stage of the booking announces the same tools"},
+		}(), "EA-080=not-applicable", "every stage of the booking announces the same tools"},
 
 		{"a param that is missing", wrong, nil, "EA-081=passed", ""},
 		{"a param that is missing, and taken", wrong, carriesOut, "EA-081=failed", "tool.result"},
@@ -143,13 +143,13 @@ func TestEveryWayOfBeingWrong(t *testing.T) {
 	}
 }
 
-// TestProvocations: what the profile does not say how to provoke is not tested.
+// TestProvocations: what the profile declares that it cannot be provoked is not applicable.
 func TestProvocations(t *testing.T) {
 	for _, line := range []string{"When agent A makes the calls by which a tool fails while it runs\n", "When agent A makes the calls behind which no uiSpec is active\n"} {
 		p := &peer{}
 		env := environment(t, vocab.Host, p)
 		env.Profile.ExternalAgent.Provoke = target.Provocations{}
-		expect(t, perform(t, env, p, "@EA-082 @EA-083", session+line), "EA-082=not-tested EA-083=not-tested", "the profile does not say how to provoke it")
+		expect(t, perform(t, env, p, "@EA-082 @EA-083", session+line), "EA-082=not-applicable EA-083=not-applicable", "the profile declares that it cannot be provoked")
 	}
 }
 

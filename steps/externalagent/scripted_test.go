@@ -265,6 +265,20 @@ func hangsUp(kind string) bad {
 	return to(kind, func(_ *peerConn, _ *transcript.Record, out []any) []any { return append(out, hangUp{}) })
 }
 
+// once breaks something until it has made a difference.
+func once(f bad) bad {
+	over := false
+	return func(c *peerConn, asked *transcript.Record, out []any) []any {
+		if over {
+			return out
+		}
+		n := len(out)
+		out = f(c, asked, out)
+		over = len(out) != n
+		return out
+	}
+}
+
 // all breaks several things.
 func all(list ...bad) bad {
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
@@ -328,7 +342,7 @@ func expect(t *testing.T, got steps.Result, clauses, has string) {
 	t.Helper()
 	outcomes := map[string]string{}
 	var told strings.Builder
-	fmt.Fprintf(&told, "%s: %s\n", got.Outcome, got.Reason)
+	fmt.Fprintf(&told, "%s: %s\n%s\n", got.Outcome, got.Reason, strings.Join(got.Notes, "\n"))
 	for _, c := range got.Clauses {
 		outcomes[c.ID] = string(c.Outcome)
 		fmt.Fprintf(&told, "%s %s: %s\n", c.ID, c.Outcome, c.Reason)

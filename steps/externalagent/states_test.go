@@ -152,7 +152,10 @@ func TestContradiction(t *testing.T) {
 		{"the same number in another notation", `{"a":1.0}`, `{"a":1}`, ""},
 		{"another value", `{"a":1}`, `{"a":2}`, "/a/: 1, and then 2"},
 		{"another value within a member", `{"a":{"b":"x"}}`, `{"a":{"b":"y"}}`, `/a/b/: "x", and then "y"`},
-		{"another list", `{"a":[1]}`, `{"a":[1,2]}`, "/a/: [1], and then [1,2]"},
+		{"a part of a list", `{"a":[1]}`, `{"a":[2,1]}`, ""},
+		{"a list of more", `{"a":[1,2]}`, `{"a":[1]}`, "/a/: [1,2], and then [1]"},
+		{"another list", `{"a":[1]}`, `{"a":[2,3]}`, "/a/: [1], and then [2,3]"},
+		{"an empty list", `{"a":[]}`, `{"a":[1]}`, "/a/: [], and then [1]"},
 		{"null", `{"a":null}`, `{"a":1}`, "/a/: null, and then 1"},
 		{"another type", `{"a":{}}`, `{"a":[]}`, "/a/: {}, and then []"},
 		{"no uiSpec is active any more", `{"a":1}`, `null`, `/: {"a":1}, and then null`},
@@ -191,7 +194,22 @@ func TestShown(t *testing.T) {
 		{"its text in a list", "/chat", `{"chat":[]}`, `{"chat":[{"text":"word-n-1"}]}`, true},
 		{"a count", "/messages", `{"messages":1}`, `{"messages":2}`, true},
 		{"a count that was not there", "/messages", `{}`, `{"messages":2}`, false},
-		{"another text", "/last", `{"last":""}`, `{"last":"word-n-2"}`, false},
+		{"how it begins", "/last", `{"last":""}`, `{"last":"Please note…"}`, true},
+		{"how it begins, too short to tell", "/last", `{"last":""}`, `{"last":"Please"}`, false},
+		{"a count in words", "/unread", `{"unread":"2 unread"}`, `{"unread":"3 unread"}`, true},
+		{"the first of a count in words", "/unread", `{"unread":""}`, `{"unread":"1 unread"}`, true},
+		{"a count in words that jumps", "/unread", `{"unread":"2 unread"}`, `{"unread":"4 unread"}`, false},
+		{"a count that goes back", "/messages", `{"messages":2}`, `{"messages":1}`, false},
+		{"a count that jumps", "/messages", `{"messages":1}`, `{"messages":3}`, false},
+		{"a time", "/at", `{"at":"2026-01-01T00:00:00Z"}`, `{"at":"2026-01-01T00:00:01.5+08:00"}`, true},
+		{"a time in milliseconds", "/at", `{"at":0}`, `{"at":1767225600000}`, true},
+		{"a mark", "/new", `{"new":false}`, `{"new":true}`, true},
+		{"null", "/last", `{"last":"x"}`, `{"last":null}`, false},
+		{"another text", "/last", `{"last":"a"}`, `{"last":"word"}`, false},
+		// finds: any text with a number is a count where there was an empty text before, such as the id of what is chosen.
+		// {"a choice", "/selected", `{"selected":""}`, `{"selected":"m1"}`, false},
+		// finds: any boolean is a mark, such as that something is booked.
+		// {"a state that is a boolean", "/booked", `{"booked":false}`, `{"booked":true}`, false},
 		{"the stage", "/stage", `{"stage":"movie"}`, `{"stage":"ticket"}`, false},
 		{"a text that is gone", "/last", `{"last":"word-n-1"}`, `{}`, false},
 	} {
@@ -210,7 +228,7 @@ func TestShows(t *testing.T) {
 		tool                     string
 		none, ui, history, tools bool
 	}{{"next", false, true, false, true}, {"prev", false, true, false, true}, {"postMessage", false, false, true, false}, {"select", false, true, true, true}} {
-		s := &suite{}
+		s := &suite{World: &steps.World{Env: &steps.Env{}}}
 		got := []bool{s.shows(r.tool, a, a), s.shows(r.tool, a, ui), s.shows(r.tool, a, history), s.shows(r.tool, a, tools)}
 		if diff := cmp.Diff([]bool{r.none, r.ui, r.history, r.tools}, got); diff != "" {
 			t.Errorf("%s; nothing, uiSpec, messageHistory, toolSchema: want(-) got(+):\n%s", r.tool, diff)

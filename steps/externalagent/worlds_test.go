@@ -18,7 +18,7 @@ type single struct {
 // Register implements steps.Protocol.
 func (p single) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	steps.Step(sc, `^it is done$`, func() error {
-		return p.do(&suite{World: world(), wire: target.DefaultExternalAgent(), parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{}})
+		return p.do(&suite{World: world(), wire: target.DefaultExternalAgent(), parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{}, reads: map[string]string{}})
 	})
 }
 

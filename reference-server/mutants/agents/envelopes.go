@@ -13,6 +13,7 @@ import (
 var envelopeFaults = map[string]fault{
 	"no-v":                     rewriting("", func(msg message) message { return msg.Without("v") }),
 	"no-v-in-words":            rewriting(proto.AgentMessage, func(msg message) message { return msg.Without("v") }),
+	"reply-to-a-number":        rewriting("", func(msg message) message { return msg.With("replyTo", 7) }),
 	"v-a-number":               rewriting("", func(msg message) message { return msg.With("v", 0.2) }),
 	"v-of-the-last-version":    rewriting("", func(msg message) message { return msg.With("v", "mvp-0.1") }),
 	"v-without-its-name":       rewriting("", func(msg message) message { return msg.With("v", "0.2") }),
