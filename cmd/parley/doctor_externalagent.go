@@ -12,7 +12,7 @@ var hostCheckup = checkup{
 		{key: "hooks.user-says", tag: "@doctor-user-says",
 			look:     "the hook, and whether it speaks in the relay session PARLEY_RELAY_SESSION",
 			declared: func(p *target.Profile) bool { return p.Hooks.UserSays != "" },
-			needed:   takes(`the participant speaks to`)},
+			needed:   takes(`the participant speaks to agent \w+$`)},
 		{key: "external-agent.logs", tag: "@doctor-logs",
 			look:     "external-agent.logs: whether the logFile of session.ended is a file from there on",
 			declared: func(p *target.Profile) bool { return p.ExternalAgent.Logs != "" },

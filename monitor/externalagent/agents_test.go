@@ -97,6 +97,8 @@ var agentRows = []row{
 	{monitor: "agent-messages", reason: "types that it does not name", in: "A < state.updated\nA < agent.thinks\nA < hello\nA < {}"},
 	{monitor: "agent-messages", reason: "what the harness says", in: "A > relay.join\nA > tool.call\nA > snapshot.get [1]"},
 
+	{monitor: "agent-replies", reason: "a text", kept: "EA-023a", in: `A < {"v":"mvp-0.2","type":"agent.message","replyTo":"x","payload":{}}`},
+	{monitor: "agent-replies", reason: "a number", broken: "EA-023a", in: `A < {"v":"mvp-0.2","type":"agent.message","replyTo":7,"payload":{}}`},
 	{monitor: "agent-ids", reason: "two requests", kept: "EA-022b", in: "A < relay.join #a\nA < session.start #b"},
 	{monitor: "agent-ids", reason: "in other capitals", kept: "EA-022b", in: "A < relay.join #a\nA < session.start #A"},
 	{monitor: "agent-ids", reason: "over two connections", kept: "EA-022b", in: "A < relay.join #a\nB < relay.join #b"},

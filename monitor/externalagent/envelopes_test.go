@@ -103,6 +103,18 @@ var answerRows = []row{
 	{monitor: "answers", reason: "what a relay passes on, encoded anew", in: "A > {\"id\":\"a\",\"replyTo\":[]}\nhost < {\"id\": \"a\", \"replyTo\": []}"},
 }
 
+var replyRows = []row{
+	{monitor: "agent-replies", reason: "nothing is answered", kept: "EA-023a", in: "A < snapshot.get #g"},
+	{monitor: "agent-replies", reason: "a string", kept: "EA-023a", in: "A < snapshot.get @x"},
+	{monitor: "agent-replies", reason: "a string that is empty", kept: "EA-023a", in: `A < {"type":"snapshot.get","replyTo":""}`},
+	{monitor: "agent-replies", reason: "null says nothing", kept: "EA-023a", in: `A < {"type":"snapshot.get","replyTo":null}`},
+	{monitor: "agent-replies", reason: "a number", broken: "EA-023a", in: `A < {"type":"snapshot.get","replyTo":1}`},
+	{monitor: "agent-replies", reason: "a list of a string", broken: "EA-023a", in: `A < {"type":"snapshot.get","replyTo":["x"]}`},
+	{monitor: "agent-replies", reason: "one that is a string does not make up for one that is not", kept: "EA-023a", broken: "EA-023a", in: `A < {"type":"x","replyTo":{}}` + "\nA < snapshot.get @x"},
+	{monitor: "agent-replies", reason: "no JSON", in: "A < hello"},
+	{monitor: "agent-replies", reason: "what the harness says", in: `A > {"type":"tool.result","replyTo":7}`},
+}
+
 // TestCutMessages: of a message that is longer than a transcript keeps nothing is said of its form, as it is not there to be
 // looked at.
 func TestCutMessages(t *testing.T) {

@@ -24,7 +24,7 @@ type row struct {
 	broken  string
 }
 
-var rows = slices.Concat(envelopeRows, answerRows, hostRows, errorRows, failureRows, agentRows, callRows, connectionRows)
+var rows = slices.Concat(envelopeRows, answerRows, replyRows, hostRows, errorRows, failureRows, agentRows, callRows, connectionRows)
 
 func set(ids string) map[string]bool {
 	out := map[string]bool{}
@@ -173,6 +173,7 @@ func TestWhere(t *testing.T) {
 		{"envelopes", "what is no JSON", "A < user.message\nA < hello", 2, "hello"},
 		{"envelopes", "a value of another kind", `A < {"v":2,"type":"x","payload":{}}`, 1, "v is 2"},
 		{"answers", "the answer to nobody", "A > tool.call #r1\nA < tool.result @r2", 2, `replyTo is "r2"`},
+		{"agent-replies", "what it is", "A < snapshot.get\n" + `A < {"type":"snapshot.get","replyTo":1}`, 2, "replyTo is 1"},
 		{"no-backend-data", "where the key stands", `A < state.updated {"uiSpec":{"items":[{"a":1},{"b~/":{"backendData":1}}]}}`, 1, "/payload/uiSpec/items/1/b~0~1/backendData"},
 		{"host-messages", "the member", `A < session.started {"sessionId":7}`, 1, "payload.sessionId is 7"},
 		{"host-messages", "the missing member", "A < session.started", 1, "payload.sessionId is missing"},

@@ -1,6 +1,7 @@
 package externalagent
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/target"
+	"parley/transcript"
 	"parley/verdict"
 )
 
@@ -69,15 +71,15 @@ func TestAConformantRelay(t *testing.T) {
 	conform(t, env, p, 60)
 }
 
-// finds: a relay that decodes and encodes what it passes on is charged with the harness's own odd envelopes.
-//
-// func TestARelayThatEncodesAnew(t *testing.T) {
-// 	p := &carrier{bad: func(_, _ *carried, _ *transcript.Record, body []byte) [][]byte {
-// 		return [][]byte{bytes.ReplaceAll(body, []byte(`,"`), []byte(`, "`))}
-// 	}}
-// 	env := environment(t, vocab.Relay, p)
-// 	env.Profile.Limits.Event.Duration = patience
-// 	env.Profile.Capabilities = []string{target.TwoAgents}
-// 	env.Profile.ExternalAgent.Session = "r-{nonce}"
-// 	conform(t, env, p, 60)
-// }
+// TestARelayThatEncodesAnew: a relay that decodes and encodes what it passes on is not charged with the odd envelopes that
+// it is sent.
+func TestARelayThatEncodesAnew(t *testing.T) {
+	p := &carrier{bad: func(_, _ *carried, _ *transcript.Record, body []byte) [][]byte {
+		return [][]byte{bytes.ReplaceAll(body, []byte(`,"`), []byte(`, "`))}
+	}}
+	env := environment(t, vocab.Relay, p)
+	env.Profile.Limits.Event.Duration = patience
+	env.Profile.Capabilities = []string{target.TwoAgents}
+	env.Profile.ExternalAgent.Session = "r-{nonce}"
+	conform(t, env, p, 60)
+}

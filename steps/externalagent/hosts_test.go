@@ -2,6 +2,8 @@ package externalagent
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	vocab "parley/protocol/externalagent"
@@ -67,7 +69,9 @@ func TestJoining(t *testing.T) {
 		{"an answer to another request", lines, editEnvelope(vocab.RelayJoined, set("replyTo", "req-n-7")), "EA-028=failed", `relay.joined, whose replyTo is not "req-n-1"`},
 		{"a refusal", lines, refuses(vocab.RelayJoin, "INVALID_MESSAGE"), "EA-028=failed EA-030=failed", "error {"},
 		{"the end of the connection", lines, to(vocab.RelayJoin, func(*peerConn, *transcript.Record, []any) []any { return []any{hangUp{}} }), "EA-028=failed", "closed by the target"},
-		{"the end of the connection behind the answer", lines + "And agent A has joined\n", once(hangsUp(vocab.RelayJoin)), "EA-028=passed EA-016=not-tested", ""},
+		// finds: who comes back at once is held to have been sent away again, as the end of the connection before counts for
+		// the new one where nothing was recorded between them.
+		// {"the end of the connection with the session", session + ending + session + asksFor, hangsUp(vocab.SessionEnd), "EA-063=passed EA-041=passed EA-016=passed", ""},
 		{"the end of the connection in a session", session + "And agent A has joined\n", hangsUp(vocab.SessionStart), "EA-028=passed EA-016=failed", "a connection that stays for the next message"},
 		{"what nobody asked is not answered", "Then agent A is told that it has joined\n", nil, "EA-028=not-tested", "A has not asked to join"},
 	})
@@ -200,6 +204,17 @@ func TestCalls(t *testing.T) {
 		{"it fails by a result", session + firstCall, results(func(p object) { p["ok"], p["code"] = false, "TOOL_EXECUTION_FAILED" }), "EA-007=not-tested", "was refused: tool.result"},
 		{"tools that are not understood", session + firstCall, edit(vocab.SnapshotState, set("toolSchema", []any{"select"})), "EA-007=not-tested", "toolSchema is not understood: item 0"},
 		{"the path is not announced", session + firstCall, edit(vocab.SnapshotState, set("toolSchema", []any{})), "EA-007=not-tested", "select: it is not announced at this stage"},
+		{"the path is announced later", session + firstCall, func() bad {
+			asked1 := false
+			return to(vocab.SnapshotGet, func(c *peerConn, asked *transcript.Record, out []any) []any {
+				if asked1 {
+					return out
+				}
+				asked1 = true
+				return append(edit(vocab.SnapshotState, set("toolSchema", []any{}))(c, asked, out), announced(c))
+			})
+		}(), "EA-007=passed EA-041=passed", ""},
+		{"an effect that shows later", session + "And agent A books up to a call of \"setQuantity\"\nThen agent A is told that the call went well\n", lateNext(), "EA-007=passed EA-046=passed", ""},
 		{"the path needs what uiSpec does not have", session + firstCall, edit(vocab.SnapshotState, set("uiSpec", object{})), "EA-007=not-tested", "the uiSpec has nothing at /items/0/id"},
 		{"the path breaks the schema", session + firstCall, edit(vocab.SnapshotState, func(p object) {
 			p["toolSchema"] = []any{object{"name": "select", "parameters": object{"itemId": object{"type": "integer"}}}}
@@ -216,6 +231,26 @@ func TestCalls(t *testing.T) {
 			}
 		}), "EA-105=failed EA-049=failed", `payload.toolName is "prev"`},
 	})
+}
+
+// lateNext is a host that goes on to the next stage a moment after its result: the first snapshot behind it is as before.
+func lateNext() bad {
+	var was object
+	late := false
+	return func(c *peerConn, asked *transcript.Record, out []any) []any {
+		switch {
+		case asked == nil:
+		case kindOf(asked) == vocab.ToolCall && payload(asked)["toolName"] == vocab.Next && is(vocab.ToolResult, out[0]):
+			late = true
+			return out[:1]
+		case kindOf(asked) == vocab.SnapshotGet && late:
+			late = false
+			return []any{envelope(vocab.SnapshotState, "", field(asked, "id"), was), announced(c)}
+		case kindOf(asked) == vocab.SnapshotGet && len(out) > 0 && is(vocab.SnapshotState, out[0]):
+			was = copied(out[0].(object)["payload"]).(object)
+		}
+		return out
+	}
 }
 
 // TestStrictResults: under --strict a result that says ok alone lacks the toolName.
@@ -255,6 +290,23 @@ func TestEffects(t *testing.T) {
 		{"hears of none", session + firstCall + "Then agent A hears of a new state\n", mute(vocab.StateUpdated), "EA-055=failed", "nothing of the kind"},
 
 		{"in step", session + restless + firstCall + "And agent A is in step\n", nil, "EA-072=passed EA-073=passed", ""},
+		{"in step, with a clock that nobody has told of", session + firstCall + "And agent A is in step\n", ticking(), "EA-072=passed EA-073=passed EA-054=not-tested", "not compared, as it changes by itself: uiSpec/clock"},
+		{"a clock, and a state that says otherwise", session + firstCall + "And agent A is in step\n", all(ticking(), edit(vocab.StateUpdated, func(p object) { p["uiSpec"].(object)["title"] = "x" })), "EA-073=failed", "at uiSpec/title\n"},
+		{"a state that comes late", session + firstCall + "And agent A is in step\n", func() bad {
+			late := false
+			return func(c *peerConn, asked *transcript.Record, out []any) []any {
+				switch {
+				case asked == nil:
+				case kindOf(asked) == vocab.ToolCall:
+					late = true
+					return out[:1]
+				case kindOf(asked) == vocab.SnapshotGet && late:
+					late = false
+					return append(out, announced(c))
+				}
+				return out
+			}
+		}(), "EA-072=passed EA-073=passed", ""},
 		{"no state since the session began", session + firstCall + "And agent A is in step\n", mute(vocab.StateUpdated), "EA-073=failed", "no state.updated since the session began"},
 		{"a state that says otherwise", session + restless + firstCall + "And agent A is in step\n", still, "EA-072=failed EA-073=failed", "has another uiSpec"},
 		{"a state with another history", session + restless + firstCall + "And agent A is in step\n", edit(vocab.StateUpdated, set("messageHistory", []any{"x"})), "EA-073=failed", "has another messageHistory"},
@@ -386,12 +438,37 @@ func TestSpeaking(t *testing.T) {
 			pl.called("x", object{"toolName": "prev", "params": object{}}, func(string, string) []any { return nil })
 			return out
 		}), "EA-008=passed EA-008a=failed", "has changed"},
+		{"a clock that nobody has told of", session + saying + unchanged, ticking(), "EA-008a=passed", ""},
+		{"a clock, and another flow", session + saying + unchanged, all(ticking(), behind(vocab.AgentMessage, edit(vocab.SnapshotState, func(p object) { p["uiSpec"].(object)["stage"] = "ticket" }))), "EA-008a=failed", "uiSpec/stage has changed"},
+		{"the tools in another order", session + saying + unchanged, behind(vocab.AgentMessage, edit(vocab.SnapshotState, func(p object) { slices.Reverse(p["toolSchema"].([]any)) })), "EA-008a=passed", ""},
+		{"it changes the flow a moment later", session + saying + unchanged, behind(vocab.AgentMessage, to(vocab.SnapshotGet, func(c *peerConn, _ *transcript.Record, out []any) []any {
+			later := announced(c)
+			later["payload"] = copied(later["payload"])
+			later["payload"].(object)["toolSchema"] = []any{}
+			return append(out, later)
+		})), "EA-008a=failed", "toolSchema has changed"},
+		{"no uiSpec was active before", session + saying + unchanged, func() bad {
+			hidden := true
+			return func(c *peerConn, asked *transcript.Record, out []any) []any {
+				hidden = hidden && (asked == nil || kindOf(asked) != vocab.AgentMessage)
+				if !hidden {
+					return out
+				}
+				return edit(vocab.SnapshotState, set("uiSpec", nil))(c, asked, out)
+			}
+		}(), "EA-008a=not-tested", "no uiSpec was active before agent.message"},
+		{"what looks like a call is refused as invalid", session + "When agent A says what looks like a call of \"next\"\nThen agent A is not refused\n", refuses(vocab.AgentMessage, "INVALID_MESSAGE"), "EA-008=not-tested", "with members of a tool.call is refused"},
+		{"what looks like a call is refused otherwise", session + "When agent A says what looks like a call of \"next\"\nThen agent A is not refused\n", refuses(vocab.AgentMessage, "UNKNOWN_TOOL"), "EA-008=failed", "UNKNOWN_TOOL"},
 		{"nobody has spoken", session + "Then agent A is not refused\n", nil, "EA-008=not-tested", "agent A has said nothing"},
 		{"nobody has spoken, and nothing changes", session + unchanged, nil, "EA-008a=not-tested", "agent A has said nothing"},
 
 		{"the participant is heard", session + speaking, nil, "EA-009=passed EA-060=passed EA-061=passed", ""},
 		{"the participant is not heard", session + speaking, mute(vocab.UserMessage), "EA-009=failed EA-060=failed EA-061=not-tested", "nothing of the kind"},
 		{"the participant is heard elsewhere", session + speaking, edit(vocab.UserMessage, func(p object) { p["content"] = p["text"]; delete(p, "text") }), "EA-009=passed EA-061=failed", "payload.text is null"},
+		{"the participant is heard in part", session + speaking, edit(vocab.UserMessage, func(p object) { p["text"] = strings.TrimSuffix(p["text"].(string), "}") }), "EA-009=passed EA-061=failed", "payload.text is what the participant said"},
+		{"the participant is heard with other characters", session + speaking, edit(vocab.UserMessage, func(p object) { p["text"] = strings.ReplaceAll(p["text"].(string), "😀", "\ufffd") }), "EA-009=passed EA-061=failed", "payload.text is what the participant said"},
+		{"the participant is heard with markup escaped", session + speaking, edit(vocab.UserMessage, func(p object) { p["text"] = strings.ReplaceAll(p["text"].(string), "<", "&lt;") }), "EA-061=failed", "&lt;b"},
+		{"the participant is heard with a line's end", session + speaking, edit(vocab.UserMessage, func(p object) { p["text"] = p["text"].(string) + "\n" }), "EA-009=passed EA-061=passed", ""},
 		{"the participant is heard with a replyTo", session + speaking, func(c *peerConn, asked *transcript.Record, out []any) []any {
 			return editEnvelope(vocab.UserMessage, set("replyTo", "req-n-1"))(c, asked, out)
 		}, "EA-009=passed EA-060=failed", "user.message without replyTo"},
@@ -404,4 +481,6 @@ func TestNobodySpeaks(t *testing.T) {
 	p := &peer{}
 	got := perform(t, environment(t, vocab.Host, p), struct{ target.Running }{p}, "@EA-009", session+speaking)
 	expect(t, got, "EA-009=not-tested", "hooks.user-says")
+	got = perform(t, environment(t, vocab.Host, p), struct{ target.Running }{p}, "@EA-041", session+"When the participant speaks to agent A, where that can be had\n"+asksFor)
+	expect(t, got, "EA-041=passed", "")
 }

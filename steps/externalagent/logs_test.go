@@ -1,6 +1,7 @@
 package externalagent
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/target"
+	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
@@ -72,6 +74,47 @@ func TestLogs(t *testing.T) {
 			if outside := r.reason == "a file elsewhere"; outside != (len(got.Security) > 0) {
 				t.Errorf("security: %q", got.Security)
 			}
+		})
+	}
+}
+
+// TestLogsStay: later sessions leave the logs of those before alone.
+func TestLogsStay(t *testing.T) {
+	const look = "And the log of agent A's session is complete and in order\n"
+	const lines = session + firstCall + ending + look + session + ending + look + "And the logs that were read are as they were\n"
+	// second does something to the first log once the second session ends.
+	second := func(do func(file string) error) bad {
+		return to(vocab.SessionEnd, func(c *peerConn, _ *transcript.Record, out []any) []any {
+			if c.of.count == 2 {
+				if err := do(filepath.Join(c.of.logs, "study", "s-20260213-001.jsonl")); err != nil {
+					t.Error(err)
+				}
+			}
+			return out
+		})
+	}
+	for _, r := range []struct {
+		reason, lines string
+		bad           bad
+		want, has     string
+	}{
+		{"as they were", lines, nil, "EA-010=passed EA-086=passed EA-088=passed", ""},
+		{"one more line", lines, second(func(file string) error {
+			b, err := os.ReadFile(file)
+			return errors.Join(err, os.WriteFile(file, append(b, "{}\n"...), 0o600))
+		}), "EA-010=failed EA-088=failed", "others"},
+		{"emptied", lines, second(func(file string) error { return os.Truncate(file, 0) }), "EA-088=failed", "and has 0 others"},
+		{"gone", lines, second(os.Remove), "EA-010=failed EA-088=failed", "s-20260213-001.jsonl"},
+		// finds: a log that a later session overwrites under the same name is compared with itself.
+		// {"one file for all", lines, edit(vocab.SessionEnded, set("logFile", "logs/study/all.jsonl")), "EA-010=failed", "all.jsonl"},
+		{"none was read", session + "Then the logs that were read are as they were\n", nil, "EA-088=not-tested", "no log was read"},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			p := &peer{bad: r.bad, logs: filepath.Join(t.TempDir(), "logs")}
+			if err := os.MkdirAll(p.logs, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			expect(t, perform(t, environment(t, vocab.Host, p), p, tagsOf(r.want), r.lines), r.want, r.has)
 		})
 	}
 }

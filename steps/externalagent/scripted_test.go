@@ -265,17 +265,30 @@ func hangsUp(kind string) bad {
 	return to(kind, func(_ *peerConn, _ *transcript.Record, out []any) []any { return append(out, hangUp{}) })
 }
 
-// once breaks something until it has made a difference.
-func once(f bad) bad {
-	over := false
+// announced is the state of a connection's relay session, as it is told unasked.
+func announced(c *peerConn) object { return c.of.sessions[c.session].updated() }
+
+// ticking is a host with a clock in its uiSpec.
+func ticking() bad {
+	n := 0
+	tick := func(p object) {
+		if ui, ok := p["uiSpec"].(object); ok {
+			n++
+			ui["clock"] = wjson.Number(fmt.Sprint(n))
+		}
+	}
+	return all(edit(vocab.SnapshotState, tick), edit(vocab.StateUpdated, tick))
+}
+
+// behind breaks something once a message of a type has come.
+func behind(kind string, f bad) bad {
+	come := false
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
-		if over {
+		come = come || asked != nil && kindOf(asked) == kind
+		if !come {
 			return out
 		}
-		n := len(out)
-		out = f(c, asked, out)
-		over = len(out) != n
-		return out
+		return f(c, asked, out)
 	}
 }
 

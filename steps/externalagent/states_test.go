@@ -106,6 +106,17 @@ func TestLearn(t *testing.T) {
 	}
 }
 
+// TestDriftIsShared: what one scenario has learnt holds for all of its run, and for no other run.
+func TestDriftIsShared(t *testing.T) {
+	a, b := state{ui: value(t, `{"clock":1}`)}, state{ui: value(t, `{"clock":2}`)}
+	env := &steps.Env{}
+	one, other, apart := &suite{World: &steps.World{Env: env}}, &suite{World: &steps.World{Env: env}}, &suite{World: &steps.World{Env: &steps.Env{}}}
+	one.learn(a, b)
+	if !one.same(a, b) || !other.same(a, b) || apart.same(a, b) {
+		t.Errorf("it is the same for the one: %v, for the other: %v, and in another run: %v", one.same(a, b), other.same(a, b), apart.same(a, b))
+	}
+}
+
 // TestDifference: two states differ in what does not change by itself, and the difference says in which of their members.
 func TestDifference(t *testing.T) {
 	base := state{ui: value(t, `{"a":1,"clock":1}`), history: value(t, `[]`), tools: value(t, `[{"name":"next"}]`)}
