@@ -84,11 +84,3 @@ Feature: 1 What is within the scope of the prototype
       When agent A ends the session
       Then agent A is told that the session has ended
       And agent A has a new session, in which nothing is left of what was done
-
-  Rule: 范围外: 直接访问后端原始数据（`backendData`）
-
-    @host @EA-015 @booking
-    Scenario: no raw data on the way to a ticket
-      Given agent A has a session
-      And what the host changes by itself is known to agent A
-      Then agent A books a ticket from the first movie to the confirmation

@@ -13,7 +13,7 @@ Feature: 4.3 Synchronisation
       And agent A is in step
 
     @host @EA-051 @EA-072 @EA-073 @EA-075 @booking
-    Scenario: an agent is in step all the way to its ticket
+    Scenario: an agent is in step all the way to its ticket, and a quick uiSpec agrees with the state that follows
       Given agent A has a session
       And what the host changes by itself is known to agent A
       Then agent A books a ticket from the first movie to the confirmation
@@ -87,12 +87,6 @@ Feature: 4.3 Synchronisation
       Then agent A is told that the call went well
       When agent A calls a tool that does not exist
       Then agent A is refused with "UNKNOWN_TOOL"
-
-    @host @EA-075 @booking
-    Scenario: a quick uiSpec agrees with the state that follows
-      Given agent A has a session
-      And what the host changes by itself is known to agent A
-      Then agent A books a ticket from the first movie to the confirmation
 
     @agent @EA-074a
     Scenario Outline: an agent goes on behind a refused call

@@ -110,17 +110,9 @@ Feature: 5 Error codes
       Then agent A calls every announced tool with a param that is negative, and each is refused
 
     @host @EA-081 @booking
-    Scenario Outline: params that are none
+    Scenario: params that are none
       Given agent A has a session
-      Then agent A calls a tool with params that are <what>, and is refused
-
-      Examples:
-        | what     |
-        | missing  |
-        | null     |
-        | a list   |
-        | a text   |
-        | a number |
+      Then agent A calls a tool with params that are missing, null, a list, a text and a number, and is refused
 
   Rule: NO_ACTIVE_SPEC
 

@@ -192,15 +192,14 @@ func envelopes(t []transcript.Record) []monitor.Finding {
 type ours map[string]bool
 
 func sentByUs(t []transcript.Record) ours {
-	sent, host := ours{}, false
+	if !slices.ContainsFunc(t, func(r transcript.Record) bool { return r.Conn == "host" }) {
+		return nil
+	}
+	sent := ours{}
 	for _, r := range t {
-		host = host || r.Conn == "host"
 		if r.Kind == transcript.Frame && r.Dir == transcript.Sent {
 			sent[essence(&r)] = true
 		}
-	}
-	if !host {
-		return nil
 	}
 	return sent
 }

@@ -48,8 +48,8 @@ func (s *suite) registerRefusing(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^agent (\w+) calls every announced tool with a param (.+), and each is refused$`, func(ctx context.Context, name, how string) error {
 		return s.callsWrongly(ctx, s.party(name), how)
 	})
-	steps.Step(sc, `^agent (\w+) calls a tool with params that are (missing|null|a list|a text|a number), and is refused$`, func(ctx context.Context, name, what string) error {
-		return s.callsShapeless(ctx, s.party(name), what)
+	steps.Step(sc, `^agent (\w+) calls a tool with params that are missing, null, a list, a text and a number, and is refused$`, func(ctx context.Context, name string) error {
+		return s.callsShapeless(ctx, s.party(name))
 	})
 	steps.Step(sc, `^agent (\w+) makes the calls by which a tool fails while it runs$`, func(ctx context.Context, name string) error {
 		return s.provokes(ctx, s.party(name), "tool-failure")
@@ -439,8 +439,8 @@ func (s *suite) unmoved(ctx context.Context, p *party, before state) error {
 	return s.Judge(check)
 }
 
-// callsShapeless calls a tool that requires a param with params that are no object (EA-081, or EA-078).
-func (s *suite) callsShapeless(ctx context.Context, p *party, what string) error {
+// callsShapeless calls every tool that requires a param with params that are no object (EA-081, or EA-078).
+func (s *suite) callsShapeless(ctx context.Context, p *party) error {
 	tried := 0
 	err := s.eachStage(ctx, p, func(_ int, _ state, announced toolschema.Tools) error {
 		for i := range announced {
@@ -448,18 +448,20 @@ func (s *suite) callsShapeless(ctx context.Context, p *party, what string) error
 			if t.Accepts(object{}) == nil {
 				continue
 			}
-			tried++
-			body := object{"toolName": t.Name, "reason": "parley: a step of the scenario"}
-			if what != "missing" {
-				body["params"] = map[string]any{"null": nil, "a list": []any{}, "a text": "{}", "a number": 1}[what]
-			}
-			q, err := s.ask(ctx, p, vocab.ToolCall, body)
-			if err != nil {
-				return err
-			}
-			q.tool = t.Name
-			if err := s.judgeRefusal(ctx, q, vocab.InvalidParams, vocab.InvalidMessage); err != nil {
-				return err
+			for _, params := range []any{missing{}, nil, []any{}, "{}", 1} {
+				tried++
+				body := object{"toolName": t.Name, "params": params, "reason": "parley: a step of the scenario"}
+				if params == any(missing{}) {
+					delete(body, "params")
+				}
+				q, err := s.ask(ctx, p, vocab.ToolCall, body)
+				if err != nil {
+					return err
+				}
+				q.tool = t.Name
+				if err := s.judgeRefusal(ctx, q, vocab.InvalidParams, vocab.InvalidMessage); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
@@ -469,6 +471,9 @@ func (s *suite) callsShapeless(ctx context.Context, p *party, what string) error
 	}
 	return err
 }
+
+// missing stands for a member that is left out.
+type missing struct{}
 
 // provokes makes the calls by which the profile has an error code come; the last one is left to be judged.
 func (s *suite) provokes(ctx context.Context, p *party, what string) error {
