@@ -438,6 +438,7 @@ func TestSpeaking(t *testing.T) {
 			pl.called("x", object{"toolName": "prev", "params": object{}}, func(string, string) []any { return nil })
 			return out
 		}), "EA-008=passed EA-008a=failed", "has changed"},
+		{"the effect of a call before it shows late", session + upToNext + saying + unchanged, lateNext(), "EA-008=passed EA-008a=passed", ""},
 		{"a clock that nobody has told of", session + saying + unchanged, ticking(), "EA-008a=passed", ""},
 		{"a clock, and another flow", session + saying + unchanged, all(ticking(), behind(vocab.AgentMessage, edit(vocab.SnapshotState, func(p object) { p["uiSpec"].(object)["stage"] = "ticket" }))), "EA-008a=failed", "uiSpec/stage has changed"},
 		{"the tools in another order", session + saying + unchanged, behind(vocab.AgentMessage, edit(vocab.SnapshotState, func(p object) { slices.Reverse(p["toolSchema"].([]any)) })), "EA-008a=passed", ""},

@@ -120,6 +120,7 @@ func TestRelays(t *testing.T) {
 				p["toolName"] = "fly"
 			}
 		}), "EA-007=failed", "UNKNOWN_TOOL"},
+		{"another tool is called, which cannot be carried out yet", session + firstCall, changed(vocab.ToolCall, func(p object) { p["toolName"], p["params"] = "next", object{} }), "EA-007=failed", "TOOL_EXECUTION_FAILED"},
 		{"a message without an id", nameless, nil, "EA-008=passed", ""},
 		{"a message without an id is lost", nameless, spoilt(vocab.AgentMessage, func(_, _ *carried, env object) []any {
 			if env["id"] == nil {
