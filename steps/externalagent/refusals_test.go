@@ -76,7 +76,7 @@ func touching(code string, f func(payload object)) bad {
 
 func TestRefusals(t *testing.T) {
 	const wrong = session + "Then agent A calls every announced tool with a param missing, and each is refused\n"
-	const shapeless = session + "Then agent A calls a tool with params that are a list, and is refused\n"
+	const shapeless = session + "Then agent A calls a tool with params that are missing, null, a list, a text and a number, and is refused\n"
 	const afterEnd = session + ending + "And agent A makes every call of the booking, and each is refused with \"SESSION_NOT_ACTIVE\"\n"
 	ended := session + ending + "When agent A makes a call\nThen agent A is refused with \"SESSION_NOT_ACTIVE\"\n"
 	runHosts(t, []hostRow{
