@@ -70,6 +70,7 @@ func (s *suite) connect(ctx context.Context, p *party) error {
 	}
 	p.conn, p.joined, p.last = nil, false, nil
 	p.opened = s.T.Len() // after the old connection's end
+	p.looked, p.ended = p.opened, 0
 	conn, err := s.Open(ctx, driver.OpenOptions{Party: p.name, URL: s.url(), Header: s.header()})
 	s.mark, p.openErr = p.opened, err
 	if err != nil {

@@ -187,7 +187,7 @@ func counted(was, is string) bool {
 	digits := func(r rune) bool { return r < '0' || r > '9' }
 	x, errA := strconv.Atoi(strings.TrimFunc(was, digits))
 	y, errB := strconv.Atoi(strings.TrimFunc(is, digits))
-	return errB == nil && (errA == nil && y == x+1 || was == "")
+	return errB == nil && (errA == nil && y == x+1 || was == "" && y == 1 && strings.HasPrefix(is, "1"))
 }
 
 // participantSpeaks has the user say something: by the profile's hook, or, where the harness plays the host, by that.

@@ -155,9 +155,6 @@ func (s *suite) header() http.Header {
 
 // endedAt is the number of the record by which the target has ended a party's present connection; 0: it stands.
 func (s *suite) endedAt(p *party) int {
-	if p.looked < p.opened {
-		p.looked, p.ended = p.opened, 0
-	}
 	for _, r := range s.T.After(p.looked) {
 		p.looked = r.N
 		if r.Conn == p.name && closed(&r) {
