@@ -79,6 +79,7 @@ func bookingHandler(role, fault, logs string) (Handler, error) {
 
 // bookingServer is one relay, or relay and host, within this process.
 type bookingServer struct {
+	inProcess
 	handler Handler
 	dir     string
 	http    *http.Server
@@ -117,24 +118,6 @@ func (s *bookingServer) start(l *BookingLauncher) error {
 
 // BaseURL implements target.Running.
 func (s *bookingServer) BaseURL() string { return s.url }
-
-// Stderr implements target.Running: a server in this process has none of its own.
-func (s *bookingServer) Stderr() string { return "" }
-
-// Restart implements target.Running: a scenario that restarts its target has one of its own, which is a process.
-func (s *bookingServer) Restart(context.Context, bool) error {
-	return &target.NotDeclaredError{Key: "hooks.restart"}
-}
-
-// ConfigBytes implements target.Running.
-func (s *bookingServer) ConfigBytes() ([]byte, error) {
-	return nil, &target.NotDeclaredError{Key: "agents.file"}
-}
-
-// Hook implements target.Running.
-func (s *bookingServer) Hook(_ context.Context, name string, _ target.CustomAgent) error {
-	return &target.NotDeclaredError{Key: "hooks." + name}
-}
 
 // Say implements target.Speaker.
 func (s *bookingServer) Say(_ context.Context, session, text string) error {
@@ -177,6 +160,7 @@ func (l *BookingLauncher) process(ctx context.Context, o target.LaunchOptions) (
 
 // bookingAgents are the bundled agents of one launch: each call is one of them.
 type bookingAgents struct {
+	inProcess
 	fault string
 	mu    sync.Mutex
 	all   []*bookingAgent
@@ -243,24 +227,6 @@ func (a *bookingAgent) Stop(ctx context.Context) error {
 
 // BaseURL implements target.Running: an agent listens nowhere.
 func (a *bookingAgents) BaseURL() string { return "" }
-
-// Stderr implements target.Running.
-func (a *bookingAgents) Stderr() string { return "" }
-
-// Restart implements target.Running.
-func (a *bookingAgents) Restart(context.Context, bool) error {
-	return &target.NotDeclaredError{Key: "hooks.restart"}
-}
-
-// ConfigBytes implements target.Running.
-func (a *bookingAgents) ConfigBytes() ([]byte, error) {
-	return nil, &target.NotDeclaredError{Key: "agents.file"}
-}
-
-// Hook implements target.Running.
-func (a *bookingAgents) Hook(_ context.Context, name string, _ target.CustomAgent) error {
-	return &target.NotDeclaredError{Key: "hooks." + name}
-}
 
 // Stop implements target.Running.
 func (a *bookingAgents) Stop(ctx context.Context) error {

@@ -62,6 +62,7 @@ func (l *ChatLauncher) Launch(ctx context.Context, o target.LaunchOptions) (targ
 
 // chatServer is one bundled session-chat server within this process.
 type chatServer struct {
+	inProcess
 	handler Handler
 	http    *http.Server
 	url     string
@@ -89,24 +90,6 @@ func (l *ChatLauncher) inProcess() (target.Running, error) {
 
 // BaseURL implements target.Running.
 func (s *chatServer) BaseURL() string { return s.url }
-
-// Stderr implements target.Running: a server in this process has none of its own.
-func (s *chatServer) Stderr() string { return "" }
-
-// Restart implements target.Running: a scenario that restarts its target has one of its own, which is a process.
-func (s *chatServer) Restart(context.Context, bool) error {
-	return &target.NotDeclaredError{Key: "hooks.restart"}
-}
-
-// ConfigBytes implements target.Running.
-func (s *chatServer) ConfigBytes() ([]byte, error) {
-	return nil, &target.NotDeclaredError{Key: "agents.file"}
-}
-
-// Hook implements target.Running.
-func (s *chatServer) Hook(_ context.Context, name string, _ target.CustomAgent) error {
-	return &target.NotDeclaredError{Key: "hooks." + name}
-}
 
 // Stop implements target.Running.
 func (s *chatServer) Stop(ctx context.Context) error {
