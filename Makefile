@@ -14,9 +14,9 @@ run: ## judge the bundled targets of every role over every driver, and print the
 build: ## build bin/parley
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/parley ./cmd/parley
 
-test: tools vet ## everything: vet, staticcheck, gofmt, all tests with the race detector, foreign targets, the kill matrix
-	$(GO) test -race -timeout 12m -skip '^TestMutants$$' ./...
-	$(GO) test -timeout 12m -run '^TestMutants$$' .
+test: tools vet ## everything: vet, staticcheck, gofmt, all tests with the race detector, foreign targets, then the kill matrix
+	GOGC=400 $(GO) test -race -timeout 12m -skip '^TestMutants$$' ./...
+	GOGC=400 $(GO) test -timeout 12m -run '^TestMutants$$' .
 
 quick: ## the tests of one package at a time, without the race detector: make quick PKG=./wire/sse
 	$(GO) test $(or $(PKG),./...)
