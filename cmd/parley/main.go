@@ -31,7 +31,7 @@ func main() {
 // GOGC says in the environment counts. From gcLimit bytes on it is collected as often as it must be.
 func tuneGC() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
+		debug.SetGCPercent(1000)
 		debug.SetMemoryLimit(gcLimit)
 	}
 }

@@ -145,11 +145,15 @@ func shapes(t []transcript.Record, of map[string][]shape) []monitor.Finding {
 			if m.name == "uiSpec" && v == nil && (there || m.clause == "EA-052a") {
 				continue // while none is active, or in a result that has none
 			}
+			if m.ok(v, there) { // a whole state is rendered only where there is something to tell of it
+				out = append(out, finding(&r, true, m.clause, "", ""))
+				continue
+			}
 			observed := "payload." + m.name + " is missing"
 			if there {
 				observed = "payload." + m.name + " is " + wjson.Compact(v)
 			}
-			out = append(out, finding(&r, m.ok(v, there), m.clause, fmt.Sprintf("%s: payload.%s is %s", r.Event.Type, m.name, m.form), observed))
+			out = append(out, finding(&r, false, m.clause, fmt.Sprintf("%s: payload.%s is %s", r.Event.Type, m.name, m.form), observed))
 		}
 	}
 	return out
@@ -170,12 +174,16 @@ func envelopes(t []transcript.Record) []monitor.Finding {
 		}
 		env, _ := r.Event.Envelope.(object)
 		add := func(clause string, ok bool, expected, member string) {
+			if ok {
+				out = append(out, finding(&r, true, clause, "", ""))
+				return
+			}
 			v, there := env[member]
 			observed := member + " is missing"
 			if there {
 				observed = member + " is " + wjson.Compact(v)
 			}
-			out = append(out, finding(&r, ok, clause, expected, observed))
+			out = append(out, finding(&r, false, clause, expected, observed))
 		}
 		out = append(out, finding(&r, len(r.Event.Faults) == 0, "EA-018", "one JSON object", strings.Join(r.Event.Faults, ", ")))
 		add("EA-019", env["v"] == vocab.Version, `v is "`+vocab.Version+`"`, "v")
