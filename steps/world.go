@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Env is what the scenarios of one run over one driver share. Apart from RefusalIsAll it is read-only while they run.
+// Env is what the scenarios of one run over one driver share. Apart from RefusalIsAll and Learnt it is read-only while they run.
 type Env struct {
 	Profile *target.Profile
 	Role    string // the target's; see Roles
@@ -31,6 +32,9 @@ type Env struct {
 	// RefusalIsAll is set once an HTTP refusal was followed by no event for the whole event limit: from then on a target is
 	// given only the quiet window for one.
 	RefusalIsAll atomic.Bool
+
+	// Learnt is what the scenarios have found out about the target that the others go by too, under keys of the protocol's own.
+	Learnt sync.Map
 }
 
 // World is one scenario's: its connections, its transcript, its judgements. Steps use it from one goroutine.

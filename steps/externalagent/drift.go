@@ -10,20 +10,19 @@ import (
 )
 
 // drift is what changes by itself in a target's states, such as a clock in uiSpec: it is left out of every comparison.
-// It is known by what differs between two snapshots between which nobody did anything, and to all scenarios of a run. Safe
-// for concurrent use.
+// It is known by what differs between two snapshots between which nobody did anything. Safe for concurrent use.
 type drift struct {
 	mu     sync.Mutex
 	places []string // names of members of a state and JSON Pointers within them; "*" is any index of an array
 }
 
-// known are the restless places of each run: scenarios of one run share its Env.
-var known sync.Map // *steps.Env → *drift
-
+// driftOf is what all scenarios of a run know of.
 func driftOf(env *steps.Env) *drift {
-	r, _ := known.LoadOrStore(env, &drift{})
-	return r.(*drift)
+	d, _ := env.Learnt.LoadOrStore(driftKey{}, &drift{})
+	return d.(*drift)
 }
+
+type driftKey struct{}
 
 // learn takes in what differs between two states, and tells whether that was new. A whole member of a state is never
 // restless: that would leave nothing to compare.

@@ -3,6 +3,7 @@ package externalagent
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -359,12 +360,12 @@ func (s *suite) callsOtherStages(ctx context.Context, p *party) error {
 		if now.ui == nil {
 			return nil // no uiSpec is active: NO_ACTIVE_SPEC
 		}
-		for name, params := range all {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			if announced.Find(name) != nil {
 				continue
 			}
 			tried++
-			q, err := s.call(ctx, p, name, params)
+			q, err := s.call(ctx, p, name, all[name])
 			if err != nil {
 				return err
 			}

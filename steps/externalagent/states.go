@@ -77,8 +77,10 @@ func there(doc any, pointer string) string {
 	return clip(wjson.Compact(v), 160)
 }
 
-// settled is a member of a state without what changes by itself.
-func (s *suite) settled(name string, v any) any { return driftOf(s.Env).settled(name, v) }
+// settled is a member of a state without what changes by itself, and without what each session has of its own.
+func (s *suite) settled(name string, v any) any {
+	return s.perSession.settled(name, driftOf(s.Env).settled(name, v))
+}
 
 // learnRestless finds out what changes by itself, such as a clock in uiSpec: what differs between two snapshots between
 // which nobody did anything. It is left out of every comparison of states.
@@ -95,8 +97,11 @@ func (s *suite) learnRestless(ctx context.Context, p *party) error {
 	return nil
 }
 
-func (s *suite) learn(a, b state) {
-	if news := driftOf(s.Env).learn(a, b); len(news) > 0 {
+func (s *suite) learn(a, b state) { s.leftOut(driftOf(s.Env).learn(a, b)) }
+
+// leftOut notes what is not compared from now on.
+func (s *suite) leftOut(news []string) {
+	if len(news) > 0 {
 		s.Note("not compared, as it changes by itself: %s", strings.Join(news, ", "))
 	}
 }

@@ -19,18 +19,19 @@ import (
 // suite is the external-agent side of one scenario's world.
 type suite struct {
 	*steps.World
-	wire     target.ExternalAgent
-	parties  map[string]*party
-	plays    map[string]*play  // the hosts that the harness plays, by relay session
-	hosts    map[string]*party // by which connections, where the target is a relay
-	hostless bool              // no host is to join by itself
-	mark     int               // the latest act of anybody
-	agent    *callee           // the target, where it is an agent
-	word     string            // the latest that was said, to be known by
-	traces   []string          // what was said in a session that must not outlive it
-	spoken   string            // what the participant said last
-	walked   []state           // how a session goes: its first state, and those behind the calls of the booking but the last
-	reads    map[string]string // logs as they were read, by the names that the target gives them
+	wire       target.ExternalAgent
+	parties    map[string]*party
+	plays      map[string]*play  // the hosts that the harness plays, by relay session
+	hosts      map[string]*party // by which connections, where the target is a relay
+	hostless   bool              // no host is to join by itself
+	mark       int               // the latest act of anybody
+	agent      *callee           // the target, where it is an agent
+	word       string            // the latest that was said, to be known by
+	traces     []string          // what was said in a session that must not outlive it
+	spoken     string            // what the participant said last
+	perSession drift             // what two sessions tell differently, such as their ids; for this scenario alone, as it hides much
+	walked     []state           // how a session goes: its first state, and those behind the calls of the booking but the last
+	reads      map[string]string // logs as they were read, by the names that the target gives them
 }
 
 // Protocol is the external-agent entry of the suite.
