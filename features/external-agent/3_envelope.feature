@@ -127,6 +127,13 @@ Feature: 3 The envelope
         | a binary frame                 |
         | a type that hosts send         |
 
+    @host @relay @EA-041 @EA-077a
+    Scenario: a call without a reason, which is only shown by example
+      Given agent A has a session
+      When agent A sends a tool.call with no reason
+      Then what comes of agent A's message is noted
+      And agent A can go on
+
     @host @relay @EA-023a
     Scenario: answers name their requests, whichever are under way
       Given agent A has a session

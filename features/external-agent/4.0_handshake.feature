@@ -36,6 +36,20 @@ Feature: 4.0 The handshake
         | disconnects          |
         | loses its connection |
 
+    @host @relay @EA-041 @EA-077a
+    Scenario Outline: a join that is none breaks nothing for who is there
+      Given agent A has a session
+      When agent B sends a relay.join with <fault>
+      And what comes of agent B's message is noted
+      Then agent A can go on
+
+      Examples:
+        | fault                        |
+        | no role                      |
+        | an unknown role              |
+        | no sessionId                 |
+        | a sessionId that is a number |
+
   Rule: 外部 Agent 必须先加入 relay session
 
     @agent @EA-026 @EA-027 @preflight-2

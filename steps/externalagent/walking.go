@@ -1,0 +1,216 @@
+package externalagent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"parley/monitor/externalagent/toolschema"
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// path is a way through the host's whole flow.
+func (s *suite) path() []target.ToolCall {
+	if s.Env.Role == vocab.Relay {
+		f, err := loadFlow(s.Env.Profile.FlowFile())
+		if err != nil {
+			return nil
+		}
+		return f.Booking
+	}
+	return s.wire.Booking
+}
+
+// misfit tells that a call of the booking path does not fit what the host announces, which is the profile's fault.
+func (s *suite) misfit(c target.ToolCall, why any) error {
+	return steps.NotTestedf("the booking path does not fit (%s): %s: %v", s.pathIn(), c.Tool, why)
+}
+
+// pathIn says where the booking path stands.
+func (s *suite) pathIn() string {
+	if s.Env.Role == vocab.Relay {
+		return "booking, in the file external-agent.flow"
+	}
+	return "external-agent.booking in the profile"
+}
+
+// fit gives the params of a call of the booking path, or says why the host does not announce it so.
+func (s *suite) fit(c target.ToolCall, now state) (object, error) {
+	announced, err := toolschema.Parse(now.list())
+	if err != nil {
+		return nil, steps.NotTestedf("toolSchema is not understood: %v", err)
+	}
+	t := announced.Find(c.Tool)
+	if t == nil {
+		return nil, s.misfit(c, "it is not announced at this stage")
+	}
+	params, err := paramsFor(c, now.ui)
+	if err != nil {
+		return nil, s.misfit(c, err)
+	}
+	if err := t.Accepts(params); err != nil {
+		return nil, s.misfit(c, err)
+	}
+	return params, nil
+}
+
+// ready waits until a call of the booking path fits what the host announces: a host may take a while to go on, and tell by
+// a state.updated when it has.
+func (s *suite) ready(ctx context.Context, p *party, c target.ToolCall, now state) (state, object, error) {
+	end := time.Now().Add(s.Env.Profile.Limits.Event.Duration)
+	for {
+		params, err := s.fit(c, now)
+		left := time.Until(end)
+		if err == nil || left <= 0 {
+			return now, params, err
+		}
+		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: now.at, Within: left, Match: received(vocab.StateUpdated)}); miss != nil {
+			if s.Env.Role == vocab.Relay { // the host is the harness, and the path its own
+				err = s.Need(steps.Check{Clauses: []string{"EA-004", "EA-006", "EA-041", "EA-007"}, At: now.at, Expected: "the state as the host has it, in which " + c.Tool + " can be called", Observed: err.Error()})
+			}
+			return now, nil, err
+		}
+		next, failed := s.snapshot(ctx, p)
+		if failed != nil {
+			return now, nil, failed
+		}
+		now = next
+	}
+}
+
+// stepOf makes one call of the booking path, once it fits. What never fits is the profile's fault.
+func (s *suite) stepOf(ctx context.Context, p *party, c target.ToolCall, now state) (*request, error) {
+	now, params, err := s.ready(ctx, p, c, now)
+	if err != nil {
+		return nil, err
+	}
+	p.before = now
+	q, err := s.call(ctx, p, c.Tool, params)
+	if announced, failed := toolschema.Parse(now.list()); err == nil && failed == nil {
+		_, q.sure = announced.Find(c.Tool).Example(nil)
+	}
+	return q, err
+}
+
+// settle gives the state behind a call that went well: that in which its effect shows, which may come late (EA-053, EA-054).
+// Where nothing shows within the event limit, and with tools whose result may say it all within the quiet window, it is the
+// state as it is then.
+func (s *suite) settle(ctx context.Context, q *request, before state) (state, error) {
+	now, err := s.snapshot(ctx, q.of)
+	if err != nil || s.shows(q.tool, before, now) {
+		return now, err
+	}
+	within := s.Env.Profile.Limits.Event.Duration
+	if !slices.Contains(okOnly, q.tool) {
+		within = s.Env.Profile.Limits.Quiet.Duration // to choose what is chosen already has no effect
+	}
+	if _, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Within: within, Match: func(r *transcript.Record) bool {
+		return received(vocab.StateUpdated)(r) && s.shows(q.tool, before, stateOf(r))
+	}}); miss != nil {
+		return now, nil
+	}
+	return s.snapshot(ctx, q.of)
+}
+
+// advance makes a call of the booking path, which has to go well, and gives the state behind it.
+func (s *suite) advance(ctx context.Context, p *party, c target.ToolCall, now state) (state, error) {
+	q, err := s.stepOf(ctx, p, c, now)
+	if err != nil {
+		return now, err
+	}
+	if _, err := s.wentWell(ctx, q, c.Tool); err != nil {
+		return now, err
+	}
+	return s.settle(ctx, q, p.before)
+}
+
+// upTo makes the calls of the booking path up to the first one of a tool, which is left to be judged; "" is the first of
+// all.
+func (s *suite) upTo(ctx context.Context, p *party, tool string) (*request, error) {
+	path := s.path()
+	if len(path) == 0 {
+		return nil, steps.NotTestedf("there is no booking path (%s)", s.pathIn())
+	}
+	now, err := s.snapshot(ctx, p)
+	for _, c := range path {
+		if err != nil {
+			return nil, err
+		}
+		if tool == "" || tool == c.Tool {
+			return s.stepOf(ctx, p, c, now)
+		}
+		now, err = s.advance(ctx, p, c, now)
+	}
+	return nil, &steps.NotApplicableError{Reason: fmt.Sprintf("the booking path has no call of %q (%s)", tool, s.pathIn())}
+}
+
+// eachStage goes through the booking and visits every state whose toolSchema is another than that before it, once the
+// call that comes next fits it.
+func (s *suite) eachStage(ctx context.Context, p *party, visit func(done int, now state, announced toolschema.Tools) error) error {
+	was := any(nil)
+	now, err := s.snapshot(ctx, p)
+	if err != nil {
+		return err
+	}
+	path := s.path()
+	for done := 0; ; done++ {
+		if done < len(path) {
+			if now, _, err = s.ready(ctx, p, path[done], now); err != nil {
+				return err
+			}
+		}
+		if done == 0 || !wjson.Equal(was, now.tools) {
+			was = now.tools
+			announced, err := toolschema.Parse(now.list())
+			if err != nil {
+				return steps.NotTestedf("toolSchema is not understood: %v", err)
+			}
+			if err := visit(done, now, announced); err != nil {
+				return err
+			}
+		}
+		if done == len(path) {
+			return nil
+		}
+		if now, err = s.advance(ctx, p, path[done], now); err != nil {
+			return err
+		}
+	}
+}
+
+// goTo makes a new session and the first calls of the booking.
+func (s *suite) goTo(ctx context.Context, p *party, done int) (state, error) {
+	if err := s.anew(ctx, p); err != nil {
+		return state{}, err
+	}
+	now, err := s.snapshot(ctx, p)
+	for _, c := range s.path()[:done] {
+		if err != nil {
+			return state{}, err
+		}
+		now, err = s.advance(ctx, p, c, now)
+	}
+	if err != nil || done == len(s.path()) {
+		return now, err
+	}
+	now, _, err = s.ready(ctx, p, s.path()[done], now)
+	return now, err
+}
+
+// anew ends the party's session and starts another.
+func (s *suite) anew(ctx context.Context, p *party) error {
+	if p.study != "" {
+		if err := s.ends(ctx, p); err != nil {
+			return err
+		}
+		if err := s.isEnded(ctx, p); err != nil {
+			return err
+		}
+	}
+	return s.hasSession(ctx, p)
+}
