@@ -39,45 +39,52 @@ func (s *suite) pathIn() string {
 	return "external-agent.booking in the profile"
 }
 
+// fitting is how a call of the booking path can be made.
+type fitting struct {
+	params object
+	sure   bool // the announced schema settles that they are right
+}
+
 // fit gives the params of a call of the booking path, or says why the host does not announce it so.
-func (s *suite) fit(c target.ToolCall, now state) (object, error) {
+func (s *suite) fit(c target.ToolCall, now state) (fitting, error) {
 	announced, err := toolschema.Parse(now.list())
 	if err != nil {
-		return nil, steps.NotTestedf("toolSchema is not understood: %v", err)
+		return fitting{}, steps.NotTestedf("toolSchema is not understood: %v", err)
 	}
 	t := announced.Find(c.Tool)
 	if t == nil {
-		return nil, s.misfit(c, "it is not announced at this stage")
+		return fitting{}, s.misfit(c, "it is not announced at this stage")
 	}
 	params, err := paramsFor(c, now.ui)
 	if err != nil {
-		return nil, s.misfit(c, err)
+		return fitting{}, s.misfit(c, err)
 	}
 	if err := t.Accepts(params); err != nil {
-		return nil, s.misfit(c, err)
+		return fitting{}, s.misfit(c, err)
 	}
-	return params, nil
+	_, sure := t.Example(nil)
+	return fitting{params, sure}, nil
 }
 
 // ready waits until a call of the booking path fits what the host announces: a host may take a while to go on, and tell by
 // a state.updated when it has.
-func (s *suite) ready(ctx context.Context, p *party, c target.ToolCall, now state) (state, object, error) {
+func (s *suite) ready(ctx context.Context, p *party, c target.ToolCall, now state) (state, fitting, error) {
 	end := time.Now().Add(s.Env.Profile.Limits.Event.Duration)
 	for {
-		params, err := s.fit(c, now)
+		fits, err := s.fit(c, now)
 		left := time.Until(end)
 		if err == nil || left <= 0 {
-			return now, params, err
+			return now, fits, err
 		}
 		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: now.at, Within: left, Match: received(vocab.StateUpdated)}); miss != nil {
 			if s.Env.Role == vocab.Relay { // the host is the harness, and the path its own
 				err = s.Need(steps.Check{Clauses: []string{"EA-004", "EA-006", "EA-041", "EA-007"}, At: now.at, Expected: "the state as the host has it, in which " + c.Tool + " can be called", Observed: err.Error()})
 			}
-			return now, nil, err
+			return now, fitting{}, err
 		}
 		next, failed := s.snapshot(ctx, p)
 		if failed != nil {
-			return now, nil, failed
+			return now, fitting{}, failed
 		}
 		now = next
 	}
@@ -85,15 +92,13 @@ func (s *suite) ready(ctx context.Context, p *party, c target.ToolCall, now stat
 
 // stepOf makes one call of the booking path, once it fits. What never fits is the profile's fault.
 func (s *suite) stepOf(ctx context.Context, p *party, c target.ToolCall, now state) (*request, error) {
-	now, params, err := s.ready(ctx, p, c, now)
+	now, fits, err := s.ready(ctx, p, c, now)
 	if err != nil {
 		return nil, err
 	}
 	p.before = now
-	q, err := s.call(ctx, p, c.Tool, params)
-	if announced, failed := toolschema.Parse(now.list()); err == nil && failed == nil {
-		_, q.sure = announced.Find(c.Tool).Example(nil)
-	}
+	q, err := s.call(ctx, p, c.Tool, fits.params)
+	q.sure = fits.sure
 	return q, err
 }
 
