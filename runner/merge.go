@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"parley/reports"
 	"parley/verdict"
 )
@@ -26,20 +28,28 @@ func Count(runs ...Options) (int, error) {
 	return n, nil
 }
 
-// RunAll carries out runs, one after the other, and merges what they found. Those that ctx ends before they begin are in
-// the results as not tested. Errors are those of Run; Count tells beforehand whether there will be one.
+// sideBySide is how many runs RunAll carries out at once: while one waits for its last scenarios the next is at work.
+const sideBySide = 2
+
+// RunAll carries out runs, up to two at once and each against a target of its own, and merges what they found in the order
+// in which they were given. Those that ctx ends before they begin are in the results as not tested. Errors are those of Run;
+// Count tells beforehand whether there will be one.
 func RunAll(ctx context.Context, runs ...Options) (*reports.Results, error) {
-	found := make([]*reports.Results, 0, len(runs))
-	for _, o := range runs {
-		carryOut := Run
-		if ctx.Err() != nil {
-			carryOut = leaveOut
-		}
-		res, err := carryOut(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, res)
+	found := make([]*reports.Results, len(runs))
+	var g errgroup.Group
+	g.SetLimit(sideBySide)
+	for i, o := range runs {
+		g.Go(func() (err error) {
+			carryOut := Run
+			if ctx.Err() != nil {
+				carryOut = leaveOut
+			}
+			found[i], err = carryOut(ctx, o)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
 	}
 	return Merge(found...), nil
 }

@@ -34,7 +34,7 @@ func runCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Judge a target: the bundled ones, or yours",
-		Long: `Judge a target by the suite. Without --target these are the bundled ones, one of each protocol, one after the other;
+		Long: `Judge a target by the suite. Without --target these are the bundled ones, one of each protocol, up to two at once;
 --protocol chooses among them. A profile says which protocol its target speaks; a URL is judged by agent-select unless one
 --protocol says otherwise.
 
@@ -92,7 +92,7 @@ An interrupt ends everything, and what was found so far is written; a second one
 	return c
 }
 
-// run judges what was asked for, one target after the other, and writes what it found.
+// run judges what was asked for, and writes what it found.
 func run(ctx context.Context, o runOptions, s *streams) error {
 	asked, err := parseFormats(o.format)
 	if err != nil {

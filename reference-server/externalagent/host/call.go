@@ -38,6 +38,7 @@ func (m *machine) run(c Call) *Refusal {
 
 func (m *machine) tool(c Call) error {
 	b := m.booking
+	m.drawn.booking = nil
 	text := func(name string) string { s, _ := c.Params[name].(string); return s }
 	switch c.Tool {
 	case proto.Select:

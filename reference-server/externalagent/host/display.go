@@ -91,6 +91,9 @@ func (b *booking) uiSpec() *proto.UISpec {
 func (b *booking) summary() []proto.Line {
 	lines := []proto.Line{}
 	add := func(label, stage string) {
+		if len(b.chosen[stage]) == 0 {
+			return
+		}
 		var values []string
 		options := b.options(stage)
 		for _, id := range b.chosen[stage] {

@@ -1,6 +1,10 @@
 package host
 
-import proto "parley/protocol/externalagent"
+import (
+	"reflect"
+
+	proto "parley/protocol/externalagent"
+)
 
 // machine is the host without its connection: messages go in, messages come out. It is used by one goroutine at a time.
 type machine struct {
@@ -13,6 +17,7 @@ type machine struct {
 	stage   string // the last that was shown in this session
 	chat    chat
 	told    State
+	drawn   drawing
 
 	arrived   []byte // what came over the wire, while it is handled
 	connected bool
@@ -138,7 +143,7 @@ func (m *machine) start(msg Message) *Refusal {
 func (m *machine) snapshot(msg Message) {
 	payload := fields(m.o.Policy.State(m, InSnapshot))
 	payload["sessionId"] = m.id
-	m.told = m.State()
+	m.told = m.draw()
 	m.emit(Reply(msg, proto.SnapshotState, payload))
 }
 
@@ -149,7 +154,7 @@ func (m *machine) update(msg Message) {
 	}
 	payload := fields(m.o.Policy.State(m, InUpdate))
 	payload["source"] = proto.SourceHost
-	m.told = m.State()
+	m.told = m.draw()
 	m.emit(NewMessage(proto.StateUpdated, payload))
 }
 
@@ -246,15 +251,31 @@ func (m *machine) ToolsAt(stage string) []proto.Tool {
 func (m *machine) Backend(stage string) map[string]any { return m.booking.backend(stage) }
 
 // State implements View.
-func (m *machine) State() State {
-	s := State{MessageHistory: m.chat.entries(), ToolSchema: []any{}}
-	if spec := m.booking.uiSpec(); spec != nil {
-		s.UISpec = generic(spec)
+func (m *machine) State() State { return m.draw().clone() }
+
+// drawing is a state in its generic form, and what it was drawn of.
+type drawing struct {
+	booking *booking // nil once it has changed
+	uiSpec  any
+	tools   []proto.Tool
+	schema  []any
+}
+
+// draw is the state in its generic form. What has not changed is not drawn again, so the parts are not to be changed.
+func (m *machine) draw() State {
+	if m.drawn.booking != m.booking {
+		m.drawn.booking, m.drawn.uiSpec = m.booking, nil
+		if spec := m.booking.uiSpec(); spec != nil {
+			m.drawn.uiSpec = generic(spec)
+		}
 	}
-	if tools := m.o.Policy.Tools(m); len(tools) > 0 {
-		s.ToolSchema, _ = generic(tools).([]any)
+	if tools := m.o.Policy.Tools(m); m.drawn.schema == nil || !reflect.DeepEqual(tools, m.drawn.tools) {
+		m.drawn.tools, m.drawn.schema = tools, []any{}
+		if len(tools) > 0 {
+			m.drawn.schema, _ = generic(tools).([]any)
+		}
 	}
-	return s
+	return State{UISpec: m.drawn.uiSpec, MessageHistory: m.chat.entries(), ToolSchema: m.drawn.schema}
 }
 
 func (s State) clone() State {
