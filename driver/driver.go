@@ -1,5 +1,5 @@
 // Package driver defines how the harness reaches a target: a Driver opens connections over one transport, and hands
-// everything that is observed on them to a sink, in order. The drivers sit in subpackages: sse, ws, r3labs.
+// everything that is observed on them to a sink, in order. The drivers sit in subpackages: sse, ws, stdio, r3labs.
 //
 // A driver knows bytes and no protocol: which path a message goes to and what an event means is the binding's.
 package driver
@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"parley/transcript"
@@ -19,7 +20,7 @@ type Sink func(transcript.Record) int
 
 // Driver opens connections to a target over one transport. Safe for concurrent use.
 type Driver interface {
-	// Name is the driver's name on the command line and in results: "sse", "ws", "r3labs".
+	// Name is the driver's name on the command line and in results: "sse", "ws", "stdio", "r3labs".
 	Name() string
 	// Open connects. The record of the attempt is appended before the first byte is written; everything that the
 	// target says afterwards reaches sink until the connection is closed. ctx bounds the opening only. An error is
@@ -39,9 +40,32 @@ type Conn interface {
 // OpenOptions says where to connect.
 type OpenOptions struct {
 	Party    string      // name of the party in the transcript
-	URL      string      // of the stream or socket; http(s) for sse, http(s) or ws(s) for ws
-	Header   http.Header // sent with the opening and with every message
-	MaxEvent int         // bytes of one event or frame; 0: 8 MiB
+	URL      string      // of the stream or socket; http(s) for sse, http(s) or ws(s) for ws; of no use for stdio
+	Header   http.Header // sent with the opening and with every message; of no use for stdio
+	MaxEvent int         // bytes of one event, frame or line; 0: 8 MiB
+	Process  Starter     // stdio only: where the process comes from
+}
+
+// Starter starts processes that speak over their stdin and stdout. Connections whose starters are equal (==) share
+// processes: a starter is comparable, and outlives its processes. Safe for concurrent use.
+type Starter interface {
+	// Start starts a process; ctx bounds the start only.
+	Start(ctx context.Context) (Process, error)
+}
+
+// Process is a process that speaks over its stdin and stdout. Safe for concurrent use.
+type Process interface {
+	// Stdin is what the process reads. A write may wait for it to read; closing Stdin, or Stop, ends the wait.
+	Stdin() io.WriteCloser
+	// Stdout is what the process writes, read by one reader. io.EOF: nothing more can come. Stop ends a read.
+	Stdout() io.Reader
+	// Exited closes when the process has ended, by itself or by Stop. ExitErr then says how, and is nil before.
+	Exited() <-chan struct{}
+	ExitErr() error
+	// Stderr is the last of what it wrote to stderr; nothing is missing once it was stopped.
+	Stderr() string
+	// Stop ends the process and waits until nothing is left of it; once ctx has ended, without grace. It may be called again.
+	Stop(ctx context.Context) error
 }
 
 // Message is what a party sends, as bytes.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -173,13 +174,13 @@ func (r *run) filtered() string {
 	}
 	if !r.certified() {
 		why = append(why, fmt.Sprintf("drivers %s: %s is judged over %s; the others never certify it",
-			strings.Join(driverNames(r.o), ", "), r.protocol.Name(), r.protocol.Certifying()))
+			strings.Join(driverNames(r.o), ", "), r.protocol.Name(), strings.Join(r.protocol.Certifying(), " and ")))
 	}
 	return strings.Join(why, "; ")
 }
 
 // certifying tells whether a driver's results count for the protocol.
-func (r *run) certifying(driver string) bool { return driver == r.protocol.Certifying() }
+func (r *run) certifying(driver string) bool { return slices.Contains(r.protocol.Certifying(), driver) }
 
 func (r *run) certified() bool {
 	for _, d := range r.drivers {

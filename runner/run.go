@@ -20,6 +20,7 @@ import (
 	"parley/driver"
 	"parley/driver/r3labs"
 	"parley/driver/sse"
+	"parley/driver/stdio"
 	"parley/driver/ws"
 	"parley/features"
 	"parley/model"
@@ -30,6 +31,7 @@ import (
 	"parley/steps/agentselect"
 	"parley/steps/externalagent"
 	"parley/steps/sessionchat"
+	"parley/steps/sessionruntime"
 	"parley/target"
 	"parley/transcript"
 	"parley/verdict"
@@ -86,9 +88,10 @@ func (e *UsageError) Error() string { return e.Msg }
 
 // protocols that the suite can judge.
 var protocols = map[string]steps.Protocol{
-	"agent-select":   agentselect.Protocol{},
-	"external-agent": externalagent.Protocol{},
-	"session-chat":   sessionchat.Protocol{},
+	"agent-select":    agentselect.Protocol{},
+	"external-agent":  externalagent.Protocol{},
+	"session-chat":    sessionchat.Protocol{},
+	"session-runtime": sessionruntime.Protocol{},
 }
 
 // Protocols lists the ids of the protocols that the suite can judge, sorted.
@@ -272,10 +275,12 @@ func newDriver(name string, protocol steps.Protocol, p *target.Profile) (closing
 		return sse.New(), nil
 	case ws.Name:
 		return ws.New(protocol.Subprotocols(p)...), nil
+	case stdio.Name:
+		return stdio.New(), nil
 	case r3labs.Name:
 		return r3labs.New(), nil
 	}
-	return nil, &UsageError{Msg: fmt.Sprintf("driver %q is unknown; known: sse, ws, r3labs, all", name)}
+	return nil, &UsageError{Msg: fmt.Sprintf("driver %q is unknown; known: sse, ws, stdio, r3labs, all", name)}
 }
 
 func (r *run) planned() int {
@@ -341,7 +346,11 @@ func (r *run) all(ctx context.Context) {
 	}
 	var wg sync.WaitGroup
 	for _, d := range r.drivers {
-		wg.Go(func() { r.drive(ctx, d, each) })
+		side := each
+		if r.o.Concurrency == 0 {
+			side = min(side, r.o.Profile.ParallelOver(d.name))
+		}
+		wg.Go(func() { r.drive(ctx, d, side) })
 	}
 	wg.Wait()
 }
@@ -374,7 +383,7 @@ func PrepareOut(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "transcripts"), 0o755); err != nil {
 		return fmt.Errorf("make the results' folder: %w", err)
 	}
-	for _, driver := range []string{sse.Name, ws.Name, r3labs.Name} {
+	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, r3labs.Name} {
 		var old []string
 		for _, role := range transcriptRoles() {
 			found, err := filepath.Glob(filepath.Join(dir, "transcripts", driver+"-"+role+"[A-Z][A-Z]-*.txt"))

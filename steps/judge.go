@@ -133,6 +133,9 @@ const (
 // Reached notes how far the target has come.
 func (w *World) Reached(r Reach) { w.reached = max(w.reached, r) }
 
+// Broken tells whether the scenario has found anything that a clause forbids, or warns of.
+func (w *World) Broken() bool { return len(w.failures) > 0 }
+
 // Observe records an observation on a clause of any level: it never counts against the target.
 func (w *World) Observe(id, what string) {
 	if w.tags[id] {

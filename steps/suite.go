@@ -30,8 +30,8 @@ type Protocol interface {
 	Monitors() []monitor.Monitor
 	// Subprotocols are offered in the WebSocket handshake; nil for none.
 	Subprotocols(p *target.Profile) []string
-	// Certifying is the driver over which the protocol is judged; the others are extensions of ours.
-	Certifying() string
+	// Certifying are the drivers over which the protocol is judged; the others are extensions of ours.
+	Certifying() []string
 	// Stages says what each of the three preflight stages shows, for the reason why the rest is not asked.
 	Stages() [3]string
 	// Register registers the protocol's steps for one scenario. world returns the scenario's world once it has begun,

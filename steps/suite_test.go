@@ -85,7 +85,7 @@ type toy struct{}
 
 func (toy) Name() string                                         { return "toy" }
 func (toy) Subprotocols(*target.Profile) []string                { return nil }
-func (toy) Certifying() string                                   { return "ws" }
+func (toy) Certifying() []string                                 { return []string{"ws"} }
 func (toy) Stages() [3]string                                    { return [3]string{"one", "two", "three"} }
 func (toy) Bind(*Env, target.Running) func(r *transcript.Record) { return nil }
 func (toy) NotRunnable(*Env, []string) string                    { return "" }

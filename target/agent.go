@@ -7,11 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
 
 	"parley/protocol/externalagent"
 )
@@ -26,8 +22,8 @@ func (l agentLauncher) Launch(ctx context.Context, o LaunchOptions) (Running, er
 		return nil, fmt.Errorf("start target: %w", err)
 	}
 	a := &agents{
-		setup: setup{l.p, filling{profile: base, model: o.ModelURL}},
-		calls: map[*agentCall]bool{}, stderr: &output{},
+		setup:  setup{l.p, filling{profile: base, model: o.ModelURL}},
+		stderr: &output{},
 	}
 	if l.p.Command != nil {
 		if err := a.find(); err != nil {
@@ -52,38 +48,13 @@ type agents struct {
 	lifetime
 	stderr *output   // of all calls
 	tee    io.Writer // nil: nobody
-
-	mu    sync.Mutex
-	calls map[*agentCall]bool // those that have not been stopped
+	calls  started
 }
 
 var (
 	_ Running = (*agents)(nil)
 	_ Caller  = (*agents)(nil)
 )
-
-// find tells whether there is a program to run.
-func (a *agents) find() error {
-	program, dir := a.profile.Command.Run[0], a.profile.Command.Dir
-	if settledByCall(program) || settledByCall(dir) {
-		return nil
-	}
-	program, dir = a.fill.fill(program), a.resolve(dir)
-	if _, err := os.Stat(dir); err != nil {
-		return err
-	}
-	if filepath.Base(program) != program && !filepath.IsAbs(program) {
-		program = filepath.Join(dir, program)
-	}
-	_, err := exec.LookPath(program)
-	return err
-}
-
-// settledByCall tells whether a path is not known before a call.
-func settledByCall(path string) bool {
-	placeholders := []string{"{dir}", "{url}", "{port}", "{session}"}
-	return slices.ContainsFunc(placeholders, func(p string) bool { return strings.Contains(path, p) })
-}
 
 // Call starts the command, with a scratch folder of its own. Without a command it does nothing: the agent comes by itself.
 func (a *agents) Call(ctx context.Context, o CallOptions) (Called, error) {
@@ -105,9 +76,7 @@ func (a *agents) Call(ctx context.Context, o CallOptions) (Called, error) {
 	if err := c.begin(ctx); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.fill.dir))
 	}
-	a.mu.Lock()
-	a.calls[c] = true
-	a.mu.Unlock()
+	a.calls.add(c)
 	return c, nil
 }
 
@@ -144,21 +113,7 @@ func (a *agents) Stop(ctx context.Context) error {
 	a.cancel()
 	a.life.Lock()
 	defer a.life.Unlock()
-	a.mu.Lock()
-	var errs []error
-	var stopping sync.WaitGroup
-	for c := range a.calls {
-		stopping.Go(func() {
-			if err := c.Stop(ctx); err != nil {
-				a.mu.Lock()
-				errs = append(errs, err)
-				a.mu.Unlock()
-			}
-		})
-	}
-	a.mu.Unlock()
-	stopping.Wait()
-	return errors.Join(errs...)
+	return a.calls.stop(ctx)
 }
 
 // agentCall is one agent that was started.
@@ -192,9 +147,7 @@ func (c *agentCall) Stop(ctx context.Context) error {
 	if err := os.RemoveAll(c.fill.dir); err != nil {
 		return fmt.Errorf("stop agent: %w", err)
 	}
-	c.of.mu.Lock()
-	delete(c.of.calls, c)
-	c.of.mu.Unlock()
+	c.of.calls.forget(c)
 	return nil
 }
 

@@ -124,6 +124,13 @@ func (d *decoder) decode(n ast.Node, v reflect.Value, path string) error {
 			v.Set(reflect.ValueOf(value))
 		}
 		return err
+	case reflect.Bool:
+		b, ok := n.(*ast.BoolNode)
+		if !ok {
+			return d.wrong(n, path, "true or false")
+		}
+		v.SetBool(b.Value)
+		return nil
 	case reflect.Int:
 		i, ok := n.(*ast.IntegerNode)
 		if !ok {
@@ -223,12 +230,15 @@ func (d *decoder) into(n ast.Node, v any, path string) error {
 	return d.structure(n, reflect.ValueOf(v).Elem(), path)
 }
 
+// mapping adds to what v holds already, the defaults.
 func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) error {
 	members, err := d.members(n, path)
 	if err != nil {
 		return err
 	}
-	v.Set(reflect.MakeMapWithSize(v.Type(), len(members)))
+	if v.IsNil() {
+		v.Set(reflect.MakeMapWithSize(v.Type(), len(members)))
+	}
 	for _, m := range members {
 		value := reflect.New(v.Type().Elem()).Elem()
 		if err := d.decode(m.value, value, within(path, m.key)); err != nil {

@@ -4,11 +4,12 @@
 // what the target can do, how long things may take, and how its wire differs from the default binding. A Launcher turns a
 // Profile into a Running target: for a command, a process in its own process group, on a free port, with a private scratch
 // folder; for a URL, a check that somebody listens there. A target that connects to the harness (Profile.Dials) is launched the
-// other way round: its Running is a Caller, which starts the command once the harness has a place for it to connect to.
+// other way round: its Running is a Caller, which starts the command once the harness has a place for it to connect to. One
+// that speaks over its stdin and stdout is a Piper, which starts the command for each connection that needs a process.
 //
 // The shape of a profile, with every key and its default, is ExampleFor its protocol. Each protocol has a wire of its
-// own: AgentSelect, SessionChat, ExternalAgent. What only some targets can is an interface beyond Running: Exiter,
-// Caller, Speaker, LogKeeper.
+// own: AgentSelect, SessionChat, ExternalAgent, SessionRuntime. What only some targets can is an interface beyond Running:
+// Exiter, Caller, Piper, Speaker, LogKeeper.
 //
 // Errors that a caller decides on: *ProfileError (the profile is wrong), *UnreachableError and *StartError (the target cannot
 // be reached or started), *NotDeclaredError (the profile gives no way to do what was asked), *HookError (a hook failed),

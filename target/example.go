@@ -6,6 +6,7 @@ import (
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
+	"parley/protocol/sessionruntime"
 )
 
 //go:embed example.yaml
@@ -16,6 +17,9 @@ var exampleSessionChat string
 
 //go:embed example-external-agent.yaml
 var exampleExternalAgent string
+
+//go:embed example-session-runtime.yaml
+var exampleSessionRuntime string
 
 // Example is ExampleFor agent-select.
 func Example() string { return ExampleFor(agentselect.Protocol) }
@@ -31,6 +35,8 @@ func ExampleFor(protocol string) string {
 		return exampleSessionChat
 	case externalagent.Protocol:
 		return exampleExternalAgent
+	case sessionruntime.Protocol:
+		return exampleSessionRuntime
 	}
 	return ""
 }

@@ -38,6 +38,7 @@ func expandEnv(s string, env func(string) (string, bool)) (out string, values []
 type filling struct {
 	port, url, dir, profile, model string
 	session                        string // "" where there is none, and {session} stands for itself
+	driver                         string // over which the process is reached; "" where a protocol has but one way
 }
 
 // fill replaces the placeholders in s. What it puts in is not looked at again.
@@ -59,6 +60,9 @@ func (f filling) env() []string {
 	}
 	if f.session != "" {
 		env = append(env, "PARLEY_SESSION="+f.session)
+	}
+	if f.driver != "" {
+		env = append(env, "PARLEY_DRIVER="+f.driver)
 	}
 	return env
 }

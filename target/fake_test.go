@@ -3,6 +3,7 @@
 package target
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net/http"
@@ -79,6 +80,15 @@ func fakeTarget(mode string) {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, "up")
 		time.Sleep(time.Hour)
+	case "speaks": // or serves, as its driver says
+		if os.Getenv("PARLEY_DRIVER") == "stdio" {
+			speak()
+		}
+	case "floods": // without listening to anybody
+		fmt.Fprintln(os.Stderr, "up")
+		for {
+			fmt.Println(strings.Repeat("x", 99))
+		}
 	case "harness": // that starts a target of its own and says which
 		p := Default()
 		p.URL = "http://127.0.0.1:{port}"
@@ -90,6 +100,20 @@ func fakeTarget(mode string) {
 		time.Sleep(time.Hour)
 	}
 	serve(dir)
+}
+
+// speak says what it was told, and then what it hears. At the word "end" it fails, at the end of its stdin it is done.
+func speak() {
+	fmt.Println(strings.Join(os.Args[1:], " "), os.Getenv("ALL"), os.Getenv("PARLEY_URL"))
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		if in.Text() == "end" {
+			fmt.Fprintln(os.Stderr, "panic: out of cheese")
+			fmt.Print("last words")
+			os.Exit(7)
+		}
+		fmt.Println(in.Text())
+	}
+	os.Exit(0)
 }
 
 func serve(dir string) {

@@ -5,17 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 )
 
 // Instance is the Running of a profile: a process that Start started, or a target that ran already. It is an Exiter, a
-// Speaker and a LogKeeper.
+// Piper, a Speaker and a LogKeeper.
 type Instance struct {
 	setup
 	lifetime
 	picked         int // the port that was picked for it; 0 when the profile names one
 	stdout, stderr *output
+	piped          started // those that speak
 
 	mu   sync.Mutex
 	proc *process // nil: it is not ours
@@ -24,6 +26,7 @@ type Instance struct {
 var (
 	_ Running   = (*Instance)(nil)
 	_ Exiter    = (*Instance)(nil)
+	_ Piper     = (*Instance)(nil)
 	_ Speaker   = (*Instance)(nil)
 	_ LogKeeper = (*Instance)(nil)
 )
@@ -32,10 +35,10 @@ var errStopped = errors.New("the target is being stopped")
 
 // Start starts the target of a profile and waits until it is ready; where the profile has no command it checks that somebody
 // listens at the URL. Ctx bounds the start only. The errors are *UnreachableError, *StartError, *HookError (of model.hook), or
-// ctx's cause. Nothing is left running after an error. A target that Dials has nothing to be started before it is called: see
-// NewLauncher.
+// ctx's cause. Nothing is left running after an error. A target that Dials or that PipesOnly has nothing to be started before
+// it is asked for: see NewLauncher.
 func Start(ctx context.Context, p *Profile, o LaunchOptions) (*Instance, error) {
-	in := &Instance{setup: setup{p, filling{model: o.ModelURL}}, stdout: &output{}, stderr: &output{}}
+	in := &Instance{setup: setup{p, filling{model: o.ModelURL, driver: p.told(WS)}}, stdout: &output{}, stderr: &output{}}
 	if o.Stderr != nil {
 		tee := &lockedWriter{w: o.Stderr}
 		in.stdout.tee, in.stderr.tee = tee, tee
@@ -123,6 +126,15 @@ func (in *Instance) Say(ctx context.Context, relaySession, text string) error {
 	return err
 }
 
+// Pipe starts the command once more, as a process that speaks. The one that listens has nothing to do with it, and a restart
+// leaves it alone.
+func (in *Instance) Pipe(ctx context.Context) (Piped, error) {
+	if !slices.Contains(in.profile.Drivers, Stdio) || in.profile.Command == nil {
+		return nil, &NotDeclaredError{"driver " + Stdio}
+	}
+	return pipe(ctx, &in.lifetime, in.setup, &in.piped, in.stderr)
+}
+
 // ConfigBytes is what hooks.config-digest prints, or else the bytes of agents.file.
 func (in *Instance) ConfigBytes() ([]byte, error) {
 	if command := in.profile.Hooks.ConfigDigest; command != "" {
@@ -169,9 +181,9 @@ func (in *Instance) Stop(ctx context.Context) error {
 	in.cancel()
 	in.life.Lock()
 	defer in.life.Unlock()
-	var err error
+	err := in.piped.stop(ctx)
 	if p := in.process(); p != nil {
-		err = p.stop(ctx, in.profile.Command.Stop.Duration)
+		err = errors.Join(err, p.stop(ctx, in.profile.Command.Stop.Duration))
 	}
 	if in.picked != 0 {
 		releasePort(in.picked)

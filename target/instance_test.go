@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"parley/protocol/sessionchat"
+	"parley/protocol/sessionruntime"
 )
 
 // fake is the profile of a fake target in a mode, in a folder of its own.
@@ -353,6 +354,11 @@ func TestPrivate(t *testing.T) {
 		{"session-chat: a command on a port of its own", func(p *Profile) { p.Protocol = sessionchat.Protocol }, true},
 		{"session-chat: a port that is not picked",
 			func(p *Profile) { p.Protocol, p.URL = sessionchat.Protocol, "http://127.0.0.1:8080" }, false},
+		{"over stdio alone", func(p *Profile) { p.Protocol, p.Drivers, p.URL = sessionruntime.Protocol, []string{Stdio}, "" }, true},
+		{"over stdio and ws", func(p *Profile) { p.Protocol, p.Drivers = sessionruntime.Protocol, []string{WS, Stdio} }, true},
+		{"over stdio and ws at a port that is not picked", func(p *Profile) {
+			p.Protocol, p.Drivers, p.URL = sessionruntime.Protocol, []string{Stdio, WS}, "http://127.0.0.1:8080"
+		}, false},
 		{"session-chat: no scenario changes a configuration",
 			func(p *Profile) { p.Protocol, p.Agents.File = sessionchat.Protocol, "a" }, true},
 	} {

@@ -7,11 +7,14 @@ import (
 	"parley/protocol/agentselect"
 )
 
-// NewLauncher launches what a profile describes. The Running of a target that Dials is a Caller; that of another
-// is an *Instance.
+// NewLauncher launches what a profile describes. The Running of a target that Dials is a Caller, that of one which PipesOnly
+// is a Piper; that of another is an *Instance.
 func NewLauncher(p *Profile) Launcher {
-	if p.Dials() {
+	switch {
+	case p.Dials():
 		return agentLauncher{p}
+	case p.PipesOnly():
+		return pipeLauncher{p}
 	}
 	return launcher{p}
 }

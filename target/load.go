@@ -17,6 +17,7 @@ import (
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
+	"parley/protocol/sessionruntime"
 )
 
 // Load reads a profile from a file. Every mistake in it, or in reading it, is a *ProfileError.
@@ -102,8 +103,8 @@ func (d *decoder) defaults(body ast.Node) (*Profile, error) {
 func ForURL(base string) (*Profile, error) { return ForURLOf(agentselect.Protocol, base) }
 
 // ForURLOf is the profile of a running target that follows the default binding of a protocol, at an http or https URL.
-// A path is kept as the base of every endpoint. For session-chat and external-agent it may be a ws or wss URL too, which is
-// that of the WebSocket itself unless it has no path. The role is the default one. A protocol or a URL that cannot be one
+// A path is kept as the base of every endpoint. For all but agent-select it may be a ws or wss URL too, which is that of the
+// WebSocket itself unless it has no path. The role is the default one. A protocol or a URL that cannot be one
 // is a *ProfileError.
 func ForURLOf(protocol, base string) (*Profile, error) {
 	p := DefaultFor(protocol)
@@ -113,6 +114,8 @@ func ForURLOf(protocol, base string) (*Profile, error) {
 		p.splitSocket(&p.SessionChat.WS)
 	case externalagent.Protocol:
 		p.splitSocket(&p.ExternalAgent.WS)
+	case sessionruntime.Protocol:
+		p.splitSocket(&p.SessionRuntime.WS)
 	}
 	d := &decoder{at: map[string]place{"": {}}}
 	if err := (&checker{d, p}).check(); err != nil {

@@ -17,6 +17,7 @@ import (
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
+	"parley/protocol/sessionruntime"
 )
 
 func environment(vars map[string]string) func(string) (string, bool) {
@@ -257,15 +258,20 @@ func TestExamples(t *testing.T) {
 		protocol string
 		without  []string // keys, with all below them
 	}{
-		{agentselect.Protocol, []string{"role", "hooks.user-says", "session-chat", "external-agent"}},
+		{agentselect.Protocol, []string{"role", "hooks.user-says", "session-chat", "external-agent", "session-runtime"}},
 		{sessionchat.Protocol, []string{
-			"role", "hooks.user-says", "agent-select", "external-agent", "agents", "tools", "provoke.pending_confirmation", "provoke.pending_question",
+			"role", "hooks.user-says", "agent-select", "external-agent", "session-runtime", "agents", "tools", "provoke.pending_confirmation", "provoke.pending_question",
 			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest",
 			"limits.http", "limits.reload",
 		}},
 		{externalagent.Protocol, []string{
-			"agent-select", "session-chat", "agents", "model", "tools", "provoke",
+			"agent-select", "session-chat", "session-runtime", "agents", "model", "tools", "provoke",
 			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest",
+			"limits.http", "limits.reload", "limits.turn",
+		}},
+		{sessionruntime.Protocol, []string{
+			"role", "agent-select", "session-chat", "external-agent", "agents", "model", "tools", "provoke",
+			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest", "hooks.user-says",
 			"limits.http", "limits.reload", "limits.turn",
 		}},
 	} {

@@ -20,6 +20,7 @@ const (
 // process is one process with its group, from its start to the end of the last of them.
 type process struct {
 	stdout, stderr *output
+	stdin, speech  *os.File      // of one that speaks: what it reads, and what it writes to stdout; whoever has it closes them
 	group          int           // id of the leader and of its group
 	exited         chan struct{} // closed when the leader has ended
 	died           chan struct{} // closed when it has ended and nobody asked it to
@@ -32,7 +33,8 @@ type process struct {
 	kill  context.CancelFunc // ends hurry: no grace any more
 }
 
-// startProcess runs cmd in a group of its own. What it writes goes to stdout and stderr.
+// startProcess runs cmd in a group of its own. What it writes goes to stdout and stderr; without a stdout it is a process
+// that speaks, and stdin and speech are the ends of its pipes.
 func startProcess(cmd *exec.Cmd, stdout, stderr *output) (*process, error) {
 	p := &process{
 		stdout: stdout, stderr: stderr,
@@ -49,15 +51,25 @@ func startProcess(cmd *exec.Cmd, stdout, stderr *output) (*process, error) {
 		closeAll(out, outW)
 		return nil, err
 	}
+	ours, theirs := []*os.File{out, errs}, []*os.File{outW, errsW}
+	if stdout == nil {
+		in, inW, err := os.Pipe()
+		if err != nil {
+			closeAll(append(ours, theirs...)...)
+			return nil, err
+		}
+		ours, theirs = append(ours, inW), append(theirs, in)
+		cmd.Stdin, p.stdin, p.speech = in, inW, out
+	}
 	cmd.Stdout, cmd.Stderr = outW, errsW
 	ownGroup(cmd)
 	dieWithParent(cmd)
 	started := make(chan error)
 	go p.run(cmd, out, errs, started)
 	err = <-started
-	closeAll(outW, errsW)
+	closeAll(theirs...)
 	if err != nil {
-		closeAll(out, errs)
+		closeAll(ours...)
 		return nil, err
 	}
 	return p, nil
@@ -80,9 +92,13 @@ func (p *process) run(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
 		return
 	}
 	p.group = cmd.Process.Pid
+	captured := []*os.File{errs}
 	var reading sync.WaitGroup
-	reading.Go(func() { p.stdout.copyFrom(out) })
 	reading.Go(func() { p.stderr.copyFrom(errs) })
+	if p.stdout != nil {
+		captured = append(captured, out)
+		reading.Go(func() { p.stdout.copyFrom(out) })
+	}
 	started <- nil
 
 	err := cmd.Wait()
@@ -103,10 +119,11 @@ func (p *process) run(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
 	last, cancel := context.WithTimeout(context.Background(), killWait)
 	awaitGroup(last, p.group)
 	cancel()
-	_ = out.SetReadDeadline(time.Now().Add(drainWait))
-	_ = errs.SetReadDeadline(time.Now().Add(drainWait))
+	for _, f := range captured {
+		_ = f.SetReadDeadline(time.Now().Add(drainWait))
+	}
 	reading.Wait()
-	closeAll(out, errs)
+	closeAll(captured...)
 	close(p.gone)
 }
 

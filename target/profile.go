@@ -8,12 +8,14 @@ import (
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
+	"parley/protocol/sessionruntime"
 )
 
 // Drivers that a profile may declare.
 const (
-	SSE = "sse"
-	WS  = "ws"
+	SSE   = "sse"
+	WS    = "ws"
+	Stdio = "stdio"
 )
 
 // Capabilities that a profile may declare for agent-select.
@@ -41,7 +43,7 @@ const Server = "server"
 // DefaultConcurrency is how many scenarios run side by side where the profile says nothing.
 const DefaultConcurrency = 32
 
-// CalledConcurrency is DefaultConcurrency of a target that Dials: each of its scenarios starts a process.
+// CalledConcurrency is DefaultConcurrency of a target that Dials, and over stdio: each scenario has a process.
 const CalledConcurrency = 8
 
 // Profile says what is under test and how its wire differs from the default binding. It is read-only once made, and then
@@ -58,7 +60,7 @@ type Profile struct {
 
 	// URL is the http(s) base URL, without a slash at its end; a path prefix is kept. Beside a command it is where the
 	// started process listens, and may contain {port}; its default is then "http://127.0.0.1:{port}". A target that
-	// Dials has none.
+	// Dials has none, nor has one that PipesOnly.
 	URL string `yaml:"url"`
 
 	// Command starts the target. Nil: the target runs already.
@@ -74,7 +76,8 @@ type Profile struct {
 	// is declared and broken fails. Default: none.
 	Capabilities []string `yaml:"capabilities"`
 
-	// Concurrency is how many scenarios may run side by side; 0 means DefaultConcurrency, or CalledConcurrency. See Parallel.
+	// Concurrency is how many scenarios may run side by side; 0 means DefaultConcurrency, or CalledConcurrency. See Parallel
+	// and ParallelOver.
 	Concurrency int `yaml:"concurrency"`
 
 	Limits  Limits  `yaml:"limits"`
@@ -85,9 +88,10 @@ type Profile struct {
 	Agents  Agents  `yaml:"agents"`
 
 	// The wire of the protocol; that of another protocol has the zero value.
-	AgentSelect   AgentSelect   `yaml:"agent-select"`
-	SessionChat   SessionChat   `yaml:"session-chat"`
-	ExternalAgent ExternalAgent `yaml:"external-agent"`
+	AgentSelect    AgentSelect    `yaml:"agent-select"`
+	SessionChat    SessionChat    `yaml:"session-chat"`
+	ExternalAgent  ExternalAgent  `yaml:"external-agent"`
+	SessionRuntime SessionRuntime `yaml:"session-runtime"`
 
 	Path    string   `yaml:"-"` // where it was read from; "" when it was not read from a file
 	Dir     string   `yaml:"-"` // absolute folder of the profile, against which its relative paths are resolved
@@ -107,12 +111,16 @@ type Profile struct {
 // is one more, PARLEY_SESSION:
 //
 //	{session}  the relay session that it is to join
+//
+// A target of session-runtime finds PARLEY_DRIVER in its environment: "ws" is to listen, "stdio" to read lines from stdin and
+// write lines to stdout, and nothing else there. With both drivers the same command is started either way, once to listen and
+// once or more to speak; {url} and {port} are then the same in all of them. Over stdio alone both are empty.
 type Command struct {
 	Run   []string          `yaml:"run"`   // the program and its arguments; no shell
 	Dir   string            `yaml:"dir"`   // working directory, relative to the profile's folder; default that folder
 	Env   map[string]string `yaml:"env"`   // added to the harness's own environment; ${NAME} is replaced too
 	Copy  map[string]string `yaml:"copy"`  // files copied before the start: name within {dir} → path relative to the profile
-	Ready Ready             `yaml:"ready"` // when it counts as started; of no target that Dials
+	Ready Ready             `yaml:"ready"` // when it counts as started; of no target that Dials or that PipesOnly
 	Stop  Duration          `yaml:"stop"`  // grace between SIGTERM and SIGKILL; default 2s
 }
 
@@ -218,6 +226,25 @@ func (p *Profile) Dials() bool {
 	return p.Protocol == externalagent.Protocol && p.Role == externalagent.Agent
 }
 
+// PipesOnly tells whether the target can be reached by its stdin and stdout alone. See Piper.
+func (p *Profile) PipesOnly() bool { return len(p.Drivers) == 1 && p.Drivers[0] == Stdio }
+
+// told is a driver as PARLEY_DRIVER says it: "" for a protocol whose targets are reached in one way.
+func (p *Profile) told(driver string) string {
+	if slices.Contains(vocabulary[p.Protocol].drivers, Stdio) {
+		return driver
+	}
+	return ""
+}
+
+// ParallelOver is Parallel for one driver: over stdio the default is CalledConcurrency.
+func (p *Profile) ParallelOver(driver string) int {
+	if driver == Stdio && p.Concurrency == 0 {
+		return min(p.Parallel(), CalledConcurrency)
+	}
+	return p.Parallel()
+}
+
 // Parallel is how many scenarios may run side by side: Concurrency or its default, and 1 where they cannot be told apart:
 // under agent-select's correlation "single", in a relay session that is the same for all of them, and with agents that all
 // connect to one address.
@@ -273,6 +300,8 @@ func DefaultFor(protocol string) *Profile {
 		p.SessionChat = DefaultSessionChat()
 	case externalagent.Protocol:
 		p.ExternalAgent = DefaultExternalAgent()
+	case sessionruntime.Protocol:
+		p.SessionRuntime = DefaultSessionRuntime()
 	}
 	return p
 }

@@ -71,6 +71,37 @@ type Called interface {
 	Stop(ctx context.Context) error
 }
 
+// Piper is what the Running of a target offers beyond that speaks over its stdin and stdout.
+type Piper interface {
+	// Pipe starts a process that speaks, with a scratch folder of its own. Several may run side by side. It does not wait for
+	// the process to be ready, nor does it fail where the process ends at once; ctx bounds the start alone. *StartError: it
+	// cannot be started; *HookError: model.hook failed; *NotDeclaredError: the profile has no driver stdio. The process lasts
+	// until it ends, or its own Stop or that of the Running.
+	Pipe(ctx context.Context) (Piped, error)
+}
+
+// Piped is a process that speaks over its stdin and stdout. It is safe for concurrent use.
+type Piped interface {
+	// Stdin is what the process reads. A write waits for it to read; closing Stdin, or Stop, ends the wait.
+	Stdin() io.WriteCloser
+
+	// Stdout is what the process writes, to be read by one reader. io.EOF: nobody of its group holds it any more; nothing
+	// that was written before is lost. Stop ends a read.
+	Stdout() io.Reader
+
+	// Exited closes when the process has ended, by itself or by Stop; its children are killed then. ExitErr then says how it
+	// ended ("exit status 0" is how too), and is nil before.
+	Exited() <-chan struct{}
+	ExitErr() error
+
+	// Stderr is the last 64 KiB that it wrote to stderr; all of it is there once Stop has returned.
+	Stderr() string
+
+	// Stop closes its stdin, ends the process with its whole group, and waits until nothing is left of it; once ctx has
+	// ended, without grace. It may be called again.
+	Stop(ctx context.Context) error
+}
+
 // Launcher starts targets.
 type Launcher interface {
 	// Launch starts a target, or checks that it can be reached. *UnreachableError or *StartError: the environment's fault.
@@ -85,5 +116,5 @@ type Launcher interface {
 type LaunchOptions struct {
 	ModelURL string    // base URL of the model stub; "" when there is none
 	Own      bool      // the target is one scenario's own, which may restart it
-	Stderr   io.Writer // gets what the target writes to stdout and stderr while it runs; nil: nobody
+	Stderr   io.Writer // gets what the target writes to stdout and stderr while it runs, apart from Piped.Stdout; nil: nobody
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -31,6 +32,29 @@ func (s *setup) settle() error {
 	}
 	s.fill.dir, s.fill.profile = scratch, base
 	return nil
+}
+
+// find tells whether there is a program to run.
+func (s *setup) find() error {
+	program, dir := s.profile.Command.Run[0], s.profile.Command.Dir
+	if settledLater(program) || settledLater(dir) {
+		return nil
+	}
+	program, dir = s.fill.fill(program), s.resolve(dir)
+	if _, err := os.Stat(dir); err != nil {
+		return err
+	}
+	if filepath.Base(program) != program && !filepath.IsAbs(program) {
+		program = filepath.Join(dir, program)
+	}
+	_, err := exec.LookPath(program)
+	return err
+}
+
+// settledLater tells whether a path is not known before the process is started.
+func settledLater(path string) bool {
+	placeholders := []string{"{dir}", "{url}", "{port}", "{session}"}
+	return slices.ContainsFunc(placeholders, func(p string) bool { return strings.Contains(path, p) })
 }
 
 // prepare does what comes before the start: copies files, and tells where the model stub is.
@@ -151,4 +175,41 @@ func (l *lifetime) bound(ctx context.Context) (context.Context, context.CancelFu
 	}
 	unhook := context.AfterFunc(l.stopping, func() { cancel(errStopped) })
 	return ctx, func() { unhook(); cancel(nil) }
+}
+
+// started are the processes that a Running has started one by one, and that have not been stopped. The zero value has none.
+type started struct {
+	mu  sync.Mutex
+	all map[stopper]bool
+}
+
+type stopper interface{ Stop(context.Context) error }
+
+func (s *started) add(p stopper) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[stopper]bool{}
+	}
+	s.all[p] = true
+}
+
+func (s *started) forget(p stopper) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, p)
+}
+
+// stop stops them side by side.
+func (s *started) stop(ctx context.Context) error {
+	s.mu.Lock()
+	all := slices.Collect(maps.Keys(s.all))
+	s.mu.Unlock()
+	errs := make([]error, len(all))
+	var stopping sync.WaitGroup
+	for i, p := range all {
+		stopping.Go(func() { errs[i] = p.Stop(ctx) })
+	}
+	stopping.Wait()
+	return errors.Join(errs...)
 }

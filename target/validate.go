@@ -14,6 +14,7 @@ import (
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
+	"parley/protocol/sessionruntime"
 )
 
 // vocabulary is what a profile may say about each protocol. The first role and the first driver are the defaults. A
@@ -33,6 +34,10 @@ var vocabulary = map[string]struct{ roles, drivers, capabilities []string }{
 		roles:        []string{externalagent.Host, externalagent.Relay, externalagent.Agent},
 		drivers:      []string{WS},
 		capabilities: []string{RelaySessions, TwoAgents, Reconnect},
+	},
+	sessionruntime.Protocol: {
+		roles:   []string{Server},
+		drivers: []string{WS, Stdio},
 	},
 }
 
@@ -87,7 +92,7 @@ func (c *checker) protocol() error {
 // words checks that every word of a list is known, and is there once.
 func (c *checker) words(path, what string, list, known []string) error {
 	for i, w := range list {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		at := c.item(path, i)
 		switch {
 		case !slices.Contains(known, w):
 			return c.fail(at, fmt.Sprintf("unknown %s %q", what, w), suggest(w, known))
@@ -105,6 +110,12 @@ func (c *checker) address() error {
 	p := c.p
 	if p.Dials() {
 		return c.dialler()
+	}
+	if i := slices.Index(p.Drivers, Stdio); i >= 0 && p.Command == nil {
+		return c.fail(c.item("drivers", i), "stdio is that of a process, and nobody starts one", "give a command, or take stdio out")
+	}
+	if p.PipesOnly() {
+		return c.piper()
 	}
 	if p.URL == "" {
 		if p.Command == nil || c.given("url") {
@@ -150,6 +161,21 @@ func (c *checker) dialler() error {
 	return nil
 }
 
+// piper checks a target that can be reached by its stdin and stdout alone.
+func (c *checker) piper() error {
+	const nobody = "over stdio alone nobody listens"
+	p := c.p
+	if p.URL != "" || c.given("url") {
+		return c.fail("url", nobody, "delete the line, or add ws to drivers")
+	}
+	for _, placeholder := range []string{anyPort, "{url}"} {
+		if p.Command.mentions(placeholder) {
+			return c.fail("command", placeholder+" stands for nothing: "+nobody, "take it out, or add ws to drivers")
+		}
+	}
+	return nil
+}
+
 func validPort(s string) bool {
 	n, err := strconv.Atoi(s)
 	return err == nil && n >= 1 && n <= 65535
@@ -180,6 +206,8 @@ func (c *checker) command() error {
 	switch {
 	case c.p.Dials() && c.given("command.ready"):
 		return c.fail("command.ready", "an agent is ready once it has joined", "delete it; see external-agent.agent.join")
+	case c.p.PipesOnly() && c.given("command.ready"):
+		return c.fail("command.ready", "over stdio a target is ready once it answers the set-up", "delete it; see limits.open")
 	case ready.Path != "" && ready.Log != "":
 		return c.fail("command.ready", "both path and log", "choose one")
 	case ready.Path != "" && ready.Path[0] != '/':

@@ -11,6 +11,7 @@ import (
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
+	"parley/protocol/sessionruntime"
 )
 
 // The names of the default binding that a profile may remap.
@@ -39,6 +40,8 @@ func (c *checker) wire() error {
 		return c.sessionChat()
 	case externalagent.Protocol:
 		return c.externalAgent()
+	case sessionruntime.Protocol:
+		return c.sessionRuntime()
 	}
 	return c.agentSelect()
 }

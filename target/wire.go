@@ -42,7 +42,7 @@ func (e Endpoint) For(sessionID string) string {
 
 // WSWire is the WebSocket of the ws driver.
 type WSWire struct {
-	Path         string   `yaml:"path"`         // default /agents/ws; of session-chat /chat/ws, of external-agent /agent/ws
+	Path         string   `yaml:"path"`         // default /agents/ws; of each protocol its own
 	Subprotocols []string `yaml:"subprotocols"` // offered in the handshake; default none
 }
 

@@ -228,6 +228,7 @@ func TestRoles(t *testing.T) {
 		{"agent-select", []string{"server"}},
 		{"session-chat", []string{"server"}},
 		{"external-agent", []string{"host", "relay", "agent"}},
+		{"session-runtime", []string{"server"}},
 		{"none", nil},
 	} {
 		got := Roles(tt.protocol)

@@ -144,7 +144,7 @@ func TestParseChat(t *testing.T) {
 }
 
 func TestDefaultFor(t *testing.T) {
-	for _, tt := range []struct{ protocol, driver string }{{"agent-select", SSE}, {"session-chat", WS}, {"external-agent", WS}} {
+	for _, tt := range []struct{ protocol, driver string }{{"agent-select", SSE}, {"session-chat", WS}, {"external-agent", WS}, {"session-runtime", WS}} {
 		p := DefaultFor(tt.protocol)
 		if p.Protocol != tt.protocol || !cmp.Equal(p.Drivers, []string{tt.driver}) {
 			t.Errorf("%s: protocol %s, drivers %v", tt.protocol, p.Protocol, p.Drivers)
@@ -155,25 +155,27 @@ func TestDefaultFor(t *testing.T) {
 		}
 	}
 	type wires struct {
-		AgentSelect   AgentSelect
-		SessionChat   SessionChat
-		ExternalAgent ExternalAgent
+		AgentSelect    AgentSelect
+		SessionChat    SessionChat
+		ExternalAgent  ExternalAgent
+		SessionRuntime SessionRuntime
 	}
 	for protocol, want := range map[string]wires{
-		"agent-select":   {AgentSelect: DefaultAgentSelect()},
-		"session-chat":   {SessionChat: DefaultSessionChat()},
-		"external-agent": {ExternalAgent: DefaultExternalAgent()},
-		"none":           {},
+		"agent-select":    {AgentSelect: DefaultAgentSelect()},
+		"session-chat":    {SessionChat: DefaultSessionChat()},
+		"external-agent":  {ExternalAgent: DefaultExternalAgent()},
+		"session-runtime": {SessionRuntime: DefaultSessionRuntime()},
+		"none":            {},
 	} {
 		p := DefaultFor(protocol)
-		if diff := cmp.Diff(want, wires{p.AgentSelect, p.SessionChat, p.ExternalAgent}); diff != "" {
+		if diff := cmp.Diff(want, wires{p.AgentSelect, p.SessionChat, p.ExternalAgent, p.SessionRuntime}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", protocol, diff)
 		}
 	}
 	if p := DefaultFor("none"); p.Protocol != "none" || p.Drivers != nil || p.Role != "" {
 		t.Errorf("an unknown protocol: %+v", p)
 	}
-	if diff := cmp.Diff([]string{"agent-select", "external-agent", "session-chat"}, Protocols()); diff != "" {
+	if diff := cmp.Diff([]string{"agent-select", "external-agent", "session-chat", "session-runtime"}, Protocols()); diff != "" {
 		t.Errorf("protocols (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"options-model"}, Capabilities(sessionchat.Protocol)); diff != "" {

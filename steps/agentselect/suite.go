@@ -56,7 +56,7 @@ func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 func (Protocol) Subprotocols(p *target.Profile) []string { return p.AgentSelect.WS.Subprotocols }
 
 // Certifying implements steps.Protocol: the source speaks of SSE only.
-func (Protocol) Certifying() string { return target.SSE }
+func (Protocol) Certifying() []string { return []string{target.SSE} }
 
 // Stages implements steps.Protocol.
 func (Protocol) Stages() [3]string { return [3]string{"connecting", "creating a session", "switching"} }

@@ -68,7 +68,7 @@ func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 func (Protocol) Subprotocols(p *target.Profile) []string { return p.SessionChat.WS.Subprotocols }
 
 // Certifying implements steps.Protocol.
-func (Protocol) Certifying() string { return target.WS }
+func (Protocol) Certifying() []string { return []string{target.WS} }
 
 // Stages implements steps.Protocol.
 func (Protocol) Stages() [3]string {

@@ -1,0 +1,97 @@
+@session-runtime @server
+Feature: 0 The place of the orchestrator
+  SessionRuntime = 会话内编排器 (Orchestrator): it consumes what comes to SYSTEM, and decides who gets it.
+
+  Rule: 订阅并消费消息
+
+    @RT-013 @preflight-1
+    Scenario: the bus
+      When the bus is connected
+
+    @RT-013 @preflight-2
+    Scenario: a session
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      Then everything is handled
+
+    @RT-001 @RT-013 @RT-015 @preflight-3
+    Scenario: an input
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" reaches agent "a"
+
+  Rule: 做路由与仲裁
+
+    @RT-002 @RT-014 @RT-015 @RT-139 @RT-140
+    Scenario: three turns one after the other
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      Given agent "a" is speaking in "t2"
+      When agent "a" ends "t2"
+      Given agent "a" is speaking in "t3"
+      When agent "a" ends "t3"
+      Then the next input reaches agent "a"
+
+    @RT-015 @RT-014 @RT-052
+    Scenario: two sessions never mix
+      Given session "one" of agents "a" and "b" where agent "a" is active
+      And session "two" of agents "b" and "c" where agent "b" is active
+      When in session "one"
+      And the user says "t1"
+      Then "t1" reaches agent "a"
+      When in session "two"
+      And the user says "t2"
+      Then "t2" runs at agent "b"
+      When agent "b" sends a chunk of "t2"
+      Then the frontend gets what was sent of "t2"
+      When the user cancels
+      Then agent "b" is asked to stop "t2"
+      When in session "one"
+      And agent "a" acknowledges "t1"
+      And agent "a" sends a chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" ends "t1"
+      And in session "two"
+      And agent "b" confirms the cancel of "t2"
+      Then the frontend hears that "t2" is cancelled
+
+    @RT-015 @RT-064 @RT-065
+    Scenario: a switch in one session changes nothing in the other
+      Given session "one" of agents "a" and "b" where agent "a" is active
+      And session "two" of agents "a" and "b" where agent "a" is active
+      When in session "one"
+      And the user switches to agent "b"
+      Then a switch from agent "a" to agent "b" is announced
+      When in session "two"
+      Then the next input reaches agent "a"
+      When in session "one"
+      Then the next input reaches agent "b"
+
+    @RT-015
+    Scenario: a turn of one session is none of the other
+      Given session "one" of agents "a" and "b" where agent "a" is active
+      And session "two" of agents "a" and "b" where agent "a" is active
+      When in session "one"
+      Then agent "a" is speaking in "t1"
+      When in session "two"
+      And the user cancels
+      Then no CANCEL is published
+      When in session "one"
+      And agent "a" ends "t1"
+
+    @RT-014 @RT-064
+    Scenario: a session that is set up anew is as new
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user switches to agent "b"
+      Then a switch from agent "a" to agent "b" is announced
+      When the session is set up anew
+      Then the next input reaches agent "a"
+
+  Rule: 自己不创建 agent
+
+    @RT-025 @RT-119
+    Scenario: an agent is asked for, and not made
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      And no AGENT_ADDED is published

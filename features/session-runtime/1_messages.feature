@@ -1,0 +1,192 @@
+@session-runtime @server
+Feature: 1 What the orchestrator consumes
+  订阅目标建议: subscriber_id="session" (SYSTEM 约定) + 可选 broadcast (只用于观测, 不用于业务决策)
+
+  Rule: broadcast 只用于观测, 不用于业务决策
+
+    @RT-028 @RT-027 @RT-067
+    Scenario: an input on BROADCAST is not routed, and one on SYSTEM is
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" runs at agent "a"
+      When agent "a" sends a final alone of "t1"
+      Then the frontend gets what was sent of "t1"
+      When the user says "t2" on BROADCAST
+      Then "t2" reaches nobody
+
+    @RT-028
+    Scenario: a cancel on BROADCAST stops nobody, and one on SYSTEM does
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user cancels on BROADCAST
+      Then no CANCEL is published
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+
+    @RT-028
+    Scenario: a removal on BROADCAST is none, and one on SYSTEM is one
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user removes agent "b" on BROADCAST
+      Then no REQUEST_REMOVE_AGENT is published
+      When the user removes agent "b"
+      Then SessionManager is asked to remove agent "b"
+
+    @RT-028 @RT-064
+    Scenario: a switch that is seen on BROADCAST is no switch
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When somebody else announces a switch to agent "b" on BROADCAST
+      Then no SWITCH_AGENT is published
+      And the next input reaches agent "a"
+
+    @RT-028 @RT-064
+    Scenario: a switch that the user asks for on BROADCAST is no switch
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user switches to agent "b" on BROADCAST
+      Then no SWITCH_AGENT is published
+      And the next input reaches agent "a"
+
+  Rule: SessionRuntime 必须能收到
+
+    @RT-042 @RT-168 @RT-038 @RT-039
+    Scenario: what agents say on BROADCAST counts
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" reaches agent "a"
+      When agent "a" acknowledges "t1" on BROADCAST
+      And agent "a" sends a chunk of "t1" on BROADCAST
+      Then the frontend gets what was sent of "t1"
+      When agent "a" sends the final of "t1" on BROADCAST
+      Then the frontend gets what was sent of "t1"
+
+    @RT-042 @RT-168 @RT-102
+    Scenario: a cancel that is confirmed on BROADCAST
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+      When agent "a" confirms the cancel of "t1" on BROADCAST
+      Then the frontend hears that "t1" is cancelled
+
+    @RT-042 @RT-168 @RT-131
+    Scenario: a handover that is asked for on BROADCAST
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b" on BROADCAST
+      Then the user is asked whether agent "b" may take "t1" over
+
+    @RT-042 @RT-075
+    Scenario: an input that two subscriptions deliver is routed once
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      And "t1" is delivered by a second subscription
+      Then "t1" runs at agent "a"
+      And everything is handled
+
+    @RT-042
+    Scenario: output that two subscriptions deliver is forwarded once
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" sends a chunk of "t1" on BROADCAST
+      And what was sent of "t1" is delivered by a second subscription
+      Then the frontend gets what was sent of "t1"
+      When agent "a" sends the final of "t1"
+      And what was sent of "t1" is delivered by a second subscription
+      Then the frontend gets what was sent of "t1"
+      And everything is handled
+
+    @RT-042 @RT-105
+    Scenario: a confirmation that two subscriptions deliver counts once
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+      When agent "a" confirms the cancel of "t1"
+      And the confirmation of "t1" is delivered by a second subscription
+      Then the frontend hears that "t1" is cancelled
+      And everything is handled
+
+  Rule: 来自 agent 的消息
+
+    @RT-038 @RT-080
+    Scenario: an acknowledgement twice
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" runs at agent "a"
+      When agent "a" acknowledges "t1"
+      And the acknowledgement of "t1" is delivered by a second subscription
+      And agent "a" sends a chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" ends "t1"
+      Then the next input reaches agent "a"
+
+    @RT-011 @RT-040
+    Scenario: an error of an agent
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" reports an error in "t1"
+      Then the frontend hears of the error
+
+    @RT-011 @RT-040
+    Scenario: an error of an agent that has said nothing yet
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" runs at agent "a"
+      When agent "a" reports an error in "t1"
+      Then the frontend hears of the error
+
+  Rule: SYSTEM 入口: 自己发出的消息不再处理
+
+    @RT-175 @RT-065
+    Scenario: a switch that comes back
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And the bus hands back what is published on SYSTEM and BROADCAST
+      When the user switches to agent "b"
+      Then a switch from agent "a" to agent "b" is announced
+      And everything is handled
+      And the next input reaches agent "b"
+
+    @RT-175 @RT-110
+    Scenario: a request that comes back
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And the bus hands back what is published on SYSTEM and BROADCAST
+      When the user removes agent "a"
+      Then SessionManager is asked to remove agent "a"
+      When SessionManager says that agent "a" is removed
+      Then the frontend hears that agent "a" is removed
+      And everything is handled
+
+    @RT-175 @RT-121 @RT-127
+    Scenario: an invitation whose request comes back
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And the bus hands back what is published on SYSTEM and BROADCAST
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      And everything is handled
+      When SessionManager says that agent "d" is added
+      Then the frontend hears that agent "d" is added
+      And everything is handled
+
+    @RT-175 @RT-153
+    Scenario: a session's request that comes back
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And the bus hands back what is published on SYSTEM and BROADCAST
+      When the user opens the session
+      Then SessionManager is asked to open the session
+      And everything is handled
+      When SessionManager says that the session is opened
+      Then the frontend hears that the session is opened
+      And everything is handled
+
+    @RT-175 @RT-061 @RT-134
+    Scenario: a handover whose switch comes back
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And the bus hands back what is published on SYSTEM and BROADCAST
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      When the user confirms the handover of "t1"
+      Then a switch from agent "a" to agent "b" is announced
+      And agent "b" gets the context of "t1"
+      And everything is handled

@@ -1,0 +1,39 @@
+@session-runtime @server
+Feature: 3 The active agent
+  必须走总线 + 同步更新本地状态。
+
+  Rule: 发布标准消息: CONTROL: SWITCH_AGENT (payload: from/to/reason/trigger)
+
+    @RT-006 @RT-032 @RT-063 @RT-064 @RT-065 @RT-066 @RT-091 @RT-167 @RT-048
+    Scenario: the user switches
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user switches to agent "b"
+      Then a switch from agent "a" to agent "b" is announced
+      And the next input reaches agent "b"
+
+    @RT-063 @RT-064 @RT-065
+    Scenario: the user switches there and back
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user switches to agent "b"
+      Then a switch from agent "a" to agent "b" is announced
+      When the user switches to agent "c"
+      Then a switch from agent "b" to agent "c" is announced
+      When the user switches to agent "a"
+      Then a switch from agent "c" to agent "a" is announced
+      And the next input reaches agent "a"
+
+    @RT-064
+    Scenario: an input right behind the switch
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user switches to agent "b"
+      And the user says "t1"
+      Then "t1" reaches agent "b"
+
+    @RT-176 @RT-032
+    Scenario: a switch while an agent is speaking is no reason to refuse
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user switches to agent "b"
+      Then a switch from agent "a" to agent "b" is announced
+      When agent "a" ends "t1"
+      Then the next input reaches agent "b"

@@ -1,0 +1,95 @@
+@session-runtime @server
+Feature: 4E An invitation
+  用户控制：邀请智能体进入 (INVITE_AGENT)
+
+  Rule: 向 SessionManager 发创建/装配请求, 等回执成功后，注册进本地 agents
+
+    @RT-010 @RT-017 @RT-020 @RT-025 @RT-033 @RT-043 @RT-046 @RT-119 @RT-120 @RT-121 @RT-124 @RT-125 @RT-126 @RT-127 @RT-163 @RT-172
+    Scenario: an agent is added
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      And no AGENT_ADDED is published
+      When SessionManager says that agent "d" is added
+      Then the frontend hears that agent "d" is added
+      And everything is handled
+
+    @RT-049 @RT-122 @RT-092
+    Scenario: an agent that was added can be mentioned
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      When SessionManager says that agent "d" is added
+      Then the frontend hears that agent "d" is added
+      When the user mentions agent "d" in "t1" by its payload
+      Then "t1" reaches agent "d"
+      And "t1" is accepted
+
+    @RT-049 @RT-032 @RT-123
+    Scenario: an agent that was added can be switched to
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      When SessionManager says that agent "d" is added
+      Then the frontend hears that agent "d" is added
+      And everything is handled
+      When the user switches to agent "d"
+      Then the next input reaches agent "d"
+
+    @RT-049 @RT-087 @RT-122
+    Scenario: an agent that is on its way is not in the session yet
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      When the user mentions agent "d" in "t1" by its payload
+      Then "t1" reaches nobody
+      When SessionManager says that agent "d" is added
+      Then everything is handled
+
+    @RT-043 @RT-046 @RT-126 @RT-127 @RT-163
+    Scenario: an agent that could not be added
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      When SessionManager says that agent "d" could not be added
+      Then the frontend hears that agent "d" could not be added
+      And no AGENT_ADDED is published
+
+    @RT-049 @RT-086 @RT-087 @RT-122
+    Scenario: an agent that could not be added is not in the session
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      When SessionManager says that agent "d" could not be added
+      And the user mentions agent "d" in "t1" by its payload
+      Then "t1" reaches nobody
+      When the user invites agent "e"
+      Then SessionManager is asked to add agent "e"
+      When SessionManager says that agent "e" is added
+      Then the frontend hears that agent "e" is added
+
+    @RT-116 @RT-127 @RT-049
+    Scenario: an agent comes, goes, and comes again
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user removes agent "b"
+      Then SessionManager is asked to remove agent "b"
+      When SessionManager says that agent "b" is removed
+      Then the frontend hears that agent "b" is removed
+      When the user invites agent "b"
+      Then SessionManager is asked to add agent "b"
+      When SessionManager says that agent "b" is added
+      Then the frontend hears that agent "b" is added
+      When the user mentions agent "b" in "t1" by its payload
+      Then "t1" reaches agent "b"
+
+    @RT-119 @RT-150
+    Scenario: an invitation disturbs nobody who is speaking
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      When agent "a" sends a chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When SessionManager says that agent "d" is added
+      Then the frontend hears that agent "d" is added
+      When agent "a" ends "t1"

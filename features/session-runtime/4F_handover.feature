@@ -1,0 +1,121 @@
+@session-runtime @server
+Feature: 4F A handover
+  智能体请求切换 (HANDOVER_REQUEST)
+
+  Rule: 先让前端确认；确认后再执行切换，并把切换前输出附带给新 agent
+
+    @RT-006 @RT-007 @RT-019 @RT-035 @RT-038 @RT-061 @RT-063 @RT-065 @RT-066 @RT-091 @RT-128 @RT-129 @RT-130 @RT-131 @RT-132 @RT-133 @RT-134 @RT-135 @RT-136 @RT-138 @RT-165 @RT-173
+    Scenario: confirmed
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      And no SWITCH_AGENT is published
+      When the user confirms the handover of "t1"
+      Then a switch from agent "a" to agent "b" is announced
+      And agent "b" gets the context of "t1"
+      And everything is handled
+
+    @RT-048 @RT-063 @RT-064 @RT-134
+    Scenario: what is said next goes to the new agent
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "c"
+      Then the user is asked whether agent "c" may take "t1" over
+      When the user confirms the handover of "t1"
+      Then a switch from agent "a" to agent "c" is announced
+      And agent "c" gets the context of "t1"
+      When the user mentions agent "c" in "t2" by its payload
+      Then everything is handled
+
+    @RT-035 @RT-133 @RT-137 @RT-165
+    Scenario: rejected
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      When the user rejects the handover of "t1"
+      Then no SWITCH_AGENT is published
+      And no HANDOVER_CONTEXT is published
+      And the next input reaches agent "a"
+
+    @RT-061 @RT-128 @RT-133
+    Scenario: not answered yet
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      And no SWITCH_AGENT is published
+      And no HANDOVER_CONTEXT is published
+      And the next input reaches agent "a"
+
+    @RT-133 @RT-137
+    Scenario: confirmed without a request
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user confirms a handover that nobody has asked for
+      Then no SWITCH_AGENT is published
+      And no HANDOVER_CONTEXT is published
+      And the next input reaches agent "a"
+
+    @RT-065 @RT-135 @RT-061
+    Scenario: confirmed twice
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      When the user confirms the handover of "t1"
+      Then a switch from agent "a" to agent "b" is announced
+      And agent "b" gets the context of "t1"
+      When the user confirms the handover of "t1"
+      Then no SWITCH_AGENT is published
+      And no HANDOVER_CONTEXT is published
+
+    @RT-137 @RT-133
+    Scenario: confirmed after it was rejected
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      When the user rejects the handover of "t1"
+      Then everything is handled
+      When the user confirms the handover of "t1"
+      Then no SWITCH_AGENT is published
+      And no HANDOVER_CONTEXT is published
+
+    @RT-131
+    Scenario: to an agent that is not in the session
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "x"
+      Then everything is handled
+      When agent "a" asks to hand "t1" over to agent "b"
+      Then everything is handled
+
+    @RT-128 @RT-132
+    Scenario: while the agent is still speaking
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      And no SWITCH_AGENT is published
+      When agent "a" ends "t1"
+
+    @RT-129 @RT-135
+    Scenario: what was said in pieces is handed on
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" sends a chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      When the user confirms the handover of "t1"
+      Then a switch from agent "a" to agent "b" is announced
+      And agent "b" gets the context of "t1"

@@ -1,0 +1,139 @@
+@session-runtime @server
+Feature: 4G An agent's output
+  核心铁律：前端不直接订阅/渲染来自 agent 的输出。输出一定要经 SessionRuntime 转发。
+
+  Rule: 转发给前端: payload 原样; metadata 原样保留
+
+    @RT-002 @RT-039 @RT-082 @RT-139 @RT-140 @RT-142 @RT-148 @RT-149 @RT-150
+    Scenario: chunks and a final
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" sends a chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" sends a chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" ends "t1"
+      Then everything is handled
+
+    @RT-002 @RT-150
+    Scenario: chunks one right behind the other
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" sends a chunk of "t1"
+      And agent "a" sends a chunk of "t1"
+      And agent "a" sends a chunk of "t1"
+      And agent "a" sends a chunk of "t1"
+      And agent "a" sends the final of "t1"
+      Then the frontend gets what was sent of "t1"
+      And everything is handled
+
+    @RT-146 @RT-145 @RT-039
+    Scenario: a final alone
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" runs at agent "a"
+      When agent "a" sends a final alone of "t1"
+      Then the frontend gets what was sent of "t1"
+      When the user cancels
+      Then no CANCEL is published
+
+    @RT-148 @RT-149
+    Scenario: odd values
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" sends a chunk with odd values of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" sends the final with odd values of "t1"
+      Then the frontend gets what was sent of "t1"
+
+    @RT-148 @RT-150
+    Scenario: of an agent that is not active any more
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user switches to agent "b"
+      Then a switch from agent "a" to agent "b" is announced
+      When agent "a" sends a chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" ends "t1"
+
+  Rule: 校验：该输出是否属于某个 inflight(turn_id) 且目标 agent 匹配
+
+    @RT-141 @RT-056
+    Scenario: of a turn that has completed
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" sends a chunk of "t1"
+      Then the frontend does not get what was sent of "t1"
+      When agent "a" sends the final of "t1"
+      Then the frontend does not get what was sent of "t1"
+
+    @RT-141
+    Scenario: of a turn that completed with a final alone
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" runs at agent "a"
+      When agent "a" sends a final alone of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" sends a final alone of "t1"
+      Then the frontend does not get what was sent of "t1"
+
+    @RT-141
+    Scenario: of another agent
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "b" sends a chunk of "t1"
+      Then the frontend does not get what was sent of "t1"
+      When agent "b" sends the final of "t1"
+      Then the frontend does not get what was sent of "t1"
+      When agent "a" sends a chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" ends "t1"
+
+    @RT-141 @RT-052
+    Scenario: of a turn that there is not
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user says "t0" on BROADCAST
+      And agent "a" sends a chunk of "t0"
+      Then the frontend does not get what was sent of "t0"
+      When agent "a" sends a final alone of "t0"
+      Then the frontend does not get what was sent of "t0"
+      When agent "a" ends "t1"
+
+    @RT-141
+    Scenario: the final of another agent completes nothing
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "b" sends the final of "t1"
+      And the user cancels
+      Then agent "a" is asked to stop "t1"
+
+    @RT-141 @RT-142 @RT-050
+    Scenario: another agent's chunk makes nobody a speaker
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t0" on BROADCAST
+      And agent "b" sends a chunk of "t0"
+      Then the frontend does not get what was sent of "t0"
+      When the user cancels
+      Then no CANCEL is published
+
+  Rule: chunk 首包, final
+
+    @RT-050 @RT-142
+    Scenario: the first chunk makes a speaker
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+
+    @RT-056 @RT-145
+    Scenario: the final ends the turn, and the next one begins
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And the user cancels
+      Then no CANCEL is published
+      Given agent "a" is speaking in "t2"
+      When the user cancels
+      Then agent "a" is asked to stop "t2"

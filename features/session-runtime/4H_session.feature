@@ -1,0 +1,88 @@
+@session-runtime @server
+Feature: 4H Opening and closing the session
+  Session 开启/关闭 (SessionManager 为主, SessionRuntime 转发/配合)
+
+  Rule: 请求 SessionManager 执行 open/close
+
+    @RT-020 @RT-036 @RT-045 @RT-046 @RT-151 @RT-153 @RT-154 @RT-155 @RT-166
+    Scenario: opened
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user opens the session
+      Then SessionManager is asked to open the session
+      When SessionManager says that the session is opened
+      Then the frontend hears that the session is opened
+      And the next input reaches agent "a"
+
+    @RT-020 @RT-036 @RT-045 @RT-046 @RT-151 @RT-153 @RT-154 @RT-155 @RT-166
+    Scenario: closed
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user closes the session
+      Then SessionManager is asked to close the session
+      And no SESSION_CLOSED is published
+      When SessionManager says that the session is closed
+      Then the frontend hears that the session is closed
+
+    @RT-045 @RT-046 @RT-154 @RT-155 @RT-166
+    Scenario Outline: failed
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user <opens> the session
+      Then SessionManager is asked to <open> the session
+      When SessionManager says that the session <could not be opened>
+      Then the frontend hears that the session <could not be opened>
+
+      Examples:
+        | opens  | open  | could not be opened |
+        | opens  | open  | could not be opened |
+        | closes | close | could not be closed |
+
+  Rule: CLOSE 前若在 speaking: 先 CANCEL 并等 ACK
+
+    @RT-004 @RT-100 @RT-105 @RT-152 @RT-153 @RT-160
+    Scenario: closed while an agent is speaking
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user closes the session
+      Then agent "a" is asked to stop "t1"
+      And no REQUEST_SESSION_CLOSE is published
+      When agent "a" confirms the cancel of "t1"
+      Then the frontend hears that "t1" is cancelled
+      And SessionManager is asked to close the session
+      When SessionManager says that the session is closed
+      Then the frontend hears that the session is closed
+
+    @RT-102 @RT-152
+    Scenario: closed while an agent is speaking that stops its stream
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user closes the session
+      Then agent "a" is asked to stop "t1"
+      When agent "a" has stopped the stream of "t1"
+      Then SessionManager is asked to close the session
+
+    @RT-152 @RT-100
+    Scenario: closed while an agent is speaking that never confirms
+      Given acknowledgements are awaited for a short time
+      And a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" runs at agent "a"
+      When agent "a" sends a chunk of "t1"
+      And the user closes the session
+      And the time for confirming a cancel is over
+      Then no REQUEST_SESSION_CLOSE is published
+
+    @RT-152 @RT-145
+    Scenario: closed after an agent has spoken
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And the user closes the session
+      Then SessionManager is asked to close the session
+      And no CANCEL is published
+
+    @RT-153
+    Scenario: opening while an agent is speaking stops nobody
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user opens the session
+      Then SessionManager is asked to open the session
+      When agent "a" ends "t1"

@@ -1,0 +1,299 @@
+package sessionruntime
+
+import (
+	"slices"
+
+	vocab "parley/protocol/sessionruntime"
+)
+
+// move is an agent's way into the session, or out of it (scenarios D and E).
+type move struct {
+	add      bool
+	agent    string
+	asked    Message // by the frontend
+	request  Message // to SessionManager; N 0: not yet
+	input    *input  // that mentions the agent; nil: it was invited
+	answered bool
+	fallback *owed
+}
+
+// announce owes the SWITCH_AGENT by which an active change is told (section 3). to are the agents that it may name; none is any.
+func (m *Model) announce(cause Message, from string, to []string, clauses []string, optional bool) *owed {
+	copies := map[string]bool{}
+	var judge func(p Message)
+	match := func(p Message) bool {
+		return p.Kind() == Switch && !copies[p.Target] && (len(to) == 0 || slices.Contains(to, data(p, SwitchTo)))
+	}
+	judge = func(p Message) {
+		copies[p.Target] = true
+		// The same may be told on SYSTEM, on BROADCAST and to the frontend: it is one switch (RT-167).
+		m.owe(&owed{what: "SWITCH_AGENT elsewhere", cause: cause, optional: true, match: func(c Message) bool {
+			return c.Kind() == Switch && !copies[c.Target] && data(c, SwitchTo) == data(p, SwitchTo)
+		}, met: judge})
+		m.switched(p, from)
+	}
+	return m.owe(&owed{what: "CONTROL SWITCH_AGENT to " + words(to), cause: cause, clauses: clauses, optional: optional, match: match, met: judge})
+}
+
+func data(p Message, name string) string { s, _ := p.Data[name].(string); return s }
+
+// switched judges a SWITCH_AGENT (RT-066, RT-091), and goes by it.
+func (m *Model) switched(p Message, from string) {
+	if p.Target != vocab.ToFrontend {
+		m.check(p.Target == vocab.ToSystem || p.Target == vocab.ToBroadcast, p, []string{"RT-091", "RT-167"}, "SWITCH_AGENT on SYSTEM or BROADCAST", "on %q", p.Target)
+	}
+	for _, name := range []string{SwitchFrom, SwitchTo, Reason, Trigger} {
+		_, there := p.Data[name]
+		m.check(there, p, []string{"RT-066"}, "payload with from, to, reason and trigger", "%s without %s: %s", p.Name(), name, clip(p.Payload))
+	}
+	if from != "" {
+		m.check(data(p, SwitchFrom) == from, p, []string{"RT-066", "RT-048"}, "from "+from, "from %s", clip(p.Data[SwitchFrom]))
+	}
+	m.keep(p, "RT-006", "RT-091")
+	m.activate(data(p, SwitchTo))
+}
+
+func (m *Model) straySwitch(p Message) {
+	clauses := []string{"RT-065"}
+	why := "an active change, told once"
+	for _, h := range m.handovers {
+		if h.open() && data(p, SwitchTo) == h.to {
+			clauses, why = []string{"RT-133", "RT-061", "RT-128"}, "no SWITCH_AGENT before the frontend has confirmed the handover"
+		} else if h.rejected && data(p, SwitchTo) == h.to {
+			clauses, why = []string{"RT-137"}, "no SWITCH_AGENT for a handover that was rejected"
+		}
+	}
+	for _, mv := range m.moves {
+		if mv.add && !mv.answered && mv.agent == data(p, SwitchTo) {
+			clauses, why = []string{"RT-122"}, "no agent active that SessionManager has not added yet"
+		}
+	}
+	m.fail(p, clauses, why, "%s: %s", p.Name(), clip(p.Payload))
+}
+
+// switchTo is the frontend's SWITCH_AGENT (RT-032).
+func (m *Model) switchTo(d Message) {
+	to := data(d, SwitchTo)
+	was, sure := m.sole()
+	needed := sure && was != to && m.presence[to] == present
+	m.announce(d, was, []string{to}, []string{"RT-032", "RT-063", "RT-065"}, !needed)
+	if needed {
+		m.activate(to)
+	} else if was != to {
+		m.activate(append(listOf(m.active), to)...)
+	}
+}
+
+// remove is scenario D.
+func (m *Model) remove(d Message) {
+	mv := &move{agent: d.AgentID, asked: d}
+	known := m.presence[mv.agent] == present
+	for _, other := range m.moves {
+		known = known && (other.add || other.agent != mv.agent || other.answered) // asked for twice: left open
+	}
+	m.moves = append(m.moves, mv)
+	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-110", "RT-113"}
+	if !known {
+		m.request(mv, d, clauses, true)
+		return
+	}
+	var speaking, may []*turn
+	for _, t := range m.stop(d, []string{"RT-106", "RT-109", "RT-060"}, func(t *turn) bool { return t.agent == mv.agent }) {
+		if t.speaking && t.status != unclear {
+			speaking = append(speaking, t)
+		} else {
+			may = append(may, t)
+		}
+	}
+	m.after(speaking, func(cause Message) {
+		m.request(mv, cause, append([]string{"RT-060", "RT-106"}, clauses...), len(may) > 0)
+	})
+	if len(speaking) == 0 {
+		m.request(mv, d, clauses, len(may) > 0)
+	}
+}
+
+// after does something once all of some turns have been stopped.
+func (m *Model) after(turns []*turn, do func(cause Message)) {
+	left := len(turns)
+	for _, t := range turns {
+		t.resume = append(t.resume, func(ack Message) {
+			if left--; left == 0 {
+				do(ack)
+			}
+		})
+	}
+}
+
+// request owes the request to SessionManager (RT-110), and what follows from it.
+func (m *Model) request(mv *move, cause Message, clauses []string, optional bool) {
+	m.owe(&owed{what: "CONTROL REQUEST_REMOVE_AGENT for " + mv.agent + " to SYSTEM", cause: cause, clauses: clauses, optional: optional,
+		match: kindOf(RequestRemove, func(p Message) bool { return p.AgentID == mv.agent || p.AgentID == "" && len(m.moves) == 1 }),
+		met:   func(p Message) { m.requested(mv, p) }})
+}
+
+func (m *Model) requested(mv *move, p Message) {
+	mv.request = p
+	m.hold(p, "RT-115", "RT-116", "RT-171")
+	m.check(p.AgentID == mv.agent, p, []string{"RT-110"}, "payload.agent_id "+mv.agent, "%s", clip(p.Payload))
+	object, _ := p.Payload.(map[string]any)
+	session, inPayload := object["session_id"].(string)
+	m.check(!inPayload && p.Session == m.id || session == m.id, p, []string{"RT-110"}, "session_id "+m.id+", in the payload or as the message's own", "%s", clip(p.Payload))
+	_, reason := p.Data[Reason]
+	m.check(reason, p, []string{"RT-110"}, "a reason in the payload", "%s", clip(p.Payload))
+	if m.presence[mv.agent] != present {
+		return
+	}
+	m.presence[mv.agent] = maybe // unbound now, or with the receipt (RT-171)
+	for _, t := range m.order {
+		if t.agent == mv.agent && t.live() {
+			t.status = unclear
+		}
+	}
+	if !m.active[mv.agent] {
+		return
+	}
+	rest := slices.DeleteFunc(m.agents(maybe), func(a string) bool { return a == mv.agent })
+	_, sure := m.sole()
+	mv.fallback = m.announce(p, mv.agent, rest, []string{"RT-112", "RT-065"}, true)
+	if !sure || len(rest) == 0 {
+		mv.fallback = nil
+		m.announce(p, mv.agent, nil, nil, true) // to nobody, or to whoever: left open (RT-G08)
+	}
+	m.activate(append(rest, mv.agent, "")...)
+}
+
+// invite is scenario E.
+func (m *Model) invite(d Message) {
+	mv := &move{add: true, agent: d.AgentID, asked: d}
+	m.moves = append(m.moves, mv)
+	m.owe(&owed{what: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", cause: d, optional: m.presence[mv.agent] != absent,
+		clauses: []string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"},
+		match:   kindOf(RequestAdd, func(p Message) bool { return mentions(p.Payload, mv.agent) }), met: func(p Message) { mv.request = p; m.hold(p, "RT-122", "RT-126", "RT-127") }})
+}
+
+// moved is SessionManager's receipt for a move.
+func (m *Model) moved(d Message) {
+	add := d.Subtype == vocab.AddAgentDone || d.Subtype == vocab.AddAgentFailed
+	done := d.Subtype == vocab.AddAgentDone || d.Subtype == vocab.RemoveAgentDone
+	var mv *move
+	for _, c := range m.moves {
+		if c.add == add && !c.answered && c.request.N > 0 && c.agent == d.AgentID {
+			mv = c
+			break
+		}
+	}
+	if mv == nil { // a receipt that nobody waits for: what follows is left open
+		if done {
+			k := map[bool]Kind{true: Added, false: Removed}[add]
+			m.allow(d, "told to the frontend", kind(k))
+			m.presence[d.AgentID] = maybe
+		} else if !add {
+			m.allow(d, "told to the frontend", kind(RemoveFailed))
+		}
+		return
+	}
+	mv.answered = true
+	switch {
+	case add && done:
+		m.added(mv, d)
+	case add:
+		m.presence[mv.agent] = absent
+		m.hold(d, "RT-127")
+		m.owe(&owed{what: "the failure told to the frontend", cause: d, clauses: []string{"RT-043", "RT-046", "RT-126", "RT-163"},
+			match: func(p Message) bool { return p.Target == vocab.ToFrontend && p.Kind() != Added }})
+	case done:
+		m.presence[mv.agent] = absent
+		m.removed(mv, d)
+	default:
+		m.owe(&owed{what: "ERROR REMOVE_AGENT_FAILED to the frontend", cause: d, clauses: []string{"RT-044", "RT-046", "RT-117", "RT-164"},
+			match: kindOf(RemoveFailed, about(mv))})
+		m.activate(append(listOf(m.active), m.agents(maybe)...)...)
+	}
+}
+
+// about matches what is about a move's agent, or names none.
+func about(mv *move) func(Message) bool {
+	return func(p Message) bool {
+		return p.AgentID == mv.agent || p.AgentID == "" && (p.Tx == "" || p.Tx == mv.request.Tx)
+	}
+}
+
+func (m *Model) added(mv *move, d Message) {
+	m.presence[mv.agent] = present
+	clauses := []string{"RT-010", "RT-017", "RT-043", "RT-046", "RT-124", "RT-127", "RT-163"}
+	m.owe(&owed{what: "EVENT AGENT_ADDED to the frontend", cause: d, clauses: clauses, optional: mv.input != nil, match: kindOf(Added, about(mv))})
+	m.announce(d, "", []string{mv.agent}, nil, true) // RT-123
+	m.activate(append(listOf(m.active), mv.agent)...)
+	if in := mv.input; in != nil && in.routed == nil { // it may go its way now
+		in.forbid, in.optional = nil, true
+		m.awaitRoute(in)
+	} else if sole := listOf(m.active); mv.input == nil && len(sole) > 1 {
+		m.settleBy(d, sole, mv.agent)
+	}
+}
+
+// settleBy: an invited agent is active only where that was published by the next fence, as each active change is.
+func (m *Model) settleBy(d Message, candidates []string, added string) {
+	m.unsettled = append(m.unsettled, unsettled{cause: d.N, candidates: candidates, without: added})
+}
+
+// unsettled are agents of which one is active, and which it is shows by the next fence.
+type unsettled struct {
+	cause      int
+	candidates []string
+	without    string
+}
+
+// settle: a change that was not published by a fence was none (RT-065).
+func (m *Model) settle(before int) {
+	m.unsettled = slices.DeleteFunc(m.unsettled, func(u unsettled) bool {
+		if u.cause >= before {
+			return false
+		}
+		if slices.Equal(listOf(m.active), sorted(u.candidates)) {
+			m.activate(slices.DeleteFunc(slices.Clone(u.candidates), func(a string) bool { return a == u.without })...)
+		}
+		return true
+	})
+}
+
+func sorted(all []string) []string { return listOf(setOf(all)) }
+
+func (m *Model) removed(mv *move, d Message) {
+	m.owe(&owed{what: "EVENT AGENT_REMOVED to the frontend", cause: d, clauses: []string{"RT-010", "RT-018", "RT-044", "RT-046", "RT-115", "RT-116", "RT-164"},
+		match: kindOf(Removed, about(mv))})
+	if mv.fallback != nil && !mv.fallback.done { // due by now: with the request, or with the receipt
+		mv.fallback.optional, mv.fallback.cause = false, d
+	}
+}
+
+func (m *Model) strayRequest(p Message) {
+	if p.Kind() == RequestAdd {
+		m.fail(p, []string{"RT-121"}, "one REQUEST_ADD_AGENT for each invitation", "%s without one, or once more: %s", p.Name(), clip(p.Payload))
+		return
+	}
+	for _, mv := range m.moves {
+		if !mv.add && mv.agent == p.AgentID && mv.request.N == 0 {
+			m.fail(p, []string{"RT-060", "RT-106", "RT-109"}, "REQUEST_REMOVE_AGENT once agent "+mv.agent+", which is speaking, has acknowledged the CANCEL", "it is requested before that")
+			return
+		}
+	}
+	m.fail(p, []string{"RT-110"}, "one REQUEST_REMOVE_AGENT for each removal", "%s without one, or once more: %s", p.Name(), clip(p.Payload))
+}
+
+func (m *Model) strayMove(p Message) {
+	switch p.Kind() {
+	case Added:
+		m.fail(p, []string{"RT-122", "RT-126", "RT-127"}, "AGENT_ADDED once SessionManager has said ADD_AGENT_DONE", "%s without that, or once more: %s", p.Name(), clip(p.Payload))
+	case Removed:
+		m.fail(p, []string{"RT-115", "RT-116", "RT-171"}, "AGENT_REMOVED once SessionManager has said REMOVE_AGENT_DONE", "%s without that, or once more: %s", p.Name(), clip(p.Payload))
+	case RemoveFailed:
+		for _, mv := range m.moves { // one that waits for an acknowledgement may be given up
+			if !mv.add && mv.request.N == 0 && (p.AgentID == mv.agent || p.AgentID == "") {
+				return
+			}
+		}
+		m.fail(p, []string{"RT-117"}, "REMOVE_AGENT_FAILED once SessionManager has said so", "%s without that, or once more: %s", p.Name(), clip(p.Payload))
+	}
+}

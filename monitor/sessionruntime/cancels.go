@@ -1,0 +1,139 @@
+package sessionruntime
+
+// speakers are the turns whose agents are speaking, and have not been asked to stop.
+func (m *Model) speakers() (out []*turn) {
+	for _, t := range m.order {
+		if t.speaking && t.stopping.N == 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// unsure tells whether somebody may be speaking or not: what the source leaves open (RT-G02, RT-G06).
+func (m *Model) unsure() bool {
+	for _, t := range m.order {
+		if !t.stopped && (t.status == unclear || t.live() && !t.speaking || t.stopping.N > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// cancel is scenario C.
+func (m *Model) cancel(d Message) {
+	m.stop(d, []string{"RT-004", "RT-016", "RT-031", "RT-050", "RT-095", "RT-098", "RT-099"}, nil)
+	if len(m.speakers()) == 0 && !m.unsure() {
+		m.hold(d, "RT-097", "RT-145")
+	}
+}
+
+// stop has those who speak stopped. Of several speakers one is enough where nothing says which (of is nil).
+func (m *Model) stop(d Message, clauses []string, of func(*turn) bool) (stopping []*turn) {
+	either := &choice{}
+	for _, t := range m.order {
+		speaks := t.speaking && t.stopping.N == 0
+		may := speaks || !t.stopped && (t.live() || t.status == unclear)
+		if !may || of != nil && !of(t) {
+			continue
+		}
+		o := &owed{what: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", cause: d, clauses: clauses, optional: !speaks || t.status == unclear,
+			match: kindOf(CancelSent, func(p Message) bool { return m.meant(p) == t }),
+			met:   func(p Message) { m.stopSent(t, p, clauses) }}
+		if of == nil && speaks {
+			o.choice = either
+		}
+		m.owe(o)
+		stopping = append(stopping, t)
+	}
+	return stopping
+}
+
+// meant is the turn that a published CANCEL is about.
+func (m *Model) meant(p Message) *turn {
+	if t := m.turns[p.Turn]; t != nil && p.Turn != "" {
+		return t
+	}
+	for _, t := range m.speakers() {
+		if t.agent == p.TargetID {
+			return t
+		}
+	}
+	for _, t := range m.order {
+		if t.agent == p.TargetID && !t.stopped && (t.live() || t.status == unclear) {
+			return t
+		}
+	}
+	return nil
+}
+
+// stopSent is the CANCEL on its way (RT-099).
+func (m *Model) stopSent(t *turn, p Message, clauses []string) {
+	m.check(p.TargetID == t.agent, p, []string{"RT-099", "RT-050", "RT-015"}, "the CANCEL for agent "+t.agent, "it goes to %q", p.TargetID)
+	m.check(p.Turn == t.id && p.Trace == t.trace, p, []string{"RT-099", "RT-098"}, "turn_id "+quote(t.id)+" and trace_id "+quote(t.trace), "%q and %q", p.Turn, p.Trace)
+	if t.stopping.N == 0 {
+		t.stopping = p
+	}
+	t.speaking = false
+	m.hold(p, "RT-105", "RT-100")
+}
+
+func quote(s string) string { return `"` + s + `"` }
+
+// cancelAck is CANCEL_ACK, or STREAM_STOPPED in its place (RT-102).
+func (m *Model) cancelAck(d Message) {
+	t := m.turns[d.Turn]
+	if t == nil || t.agent != d.From {
+		return
+	}
+	if t.stopping.N == 0 { // nobody has asked for it: what follows is left open
+		if t.live() || t.status == unclear {
+			t.status, t.speaking = unclear, false
+			m.allow(d, "EVENT CANCELED", kindOf(Canceled, m.ofTurn(t)))
+		}
+		return
+	}
+	if t.stopped {
+		return
+	}
+	late := m.limits.CancelAck > 0 && d.At-t.stopping.At > m.limits.CancelAck/2
+	clauses := []string{"RT-005", "RT-016", "RT-038", "RT-102", "RT-105"}
+	m.owe(&owed{what: "EVENT CANCELED to the frontend", cause: d, clauses: clauses, optional: late || t.status == unclear || t.status == completed,
+		match: kindOf(Canceled, m.ofTurn(t))})
+	t.stopped, t.speaking = true, false
+	t.status = cancelled
+	for _, goOn := range t.resume {
+		if !late {
+			goOn(d)
+		}
+	}
+	t.resume = nil
+}
+
+// ofTurn matches what is about a turn, or says of none while it can only be this one.
+func (m *Model) ofTurn(t *turn) func(Message) bool {
+	return func(p Message) bool { return p.Turn == t.id || p.Turn == "" }
+}
+
+func (m *Model) strayCancel(p Message) {
+	t := m.meant(p)
+	switch {
+	case t != nil && t.stopping.N > 0: // what a repeated CANCEL does is observed
+		return
+	case t == nil || !t.live() && t.status != unclear:
+		m.fail(p, []string{"RT-097", "RT-145"}, "no CANCEL to an agent that is not speaking", "%s for turn %q", p.Name(), p.Turn)
+	case m.handingOver():
+	default:
+		m.fail(p, []string{"RT-160"}, "a CANCEL to an agent where the frontend asks for one, or something has to wait for it", "%s for turn %q", p.Name(), p.Turn)
+	}
+}
+
+func (m *Model) strayCanceled(p Message) {
+	t := m.turns[p.Turn]
+	switch {
+	case t != nil && t.stopped:
+		m.fail(p, []string{"RT-105"}, "one EVENT CANCELED for each acknowledgement", "it is told once more of turn %q", p.Turn)
+	default:
+		m.fail(p, []string{"RT-105", "RT-102", "RT-100"}, "EVENT CANCELED once the agent has acknowledged with CANCEL_ACK or STREAM_STOPPED", "EVENT CANCELED of turn %q before that", p.Turn)
+	}
+}

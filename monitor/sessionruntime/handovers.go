@@ -1,0 +1,187 @@
+package sessionruntime
+
+import (
+	"strings"
+
+	vocab "parley/protocol/sessionruntime"
+	wjson "parley/wire/json"
+)
+
+// handover is scenario F.
+type handover struct {
+	asked     Message
+	from, to  string
+	prompt    Message // N 0: not yet
+	confirmed Message
+	rejected  bool
+	handed    bool // the new agent has its context
+	free      bool // the source leaves open whether it can be
+}
+
+func (h *handover) open() bool { return h.confirmed.N == 0 && !h.rejected }
+
+// handover is an agent's HANDOVER_REQUEST.
+func (m *Model) handover(d Message) {
+	h := &handover{asked: d, from: d.From, to: d.TargetAgent}
+	was, sure := m.sole()
+	h.free = m.presence[h.from] != present || m.presence[h.to] != present || sure && was == h.to || h.from == h.to || !sure
+	for _, other := range m.handovers {
+		h.free = h.free || other.open() // a second one meanwhile
+	}
+	m.handovers = append(m.handovers, h)
+	m.owe(&owed{what: "CONTROL HANDOVER_UI_PROMPT to the frontend", cause: d, clauses: []string{"RT-007", "RT-019", "RT-038", "RT-128", "RT-131"}, optional: h.free,
+		match: kindOf(Prompt, func(p Message) bool {
+			return h.prompt.N == 0 && m.isAbout(h, p)
+		}), met: func(p Message) { m.prompted(h, p) }})
+}
+
+// isAbout tells whether a prompt is about a handover: it holds something of the request, or of no other.
+func (m *Model) isAbout(h *handover, p Message) bool {
+	for _, other := range m.handovers {
+		if token := Token(other.asked.Payload); mentions(p.Payload, token) {
+			return token == Token(h.asked.Payload)
+		}
+	}
+	return true
+}
+
+// prompted judges what the user is asked (RT-132).
+func (m *Model) prompted(h *handover, p Message) {
+	h.prompt = p
+	m.hold(p, "RT-133", "RT-128")
+	for what, is := range map[string]string{"the new agent": h.to, "the reason": text(h.asked.Payload, "reason")} {
+		m.check(mentions(p.Payload, is) || mentions(p.Metadata, is) || p.TargetID == is, p, []string{"RT-132", "RT-130"}, "a prompt with the context of the request: "+what+" "+quote(is), "%s", clip(p.Payload))
+	}
+	m.check(p.Turn != "" || m.wordsOf(h.from, p) || mentions(p.Payload, text(h.asked.Payload, "summary")), p, []string{"RT-132"},
+		"what agent "+h.from+" has said last, its summary, or the turn_id", "%s", clip(p.Payload))
+}
+
+// wordsOf tells whether a message holds something that an agent has said.
+func (m *Model) wordsOf(agent string, p Message) bool {
+	all := wjson.Compact(p.Payload)
+	for token, o := range m.outputs {
+		if o.d.From == agent && token != "" && strings.Contains(all, token) {
+			return true
+		}
+	}
+	return false
+}
+
+// decide is the frontend's HANDOVER_CONFIRM or HANDOVER_REJECT.
+func (m *Model) decide(d Message) {
+	h := m.decided(d)
+	if h == nil {
+		return
+	}
+	if d.Subtype == vocab.HandoverReject {
+		h.rejected = true
+		m.hold(d, "RT-137")
+		return
+	}
+	h.confirmed = d
+	was, sure := m.sole()
+	free := h.free || !sure || was == h.to || m.presence[h.to] != present
+	clauses := []string{"RT-007", "RT-019", "RT-035", "RT-061", "RT-134", "RT-065", "RT-165"}
+	change := m.announce(d, was, []string{h.to}, clauses, free)
+	m.owe(&owed{what: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, cause: d, clauses: []string{"RT-061", "RT-135"}, optional: free,
+		match: func(p Message) bool { return p.Kind() == Context || p.Kind() == Route && m.isContext(h, p) },
+		met: func(p Message) {
+			h.handed = true
+			m.check(p.TargetID == h.to, p, []string{"RT-135", "RT-015"}, "the context for agent "+h.to, "it goes to %q", p.TargetID)
+			if !change.optional {
+				m.check(change.done, p, []string{"RT-136", "RT-061"}, "SWITCH_AGENT before the context", "the context comes first")
+			}
+			if m.spoke(h.from) {
+				m.check(m.wordsOf(h.from, p), p, []string{"RT-129", "RT-135"}, "the context with what agent "+h.from+" has said last", "%s", clip(p.Payload))
+			}
+			if p.Kind() == Route && p.Turn != "" {
+				t := &turn{id: p.Turn, trace: p.Trace, agent: p.TargetID, in: &input{said: d}, routed: p, status: unclear}
+				if m.turns[t.id] == nil {
+					m.turns[t.id] = t
+				}
+				m.order = append(m.order, t)
+				m.allow(p, "TURN_ACCEPTED", kindOf(Accepted, m.ofTurn(t)))
+				m.awaitTimeout(t)
+			}
+		}})
+	if free {
+		m.activate(append(listOf(m.active), h.to)...)
+	} else {
+		m.activate(h.to)
+	}
+	for _, t := range m.order { // what becomes of the turn of the agent that hands over is left open
+		if t.agent == h.from && t.live() {
+			t.status = unclear
+		}
+	}
+}
+
+// decided is the handover that the frontend speaks of: the one with its tx_id, or turn_id, or the only one.
+func (m *Model) decided(d Message) *handover {
+	var open []*handover
+	for _, h := range m.handovers {
+		if h.open() && h.prompt.N > 0 {
+			open = append(open, h)
+		}
+	}
+	for _, h := range open {
+		if d.Tx != "" && h.prompt.Tx == d.Tx {
+			return h
+		}
+	}
+	for _, h := range open {
+		if d.Tx == "" && d.Turn != "" && h.prompt.Turn == d.Turn || len(open) == 1 && d.Tx == "" {
+			return h
+		}
+	}
+	return nil
+}
+
+// isContext tells whether an input is the context of a handover, and nothing that the user has said.
+func (m *Model) isContext(h *handover, p Message) bool {
+	for _, in := range m.inputs {
+		if in.token == Token(p.Payload) && in.routed == nil && in.forbid == nil && wjson.Equal(in.said.Payload, p.Payload) {
+			return false
+		}
+	}
+	return p.TargetID == h.to || m.wordsOf(h.from, p)
+}
+
+func (m *Model) spoke(agent string) bool {
+	for _, o := range m.outputs {
+		if o.d.From == agent && o.passed > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitsContext tells whether a USER_INPUT may be the context of a handover whose fate is left open.
+func (m *Model) awaitsContext() bool {
+	for _, h := range m.handovers {
+		if h.free && h.confirmed.N > 0 && !h.handed {
+			return true
+		}
+	}
+	return false
+}
+
+// handingOver tells whether a handover was confirmed: its old agent may be stopped.
+func (m *Model) handingOver() bool {
+	for _, h := range m.handovers {
+		if h.confirmed.N > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Model) strayContext(p Message) {
+	for _, h := range m.handovers {
+		if h.rejected && h.to == p.TargetID {
+			m.fail(p, []string{"RT-137"}, "nothing for agent "+h.to+": the handover was rejected", "%s", p.Name())
+			return
+		}
+	}
+	m.fail(p, []string{"RT-133", "RT-135", "RT-061"}, "HANDOVER_CONTEXT once, after the frontend has confirmed", "%s without that, or once more", p.Name())
+}

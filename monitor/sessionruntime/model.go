@@ -1,0 +1,348 @@
+package sessionruntime
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"parley/monitor"
+	vocab "parley/protocol/sessionruntime"
+)
+
+// Model is what one session's orchestrator has to do, may do, and must not do, from what was delivered to it and what it has
+// published. It is given everything in the order of the transcript. Where the source leaves a choice, it goes by what was
+// published. What it found is in Findings.
+//
+// The orchestrator handles what is delivered in the order of its delivery, but nothing says how soon: what it owes is due by the
+// next fence.
+type Model struct {
+	Findings []monitor.Finding
+
+	id        string
+	limits    Limits
+	presence  map[string]presence
+	active    map[string]bool // candidates; "" is nobody
+	loose     bool            // the session is closed, or about to be: nothing is owed any more
+	seen      map[string]bool // ids of messages that were delivered
+	inputs    []*input
+	turns     map[string]*turn
+	order     []*turn
+	outputs   map[string]*output // by token
+	owed      []*owed
+	moves     []*move // removals and invitations
+	handovers []*handover
+	requests  []*request
+	said      []remark // what was ignored on purpose, and why
+	unsettled []unsettled
+	closing   *request // waits until nobody speaks
+	held      []hold
+}
+
+// presence is whether an agent is in the session.
+type presence int
+
+const (
+	absent presence = iota
+	maybe           // the source leaves it open
+	present
+)
+
+// owed is something that has to be published, or may be.
+type owed struct {
+	what     string
+	cause    Message
+	clauses  []string // broken when it does not come; shown when it does
+	match    func(Message) bool
+	met      func(Message) // what follows when it comes; may be nil
+	optional bool
+	choice   *choice // of several, one is enough; nil: this one
+	timed    bool    // due at a time, and not by a fence
+	done     bool
+}
+
+// hold is something that must not be published because of a message; what is, is uncalled for. By the next fence the clauses
+// have been kept, or broken.
+type hold struct {
+	cause   int
+	clauses []string
+}
+
+// hold notes what a message must not lead to.
+func (m *Model) hold(cause Message, clauses ...string) {
+	m.held = append(m.held, hold{cause.N, clauses})
+}
+
+// choice is made once one of its ways was taken.
+type choice struct{ taken bool }
+
+// remark is a message that nothing must follow from.
+type remark struct {
+	token, why string
+	clauses    []string
+}
+
+func newModel(id string, limits Limits, agents []string, active string) *Model {
+	m := &Model{id: id, limits: limits, presence: map[string]presence{}, active: map[string]bool{active: true}, seen: map[string]bool{},
+		turns: map[string]*turn{}, outputs: map[string]*output{}}
+	for _, a := range agents {
+		m.presence[a] = present
+	}
+	return m
+}
+
+// keep finds that clauses are kept.
+func (m *Model) keep(at Message, clauses ...string) {
+	if len(clauses) > 0 {
+		m.Findings = append(m.Findings, monitor.Finding{Clauses: clauses, OK: true, At: at.N})
+	}
+}
+
+// fail finds that clauses are broken.
+func (m *Model) fail(at Message, clauses []string, expected, observed string, args ...any) {
+	m.Findings = append(m.Findings, monitor.Finding{Clauses: clauses, Expected: expected, Observed: fmt.Sprintf(observed, args...), At: at.N})
+}
+
+// check finds clauses kept, or broken.
+func (m *Model) check(ok bool, at Message, clauses []string, expected, observed string, args ...any) {
+	if ok {
+		m.keep(at, clauses...)
+		return
+	}
+	m.fail(at, clauses, expected, observed, args...)
+}
+
+// owe notes something that has to come.
+func (m *Model) owe(o *owed) *owed {
+	o.optional = o.optional || m.loose
+	if o.choice == nil {
+		o.choice = &choice{}
+	}
+	m.owed = append(m.owed, o)
+	return o
+}
+
+// allow notes something that may come.
+func (m *Model) allow(cause Message, what string, match func(Message) bool) *owed {
+	return m.owe(&owed{what: what, cause: cause, match: match, optional: true})
+}
+
+// kind matches messages of a kind.
+func kind(k Kind) func(Message) bool { return func(p Message) bool { return p.Kind() == k } }
+
+// kindOf matches messages of a kind that a condition holds of.
+func kindOf(k Kind, and func(Message) bool) func(Message) bool {
+	return func(p Message) bool { return p.Kind() == k && and(p) }
+}
+
+// Delivered takes in what was delivered to the orchestrator.
+func (m *Model) Delivered(d Message) {
+	if d.ID != "" && m.seen[d.ID] { // by a second subscription (RT-042, RT-175)
+		m.repeated(d)
+		return
+	}
+	m.seen[d.ID] = true
+	if d.From == Self {
+		m.hold(d, "RT-175")
+		return
+	}
+	if d.Target == vocab.ToBroadcast && (d.From == Frontend || d.From == Manager || d.From == Logger) {
+		m.observed(d)
+		return
+	}
+	switch d.From {
+	case Frontend:
+		m.fromFrontend(d)
+	case Manager:
+		m.fromManager(d)
+	case Logger:
+	default:
+		m.fromAgent(d)
+	}
+	if d.Event == vocab.Error {
+		m.agentError(d)
+	}
+}
+
+// observed is a message on BROADCAST that no agent has sent: it is for observation only (RT-028).
+func (m *Model) observed(d Message) {
+	m.hold(d, "RT-028")
+	m.said = append(m.said, remark{token: Token(d.Payload), why: "it was on BROADCAST, which is for observation only", clauses: []string{"RT-028"}})
+}
+
+func (m *Model) fromFrontend(d Message) {
+	switch {
+	case d.Event == vocab.UserInput:
+		m.userInput(d)
+	case d.Event != vocab.Control:
+	case d.Subtype == vocab.Cancel || d.Subtype == vocab.Interrupt:
+		m.cancel(d)
+	case d.Subtype == vocab.RemoveAgent:
+		m.remove(d)
+	case d.Subtype == vocab.InviteAgent:
+		m.invite(d)
+	case d.Subtype == vocab.SwitchAgent:
+		m.switchTo(d)
+	case d.Subtype == vocab.HandoverConfirm || d.Subtype == vocab.HandoverReject:
+		m.decide(d)
+	case d.Subtype == vocab.SessionOpen || d.Subtype == vocab.SessionClose:
+		m.session(d)
+	}
+}
+
+func (m *Model) fromManager(d Message) {
+	if d.Event != vocab.Control {
+		return
+	}
+	switch d.Subtype {
+	case vocab.AddAgentDone, vocab.AddAgentFailed, vocab.RemoveAgentDone, vocab.RemoveAgentFailed:
+		m.moved(d)
+	case vocab.SessionOpened, vocab.SessionClosed, vocab.SessionFailed:
+		m.answered(d)
+	}
+}
+
+func (m *Model) fromAgent(d Message) {
+	switch {
+	case d.is(vocab.AgentOutput, "", ""):
+		m.output(d)
+	case d.is(vocab.Control, vocab.InputAck, ""):
+		m.inputAck(d)
+	case d.is(vocab.Control, vocab.CancelAck, ""), d.is(vocab.Event, vocab.StreamStopped, ""):
+		m.cancelAck(d)
+	case d.is(vocab.Control, vocab.HandoverRequest, ""):
+		m.handover(d)
+	}
+}
+
+// Published takes in what the orchestrator has published.
+func (m *Model) Published(p Message) {
+	for _, optional := range []bool{false, true} {
+		for _, o := range m.owed {
+			if !o.done && o.optional == optional && o.match(p) {
+				o.done, o.choice.taken = true, true
+				m.keep(p, o.clauses...)
+				if o.met != nil {
+					o.met(p)
+				}
+				return
+			}
+		}
+	}
+	m.uncalledFor(p)
+}
+
+// Fenced tells that everything delivered before a record has been handled.
+func (m *Model) Fenced(before, at int) {
+	m.settle(before)
+	m.held = slices.DeleteFunc(m.held, func(h hold) bool {
+		if h.cause < before {
+			m.keep(Message{N: at}, h.clauses...)
+		}
+		return h.cause < before
+	})
+	for _, o := range m.owed {
+		if o.done || o.optional || o.timed || o.cause.N >= before || o.choice.taken {
+			continue
+		}
+		o.done = true
+		m.fail(Message{N: o.cause.N}, o.clauses, o.what, "nothing of the kind up to the fence (record %d)", at)
+	}
+}
+
+// uncalledFor judges what was published without a cause.
+func (m *Model) uncalledFor(p Message) {
+	if m.loose && p.Kind() != Output {
+		return
+	}
+	switch k := p.Kind(); k {
+	case Route:
+		m.strayInput(p)
+	case Accepted:
+		m.fail(p, []string{"RT-076", "RT-009"}, "one TURN_ACCEPTED for each turn", "%s for turn %q once more, or for no turn", k, p.Turn)
+	case RouteTimeout:
+		m.strayTimeout(p)
+	case Output:
+		m.strayOutput(p)
+	case CancelSent:
+		m.strayCancel(p)
+	case Canceled:
+		m.strayCanceled(p)
+	case Switch:
+		m.straySwitch(p)
+	case RequestAdd, RequestRemove:
+		m.strayRequest(p)
+	case RequestOpen, RequestClose:
+		if k == RequestClose && m.closing != nil {
+			m.fail(p, []string{"RT-152"}, "REQUEST_SESSION_CLOSE once the agent that is speaking has acknowledged the CANCEL", "it is requested before that")
+			return
+		}
+		m.fail(p, []string{"RT-153"}, "one request to SessionManager for each SESSION_OPEN or SESSION_CLOSE of the frontend", "%s without one, or once more", p.Name())
+	case Added, Removed, RemoveFailed:
+		m.strayMove(p)
+	case Prompt:
+		m.fail(p, []string{"RT-131"}, "one HANDOVER_UI_PROMPT for each HANDOVER_REQUEST", "%s without one, or once more", p.Name())
+	case Context:
+		m.strayContext(p)
+	case Opened, Closed:
+		m.fail(p, []string{"RT-154", "RT-155"}, "the result of SESSION_OPEN and SESSION_CLOSE told once, when SessionManager has said it", "%s before, or once more", p.Name())
+	}
+}
+
+// sole is the active agent, and whether there is no doubt about it.
+func (m *Model) sole() (string, bool) {
+	if len(m.active) != 1 {
+		return "", false
+	}
+	for a := range m.active {
+		return a, true
+	}
+	return "", false
+}
+
+// agents lists those that are in the session, or may be.
+func (m *Model) agents(least presence) []string {
+	var out []string
+	for a, p := range m.presence {
+		if p >= least {
+			out = append(out, a)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (m *Model) activate(agents ...string) {
+	m.active = map[string]bool{}
+	for _, a := range agents {
+		m.active[a] = true
+	}
+}
+
+func words(agents []string) string {
+	if len(agents) == 0 {
+		return "nobody"
+	}
+	return strings.Join(agents, " or ")
+}
+
+func setOf(all []string) map[string]bool {
+	out := map[string]bool{}
+	for _, a := range all {
+		out[a] = true
+	}
+	return out
+}
+
+func listOf(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
+
+// text is a member of a payload; "" where it is none.
+func text(payload any, names ...string) string {
+	object, _ := payload.(map[string]any)
+	for _, name := range names {
+		if s, ok := object[name].(string); ok && s != "" {
+			return s
+		}
+	}
+	return ""
+}

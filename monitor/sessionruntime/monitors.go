@@ -1,0 +1,128 @@
+package sessionruntime
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/monitor"
+	"parley/transcript"
+)
+
+// All lists the monitors of session-runtime.
+func All() []monitor.Monitor {
+	return []monitor.Monitor{{Name: "life-cycles", Clauses: Clauses(),
+		Text:  "turns and transactions take the ways of sections 2 and 4, each step once, and nothing is published without a cause",
+		Check: Judge}}
+}
+
+// Judge compares a transcript with a model of each session that the harness has set up.
+func Judge(t []transcript.Record) []monitor.Finding {
+	j := &judgement{models: map[string]*Model{}}
+	for _, r := range t {
+		j.take(r)
+	}
+	var out []monitor.Finding
+	for _, m := range j.all {
+		out = append(out, m.Findings...)
+	}
+	return out
+}
+
+type judgement struct {
+	models map[string]*Model // the sessions as they are now
+	all    []*Model          // and were before they were set up anew
+	fences map[string]int    // id → record that asked
+}
+
+func (j *judgement) take(r transcript.Record) {
+	if r.Dir == transcript.Noted {
+		if n, ok := strings.CutPrefix(r.Label, Quiet); ok {
+			before, _ := strconv.Atoi(n)
+			j.fenced(before+1, r.N)
+		}
+		return
+	}
+	if r.Event != nil {
+		data, _ := r.Event.Data.(map[string]any)
+		id, _ := data[ID].(string)
+		switch r.Event.Type {
+		case SetupFrame:
+			j.setUp(data)
+			return
+		case FenceFrame:
+			if j.fences == nil {
+				j.fences = map[string]int{}
+			}
+			j.fences[id] = r.N
+			return
+		case FencedFrame:
+			if before, asked := j.fences[id]; asked {
+				j.fenced(before, r.N)
+			}
+			return
+		}
+	}
+	msg, ok := Read(r)
+	if !ok {
+		return
+	}
+	m := j.models[msg.Session]
+	switch {
+	case m == nil && !msg.Delivered && msg.Session == "" && len(j.models) == 1: // of a bus that has one session
+		for _, m = range j.models {
+		}
+	case m == nil:
+		return
+	}
+	if msg.Delivered {
+		m.Delivered(msg)
+	} else {
+		m.Published(msg)
+	}
+}
+
+func (j *judgement) fenced(before, at int) {
+	for _, m := range j.models {
+		m.Fenced(before, at)
+	}
+}
+
+// setUp makes the model of a session, anew where there was one.
+func (j *judgement) setUp(data map[string]any) {
+	id, _ := data[Session].(string)
+	active, _ := data["active_agent_id"].(string)
+	var agents []string
+	if all, ok := data["agents"].([]any); ok {
+		for _, a := range all {
+			agents = append(agents, fmt.Sprint(a))
+		}
+	}
+	limits, _ := data["limits"].(map[string]any)
+	ms := func(name string) time.Duration {
+		n, _ := strconv.Atoi(fmt.Sprint(limits[name]))
+		return time.Duration(n) * time.Millisecond
+	}
+	m := newModel(id, Limits{InputAck: ms("input_ack_ms"), CancelAck: ms("cancel_ack_ms")}, agents, active)
+	j.models[id] = m
+	j.all = append(j.all, m)
+}
+
+// Clauses lists what the model judges.
+func Clauses() []string {
+	out := make([]string, 0, len(judged))
+	for _, n := range judged {
+		out = append(out, fmt.Sprintf("RT-%03d", n))
+	}
+	slices.Sort(out)
+	return out
+}
+
+var judged = []int{
+	1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16, 17, 18, 19, 20, 28, 31, 32, 33, 34, 35, 36, 38, 39, 40, 42, 43, 44, 45, 46, 48, 50, 52, 53, 55,
+	60, 61, 63, 65, 66, 68, 69, 70, 72, 74, 75, 76, 77, 78, 79, 80, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 97, 98, 99, 100,
+	102, 104, 105, 106, 109, 110, 112, 113, 115, 116, 117, 119, 120, 121, 122, 124, 126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 136,
+	137, 141, 145, 148, 149, 150, 151, 152, 153, 154, 155, 160, 162, 163, 164, 165, 166, 167, 169, 171, 175,
+}

@@ -1,0 +1,89 @@
+package sessionruntime
+
+import (
+	"strings"
+
+	vocab "parley/protocol/sessionruntime"
+)
+
+// request is a SESSION_OPEN or SESSION_CLOSE on its way (scenario H).
+type request struct {
+	asked Message
+	close bool
+	sent  Message // REQUEST_SESSION_OPEN or _CLOSE; N 0: not yet
+	over  bool
+}
+
+// session is the frontend's SESSION_OPEN or SESSION_CLOSE.
+func (m *Model) session(d Message) {
+	rq := &request{asked: d, close: d.Subtype == vocab.SessionClose}
+	again := false
+	for _, other := range m.requests {
+		again = again || !other.over
+	}
+	m.requests = append(m.requests, rq)
+	clauses := []string{"RT-020", "RT-036", "RT-151", "RT-153"}
+	if !rq.close {
+		m.ask(rq, d, clauses, RequestOpen, again)
+		return
+	}
+	var speaking, may []*turn
+	for _, t := range m.stop(d, []string{"RT-152"}, func(*turn) bool { return true }) {
+		if t.speaking && t.status != unclear {
+			speaking = append(speaking, t)
+		} else {
+			may = append(may, t)
+		}
+	}
+	m.after(speaking, func(cause Message) {
+		m.ask(rq, cause, append([]string{"RT-152"}, clauses...), RequestClose, again || len(may) > 0)
+	})
+	if len(speaking) == 0 {
+		m.ask(rq, d, clauses, RequestClose, again || len(may) > 0)
+	} else { // no request while a speaker has not been stopped
+		m.closing = rq
+		m.hold(d, "RT-152")
+	}
+}
+
+func (m *Model) ask(rq *request, cause Message, clauses []string, k Kind, optional bool) {
+	if m.closing == rq {
+		m.closing = nil
+	}
+	m.owe(&owed{what: "CONTROL " + string(k) + " to SYSTEM", cause: cause, clauses: clauses, optional: optional, match: kind(k),
+		met: func(p Message) { rq.sent = p; m.hold(p, "RT-154") }})
+}
+
+// answered is SessionManager's receipt: the frontend is told (RT-155).
+func (m *Model) answered(d Message) {
+	var rq *request
+	for _, c := range m.requests {
+		fits := d.Subtype == vocab.SessionFailed || c.close == (d.Subtype == vocab.SessionClosed)
+		if !c.over && c.sent.N > 0 && fits && (d.Tx == "" || c.sent.Tx == "" || d.Tx == c.sent.Tx) {
+			rq = c
+			break
+		}
+	}
+	told := func(p Message) bool { return TellsOfSession(p, d.Subtype) }
+	if rq == nil {
+		m.allow(d, "told to the frontend", told)
+		return
+	}
+	rq.over = true
+	if rq.close && d.Subtype == vocab.SessionClosed {
+		defer func() { m.loose = true }()
+	}
+	m.owe(&owed{what: "the result told to the frontend, as EVENT or ERROR", cause: d, clauses: []string{"RT-045", "RT-046", "RT-154", "RT-155", "RT-166"}, match: told})
+}
+
+// TellsOfSession tells whether a message gives the frontend a receipt of SessionManager's about the session. How it is called is
+// left open, but for EVENT or ERROR (RT-155).
+func TellsOfSession(p Message, receipt string) bool {
+	if p.Target != vocab.ToFrontend {
+		return false
+	}
+	if receipt == vocab.SessionFailed {
+		return p.Event == vocab.Error || p.Event == vocab.Event && strings.Contains(p.Subtype, "FAILED")
+	}
+	return p.Event == vocab.Event && (p.Subtype == receipt || strings.Contains(p.Subtype, "SESSION") && strings.Contains(p.Subtype, strings.TrimPrefix(receipt, "SESSION_")))
+}

@@ -1,0 +1,476 @@
+package sessionruntime
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	vocab "parley/protocol/sessionruntime"
+	wjson "parley/wire/json"
+)
+
+// Limits are those that the orchestrator was asked for at set-up, or has of itself; 0 is unknown.
+type Limits struct{ InputAck, CancelAck time.Duration }
+
+// status is where a turn stands (2.2).
+type status int
+
+const (
+	routing status = iota
+	running
+	completed
+	failed
+	cancelled
+	unclear // the source leaves open what has become of it
+)
+
+// turn is one input's way through an agent.
+type turn struct {
+	id, trace, agent string
+	in               *input
+	routed           Message
+	status           status
+	speaking         bool                // a chunk has come, and neither final nor ack
+	stopping         Message             // the CANCEL that was published; N 0: none
+	stopped          bool                // and acknowledged
+	resume           []func(ack Message) // what waits for the acknowledgement
+	timeout          *owed
+	implicit         bool // a chunk was forwarded before any acknowledgement
+}
+
+func (t *turn) live() bool { return t.status == routing || t.status == running }
+
+// input is what a user said.
+type input struct {
+	said     Message
+	token    string
+	to       map[string]bool // agents that it may go to
+	clauses  []string        // about where it goes
+	optional bool
+	forbid   []string // clauses that are broken when it is routed; nil: it may be
+	why      string
+	routed   *turn
+	accepted Message
+	twice    bool  // the bus has delivered it by two subscriptions
+	change   *owed // the switch that comes before it
+}
+
+// userInput is scenario A, and B where an agent is mentioned.
+func (m *Model) userInput(d Message) {
+	in := &input{said: d, token: Token(d.Payload)}
+	m.inputs = append(m.inputs, in)
+	if form, who := mentioned(d); form != nil {
+		m.mention(in, who, form)
+		return
+	}
+	in.optional = m.busy()
+	in.clauses = []string{"RT-001", "RT-015", "RT-069", "RT-075"}
+	who, sure := m.sole()
+	switch {
+	case sure && who == "":
+		m.withoutActive(in)
+		return
+	case sure && m.presence[who] == present:
+		in.to = setOf([]string{who})
+	default:
+		in.to, in.optional = setOf(append(listOf(m.active), m.agents(maybe)...)), true
+	}
+	m.awaitRoute(in)
+}
+
+// withoutActive is an input while no agent is active: the default one gets it, or SessionManager is asked (RT-070).
+func (m *Model) withoutActive(in *input) {
+	if len(m.agents(maybe)) == 0 {
+		in.optional = true
+	}
+	in.to, in.clauses = setOf(m.agents(maybe)), []string{"RT-070"}
+	either := &choice{}
+	o := m.awaitRoute(in)
+	o.choice = either
+	o.what = "the input routed to a default agent, or SessionManager asked for one"
+	m.owe(&owed{what: o.what, cause: in.said, clauses: []string{"RT-070"}, optional: in.optional, choice: either,
+		match: func(p Message) bool { return p.is(vocab.Control, "", vocab.ToSystem) && p.Kind() != Switch }})
+}
+
+// busy tells whether a turn is under way: what comes of a second input then is left open (RT-G05).
+func (m *Model) busy() bool {
+	for _, t := range m.order {
+		if t.live() || t.status == unclear {
+			return true
+		}
+	}
+	for _, in := range m.inputs[:max(0, len(m.inputs)-1)] {
+		if in.routed == nil && in.forbid == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// mentioned tells by which form an input names its agent, as the clauses of that form, and which agent.
+func mentioned(d Message) (form []string, who string) {
+	if id := text(d.Payload, "mentioned_agent_id"); id != "" {
+		form, who = []string{"RT-084"}, id
+	}
+	if d.Data["mention"] != nil {
+		who, _ = d.Data["mention"].(string)
+		form = []string{"RT-083"}
+		if _, picked := d.Payload.(map[string]any); picked {
+			form = []string{"RT-085"}
+		}
+	}
+	return form, who
+}
+
+// mention is scenario B.
+func (m *Model) mention(in *input, who string, form []string) {
+	in.optional = m.busy()
+	in.to, in.clauses = setOf([]string{who}), append([]string{"RT-088", "RT-092", "RT-086"}, form...)
+	switch m.presence[who] {
+	case absent:
+		m.mentionAbsent(in, who)
+		return
+	case maybe:
+		in.optional = true
+		m.activate(append(listOf(m.active), who)...)
+	case present:
+		was, sure := m.sole()
+		needed := sure && was != who && !in.optional
+		in.change = m.announce(in.said, was, []string{who}, append([]string{"RT-089", "RT-065", "RT-063"}, form...), !needed)
+		if in.optional {
+			m.activate(append(listOf(m.active), who)...)
+		} else {
+			m.activate(who)
+		}
+	}
+	m.awaitRoute(in)
+}
+
+// mentionAbsent: SessionManager is asked, or the frontend is told; the input is not routed meanwhile (RT-087).
+func (m *Model) mentionAbsent(in *input, who string) {
+	m.hold(in.said, "RT-086", "RT-087")
+	in.forbid, in.why = []string{"RT-086", "RT-087"}, "agent "+who+" is not in the session"
+	either := &choice{}
+	what := "a REQUEST_ADD_AGENT for " + who + ", or an ERROR to the frontend, as it is not in the session"
+	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either,
+		match: kindOf(RequestAdd, func(p Message) bool { return mentions(p.Payload, who) || mentions(p.Metadata, who) }),
+		met: func(p Message) {
+			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, input: in})
+		}})
+	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either, match: kind(Failure)})
+}
+
+// awaitRoute owes the input to its agent, and TURN_ACCEPTED to the frontend.
+func (m *Model) awaitRoute(in *input) *owed {
+	o := &owed{what: "the input on its way to agent " + words(listOf(in.to)), cause: in.said, clauses: in.clauses, optional: in.optional}
+	o.match = func(p Message) bool { return p.Kind() == Route && m.isOf(in, p) }
+	o.met = func(p Message) { m.route(in, p) }
+	return m.owe(o)
+}
+
+// isOf tells whether a routed input is one that was said.
+func (m *Model) isOf(in *input, p Message) bool {
+	if in.routed != nil {
+		return false
+	}
+	if tok := Token(p.Payload); tok != "" {
+		return tok == in.token
+	}
+	return in.said.Turn != "" && p.Turn == in.said.Turn
+}
+
+// route is the input on its way (RT-075).
+func (m *Model) route(in *input, p Message) {
+	m.check(in.to[p.TargetID], p, append([]string{"RT-015"}, in.clauses...), "the input for agent "+words(listOf(in.to)), "it goes to %q", p.TargetID)
+	if in.change != nil && !in.change.optional {
+		m.check(in.change.done, p, []string{"RT-090"}, "SWITCH_AGENT before the input is routed", "the input is routed before it")
+	}
+	m.check(wjson.Equal(in.said.Payload, p.Payload), p, []string{"RT-068"}, "the payload as the user's: "+clip(in.said.Payload), "%s", clip(p.Payload))
+	marks, _ := in.said.Data[Marks].([]string)
+	m.kept(in.said, p, marks, []string{"RT-068"})
+	m.ids(in, p)
+	if m.turns[p.Turn] != nil && p.Turn != "" && in.said.Turn == "" {
+		m.fail(p, []string{"RT-052", "RT-072"}, "a turn_id of its own for each turn", "%q is that of an earlier turn", p.Turn)
+	}
+	t := &turn{id: p.Turn, trace: p.Trace, agent: p.TargetID, in: in, routed: p}
+	in.routed = t
+	m.turns[t.id] = t
+	m.order = append(m.order, t)
+	if in.optional || in.forbid != nil {
+		m.activate(append(listOf(m.active), p.TargetID)...)
+	} else if a, sure := m.sole(); sure && a == "" || !sure {
+		m.activate(append(listOf(m.active), p.TargetID)...) // whether a default agent stays active is left open
+	}
+	if in.accepted.N == 0 {
+		m.owe(&owed{what: "TURN_ACCEPTED to the frontend", cause: in.said, clauses: []string{"RT-009", "RT-074", "RT-076", "RT-093"},
+			match: kindOf(Accepted, func(a Message) bool { return a.Turn == t.id || a.Turn == "" }),
+			met:   func(a Message) { in.accepted = a; m.agree(in) }})
+	} else {
+		m.agree(in)
+	}
+	m.awaitTimeout(t)
+}
+
+// kept: what the sender has put into metadata stands there (RT-068, RT-149), apart from names that are exempt.
+func (m *Model) kept(of, p Message, exempt []string, clauses []string) {
+	was, _ := of.Metadata.(map[string]any)
+	is, _ := p.Metadata.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if slices.Contains(exempt, name) {
+			continue
+		}
+		if got, there := is[name]; !there || !wjson.Equal(was[name], got) {
+			m.fail(p, clauses, fmt.Sprintf("metadata.%s as the sender has set it: %s", name, clip(was[name])), "%s", clip(got))
+			return
+		}
+	}
+	m.keep(p, clauses...)
+}
+
+// ids: both are there, and kept where they were given (RT-072).
+func (m *Model) ids(in *input, p Message) {
+	for _, id := range []struct{ name, given, got string }{{"turn_id", in.said.Turn, p.Turn}, {"trace_id", in.said.Trace, p.Trace}} {
+		switch {
+		case id.got == "":
+			m.fail(p, []string{"RT-072", "RT-075", "RT-053"}, "a "+id.name+" with the input", "none")
+		case id.given != "" && id.got != id.given:
+			m.fail(p, []string{"RT-072"}, id.name+" "+id.given+", as it was given", "%q", id.got)
+		default:
+			m.keep(p, "RT-072", "RT-075", "RT-053")
+		}
+	}
+}
+
+// agree: TURN_ACCEPTED speaks of the turn that was routed (RT-076).
+func (m *Model) agree(in *input) {
+	t, a := in.routed, in.accepted
+	m.check(a.Turn == t.id && a.Trace == t.trace, a, []string{"RT-076"}, fmt.Sprintf("turn_id %q and trace_id %q", t.id, t.trace), "%q and %q", a.Turn, a.Trace)
+	m.check(a.TargetAgent == t.agent, a, []string{"RT-076", "RT-055"}, "target_agent "+t.agent, "%q", a.TargetAgent)
+}
+
+// awaitTimeout is what comes of a turn that nobody acknowledges (RT-078).
+func (m *Model) awaitTimeout(t *turn) {
+	t.timeout = m.owe(&owed{what: "ROUTE_TIMEOUT for a turn that nobody acknowledges", cause: t.routed, timed: true,
+		match: kindOf(RouteTimeout, func(p Message) bool { return p.Turn == t.id || p.Turn == "" && m.waiting() == t }),
+		met:   func(p Message) { m.timedOut(t, p) }})
+}
+
+// waiting is the only turn that waits for its acknowledgement; nil where there is none, or more than one.
+func (m *Model) waiting() (only *turn) {
+	for _, t := range m.order {
+		if t.status == routing {
+			if only != nil {
+				return nil
+			}
+			only = t
+		}
+	}
+	return only
+}
+
+func (m *Model) timedOut(t *turn, p Message) {
+	clauses := []string{"RT-077", "RT-078", "RT-080", "RT-094"}
+	switch {
+	case t.implicit:
+		m.fail(p, []string{"RT-169"}, "no ROUTE_TIMEOUT once a chunk was forwarded, which is an implicit start", "%s for turn %q", p.Name(), t.id)
+	case t.status == running && !t.speaking, t.status == completed, t.status == cancelled:
+		m.fail(p, clauses, "no ROUTE_TIMEOUT for a turn that its agent has acknowledged", "%s for turn %q", p.Name(), t.id)
+	case m.limits.InputAck > 0 && t.status == routing && p.At-t.in.said.At < m.limits.InputAck*9/10:
+		m.fail(p, []string{"RT-077"}, fmt.Sprintf("INPUT_ACK awaited for %v", m.limits.InputAck), "ROUTE_TIMEOUT after %v", (p.At - t.in.said.At).Round(time.Millisecond))
+	default:
+		m.keep(p, "RT-077", "RT-078", "RT-094")
+	}
+	t.status, t.speaking = failed, false
+}
+
+// inputAck is an agent's INPUT_ACK.
+func (m *Model) inputAck(d Message) {
+	t := m.turns[d.Turn]
+	if t == nil || t.status != routing || t.agent != d.From {
+		return
+	}
+	if m.limits.InputAck > 0 && d.At-t.routed.At > m.limits.InputAck/2 { // it may be late by the orchestrator's clock
+		t.status = unclear
+		return
+	}
+	t.status = running
+}
+
+// output is what an agent says of a turn.
+type output struct {
+	d      Message
+	turn   *turn
+	why    string // why it must not be forwarded; "" where it may be
+	must   bool
+	passed int
+	twice  bool
+	first  bool // of a turn that nobody has acknowledged
+	gone   bool // a later one of its turn was forwarded before it
+}
+
+func (m *Model) output(d Message) {
+	o := &output{d: d, turn: m.turns[d.Turn]}
+	t := o.turn
+	m.outputs[Token(d.Payload)] = o
+	switch {
+	case t == nil || d.Turn == "":
+		o.why = "its turn is unknown"
+	case t.agent != d.From:
+		o.why = "it comes from agent " + d.From + ", and the turn is that of agent " + t.agent
+	case t.status == completed:
+		o.why = "its turn has completed"
+	case t.status == failed:
+		o.why = "its turn has failed: ROUTE_TIMEOUT was published"
+	case t.stopped:
+		o.why = "its turn was cancelled, and the cancel acknowledged"
+	case t.status == cancelled:
+		o.why = "its turn was cancelled"
+	case t.status == running && t.stopping.N == 0 && m.presence[t.agent] == present:
+		o.must = true
+	}
+	if o.why != "" || t == nil {
+		m.hold(d, m.againstOutput(o)...)
+		return
+	}
+	if o.must {
+		m.owe(&owed{what: "the output forwarded to the frontend", cause: d, clauses: []string{"RT-002", "RT-015", "RT-039", "RT-150"},
+			match: kindOf(Output, func(p Message) bool { return Token(p.Payload) == Token(d.Payload) && o.passed == 0 }), met: func(p Message) { m.forwarded(o, p) }})
+	} else {
+		m.allow(d, "the output forwarded", kindOf(Output, func(p Message) bool { return Token(p.Payload) == Token(d.Payload) && o.passed == 0 })).met = func(p Message) { m.forwarded(o, p) }
+	}
+	switch {
+	case d.Final:
+		t.speaking = false
+		if t.status == running && t.stopping.N == 0 {
+			t.status = completed
+		} else {
+			t.status = unclear
+		}
+	case t.status == routing: // an implicit start, or not (RT-169)
+		o.first = true
+		m.hold(d, "RT-169")
+		t.status = unclear
+		t.speaking = true
+	default:
+		t.speaking = t.stopping.N == 0
+	}
+}
+
+// forwarded judges what the frontend gets (RT-148, RT-149).
+func (m *Model) forwarded(o *output, p Message) {
+	o.passed++
+	o.turn.implicit = o.turn.implicit || o.first
+	m.check(wjson.Equal(o.d.Payload, p.Payload), p, []string{"RT-148"}, "the payload as the agent's: "+clip(o.d.Payload), "%s", clip(p.Payload))
+	m.kept(o.d, p, nil, []string{"RT-149"})
+	if o.gone {
+		m.fail(p, []string{"RT-150"}, "output forwarded as it comes", "this was forwarded after a later one of its turn")
+	}
+	for _, other := range m.outputs {
+		if other.turn == o.turn && other.passed == 0 && other.d.N < o.d.N {
+			other.gone = true
+		}
+	}
+}
+
+func (m *Model) strayOutput(p Message) {
+	o := m.outputs[Token(p.Payload)]
+	switch {
+	case o == nil:
+		m.fail(p, []string{"RT-002", "RT-141"}, "output of an agent forwarded, and no other", "AGENT_OUTPUT that no agent has sent: %s", clip(p.Payload))
+	case o.why != "":
+		m.fail(p, m.againstOutput(o), "no AGENT_OUTPUT to the frontend: "+o.why, "it was forwarded")
+	default:
+		clauses := []string{"RT-002"}
+		if o.twice {
+			clauses = []string{"RT-042"}
+		}
+		m.fail(p, clauses, "the output forwarded once", "forwarded once more")
+	}
+}
+
+// againstOutput are the clauses that keep an output from the frontend.
+func (m *Model) againstOutput(o *output) []string {
+	clauses := []string{"RT-141"}
+	switch {
+	case o.turn == nil:
+		clauses = append(clauses, "RT-052")
+	case o.turn.stopped:
+		clauses = append(clauses, "RT-104", "RT-162")
+	case o.turn.status == failed:
+		clauses = append(clauses, "RT-079")
+	}
+	return clauses
+}
+
+func (m *Model) strayTimeout(p Message) {
+	m.fail(p, []string{"RT-078"}, "one ROUTE_TIMEOUT for each turn that nobody acknowledges", "%s for turn %q once more, or for no turn", p.Name(), p.Turn)
+}
+
+// strayInput is an input that nothing owes to an agent.
+func (m *Model) strayInput(p Message) {
+	token := Token(p.Payload)
+	for _, r := range m.said {
+		if r.token != "" && r.token == token {
+			m.fail(p, r.clauses, "nothing done about it: "+r.why, "the input goes to agent %q", p.TargetID)
+			return
+		}
+	}
+	for _, in := range m.inputs {
+		switch {
+		case in.token != token:
+		case in.forbid != nil && in.routed == nil:
+			m.fail(p, in.forbid, "the input not routed: "+in.why, "it goes to agent %q", p.TargetID)
+			return
+		default:
+			clauses := []string{"RT-075"}
+			if in.twice {
+				clauses = append(clauses, "RT-042")
+			}
+			m.fail(p, clauses, "the input routed once", "it goes to agent %q once more", p.TargetID)
+			return
+		}
+	}
+	if m.awaitsContext() {
+		return
+	}
+	m.fail(p, []string{"RT-015"}, "what the user of this session has said", "USER_INPUT to agent %q that nobody has said here: %s", p.TargetID, clip(p.Payload))
+}
+
+// repeated is a message whose id was delivered before: it is handled once (RT-042).
+func (m *Model) repeated(d Message) {
+	if o := m.outputs[Token(d.Payload)]; o != nil && d.Event == vocab.AgentOutput {
+		o.twice = true
+	}
+	for _, in := range m.inputs {
+		if in.token != "" && in.token == Token(d.Payload) {
+			in.twice = true
+		}
+	}
+	m.hold(d, "RT-042")
+}
+
+// agentError is an ERROR of any party: the frontend is told (RT-011). What becomes of its turn is left open (RT-G06).
+func (m *Model) agentError(d Message) {
+	token := Token(d.Payload)
+	m.owe(&owed{what: "the ERROR to the frontend", cause: d, clauses: []string{"RT-011", "RT-040"},
+		match: func(p Message) bool {
+			return p.is(vocab.Error, "", vocab.ToFrontend) && (token != "" && Token(p.Payload) == token || d.Turn != "" && p.Turn == d.Turn || Token(p.Payload) == "" && p.Turn == "")
+		}})
+	if t := m.turns[d.Turn]; t != nil && t.live() && t.agent == d.From {
+		t.status = unclear
+	}
+}
+
+func clip(v any) string {
+	const most = 200
+	s := wjson.Compact(v)
+	if len(s) <= most {
+		return s
+	}
+	n := most
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}

@@ -1,0 +1,165 @@
+package orchestrator
+
+import (
+	"slices"
+
+	proto "parley/protocol/sessionruntime"
+)
+
+// switchTo handles a SWITCH_AGENT of the frontend. A switch to the active agent changes nothing, and nothing is said.
+func (m *Machine) switchTo(msg proto.Message) {
+	agent := text(msg, "to")
+	if agent == "" {
+		agent = agentOf(msg)
+	}
+	if agent == "" {
+		m.refuse(msg, &Refusal{proto.BadMessage, "SWITCH_AGENT requires payload.to, the id of an agent"})
+		return
+	}
+	if r := m.o.Policy.Member(m, agent); r != nil {
+		m.refuse(msg, r)
+		return
+	}
+	j := &job{msg: msg, agent: agent, trigger: proto.SwitchAgent, reason: reasonOf(msg)}
+	m.run(j, m.o.Policy.Switch(m, agent, msg))
+}
+
+// tellSwitch publishes a change of active (3). "from" and "to" are null where there is nobody.
+func (m *Machine) tellSwitch(j *job) {
+	if j.agent == j.before {
+		return
+	}
+	m.publishSwitch(j, j.before, j.agent)
+}
+
+func (m *Machine) publishSwitch(j *job, from, to string) {
+	ids := idsOf(j.msg)
+	switch {
+	case j.t != nil:
+		ids = j.t.ids()
+	case j.tx != nil:
+		ids = j.tx.ids()
+	}
+	out := m.New(proto.Control, proto.SwitchAgent, proto.ToSystem, "", object{
+		"from": orNull(from), "to": orNull(to), "reason": or(j.reason, "the user asked for it"), "trigger": j.trigger,
+	}, ids)
+	out.Metadata[proto.Visibility] = "both" // the frontend is to know, too (RT-006, RT-167)
+	m.emit(out)
+}
+
+// remove handles REMOVE_AGENT (4D).
+func (m *Machine) remove(msg proto.Message) {
+	agent := agentOf(msg)
+	if agent == "" {
+		m.refuse(msg, &Refusal{proto.BadMessage, "REMOVE_AGENT requires payload.agent_id"})
+		return
+	}
+	if m.busy(proto.RemoveAgent, agent) {
+		m.refuse(msg, &Refusal{proto.InProgress, "the agent is being removed already"})
+		return
+	}
+	if r := m.o.Policy.Member(m, agent); r != nil {
+		m.refuse(msg, r)
+		return
+	}
+	m.begin(&transaction{Transaction: Transaction{Kind: proto.RemoveAgent, Agent: agent, Request: msg}})
+}
+
+// busy tells whether such a transaction is open.
+func (m *Machine) busy(kind, agent string) bool {
+	return slices.ContainsFunc(m.txs, func(tx *transaction) bool { return tx.Kind == kind && tx.Agent == agent })
+}
+
+// unbind takes an agent out of the session (RT-111).
+func (m *Machine) unbind(agent string) {
+	m.agents = slices.DeleteFunc(m.agents, func(id string) bool { return id == agent })
+}
+
+// fallBack makes another agent active in place of the one that was removed (RT-112).
+func (m *Machine) fallBack(tx *transaction) {
+	if m.active != tx.Agent {
+		return
+	}
+	from := m.active
+	if m.active = m.o.Policy.Fallback(m, from); m.active != from {
+		m.publishSwitch(&job{tx: tx, trigger: proto.RemoveAgent, reason: "the active agent was removed"}, from, m.active)
+	}
+}
+
+// invite handles INVITE_AGENT (4E). The spec may have any form; if it names an agent, that is not there yet.
+func (m *Machine) invite(msg proto.Message) {
+	agent := invited(msg)
+	switch {
+	case specOf(msg) == nil:
+		m.refuse(msg, &Refusal{proto.BadMessage, "INVITE_AGENT requires payload.agent_spec"})
+		return
+	case len(agent) > m.o.Limits.ID:
+		m.refuse(msg, &Refusal{proto.BadMessage, "the id of the agent is too long"})
+		return
+	case agent != "" && m.Has(agent):
+		m.refuse(msg, &Refusal{proto.BadMessage, "the agent is in the session already"})
+		return
+	case agent != "" && m.busy(proto.InviteAgent, agent):
+		m.refuse(msg, &Refusal{proto.InProgress, "the agent is being added already"})
+		return
+	case len(m.agents) >= m.o.Limits.Agents:
+		m.refuse(msg, &Refusal{proto.Overloaded, "the session has as many agents as it may: remove one first"})
+		return
+	}
+	m.begin(&transaction{Transaction: Transaction{Kind: proto.InviteAgent, Agent: agent, Request: msg}})
+}
+
+// specOf is the agent_spec of an invitation: the member of that name, else the whole payload.
+func specOf(msg proto.Message) any {
+	if spec, there := payloadOf(msg)["agent_spec"]; there {
+		return spec
+	}
+	if msg.Payload == "" {
+		return nil
+	}
+	return msg.Payload
+}
+
+// invited is the agent that an invitation names; "" if it leaves that to SessionManager.
+func invited(msg proto.Message) string {
+	switch spec := specOf(msg).(type) {
+	case string:
+		return spec
+	case object:
+		for _, name := range []string{"agent_id", "id"} {
+			if id, _ := spec[name].(string); id != "" {
+				return id
+			}
+		}
+	}
+	return agentOf(msg)
+}
+
+// admit finds out who was added: whom the receipt names, else who was invited.
+func (m *Machine) admit(tx *transaction, msg proto.Message) *Refusal {
+	tx.Agent = or(agentOf(msg), tx.Agent)
+	if err := m.o.Limits.agentID(tx.Agent); err != nil {
+		tx.Agent = ""
+		return &Refusal{proto.AddFailed, "ADD_AGENT_DONE must name the agent in payload.agent_id: " + err.Error()}
+	}
+	if !m.Has(tx.Agent) && len(m.agents) >= m.o.Limits.Agents {
+		return &Refusal{proto.Overloaded, "the session has as many agents as it may"}
+	}
+	return nil
+}
+
+// register takes an agent into the session (RT-122).
+func (m *Machine) register(agent string) {
+	if agent != "" && !m.Has(agent) {
+		m.agents = append(m.agents, agent)
+	}
+}
+
+func (m *Machine) tellBegun(tx *transaction) {
+	switch tx.Kind {
+	case proto.RemoveAgent:
+		m.tell(proto.AgentRemoving, object{"agent_id": tx.Agent}, tx.ids())
+	case proto.InviteAgent:
+		m.tell(proto.AddingAgent, object{"agent_id": orNull(tx.Agent)}, tx.ids())
+	}
+}

@@ -1,0 +1,174 @@
+package orchestrator
+
+import (
+	"slices"
+	"time"
+
+	proto "parley/protocol/sessionruntime"
+)
+
+// Machine is the orchestrator of one session. It is used by one goroutine at a time.
+type Machine struct {
+	o   Options
+	now time.Time // of the message or time-out that is handled
+
+	active   string
+	agents   []string
+	turns    map[string]*turn // all that are remembered, by id
+	open     []*turn          // in flight, or with a CANCEL in flight; oldest first
+	finished []*turn          // the others; those that finished first come first
+	speaking []*turn          // the last one spoke last
+	txs      []*transaction   // open; oldest first
+
+	seen      seen
+	collected collected
+	spoken    uint64 // outputs that were forwarded
+
+	out []proto.Message
+}
+
+// New makes the machine of a session. It takes what Options.Validate faults, too; then an active agent that is not among the
+// agents counts as none.
+func New(o Options) *Machine {
+	o = o.withDefaults()
+	m := &Machine{o: o, turns: map[string]*turn{}, seen: newSeen(o.Limits.Seen), collected: collected{limit: o.Limits.Output}}
+	for _, id := range o.Agents {
+		m.register(id)
+	}
+	if m.Has(o.Active) {
+		m.active = o.Active
+	}
+	return m
+}
+
+// OnMessage handles a message (section 5), and returns what is published about it, in order. A message that means nothing
+// here, as one to another session, gives nothing. What the machine returns may share parts of payload and metadata with what
+// it was given; neither may be changed in place.
+func (m *Machine) OnMessage(msg proto.Message) []proto.Message {
+	m.now = m.o.Now()
+	for _, msg := range m.o.Inbound(m, msg) {
+		m.take(msg)
+	}
+	return m.published()
+}
+
+// Due tells when the next time-out is; false if there is none. It changes by OnMessage and by Tick.
+func (m *Machine) Due() (at time.Time, ok bool) {
+	if t := m.next(); t != nil {
+		return t.due, true
+	}
+	return time.Time{}, false
+}
+
+// Tick has the time-outs take place that are due, in their order, and returns what is published about them. Before Due
+// it does nothing.
+func (m *Machine) Tick(now time.Time) []proto.Message {
+	m.now = now
+	for t := m.next(); t != nil && !t.due.After(now); t = m.next() {
+		m.expire(t)
+	}
+	return m.published()
+}
+
+// next is the turn whose time-out is next; nil if there is none.
+func (m *Machine) next() (next *turn) {
+	for _, t := range m.open {
+		if t.Waiting != "" && (next == nil || t.due.Before(next.due)) {
+			next = t
+		}
+	}
+	return next
+}
+
+func (m *Machine) expire(t *turn) {
+	what := t.Waiting
+	m.unwait(t)
+	if what == proto.CancelAck {
+		m.run(&job{t: t}, m.o.Policy.CancelTimeout(m, t.view()))
+		return
+	}
+	m.run(&job{t: t}, m.o.Policy.RouteTimeout(m, t.view()))
+}
+
+func (m *Machine) take(msg proto.Message) {
+	from := m.o.Policy.Role(m, msg)
+	if m.o.Policy.Takes(m, msg, from, m.seen.has(msg)) {
+		m.seen.add(msg)
+		m.dispatch(msg, from)
+	}
+}
+
+// kind is what a message is handled by (RT-157).
+type kind struct {
+	from           Role
+	event, subtype string
+}
+
+var handlers = map[kind]func(m *Machine, msg proto.Message){
+	{Frontend, proto.UserInput, ""}:                   (*Machine).input,
+	{Frontend, proto.Control, proto.Cancel}:           (*Machine).cancel,
+	{Frontend, proto.Control, proto.Interrupt}:        (*Machine).cancel,
+	{Frontend, proto.Control, proto.SwitchAgent}:      (*Machine).switchTo,
+	{Frontend, proto.Control, proto.InviteAgent}:      (*Machine).invite,
+	{Frontend, proto.Control, proto.RemoveAgent}:      (*Machine).remove,
+	{Frontend, proto.Control, proto.HandoverConfirm}:  (*Machine).decided,
+	{Frontend, proto.Control, proto.HandoverReject}:   (*Machine).decided,
+	{Frontend, proto.Control, proto.SessionOpen}:      (*Machine).session,
+	{Frontend, proto.Control, proto.SessionClose}:     (*Machine).session,
+	{Agent, proto.AgentOutput, ""}:                    (*Machine).output,
+	{Agent, proto.Error, ""}:                          (*Machine).failure,
+	{Agent, proto.Control, proto.InputAck}:            (*Machine).acked,
+	{Agent, proto.Control, proto.CancelAck}:           (*Machine).stopped,
+	{Agent, proto.Event, proto.StreamStopped}:         (*Machine).stopped,
+	{Agent, proto.Control, proto.HandoverRequest}:     (*Machine).handover,
+	{Manager, proto.Control, proto.AddAgentDone}:      (*Machine).receipt,
+	{Manager, proto.Control, proto.AddAgentFailed}:    (*Machine).receipt,
+	{Manager, proto.Control, proto.RemoveAgentDone}:   (*Machine).receipt,
+	{Manager, proto.Control, proto.RemoveAgentFailed}: (*Machine).receipt,
+	{Manager, proto.Control, proto.SessionOpened}:     (*Machine).receipt,
+	{Manager, proto.Control, proto.SessionClosed}:     (*Machine).receipt,
+	{Manager, proto.Control, proto.SessionFailed}:     (*Machine).receipt,
+	{Manager, proto.Error, ""}:                        (*Machine).failure,
+}
+
+// dispatch has a message handled by its sender, event and subtype. What a frontend can't mean is told to it, all else that is
+// unknown is passed over.
+func (m *Machine) dispatch(msg proto.Message, from Role) {
+	if from == Frontend {
+		if r := m.malformed(msg); r != nil {
+			m.refuse(msg, r)
+			return
+		}
+	}
+	k := kind{from, msg.Event, ""}
+	if msg.Event == proto.Control || msg.Event == proto.Event {
+		k.subtype = Subtype(msg)
+	}
+	if handle := handlers[k]; handle != nil {
+		handle(m, msg)
+	} else if from == Frontend && msg.Event == proto.Control {
+		m.refuse(msg, &Refusal{proto.BadMessage, "a frontend sends no CONTROL of this subtype"})
+	}
+}
+
+// session handles SESSION_OPEN and SESSION_CLOSE (4H).
+func (m *Machine) session(msg proto.Message) {
+	kind := Subtype(msg)
+	if m.busy(kind, "") {
+		m.refuse(msg, &Refusal{proto.InProgress, "this has been asked for already"})
+		return
+	}
+	m.begin(&transaction{Transaction: Transaction{Kind: kind, Request: msg}})
+}
+
+// emit hands a message to Outbound.
+func (m *Machine) emit(msg proto.Message) { m.o.Outbound(m, msg, m.Send) }
+
+// Send implements View.
+func (m *Machine) Send(msg proto.Message) { m.out = append(m.out, msg) }
+
+func (m *Machine) published() []proto.Message {
+	out := m.out
+	m.out = nil
+	return slices.Clip(out)
+}

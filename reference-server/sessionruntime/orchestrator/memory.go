@@ -1,0 +1,99 @@
+package orchestrator
+
+import (
+	"crypto/sha256"
+
+	proto "parley/protocol/sessionruntime"
+)
+
+// seen remembers the ids of the messages that were handled last. Two parties may use the same id; messages without id are
+// all different.
+type seen struct {
+	limit int
+	set   map[digest]struct{}
+	order []digest // a ring, once it is full
+	next  int      // of the ring
+}
+
+// digest keeps an id of any length small.
+type digest [sha256.Size]byte
+
+func newSeen(limit int) seen { return seen{limit: limit, set: map[digest]struct{}{}} }
+
+func digestOf(msg proto.Message) digest {
+	return sha256.Sum256([]byte(msg.Sender + "\x00" + msg.ID))
+}
+
+func (s *seen) has(msg proto.Message) bool {
+	if msg.ID == "" {
+		return false
+	}
+	_, has := s.set[digestOf(msg)]
+	return has
+}
+
+func (s *seen) add(msg proto.Message) {
+	if msg.ID == "" || s.has(msg) {
+		return
+	}
+	d := digestOf(msg)
+	s.set[d] = struct{}{}
+	if len(s.order) < s.limit {
+		s.order = append(s.order, d)
+		return
+	}
+	delete(s.set, s.order[s.next])
+	s.order[s.next] = d
+	s.next = (s.next + 1) % s.limit
+}
+
+// collected bounds the output that turns keep, over all of them.
+type collected struct {
+	limit, bytes int
+	pieces       []piece // oldest first
+}
+
+type piece struct {
+	t     *turn
+	bytes int
+}
+
+// add gives a turn a piece of output; the oldest pieces make room. A piece without room is not kept.
+func (c *collected) add(t *turn, payload any) {
+	p := piece{t, weight(payload)}
+	if p.bytes > c.limit {
+		return
+	}
+	t.Output = append(t.Output, payload)
+	c.pieces = append(c.pieces, p)
+	c.bytes += p.bytes
+	for c.bytes > c.limit {
+		oldest := c.pieces[0]
+		oldest.t.Output = oldest.t.Output[1:]
+		c.bytes -= oldest.bytes
+		c.pieces[0] = piece{}
+		c.pieces = c.pieces[1:]
+	}
+}
+
+// weight estimates the bytes that a value takes.
+func weight(v any) int {
+	const each = 64
+	switch v := v.(type) {
+	case string:
+		return each + len(v)
+	case []any:
+		w := each
+		for _, v := range v {
+			w += weight(v)
+		}
+		return w
+	case object:
+		w := each
+		for name, v := range v {
+			w += len(name) + weight(v)
+		}
+		return w
+	}
+	return each
+}

@@ -1,0 +1,131 @@
+package orchestrator
+
+import (
+	"fmt"
+	"maps"
+
+	proto "parley/protocol/sessionruntime"
+)
+
+type object = map[string]any
+
+// rfc3339Millis has the milliseconds always.
+const rfc3339Millis = "2006-01-02T15:04:05.000Z"
+
+// New implements View.
+func (m *Machine) New(event, subtype, target, targetID string, payload any, ids IDs) proto.Message {
+	return proto.Message{
+		ID: m.o.NewID(), SessionID: m.o.SessionID, Event: event, Subtype: subtype, Sender: proto.FromSession,
+		Target: target, TargetID: targetID, Payload: payload,
+		Timestamp: m.now.UTC().Format(rfc3339Millis), Metadata: ids.metadata(),
+	}
+}
+
+// tell publishes an EVENT to the frontend.
+func (m *Machine) tell(subtype string, payload object, ids IDs) {
+	m.emit(m.New(proto.Event, subtype, proto.ToFrontend, "", payload, ids))
+}
+
+// fail publishes an ERROR to the frontend.
+func (m *Machine) fail(subtype, text string, payload object, ids IDs) {
+	payload = with(payload, object{"code": subtype, "message": text})
+	m.emit(m.New(proto.Error, subtype, proto.ToFrontend, "", payload, ids))
+}
+
+// refuse tells that nothing is done about a message. A turn_id that belongs to a turn is left out: nothing is wrong with it.
+func (m *Machine) refuse(msg proto.Message, r *Refusal) {
+	ids := IDs{Trace: m.id(msg, proto.TraceID), Turn: m.id(msg, proto.TurnID), Tx: m.id(msg, proto.TxID)}
+	if m.turns[ids.Turn] != nil {
+		ids.Turn = ""
+	}
+	m.fail(r.Subtype, r.Text, object{"message_id": msg.ID, "refused": Subtype(msg)}, ids)
+}
+
+// malformed tells what is wrong with the ids of a message.
+func (m *Machine) malformed(msg proto.Message) *Refusal {
+	for _, name := range []string{proto.TraceID, proto.TurnID, proto.TxID} {
+		if v := member(msg, name); v != nil {
+			if id, isString := v.(string); !isString || len(id) > m.o.Limits.ID {
+				return &Refusal{proto.BadMessage, fmt.Sprintf("%s must be a string of at most %d bytes", name, m.o.Limits.ID)}
+			}
+		}
+	}
+	return nil
+}
+
+// Subtype is the subtype of a message: its own, else metadata.subtype (RT-174).
+func Subtype(msg proto.Message) string {
+	if msg.Subtype != "" {
+		return msg.Subtype
+	}
+	s, _ := msg.Metadata["subtype"].(string)
+	return s
+}
+
+// payloadOf is the payload of a message; nil if that is no object.
+func payloadOf(msg proto.Message) object {
+	payload, _ := msg.Payload.(object)
+	return payload
+}
+
+// member is a member of the metadata, else of the payload; nil if there is none.
+func member(msg proto.Message, name string) any {
+	if v := msg.Metadata[name]; v != nil {
+		return v
+	}
+	return payloadOf(msg)[name]
+}
+
+// text is the same, of members that are strings; "" if there is none.
+func text(msg proto.Message, name string) string {
+	s, _ := member(msg, name).(string)
+	return s
+}
+
+// agentOf is the agent that a message is about; "" if it names none.
+func agentOf(msg proto.Message) string {
+	if id, _ := payloadOf(msg)["agent_id"].(string); id != "" {
+		return id
+	}
+	id, _ := msg.Metadata["agent_id"].(string)
+	return id
+}
+
+// reasonOf is the reason that a message gives; "" without one.
+func reasonOf(msg proto.Message) string {
+	s, _ := payloadOf(msg)["reason"].(string)
+	return s
+}
+
+func idsOf(msg proto.Message) IDs {
+	return IDs{Trace: text(msg, proto.TraceID), Turn: text(msg, proto.TurnID), Tx: text(msg, proto.TxID)}
+}
+
+// cloned is a copy that is never nil.
+func cloned(o object) object {
+	c := make(object, len(o)+2)
+	maps.Copy(c, o)
+	return c
+}
+
+// with is a copy in which the members of more stand, too.
+func with(o, more object) object {
+	c := cloned(o)
+	maps.Copy(c, more)
+	return c
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func list(names []string) []any {
+	all := make([]any, len(names))
+	for i, name := range names {
+		all[i] = name
+	}
+	return all
+}

@@ -1,0 +1,158 @@
+package orchestrator
+
+import (
+	"slices"
+
+	proto "parley/protocol/sessionruntime"
+)
+
+// transaction is a chain of actions that is open (2.3).
+type transaction struct {
+	Transaction
+	waits  []*turn // whose CANCEL_ACK it waits for
+	paused bool    // at an Await
+	rest   []Step  // of its program
+	turn   *turn   // whose output a handover passes on; nil if there is none
+}
+
+func (tx *transaction) ids() IDs { return IDs{Trace: tx.TraceID, Turn: tx.TurnID, Tx: tx.ID} }
+
+// begin opens a transaction. Its id is that of the request, if it has one that no other has.
+func (m *Machine) begin(tx *transaction) {
+	if len(m.txs) >= m.o.Limits.Transactions {
+		m.refuse(tx.Request, &Refusal{proto.Overloaded, "too many transactions are open: try again when one is over"})
+		return
+	}
+	tx.ID, tx.TraceID = or(m.txID(tx.Request), m.o.NewID()), m.id(tx.Request, proto.TraceID)
+	m.txs = append(m.txs, tx)
+	m.run(m.jobOf(tx), m.o.Policy.Begin(m, tx.Transaction))
+}
+
+func (m *Machine) jobOf(tx *transaction) *job {
+	return &job{tx: tx, msg: tx.Request, agent: tx.Agent, trigger: tx.Kind, reason: reasonOf(tx.Request)}
+}
+
+// txID is the tx_id of a request; "" if it has none that can be used.
+func (m *Machine) txID(msg proto.Message) string {
+	id := m.id(msg, proto.TxID)
+	if slices.ContainsFunc(m.txs, func(tx *transaction) bool { return tx.ID == id }) {
+		return ""
+	}
+	return id
+}
+
+// id is an id of a message; "" if it has none, or one that is too long.
+func (m *Machine) id(msg proto.Message, name string) string {
+	if id := text(msg, name); len(id) <= m.o.Limits.ID {
+		return id
+	}
+	return ""
+}
+
+func (m *Machine) close(tx *transaction) {
+	m.txs = slices.DeleteFunc(m.txs, func(other *transaction) bool { return other == tx })
+	tx.waits, tx.rest, tx.paused = nil, nil, false
+}
+
+// silences are the turns that speak and must not once a transaction goes on.
+func (m *Machine) silences(tx *transaction) (all []*turn) {
+	for _, t := range m.speaking {
+		if tx.Kind == proto.SessionClose || tx.Kind == proto.RemoveAgent && t.Agent == tx.Agent {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// silence cancels them. One CANCEL is enough for all that wait for its ack.
+func (m *Machine) silence(tx *transaction) {
+	for _, t := range m.silences(tx) {
+		m.interrupt(t, tx.ID, tx.Kind)
+		if !slices.Contains(tx.waits, t) {
+			tx.waits = append(tx.waits, t)
+		}
+	}
+}
+
+// proceed goes on behind an Await, unless somebody has begun to speak in the meantime.
+func (m *Machine) proceed(tx *transaction) {
+	if !tx.paused || len(tx.waits) > 0 {
+		return
+	}
+	if m.silence(tx); len(tx.waits) > 0 {
+		return
+	}
+	program := tx.rest
+	tx.rest, tx.paused = nil, false
+	m.run(m.jobOf(tx), program)
+}
+
+// answers are the answers that transactions wait for, by their kind.
+var answers = map[string][]string{
+	proto.InviteAgent:     {proto.AddAgentDone, proto.AddAgentFailed},
+	proto.RemoveAgent:     {proto.RemoveAgentDone, proto.RemoveAgentFailed},
+	proto.SessionOpen:     {proto.SessionOpened, proto.SessionFailed},
+	proto.SessionClose:    {proto.SessionClosed, proto.SessionFailed},
+	proto.HandoverRequest: {proto.HandoverConfirm, proto.HandoverReject},
+}
+
+// Correlate goes by tx_id. An answer without one is for the agent that it names; one that names none is for the turn that it
+// names; and one that says nothing is for the only transaction that there is.
+func (Correct) Correlate(_ View, msg proto.Message, open []Transaction) string {
+	if id := text(msg, proto.TxID); id != "" {
+		if slices.ContainsFunc(open, func(tx Transaction) bool { return tx.ID == id }) {
+			return id
+		}
+		return ""
+	}
+	only := func(meant func(tx Transaction) bool) string {
+		some := slices.DeleteFunc(slices.Clone(open), func(tx Transaction) bool { return !meant(tx) })
+		if len(some) == 1 {
+			return some[0].ID
+		}
+		return ""
+	}
+	if agent := agentOf(msg); agent != "" {
+		return or(
+			only(func(tx Transaction) bool { return tx.Agent == agent || tx.From == agent }),
+			only(func(tx Transaction) bool { return tx.Agent == "" }),
+		)
+	}
+	if turn := text(msg, proto.TurnID); turn != "" {
+		return only(func(tx Transaction) bool { return tx.TurnID == turn })
+	}
+	return only(func(Transaction) bool { return true })
+}
+
+// waiting are the transactions that an answer of that subtype can be for.
+func (m *Machine) waiting(subtype string) (open []Transaction) {
+	for _, tx := range m.txs {
+		if tx.Asked && slices.Contains(answers[tx.Kind], subtype) {
+			open = append(open, tx.Transaction)
+		}
+	}
+	return open
+}
+
+// answered finds the transaction of an answer; nil if there is none.
+func (m *Machine) answered(msg proto.Message) *transaction {
+	open := m.waiting(Subtype(msg))
+	if len(open) == 0 {
+		return nil
+	}
+	id := m.o.Policy.Correlate(m, msg, open)
+	i := slices.IndexFunc(m.txs, func(tx *transaction) bool { return tx.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return m.txs[i]
+}
+
+// conclude does what an answer asks for. The transaction is over before, so that a second answer finds none.
+func (m *Machine) conclude(tx *transaction, msg proto.Message) {
+	program := m.o.Policy.Answered(m, tx.Transaction, msg)
+	m.close(tx)
+	j := m.jobOf(tx)
+	j.msg, j.trigger = msg, Subtype(msg)
+	m.run(j, program)
+}

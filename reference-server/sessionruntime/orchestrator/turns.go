@@ -1,0 +1,169 @@
+package orchestrator
+
+import (
+	"slices"
+	"time"
+
+	proto "parley/protocol/sessionruntime"
+)
+
+// turn is the record of a turn, and what of it is nobody else's.
+type turn struct {
+	Turn
+	due      time.Time // of Waiting
+	open     bool      // in Machine.open
+	cancelTx string    // tx_id of the last CANCEL
+	spoken   uint64    // Machine.spoken at its last output
+}
+
+// view is the turn as others see it; the zero Turn of none.
+func (t *turn) view() Turn {
+	if t == nil {
+		return Turn{}
+	}
+	return t.Turn
+}
+
+func (t *turn) ids() IDs { return IDs{Trace: t.TraceID, Turn: t.ID} }
+
+// input handles a USER_INPUT (4A, 4B).
+func (m *Machine) input(msg proto.Message) {
+	p := m.o.Policy
+	mentioned, mention := p.Mention(m, msg)
+	if mention && mentioned == "" {
+		m.refuse(msg, &Refusal{proto.BadMessage, "a mention names its agent: put its id into payload.mentioned_agent_id"})
+		return
+	}
+	agent := p.Target(m, msg, mentioned)
+	if agent == "" {
+		m.refuse(msg, &Refusal{proto.NoAgent, "no agent is in the session: invite one first"})
+		return
+	}
+	if r := p.Member(m, agent); r != nil {
+		m.refuse(msg, r)
+		return
+	}
+	trace, id := p.IDs(m, msg)
+	trace, id = or(trace, m.o.NewID()), or(id, m.o.NewID())
+	if m.turns[id] != nil {
+		m.refuse(msg, &Refusal{proto.BadMessage, "the turn_id belongs to another turn: take a new one, or none"})
+		return
+	}
+	if len(m.open) >= m.o.Limits.Turns {
+		m.refuse(msg, &Refusal{proto.Overloaded, "too many turns are in flight: send the input again when one has ended"})
+		return
+	}
+	t := &turn{open: true, Turn: Turn{
+		ID: id, TraceID: trace, RequestedBy: or(text(msg, "user_id"), msg.Sender), Agent: agent, Status: Routing, CreatedAt: m.now,
+	}}
+	m.turns[id] = t
+	m.open = append(m.open, t)
+	j := &job{t: t, msg: msg, agent: agent, trigger: proto.Mention, reason: "the user mentioned the agent"}
+	m.run(j, p.Input(m, t.view(), mention))
+}
+
+// route passes an input on: what the sender put into payload and metadata stays there.
+func (m *Machine) route(j *job) {
+	out := m.New(proto.UserInput, j.msg.Subtype, proto.ToAgent, j.t.Agent, j.msg.Payload, IDs{})
+	out.Metadata = cloned(j.msg.Metadata)
+	out.Metadata[proto.TraceID], out.Metadata[proto.TurnID] = j.t.TraceID, j.t.ID
+	m.wait(j.t, proto.InputAck, m.o.InputAck)
+	m.emit(out)
+}
+
+func (m *Machine) accept(t *turn) {
+	m.tell(proto.TurnAccepted, object{"turn_id": t.ID, "trace_id": t.TraceID, "target_agent": t.Agent}, t.ids())
+}
+
+// acked handles an INPUT_ACK.
+func (m *Machine) acked(msg proto.Message) {
+	t := m.turnOf(msg, func(t *turn) bool { return t.Status == Routing })
+	if t != nil && m.o.Policy.Acks(m, t.view(), msg) {
+		m.run(&job{t: t, msg: msg}, m.o.Policy.Acked(m, t.view()))
+	}
+}
+
+func (m *Machine) start(t *turn) {
+	if t.Status == Routing {
+		t.Status = Running
+	}
+	if t.Waiting == proto.InputAck {
+		m.unwait(t)
+	}
+}
+
+func (m *Machine) tellStarted(t *turn) {
+	m.tell(proto.AgentStarted, object{"turn_id": t.ID, "agent_id": t.Agent}, t.ids())
+}
+
+func (m *Machine) tellRouteTimeout(t *turn) {
+	m.fail(proto.RouteTimeout, "the agent did not acknowledge the input in time: send it again, or to another agent",
+		object{"turn_id": t.ID, "agent_id": t.Agent}, t.ids())
+}
+
+// end gives a turn in flight its last status. An ack of a CANCEL may still be to come.
+func (m *Machine) end(t *turn, s Status) {
+	m.hush(t)
+	if t.Status.InFlight() {
+		t.Status = s
+	}
+	if t.Waiting == proto.InputAck {
+		m.unwait(t)
+	}
+}
+
+// hush is the end of speaking.
+func (m *Machine) hush(t *turn) {
+	if t.Speaking {
+		t.Speaking = false
+		m.speaking = slices.DeleteFunc(m.speaking, func(other *turn) bool { return other == t })
+	}
+}
+
+func (m *Machine) wait(t *turn, what string, limit time.Duration) {
+	t.Waiting, t.due = what, m.now.Add(limit)
+}
+
+func (m *Machine) unwait(t *turn) { t.Waiting, t.due = "", time.Time{} }
+
+// settle moves a turn for which nothing is to come to those that are only remembered, of which the oldest are forgotten.
+func (m *Machine) settle(t *turn) {
+	if !t.open || t.Status.InFlight() || t.Waiting == proto.CancelAck {
+		return
+	}
+	t.open = false
+	t.CancelSent = false
+	m.open = slices.DeleteFunc(m.open, func(other *turn) bool { return other == t })
+	m.finished = append(m.finished, t)
+	for len(m.finished) > m.o.Limits.Finished {
+		delete(m.turns, m.finished[0].ID)
+		m.finished[0] = nil
+		m.finished = m.finished[1:]
+	}
+}
+
+// turnOf is the turn that a message of an agent names, or the only one of the agent that it can mean; nil if there is none.
+func (m *Machine) turnOf(msg proto.Message, meant func(t *turn) bool) (found *turn) {
+	if id := text(msg, proto.TurnID); id != "" {
+		return m.turns[id]
+	}
+	for _, t := range m.open {
+		if t.Agent == msg.Sender && meant(t) {
+			if found != nil {
+				return nil
+			}
+			found = t
+		}
+	}
+	return found
+}
+
+// lastTurn is the turn of an agent that spoke last; nil if it has not spoken.
+func (m *Machine) lastTurn(agent string) (last *turn) {
+	for _, t := range m.turns {
+		if t.Agent == agent && t.spoken > 0 && (last == nil || t.spoken > last.spoken) {
+			last = t
+		}
+	}
+	return last
+}

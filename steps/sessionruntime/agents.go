@@ -1,0 +1,176 @@
+package sessionruntime
+
+import (
+	"context"
+
+	"github.com/cucumber/godog"
+
+	judge "parley/monitor/sessionruntime"
+	vocab "parley/protocol/sessionruntime"
+	"parley/steps"
+)
+
+func (s *suite) registerAgents(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^the user removes agent "(\w)"( on BROADCAST)?$`, s.removes)
+	steps.Step(sc, `^the user invites agent "(\w)"$`, s.invites)
+	steps.Step(sc, `^the user switches to agent "(\w)"( on BROADCAST)?$`, s.switches)
+	steps.Step(sc, `^SessionManager is asked to remove agent "(\w)"$`, s.askedToRemove)
+	steps.Step(sc, `^SessionManager is asked to add agent "(\w)"$`, s.askedToAdd)
+	steps.Step(sc, `^SessionManager says that agent "(\w)" (is removed|could not be removed|is added|could not be added)$`, s.moveReceipt)
+	steps.Step(sc, `^the frontend hears that agent "(\w)" (is removed|could not be removed|is added|could not be added)$`, s.moveTold)
+	steps.Step(sc, `^a switch from (nobody|agent "\w") to agent "(\w)" is announced$`, s.switchAnnounced)
+	steps.Step(sc, `^a switch from agent "(\w)" to one of the others is announced$`, s.fallbackAnnounced)
+	steps.Step(sc, `^the next input reaches agent "(\w)"$`, s.nextReaches)
+	steps.Step(sc, `^the next input reaches the fallback$`, s.nextReachesFallback)
+	steps.Step(sc, `^somebody else announces a switch to agent "(\w)" on BROADCAST$`, s.foreignSwitch)
+}
+
+// removes is REMOVE_AGENT (4D).
+func (s *suite) removes(ctx context.Context, letter, where string) (err error) {
+	f := frame{event: vocab.Control, subtype: vocab.RemoveAgent, from: judge.Frontend, payload: map[string]any{}, fields: []field{s.agentID(letter)}}
+	if where != "" {
+		f.target = vocab.ToBroadcast
+	}
+	s.now.asked, err = s.deliver(ctx, f)
+	return err
+}
+
+func (s *suite) agentID(letter string) field {
+	return field{places: s.bind.wire.Fields.AgentID, value: s.agent(letter)}
+}
+
+// invites is INVITE_AGENT (4E).
+func (s *suite) invites(ctx context.Context, letter string) (err error) {
+	id := s.agent(letter)
+	s.now.asked, err = s.deliver(ctx, frame{event: vocab.Control, subtype: vocab.InviteAgent, from: judge.Frontend,
+		payload: map[string]any{"agent_spec": map[string]any{"agent_id": id, "id": id, "name": "Agent " + letter, "role": "an expert"}}})
+	return err
+}
+
+// switches is the frontend's SWITCH_AGENT (1.1).
+func (s *suite) switches(ctx context.Context, letter, where string) (err error) {
+	at := s.bind.wire.Fields
+	f := frame{event: vocab.Control, subtype: vocab.SwitchAgent, from: judge.Frontend, payload: map[string]any{},
+		fields: []field{s.agentID(letter), {places: at.To, value: s.agent(letter)}, {places: at.From, value: nil}, {places: at.Reason, value: "the user chose it"}, {places: at.Trigger, value: "user"}}}
+	if s.now.active != "" {
+		f.fields[2].value = s.agent(s.now.active)
+	}
+	if where != "" {
+		f.target = vocab.ToBroadcast
+	}
+	s.now.asked, err = s.deliver(ctx, f)
+	return err
+}
+
+// foreignSwitch is what the orchestrator may see on BROADCAST: it is for observation only (RT-028).
+func (s *suite) foreignSwitch(ctx context.Context, letter string) error {
+	at := s.bind.wire.Fields
+	_, err := s.deliver(ctx, frame{event: vocab.Control, subtype: vocab.SwitchAgent, from: judge.Logger, target: vocab.ToBroadcast, payload: map[string]any{},
+		fields: []field{{places: at.To, value: s.agent(letter)}, {places: at.From, value: nil}, {places: at.Reason, value: "replayed"}, {places: at.Trigger, value: "replay"}}})
+	return err
+}
+
+func (s *suite) askedToRemove(ctx context.Context, letter string) error {
+	m, err := s.published(ctx, s.now.asked, []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-060", "RT-100", "RT-106", "RT-108", "RT-109", "RT-110", "RT-113", "RT-172"},
+		"CONTROL REQUEST_REMOVE_AGENT for "+s.agent(letter)+" to SYSTEM", func(m judge.Message) bool {
+			return m.Kind() == judge.RequestRemove && (m.AgentID == s.agent(letter) || m.AgentID == "")
+		})
+	if err == nil {
+		s.now.requests[letter] = m
+	}
+	return err
+}
+
+func (s *suite) askedToAdd(ctx context.Context, letter string) error {
+	m, err := s.published(ctx, s.now.asked, []string{"RT-017", "RT-020", "RT-025", "RT-033", "RT-119", "RT-120", "RT-121", "RT-172"},
+		"CONTROL REQUEST_ADD_AGENT for "+s.agent(letter)+" to SYSTEM", func(m judge.Message) bool {
+			return m.Kind() == judge.RequestAdd && judge.Mentions(m, s.agent(letter))
+		})
+	if err == nil {
+		s.now.requests[letter] = m
+	}
+	return err
+}
+
+var moveReceipts = map[string]string{"is removed": vocab.RemoveAgentDone, "could not be removed": vocab.RemoveAgentFailed,
+	"is added": vocab.AddAgentDone, "could not be added": vocab.AddAgentFailed}
+
+// moveReceipt is SessionManager's ADD_AGENT_DONE, REMOVE_AGENT_DONE, or what it says in their place.
+func (s *suite) moveReceipt(ctx context.Context, letter, what string) (err error) {
+	payload := map[string]any{"session_id": s.now.id}
+	if what == "could not be removed" || what == "could not be added" {
+		payload["reason"], payload["error"] = "the store cannot be reached", "the store cannot be reached"
+	}
+	to, asked := s.now.requests[letter]
+	if !asked {
+		k := map[bool]judge.Kind{true: judge.RequestAdd, false: judge.RequestRemove}[what == "is added" || what == "could not be added"]
+		to, _ = s.find(0, func(m judge.Message) bool { return m.Kind() == k && judge.Mentions(m, s.agent(letter)) })
+	}
+	delete(s.now.requests, letter)
+	f := s.receipt(moveReceipts[what], to, payload)
+	f.fields = []field{s.agentID(letter)}
+	s.now.receipt, err = s.deliver(ctx, f)
+	return err
+}
+
+// moveTold: the frontend is told of the receipt (RT-046).
+func (s *suite) moveTold(ctx context.Context, letter, what string) error {
+	id := s.agent(letter)
+	about := func(m judge.Message) bool { return m.AgentID == id || m.AgentID == "" }
+	match := map[string]func(judge.Message) bool{
+		"is removed":           func(m judge.Message) bool { return m.Kind() == judge.Removed && about(m) },
+		"could not be removed": func(m judge.Message) bool { return m.Kind() == judge.RemoveFailed && about(m) },
+		"is added":             func(m judge.Message) bool { return m.Kind() == judge.Added && about(m) },
+		"could not be added":   func(m judge.Message) bool { return m.Target == vocab.ToFrontend && m.Kind() != judge.Added },
+	}[what]
+	_, err := s.published(ctx, s.now.receipt, []string{"RT-010", "RT-017", "RT-018", "RT-043", "RT-044", "RT-046", "RT-062", "RT-111", "RT-115", "RT-116", "RT-117", "RT-118", "RT-124", "RT-126", "RT-127", "RT-163", "RT-164"},
+		"the frontend told that agent "+id+" "+what, match)
+	return err
+}
+
+var aboutSwitches = []string{"RT-006", "RT-032", "RT-048", "RT-061", "RT-063", "RT-065", "RT-066", "RT-089", "RT-091", "RT-112", "RT-134", "RT-167", "RT-176"}
+
+// switchAnnounced: each active change is published (section 3).
+func (s *suite) switchAnnounced(ctx context.Context, from, letter string) error {
+	m, err := s.published(ctx, s.mark, aboutSwitches, "CONTROL SWITCH_AGENT to "+s.agent(letter), func(m judge.Message) bool {
+		return m.Kind() == judge.Switch && text(m.Data[judge.SwitchTo]) == s.agent(letter)
+	})
+	if err != nil {
+		return err
+	}
+	s.now.active = letter
+	if old := letters.FindStringSubmatch(from); old != nil {
+		return s.Judge(steps.Check{Clauses: []string{"RT-066", "RT-048"}, OK: text(m.Data[judge.SwitchFrom]) == s.agent(old[1]), Expected: "from " + s.agent(old[1]), Observed: steps.Seen(s.T.After(m.N - 1)[0]), At: m.N})
+	}
+	return nil
+}
+
+// fallbackAnnounced: any of the agents that are left is fine (RT-G08).
+func (s *suite) fallbackAnnounced(ctx context.Context, letter string) error {
+	m, err := s.published(ctx, s.now.asked, aboutSwitches, "CONTROL SWITCH_AGENT to one of the agents that are left", func(m judge.Message) bool { return m.Kind() == judge.Switch })
+	if err != nil {
+		return err
+	}
+	s.now.active = ""
+	for _, left := range s.now.agents {
+		if left != letter && s.agent(left) == text(m.Data[judge.SwitchTo]) {
+			s.now.active = left
+		}
+	}
+	return s.Need(steps.Check{Clauses: []string{"RT-112"}, OK: s.now.active != "", Expected: "one of the agents that are left", Observed: steps.Seen(s.T.After(m.N - 1)[0]), At: m.N})
+}
+
+// nextReaches: a plain input goes to the agent that is active (RT-064).
+func (s *suite) nextReaches(ctx context.Context, letter string) error {
+	if err := s.says(ctx, "next", ""); err != nil {
+		return err
+	}
+	if err := s.reaches(ctx, "next", letter); err != nil {
+		return err
+	}
+	return s.Judge(steps.Check{Clauses: []string{"RT-014", "RT-048", "RT-063", "RT-064", "RT-079", "RT-088", "RT-103", "RT-104", "RT-112", "RT-123", "RT-134", "RT-137", "RT-145"}, OK: true})
+}
+
+func (s *suite) nextReachesFallback(ctx context.Context) error {
+	return s.nextReaches(ctx, s.now.active)
+}

@@ -1,0 +1,267 @@
+// Package sessionruntime holds the steps of the session-runtime features. The harness is the message bus, and every party on it
+// but the orchestrator: it decides what is delivered, and when.
+package sessionruntime
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/driver"
+	judge "parley/monitor/sessionruntime"
+	vocab "parley/protocol/sessionruntime"
+	"parley/target"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// binding maps messages to the target's wire and back. It is pure: no I/O, no state.
+type binding struct{ wire target.SessionRuntime }
+
+func newBinding(p *target.Profile) *binding { return &binding{wire: p.SessionRuntime} }
+
+// frame is a message that the harness delivers, under the names of the default binding.
+type frame struct {
+	id, session, event, subtype string
+	from                        string // judge.Frontend, judge.Manager, judge.Logger, or an agent's id
+	target, targetID            string // "" is SYSTEM
+	payload                     any
+	trace, turn, tx             string
+	mention                     string // of a USER_INPUT with subtype MENTION
+	stream                      *stream
+	meta                        map[string]any // the sender's own
+	fields                      []field        // put into the payload, or wherever this wire has them
+	now                         time.Time
+}
+
+// field is a value, and the places of the wire where it is written: all of them, or the first alone.
+type field struct {
+	places target.Pointers
+	all    bool
+	value  any
+}
+
+// stream marks a piece of an agent's output.
+type stream struct {
+	chunk bool
+	seq   int
+	final bool
+}
+
+// encode makes the frame that is sent.
+func (b *binding) encode(f frame) (driver.Message, error) {
+	at, doc := b.wire.Fields, map[string]any{}
+	var err error
+	put := func(p target.Pointer, v any) {
+		if err == nil && p != "" {
+			err = p.Set(doc, v)
+		}
+	}
+	first := func(places target.Pointers, v string) {
+		if v != "" && len(places) > 0 {
+			put(places[0], v)
+		}
+	}
+	put(at.Payload, f.payload)
+	put(at.Metadata, cloned(f.meta))
+	for _, fd := range f.fields {
+		for i, p := range fd.places {
+			if i == 0 || fd.all {
+				put(p, fd.value)
+			}
+		}
+	}
+	put(at.ID, f.id)
+	put(at.Session, f.session)
+	put(at.Event, b.wire.EventName(f.event))
+	if f.subtype != "" {
+		for _, p := range at.Subtype {
+			put(p, b.wire.SubtypeName(f.subtype))
+		}
+	}
+	put(at.Sender, b.sender(f.from))
+	to := f.target
+	if to == "" {
+		to = vocab.ToSystem
+	}
+	put(at.Target, b.wire.TargetName(to))
+	if f.targetID != "" {
+		put(at.TargetID, f.targetID)
+	}
+	put(at.Timestamp, f.now.UTC().Format(time.RFC3339Nano))
+	first(at.TraceID, f.trace)
+	first(at.TurnID, f.turn)
+	first(at.TxID, f.tx)
+	for _, p := range at.Mention {
+		if f.mention != "" {
+			put(p, f.mention)
+		}
+	}
+	if f.stream != nil {
+		put(at.IsChunk, f.stream.chunk)
+		put(at.Seq, f.stream.seq)
+		put(at.Final, f.stream.final)
+	}
+	if err != nil {
+		return driver.Message{}, fmt.Errorf("%s %s: %w", f.event, f.subtype, err)
+	}
+	body, err := wjson.Encode(doc)
+	if err != nil {
+		return driver.Message{}, fmt.Errorf("encode %s %s: %w", f.event, f.subtype, err)
+	}
+	return driver.Message{Label: strings.TrimSpace(f.event + " " + f.subtype), Body: body}, nil
+}
+
+// cloned copies what the sender has put into metadata, deep enough that the binding's own marks do not get into it.
+func cloned(meta map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, v := range meta {
+		if object, ok := v.(map[string]any); ok {
+			v = cloned(object)
+		}
+		out[name] = v
+	}
+	return out
+}
+
+// sender is what stands in the sender field for a party.
+func (b *binding) sender(from string) string {
+	switch from {
+	case judge.Frontend:
+		return b.wire.Senders.Frontend
+	case judge.Manager:
+		return b.wire.Senders.Manager
+	case judge.Logger:
+		return b.wire.Senders.Logger
+	case judge.Self:
+		return b.wire.Senders.Session
+	}
+	return from
+}
+
+// party is who stands in the sender field.
+func (b *binding) party(sender string) string {
+	s := b.wire.Senders
+	switch sender {
+	case s.Frontend:
+		return judge.Frontend
+	case s.Manager:
+		return judge.Manager
+	case s.Logger:
+		return judge.Logger
+	case s.Session:
+		return judge.Self
+	}
+	return sender
+}
+
+// decode fills a record's Event: the message in the protocol's terms. Set-up and fence frames have a Type of their own.
+func (b *binding) decode(r *transcript.Record) {
+	if r.Kind != transcript.Frame || r.Type != "text" {
+		return
+	}
+	v, faults, err := wjson.Decode(r.Bytes)
+	doc, object := v.(map[string]any)
+	if err != nil || !object {
+		return
+	}
+	ev := &transcript.Event{Envelope: v}
+	for _, f := range faults {
+		ev.Faults = append(ev.Faults, fmt.Sprint(f))
+	}
+	if control, ok := doc["parley"].(string); ok {
+		ev.Type, ev.Data = "parley "+control, doc
+	} else {
+		data := b.message(v)
+		ev.Data = data
+		ev.Type = strings.TrimSpace(fmt.Sprint(data[judge.EventName]) + " " + text(data[judge.Subtype]))
+		if data[judge.EventName] == nil {
+			ev.Type = ""
+		}
+	}
+	r.Event = ev
+	if r.Label == "" {
+		r.Label = ev.Type
+	}
+}
+
+// message gives the members of judge.Read.
+func (b *binding) message(v any) map[string]any {
+	at, data := b.wire.Fields, map[string]any{}
+	get := func(name string, places ...target.Pointer) {
+		for _, p := range places {
+			if m, found := p.Get(v); found && m != nil && p != "" {
+				data[name] = m
+				return
+			}
+		}
+	}
+	get(judge.ID, at.ID)
+	get(judge.Session, at.Session)
+	get(judge.Sender, at.Sender)
+	get(judge.TargetID, at.TargetID)
+	get(judge.Payload, at.Payload)
+	get(judge.Metadata, at.Metadata)
+	get(judge.Trace, at.TraceID...)
+	get(judge.Turn, at.TurnID...)
+	get(judge.Tx, at.TxID...)
+	get(judge.Chunk, at.IsChunk)
+	get(judge.Final, at.Final)
+	get(judge.TargetAgent, at.TargetAgent...)
+	get(judge.AgentID, at.AgentID...)
+	get(judge.EventName, at.Event)
+	get(judge.Subtype, at.Subtype...)
+	get(judge.Target, at.Target)
+	if name, ok := data[judge.EventName].(string); ok {
+		data[judge.EventName] = canonical(name, b.wire.EventOf)
+	}
+	if data[judge.EventName] == vocab.Error && text(data[judge.Subtype]) == "" {
+		get(judge.Subtype, at.Code...)
+	}
+	if name, ok := data[judge.Subtype].(string); ok {
+		data[judge.Subtype] = canonical(name, b.wire.SubtypeOf)
+	}
+	if name, ok := data[judge.Target].(string); ok {
+		data[judge.Target] = canonical(name, b.wire.TargetOf)
+	}
+	data[judge.From] = b.party(text(data[judge.Sender]))
+	for name, places := range map[string]target.Pointers{judge.SwitchFrom: at.From, judge.SwitchTo: at.To, judge.Reason: at.Reason, judge.Trigger: at.Trigger} {
+		for _, p := range places { // one that is null is there: from nobody, say
+			if m, found := p.Get(v); found && data[name] == nil {
+				data[name] = m
+			}
+		}
+	}
+	if data[judge.Subtype] == vocab.Mention {
+		get("mention", at.Mention...)
+	}
+	data[judge.Marks] = b.marks()
+	return data
+}
+
+// canonical is the default name; one of this wire that the default binding has for something else stands in brackets.
+func canonical(name string, of func(string) string) string {
+	if known := of(name); known != "" || name == "" {
+		return known
+	}
+	return "(" + name + ")"
+}
+
+// marks are the names within metadata that are the binding's own.
+func (b *binding) marks() []string {
+	at := b.wire.Fields
+	out := []string{vocab.Visibility}
+	for _, places := range []target.Pointers{at.TraceID, at.TurnID, at.TxID, at.Subtype, at.Mention, {at.IsChunk, at.Seq, at.Final}} {
+		for _, p := range places {
+			rest, within := strings.CutPrefix(string(p), string(at.Metadata)+"/")
+			if name, _, _ := strings.Cut(rest, "/"); within && name != "" {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func text(v any) string { s, _ := v.(string); return s }

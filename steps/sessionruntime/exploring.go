@@ -1,0 +1,166 @@
+package sessionruntime
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cucumber/godog"
+	"pgregory.net/rapid"
+
+	judge "parley/monitor/sessionruntime"
+	"parley/steps"
+)
+
+func (s *suite) registerExploring(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^the orchestrator has kept to its life cycles$`, s.hasKept)
+}
+
+// hasKept compares everything with the model, once it has been handled.
+func (s *suite) hasKept(ctx context.Context) error {
+	if err := s.fence(ctx); err != nil {
+		return err
+	}
+	return s.judged()
+}
+
+// Explored implements steps.Explorer: whatever the model judges.
+func (Protocol) Explored() []string {
+	var out []string
+	for _, id := range judge.Clauses() {
+		out = append(out, "@"+id)
+	}
+	return out
+}
+
+// act is one thing that happens on the bus. Each can happen at any time, so that a sequence stays one when acts are taken away.
+type act struct {
+	what         string
+	agent, other string
+	turn         string
+	wait         bool // until it has been handled
+}
+
+// Explore implements steps.Explorer: what users, agents and SessionManager may say about four inputs and three agents, and one
+// that is invited, in any order, sensible or not.
+func (Protocol) Explore(draw *rapid.T) []string {
+	letter := rapid.SampledFrom([]string{"a", "b", "c", "d"})
+	one := rapid.Custom(func(t *rapid.T) act {
+		return act{
+			what: rapid.SampledFrom([]string{"nothing", "say", "mention", "acknowledge", "chunk", "final", "cancel", "confirm cancel", "stopped", "remove", "removed", "not removed",
+				"invite", "added", "not added", "switch", "hand over", "confirm", "reject", "error", "foreign", "again"}).Draw(t, "what"),
+			turn:  rapid.SampledFrom([]string{"t1", "t2", "t3", "t4"}).Draw(t, "turn"),
+			agent: letter.Draw(t, "agent"),
+			other: letter.Draw(t, "other"),
+			wait:  rapid.Bool().Draw(t, "wait"),
+		}
+	})
+	p := &play{owner: map[string]string{}, asked: map[string]bool{}, sent: map[string]bool{}}
+	p.say(`Given a session of agents "a", "b" and "c" where agent "a" is active`)
+	for _, a := range rapid.SliceOfN(one, 8, 30).Draw(draw, "acts") {
+		p.act(a)
+	}
+	p.say("Then the orchestrator has kept to its life cycles")
+	return p.lines
+}
+
+// play turns acts into the lines of a scenario. It knows what was said, and whom a turn should belong to.
+type play struct {
+	lines  []string
+	owner  map[string]string // of an input: the agent that should answer it
+	asked  map[string]bool   // inputs that were to be handed over
+	sent   map[string]bool   // inputs of which something was sent
+	active string
+}
+
+func (p *play) say(format string, args ...any) {
+	p.lines = append(p.lines, fmt.Sprintf(format, args...))
+}
+
+func (p *play) act(a act) {
+	owner, said := p.owner[a.turn]
+	n := len(p.lines)
+	switch a.what {
+	case "say", "mention":
+		if said {
+			return
+		}
+		p.begin(a)
+	case "switch":
+		p.say(`When the user switches to agent "%s"`, a.agent)
+		p.active = a.agent
+	case "cancel":
+		p.say("When the user cancels")
+	case "remove":
+		p.say(`When the user removes agent "%s"`, a.agent)
+	case "removed":
+		p.say(`When SessionManager says that agent "%s" is removed`, a.agent)
+	case "not removed":
+		p.say(`When SessionManager says that agent "%s" could not be removed`, a.agent)
+	case "invite":
+		p.say(`When the user invites agent "%s"`, a.agent)
+	case "added":
+		p.say(`When SessionManager says that agent "%s" is added`, a.agent)
+	case "not added":
+		p.say(`When SessionManager says that agent "%s" could not be added`, a.agent)
+	default:
+		if !said {
+			return
+		}
+		p.agent(a, owner)
+	}
+	if len(p.lines) > n && (a.wait || strings.Contains(p.lines[n], "the user says") || strings.Contains(p.lines[n], "mentions")) {
+		p.say("Then everything is handled") // the agents answer what has reached them
+	}
+}
+
+func (p *play) begin(a act) {
+	if a.what == "mention" {
+		p.owner[a.turn] = a.agent
+		p.say(`When the user mentions agent "%s" in "%s" by its payload`, a.agent, a.turn)
+		return
+	}
+	p.owner[a.turn] = "a"
+	if p.active != "" {
+		p.owner[a.turn] = p.active
+	}
+	p.say(`When the user says "%s"`, a.turn)
+}
+
+// agent is what the agent of a turn does about it, or another one.
+func (p *play) agent(a act, owner string) {
+	switch a.what {
+	case "acknowledge":
+		p.say(`When agent "%s" acknowledges "%s"`, owner, a.turn)
+	case "chunk":
+		p.say(`When agent "%s" sends a chunk of "%s"`, owner, a.turn)
+		p.sent[a.turn] = true
+	case "final":
+		p.say(`When agent "%s" sends the final of "%s"`, owner, a.turn)
+		p.sent[a.turn] = true
+	case "foreign":
+		if a.other != owner {
+			p.say(`When agent "%s" sends a chunk of "%s"`, a.other, a.turn)
+			p.sent[a.turn] = true
+		}
+	case "again":
+		if p.sent[a.turn] {
+			p.say(`When what was sent of "%s" is delivered by a second subscription`, a.turn)
+		}
+	case "confirm cancel":
+		p.say(`When agent "%s" confirms the cancel of "%s"`, owner, a.turn)
+	case "stopped":
+		p.say(`When agent "%s" has stopped the stream of "%s"`, owner, a.turn)
+	case "error":
+		p.say(`When agent "%s" reports an error in "%s"`, owner, a.turn)
+	case "hand over":
+		if !p.asked[a.turn] {
+			p.asked[a.turn] = true
+			p.say(`When agent "%s" asks to hand "%s" over to agent "%s"`, owner, a.turn, a.other)
+		}
+	case "confirm", "reject":
+		if p.asked[a.turn] {
+			p.say(`When the user %ss the handover of "%s"`, a.what, a.turn)
+		}
+	}
+}

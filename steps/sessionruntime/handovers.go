@@ -1,0 +1,125 @@
+package sessionruntime
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/cucumber/godog"
+
+	judge "parley/monitor/sessionruntime"
+	vocab "parley/protocol/sessionruntime"
+	"parley/steps"
+)
+
+// handover is what an agent has asked for, under the name of the input that it was about.
+type handover struct {
+	token    string
+	from, to string // letters
+	asked    int
+	prompt   judge.Message
+	decided  int
+}
+
+func (s *suite) registerHandovers(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^agent "(\w)" asks to hand "(\w+)" over to agent "(\w)"( on BROADCAST)?$`, s.asksToHandOver)
+	steps.Step(sc, `^the user is asked whether agent "(\w)" may take "(\w+)" over$`, s.userIsAsked)
+	steps.Step(sc, `^the user (confirms|rejects) the handover of "(\w+)"$`, s.decides)
+	steps.Step(sc, `^the user confirms a handover that nobody has asked for$`, s.confirmsNothing)
+	steps.Step(sc, `^agent "(\w)" gets the context of "(\w+)"$`, s.getsContext)
+}
+
+// asksToHandOver is HANDOVER_REQUEST (4F).
+func (s *suite) asksToHandOver(ctx context.Context, from, name, to, where string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	h := &handover{token: s.token(), from: from, to: to}
+	s.now.handovers[name] = h
+	f := s.fromAgent(from, in, vocab.Control, vocab.HandoverRequest, map[string]any{"reason": "a specialist is needed " + h.token, "summary": "so far: " + h.token, "from": s.agent(from)}, where)
+	f.fields = []field{{places: s.bind.wire.Fields.TargetAgent, all: true, value: s.agent(to)}}
+	h.asked, err = s.deliver(ctx, f)
+	return err
+}
+
+func (s *suite) handover(name string) (*handover, error) {
+	h, ok := s.now.handovers[name]
+	if !ok {
+		return nil, fmt.Errorf("nobody has asked to hand %q over", name)
+	}
+	return h, nil
+}
+
+// userIsAsked is HANDOVER_UI_PROMPT (RT-131, RT-132).
+func (s *suite) userIsAsked(ctx context.Context, letter, name string) error {
+	h, err := s.handover(name)
+	if err != nil {
+		return err
+	}
+	h.prompt, err = s.published(ctx, h.asked, []string{"RT-007", "RT-019", "RT-038", "RT-061", "RT-128", "RT-130", "RT-131", "RT-132"}, "CONTROL HANDOVER_UI_PROMPT to the frontend", func(m judge.Message) bool {
+		return m.Kind() == judge.Prompt && judge.Mentions(m, s.agent(letter))
+	})
+	return err
+}
+
+// decides answers a prompt, with its ids and what it said.
+func (s *suite) decides(ctx context.Context, what, name string) error {
+	h, err := s.handover(name)
+	if err != nil {
+		return err
+	}
+	if h.prompt.N == 0 {
+		h.prompt, _ = s.find(h.asked, func(m judge.Message) bool { return m.Kind() == judge.Prompt && judge.Mentions(m, s.agent(h.to)) })
+	}
+	subtype := map[string]string{"confirms": vocab.HandoverConfirm, "rejects": vocab.HandoverReject}[what]
+	payload := map[string]any{}
+	if said, ok := h.prompt.Payload.(map[string]any); ok {
+		payload = maps.Clone(said)
+	}
+	h.decided, err = s.deliver(ctx, frame{event: vocab.Control, subtype: subtype, from: judge.Frontend, trace: h.prompt.Trace, turn: h.prompt.Turn, tx: h.prompt.Tx, payload: payload})
+	s.now.asked = h.decided
+	return err
+}
+
+func (s *suite) confirmsNothing(ctx context.Context) error {
+	id := s.token()[1:]
+	_, err := s.deliver(ctx, frame{event: vocab.Control, subtype: vocab.HandoverConfirm, from: judge.Frontend, trace: "no-trace-" + id, turn: "no-turn-" + id, tx: "no-tx-" + id,
+		payload: map[string]any{"tx_id": "no-tx-" + id}})
+	return err
+}
+
+// getsContext: the new agent gets what the old one has said, as HANDOVER_CONTEXT or USER_INPUT (RT-135), and acknowledges it.
+func (s *suite) getsContext(ctx context.Context, letter, name string) error {
+	h, err := s.handover(name)
+	if err != nil {
+		return err
+	}
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	clauses := []string{"RT-007", "RT-061", "RT-129", "RT-135", "RT-136", "RT-173"}
+	m, err := s.published(ctx, h.decided, clauses, "HANDOVER_CONTEXT, or USER_INPUT, to agent "+s.agent(letter), func(m judge.Message) bool {
+		return m.Kind() == judge.Context || m.Kind() == judge.Route
+	})
+	if err != nil {
+		return err
+	}
+	if in.last != nil {
+		if err := s.Judge(steps.Check{Clauses: []string{"RT-129", "RT-135"}, OK: judge.Mentions(m, in.last.token), Expected: "the context with what agent " + s.agent(h.from) + " has said last", Observed: steps.Seen(s.T.After(m.N - 1)[0]), At: m.N}); err != nil {
+			return err
+		}
+	}
+	if err := s.Judge(steps.Check{Clauses: []string{"RT-173"}, OK: !s.Env.Strict || m.Kind() == judge.Context, Expected: "CONTROL HANDOVER_CONTEXT", Observed: m.Name(), At: m.N}); err != nil {
+		return err
+	}
+	if m.Kind() == judge.Route { // a turn of the new agent
+		next := &input{token: s.token()}
+		next.take(m)
+		_, err = s.deliver(ctx, s.fromAgent(letter, next, vocab.Control, vocab.InputAck, map[string]any{}, ""))
+		return err
+	}
+	_, err = s.deliver(ctx, frame{event: vocab.Control, subtype: vocab.HandoverAccepted, from: s.agent(letter), trace: m.Trace, turn: m.Turn, tx: m.Tx, payload: map[string]any{}})
+	return err
+}

@@ -1,0 +1,267 @@
+package sessionruntime
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	judge "parley/monitor/sessionruntime"
+	vocab "parley/protocol/sessionruntime"
+	"parley/steps"
+)
+
+func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^agent "(\w)" sends (a chunk|the final|a final alone|a chunk with odd values|the final with odd values) of "(\w+)"( on BROADCAST)?$`, s.sends)
+	steps.Step(sc, `^the frontend gets what was sent of "(\w+)"$`, s.forwarded)
+	steps.Step(sc, `^the frontend does not get what was sent of "(\w+)"$`, s.notForwarded)
+	steps.Step(sc, `^what was sent of "(\w+)" is delivered by a second subscription$`, s.sentAgain)
+	steps.Step(sc, `^agent "(\w)" ends "(\w+)"$`, s.ends)
+
+	steps.Step(sc, `^the user (cancels|interrupts)( on BROADCAST)?$`, s.cancels)
+	steps.Step(sc, `^agent "(\w)" is asked to stop "(\w+)"$`, s.askedToStop)
+	steps.Step(sc, `^one of "(\w+)" and "(\w+)" is to stop$`, s.oneToStop)
+	steps.Step(sc, `^agent "(\w)" (confirms the cancel of|has stopped the stream of) "(\w+)"( on BROADCAST)?$`, s.confirmsCancel)
+	steps.Step(sc, `^the confirmation of "(\w+)" is delivered by a second subscription$`, func(ctx context.Context, name string) error {
+		in, err := s.input(name)
+		if err != nil {
+			return err
+		}
+		return s.again(ctx, in.ack)
+	})
+	steps.Step(sc, `^the frontend hears that "(\w+)" is cancelled$`, s.cancelled)
+	steps.Step(sc, `^no (CANCEL|CANCELED|SWITCH_AGENT|REQUEST_REMOVE_AGENT|REQUEST_SESSION_CLOSE|AGENT_REMOVED|AGENT_ADDED|HANDOVER_CONTEXT|USER_INPUT|AGENT_OUTPUT|ROUTE_TIMEOUT|REQUEST_ADD_AGENT|SESSION_CLOSED) is published$`, s.noneOf)
+	steps.Step(sc, `^the time for (confirming a cancel|acknowledging an input) is over$`, s.timeIsOver)
+	steps.Step(sc, `^an input "(\w+)" that agent "(\w)" has acknowledged in time$`, s.acknowledgedInTime)
+}
+
+// sends is AGENT_OUTPUT (4G).
+func (s *suite) sends(ctx context.Context, letter, what, name, where string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	p := &piece{token: s.token()}
+	f := s.fromAgent(letter, in, vocab.AgentOutput, "", map[string]any{"text": "piece " + p.token}, where)
+	f.stream = &stream{chunk: true, seq: in.pieces}
+	switch what {
+	case "the final", "the final with odd values":
+		f.stream = &stream{chunk: true, seq: in.pieces, final: true}
+	case "a final alone":
+		f.stream = &stream{final: true}
+	}
+	if what == "a chunk with odd values" || what == "the final with odd values" {
+		f.payload = map[string]any{"text": "片段 \"" + p.token + "\"\n", "tool_calls": []any{map[string]any{"name": "x", "arguments": map[string]any{"n": 1.5, "none": nil}}}, "empty": []any{}, "": false}
+		f.meta = map[string]any{"model": map[string]any{"name": "m", "temperature": 0.25}, "tags": []any{"a", "b"}, "none": nil}
+	}
+	in.pieces++
+	in.last = p
+	p.at, err = s.deliver(ctx, f)
+	return err
+}
+
+// ends is the final, and the frontend has it.
+func (s *suite) ends(ctx context.Context, letter, name string) error {
+	if err := s.sends(ctx, letter, "the final", name, ""); err != nil {
+		return err
+	}
+	return s.forwarded(ctx, name)
+}
+
+func isOutput(p *piece) func(judge.Message) bool {
+	return func(m judge.Message) bool { return m.Kind() == judge.Output && judge.Token(m.Payload) == p.token }
+}
+
+func (s *suite) forwarded(ctx context.Context, name string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	_, err = s.published(ctx, in.last.at, []string{"RT-002", "RT-015", "RT-039", "RT-042", "RT-082", "RT-139", "RT-140", "RT-142", "RT-146", "RT-148", "RT-150", "RT-168"},
+		"the output forwarded to the frontend", isOutput(in.last))
+	return err
+}
+
+var againstOutput = []string{"RT-014", "RT-052", "RT-056", "RT-079", "RT-104", "RT-141", "RT-162"}
+
+func (s *suite) notForwarded(ctx context.Context, name string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	return s.none(ctx, in.last.at, againstOutput, "no AGENT_OUTPUT to the frontend", isOutput(in.last))
+}
+
+func (s *suite) sentAgain(ctx context.Context, name string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	return s.again(ctx, in.last.at)
+}
+
+// cancels is CANCEL or INTERRUPT (4C).
+func (s *suite) cancels(ctx context.Context, what, where string) error {
+	f := frame{event: vocab.Control, subtype: vocab.Cancel, from: judge.Frontend, payload: map[string]any{}}
+	if what == "interrupts" {
+		f.subtype = vocab.Interrupt
+	}
+	if where != "" {
+		f.target = vocab.ToBroadcast
+	}
+	at, err := s.deliver(ctx, f)
+	for _, in := range s.now.inputs {
+		in.stop = at
+	}
+	return err
+}
+
+var aboutStops = []string{"RT-004", "RT-016", "RT-031", "RT-050", "RT-060", "RT-095", "RT-098", "RT-099", "RT-106", "RT-109", "RT-142", "RT-152"}
+
+func (s *suite) askedToStop(ctx context.Context, letter, name string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	in.stops, err = s.published(ctx, max(in.stop, s.now.asked), aboutStops, "CONTROL CANCEL to agent "+s.agent(letter)+", which is speaking", func(m judge.Message) bool {
+		return m.Kind() == judge.CancelSent && (m.Turn == in.turn || m.Turn == "" && m.TargetID == in.agent || m.TargetID == s.agent(letter))
+	})
+	if err != nil {
+		return err
+	}
+	return s.Judge(steps.Check{Clauses: aboutStops, OK: in.stops.TargetID == s.agent(letter), Expected: "the CANCEL for agent " + s.agent(letter), Observed: in.stops.Name(), At: in.stops.N})
+}
+
+// oneToStop: of two that speak at once, the source does not say which is meant.
+func (s *suite) oneToStop(ctx context.Context, one, other string) error {
+	a, err := s.input(one)
+	if err != nil {
+		return err
+	}
+	b, err := s.input(other)
+	if err != nil {
+		return err
+	}
+	m, err := s.published(ctx, a.stop, aboutStops, "CONTROL CANCEL to an agent that is speaking", func(m judge.Message) bool { return m.Kind() == judge.CancelSent })
+	if err != nil {
+		return err
+	}
+	return s.Judge(steps.Check{Clauses: aboutStops, OK: m.Turn == a.turn && m.TargetID == a.agent || m.Turn == b.turn && m.TargetID == b.agent,
+		Expected: "one of the two turns that are speaking", Observed: fmt.Sprintf("%s with turn_id %q", m.Name(), m.Turn), At: m.N})
+}
+
+// confirmsCancel is CANCEL_ACK, or STREAM_STOPPED.
+func (s *suite) confirmsCancel(ctx context.Context, letter, how, name, where string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	event, subtype := vocab.Control, vocab.CancelAck
+	if how == "has stopped the stream of" {
+		event, subtype = vocab.Event, vocab.StreamStopped
+	}
+	f := s.fromAgent(letter, in, event, subtype, map[string]any{}, where)
+	f.tx = in.stops.Tx
+	in.ack, err = s.deliver(ctx, f)
+	return err
+}
+
+func (s *suite) cancelled(ctx context.Context, name string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	_, err = s.published(ctx, in.ack, []string{"RT-005", "RT-016", "RT-038", "RT-095", "RT-102", "RT-103", "RT-105", "RT-168"}, "EVENT CANCELED to the frontend", func(m judge.Message) bool {
+		return m.Kind() == judge.Canceled && (m.Turn == in.turn || m.Turn == "")
+	})
+	return err
+}
+
+// noneOf proves that nothing of a kind was published because of the latest act.
+func (s *suite) noneOf(ctx context.Context, name string) error {
+	kinds := map[string]judge.Kind{"CANCEL": judge.CancelSent, "CANCELED": judge.Canceled, "SWITCH_AGENT": judge.Switch, "REQUEST_REMOVE_AGENT": judge.RequestRemove,
+		"REQUEST_SESSION_CLOSE": judge.RequestClose, "AGENT_REMOVED": judge.Removed, "AGENT_ADDED": judge.Added, "HANDOVER_CONTEXT": judge.Context, "USER_INPUT": judge.Route,
+		"AGENT_OUTPUT": judge.Output, "ROUTE_TIMEOUT": judge.RouteTimeout, "REQUEST_ADD_AGENT": judge.RequestAdd, "SESSION_CLOSED": judge.Closed}
+	k := kinds[name]
+	return s.none(ctx, s.mark, absent[k], "no "+string(k), func(m judge.Message) bool { return m.Kind() == k })
+}
+
+// absent are the clauses that are judged by what is not published.
+var absent = map[judge.Kind][]string{
+	judge.CancelSent:    {"RT-028", "RT-097", "RT-103", "RT-145", "RT-175"},
+	judge.Canceled:      {"RT-100", "RT-102", "RT-105", "RT-160"},
+	judge.Switch:        {"RT-028", "RT-061", "RT-122", "RT-128", "RT-133", "RT-137", "RT-175"},
+	judge.RequestRemove: {"RT-060", "RT-100", "RT-106", "RT-109", "RT-160", "RT-175"},
+	judge.RequestClose:  {"RT-152", "RT-160", "RT-175"},
+	judge.Removed:       {"RT-159", "RT-115", "RT-116", "RT-117", "RT-171", "RT-160"},
+	judge.Added:         {"RT-025", "RT-119", "RT-159", "RT-122", "RT-126", "RT-127", "RT-160"},
+	judge.Context:       {"RT-061", "RT-128", "RT-133", "RT-137"},
+	judge.Route:         {"RT-028", "RT-133", "RT-137", "RT-175"},
+	judge.Output:        {"RT-028", "RT-141"},
+	judge.RouteTimeout:  {"RT-003", "RT-077", "RT-080", "RT-161", "RT-169"},
+	judge.RequestAdd:    {"RT-122", "RT-175"},
+	judge.Closed:        {"RT-154", "RT-160"},
+}
+
+// timeIsOver goes by the orchestrator's own clock: an input of another session, that nobody acknowledges, has timed out later
+// than what was awaited here.
+func (s *suite) timeIsOver(ctx context.Context, what string) error {
+	limit := s.limits.InputAck
+	if what == "confirming a cancel" {
+		limit = s.limits.CancelAck
+	}
+	of, limits, from := s.now, s.limits, s.mark
+	defer func() { s.now, s.limits, s.mark = of, limits, from }()
+	if !s.Env.Profile.SessionRuntime.Limits.Fixed {
+		s.limits.InputAck = limit * 3 / 2
+	}
+	for began := time.Now(); time.Since(began) < limit*5/4; {
+		name := fmt.Sprintf("clock%d", s.Serial())
+		if err := s.setUp(ctx, name, `agents "a", "b" and "c"`, `agent "a"`); err != nil {
+			return err
+		}
+		for _, do := range []func() error{
+			func() error { return s.says(ctx, name, "") },
+			func() error { return s.reaches(ctx, name, "a") },
+			func() error { return s.timesOut(ctx, name) },
+		} {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+	}
+	return s.fence(ctx)
+}
+
+// acknowledgedInTime is an input of a session that waits for acknowledgements no longer than it must, and gets this one well
+// within that. Where we are too slow for it, longer ones are asked for.
+func (s *suite) acknowledgedInTime(ctx context.Context, name, letter string) error {
+	if err := s.hurried(); err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		if err := s.setUp(ctx, fmt.Sprintf("hurried%d", try), `agents "a", "b" and "c"`, `agent "`+letter+`"`); err != nil {
+			return err
+		}
+		if err := s.says(ctx, name, ""); err != nil {
+			return err
+		}
+		if err := s.reaches(ctx, name, letter); err != nil {
+			return err
+		}
+		if err := s.acknowledges(ctx, letter, name, ""); err != nil {
+			return err
+		}
+		in := s.now.inputs[name]
+		all := s.T.All()
+		took := all[in.acked-1].At - all[in.routed-1].At
+		if took < s.limits.InputAck/2 {
+			return nil
+		}
+		if try == 4 || s.Env.Profile.SessionRuntime.Limits.Fixed {
+			return steps.NotTestedf("the acknowledgement took %v, and the limit is %v: this machine is too slow for it", took, s.limits.InputAck)
+		}
+		s.limits.InputAck *= 4
+	}
+}

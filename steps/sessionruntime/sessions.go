@@ -1,0 +1,153 @@
+package sessionruntime
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	"parley/driver"
+	judge "parley/monitor/sessionruntime"
+	vocab "parley/protocol/sessionruntime"
+	"parley/steps"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+func (s *suite) registerSessions(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^the bus is connected$`, s.connect)
+	steps.Step(sc, `^a session of (agents? .+) where (nobody|agent "\w") is active$`, func(ctx context.Context, agents, active string) error { return s.setUp(ctx, "main", agents, active) })
+	steps.Step(sc, `^session "(\w+)" of (agents? .+) where (nobody|agent "\w") is active$`, s.setUp)
+	steps.Step(sc, `^the session is set up anew$`, s.setUpAnew)
+	steps.Step(sc, `^in session "(\w+)"$`, s.inSession)
+	steps.Step(sc, `^acknowledgements are awaited for a short time$`, s.hurried)
+	steps.Step(sc, `^the bus hands back what is published on SYSTEM and BROADCAST$`, s.handsBack)
+	steps.Step(sc, `^everything is handled$`, s.fence)
+
+	steps.Step(sc, `^the user (opens|closes) the session$`, s.asksForSession)
+	steps.Step(sc, `^SessionManager is asked to (open|close) the session$`, s.managerAskedForSession)
+	steps.Step(sc, `^SessionManager says that the session (is opened|is closed|could not be opened|could not be closed)$`, s.sessionReceipt)
+	steps.Step(sc, `^the frontend hears that the session (is opened|is closed|could not be opened|could not be closed)$`, s.sessionTold)
+}
+
+var letters = regexp.MustCompile(`"(\w)"`)
+
+func (s *suite) setUp(ctx context.Context, name, agents, active string) error {
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	ss := &session{name: name, id: fmt.Sprintf("%s-%s", name, s.Nonce), inputs: map[string]*input{}, handovers: map[string]*handover{}, requests: map[string]judge.Message{}}
+	for _, m := range letters.FindAllStringSubmatch(agents, -1) {
+		ss.agents = append(ss.agents, m[1])
+	}
+	if m := letters.FindStringSubmatch(active); m != nil {
+		ss.first = m[1]
+	}
+	s.sessions[name], s.now = ss, ss
+	return s.sendSetUp(ctx, ss)
+}
+
+// sendSetUp sends the set-up frame, and waits for its answer.
+func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
+	agents := []any{}
+	for _, letter := range ss.agents {
+		agents = append(agents, s.agent(letter))
+	}
+	doc := map[string]any{"parley": vocab.Setup, "session_id": ss.id, "agents": agents, "active_agent_id": nil,
+		"limits": map[string]any{"input_ack_ms": int(s.limits.InputAck.Milliseconds()), "cancel_ack_ms": int(s.limits.CancelAck.Milliseconds())}}
+	ss.active = ss.first
+	if ss.first != "" {
+		doc["active_agent_id"] = s.agent(ss.first)
+	}
+	body, err := wjson.Encode(doc)
+	if err != nil {
+		return fmt.Errorf("set-up: %w", err)
+	}
+	at, err := s.write(ctx, driver.Message{Label: judge.SetupFrame, Body: body})
+	if err != nil {
+		return err
+	}
+	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: at, Match: func(r *transcript.Record) bool {
+		return r.Event != nil && r.Event.Type == judge.ReadyFrame && (member(r, judge.Session) == nil || member(r, judge.Session) == ss.id)
+	}})
+	if miss != nil {
+		return s.Need(steps.Check{Clauses: []string{"RT-013"}, Expected: `{"parley":"ready"} for a session that is set up`, Observed: s.instead(at, miss), At: miss.At})
+	}
+	s.Reached(steps.Given)
+	return nil
+}
+
+// setUpAnew resets the session: the orchestrator has it as if nothing had been said.
+func (s *suite) setUpAnew(ctx context.Context) error {
+	s.now.inputs, s.now.handovers = map[string]*input{}, map[string]*handover{}
+	return s.sendSetUp(ctx, s.now)
+}
+
+func (s *suite) inSession(name string) error {
+	ss, ok := s.sessions[name]
+	if !ok {
+		return fmt.Errorf("there is no session %q", name)
+	}
+	s.now = ss
+	return nil
+}
+
+// hurried has the sessions that follow wait no longer for acknowledgements than the profile says is the shortest.
+func (s *suite) hurried() error {
+	own := s.Env.Profile.SessionRuntime.Limits
+	s.limits = judge.Limits{InputAck: own.InputAck.Duration, CancelAck: own.CancelAck.Duration}
+	return nil
+}
+
+func (s *suite) handsBack() error {
+	s.echo, s.echoed = true, s.T.Len()
+	return nil
+}
+
+// asksForSession is SESSION_OPEN or SESSION_CLOSE (4H).
+func (s *suite) asksForSession(ctx context.Context, what string) error {
+	subtype := map[string]string{"opens": vocab.SessionOpen, "closes": vocab.SessionClose}[what]
+	at, err := s.deliver(ctx, frame{event: vocab.Control, subtype: subtype, from: judge.Frontend, payload: map[string]any{"session_id": s.now.id}})
+	s.now.asked = at
+	return err
+}
+
+func (s *suite) managerAskedForSession(ctx context.Context, what string) (err error) {
+	k := map[string]judge.Kind{"open": judge.RequestOpen, "close": judge.RequestClose}[what]
+	s.now.request, err = s.published(ctx, s.now.asked, []string{"RT-020", "RT-036", "RT-151", "RT-152", "RT-153"}, "CONTROL "+string(k)+" to SYSTEM",
+		func(m judge.Message) bool { return m.Kind() == k })
+	return err
+}
+
+var sessionReceipts = map[string]string{"is opened": vocab.SessionOpened, "is closed": vocab.SessionClosed,
+	"could not be opened": vocab.SessionFailed, "could not be closed": vocab.SessionFailed}
+
+// sessionReceipt is SESSION_OPENED, SESSION_CLOSED or SESSION_FAILED, for the request that was made.
+func (s *suite) sessionReceipt(ctx context.Context, what string) error {
+	payload := map[string]any{"session_id": s.now.id}
+	if sessionReceipts[what] == vocab.SessionFailed {
+		payload["reason"], payload["error"] = "the store cannot be reached", "the store cannot be reached"
+	}
+	at, err := s.deliver(ctx, s.receipt(sessionReceipts[what], s.now.request, payload))
+	s.now.receipt = at
+	return err
+}
+
+// receipt answers a request of the orchestrator's, with its ids.
+func (s *suite) receipt(subtype string, to judge.Message, payload map[string]any) frame {
+	return frame{event: vocab.Control, subtype: subtype, from: judge.Manager, trace: to.Trace, turn: to.Turn, tx: to.Tx, payload: payload}
+}
+
+// sessionTold: the frontend gets the result, as EVENT or ERROR (RT-155).
+func (s *suite) sessionTold(ctx context.Context, what string) error {
+	_, err := s.published(ctx, s.now.receipt, []string{"RT-045", "RT-046", "RT-154", "RT-155", "RT-166"}, "the result told to the frontend, as EVENT or ERROR",
+		func(m judge.Message) bool { return judge.TellsOfSession(m, sessionReceipts[what]) })
+	return err
+}
+
+// withLimit is how long something is awaited that comes by itself once a limit is over.
+func (s *suite) withLimit(limit time.Duration) time.Duration {
+	return limit + s.Env.Profile.Limits.Event.Duration
+}

@@ -1,0 +1,379 @@
+package sessionruntime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	"parley/driver"
+	"parley/monitor"
+	judge "parley/monitor/sessionruntime"
+	vocab "parley/protocol/sessionruntime"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+)
+
+// suite is the session-runtime side of one scenario's world.
+type suite struct {
+	*steps.World
+	bind     *binding
+	conn     driver.Conn
+	opened   int // number of the record that asked for the connection
+	sessions map[string]*session
+	now      *session // the one that the steps speak of
+	limits   judge.Limits
+	echo     bool // the bus hands what is published on SYSTEM and BROADCAST back to the orchestrator
+	echoed   int  // number of the last record that was looked at for that
+	mark     int  // the latest act
+}
+
+// session is one that was set up.
+type session struct {
+	name, id  string
+	inputs    map[string]*input
+	handovers map[string]*handover
+	requests  map[string]judge.Message // to SessionManager, by the agent that they are about
+	agents    []string
+	first     string // the agent that is active at set-up; "" is nobody
+	active    string // by now
+
+	asked      int           // number of the frontend's last request about agents, or the session
+	request    judge.Message // about the session
+	receipt    int
+	errorAt    int
+	errorToken string
+}
+
+// Protocol is the session-runtime entry of the suite.
+type Protocol struct{}
+
+// Name implements steps.Protocol.
+func (Protocol) Name() string { return vocab.Protocol }
+
+// Bind implements steps.Protocol: the decoder of a scenario's records.
+func (Protocol) Bind(env *steps.Env, _ target.Running) func(*transcript.Record) {
+	return newBinding(env.Profile).decode
+}
+
+// NotRunnable implements steps.Protocol.
+func (Protocol) NotRunnable(*steps.Env, []string) string { return "" }
+
+// Monitors implements steps.Protocol.
+func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
+
+// Subprotocols implements steps.Protocol.
+func (Protocol) Subprotocols(p *target.Profile) []string { return p.SessionRuntime.WS.Subprotocols }
+
+// Certifying implements steps.Protocol: an orchestrator is judged over either driver.
+func (Protocol) Certifying() []string { return []string{target.WS, target.Stdio} }
+
+// Stages implements steps.Protocol.
+func (Protocol) Stages() [3]string {
+	return [3]string{"connecting to the bus", "setting a session up", "routing an input"}
+}
+
+// Register implements steps.Protocol.
+func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
+	s := &suite{sessions: map[string]*session{}}
+	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
+		if w := world(); w != nil {
+			s.World, s.bind = w, newBinding(w.Env.Profile)
+			s.limits = judge.Limits{InputAck: unhurried, CancelAck: unhurried}
+			if own := w.Env.Profile.SessionRuntime.Limits; own.Fixed {
+				s.limits = judge.Limits{InputAck: own.InputAck.Duration, CancelAck: own.CancelAck.Duration}
+			}
+			w.AtEnd(func() { s.end(ctx) })
+		}
+		return ctx, nil
+	})
+	s.registerSessions(sc)
+	s.registerTurns(sc)
+	s.registerOutputs(sc)
+	s.registerAgents(sc)
+	s.registerHandovers(sc)
+	s.registerExploring(sc)
+}
+
+// unhurried is what scenarios ask for that are not about limits: no stall of ours is to come near it.
+const unhurried = time.Minute
+
+// end judges the whole transcript by the model, once everything has been handled: the clauses of the scenario's tags.
+func (s *suite) end(ctx context.Context) {
+	if s.conn == nil {
+		return
+	}
+	if s.endedAt() == 0 {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Env.Profile.Limits.Event.Duration)
+		defer cancel()
+		if err := s.fence(limited); err == nil && !s.Broken() {
+			defer func() { _ = s.conn.Close(driver.Graceful) }() // it is well: a process may be used again
+		}
+	}
+	_ = s.judged()
+	s.observe()
+}
+
+// optional are the events that may be absent, and the clauses that say so.
+var optional = map[string]string{"RT-081": vocab.AgentStarted, "RT-096": vocab.NobodySpeaks, "RT-101": vocab.CancelSent, "RT-114": vocab.AgentRemoving, "RT-125": vocab.AddingAgent}
+
+// observe records what the source leaves to the orchestrator.
+func (s *suite) observe() {
+	published := func(fits func(judge.Message) bool) bool { _, ok := s.find(0, fits); return ok }
+	for id, name := range optional {
+		what := name + " is not published"
+		if published(func(m judge.Message) bool { return m.Target == vocab.ToFrontend && (m.Subtype == name || id == "RT-114" && m.Subtype == vocab.RemovedLocal) }) {
+			what = name + " is published"
+		}
+		s.Observe(id, what)
+	}
+	s.Observe("RT-027", fmt.Sprintf("its bus delivers %s to it", strings.Join(s.bind.wire.Subscribes, " and ")))
+	s.Observe("RT-118", "what else is told to the frontend is its own matter")
+	s.Observe("RT-138", "HANDOVER_ACCEPTED is the new agent's answer, and waiting for it shows nowhere")
+	implicit := published(func(m judge.Message) bool { return m.Kind() == judge.Output })
+	s.Observe("RT-143", map[bool]string{true: "a first chunk is an implicit start", false: "a first chunk is not forwarded without an acknowledgement"}[implicit])
+	active := published(func(m judge.Message) bool { return m.Kind() == judge.Switch })
+	s.Observe("RT-123", map[bool]string{true: "a new agent is made active, or switched to", false: "a new agent is not made active"}[active])
+}
+
+// judged compares the transcript with the model.
+func (s *suite) judged() error {
+	var checks []steps.Check
+	for _, f := range judge.Judge(s.T.All()) {
+		checks = append(checks, steps.Check{Clauses: f.Clauses, OK: f.OK, Expected: f.Expected, Observed: f.Observed, At: f.At})
+	}
+	return s.Judge(checks...)
+}
+
+// header is sent with the handshake.
+func (s *suite) header() http.Header {
+	h := http.Header{}
+	for k, v := range s.Env.Profile.Headers {
+		h.Set(k, v)
+	}
+	return h
+}
+
+const bus = "bus" // the connection's name in the transcript
+
+// connect opens the bus.
+func (s *suite) connect(ctx context.Context) error {
+	if s.conn != nil {
+		return nil
+	}
+	s.opened = s.T.Len()
+	o := driver.OpenOptions{Party: bus, Header: s.header()}
+	if s.Env.Driver.Name() == target.Stdio {
+		o.Process = target.Starter(s.Target)
+	} else {
+		o.URL = s.Target.BaseURL() + s.bind.wire.WS.Path
+	}
+	conn, err := s.Open(ctx, o)
+	if err != nil {
+		var refused *driver.OpenError
+		if errors.As(err, &refused) && refused.Status != 0 {
+			s.Reached(steps.Opened)
+		}
+		var start *target.StartError
+		if steps.Unreachable(err) || errors.As(err, &start) {
+			return &steps.UnreachableError{Err: err}
+		}
+		return s.Need(steps.Check{Clauses: []string{"RT-013"}, Expected: "a bus that the orchestrator can be reached by", Observed: err.Error()})
+	}
+	s.Reached(steps.Greeted)
+	s.conn = conn
+	return nil
+}
+
+// endedAt is the number of the record by which the connection has ended; 0: it stands.
+func (s *suite) endedAt() int {
+	for _, r := range s.Between(bus, s.opened, 0) {
+		if r.Kind == transcript.Closed || r.Kind == transcript.Failure {
+			return r.N
+		}
+	}
+	return 0
+}
+
+// write sends a frame as it is.
+func (s *suite) write(ctx context.Context, m driver.Message) (int, error) {
+	if at := s.endedAt(); at > 0 {
+		return 0, s.Need(steps.Check{Clauses: []string{"RT-013"}, At: at, Expected: "a bus that stays for the next message", Observed: steps.Seen(s.T.After(at - 1)[0])})
+	}
+	at, err := s.conn.Send(ctx, m)
+	switch {
+	case err != nil && s.endedAt() > 0:
+		return 0, steps.NotTestedf("the bus has ended: %s", s.T.After(s.endedAt() - 1)[0].Line(200))
+	case err != nil:
+		return 0, fmt.Errorf("send %s: %w", m.Label, err)
+	case at == 0:
+		s.CutOff()
+		return 0, steps.NotTestedf("the transcript is full: the target has sent more than it holds")
+	}
+	return at, nil
+}
+
+// deliver hands a message to the orchestrator, and what it has published before back to it where the bus does that.
+func (s *suite) deliver(ctx context.Context, f frame) (int, error) {
+	if s.now == nil {
+		return 0, errors.New("no session was set up")
+	}
+	if f.target == vocab.ToBroadcast && !s.hearsBroadcast() {
+		return 0, s.unheard()
+	}
+	if err := s.handBack(ctx); err != nil {
+		return 0, err
+	}
+	if f.id == "" {
+		f.id = fmt.Sprintf("m%d-%s", s.Serial(), s.Nonce)
+	}
+	if f.session == "" {
+		f.session = s.now.id
+	}
+	f.now = time.Now()
+	m, err := s.bind.encode(f)
+	if err != nil {
+		return 0, err
+	}
+	at, err := s.write(ctx, m)
+	if err == nil {
+		s.mark = at
+	}
+	return at, err
+}
+
+// hearsBroadcast tells whether the target's bus delivers to it what goes to BROADCAST.
+func (s *suite) hearsBroadcast() bool {
+	return slices.Contains(s.bind.wire.Subscribes, vocab.ToBroadcast)
+}
+
+func (s *suite) unheard() error {
+	return &steps.NotApplicableError{Reason: "the target does not subscribe to BROADCAST (session-runtime.subscribes)"}
+}
+
+// again delivers the frame of a record once more, as a second subscription would.
+func (s *suite) again(ctx context.Context, at int) error {
+	switch {
+	case s.hearsBroadcast():
+	case s.HasTag("@explored"):
+		return nil
+	default:
+		return s.unheard()
+	}
+	for _, r := range s.T.All() {
+		if r.N == at {
+			_, err := s.write(ctx, driver.Message{Label: r.Label, Body: r.Bytes})
+			return err
+		}
+	}
+	return fmt.Errorf("there is no record %d", at)
+}
+
+// handBack delivers what the orchestrator has published on SYSTEM and BROADCAST, as a bus does to all who subscribe.
+func (s *suite) handBack(ctx context.Context) error {
+	if !s.echo {
+		return nil
+	}
+	for _, r := range s.Between(bus, s.echoed, 0) {
+		s.echoed = max(s.echoed, r.N)
+		if m, ok := judge.Read(r); ok && (m.Target == vocab.ToSystem || m.Target == vocab.ToBroadcast) {
+			if _, err := s.write(ctx, driver.Message{Label: judge.Back + r.Label, Body: r.Bytes}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fence waits until everything that was delivered has been handled.
+func (s *suite) fence(ctx context.Context) error {
+	if err := s.handBack(ctx); err != nil {
+		return err
+	}
+	if !s.bind.wire.Fence {
+		return s.quiet(ctx)
+	}
+	id := fmt.Sprintf("fence-%d-%s", s.Serial(), s.Nonce)
+	at, err := s.write(ctx, driver.Message{Label: judge.FenceFrame, Body: []byte(`{"parley":"fence","id":"` + id + `"}`)})
+	if err != nil {
+		return err
+	}
+	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: at, Match: func(r *transcript.Record) bool {
+		return r.Event != nil && r.Event.Type == judge.FencedFrame && member(r, judge.ID) == id
+	}})
+	if miss != nil {
+		return steps.NotTestedf("fence: it was not answered, so absence cannot be proved: %s", miss.Reason)
+	}
+	return nil
+}
+
+// quiet stands in for a fence.
+func (s *suite) quiet(ctx context.Context) error {
+	before := s.T.Len()
+	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: before, Within: s.Env.Profile.Limits.Quiet.Duration, Match: func(*transcript.Record) bool { return false }})
+	if miss != nil && s.endedAt() > 0 {
+		return steps.NotTestedf("the bus has ended: %s", miss.Reason)
+	}
+	s.T.Remark("", "%s%d", judge.Quiet, before)
+	return nil
+}
+
+func member(r *transcript.Record, name string) any {
+	data, _ := r.Event.Data.(map[string]any)
+	return data[name]
+}
+
+// agent is the id of an agent that a scenario calls by a letter: a, b and c are those of the profile, any other is new.
+func (s *suite) agent(letter string) string {
+	if i := strings.Index("abcdefgh", letter); len(letter) == 1 && i >= 0 && i < len(s.Env.Profile.SessionRuntime.Agents) {
+		return s.Env.Profile.SessionRuntime.Agents[i]
+	}
+	return "agent-" + letter + "-" + s.Nonce
+}
+
+// published waits for a message of the present session.
+func (s *suite) published(ctx context.Context, after int, clauses []string, what string, match func(judge.Message) bool) (judge.Message, error) {
+	return s.publishedWithin(ctx, after, 0, clauses, what, match)
+}
+
+func (s *suite) publishedWithin(ctx context.Context, after int, within time.Duration, clauses []string, what string, match func(judge.Message) bool) (judge.Message, error) {
+	of := s.now
+	rec, miss := s.Await(ctx, steps.Wait{Conn: bus, After: after, Within: within, Match: func(r *transcript.Record) bool {
+		m, ok := judge.Read(*r)
+		return ok && !m.Delivered && s.belongs(m, of) && match(m)
+	}})
+	if miss != nil {
+		return judge.Message{}, s.Need(steps.Check{Clauses: clauses, Expected: what, Observed: s.instead(after, miss), At: miss.At})
+	}
+	m, _ := judge.Read(rec)
+	return m, s.Judge(steps.Check{Clauses: clauses, OK: true})
+}
+
+// belongs tells whether a message is of a session: where there is one alone, a message without a session_id is its.
+func (s *suite) belongs(m judge.Message, of *session) bool {
+	return m.Session == of.id || m.Session == "" && len(s.sessions) == 1
+}
+
+// instead says what came where something else was expected.
+func (s *suite) instead(after int, miss *steps.Miss) string {
+	var seen []string
+	for _, r := range s.Between(bus, after, 0) {
+		if m, ok := judge.Read(r); ok {
+			seen = append(seen, fmt.Sprintf("%s (record %d)", m.Name(), r.N))
+		}
+	}
+	if len(seen) == 0 {
+		return miss.Reason + "; nothing was published"
+	}
+	const most = 6
+	if len(seen) > most {
+		seen = append(seen[:most], fmt.Sprintf("and %d more", len(seen)-most))
+	}
+	return miss.Reason + "; published: " + strings.Join(seen, ", ")
+}

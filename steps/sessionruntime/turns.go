@@ -1,0 +1,330 @@
+package sessionruntime
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cucumber/godog"
+
+	judge "parley/monitor/sessionruntime"
+	vocab "parley/protocol/sessionruntime"
+	"parley/steps"
+)
+
+func (s *suite) registerTurns(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^the user says "(\w+)"$`, func(ctx context.Context, name string) error { return s.says(ctx, name, "") })
+	steps.Step(sc, `^the user says "(\w+)" with (a structured payload|ids of its own|a turn_id of its own|a trace_id of its own|metadata of its own|deep and odd values)$`, s.says)
+	steps.Step(sc, `^the user picks "(\w+)" in the interface$`, func(ctx context.Context, name string) error { return s.says(ctx, name, "a choice") })
+	steps.Step(sc, `^the user says "(\w+)" on BROADCAST$`, func(ctx context.Context, name string) error { return s.says(ctx, name, "BROADCAST") })
+	steps.Step(sc, `^the user mentions agent "(\w)" in "(\w+)" by (its subtype|its payload|a choice in the interface)$`, s.mentions)
+	steps.Step(sc, `^"(\w+)" is delivered by a second subscription$`, s.saidAgain)
+
+	steps.Step(sc, `^"(\w+)" reaches agent "(\w)"$`, s.reaches)
+	steps.Step(sc, `^"(\w+)" reaches one of the agents, or SessionManager is asked for one$`, s.reachesSomebody)
+	steps.Step(sc, `^"(\w+)" is accepted$`, s.accepted)
+	steps.Step(sc, `^"(\w+)" reaches nobody$`, s.reachesNobody)
+	steps.Step(sc, `^agent "(\w)" acknowledges "(\w+)"( on BROADCAST)?$`, s.acknowledges)
+	steps.Step(sc, `^the acknowledgement of "(\w+)" is delivered by a second subscription$`, func(ctx context.Context, name string) error {
+		in, err := s.input(name)
+		if err != nil {
+			return err
+		}
+		return s.again(ctx, in.acked)
+	})
+	steps.Step(sc, `^"(\w+)" runs at agent "(\w)"$`, s.runs)
+	steps.Step(sc, `^agent "(\w)" is speaking in "(\w+)"$`, s.isSpeaking)
+	steps.Step(sc, `^the frontend hears that "(\w+)" has timed out$`, s.timesOut)
+	steps.Step(sc, `^agent "(\w)" reports an error in "(\w+)"$`, s.reportsError)
+	steps.Step(sc, `^SessionManager reports an error$`, s.managerError)
+	steps.Step(sc, `^the frontend hears of the error$`, s.hearsOfError)
+	steps.Step(sc, `^SessionManager is asked for agent "(\w)", or the frontend hears of an error$`, s.absentDealtWith)
+}
+
+// input is what the user says, under the name that the scenario gives it, and its turn.
+type input struct {
+	token  string
+	said   int // number of the record
+	agent  string
+	turn   string
+	trace  string
+	routed int
+	acked  int
+	pieces int
+	last   *piece // of output
+	stop   int    // number of the last cancel by the user
+	stops  judge.Message
+	ack    int // of the cancel
+}
+
+// piece is one output of an agent.
+type piece struct {
+	token string
+	at    int
+}
+
+func (s *suite) input(name string) (*input, error) {
+	in, ok := s.now.inputs[name]
+	if !ok {
+		return nil, fmt.Errorf("nobody has said %q", name)
+	}
+	if in.routed == 0 { // it may have been meanwhile
+		if m, ok := s.find(in.said, func(m judge.Message) bool { return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token }); ok {
+			in.take(m)
+		}
+	}
+	return in, nil
+}
+
+// find is the last message of the present session that was published since a record, and fits.
+func (s *suite) find(after int, match func(judge.Message) bool) (found judge.Message, ok bool) {
+	for _, r := range s.Between(bus, after, 0) {
+		if m, is := judge.Read(r); is && s.belongs(m, s.now) && match(m) {
+			found, ok = m, true
+		}
+	}
+	return found, ok
+}
+
+// token marks a payload, so that it is known wherever it goes.
+func (s *suite) token() string { return fmt.Sprintf("#%d-%s", s.Serial(), s.Nonce) }
+
+// says is a plain input (4A).
+func (s *suite) says(ctx context.Context, name, how string) error {
+	in := &input{token: s.token()}
+	f := frame{event: vocab.UserInput, from: judge.Frontend, payload: "what about " + in.token + "?"}
+	switch how {
+	case "a structured payload":
+		f.payload = map[string]any{"text": "what about " + in.token + "?", "attachments": []any{map[string]any{"kind": "image", "size": 3}}, "empty": map[string]any{}, "none": nil}
+	case "a choice":
+		f.payload = map[string]any{"type": "selection", "value": in.token, "options": []any{"one", "two"}}
+	case "deep and odd values":
+		f.payload = map[string]any{"text": in.token, "中文": "引号\"与\\反斜杠\n", "n": 1.5, "big": 9007199254740991, "list": []any{nil, true, []any{[]any{}}}, "": "an empty name", "payload": map[string]any{"event": "CONTROL"}}
+	case "ids of its own", "a turn_id of its own":
+		f.turn = "turn-" + in.token[1:]
+	case "metadata of its own":
+		f.meta = map[string]any{"client": map[string]any{"page": "/chat", "version": 3}, "locale": "zh-CN"}
+	case "BROADCAST":
+		f.target = vocab.ToBroadcast
+	}
+	if how == "ids of its own" || how == "a trace_id of its own" {
+		f.trace = "trace-" + in.token[1:]
+	}
+	return s.say(ctx, name, in, f)
+}
+
+func (s *suite) say(ctx context.Context, name string, in *input, f frame) (err error) {
+	s.now.inputs[name] = in
+	in.said, err = s.deliver(ctx, f)
+	return err
+}
+
+// mentions is an input for an agent by name (4B).
+func (s *suite) mentions(ctx context.Context, letter, name, form string) error {
+	who, in := s.agent(letter), &input{token: s.token()}
+	f := frame{event: vocab.UserInput, from: judge.Frontend}
+	switch form {
+	case "its subtype":
+		f.subtype, f.mention, f.payload = vocab.Mention, who, "@"+who+" what about "+in.token+"?"
+	case "its payload":
+		f.payload = map[string]any{"text": "what about " + in.token + "?", "mentioned_agent_id": who}
+	case "a choice in the interface":
+		f.subtype, f.mention = vocab.Mention, who
+		f.payload = map[string]any{"type": "agent_selection", "text": "what about " + in.token + "?", "mentioned_agent_id": who}
+	}
+	return s.say(ctx, name, in, f)
+}
+
+func (s *suite) saidAgain(ctx context.Context, name string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	return s.again(ctx, in.said)
+}
+
+var aboutRoutes = []string{"RT-001", "RT-013", "RT-015", "RT-030", "RT-064", "RT-067", "RT-068", "RT-069", "RT-070", "RT-071", "RT-075", "RT-174", "RT-083", "RT-084", "RT-085", "RT-088", "RT-092", "RT-049", "RT-111"}
+
+// reaches: the input goes to an agent (RT-075, RT-092).
+func (s *suite) reaches(ctx context.Context, name, letter string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	m, err := s.published(ctx, in.said, aboutRoutes, "the input on its way to agent "+s.agent(letter), func(m judge.Message) bool {
+		return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token
+	})
+	if err != nil {
+		return err
+	}
+	in.take(m)
+	s.Reached(steps.Answered)
+	return s.Need(steps.Check{Clauses: aboutRoutes, OK: m.TargetID == s.agent(letter), Expected: "the input for agent " + s.agent(letter), Observed: m.Name(), At: m.N})
+}
+
+func (in *input) take(m judge.Message) {
+	in.agent, in.turn, in.trace, in.routed = m.TargetID, m.Turn, m.Trace, m.N
+}
+
+// reachesSomebody: with no active agent the input is not dropped (RT-070).
+func (s *suite) reachesSomebody(ctx context.Context, name string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	m, err := s.published(ctx, in.said, []string{"RT-070"}, "the input routed to a default agent, or SessionManager asked for one", func(m judge.Message) bool {
+		return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token || m.Event == vocab.Control && m.Target == vocab.ToSystem && m.Kind() != judge.Switch
+	})
+	if err != nil {
+		return err
+	}
+	if m.Kind() == judge.Route {
+		in.take(m)
+	}
+	return s.Judge(steps.Check{Clauses: []string{"RT-071"}, OK: m.Kind() == judge.Route, Expected: "a default agent of its own", Observed: m.Name(), At: m.N})
+}
+
+// accepted: the frontend is told at once (RT-074, RT-076).
+func (s *suite) accepted(ctx context.Context, name string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	m, err := s.published(ctx, in.said, []string{"RT-009", "RT-074", "RT-076", "RT-093", "RT-170"}, "TURN_ACCEPTED to the frontend before any acknowledgement", func(m judge.Message) bool {
+		return m.Kind() == judge.Accepted && (in.turn == "" || m.Turn == in.turn || m.Turn == "")
+	})
+	if err != nil {
+		return err
+	}
+	return s.Judge(steps.Check{Clauses: []string{"RT-170"}, OK: !s.Env.Strict || m.Event == vocab.Event, Expected: "TURN_ACCEPTED as an EVENT", Observed: m.Name(), At: m.N})
+}
+
+// reachesNobody proves that an input is not routed.
+func (s *suite) reachesNobody(ctx context.Context, name string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	return s.none(ctx, in.said, []string{"RT-028", "RT-086", "RT-087", "RT-122"}, "the input not routed", func(m judge.Message) bool {
+		return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token
+	})
+}
+
+// none proves that nothing of a kind was published since a record, up to a fence.
+func (s *suite) none(ctx context.Context, after int, clauses []string, what string, match func(judge.Message) bool) error {
+	if err := s.fence(ctx); err != nil {
+		return err
+	}
+	for _, r := range s.Between(bus, after, 0) {
+		if m, ok := judge.Read(r); ok && s.belongs(m, s.now) && match(m) {
+			return s.Judge(steps.Check{Clauses: clauses, Expected: what, Observed: steps.Seen(r), At: r.N})
+		}
+	}
+	return s.Judge(steps.Check{Clauses: clauses, OK: true})
+}
+
+// acknowledges is INPUT_ACK. One of a turn that was never routed names a turn that there is not.
+func (s *suite) acknowledges(ctx context.Context, letter, name, where string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	at, err := s.deliver(ctx, s.fromAgent(letter, in, vocab.Control, vocab.InputAck, map[string]any{}, where))
+	if in.acked == 0 {
+		in.acked = at
+	}
+	return err
+}
+
+// fromAgent is a message of an agent about a turn.
+func (s *suite) fromAgent(letter string, in *input, event, subtype string, payload any, where string) frame {
+	f := frame{event: event, subtype: subtype, from: s.agent(letter), trace: in.trace, turn: in.turn, payload: payload}
+	if f.turn == "" {
+		f.turn, f.trace = "no-turn-"+in.token[1:], "no-trace-"+in.token[1:]
+	}
+	if where != "" {
+		f.target = vocab.ToBroadcast
+	}
+	return f
+}
+
+// runs is an input that its agent has acknowledged.
+func (s *suite) runs(ctx context.Context, name, letter string) error {
+	for _, do := range []func() error{
+		func() error { return s.reaches(ctx, name, letter) },
+		func() error { return s.accepted(ctx, name) },
+		func() error { return s.acknowledges(ctx, letter, name, "") },
+	} {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isSpeaking is a turn whose first chunk the frontend has got.
+func (s *suite) isSpeaking(ctx context.Context, letter, name string) error {
+	if _, said := s.now.inputs[name]; !said {
+		if err := s.says(ctx, name, ""); err != nil {
+			return err
+		}
+	}
+	if err := s.runs(ctx, name, letter); err != nil {
+		return err
+	}
+	if err := s.sends(ctx, letter, "a chunk", name, ""); err != nil {
+		return err
+	}
+	return s.forwarded(ctx, name)
+}
+
+// timesOut: nobody has acknowledged (RT-078).
+func (s *suite) timesOut(ctx context.Context, name string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	_, err = s.publishedWithin(ctx, in.said, s.withLimit(s.limits.InputAck), []string{"RT-073", "RT-077", "RT-078", "RT-082", "RT-094", "RT-059"},
+		fmt.Sprintf("ERROR ROUTE_TIMEOUT to the frontend once %v have passed", s.limits.InputAck), func(m judge.Message) bool {
+			return m.Kind() == judge.RouteTimeout && (m.Turn == in.turn || m.Turn == "")
+		})
+	return err
+}
+
+// reportsError is an agent's ERROR (1.2).
+func (s *suite) reportsError(ctx context.Context, letter, name string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	return s.report(ctx, s.fromAgent(letter, in, vocab.Error, "MODEL_ERROR", nil, ""))
+}
+
+func (s *suite) managerError(ctx context.Context) error {
+	return s.report(ctx, frame{event: vocab.Error, subtype: "STORE_ERROR", from: judge.Manager})
+}
+
+func (s *suite) report(ctx context.Context, f frame) (err error) {
+	s.now.errorToken = s.token()
+	f.payload = map[string]any{"code": f.subtype, "message": "failed " + s.now.errorToken, "text": "failed " + s.now.errorToken}
+	s.now.errorAt, err = s.deliver(ctx, f)
+	return err
+}
+
+// hearsOfError: the frontend can show it (RT-011).
+func (s *suite) hearsOfError(ctx context.Context) error {
+	_, err := s.published(ctx, s.now.errorAt, []string{"RT-011", "RT-040"}, "the ERROR to the frontend", func(m judge.Message) bool {
+		return m.Event == vocab.Error && m.Target == vocab.ToFrontend
+	})
+	return err
+}
+
+// absentDealtWith: either is fine, and one has to happen (RT-087).
+func (s *suite) absentDealtWith(ctx context.Context, letter string) error {
+	m, err := s.published(ctx, s.mark, []string{"RT-049", "RT-086", "RT-087", "RT-122", "RT-111"}, "a REQUEST_ADD_AGENT for "+s.agent(letter)+", or an ERROR to the frontend", func(m judge.Message) bool {
+		return m.Kind() == judge.RequestAdd || m.Event == vocab.Error && m.Target == vocab.ToFrontend
+	})
+	if err == nil && m.Kind() == judge.RequestAdd {
+		s.now.requests[letter] = m
+	}
+	return err
+}
