@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -142,7 +143,7 @@ func (e *exploration) keepFailing(t *property) {
 	if strings.Contains(t.said, "flaky") {
 		again = fmt.Sprintf("it does not fail each time: %d of %d sequences that were tried failed", e.broke, e.tries)
 	}
-	e.run.note(reports.Note{Kind: "explored", Scenario: pl.ID, Text: fmt.Sprintf("the shortest sequence that breaks a clause (%s):\n%s", again, gherkin(e.run.protocol, a.lines))})
+	e.run.note(reports.Note{Kind: "explored", Scenario: pl.ID, Text: fmt.Sprintf("the shortest sequence that breaks a clause (%s):\n%s", again, gherkin(e.run.protocol, a.lines, brokenBy(a.res)...))})
 	e.run.take(e.driver, pl, a.res)
 	e.driver.explored = e.driver.explored[:e.next] // what was not drawn was not planned
 	e.driver.plan = e.driver.plan[:e.driver.suite+e.next]
@@ -156,11 +157,23 @@ func (r *run) take(d *driverRun, pl Planned, res steps.Result) {
 	r.finish(d, pl, res)
 }
 
-// gherkin writes a sequence as a feature.
-func gherkin(p steps.Protocol, lines []string) string {
+// brokenBy are the tags of the clauses that a sequence has broken.
+func brokenBy(res steps.Result) (marks []string) {
+	for _, f := range res.Failures {
+		if tag := "@" + f.Clause; !slices.Contains(marks, tag) {
+			marks = append(marks, tag)
+		}
+	}
+	return marks
+}
+
+// gherkin writes a sequence as a feature: the scenario bears the tags of a random sequence where no others are given.
+func gherkin(p steps.Protocol, lines []string, marks ...string) string {
 	var b strings.Builder
-	ex := p.(steps.Explorer)
-	fmt.Fprintf(&b, "@%s\nFeature: Explored\n\n  %s\n  Scenario: a random sequence\n", p.Name(), strings.Join(ex.Explored(), " "))
+	if len(marks) == 0 {
+		marks = p.(steps.Explorer).Explored()
+	}
+	fmt.Fprintf(&b, "@%s\nFeature: Explored\n\n  %s\n  Scenario: a random sequence\n", p.Name(), strings.Join(marks, " "))
 	last := ""
 	for _, l := range lines {
 		keyword, text, _ := strings.Cut(l, " ")

@@ -200,20 +200,24 @@ func TestPipedEnds(t *testing.T) {
 // that has ended means none.
 func TestStopPiped(t *testing.T) {
 	p := speaking(t, "agents")
-	r := launchPiper(t, p, LaunchOptions{})
-	begun := time.Now()
-	impatient, cancel := context.WithCancel(t.Context())
-	cancel()
-	first := pipeOf(t, r)
+	ups := make(chan string, 100)
+	r := launchPiper(t, p, LaunchOptions{Stderr: writerFunc(func(b []byte) { ups <- string(b) })})
+	up := func() speaker {
+		s := pipeOf(t, r)
+		for n := 0; n < 2; n += strings.Count(<-ups, "up\n") { // it and its child
+		}
+		return s
+	}
+	first := up()
 	first.profile = speaking(t, "agents")
 	first.profile.Command.Stop = Duration{time.Hour}
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
 	if err := first.Stop(impatient); err != nil {
 		t.Error(err)
 	}
-	var all []speaker
-	for range 3 {
-		all = append(all, pipeOf(t, r))
-	}
+	all := []speaker{up(), up(), up()}
+	begun := time.Now()
 	if err := r.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}

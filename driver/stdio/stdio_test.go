@@ -150,7 +150,11 @@ func TestTargetEnds(t *testing.T) {
 			[]string{"closed the target closed its stdout: no more"}},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
-			p := connect(t, driver.OpenOptions{}, soonEnds)
+			var changes []func(*times)
+			if strings.Contains(tt.want[0], "closed its stdout") { // and nothing more comes
+				changes = append(changes, soonEnds)
+			}
+			p := connect(t, driver.OpenOptions{}, changes...)
 			tt.do(p)
 			p.awaitEnd()
 			got := said(p.log.All())

@@ -10,10 +10,12 @@ import (
 type move struct {
 	add      bool
 	agent    string
-	asked    Message // by the frontend
-	request  Message // to SessionManager; N 0: not yet
-	input    *input  // that mentions the agent; nil: it was invited
+	asked    Message  // by the frontend
+	request  Message  // to SessionManager; N 0: not yet
+	inputs   []*input // that mention the agent, and wait for it
+	invited  bool     // and not only mentioned
 	answered bool
+	again    bool // the same was asked for before, and not answered yet: what comes of it is left open
 	fallback *owed
 }
 
@@ -27,12 +29,12 @@ func (m *Model) announce(cause Message, from string, to []string, clauses []stri
 	judge = func(p Message) {
 		copies[p.Target] = true
 		// The same may be told on SYSTEM, on BROADCAST and to the frontend: it is one switch (RT-167).
-		m.owe(&owed{what: "SWITCH_AGENT elsewhere", cause: cause, optional: true, match: func(c Message) bool {
+		m.owe(&owed{what: "SWITCH_AGENT elsewhere", cause: p, optional: true, passing: true, match: func(c Message) bool {
 			return c.Kind() == Switch && !copies[c.Target] && data(c, SwitchTo) == data(p, SwitchTo)
 		}, met: judge})
 		m.switched(p, from)
 	}
-	return m.owe(&owed{what: "CONTROL SWITCH_AGENT to " + words(to), cause: cause, clauses: clauses, optional: optional, match: match, met: judge})
+	return m.owe(&owed{what: "CONTROL SWITCH_AGENT to " + words(to), cause: cause, clauses: clauses, optional: optional, passing: true, match: match, met: judge})
 }
 
 func data(p Message, name string) string { s, _ := p.Data[name].(string); return s }
@@ -87,14 +89,13 @@ func (m *Model) switchTo(d Message) {
 // remove is scenario D.
 func (m *Model) remove(d Message) {
 	mv := &move{agent: d.AgentID, asked: d}
-	known := m.presence[mv.agent] == present
-	for _, other := range m.moves {
-		known = known && (other.add || other.agent != mv.agent || other.answered) // asked for twice: left open
-	}
+	mv.again = m.pending(mv)
+	known := m.presence[mv.agent] == present && !mv.again
 	m.moves = append(m.moves, mv)
 	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-110", "RT-113"}
 	if !known {
 		m.request(mv, d, clauses, true)
+		m.mayLeave(mv, d)
 		return
 	}
 	var speaking, may []*turn
@@ -105,12 +106,21 @@ func (m *Model) remove(d Message) {
 			may = append(may, t)
 		}
 	}
-	m.after(speaking, func(cause Message) {
-		m.request(mv, cause, append([]string{"RT-060", "RT-106"}, clauses...), len(may) > 0)
-	})
-	if len(speaking) == 0 {
-		m.request(mv, d, clauses, len(may) > 0)
+	goOn := func(cause Message, clauses []string) {
+		m.request(mv, cause, clauses, len(may) > 0)
+		m.unbind(mv, cause)
 	}
+	if len(speaking) == 0 {
+		goOn(d, clauses)
+		return
+	}
+	m.hold(d, "RT-060", "RT-106", "RT-109")
+	m.after(speaking, func(cause Message) { goOn(cause, append([]string{"RT-060", "RT-106"}, clauses...)) })
+}
+
+// pending tells whether the same as a move was asked for, and not answered yet.
+func (m *Model) pending(mv *move) bool {
+	return slices.ContainsFunc(m.moves, func(other *move) bool { return other.add == mv.add && other.agent == mv.agent && !other.answered })
 }
 
 // after does something once all of some turns have been stopped.
@@ -141,10 +151,23 @@ func (m *Model) requested(mv *move, p Message) {
 	m.check(!inPayload && p.Session == m.id || session == m.id, p, []string{"RT-110"}, "session_id "+m.id+", in the payload or as the message's own", "%s", clip(p.Payload))
 	_, reason := p.Data[Reason]
 	m.check(reason, p, []string{"RT-110"}, "a reason in the payload", "%s", clip(p.Payload))
-	if m.presence[mv.agent] != present {
+}
+
+// mayLeave is a removal of which it is left open whether it is one.
+func (m *Model) mayLeave(mv *move, cause Message) {
+	if m.presence[mv.agent] == absent {
 		return
 	}
-	m.presence[mv.agent] = maybe // unbound now, or with the receipt (RT-171)
+	m.presence[mv.agent] = maybe
+	if m.active[mv.agent] {
+		m.announce(cause, "", nil, nil, true)
+		m.activate(append(m.agents(maybe), "")...)
+	}
+}
+
+// unbind: the agent leaves now, or with the receipt (RT-171), and another one is active in its place (RT-112).
+func (m *Model) unbind(mv *move, cause Message) {
+	m.presence[mv.agent] = maybe
 	for _, t := range m.order {
 		if t.agent == mv.agent && t.live() {
 			t.status = unclear
@@ -155,19 +178,21 @@ func (m *Model) requested(mv *move, p Message) {
 	}
 	rest := slices.DeleteFunc(m.agents(maybe), func(a string) bool { return a == mv.agent })
 	_, sure := m.sole()
-	mv.fallback = m.announce(p, mv.agent, rest, []string{"RT-112", "RT-065"}, true)
-	if !sure || len(rest) == 0 {
-		mv.fallback = nil
-		m.announce(p, mv.agent, nil, nil, true) // to nobody, or to whoever: left open (RT-G08)
+	if sure && len(rest) > 0 {
+		mv.fallback = m.announce(cause, mv.agent, rest, []string{"RT-112", "RT-065"}, true)
+		mv.fallback.passing = false // with the request, or with the receipt
+	} else {
+		m.announce(cause, "", nil, nil, true) // to nobody, or to whoever: left open (RT-G08)
 	}
 	m.activate(append(rest, mv.agent, "")...)
 }
 
 // invite is scenario E.
 func (m *Model) invite(d Message) {
-	mv := &move{add: true, agent: d.AgentID, asked: d}
+	mv := &move{add: true, agent: d.AgentID, asked: d, invited: true}
+	mv.again = m.pending(mv)
 	m.moves = append(m.moves, mv)
-	m.owe(&owed{what: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", cause: d, optional: m.presence[mv.agent] != absent,
+	m.owe(&owed{what: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", cause: d, optional: mv.again || m.presence[mv.agent] != absent,
 		clauses: []string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"},
 		match:   kindOf(RequestAdd, func(p Message) bool { return mentions(p.Payload, mv.agent) }), met: func(p Message) { mv.request = p; m.hold(p, "RT-122", "RT-126", "RT-127") }})
 }
@@ -177,17 +202,26 @@ func (m *Model) moved(d Message) {
 	add := d.Subtype == vocab.AddAgentDone || d.Subtype == vocab.AddAgentFailed
 	done := d.Subtype == vocab.AddAgentDone || d.Subtype == vocab.RemoveAgentDone
 	var mv *move
+	open := false
 	for _, c := range m.moves {
-		if c.add == add && !c.answered && c.request.N > 0 && c.agent == d.AgentID {
-			mv = c
-			break
+		if c.add != add || c.agent != d.AgentID {
+			continue
 		}
+		open = open || c.again // of several that were asked for, nothing says which is meant
+		if mv == nil && !c.answered && c.request.N > 0 {
+			mv = c
+		}
+	}
+	if mv != nil && open {
+		mv.answered, mv = true, nil
 	}
 	if mv == nil { // a receipt that nobody waits for: what follows is left open
 		if done {
 			k := map[bool]Kind{true: Added, false: Removed}[add]
 			m.allow(d, "told to the frontend", kind(k))
-			m.presence[d.AgentID] = maybe
+			if (m.presence[d.AgentID] == present) != add {
+				m.presence[d.AgentID] = maybe
+			}
 		} else if !add {
 			m.allow(d, "told to the frontend", kind(RemoveFailed))
 		}
@@ -222,13 +256,16 @@ func about(mv *move) func(Message) bool {
 func (m *Model) added(mv *move, d Message) {
 	m.presence[mv.agent] = present
 	clauses := []string{"RT-010", "RT-017", "RT-043", "RT-046", "RT-124", "RT-127", "RT-163"}
-	m.owe(&owed{what: "EVENT AGENT_ADDED to the frontend", cause: d, clauses: clauses, optional: mv.input != nil, match: kindOf(Added, about(mv))})
+	m.owe(&owed{what: "EVENT AGENT_ADDED to the frontend", cause: d, clauses: clauses, optional: !mv.invited, match: kindOf(Added, about(mv))})
 	m.announce(d, "", []string{mv.agent}, nil, true) // RT-123
 	m.activate(append(listOf(m.active), mv.agent)...)
-	if in := mv.input; in != nil && in.routed == nil { // it may go its way now
-		in.forbid, in.optional = nil, true
-		m.awaitRoute(in)
-	} else if sole := listOf(m.active); mv.input == nil && len(sole) > 1 {
+	for _, in := range mv.inputs {
+		if in.routed == nil { // it may go its way now
+			in.forbid, in.optional = nil, true
+			m.awaitRoute(in)
+		}
+	}
+	if sole := listOf(m.active); len(mv.inputs) == 0 && len(sole) > 1 {
 		m.settleBy(d, sole, mv.agent)
 	}
 }

@@ -3,7 +3,7 @@ package sessionruntime
 // speakers are the turns whose agents are speaking, and have not been asked to stop.
 func (m *Model) speakers() (out []*turn) {
 	for _, t := range m.order {
-		if t.speaking && t.stopping.N == 0 {
+		if t.speaking && !t.asked {
 			out = append(out, t)
 		}
 	}
@@ -13,7 +13,7 @@ func (m *Model) speakers() (out []*turn) {
 // unsure tells whether somebody may be speaking or not: what the source leaves open (RT-G02, RT-G06).
 func (m *Model) unsure() bool {
 	for _, t := range m.order {
-		if !t.stopped && (t.status == unclear || t.live() && !t.speaking || t.stopping.N > 0) {
+		if !t.stopped && (t.status == unclear || t.live() && !t.speaking || t.asked) {
 			return true
 		}
 	}
@@ -32,7 +32,7 @@ func (m *Model) cancel(d Message) {
 func (m *Model) stop(d Message, clauses []string, of func(*turn) bool) (stopping []*turn) {
 	either := &choice{}
 	for _, t := range m.order {
-		speaks := t.speaking && t.stopping.N == 0
+		speaks := t.speaking && !t.asked
 		may := speaks || !t.stopped && (t.live() || t.status == unclear)
 		if !may || of != nil && !of(t) {
 			continue
@@ -44,6 +44,7 @@ func (m *Model) stop(d Message, clauses []string, of func(*turn) bool) (stopping
 			o.choice = either
 		}
 		m.owe(o)
+		t.asked, t.due = true, t.due || !o.optional
 		stopping = append(stopping, t)
 	}
 	return stopping
@@ -86,7 +87,7 @@ func (m *Model) cancelAck(d Message) {
 	if t == nil || t.agent != d.From {
 		return
 	}
-	if t.stopping.N == 0 { // nobody has asked for it: what follows is left open
+	if t.stopping.N == 0 && !t.due { // nobody has asked for it: what follows is left open
 		if t.live() || t.status == unclear {
 			t.status, t.speaking = unclear, false
 			m.allow(d, "EVENT CANCELED", kindOf(Canceled, m.ofTurn(t)))
@@ -96,7 +97,7 @@ func (m *Model) cancelAck(d Message) {
 	if t.stopped {
 		return
 	}
-	late := m.limits.CancelAck > 0 && d.At-t.stopping.At > m.limits.CancelAck/2
+	late := m.limits.CancelAck > 0 && t.stopping.N > 0 && d.At-t.stopping.At > m.limits.CancelAck/2
 	clauses := []string{"RT-005", "RT-016", "RT-038", "RT-102", "RT-105"}
 	m.owe(&owed{what: "EVENT CANCELED to the frontend", cause: d, clauses: clauses, optional: late || t.status == unclear || t.status == completed,
 		match: kindOf(Canceled, m.ofTurn(t))})

@@ -91,7 +91,7 @@ func (m *Model) decide(d Message) {
 			if !change.optional {
 				m.check(change.done, p, []string{"RT-136", "RT-061"}, "SWITCH_AGENT before the context", "the context comes first")
 			}
-			if m.spoke(h.from) {
+			if m.spoke(h) {
 				m.check(m.wordsOf(h.from, p), p, []string{"RT-129", "RT-135"}, "the context with what agent "+h.from+" has said last", "%s", clip(p.Payload))
 			}
 			if p.Kind() == Route && p.Turn != "" {
@@ -120,17 +120,18 @@ func (m *Model) decide(d Message) {
 func (m *Model) decided(d Message) *handover {
 	var open []*handover
 	for _, h := range m.handovers {
-		if h.open() && h.prompt.N > 0 {
+		if h.open() {
 			open = append(open, h)
 		}
 	}
 	for _, h := range open {
-		if d.Tx != "" && h.prompt.Tx == d.Tx {
+		if d.Tx != "" && h.prompt.N > 0 && h.prompt.Tx == d.Tx {
 			return h
 		}
 	}
 	for _, h := range open {
 		if d.Tx == "" && d.Turn != "" && h.prompt.Turn == d.Turn || len(open) == 1 && d.Tx == "" {
+			h.free = h.free || h.prompt.N == 0 // the frontend answers what it has not been asked
 			return h
 		}
 	}
@@ -147,9 +148,10 @@ func (m *Model) isContext(h *handover, p Message) bool {
 	return p.TargetID == h.to || m.wordsOf(h.from, p)
 }
 
-func (m *Model) spoke(agent string) bool {
+// spoke tells whether an agent has said anything in the turn that it hands over, up to its request.
+func (m *Model) spoke(h *handover) bool {
 	for _, o := range m.outputs {
-		if o.d.From == agent && o.passed > 0 {
+		if o.d.From == h.from && o.d.Turn == h.asked.Turn && o.d.N < h.asked.N && o.passed > 0 {
 			return true
 		}
 	}

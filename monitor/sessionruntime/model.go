@@ -58,6 +58,7 @@ type owed struct {
 	optional bool
 	choice   *choice // of several, one is enough; nil: this one
 	timed    bool    // due at a time, and not by a fence
+	passing  bool    // what is optional comes by the next fence, or not at all
 	done     bool
 }
 
@@ -220,7 +221,8 @@ func (m *Model) Published(p Message) {
 	for _, optional := range []bool{false, true} {
 		for _, o := range m.owed {
 			if !o.done && o.optional == optional && o.match(p) {
-				o.done, o.choice.taken = true, true
+				o.done = true
+				m.take(o.choice)
 				m.keep(p, o.clauses...)
 				if o.met != nil {
 					o.met(p)
@@ -230,6 +232,16 @@ func (m *Model) Published(p Message) {
 		}
 	}
 	m.uncalledFor(p)
+}
+
+// take makes a choice: its other ways need not be taken any more.
+func (m *Model) take(c *choice) {
+	c.taken = true
+	for _, o := range m.owed {
+		if o.choice == c && !o.done {
+			o.optional, o.passing = true, true
+		}
+	}
 }
 
 // Fenced tells that everything delivered before a record has been handled.
@@ -242,6 +254,7 @@ func (m *Model) Fenced(before, at int) {
 		return h.cause < before
 	})
 	for _, o := range m.owed {
+		o.done = o.done || o.optional && o.passing && o.cause.N < before
 		if o.done || o.optional || o.timed || o.cause.N >= before || o.choice.taken {
 			continue
 		}

@@ -33,7 +33,9 @@ type turn struct {
 	status           status
 	speaking         bool                // a chunk has come, and neither final nor ack
 	stopping         Message             // the CANCEL that was published; N 0: none
-	stopped          bool                // and acknowledged
+	asked            bool                // somebody wants it stopped: a CANCEL has to come, or may
+	due              bool                // it has to
+	stopped          bool                // it was acknowledged
 	resume           []func(ack Message) // what waits for the acknowledgement
 	timeout          *owed
 	implicit         bool // a chunk was forwarded before any acknowledgement
@@ -133,6 +135,11 @@ func (m *Model) mention(in *input, who string, form []string) {
 		return
 	case maybe:
 		in.optional = true
+		was, _ := m.sole()
+		m.announce(in.said, was, []string{who}, nil, true)
+		m.allow(in.said, "REQUEST_ADD_AGENT for "+who, kindOf(RequestAdd, func(p Message) bool { return mentions(p.Payload, who) || mentions(p.Metadata, who) })).met = func(p Message) {
+			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}})
+		}
 		m.activate(append(listOf(m.active), who)...)
 	case present:
 		was, sure := m.sole()
@@ -151,12 +158,18 @@ func (m *Model) mention(in *input, who string, form []string) {
 func (m *Model) mentionAbsent(in *input, who string) {
 	m.hold(in.said, "RT-086", "RT-087")
 	in.forbid, in.why = []string{"RT-086", "RT-087"}, "agent "+who+" is not in the session"
-	either := &choice{}
+	waits := false
+	for _, mv := range m.moves {
+		if mv.add && !mv.answered && mv.agent == who { // it is on its way: the input may wait for it
+			mv.inputs, waits = append(mv.inputs, in), true
+		}
+	}
+	either := &choice{taken: waits}
 	what := "a REQUEST_ADD_AGENT for " + who + ", or an ERROR to the frontend, as it is not in the session"
 	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either,
 		match: kindOf(RequestAdd, func(p Message) bool { return mentions(p.Payload, who) || mentions(p.Metadata, who) }),
 		met: func(p Message) {
-			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, input: in})
+			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}})
 		}})
 	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either, match: kind(Failure)})
 }
@@ -326,7 +339,7 @@ func (m *Model) output(d Message) {
 		o.why = "its turn was cancelled, and the cancel acknowledged"
 	case t.status == cancelled:
 		o.why = "its turn was cancelled"
-	case t.status == running && t.stopping.N == 0 && m.presence[t.agent] == present:
+	case t.status == running && !t.asked && m.presence[t.agent] == present:
 		o.must = true
 	}
 	if o.why != "" || t == nil {
@@ -342,7 +355,7 @@ func (m *Model) output(d Message) {
 	switch {
 	case d.Final:
 		t.speaking = false
-		if t.status == running && t.stopping.N == 0 {
+		if t.status == running && !t.asked {
 			t.status = completed
 		} else {
 			t.status = unclear
@@ -353,7 +366,7 @@ func (m *Model) output(d Message) {
 		t.status = unclear
 		t.speaking = true
 	default:
-		t.speaking = t.stopping.N == 0
+		t.speaking = !t.asked
 	}
 }
 
@@ -453,7 +466,7 @@ func (m *Model) repeated(d Message) {
 // agentError is an ERROR of any party: the frontend is told (RT-011). What becomes of its turn is left open (RT-G06).
 func (m *Model) agentError(d Message) {
 	token := Token(d.Payload)
-	m.owe(&owed{what: "the ERROR to the frontend", cause: d, clauses: []string{"RT-011", "RT-040"},
+	m.owe(&owed{what: "the ERROR to the frontend", cause: d, clauses: []string{"RT-011", "RT-040"}, optional: d.From != Frontend && d.From != Manager && d.From != Logger && m.presence[d.From] != present,
 		match: func(p Message) bool {
 			return p.is(vocab.Error, "", vocab.ToFrontend) && (token != "" && Token(p.Payload) == token || d.Turn != "" && p.Turn == d.Turn || Token(p.Payload) == "" && p.Turn == "")
 		}})

@@ -128,7 +128,9 @@ func (s *suite) observe() {
 	published := func(fits func(judge.Message) bool) bool { _, ok := s.find(0, fits); return ok }
 	for id, name := range optional {
 		what := name + " is not published"
-		if published(func(m judge.Message) bool { return m.Target == vocab.ToFrontend && (m.Subtype == name || id == "RT-114" && m.Subtype == vocab.RemovedLocal) }) {
+		if published(func(m judge.Message) bool {
+			return m.Target == vocab.ToFrontend && (m.Subtype == name || id == "RT-114" && m.Subtype == vocab.RemovedLocal)
+		}) {
 			what = name + " is published"
 		}
 		s.Observe(id, what)
@@ -357,7 +359,7 @@ func (s *suite) publishedWithin(ctx context.Context, after int, within time.Dura
 
 // belongs tells whether a message is of a session: where there is one alone, a message without a session_id is its.
 func (s *suite) belongs(m judge.Message, of *session) bool {
-	return m.Session == of.id || m.Session == "" && len(s.sessions) == 1
+	return of != nil && (m.Session == of.id || m.Session == "" && len(s.sessions) == 1)
 }
 
 // instead says what came where something else was expected.

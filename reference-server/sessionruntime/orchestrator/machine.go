@@ -91,11 +91,14 @@ func (m *Machine) expire(t *turn) {
 }
 
 func (m *Machine) take(msg proto.Message) {
-	from := m.o.Policy.Role(m, msg)
-	if m.o.Policy.Takes(m, msg, from, m.seen.has(msg)) {
-		m.seen.add(msg)
-		m.dispatch(msg, from)
+	from, id := m.o.Policy.Role(m, msg), digestOf(msg)
+	if !m.o.Policy.Takes(m, msg, from, msg.ID != "" && m.seen.has(id)) {
+		return
 	}
+	if msg.ID != "" {
+		m.seen.add(id)
+	}
+	m.dispatch(msg, from)
 }
 
 // kind is what a message is handled by (RT-157).

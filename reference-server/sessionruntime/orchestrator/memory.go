@@ -24,19 +24,15 @@ func digestOf(msg proto.Message) digest {
 	return sha256.Sum256([]byte(msg.Sender + "\x00" + msg.ID))
 }
 
-func (s *seen) has(msg proto.Message) bool {
-	if msg.ID == "" {
-		return false
-	}
-	_, has := s.set[digestOf(msg)]
+func (s *seen) has(d digest) bool {
+	_, has := s.set[d]
 	return has
 }
 
-func (s *seen) add(msg proto.Message) {
-	if msg.ID == "" || s.has(msg) {
+func (s *seen) add(d digest) {
+	if s.has(d) {
 		return
 	}
-	d := digestOf(msg)
 	s.set[d] = struct{}{}
 	if len(s.order) < s.limit {
 		s.order = append(s.order, d)

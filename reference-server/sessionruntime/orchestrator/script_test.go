@@ -18,9 +18,11 @@ const ackLimit = 10 * time.Second
 
 // stage is a machine and its parties, in virtual time.
 type stage struct {
-	t testing.TB
-	m *Machine
-	n int
+	t    testing.TB
+	m    *Machine
+	n    int
+	last proto.Message   // that was sent
+	out  []proto.Message // that was published about it
 }
 
 func newStage(t testing.TB, o Options) *stage {
@@ -43,7 +45,11 @@ func (s *stage) message(msg proto.Message) proto.Message {
 	return msg
 }
 
-func (s *stage) send(msg proto.Message) []proto.Message { return s.m.OnMessage(s.message(msg)) }
+func (s *stage) send(msg proto.Message) []proto.Message {
+	s.last = s.message(msg)
+	s.out = s.m.OnMessage(s.last)
+	return s.out
+}
 
 // pass lets virtual time go by. Time-outs take place when they are due.
 func (s *stage) pass(d time.Duration) (out []proto.Message) {
@@ -67,6 +73,7 @@ func (s *stage) pass(d time.Duration) (out []proto.Message) {
 //	> ui confirm TX         > ui reject TX           > sm <RECEIPT> agent TX
 //	> a ack T     > a chunk T text    > a final T text    > a stop T      > a stream T (STREAM_STOPPED)
 //	> a error T   > a handover T agent               > time <duration>
+//	> again (the last message)     > broadcast T (an input)     > echo agent (a SWITCH_AGENT of its own)
 //
 // T is a turn_id, TX a tx_id; "-" or nothing is none.
 func (s *stage) play(script string) {
@@ -111,6 +118,14 @@ func (s *stage) act(words []string) []proto.Message {
 			s.t.Fatal(err)
 		}
 		return s.pass(d)
+	case "again":
+		return s.send(s.last)
+	case "broadcast":
+		return s.send(proto.Message{Event: proto.UserInput, Sender: proto.FromFrontend, Target: proto.ToBroadcast, Metadata: some(proto.TurnID, verb)})
+	case "echo":
+		return s.send(proto.Message{Event: proto.Control, Subtype: proto.SwitchAgent, Sender: proto.FromSession, Payload: object{"to": verb}})
+	case "routed": // the payload of the last USER_INPUT
+		return []proto.Message{{Target: proto.ToAgent, Event: fmt.Sprintf("%T", only(s.t, s.out, proto.UserInput).Payload)}}
 	case "ui":
 		return s.send(byFrontend(verb, arg, more))
 	case "sm":

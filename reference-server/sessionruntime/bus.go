@@ -1,0 +1,182 @@
+package sessionruntime
+
+import (
+	"container/heap"
+	"fmt"
+	"time"
+
+	proto "parley/protocol/sessionruntime"
+	"parley/reference-server/sessionruntime/orchestrator"
+)
+
+// bus is the runtimes of one connection: frames go in, frames come out. It is used by one goroutine at a time.
+type bus struct {
+	o        Options
+	seams    Seams
+	runtimes map[string]*runtime
+	timed    timed
+}
+
+// runtime is the orchestrator of a session.
+type runtime struct {
+	*orchestrator.Machine
+	due   time.Time
+	place int // in bus.timed; -1 while nothing is due
+}
+
+func newBus(o Options) *bus {
+	b := &bus{o: o, runtimes: map[string]*runtime{}}
+	if o.Seams != nil {
+		b.seams = o.Seams()
+	}
+	return b
+}
+
+// handle handles one frame.
+func (b *bus) handle(data []byte) [][]byte {
+	f, err := decodeFrame(data)
+	if err != nil {
+		return b.problem(err.Error())
+	}
+	if f.Parley == nil {
+		return b.message(f.Message)
+	}
+	switch *f.Parley {
+	case proto.Setup:
+		return b.setUp(data)
+	case proto.Fence:
+		return b.control(map[string]any{"parley": proto.Fenced, "id": f.ID})
+	}
+	return b.problem(fmt.Sprintf(`unknown set-up frame %.80q: send "setup" or "fence"`, *f.Parley))
+}
+
+// problem answers a frame that can't be taken.
+func (b *bus) problem(text string) [][]byte {
+	b.o.Logger.Warn("frame not taken", "why", text)
+	return b.control(map[string]any{"parley": proto.Problem, "text": text})
+}
+
+func (b *bus) control(frame map[string]any) [][]byte {
+	data, err := encode(frame)
+	if err != nil {
+		b.o.Logger.Error("frame not encoded", "err", err)
+		return nil
+	}
+	return [][]byte{data}
+}
+
+// setUp makes a runtime, in place of the one that the session has had.
+func (b *bus) setUp(data []byte) [][]byte {
+	s, err := decodeSetup(data)
+	if err != nil {
+		return b.problem(err.Error())
+	}
+	o := orchestrator.Options{SessionID: s.SessionID, Agents: s.Agents, Active: s.Active, Limits: b.o.Runtime}
+	if o.InputAck, err = ackLimit(s.Limits.InputAck, b.o.InputAck, b.o.Limits.Ack); err == nil {
+		o.CancelAck, err = ackLimit(s.Limits.CancelAck, b.o.CancelAck, b.o.Limits.Ack)
+	}
+	if err == nil {
+		err = o.Validate()
+	}
+	if err != nil {
+		return b.problem("set-up refused: " + err.Error())
+	}
+	old := b.runtimes[s.SessionID]
+	if old == nil && len(b.runtimes) >= b.o.Limits.Sessions {
+		return b.problem(fmt.Sprintf("set-up refused: a bus has at most %d sessions", b.o.Limits.Sessions))
+	}
+	if old != nil && old.place >= 0 {
+		heap.Remove(&b.timed, old.place)
+	}
+	if b.seams.Runtime != nil {
+		b.seams.Runtime(&o)
+	}
+	b.runtimes[s.SessionID] = &runtime{Machine: orchestrator.New(o), place: -1}
+	return b.control(map[string]any{"parley": proto.Ready, "session_id": s.SessionID})
+}
+
+// message has a message handled by the runtime of its session.
+func (b *bus) message(msg proto.Message) [][]byte {
+	id := msg.SessionID
+	if b.seams.Route != nil {
+		id = b.seams.Route(msg)
+	}
+	r := b.runtimes[id]
+	if r == nil {
+		return b.problem(fmt.Sprintf("unknown session %.80q: set it up first", id))
+	}
+	return b.published(r, r.OnMessage(msg))
+}
+
+// published encodes what a runtime published, and looks when it wants to be called again. What can't be encoded, which only
+// a faulty one makes, is told and left out.
+func (b *bus) published(r *runtime, msgs []proto.Message) [][]byte {
+	b.schedule(r)
+	frames := make([][]byte, 0, len(msgs))
+	for _, msg := range msgs {
+		data, err := encode(msg)
+		if err != nil {
+			frames = append(frames, b.problem(fmt.Sprintf("%.80s %.80s not published: %.300s", msg.Event, msg.Subtype, err))...)
+			continue
+		}
+		frames = append(frames, data)
+	}
+	return frames
+}
+
+// due tells when the next time-out of a runtime is; false if there is none.
+func (b *bus) due() (time.Time, bool) {
+	if len(b.timed) == 0 {
+		return time.Time{}, false
+	}
+	return b.timed[0].due, true
+}
+
+// tick has the time-outs take place that are due.
+func (b *bus) tick(now time.Time) (frames [][]byte) {
+	for len(b.timed) > 0 && !b.timed[0].due.After(now) {
+		r := b.timed[0]
+		frames = append(frames, b.published(r, r.Tick(now))...)
+	}
+	return frames
+}
+
+// schedule puts a runtime where its next time-out belongs.
+func (b *bus) schedule(r *runtime) {
+	at, ok := r.Due()
+	r.due = at
+	switch {
+	case ok && r.place >= 0:
+		heap.Fix(&b.timed, r.place)
+	case ok:
+		heap.Push(&b.timed, r)
+	case r.place >= 0:
+		heap.Remove(&b.timed, r.place)
+	}
+}
+
+// timed is a heap of the runtimes that have a time-out, the next one first.
+type timed []*runtime
+
+func (h timed) Len() int           { return len(h) }
+func (h timed) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+
+func (h timed) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
+
+func (h *timed) Push(x any) {
+	r := x.(*runtime)
+	r.place = len(*h)
+	*h = append(*h, r)
+}
+
+func (h *timed) Pop() any {
+	last := len(*h) - 1
+	r := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	r.place = -1
+	return r
+}
