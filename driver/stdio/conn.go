@@ -73,7 +73,8 @@ func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 }
 
 // Close implements driver.Conn. Graceful leaves the process to the next connection, unless it has ended, has closed its stdin
-// or stdout, or does not read what is on its way within a second; Reset kills it.
+// or stdout, or does not take what is on its way within a second; Reset kills it. Whether it still makes sense is not known
+// here: one that does not answer is better reset.
 func (c *conn) Close(how driver.CloseMode) error {
 	c.mu.Lock()
 	again := c.closed

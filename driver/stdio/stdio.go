@@ -26,9 +26,9 @@ const defaultMax = 8 << 20
 
 // times bound how long a process may keep the harness waiting.
 type times struct {
-	write time.Duration // for it to read what a Send has written
-	flush time.Duration // for it to read what is on its way when its connection is closed
-	end   time.Duration // from the first sign of its end to the last: that it has ended, and the end of its stdout
+	write time.Duration // for it to take a line; default 10s
+	flush time.Duration // for it to take what is on its way when its connection is closed; default 1s
+	end   time.Duration // from the first sign of its end to the last: that it has ended, and the end of its stdout; default 1s
 }
 
 // Driver speaks to processes, and keeps those that no connection has: the pool of a starter is all that a connection with an

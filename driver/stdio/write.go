@@ -41,7 +41,7 @@ func (w *worker) put(ctx context.Context, l line) (why string) {
 	}
 }
 
-// flush waits until all that is queued has been read, or the process is to end.
+// flush waits until all that is queued has been written, or the process is to end.
 func (w *worker) flush() {
 	turn := make(chan struct{})
 	select {

@@ -15,7 +15,7 @@ type move struct {
 	inputs   []*input // that mention the agent, and wait for it
 	invited  bool     // and not only mentioned
 	answered bool
-	again    bool // the same was asked for before, and not answered yet: what comes of it is left open
+	again    bool // the same was asked for before, and not answered yet, or the like: what comes of it is left open
 	fallback *owed
 }
 
@@ -178,7 +178,7 @@ func (m *Model) unbind(mv *move, cause Message) {
 	}
 	rest := slices.DeleteFunc(m.agents(maybe), func(a string) bool { return a == mv.agent })
 	_, sure := m.sole()
-	if sure && len(rest) > 0 {
+	if sure && slices.ContainsFunc(rest, func(a string) bool { return m.presence[a] == present }) {
 		mv.fallback = m.announce(cause, mv.agent, rest, []string{"RT-112", "RT-065"}, true)
 		mv.fallback.passing = false // with the request, or with the receipt
 	} else {
@@ -190,9 +190,9 @@ func (m *Model) unbind(mv *move, cause Message) {
 // invite is scenario E.
 func (m *Model) invite(d Message) {
 	mv := &move{add: true, agent: d.AgentID, asked: d, invited: true}
-	mv.again = m.pending(mv)
+	mv.again = m.pending(mv) || m.presence[mv.agent] != absent
 	m.moves = append(m.moves, mv)
-	m.owe(&owed{what: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", cause: d, optional: mv.again || m.presence[mv.agent] != absent,
+	m.owe(&owed{what: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", cause: d, optional: mv.again,
 		clauses: []string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"},
 		match:   kindOf(RequestAdd, func(p Message) bool { return mentions(p.Payload, mv.agent) }), met: func(p Message) { mv.request = p; m.hold(p, "RT-122", "RT-126", "RT-127") }})
 }
@@ -206,6 +206,9 @@ func (m *Model) moved(d Message) {
 	for _, c := range m.moves {
 		if c.add != add || c.agent != d.AgentID {
 			continue
+		}
+		if !c.answered && c.request.N == 0 { // SessionManager answers what it has not been asked
+			c.again = true
 		}
 		open = open || c.again // of several that were asked for, nothing says which is meant
 		if mv == nil && !c.answered && c.request.N > 0 {
@@ -221,6 +224,11 @@ func (m *Model) moved(d Message) {
 			m.allow(d, "told to the frontend", kind(k))
 			if (m.presence[d.AgentID] == present) != add {
 				m.presence[d.AgentID] = maybe
+			}
+			for _, c := range m.moves {
+				if add && c.add && c.agent == d.AgentID {
+					m.release(c, d)
+				}
 			}
 		} else if !add {
 			m.allow(d, "told to the frontend", kind(RemoveFailed))
@@ -259,14 +267,24 @@ func (m *Model) added(mv *move, d Message) {
 	m.owe(&owed{what: "EVENT AGENT_ADDED to the frontend", cause: d, clauses: clauses, optional: !mv.invited, match: kindOf(Added, about(mv))})
 	m.announce(d, "", []string{mv.agent}, nil, true) // RT-123
 	m.activate(append(listOf(m.active), mv.agent)...)
+	m.release(mv, d)
+	if sole := listOf(m.active); len(mv.inputs) == 0 && len(sole) > 1 {
+		m.settleBy(d, sole, mv.agent)
+	}
+}
+
+// release lets the inputs that wait for an agent go their way.
+func (m *Model) release(mv *move, d Message) {
 	for _, in := range mv.inputs {
-		if in.routed == nil { // it may go its way now
+		if in.routed != nil {
+			continue
+		}
+		if in.forbid != nil {
 			in.forbid, in.optional = nil, true
 			m.awaitRoute(in)
 		}
-	}
-	if sole := listOf(m.active); len(mv.inputs) == 0 && len(sole) > 1 {
-		m.settleBy(d, sole, mv.agent)
+		m.announce(d, "", []string{mv.agent}, nil, true)
+		m.activate(append(listOf(m.active), mv.agent)...)
 	}
 }
 

@@ -29,6 +29,11 @@ func (m *Model) handover(d Message) {
 		h.free = h.free || other.open() // a second one meanwhile
 	}
 	m.handovers = append(m.handovers, h)
+	if m.presence[h.to] != present { // it may be asked for first
+		m.allow(d, "REQUEST_ADD_AGENT for "+h.to, kindOf(RequestAdd, func(p Message) bool { return mentions(p.Payload, h.to) })).met = func(p Message) {
+			m.moves = append(m.moves, &move{add: true, agent: h.to, asked: d, request: p, again: true})
+		}
+	}
 	m.owe(&owed{what: "CONTROL HANDOVER_UI_PROMPT to the frontend", cause: d, clauses: []string{"RT-007", "RT-019", "RT-038", "RT-128", "RT-131"}, optional: h.free,
 		match: kindOf(Prompt, func(p Message) bool {
 			return h.prompt.N == 0 && m.isAbout(h, p)

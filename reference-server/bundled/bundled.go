@@ -8,6 +8,7 @@ import (
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
+	"parley/protocol/sessionruntime"
 	"parley/runner"
 	"parley/target"
 )
@@ -21,7 +22,7 @@ type Target struct {
 
 // Protocols lists the protocols that have a bundled target, in the order in which they are run.
 func Protocols() []string {
-	return []string{agentselect.Protocol, sessionchat.Protocol, externalagent.Protocol}
+	return []string{agentselect.Protocol, sessionchat.Protocol, sessionruntime.Protocol, externalagent.Protocol}
 }
 
 // For makes the bundled target of a protocol in a role ("": the protocol's first), with a brain of its own where it has a
@@ -36,6 +37,8 @@ func For(protocol, role string) *Target {
 		return &Target{Profile: agentSelectProfile(), Launcher: &Launcher{Brain: brain}, Brain: brain}
 	case sessionchat.Protocol:
 		return &Target{Profile: sessionChatProfile(), Launcher: &ChatLauncher{Brain: brain}, Brain: brain}
+	case sessionruntime.Protocol:
+		return &Target{Profile: sessionRuntimeProfile(), Launcher: &RuntimeLauncher{}}
 	case externalagent.Protocol:
 		return &Target{Profile: externalAgentProfile(role), Launcher: &BookingLauncher{Role: role}}
 	}
@@ -64,6 +67,8 @@ func Mutants(protocol, role string) []runner.Mutant {
 		return agentSelectMutants()
 	case sessionchat.Protocol:
 		return sessionChatMutants()
+	case sessionruntime.Protocol:
+		return sessionRuntimeMutants()
 	case externalagent.Protocol:
 		return externalAgentMutants(role)
 	}

@@ -13,6 +13,7 @@ import (
 	"parley/model/openai"
 	booking "parley/protocol/externalagent"
 	proto "parley/protocol/sessionchat"
+	bus "parley/protocol/sessionruntime"
 	"parley/reference-server/sessionchat"
 )
 
@@ -36,6 +37,8 @@ func Child() {
 		end(serveChat)
 	case booking.Protocol:
 		end(serveBooking)
+	case bus.Protocol:
+		end(serveRuntime)
 	}
 	fmt.Fprintf(os.Stderr, "%s: no bundled server of %q\n", childServer, os.Getenv(childServer))
 	os.Exit(2)

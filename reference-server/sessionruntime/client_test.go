@@ -97,7 +97,10 @@ func pipes(t testing.TB, ctx context.Context, o Options) (p *party, in *io.PipeW
 	return &party{
 		t:    t,
 		send: func(text string) error { _, err := io.WriteString(inW, text+"\n"); return err },
-		read: func() (string, error) { line, err := lines.ReadString('\n'); return strings.TrimSuffix(line, "\n"), err },
+		read: func() (string, error) {
+			line, err := lines.ReadString('\n')
+			return strings.TrimSuffix(line, "\n"), err
+		},
 	}, inW, ended
 }
 

@@ -21,10 +21,17 @@ func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, o Options) err
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() {
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
 		closeIfPossible(in)
 		closeIfPossible(out)
-	})()
+	})
+	defer func() {
+		if !stop() {
+			<-closed
+		}
+	}()
 	s := &stdio{out: out, lines: make(chan arrival), done: make(chan struct{})}
 	defer close(s.done)
 	go s.readLines(in, o.Limits.Message)

@@ -1,7 +1,9 @@
 package sessionruntime
 
 import (
+	"bufio"
 	"context"
+	"net"
 	"net/http"
 	"time"
 	"unicode/utf8"
@@ -28,16 +30,30 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.disconnect(c)
 	// ServeHTTP has judged the Origin already.
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	raw := &hijacked{ResponseWriter: w}
+	ws, err := websocket.Accept(raw, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
 		return
 	}
 	defer ws.CloseNow()
+	defer context.AfterFunc(ctx, func() { _ = raw.conn.Close() })()
 	ws.SetReadLimit(c.l.Message)
 	c.ws = ws
 	if err := serve(ctx, s.o, c, c.out); err != nil {
 		s.o.Logger.Debug("connection ended", "err", err)
 	}
+}
+
+// hijacked remembers the socket below a WebSocket: nothing else ends a closing handshake that the client does not answer.
+type hijacked struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+// Hijack implements http.Hijacker.
+func (h *hijacked) Hijack() (conn net.Conn, rw *bufio.ReadWriter, err error) {
+	h.conn, rw, err = http.NewResponseController(h.ResponseWriter).Hijack()
+	return h.conn, rw, err
 }
 
 // read implements wire. A frame that is no text, or no UTF-8, ends the connection: what follows is not looked at.
@@ -65,7 +81,7 @@ func (c *conn) write(ctx context.Context, data []byte) error {
 	return c.ws.Write(ctx, websocket.MessageText, data)
 }
 
-// bye implements wire. The reader sees the client's half of the handshake; its end is what can be hastened.
+// bye implements wire. It waits for the client's half of the handshake for as long as Limits.Close says.
 func (c *conn) bye(f farewell) {
 	defer time.AfterFunc(c.l.Close, c.end).Stop()
 	_ = c.ws.Close(f.code, f.reason)

@@ -216,6 +216,20 @@ func TestHandoverFields(t *testing.T) {
 	})
 }
 
+func TestHeirForms(t *testing.T) {
+	for _, name := range []string{"target_agent_id", "target_agent", "to_agent_id", "to_agent", "to", "target", "agent_id"} {
+		if got := heir(proto.Message{Payload: object{name: "b"}, Metadata: object{"agent_id": "a"}}); got != "b" {
+			t.Errorf("payload.%s: %q", name, got)
+		}
+	}
+	if got := heir(proto.Message{Metadata: object{"target_agent_id": "b"}}); got != "b" {
+		t.Errorf("metadata.target_agent_id: %q", got)
+	}
+	if got := heir(proto.Message{Payload: object{"to": 7.0}, Metadata: object{"agent_id": "a"}}); got != "" {
+		t.Errorf("nobody: %q", got)
+	}
+}
+
 // The first of two handovers is confirmed, and the second rejected.
 func TestHandoversAreToldApart(t *testing.T) {
 	inBubble(t, func(s *stage) {

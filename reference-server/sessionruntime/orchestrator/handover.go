@@ -6,17 +6,19 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// heirs are the names under which a HANDOVER_REQUEST may have its target; the source gives none.
-var heirs = []string{"target_agent_id", "target_agent", "to_agent_id", "to_agent", "to", "target", "agent_id"}
+// heir is the target of a HANDOVER_REQUEST; "" if it has none. The source gives no name for it.
+func heir(msg proto.Message) string {
+	for _, name := range []string{"target_agent_id", "target_agent", "to_agent_id", "to_agent", "to", "target", "agent_id"} {
+		if id, _ := payloadOf(msg)[name].(string); id != "" {
+			return id
+		}
+	}
+	return or(text(msg, "target_agent_id"), text(msg, "target_agent"))
+}
 
 // handover handles a HANDOVER_REQUEST (4F). A refusal is told to the frontend: no message of the source tells it to an agent.
 func (m *Machine) handover(msg proto.Message) {
-	payload, to := payloadOf(msg), ""
-	for _, name := range heirs {
-		if to, _ = payload[name].(string); to != "" {
-			break
-		}
-	}
+	to := heir(msg)
 	if to == "" {
 		m.refuse(msg, &Refusal{proto.BadMessage, "HANDOVER_REQUEST requires payload.target_agent_id"})
 		return

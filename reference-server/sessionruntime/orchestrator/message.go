@@ -68,9 +68,9 @@ func payloadOf(msg proto.Message) object {
 	return payload
 }
 
-// member is a member of the metadata, else of the payload; nil if there is none.
+// member is a member of the metadata, else of the payload; nil if there is none. An empty text is none.
 func member(msg proto.Message, name string) any {
-	if v := msg.Metadata[name]; v != nil {
+	if v := msg.Metadata[name]; v != nil && v != "" {
 		return v
 	}
 	return payloadOf(msg)[name]

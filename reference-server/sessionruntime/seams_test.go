@@ -1,0 +1,67 @@
+package sessionruntime
+
+import (
+	"testing"
+
+	proto "parley/protocol/sessionruntime"
+	"parley/reference-server/sessionruntime/orchestrator"
+)
+
+// forgetful takes every input for the first session that was set up.
+func forgetful() Seams {
+	first := ""
+	return Seams{
+		Runtime: func(o *orchestrator.Options) {
+			if first == "" {
+				first = o.SessionID
+			}
+			o.Policy = anySession{}
+		},
+		Route: func(proto.Message) string { return first },
+	}
+}
+
+type anySession struct{ orchestrator.Correct }
+
+func (anySession) Takes(v orchestrator.View, msg proto.Message, from orchestrator.Role, again bool) bool {
+	msg.SessionID = v.SessionID()
+	return orchestrator.Correct{}.Takes(v, msg, from, again)
+}
+
+// Sessions that are mixed up, on each bus anew.
+func TestSeams(t *testing.T) {
+	b := start(t, Options{Seams: forgetful})
+	for _, session := range []string{"s1", "s2"} {
+		p, _ := b.dial()
+		p.setUp(session, nil)
+		p.setUp("other", nil)
+		p.input("other", "t1")
+		if got := p.wants("USER_INPUT", "TURN_ACCEPTED"); got[0]["session_id"] != session {
+			t.Errorf("the fault does not show: %v", got[0])
+		}
+	}
+}
+
+// What a faulty orchestrator publishes may be anything.
+func TestPublishedByAFault(t *testing.T) {
+	deep := any("x")
+	for range 11_000 {
+		deep = []any{deep}
+	}
+	both(t, Options{Seams: func() Seams {
+		return Seams{Runtime: func(o *orchestrator.Options) {
+			o.Outbound = func(_ orchestrator.View, msg proto.Message, send func(proto.Message)) {
+				for _, payload := range []any{make(chan int), deep, "\xff"} {
+					msg.Payload = payload
+					send(msg)
+				}
+			}
+		}}
+	}}, func(t *testing.T, p *party) {
+		p.setUp("s", nil)
+		p.message("s", "CONTROL", "CANCEL", "frontend", nil, nil)
+		if got := p.wants("error", "error", "NO_ACTIVE_SPEAKING"); got[2]["payload"] != "\ufffd" {
+			t.Errorf("payload %q", got[2]["payload"])
+		}
+	})
+}
