@@ -30,6 +30,8 @@ var foreign = []struct{ profile, tool, install string }{
 	{"profiles/python-host.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/python-relay.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node-agent.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"profiles/python-runtime.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"profiles/node-runtime.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
 }
 
 func TestForeignTargets(t *testing.T) {

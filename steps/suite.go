@@ -239,6 +239,7 @@ func (r *scenario) finish(sc *godog.Scenario, err error) error {
 		r.first = err
 	}
 	took := time.Since(r.started)
+	r.world.whole = r.first == nil && len(r.steps) == len(sc.Steps)
 	r.world.Finish()
 	if r.first == nil && len(r.steps) < len(sc.Steps) {
 		r.first = errors.New("the scenario ended before its last step")

@@ -54,6 +54,7 @@ type World struct {
 	atEnd    []func()
 	serial   int
 	reached  Reach
+	whole    bool // every step was carried out
 	cut      bool // the scenario was cut off: what is missing from now on says nothing
 }
 
@@ -127,6 +128,10 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	w.parties[o.Party] = c
 	return c, nil
 }
+
+// Whole tells, to what runs at the scenario's end, whether every step was carried out: what was to be absent counts only with
+// all the rest, which shows that the target would have done it.
+func (w *World) Whole() bool { return w.whole }
 
 // Finish runs what waits for the scenario's end, and closes its connections.
 func (w *World) Finish() {

@@ -113,7 +113,7 @@ Feature: 4C A cancel
       Then the frontend hears that "t1" is cancelled
       And everything is handled
 
-    @RT-105 @RT-145
+    @RT-105
     Scenario: the final is there before the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -158,3 +158,6 @@ Feature: 4C A cancel
       And the user cancels
       Then no CANCEL is published
       And no CANCELED is published
+      Given agent "a" is speaking in "t2"
+      When the user cancels
+      Then agent "a" is asked to stop "t2"

@@ -111,7 +111,7 @@ Feature: 4D A removal
       And the time for confirming a cancel is over
       Then no REQUEST_REMOVE_AGENT is published
 
-    @RT-106 @RT-097
+    @RT-106
     Scenario: another agent is speaking
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -133,7 +133,7 @@ Feature: 4D A removal
       When agent "a" sends a chunk of "t1"
       Then the frontend does not get what was sent of "t1"
 
-    @RT-109 @RT-145
+    @RT-109
     Scenario: an agent that has spoken, and is no more
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"

@@ -41,6 +41,12 @@ Feature: 4F A handover
       Then no SWITCH_AGENT is published
       And no HANDOVER_CONTEXT is published
       And the next input reaches agent "a"
+      When agent "a" acknowledges "next"
+      And agent "a" sends a final alone of "next"
+      And agent "a" asks to hand "next" over to agent "b"
+      Then the user is asked whether agent "b" may take "next" over
+      When the user confirms the handover of "next"
+      Then a switch from agent "a" to agent "b" is announced
 
     @RT-061 @RT-128 @RT-133
     Scenario: not answered yet
@@ -51,15 +57,21 @@ Feature: 4F A handover
       Then the user is asked whether agent "b" may take "t1" over
       And no SWITCH_AGENT is published
       And no HANDOVER_CONTEXT is published
-      And the next input reaches agent "a"
+      When the user confirms the handover of "t1"
+      Then a switch from agent "a" to agent "b" is announced
 
     @RT-133 @RT-137
     Scenario: confirmed without a request
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      When the user confirms a handover that nobody has asked for
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And the user confirms a handover that nobody has asked for
       Then no SWITCH_AGENT is published
       And no HANDOVER_CONTEXT is published
-      And the next input reaches agent "a"
+      When agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      When the user confirms the handover of "t1"
+      Then a switch from agent "a" to agent "b" is announced
 
     @RT-065 @RT-135 @RT-061
     Scenario: confirmed twice

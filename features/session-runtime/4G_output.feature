@@ -27,7 +27,7 @@ Feature: 4G An agent's output
       Then the frontend gets what was sent of "t1"
       And everything is handled
 
-    @RT-146 @RT-145 @RT-039
+    @RT-146 @RT-039
     Scenario: a final alone
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -117,6 +117,9 @@ Feature: 4G An agent's output
       Then the frontend does not get what was sent of "t0"
       When the user cancels
       Then no CANCEL is published
+      Given agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
 
   Rule: chunk 首包, final
 

@@ -70,7 +70,7 @@ Feature: 4H Opening and closing the session
       And the time for confirming a cancel is over
       Then no REQUEST_SESSION_CLOSE is published
 
-    @RT-152 @RT-145
+    @RT-152
     Scenario: closed after an agent has spoken
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"

@@ -10,6 +10,10 @@ import (
 	vocab "parley/protocol/sessionruntime"
 )
 
+// Absence is what a finding expects that something was not published. It says little where nothing is, so that it counts only in
+// a scenario that shows its opposite too.
+const Absence = "absence"
+
 // Model is what one session's orchestrator has to do, may do, and must not do, from what was delivered to it and what it has
 // published. It is given everything in the order of the transcript. Where the source leaves a choice, it goes by what was
 // published. What it found is in Findings.
@@ -249,7 +253,7 @@ func (m *Model) Fenced(before, at int) {
 	m.settle(before)
 	m.held = slices.DeleteFunc(m.held, func(h hold) bool {
 		if h.cause < before {
-			m.keep(Message{N: at}, h.clauses...)
+			m.Findings = append(m.Findings, monitor.Finding{Clauses: h.clauses, OK: true, Expected: Absence, At: at})
 		}
 		return h.cause < before
 	})

@@ -316,3 +316,27 @@ func TestStdioEnds(t *testing.T) {
 		}
 	})
 }
+
+// An ack that has come when the time is over, and was not handled yet, is in time.
+func TestAckBeforeTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, err := Options{}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, in, out := newBus(o), make(chan arrival, o.Limits.Incoming), newQueue(o.Limits.Outgoing)
+		for _, text := range []string{
+			`{"parley":"setup","session_id":"s","agents":["a"],"active_agent_id":"a","limits":{"input_ack_ms":5}}`,
+			`{"session_id":"s","event":"USER_INPUT","sender":"frontend","target":"SYSTEM","metadata":{"turn_id":"t1"}}`,
+		} {
+			b.handle([]byte(text))
+		}
+		<-time.After(time.Second)
+		in <- arrival{data: []byte(`{"session_id":"s","event":"CONTROL","subtype":"INPUT_ACK","sender":"a","target":"SYSTEM"}`)}
+		close(in)
+		handleAll(t.Context(), b, in, out)
+		if len(out.frames) != 1 || !strings.Contains(string(out.frames[0]), "AGENT_STARTED") {
+			t.Errorf("published %s", out.frames)
+		}
+	})
+}

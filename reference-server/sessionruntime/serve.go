@@ -68,7 +68,8 @@ func receive(ctx context.Context, w wire, in chan<- arrival) {
 	}
 }
 
-// handleAll handles frames and time-outs until in or ctx ends.
+// handleAll handles frames and time-outs until in or ctx ends. What has come before a time-out is served is handled before it:
+// an ack that only the load of this machine has held up is in time.
 func handleAll(ctx context.Context, b *bus, in <-chan arrival, out *queue) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -82,17 +83,25 @@ func handleAll(ctx context.Context, b *bus, in <-chan arrival, out *queue) {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-due:
-			out.push(b.tick(now))
-		case a, ok := <-in:
-			switch {
-			case !ok:
-				return
-			case a.err != nil:
-				out.push(b.problem(fmt.Sprintf("%v: send at most %d bytes", a.err, b.o.Limits.Message)))
-			default:
-				out.push(b.handle(a.data))
+		case <-due:
+			for range len(in) {
+				if a, ok := <-in; ok {
+					out.push(b.take(a))
+				}
 			}
+			out.push(b.tick(time.Now()))
+		case a, ok := <-in:
+			if !ok {
+				return
+			}
+			out.push(b.take(a))
 		}
 	}
+}
+
+func (b *bus) take(a arrival) [][]byte {
+	if a.err != nil {
+		return b.problem(fmt.Sprintf("%v: send at most %d bytes", a.err, b.o.Limits.Message))
+	}
+	return b.handle(a.data)
 }

@@ -29,9 +29,10 @@ type suite struct {
 	sessions map[string]*session
 	now      *session // the one that the steps speak of
 	limits   judge.Limits
-	echo     bool // the bus hands what is published on SYSTEM and BROADCAST back to the orchestrator
-	echoed   int  // number of the last record that was looked at for that
-	mark     int  // the latest act
+	echo     bool          // the bus hands what is published on SYSTEM and BROADCAST back to the orchestrator
+	echoed   int           // number of the last record that was looked at for that
+	mark     int           // the latest act
+	absences []steps.Check // what was not there, as it should not be: it counts where the scenario was carried out to its end
 }
 
 // session is one that was set up.
@@ -117,6 +118,9 @@ func (s *suite) end(ctx context.Context) {
 		}
 	}
 	_ = s.judged()
+	if s.Whole() {
+		_ = s.Judge(s.absences...)
+	}
 	s.observe()
 }
 
@@ -148,6 +152,10 @@ func (s *suite) observe() {
 func (s *suite) judged() error {
 	var checks []steps.Check
 	for _, f := range judge.Judge(s.T.All()) {
+		if f.OK && f.Expected == judge.Absence {
+			s.absences = append(s.absences, steps.Check{Clauses: f.Clauses, OK: true})
+			continue
+		}
 		checks = append(checks, steps.Check{Clauses: f.Clauses, OK: f.OK, Expected: f.Expected, Observed: f.Observed, At: f.At})
 	}
 	return s.Judge(checks...)

@@ -219,7 +219,8 @@ func (s *suite) none(ctx context.Context, after int, clauses []string, what stri
 			return s.Judge(steps.Check{Clauses: clauses, Expected: what, Observed: steps.Seen(r), At: r.N})
 		}
 	}
-	return s.Judge(steps.Check{Clauses: clauses, OK: true})
+	s.absences = append(s.absences, steps.Check{Clauses: clauses, OK: true})
+	return nil
 }
 
 // acknowledges is INPUT_ACK. One of a turn that was never routed names a turn that there is not.

@@ -28,38 +28,41 @@ func (t *turn) ids() IDs { return IDs{Trace: t.TraceID, Turn: t.ID} }
 
 // input handles a USER_INPUT (4A, 4B).
 func (m *Machine) input(msg proto.Message) {
-	p := m.o.Policy
-	mentioned, mention := p.Mention(m, msg)
-	if mention && mentioned == "" {
-		m.refuse(msg, &Refusal{proto.BadMessage, "a mention names its agent: put its id into payload.mentioned_agent_id"})
-		return
-	}
-	agent := p.Target(m, msg, mentioned)
-	if agent == "" {
-		m.refuse(msg, &Refusal{proto.NoAgent, "no agent is in the session: invite one first"})
-		return
-	}
-	if r := p.Member(m, agent); r != nil {
+	agent, mention, r := m.targetOf(msg)
+	if r != nil {
 		m.refuse(msg, r)
 		return
 	}
-	trace, id := p.IDs(m, msg)
-	trace, id = or(trace, m.o.NewID()), or(id, m.o.NewID())
-	if m.turns[id] != nil {
+	trace, id := m.o.Policy.IDs(m, msg)
+	t := &turn{open: true, Turn: Turn{
+		ID: or(id, m.o.NewID()), TraceID: or(trace, m.o.NewID()), RequestedBy: or(text(msg, "user_id"), msg.Sender),
+		Agent: agent, Status: Routing, CreatedAt: m.now,
+	}}
+	switch {
+	case m.turns[t.ID] != nil:
 		m.refuse(msg, &Refusal{proto.BadMessage, "the turn_id belongs to another turn: take a new one, or none"})
 		return
-	}
-	if len(m.open) >= m.o.Limits.Turns {
+	case len(m.open) >= m.o.Limits.Turns:
 		m.refuse(msg, &Refusal{proto.Overloaded, "too many turns are in flight: send the input again when one has ended"})
 		return
 	}
-	t := &turn{open: true, Turn: Turn{
-		ID: id, TraceID: trace, RequestedBy: or(text(msg, "user_id"), msg.Sender), Agent: agent, Status: Routing, CreatedAt: m.now,
-	}}
-	m.turns[id] = t
+	m.turns[t.ID] = t
 	m.open = append(m.open, t)
 	j := &job{t: t, msg: msg, agent: agent, trigger: proto.Mention, reason: "the user mentioned the agent"}
-	m.run(j, p.Input(m, t.view(), mention))
+	m.run(j, m.o.Policy.Input(m, t.view(), mention))
+}
+
+// targetOf is the agent that an input goes to, or why there is none.
+func (m *Machine) targetOf(msg proto.Message) (agent string, mention bool, r *Refusal) {
+	mentioned, mention := m.o.Policy.Mention(m, msg)
+	if mention && mentioned == "" {
+		return "", true, &Refusal{proto.BadMessage, "a mention names its agent: put its id into payload.mentioned_agent_id"}
+	}
+	agent = m.o.Policy.Target(m, msg, mentioned)
+	if agent == "" {
+		return "", mention, &Refusal{proto.NoAgent, "no agent is in the session: invite one first"}
+	}
+	return agent, mention, m.o.Policy.Member(m, agent)
 }
 
 // route passes an input on: what the sender put into payload and metadata stays there.

@@ -1,0 +1,207 @@
+package parley_test
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/go-json-experiment/json"
+
+	"parley/runner"
+	"parley/target"
+	"parley/verdict"
+)
+
+// frameOf is what a bad orchestrator reads of a frame.
+type frameOf struct {
+	Parley, ID, SessionID, Event, Subtype, Sender, Text string
+	ActiveAgentID                                       string
+	Metadata                                            map[string]any
+	Payload                                             any
+}
+
+func read(got []byte) (f frameOf) {
+	var doc map[string]any
+	_ = json.Unmarshal(got, &doc)
+	text := func(name string) string { s, _ := doc[name].(string); return s }
+	f = frameOf{Parley: text("parley"), ID: text("id"), SessionID: text("session_id"), Event: text("event"), Subtype: text("subtype"), Sender: text("sender"),
+		ActiveAgentID: text("active_agent_id"), Payload: doc["payload"], Text: string(got)}
+	f.Metadata, _ = doc["metadata"].(map[string]any)
+	return f
+}
+
+// orchestrating answers set-ups and fences as it should, and leaves the rest to publish.
+func orchestrating(publish func(f frameOf) []string) func(context.Context, *websocket.Conn) {
+	return func(ctx context.Context, c *websocket.Conn) {
+		for {
+			_, got, err := c.Read(ctx)
+			if err != nil {
+				return
+			}
+			f := read(got)
+			var out []string
+			switch f.Parley {
+			case "setup":
+				out = []string{fmt.Sprintf(`{"parley":"ready","session_id":%q}`, f.SessionID)}
+			case "fence":
+				out = []string{fmt.Sprintf(`{"parley":"fenced","id":%q}`, f.ID)}
+			default:
+				out = publish(f)
+			}
+			for _, line := range out {
+				if c.Write(ctx, websocket.MessageText, []byte(line)) != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// published is a message that an orchestrator has published.
+func published(f frameOf, event, subtype, target, id string, payload any) string {
+	doc := map[string]any{"id": "x", "session_id": f.SessionID, "event": event, "subtype": subtype, "sender": "session", "target": target, "target_id": id, "payload": payload,
+		"metadata": map[string]any{"turn_id": "t", "trace_id": "t"}}
+	data, _ := json.Marshal(doc, json.Deterministic(true))
+	return string(data)
+}
+
+// consumes are the clauses that a target keeps which can be connected to and set up.
+var consumes = []string{"RT-013"}
+
+var badRuntimes = []struct {
+	badChat
+	exit int // 0: non-conformant
+}{
+	{badChat: badChat{name: "silent", reason: "accepts and never says a word", talk: func(ctx context.Context, c *websocket.Conn) {
+		for {
+			if _, _, err := c.Read(ctx); err != nil {
+				return
+			}
+		}
+	}}},
+	{badChat: badChat{name: "never reads", reason: "hangs behind the handshake", talk: func(ctx context.Context, c *websocket.Conn) { <-ctx.Done() }}},
+	{badChat: badChat{name: "resets", reason: "drops each connection", talk: func(_ context.Context, c *websocket.Conn) { _ = c.CloseNow() }}},
+	{badChat: badChat{name: "echo", reason: "sends back what it gets", talk: each(func(got []byte) []byte { return got })}},
+	{badChat: badChat{name: "junk", reason: "speaks another language", talk: always("hello?")}},
+	{badChat: badChat{name: "arrays", reason: "speaks in lists", talk: always(`[{"parley":"ready"}]`)}},
+	{badChat: badChat{name: "always ready", reason: "answers everything with ready", talk: always(`{"parley":"ready"}`)}},
+	{badChat: badChat{name: "a huge frame", reason: "answers with more than anybody reads", talk: each(func([]byte) []byte {
+		return []byte(`{"parley":"ready","pad":"` + strings.Repeat("x", 9<<20) + `"}`)
+	})}},
+	{badChat: badChat{name: "binary", reason: "answers in binary frames", talk: func(ctx context.Context, c *websocket.Conn) {
+		for {
+			_, got, err := c.Read(ctx)
+			if err != nil || c.Write(ctx, websocket.MessageBinary, got) != nil {
+				return
+			}
+		}
+	}}},
+	{badChat: badChat{name: "a flood", reason: "never stops talking", talk: func(ctx context.Context, c *websocket.Conn) {
+		for i := 0; ctx.Err() == nil; i++ {
+			if c.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"id":"n%d","event":"NOISE","target":"LOGGER","payload":null}`, i)) != nil {
+				return
+			}
+		}
+	}}},
+	{badChat: badChat{name: "does nothing", reason: "answers set-ups and fences alone", talk: orchestrating(func(frameOf) []string { return nil })}},
+	{badChat: badChat{name: "hands back", reason: "publishes what was delivered", talk: orchestrating(func(f frameOf) []string { return []string{f.Text} })}},
+	{badChat: badChat{name: "errors", reason: "refuses everything",
+		talk: orchestrating(func(f frameOf) []string {
+			return []string{published(f, "ERROR", "NO", "FRONTEND", "", map[string]any{"code": "NO"})}
+		})}},
+	{badChat: badChat{name: "routes to nobody in particular", may: []string{"RT-053", "RT-055", "RT-067", "RT-070", "RT-074", "RT-093", "RT-169", "RT-170"}, reason: "routes every message to one agent",
+		talk: orchestrating(func(f frameOf) []string {
+			return []string{published(f, "USER_INPUT", "", "AGENT", "agent-a", f.Payload), published(f, "EVENT", "TURN_ACCEPTED", "FRONTEND", "", map[string]any{"target_agent": "agent-a"})}
+		})}},
+}
+
+// TestBadRuntimes holds the verdict against orchestrators that do nothing, or nothing right.
+func TestBadRuntimes(t *testing.T) {
+	for _, b := range badRuntimes {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := target.ForURLOf("session-runtime", b.start(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.judged(t, p)
+		})
+	}
+}
+
+// judged runs the suite: no clause passes but those that such a target keeps.
+func (b badChat) judged(t *testing.T, p *target.Profile) {
+	t.Helper()
+	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Again: "parley run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Exit != verdict.ExitNonConformant {
+		t.Errorf("exit %d, want %d (%s)\n%s", res.Exit, verdict.ExitNonConformant, b.reason, console(t, res))
+	}
+	may := map[string]bool{}
+	for _, id := range append(b.may, consumes...) {
+		may[id] = true
+	}
+	for _, c := range res.Runs[0].Clauses {
+		if c.Outcome == verdict.Passed && c.Level.Binding() && !may[c.ID] {
+			t.Errorf("%s passed (%s): %s", c.ID, b.reason, c.Text)
+		}
+	}
+}
+
+// badProcesses are orchestrators on stdio, as Python programs.
+var badProcesses = []struct {
+	name, script, reason string
+}{
+	{"ends at once", `pass`, "is gone before it is asked"},
+	{"crashes at the first line", `sys.stdin.readline(); sys.exit("no idea")`, "fails"},
+	{"silent", `sys.stdin.read()`, "reads and never says a word"},
+	{"never reads", `threading.Event().wait()`, "neither reads nor writes"},
+	{"junk", "for line in sys.stdin: print('hello?', flush=True)", "speaks another language"},
+	{"no line", "for line in sys.stdin: sys.stdout.write('{\"parley\":\"ready\"}'); sys.stdout.flush()", "ends no line"},
+	{"an endless line", "sys.stdin.readline()\nwhile True: sys.stdout.write('x' * 65536)", "never ends its line"},
+	{"echo", "for line in sys.stdin: print(line, end='', flush=True)", "sends back what it gets"},
+	{"does nothing", "for line in sys.stdin:\n    f = json.loads(line)\n    if f.get('parley') == 'setup': print('{\"parley\":\"ready\"}', flush=True)\n" +
+		"    if f.get('parley') == 'fence': print(json.dumps({'parley': 'fenced', 'id': f['id']}), flush=True)", "answers set-ups and fences alone"},
+}
+
+// TestBadProcesses is TestBadRuntimes over stdio.
+func TestBadProcesses(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Fatal("python3 is missing; install it: apt-get install -y python3")
+	}
+	for _, b := range badProcesses {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			p := target.DefaultFor("session-runtime")
+			p.Name, p.Drivers, p.Dir = b.name, []string{target.Stdio}, t.TempDir()
+			p.Command = &target.Command{Run: []string{"python3", "-c", "import json, sys, threading\n" + b.script}}
+			p.Command.Stop.Duration = target.DefaultLimits().Event.Duration
+			badChat{name: b.name, reason: b.reason}.judged(t, p)
+		})
+	}
+}
+
+// TestExploreRuntime: random sequences find nothing in the bundled orchestrator.
+func TestExploreRuntime(t *testing.T) {
+	const sequences = 200
+	o := bundledOptions("session-runtime", "")
+	o.Explore, o.Seed, o.Tags, o.AllowIncomplete, o.Drivers = sequences, 1, "@explored", true, []string{target.WS}
+	res, err := runner.Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	passed := 0
+	for _, sc := range res.Runs[0].Scenarios {
+		if strings.Contains(sc.ID, "explored") && sc.Outcome == verdict.Passed {
+			passed++
+		}
+	}
+	if res.Exit != verdict.ExitConformant || passed != sequences {
+		t.Errorf("%d sequences passed, want %d\n%s", passed, sequences, console(t, res))
+	}
+}
