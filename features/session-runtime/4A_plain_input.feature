@@ -86,7 +86,7 @@ Feature: 4A A plain input
 
     @RT-059 @RT-073 @RT-077 @RT-078 @RT-082
     Scenario: nobody acknowledges
-      Given acknowledgements are awaited for a short time
+      Given acknowledgements of inputs are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" reaches agent "a"
@@ -95,7 +95,7 @@ Feature: 4A A plain input
 
     @RT-079 @RT-141 @RT-160
     Scenario: an acknowledgement that comes too late
-      Given acknowledgements are awaited for a short time
+      Given acknowledgements of inputs are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" reaches agent "a"
@@ -106,7 +106,7 @@ Feature: 4A A plain input
 
     @RT-079 @RT-056
     Scenario: the next turn after a time-out
-      Given acknowledgements are awaited for a short time
+      Given acknowledgements of inputs are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" reaches agent "a"
@@ -126,7 +126,7 @@ Feature: 4A A plain input
 
     @RT-077 @RT-078
     Scenario: an acknowledgement of another agent does not count
-      Given acknowledgements are awaited for a short time
+      Given acknowledgements of inputs are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" reaches agent "a"
@@ -136,7 +136,7 @@ Feature: 4A A plain input
 
     @RT-052 @RT-078
     Scenario: two turns time out, each once
-      Given acknowledgements are awaited for a short time
+      Given acknowledgements of inputs are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" reaches agent "a"
@@ -175,7 +175,7 @@ Feature: 4A A plain input
 
     @RT-169
     Scenario: a first chunk, and then no acknowledgement for longer than the limit
-      Given acknowledgements are awaited for a short time
+      Given acknowledgements of inputs are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" reaches agent "a"

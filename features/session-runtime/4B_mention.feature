@@ -86,7 +86,7 @@ Feature: 4B A mention
 
     @RT-078 @RT-094
     Scenario: nobody acknowledges
-      Given acknowledgements are awaited for a short time
+      Given acknowledgements of inputs are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by its payload
       Then "t1" reaches agent "b"
@@ -95,7 +95,7 @@ Feature: 4B A mention
 
     @RT-094 @RT-077
     Scenario: the agent that was active before does not acknowledge in its place
-      Given acknowledgements are awaited for a short time
+      Given acknowledgements of inputs are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by its payload
       Then "t1" reaches agent "b"

@@ -93,13 +93,12 @@ Feature: 4C A cancel
 
     @RT-100 @RT-105
     Scenario: a confirmation that never comes
-      Given acknowledgements are awaited for a short time
+      Given confirmations of cancels are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
-      When the user says "t1"
-      Then "t1" runs at agent "a"
-      When agent "a" sends a chunk of "t1"
-      And the user cancels
-      And the time for confirming a cancel is over
+      And agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+      When the time for confirming a cancel is over
       Then no CANCELED is published
 
     @RT-105

@@ -102,13 +102,12 @@ Feature: 4D A removal
 
     @RT-106 @RT-100
     Scenario: an agent that is speaking and never confirms
-      Given acknowledgements are awaited for a short time
+      Given confirmations of cancels are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
-      When the user says "t1"
-      Then "t1" runs at agent "a"
-      When agent "a" sends a chunk of "t1"
-      And the user removes agent "a"
-      And the time for confirming a cancel is over
+      And agent "a" is speaking in "t1"
+      When the user removes agent "a"
+      Then agent "a" is asked to stop "t1"
+      When the time for confirming a cancel is over
       Then no REQUEST_REMOVE_AGENT is published
 
     @RT-106

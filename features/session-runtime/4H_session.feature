@@ -61,13 +61,12 @@ Feature: 4H Opening and closing the session
 
     @RT-152 @RT-100
     Scenario: closed while an agent is speaking that never confirms
-      Given acknowledgements are awaited for a short time
+      Given confirmations of cancels are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
-      When the user says "t1"
-      Then "t1" runs at agent "a"
-      When agent "a" sends a chunk of "t1"
-      And the user closes the session
-      And the time for confirming a cancel is over
+      And agent "a" is speaking in "t1"
+      When the user closes the session
+      Then agent "a" is asked to stop "t1"
+      When the time for confirming a cancel is over
       Then no REQUEST_SESSION_CLOSE is published
 
     @RT-152

@@ -97,7 +97,7 @@ func (m *Model) cancelAck(d Message) {
 	if t.stopped {
 		return
 	}
-	late := m.limits.CancelAck > 0 && t.stopping.N > 0 && d.At-t.stopping.At > m.limits.CancelAck/2
+	late := m.limits.CancelAck > 0 && m.limits.CancelAck < leisure // it may be, by the orchestrator's clock
 	clauses := []string{"RT-005", "RT-016", "RT-038", "RT-102", "RT-105"}
 	m.owe(&owed{what: "EVENT CANCELED to the frontend", cause: d, clauses: clauses, optional: late || t.status == unclear || t.status == completed,
 		match: kindOf(Canceled, m.ofTurn(t))})

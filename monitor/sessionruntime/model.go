@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"parley/monitor"
 	vocab "parley/protocol/sessionruntime"
@@ -248,8 +249,13 @@ func (m *Model) take(c *choice) {
 	}
 }
 
-// Fenced tells that everything delivered before a record has been handled.
-func (m *Model) Fenced(before, at int) {
+// Fenced tells that everything delivered before a record has been handled, by the time of another one.
+func (m *Model) Fenced(before, at int, now time.Duration) {
+	for _, t := range m.order {
+		if t.acked.N > 0 && t.acked.N < before && now-t.in.said.At < m.limits.InputAck {
+			t.inTime = true
+		}
+	}
 	m.settle(before)
 	m.held = slices.DeleteFunc(m.held, func(h hold) bool {
 		if h.cause < before {

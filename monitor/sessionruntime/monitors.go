@@ -43,7 +43,7 @@ func (j *judgement) take(r transcript.Record) {
 	if r.Dir == transcript.Noted {
 		if n, ok := strings.CutPrefix(r.Label, Quiet); ok {
 			before, _ := strconv.Atoi(n)
-			j.fenced(before+1, r.N)
+			j.fenced(before+1, r.N, r.At)
 		}
 		return
 	}
@@ -62,7 +62,7 @@ func (j *judgement) take(r transcript.Record) {
 			return
 		case FencedFrame:
 			if before, asked := j.fences[id]; asked {
-				j.fenced(before, r.N)
+				j.fenced(before, r.N, r.At)
 			}
 			return
 		}
@@ -86,9 +86,9 @@ func (j *judgement) take(r transcript.Record) {
 	}
 }
 
-func (j *judgement) fenced(before, at int) {
+func (j *judgement) fenced(before, at int, now time.Duration) {
 	for _, m := range j.models {
-		m.Fenced(before, at)
+		m.Fenced(before, at, now)
 	}
 }
 

@@ -33,6 +33,8 @@ type turn struct {
 	status           status
 	speaking         bool                // a chunk has come, and neither final nor ack
 	stopping         Message             // the CANCEL that was published; N 0: none
+	acked            Message             // INPUT_ACK of its agent; N 0: none
+	inTime           bool                // it was handled before the limit was over, by any clock
 	asked            bool                // somebody wants it stopped: a CANCEL has to come, or may
 	due              bool                // it has to
 	stopped          bool                // it was acknowledged
@@ -287,7 +289,8 @@ func (m *Model) timedOut(t *turn, p Message) {
 	switch {
 	case t.implicit:
 		m.fail(p, []string{"RT-169"}, "no ROUTE_TIMEOUT once a chunk was forwarded, which is an implicit start", "%s for turn %q", p.Name(), t.id)
-	case t.status == running && !t.speaking, t.status == completed, t.status == cancelled:
+	case t.acked.N > 0 && !m.sure(t): // whose clock was first?
+	case t.status == running, t.status == completed, t.status == cancelled:
 		m.fail(p, clauses, "no ROUTE_TIMEOUT for a turn that its agent has acknowledged", "%s for turn %q", p.Name(), t.id)
 	case m.limits.InputAck > 0 && t.status == routing && p.At-t.in.said.At < m.limits.InputAck*9/10:
 		m.fail(p, []string{"RT-077"}, fmt.Sprintf("INPUT_ACK awaited for %v", m.limits.InputAck), "ROUTE_TIMEOUT after %v", (p.At - t.in.said.At).Round(time.Millisecond))
@@ -297,16 +300,22 @@ func (m *Model) timedOut(t *turn, p Message) {
 	t.status, t.speaking = failed, false
 }
 
+// leisure is a limit that no pause of a machine comes near.
+const leisure = 10 * time.Second
+
+// sure tells whether a turn was acknowledged in time: by whatever clock, as that was handled before the limit was over since the
+// input was delivered.
+func (m *Model) sure(t *turn) bool {
+	return t.acked.N > 0 && (t.inTime || m.limits.InputAck == 0 || m.limits.InputAck > leisure)
+}
+
 // inputAck is an agent's INPUT_ACK.
 func (m *Model) inputAck(d Message) {
 	t := m.turns[d.Turn]
 	if t == nil || t.status != routing || t.agent != d.From {
 		return
 	}
-	if m.limits.InputAck > 0 && d.At-t.routed.At > m.limits.InputAck/2 { // it may be late by the orchestrator's clock
-		t.status = unclear
-		return
-	}
+	t.acked = d
 	t.status = running
 }
 
@@ -339,7 +348,7 @@ func (m *Model) output(d Message) {
 		o.why = "its turn was cancelled, and the cancel acknowledged"
 	case t.status == cancelled:
 		o.why = "its turn was cancelled"
-	case t.status == running && !t.asked && m.presence[t.agent] == present:
+	case t.status == running && !t.asked && m.presence[t.agent] == present && m.sure(t):
 		o.must = true
 	}
 	if o.why != "" || t == nil {
@@ -351,6 +360,9 @@ func (m *Model) output(d Message) {
 			match: kindOf(Output, func(p Message) bool { return Token(p.Payload) == Token(d.Payload) && o.passed == 0 }), met: func(p Message) { m.forwarded(o, p) }})
 	} else {
 		m.allow(d, "the output forwarded", kindOf(Output, func(p Message) bool { return Token(p.Payload) == Token(d.Payload) && o.passed == 0 })).met = func(p Message) { m.forwarded(o, p) }
+	}
+	if t.status == running && !m.sure(t) { // it may have timed out by now
+		t.status = unclear
 	}
 	switch {
 	case d.Final:

@@ -22,7 +22,8 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^session "(\w+)" of (agents? .+) where (nobody|agent "\w") is active$`, s.setUp)
 	steps.Step(sc, `^the session is set up anew$`, s.setUpAnew)
 	steps.Step(sc, `^in session "(\w+)"$`, s.inSession)
-	steps.Step(sc, `^acknowledgements are awaited for a short time$`, s.hurried)
+	steps.Step(sc, `^acknowledgements of inputs are awaited for a short time$`, s.hurried)
+	steps.Step(sc, `^confirmations of cancels are awaited for a short time$`, func() { s.limits.CancelAck = s.Env.Profile.SessionRuntime.Limits.CancelAck.Duration })
 	steps.Step(sc, `^the bus hands back what is published on SYSTEM and BROADCAST$`, s.handsBack)
 	steps.Step(sc, `^everything is handled$`, s.fence)
 
@@ -94,10 +95,9 @@ func (s *suite) inSession(name string) error {
 	return nil
 }
 
-// hurried has the sessions that follow wait no longer for acknowledgements than the profile says is the shortest.
+// hurried has the sessions that follow wait no longer for INPUT_ACK than the profile says is the shortest.
 func (s *suite) hurried() error {
-	own := s.Env.Profile.SessionRuntime.Limits
-	s.limits = judge.Limits{InputAck: own.InputAck.Duration, CancelAck: own.CancelAck.Duration}
+	s.limits.InputAck = s.Env.Profile.SessionRuntime.Limits.InputAck.Duration
 	return nil
 }
 
