@@ -28,9 +28,6 @@ type badChat struct {
 	reason string
 }
 
-// connectsOnly are the clauses that a target keeps which accepts the socket and does nothing else.
-var connectsOnly = []string{"SC-045", "SC-001"}
-
 // each says something to every message of the client.
 func each(say func(got []byte) []byte) func(context.Context, *websocket.Conn) {
 	return func(ctx context.Context, c *websocket.Conn) {
@@ -104,22 +101,7 @@ func TestBadChatTargets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := runner.Run(context.Background(), runner.Options{Profile: p, Again: "parley run"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if res.Exit != verdict.ExitNonConformant {
-				t.Errorf("exit %d, want %d (%s)\n%s", res.Exit, verdict.ExitNonConformant, b.reason, console(t, res))
-			}
-			may := map[string]bool{}
-			for _, id := range append(b.may, connectsOnly...) {
-				may[id] = true
-			}
-			for _, c := range res.Runs[0].Clauses {
-				if c.Outcome == verdict.Passed && c.Level.Binding() && !may[c.ID] {
-					t.Errorf("%s passed (%s): %s", c.ID, b.reason, c.Text)
-				}
-			}
+			judgesBad(t, p, verdict.ExitNonConformant, b.may, b.reason)
 		})
 	}
 }

@@ -146,10 +146,4 @@ func Starter(run Running) driver.Starter {
 
 type starter struct{ of Piper }
 
-func (s starter) Start(ctx context.Context) (driver.Process, error) {
-	p, err := s.of.Pipe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
-}
+func (s starter) Start(ctx context.Context) (driver.Process, error) { return s.of.Pipe(ctx) }

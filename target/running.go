@@ -3,6 +3,8 @@ package target
 import (
 	"context"
 	"io"
+
+	"parley/driver"
 )
 
 // Running is a target that can be tested: a process that was started, one that runs elsewhere, or one within this process.
@@ -80,27 +82,9 @@ type Piper interface {
 	Pipe(ctx context.Context) (Piped, error)
 }
 
-// Piped is a process that speaks over its stdin and stdout. It is safe for concurrent use.
-type Piped interface {
-	// Stdin is what the process reads. A write waits for it to read; closing Stdin, or Stop, ends the wait.
-	Stdin() io.WriteCloser
-
-	// Stdout is what the process writes, to be read by one reader. io.EOF: nobody of its group holds it any more; nothing
-	// that was written before is lost. Stop ends a read.
-	Stdout() io.Reader
-
-	// Exited closes when the process has ended, by itself or by Stop; its children are killed then. ExitErr then says how it
-	// ended ("exit status 0" is how too), and is nil before.
-	Exited() <-chan struct{}
-	ExitErr() error
-
-	// Stderr is the last 64 KiB that it wrote to stderr; all of it is there once Stop has returned.
-	Stderr() string
-
-	// Stop closes its stdin, ends the process with its whole group, and waits until nothing is left of it; once ctx has
-	// ended, without grace. It may be called again.
-	Stop(ctx context.Context) error
-}
+// Piped is a process of a target that speaks. Its children are killed when it has ended, nothing is missing of what it wrote to
+// stdout and the last 64 KiB of its stderr, and Stop ends its whole group.
+type Piped = driver.Process
 
 // Launcher starts targets.
 type Launcher interface {
