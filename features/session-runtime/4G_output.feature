@@ -94,8 +94,8 @@ Feature: 4G An agent's output
     Scenario: of a turn that there is not
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
-      When the user says "t0" on BROADCAST
-      And agent "a" sends a chunk of "t0"
+      And an input "t0" that nobody has said
+      When agent "a" sends a chunk of "t0"
       Then the frontend does not get what was sent of "t0"
       When agent "a" sends a final alone of "t0"
       Then the frontend does not get what was sent of "t0"
@@ -112,8 +112,8 @@ Feature: 4G An agent's output
     @RT-141 @RT-142 @RT-050
     Scenario: another agent's chunk makes nobody a speaker
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      When the user says "t0" on BROADCAST
-      And agent "b" sends a chunk of "t0"
+      And an input "t0" that nobody has said
+      When agent "b" sends a chunk of "t0"
       Then the frontend does not get what was sent of "t0"
       When the user cancels
       Then no CANCEL is published

@@ -94,12 +94,13 @@ func (m *Model) remove(d Message) {
 	m.moves = append(m.moves, mv)
 	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-110", "RT-113"}
 	if !known {
+		m.stop(d, nil, true, func(t *turn) bool { return t.agent == mv.agent })
 		m.request(mv, d, clauses, true)
 		m.mayLeave(mv, d)
 		return
 	}
 	var speaking, may []*turn
-	for _, t := range m.stop(d, []string{"RT-106", "RT-109", "RT-060"}, func(t *turn) bool { return t.agent == mv.agent }) {
+	for _, t := range m.stop(d, []string{"RT-106", "RT-109", "RT-060"}, false, func(t *turn) bool { return t.agent == mv.agent }) {
 		if t.speaking && t.status != unclear {
 			speaking = append(speaking, t)
 		} else {

@@ -1,5 +1,7 @@
 package sessionruntime
 
+import "slices"
+
 // speakers are the turns whose agents are speaking, and have not been asked to stop.
 func (m *Model) speakers() (out []*turn) {
 	for _, t := range m.order {
@@ -22,14 +24,15 @@ func (m *Model) unsure() bool {
 
 // cancel is scenario C.
 func (m *Model) cancel(d Message) {
-	m.stop(d, []string{"RT-004", "RT-016", "RT-031", "RT-050", "RT-095", "RT-098", "RT-099"}, nil)
+	m.stop(d, []string{"RT-004", "RT-016", "RT-031", "RT-050", "RT-095", "RT-098", "RT-099"}, false, nil)
 	if len(m.speakers()) == 0 && !m.unsure() {
 		m.hold(d, "RT-097", "RT-145")
 	}
 }
 
-// stop has those who speak stopped. Of several speakers one is enough where nothing says which (of is nil).
-func (m *Model) stop(d Message, clauses []string, of func(*turn) bool) (stopping []*turn) {
+// stop has those who speak stopped, or may have where that is left open. Of several speakers one is enough where nothing says
+// which (of is nil).
+func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool) (stopping []*turn) {
 	either := &choice{}
 	for _, t := range m.order {
 		speaks := t.speaking && !t.asked
@@ -37,7 +40,7 @@ func (m *Model) stop(d Message, clauses []string, of func(*turn) bool) (stopping
 		if !may || of != nil && !of(t) {
 			continue
 		}
-		o := &owed{what: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", cause: d, clauses: clauses, optional: !speaks || t.status == unclear,
+		o := &owed{what: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", cause: d, clauses: clauses, optional: open || !speaks || t.status == unclear,
 			match: kindOf(CancelSent, func(p Message) bool { return m.meant(p) == t }),
 			met:   func(p Message) { m.stopSent(t, p, clauses) }}
 		if of == nil && speaks {
@@ -123,10 +126,15 @@ func (m *Model) strayCancel(p Message) {
 		return
 	case t == nil || !t.live() && t.status != unclear:
 		m.fail(p, []string{"RT-097", "RT-145"}, "no CANCEL to an agent that is not speaking", "%s for turn %q", p.Name(), p.Turn)
-	case m.handingOver():
+	case m.handingOver(), m.leaving(p.TargetID):
 	default:
 		m.fail(p, []string{"RT-160"}, "a CANCEL to an agent where the frontend asks for one, or something has to wait for it", "%s for turn %q", p.Name(), p.Turn)
 	}
+}
+
+// leaving tells whether an agent is to be removed, or the session closed: whatever it is still saying may be stopped.
+func (m *Model) leaving(agent string) bool {
+	return m.closing != nil || slices.ContainsFunc(m.moves, func(mv *move) bool { return !mv.add && !mv.answered && mv.agent == agent })
 }
 
 func (m *Model) strayCanceled(p Message) {

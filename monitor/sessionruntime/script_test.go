@@ -27,7 +27,7 @@ import (
 //	+ 50ms
 //
 // where > is delivered, by somebody, and < published. set makes a session of agents, of which one is active, or nobody (-), and
-// asks for a limit of both acknowledgements. Agents are called by a letter: a stands for agent-a. fence is a fence and its answer; ask and fenced are the two halves, quiet stands in
+// asks for a limit of both acknowledgements, or for one of each (60ms/1m). Agents are called by a letter: a stands for agent-a. fence is a fence and its answer; ask and fenced are the two halves, quiet stands in
 // for them. + lets time pass, in= names a session other than the last one that was set up, and everything else is a member:
 // @ the agent that it is for, # the mark of its payload, t its turn_id, whose trace_id follows from it, x its tx_id, {} a payload
 // in place of the usual one, and - before a name takes a member away.
@@ -61,11 +61,7 @@ func (p *parser) line(line string, words []string) {
 	}
 	switch words[0] {
 	case "+":
-		d, err := time.ParseDuration(words[1])
-		if err != nil {
-			p.t.Fatalf("%q: %v", line, err)
-		}
-		p.now += d
+		p.now += p.duration(words[1])
 	case "set":
 		p.setUp(words[1:])
 	case "fence":
@@ -88,7 +84,16 @@ func (p *parser) line(line string, words []string) {
 	}
 }
 
-// setUp is the set-up frame: session, agents, active agent, limit.
+func (p *parser) duration(word string) time.Duration {
+	p.t.Helper()
+	d, err := time.ParseDuration(word)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return d
+}
+
+// setUp is the set-up frame: session, agents, active agent, limits.
 func (p *parser) setUp(words []string) {
 	p.session = words[0]
 	agents := []any{}
@@ -102,11 +107,11 @@ func (p *parser) setUp(words []string) {
 		data["active_agent_id"] = nil
 	}
 	if len(words) > 3 {
-		d, err := time.ParseDuration(words[3])
-		if err != nil {
-			p.t.Fatal(err)
+		input, cancel, two := strings.Cut(words[3], "/")
+		if !two {
+			cancel = input
 		}
-		data["limits"] = map[string]any{"input_ack_ms": int(d.Milliseconds()), "cancel_ack_ms": int(d.Milliseconds())}
+		data["limits"] = map[string]any{"input_ack_ms": p.duration(input).Milliseconds(), "cancel_ack_ms": p.duration(cancel).Milliseconds()}
 	}
 	p.add(transcript.Sent, transcript.Frame, SetupFrame, &transcript.Event{Type: SetupFrame, Data: data})
 	p.add(transcript.Received, transcript.Frame, ReadyFrame, &transcript.Event{Type: ReadyFrame, Data: map[string]any{}})

@@ -28,7 +28,7 @@ func (m *Model) session(d Message) {
 		return
 	}
 	var speaking, may []*turn
-	for _, t := range m.stop(d, []string{"RT-152"}, func(*turn) bool { return true }) {
+	for _, t := range m.stop(d, []string{"RT-152"}, again, func(*turn) bool { return true }) {
 		if t.speaking && t.status != unclear {
 			speaking = append(speaking, t)
 		} else {
@@ -59,7 +59,11 @@ func (m *Model) answered(d Message) {
 	var rq *request
 	for _, c := range m.requests {
 		fits := d.Subtype == vocab.SessionFailed || c.close == (d.Subtype == vocab.SessionClosed)
-		if !c.over && c.sent.N > 0 && fits && (d.Tx == "" || c.sent.Tx == "" || d.Tx == c.sent.Tx) {
+		if !c.over && c.sent.N == 0 && fits { // SessionManager answers what it has not been asked
+			c.over = true
+			break
+		}
+		if !c.over && fits && (d.Tx == "" || c.sent.Tx == "" || d.Tx == c.sent.Tx) {
 			rq = c
 			break
 		}

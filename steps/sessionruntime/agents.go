@@ -140,7 +140,7 @@ func (s *suite) switchAnnounced(ctx context.Context, from, letter string) error 
 	}
 	s.now.active = letter
 	if old := letters.FindStringSubmatch(from); old != nil {
-		return s.Judge(steps.Check{Clauses: []string{"RT-066", "RT-048"}, OK: text(m.Data[judge.SwitchFrom]) == s.agent(old[1]), Expected: "from " + s.agent(old[1]), Observed: steps.Seen(s.T.After(m.N - 1)[0]), At: m.N})
+		return s.Judge(steps.Check{Clauses: []string{"RT-066", "RT-048"}, OK: text(m.Data[judge.SwitchFrom]) == s.agent(old[1]), Expected: "from " + s.agent(old[1]), Observed: seen(m), At: m.N})
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (s *suite) fallbackAnnounced(ctx context.Context, letter string) error {
 			s.now.active = left
 		}
 	}
-	return s.Need(steps.Check{Clauses: []string{"RT-112"}, OK: s.now.active != "", Expected: "one of the agents that are left", Observed: steps.Seen(s.T.After(m.N - 1)[0]), At: m.N})
+	return s.Need(steps.Check{Clauses: []string{"RT-112"}, OK: s.now.active != "", Expected: "one of the agents that are left", Observed: seen(m), At: m.N})
 }
 
 // nextReaches: a plain input goes to the agent that is active (RT-064).

@@ -41,15 +41,19 @@ type act struct {
 	wait         bool // until it has been handled
 }
 
+// whats are what may happen; what takes several to mean something is drawn more often.
+var whats = []string{"nothing", "say", "say", "say", "mention", "mention", "acknowledge", "acknowledge", "acknowledge", "acknowledge", "chunk", "chunk", "chunk", "chunk", "final", "final",
+	"cancel", "cancel", "confirm cancel", "confirm cancel", "confirm cancel", "stopped", "remove", "removed", "removed", "not removed", "invite", "added", "added", "not added", "switch",
+	"hand over", "confirm", "confirm", "reject", "error", "foreign", "again", "again", "open", "opened"}
+
 // Explore implements steps.Explorer: what users, agents and SessionManager may say about four inputs and three agents, and one
 // that is invited, in any order, sensible or not.
 func (Protocol) Explore(draw *rapid.T) []string {
 	letter := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 	one := rapid.Custom(func(t *rapid.T) act {
 		return act{
-			what: rapid.SampledFrom([]string{"nothing", "say", "mention", "acknowledge", "chunk", "final", "cancel", "confirm cancel", "stopped", "remove", "removed", "not removed",
-				"invite", "added", "not added", "switch", "hand over", "confirm", "reject", "error", "foreign", "again"}).Draw(t, "what"),
-			turn:  rapid.SampledFrom([]string{"t1", "t2", "t3", "t4"}).Draw(t, "turn"),
+			what:  rapid.SampledFrom(whats).Draw(t, "what"),
+			turn:  rapid.SampledFrom([]string{"t1", "t2", "t3"}).Draw(t, "turn"),
 			agent: letter.Draw(t, "agent"),
 			other: letter.Draw(t, "other"),
 			wait:  rapid.Bool().Draw(t, "wait"),
@@ -57,7 +61,7 @@ func (Protocol) Explore(draw *rapid.T) []string {
 	})
 	p := &play{owner: map[string]string{}, asked: map[string]bool{}, sent: map[string]bool{}}
 	p.say(`Given a session of agents "a", "b" and "c" where agent "a" is active`)
-	for _, a := range rapid.SliceOfN(one, 8, 30).Draw(draw, "acts") {
+	for _, a := range rapid.SliceOfN(one, 16, 40).Draw(draw, "acts") {
 		p.act(a)
 	}
 	p.say("Then the orchestrator has kept to its life cycles")
@@ -93,6 +97,10 @@ func (p *play) act(a act) {
 		p.say("When the user cancels")
 	case "remove":
 		p.say(`When the user removes agent "%s"`, a.agent)
+	case "open":
+		p.say("When the user opens the session")
+	case "opened":
+		p.say("When SessionManager says that the session is opened")
 	case "removed":
 		p.say(`When SessionManager says that agent "%s" is removed`, a.agent)
 	case "not removed":

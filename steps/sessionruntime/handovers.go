@@ -107,7 +107,7 @@ func (s *suite) getsContext(ctx context.Context, letter, name string) error {
 		return err
 	}
 	if in.last != nil {
-		if err := s.Judge(steps.Check{Clauses: []string{"RT-129", "RT-135"}, OK: judge.Mentions(m, in.last.token), Expected: "the context with what agent " + s.agent(h.from) + " has said last", Observed: steps.Seen(s.T.After(m.N - 1)[0]), At: m.N}); err != nil {
+		if err := s.Judge(steps.Check{Clauses: []string{"RT-129", "RT-135"}, OK: judge.Mentions(m, in.last.token), Expected: "the context with what agent " + s.agent(h.from) + " has said last", Observed: seen(m), At: m.N}); err != nil {
 			return err
 		}
 	}

@@ -70,7 +70,8 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 	if err != nil {
 		return err
 	}
-	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: at, Match: func(r *transcript.Record) bool {
+	own := s.Env.Profile.Limits // a process may still be starting
+	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: at, Within: max(own.Open.Duration, own.Event.Duration), Match: func(r *transcript.Record) bool {
 		return r.Event != nil && r.Event.Type == judge.ReadyFrame && (member(r, judge.Session) == nil || member(r, judge.Session) == ss.id)
 	}})
 	if miss != nil {

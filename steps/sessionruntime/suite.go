@@ -18,6 +18,7 @@ import (
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
+	wjson "parley/wire/json"
 )
 
 // suite is the session-runtime side of one scenario's world.
@@ -368,6 +369,20 @@ func (s *suite) publishedWithin(ctx context.Context, after int, within time.Dura
 // belongs tells whether a message is of a session: where there is one alone, a message without a session_id is its.
 func (s *suite) belongs(m judge.Message, of *session) bool {
 	return of != nil && (m.Session == of.id || m.Session == "" && len(s.sessions) == 1)
+}
+
+// seen renders a message as an observation.
+func seen(m judge.Message) string {
+	return fmt.Sprintf("%s: payload %s, metadata %s   +%.1f ms, record %d", m.Name(), brief(m.Payload), brief(m.Metadata), float64(m.At.Microseconds())/1000, m.N)
+}
+
+func brief(v any) string {
+	const most = 160
+	s := wjson.Compact(v)
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // instead says what came where something else was expected.

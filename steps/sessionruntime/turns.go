@@ -14,6 +14,7 @@ import (
 func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the user says "(\w+)"$`, func(ctx context.Context, name string) error { return s.says(ctx, name, "") })
 	steps.Step(sc, `^the user says "(\w+)" with (a structured payload|ids of its own|a turn_id of its own|a trace_id of its own|metadata of its own|deep and odd values)$`, s.says)
+	steps.Step(sc, `^an input "(\w+)" that nobody has said$`, func(name string) { s.now.inputs[name] = &input{token: s.token()} })
 	steps.Step(sc, `^the user picks "(\w+)" in the interface$`, func(ctx context.Context, name string) error { return s.says(ctx, name, "a choice") })
 	steps.Step(sc, `^the user says "(\w+)" on BROADCAST$`, func(ctx context.Context, name string) error { return s.says(ctx, name, "BROADCAST") })
 	steps.Step(sc, `^the user mentions agent "(\w)" in "(\w+)" by (its subtype|its payload|a choice in the interface)$`, s.mentions)
@@ -216,7 +217,7 @@ func (s *suite) none(ctx context.Context, after int, clauses []string, what stri
 	}
 	for _, r := range s.Between(bus, after, 0) {
 		if m, ok := judge.Read(r); ok && s.belongs(m, s.now) && match(m) {
-			return s.Judge(steps.Check{Clauses: clauses, Expected: what, Observed: steps.Seen(r), At: r.N})
+			return s.Judge(steps.Check{Clauses: clauses, Expected: what, Observed: seen(m), At: r.N})
 		}
 	}
 	s.absences = append(s.absences, steps.Check{Clauses: clauses, OK: true})
