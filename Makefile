@@ -33,12 +33,13 @@ mutants: ## the kill matrix: what proves that each clause bites
 bench: ## benchmarks of the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-fuzz: ## fuzz the codecs, the log checker and the relay, 30 s each
+fuzz: ## fuzz the codecs, the log checker, the relay and the bus, 30 s each
 	$(GO) test ./wire/sse -run '^$$' -fuzz FuzzDecoder -fuzztime 30s -fuzzminimizetime 10x
 	$(GO) test ./wire/json -run '^$$' -fuzz FuzzDecode -fuzztime 30s -fuzzminimizetime 10x
 	$(GO) test ./monitor/externalagent/studylog -run '^$$' -fuzz FuzzCheck -fuzztime 30s -fuzzminimizetime 10x
 	$(GO) test ./monitor/externalagent/studylog -run '^$$' -fuzz FuzzSum -fuzztime 30s -fuzzminimizetime 10x
 	$(GO) test ./reference-server/externalagent/relay -run '^$$' -fuzz FuzzCheck -fuzztime 30s -fuzzminimizetime 10x
+	$(GO) test ./reference-server/sessionruntime -run '^$$' -fuzz FuzzFrame -fuzztime 30s -fuzzminimizetime 10x
 
 clean: ## remove what was built and what runs have written
 	rm -rf bin parley-results
