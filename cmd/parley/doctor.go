@@ -17,6 +17,7 @@ import (
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
+	"parley/protocol/sessionruntime"
 	"parley/runner"
 	"parley/steps"
 	"parley/target"
@@ -42,10 +43,12 @@ as the suite needs it to, and everything else that the profile declares is tried
   failed        what happened, and what to look at
 
 Hooks of agent-select are tried with an agent parley_doctor, which is removed again where there is a hook for that; a target
-that can be restarted is restarted. A host is booked at. An agent is started and meets the host of the suite. Exit codes: 0 when all that is declared works, 1 when something does not, 2 and 3 as
-always.`,
+that can be restarted is restarted. A host is booked at. An agent is started and meets the host of the suite. An orchestrator is
+taken through a turn of each kind, over the first of its drivers; over stdio it is started for that. Exit codes: 0 when all that
+is declared works, 1 when something does not, 2 and 3 as always.`,
 		Example: `  parley doctor --target my.yaml
   parley doctor --target http://localhost:3000 --protocol session-chat
+  parley doctor --target ws://localhost:3000/bus/ws --protocol session-runtime
   parley doctor --target ws://localhost:3000/agent/ws --protocol external-agent --role relay`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return doctor(c.Context(), name, protocol, role, s) },
@@ -109,8 +112,9 @@ type look func() (string, error)
 
 // checkups are the doctor's, by protocol and role.
 var checkups = map[string]map[string]checkup{
-	agentselect.Protocol: {target.Server: agentSelectCheckup},
-	sessionchat.Protocol: {target.Server: sessionChatCheckup},
+	agentselect.Protocol:    {target.Server: agentSelectCheckup},
+	sessionchat.Protocol:    {target.Server: sessionChatCheckup},
+	sessionruntime.Protocol: {target.Server: sessionRuntimeCheckup},
 	externalagent.Protocol: {
 		externalagent.Host: hostCheckup, externalagent.Relay: relayCheckup, externalagent.Agent: agentCheckup,
 	},
@@ -228,6 +232,8 @@ func (d *exam) launched(took time.Duration) string {
 		return "it connects by itself, and is started when it is to"
 	case p.Dials():
 		return "it connects by itself, to " + p.ExternalAgent.Agent.Listen
+	case p.PipesOnly():
+		return "its command is there, and is started when it is spoken to"
 	case p.Command != nil:
 		how = "started"
 	}

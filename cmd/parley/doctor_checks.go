@@ -78,6 +78,9 @@ func (d *exam) without(it item) string {
 		what = "not applicable"
 	}
 	n := d.audit.scenariosWithout(it)
+	if n == 0 && it.without != "" {
+		return it.without
+	}
 	if n == 0 {
 		return "no scenario of " + titled(d.profile.Protocol, d.profile.Role) + " needs it"
 	}
@@ -296,6 +299,14 @@ func (k kept) LogFolder() (string, error) {
 		return l.LogFolder()
 	}
 	return "", &target.NotDeclaredError{Key: "external-agent.logs"}
+}
+
+// Pipe implements target.Piper.
+func (k kept) Pipe(ctx context.Context) (target.Piped, error) {
+	if p, ok := k.Running.(target.Piper); ok {
+		return p.Pipe(ctx)
+	}
+	return nil, &target.NotDeclaredError{Key: "driver " + target.Stdio}
 }
 
 // Call implements target.Caller.

@@ -20,6 +20,7 @@ type item struct {
 	optional bool                              // without it clauses are not applicable, and not untested
 	instead  bool                              // it stands in for another item, so its absence is not worth telling
 	look     string                            // what to look at when it fails
+	without  string                            // what its absence means where no scenario is lost by it; "" says just that
 }
 
 // asked is a scenario of the suite as the doctor sees it.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -180,6 +181,34 @@ func places(v any) string {
 		out = append(out, bare(p))
 	}
 	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// unseen writes what could not be seen.
+func (w *drafter) unseen() {
+	if len(w.seen["unseen"]) == 0 {
+		return
+	}
+	w.line(1, "# What could not be seen, or was not recognised; the defaults stand until you say otherwise.")
+	for _, text := range w.seen["unseen"] {
+		w.line(1, "# not seen: %s", printable(text))
+	}
+}
+
+// command writes the words of a command, in comments where they are an example.
+func (w *drafter) command(comment string, run []string) {
+	var words []string
+	for _, word := range run {
+		words = append(words, quote(word))
+	}
+	w.line(0, "%scommand:", comment)
+	w.line(1, "%srun: [%s]", comment, strings.Join(words, ", "))
+}
+
+// folder writes the folder in which a command was given, seen from the file of the profile.
+func (w *drafter) folder(out, here string) {
+	if dir, err := filepath.Rel(filepath.Dir(out), here); err == nil && dir != "." {
+		w.line(1, "dir: %s", quote(filepath.ToSlash(dir)))
+	}
 }
 
 // hinted are the keys of the examples that a probe cannot see, as they stand there; not each is in every example.

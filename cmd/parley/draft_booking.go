@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,12 +31,7 @@ func bookingDraft(p *target.Profile, seen map[string][]string) string {
 	w.line(1, "session: %s", quote(p.ExternalAgent.Session))
 	w.line(1, "# What a host calls itself when it joins.")
 	w.line(1, "host-role: %s", quote(p.ExternalAgent.HostRole))
-	if len(seen["unseen"]) > 0 {
-		w.line(1, "# What could not be seen, or was not recognised; the defaults stand until you say otherwise.")
-		for _, text := range seen["unseen"] {
-			w.line(1, "# not seen: %s", printable(text))
-		}
-	}
+	w.unseen()
 	if p.Role == proto.Host {
 		w.booking(p.ExternalAgent)
 	}
@@ -99,14 +93,9 @@ func agentDraft(p *target.Profile, out, here string, seen map[string][]string) s
 	if p.Command != nil {
 		comment, run = "", p.Command.Run
 	}
-	var words []string
-	for _, word := range run {
-		words = append(words, quote(word))
-	}
-	w.line(0, "%scommand:", comment)
-	w.line(1, "%srun: [%s]", comment, strings.Join(words, ", "))
-	if dir, err := filepath.Rel(filepath.Dir(out), here); err == nil && dir != "." && p.Command != nil {
-		w.line(1, "dir: %s", quote(filepath.ToSlash(dir)))
+	w.command(comment, run)
+	if p.Command != nil {
+		w.folder(out, here)
 	}
 	w.line(1, "#env: {LOG_LEVEL: debug}")
 	w.line(0, "")

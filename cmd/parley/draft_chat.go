@@ -26,12 +26,7 @@ func chatDraft(p *target.Profile, h hearsay, seen map[string][]string) string {
 	w.line(2, "#subprotocols: [chat.v1]")
 	w.line(1, "# Its own limit, after which a session without activity leaves its memory.")
 	w.line(1, "#idle: 30s")
-	if len(seen["unseen"]) > 0 {
-		w.line(1, "# What could not be seen, or was not recognised; the defaults stand until you say otherwise.")
-		for _, text := range seen["unseen"] {
-			w.line(1, "# not seen: %s", printable(text))
-		}
-	}
+	w.unseen()
 	w.fields(h.wire.Fields, target.DefaultSessionChat().Fields)
 	w.names("types", "What this wire calls the types of messages: default name, then its own.", h.wire.Types)
 	w.names("outcomes", "How a turn has ended, in the same way. None was interrupted, and none failed.", h.wire.Outcomes)

@@ -6,23 +6,40 @@ import (
 
 	"parley/driver/r3labs"
 	"parley/driver/sse"
+	"parley/driver/stdio"
 	"parley/driver/ws"
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
+	"parley/protocol/sessionruntime"
 )
 
 // allDrivers is every driver that --driver may name.
-var allDrivers = []string{sse.Name, ws.Name, r3labs.Name}
+var allDrivers = []string{sse.Name, ws.Name, stdio.Name, r3labs.Name}
 
 // everyDriver names all that a subject declares.
 const everyDriver = "all"
 
 // bareDrivers are those by which the target of a bare URL may be tested: of it the user's word is taken.
 var bareDrivers = map[string][]string{
-	agentselect.Protocol:   {sse.Name, ws.Name, r3labs.Name},
-	sessionchat.Protocol:   {ws.Name},
-	externalagent.Protocol: {ws.Name},
+	agentselect.Protocol:    {sse.Name, ws.Name, r3labs.Name},
+	sessionchat.Protocol:    {ws.Name},
+	sessionruntime.Protocol: {ws.Name},
+	externalagent.Protocol:  {ws.Name},
+}
+
+// usualDrivers are those over which the bundled target of a protocol is judged where none are asked for; of a protocol that is
+// not here these are all that it declares.
+var usualDrivers = map[string][]string{
+	sessionruntime.Protocol: {ws.Name}, // over stdio it is the same orchestrator, in processes of its own
+}
+
+// usual are the drivers over which a subject is judged where none are asked for.
+func (s *subject) usual() []string {
+	if usual := usualDrivers[s.profile.Protocol]; s.bundled && usual != nil {
+		return usual
+	}
+	return s.profile.Drivers
 }
 
 // drivers are those that a subject can be tested over: what its profile declares, and beside sse the interop driver, which
@@ -40,8 +57,7 @@ func (s *subject) has(driver string) bool {
 	return slices.Contains(s.drivers(), driver) || s.bare && slices.Contains(bareDrivers[s.profile.Protocol], driver)
 }
 
-// share gives each subject the drivers of those that were asked for which it has; without any it is what its profile
-// declares. A driver that none of them has is a mistake, and so is a subject that has none of the drivers: it would be
+// share gives each subject the drivers of those that were asked for which it has; without any these are its usual ones. A driver that none of them has is a mistake, and so is a subject that has none of the drivers: it would be
 // left out unnoticed.
 func share(subjects []*subject, asked []string) ([][]string, error) {
 	for _, d := range asked {
@@ -51,7 +67,7 @@ func share(subjects []*subject, asked []string) ([][]string, error) {
 	}
 	var out [][]string
 	for _, s := range subjects {
-		mine := s.profile.Drivers
+		mine := s.usual()
 		if len(asked) > 0 {
 			mine = s.among(asked)
 		}

@@ -18,6 +18,10 @@ func TestShare(t *testing.T) {
 	chat := of("chat", "session-chat", false, "ws")
 	bareChat := of("bare chat", "session-chat", true, "ws")
 	host, relay := of("host", "external-agent", false, "ws"), of("relay", "external-agent", false, "ws")
+	orchestrator := of("orchestrator", "session-runtime", false, "ws", "stdio")
+	ours := of("ours", "session-runtime", false, "ws", "stdio")
+	ours.bundled = true
+	bareBus := of("bare bus", "session-runtime", true, "ws")
 	type subjects []*subject
 	for _, tt := range []struct {
 		s     subjects
@@ -30,7 +34,7 @@ func TestShare(t *testing.T) {
 		{subjects{both}, []string{"all"}, [][]string{{"sse", "ws", "r3labs"}}, ""},
 		{subjects{both}, []string{"ws", "all"}, [][]string{{"ws", "sse", "r3labs"}}, ""},
 		{subjects{both}, []string{"r3labs"}, [][]string{{"r3labs"}}, ""},
-		{subjects{both}, []string{"tcp"}, nil, `--driver: unknown driver "tcp" (known: sse, ws, r3labs, all)`},
+		{subjects{both}, []string{"tcp"}, nil, `--driver: unknown driver "tcp" (known: sse, ws, stdio, r3labs, all)`},
 		{subjects{only}, []string{"all"}, [][]string{{"ws"}}, ""},
 		{subjects{only}, []string{"sse"}, nil, "--driver: only declares no driver sse (declared: ws)"},
 		{subjects{only}, []string{"r3labs"}, nil, "--driver: only declares no driver r3labs (declared: ws)"},
@@ -38,6 +42,15 @@ func TestShare(t *testing.T) {
 		{subjects{bare}, []string{"ws"}, [][]string{{"ws"}}, ""},
 		{subjects{bare}, []string{"all"}, [][]string{{"sse", "r3labs"}}, ""},
 		{subjects{bareChat}, []string{"sse"}, nil, "--driver: bare chat declares no driver sse (declared: ws)"},
+
+		{subjects{orchestrator}, nil, [][]string{{"ws", "stdio"}}, ""},
+		{subjects{ours}, nil, [][]string{{"ws"}}, ""},
+		{subjects{ours}, []string{"all"}, [][]string{{"ws", "stdio"}}, ""},
+		{subjects{ours}, []string{"stdio"}, [][]string{{"stdio"}}, ""},
+		{subjects{bareBus}, []string{"all"}, [][]string{{"ws"}}, ""},
+		{subjects{bareBus}, []string{"stdio"}, nil, "--driver: bare bus declares no driver stdio (declared: ws)"},
+		{subjects{both, ours}, []string{"stdio"}, nil,
+			"--driver stdio: agent-select has sse, ws, r3labs alone (leave it out: --protocol session-runtime)"},
 
 		{subjects{both, chat}, nil, [][]string{{"sse", "ws"}, {"ws"}}, ""},
 		{subjects{both, chat}, []string{"all"}, [][]string{{"sse", "ws", "r3labs"}, {"ws"}}, ""},

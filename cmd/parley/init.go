@@ -15,6 +15,7 @@ import (
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
+	"parley/protocol/sessionruntime"
 	"parley/target"
 )
 
@@ -22,12 +23,13 @@ import (
 type initOptions struct {
 	protocol, role, out string
 	force               bool
+	command             bool // the arguments are one, and no URL
 }
 
 func initCommand(s *streams) *cobra.Command {
 	var o initOptions
 	c := &cobra.Command{
-		Use:   "init URL | init --role agent -- COMMAND…",
+		Use:   "init URL | init --protocol session-runtime -- COMMAND… | init --role agent -- COMMAND…",
 		Short: "Probe a running server, or an agent, and write its profile",
 		Long: `Probe a running server, and write a profile of it. Beside each thing that was found out stands what was seen; what cannot be
 seen from outside is there as comments to fill in.
@@ -38,6 +40,10 @@ creates sessions and switches their agents.
 
 session-chat is tried at the default path and a few usual ones, or at that of a ws URL: one chat, one ping and one message of
 no known type tell how its messages look, as far as their names can be understood. The chat makes one session.
+
+session-runtime is tried in the same way: the probe sets sessions up, and is every party on their bus. Whether a fence is answered,
+where the fields of messages are, and what a turn that is accepted, cancelled or not acknowledged is called, it takes from what
+is published. Behind -- stands the command of an orchestrator that speaks over stdin and stdout: it is started once.
 
 external-agent is tried in the same way: whether relay.join is answered, and a host is there or a relay alone, whether other
 relay sessions have a host too and two agents can be in one, how tools are announced, and where error codes are. The probe
@@ -50,9 +56,14 @@ command the profile is that of an agent which connects by itself, and is to be f
   parley init http://localhost:3000/api --out my.yaml
   parley init --protocol session-chat http://localhost:3000
   parley init --protocol session-chat ws://localhost:3000/my/socket
+  parley init --protocol session-runtime http://localhost:3000
+  parley init --protocol session-runtime -- python3 adapter.py
   parley init --protocol external-agent ws://localhost:3000/agent/ws
   parley init --protocol external-agent --role agent -- ./my-agent --url '{url}' --session '{session}'`,
-		RunE: func(c *cobra.Command, args []string) error { return initialise(c.Context(), args, o, s) },
+		RunE: func(c *cobra.Command, args []string) error {
+			o.command = c.ArgsLenAtDash() == 0
+			return initialise(c.Context(), args, o, s)
+		},
 	}
 	c.Flags().StringVar(&o.protocol, "protocol", agentselect.Protocol, "`PROTOCOL` that the server speaks")
 	c.Flags().StringVar(&o.role, "role", "", "`ROLE` of the target, where it is an agent; of a server it is found out")
@@ -72,16 +83,20 @@ func initialise(ctx context.Context, args []string, o initOptions, s *streams) e
 		return err
 	case role != "" && role != externalagent.Agent:
 		return usagef("--role %s: of a server the role is found out (leave it out)", role)
+	case o.spoken(args):
 	case role == "" && len(args) != 1:
-		return usagef("init: which server? (give one URL, such as parley init http://localhost:3000)")
+		return usagef("init: which server? (%s)", o.wanted())
 	}
 	if _, err := os.Stat(o.out); err == nil && !o.force {
 		return usagef("--out: %s exists (name another file, or overwrite it with --force)", o.out)
 	}
 	n := notebook{func(format string, args ...any) { fmt.Fprintf(s.Err, format+"\n", args...) }, map[string][]string{}}
 	find := initServer
-	if role == externalagent.Agent {
+	switch {
+	case role == externalagent.Agent:
 		find = initAgent
+	case o.spoken(args):
+		find = initSpoken
 	}
 	text, err := find(ctx, n, args, o)
 	switch {
@@ -95,6 +110,20 @@ func initialise(ctx context.Context, args []string, o initOptions, s *streams) e
 	}
 	_, err = fmt.Fprintf(s.Out, "%s is written; next: parley doctor --target %s\n", o.out, shellWord(o.out))
 	return err
+}
+
+// wanted says what to give to be probed.
+func (o initOptions) wanted() string {
+	text := "give one URL, such as parley init http://localhost:3000"
+	if o.protocol == sessionruntime.Protocol {
+		text += "; or behind -- the command of one that speaks over stdin and stdout"
+	}
+	return text
+}
+
+// spoken tells whether the arguments are the command of a target that speaks over its stdin and stdout.
+func (o initOptions) spoken(args []string) bool {
+	return o.command && o.protocol == sessionruntime.Protocol && len(args) > 0 && !strings.Contains(args[0], "://")
 }
 
 // initServer probes a running server, and gives the text of its profile.
@@ -115,25 +144,54 @@ func initServer(ctx context.Context, n notebook, args []string, o initOptions) (
 	return ask(ctx, n, profile, running, strings.HasPrefix(args[0], "ws")), nil
 }
 
+// initSpoken probes the orchestrator that a command starts, and gives the text of its profile.
+func initSpoken(ctx context.Context, n notebook, command []string, o initOptions) (string, error) {
+	p, out, here, err := started(command, o)
+	if err != nil {
+		return "", err
+	}
+	p.Drivers = []string{target.Stdio}
+	running, err := target.NewLauncher(p).Launch(ctx, target.LaunchOptions{})
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = running.Stop(context.WithoutCancel(ctx)) }()
+	probe := &busProbe{notebook: n, profile: p, run: running}
+	probe.spoken(ctx)
+	return busDraft(p, out, here, n.seen), nil
+}
+
+// started is the profile of what a command starts, which may be empty; where that is to be written; and where the command was
+// given.
+func started(command []string, o initOptions) (p *target.Profile, out, here string, err error) {
+	if here, err = os.Getwd(); err != nil {
+		return nil, "", "", err
+	}
+	if out, err = filepath.Abs(o.out); err != nil {
+		return nil, "", "", err
+	}
+	p = target.DefaultFor(o.protocol)
+	p.Dir = here
+	if len(command) > 0 {
+		p.Name = strings.TrimSuffix(filepath.Base(command[0]), filepath.Ext(command[0]))
+		p.Command = &target.Command{Run: command, Stop: target.Duration{Duration: 2 * time.Second}}
+	}
+	return p, out, here, nil
+}
+
 // initAgent probes the agent that a command starts, and gives the text of its profile; without a command there is nothing to
 // probe.
 func initAgent(ctx context.Context, n notebook, command []string, o initOptions) (string, error) {
-	here, err := os.Getwd()
+	p, out, here, err := started(command, o)
 	if err != nil {
 		return "", err
 	}
-	out, err := filepath.Abs(o.out)
-	if err != nil {
-		return "", err
-	}
-	p := target.DefaultFor(o.protocol)
-	p.Name, p.Role, p.Dir = "my agent", externalagent.Agent, here
+	p.Role = externalagent.Agent
 	if len(command) == 0 {
+		p.Name = "my agent"
 		p.ExternalAgent.Agent.Listen = "127.0.0.1:8080"
 		return agentDraft(p, out, here, n.seen), nil
 	}
-	p.Name = strings.TrimSuffix(filepath.Base(command[0]), filepath.Ext(command[0]))
-	p.Command = &target.Command{Run: command, Stop: target.Duration{Duration: 2 * time.Second}}
 	running, err := target.NewLauncher(p).Launch(ctx, target.LaunchOptions{})
 	if err != nil {
 		return "", err
@@ -156,6 +214,11 @@ var probes = map[string]func(ctx context.Context, n notebook, p *target.Profile,
 	sessionchat.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, exact bool) string {
 		p := &chatProbe{notebook: n, profile: profile, run: run}
 		return chatDraft(profile, p.all(ctx, exact), p.seen)
+	},
+	sessionruntime.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, exact bool) string {
+		p := &busProbe{notebook: n, profile: profile, run: run}
+		p.all(ctx, exact)
+		return busDraft(profile, "", "", p.seen)
 	},
 	externalagent.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, exact bool) string {
 		p := &bookingProbe{notebook: n, profile: profile, run: run}

@@ -47,11 +47,13 @@ is kept in --out: results.json (always written), junit.xml, report.html, and the
 alone prints nothing but the JSON; progress goes to stderr.
 
 A protocol or a role of which --tags selects nothing is left out. Each protocol is judged over those of the drivers in --driver that it
-has, and over all that it has with --driver all; one that has none of them is wrong usage, and not left out unnoticed.
+has, and over all that it has with --driver all; one that has none of them is wrong usage, and not left out unnoticed. The
+bundled orchestrator of session-runtime is judged over ws, and over stdio too where that is asked for.
 
 An interrupt ends everything, and what was found so far is written; a second one ends it at once.`,
 		Example: `  parley run
   parley run --protocol session-chat
+  parley run --protocol session-runtime --explore 200 --seed 1
   parley run --target http://localhost:3000
   parley run --protocol external-agent --role all
   parley run --target http://localhost:3000 --protocol session-chat
@@ -70,8 +72,8 @@ An interrupt ends everything, and what was found so far is written; a second one
 		"`PROTOCOL` to judge by; may be repeated (default that of the target, and without\n--target all)")
 	f.StringVar(&o.target, "target", "", "profile `FILE|URL` of the target (default the bundled ones)")
 	f.StringSliceVar(&o.drivers, "driver", nil,
-		"`DRIVER` to test over: sse, ws, r3labs, or all; may be repeated (default what the target\n"+
-			"declares; all adds r3labs to that, where sse is declared)")
+		"`DRIVER` to test over: sse, ws, stdio, r3labs, or all; may be repeated (default what the\n"+
+			"target declares; all adds r3labs to that, where sse is declared)")
 	f.StringSliceVar(&o.roles, "role", nil,
 		"`ROLE` of the target: server, host, relay, agent, or all; may be repeated without --target\n"+
 			"(default that of the profile, and without one the protocol's first: server or host)")

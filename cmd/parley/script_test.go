@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"syscall"
@@ -39,7 +40,13 @@ func TestMain(m *testing.M) {
 //	serve NAME ARG…                parley serve runs in the background until the end; $NAME is its URL
 //	unserve NAME FILE              that server is interrupted, ends with 0, and its stderr is in FILE
 //	valid FILE                     FILE is a results.json
+//
+// $ROOT is the root of the module.
 func TestScript(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -48,6 +55,7 @@ func TestScript(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[servers{}] = map[string]*background{}
+			env.Setenv("ROOT", root)
 			return nil
 		},
 	})

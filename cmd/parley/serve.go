@@ -22,6 +22,7 @@ import (
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
+	"parley/protocol/sessionruntime"
 	"parley/reference-server/bundled"
 	"parley/target"
 )
@@ -41,6 +42,10 @@ type serveOptions struct {
 	db, model, modelURL string // of session-chat
 	idle                time.Duration
 
+	stdio               bool // of session-runtime
+	inputAck, cancelAck time.Duration
+	listening           bool // --addr was given
+
 	logs, catalogue string // of external-agent's host
 	url, session    string // of its agent
 }
@@ -58,6 +63,9 @@ happens on them. Conversations are answered by the model of the suite, which doe
   session-chat   the WebSocket /chat/ws; its own flags are --db, --idle, --model-url and --model. With --model-url its
                  conversations are answered by a model behind an OpenAI-compatible API; a key that this wants is taken
                  from ` + modelKey + `
+  session-runtime the WebSocket /bus/ws, whose URL is the second line on stdout: the client is the message bus. Its own flags are
+                 --input-ack, --cancel-ack and --stdio. With --stdio it does not listen: the client is who started it, and
+                 each line on stdin and on stdout is one JSON message. It ends with its stdin
   external-agent the WebSocket /agent/ws, whose URL is the second line on stdout, in one of three roles:
                  --role host   a relay with a host that books cinema tickets; the first URL is that of a page which shows a
                                booking, and by which its participant speaks; its own flags are --logs and --catalogue
@@ -70,11 +78,16 @@ as with EventSource and WebSocket in a browser. An address that other machines c
 		Example: `  parley serve
   parley serve --agents ~/.snow/main-agents.toml --allow-origin null
   parley serve --protocol session-chat --db sessions.db --model-url http://localhost:11434/v1 --model llama3.2
+  parley serve --protocol session-runtime --input-ack 2s --cancel-ack 2s
+  parley serve --protocol session-runtime --stdio
   parley serve --protocol external-agent --logs logs
   parley serve --protocol external-agent --role agent --url ws://127.0.0.1:8124/agent/ws
   parley serve --addr :8443 --token "$TOKEN" --tls-cert cert.pem --tls-key key.pem`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), o, s) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.listening = c.Flags().Changed("addr")
+			return serve(c.Context(), o, s)
+		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.protocol, "protocol", agentselect.Protocol, "`PROTOCOL` to serve")
@@ -85,6 +98,9 @@ as with EventSource and WebSocket in a browser. An address that other machines c
 	f.DurationVar(&o.idle, "idle", 0, "`DURATION` after which a session that nobody uses leaves memory (session-chat; default 10m)")
 	f.StringVar(&o.modelURL, "model-url", "", "base `URL` of the OpenAI-compatible API that answers (session-chat; default the model of the suite)")
 	f.StringVar(&o.model, "model", "", "`NAME` of the model that is asked for where a chat names none (session-chat; default default)")
+	f.BoolVar(&o.stdio, "stdio", false, "do not listen: speak on stdin and stdout, a JSON message per line (session-runtime)")
+	f.DurationVar(&o.inputAck, "input-ack", 0, "`DURATION` after which an INPUT_ACK counts as missing, where the set-up frame gives none\n(session-runtime; default 10s)")
+	f.DurationVar(&o.cancelAck, "cancel-ack", 0, "`DURATION` after which a CANCEL_ACK counts as missing, in the same way (session-runtime;\ndefault 10s)")
 	f.StringVar(&o.logs, "logs", "", "`DIR` of the study logs, made where it is missing (external-agent; default a temporary one)")
 	f.StringVar(&o.catalogue, "catalogue", "", "YAML `FILE` of what is on at the cinema (external-agent; default built in)")
 	f.StringVar(&o.url, "url", "", "`URL` of the relay and host that the agent books at (external-agent, role agent)")
@@ -110,8 +126,9 @@ type served struct {
 
 // serving has the bundled servers by protocol and role.
 var serving = map[string]map[string]served{
-	agentselect.Protocol: {target.Server: {make: serveAgentSelect, sockets: []string{"/events", "/agents/ws"}}},
-	sessionchat.Protocol: {target.Server: {make: serveSessionChat, sockets: []string{sessionchat.Path}}},
+	agentselect.Protocol:    {target.Server: {make: serveAgentSelect, sockets: []string{"/events", "/agents/ws"}}},
+	sessionchat.Protocol:    {target.Server: {make: serveSessionChat, sockets: []string{sessionchat.Path}}},
+	sessionruntime.Protocol: {target.Server: {make: serveSessionRuntime, sockets: []string{sessionruntime.Path}, told: true}},
 	externalagent.Protocol: {
 		externalagent.Host:  {make: serveHost, sockets: []string{externalagent.Path}, told: true, paged: true},
 		externalagent.Relay: {make: serveRelay, sockets: []string{externalagent.Path}, told: true},
@@ -126,6 +143,9 @@ func serve(ctx context.Context, o serveOptions, s *streams) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(s.Err, nil))
+	if o.stdio {
+		return speakSessionRuntime(ctx, o, log, s)
+	}
 	served := serving[o.protocol][o.role]
 	if served.run != nil {
 		return served.run(ctx, o, log, s)
@@ -175,8 +195,11 @@ func (o *serveOptions) check() (*tls.Certificate, error) {
 	if err := o.checkProtocol(); err != nil {
 		return nil, err
 	}
-	if serving[o.protocol][o.role].run != nil {
-		return nil, o.checkDoors()
+	switch {
+	case o.stdio:
+		return nil, o.checkDoors("and with --stdio nobody listens (leave it out)")
+	case serving[o.protocol][o.role].run != nil:
+		return nil, o.checkDoors("and the role " + o.role + " is none (leave it out; a token goes into --url: ?token=TOKEN)")
 	}
 	host, _, err := net.SplitHostPort(o.addr)
 	if err != nil {
@@ -217,6 +240,9 @@ func (o *serveOptions) checkProtocol() error {
 		{"--idle", sessionchat.Protocol, o.idle != 0},
 		{"--model", sessionchat.Protocol, o.model != ""},
 		{"--model-url", sessionchat.Protocol, o.modelURL != ""},
+		{"--stdio", sessionruntime.Protocol, o.stdio},
+		{"--input-ack", sessionruntime.Protocol, o.inputAck != 0},
+		{"--cancel-ack", sessionruntime.Protocol, o.cancelAck != 0},
 		{"--logs", externalagent.Protocol, o.logs != ""},
 		{"--catalogue", externalagent.Protocol, o.catalogue != ""},
 		{"--url", externalagent.Protocol, o.url != ""},
@@ -253,12 +279,17 @@ func (o *serveOptions) checkRole() error {
 	return nil
 }
 
-// checkDoors refuses the flags of servers for what is none.
-func (o *serveOptions) checkDoors() error {
-	for name, given := range map[string]bool{"--token": o.token != "", "--tls-cert": o.cert != "", "--tls-key": o.key != "",
-		"--allow-origin": len(o.origins) > 0, "--insecure": o.insecure} {
-		if given {
-			return usagef("%s: that is for servers, and the role %s is none (leave it out; a token goes into --url: ?token=TOKEN)", name, o.role)
+// checkDoors refuses the flags of servers for what is none, and says why it is none.
+func (o *serveOptions) checkDoors(why string) error {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"--addr", o.stdio && o.listening}, {"--token", o.token != ""}, {"--tls-cert", o.cert != ""}, {"--tls-key", o.key != ""},
+		{"--allow-origin", len(o.origins) > 0}, {"--insecure", o.insecure},
+	} {
+		if f.given {
+			return usagef("%s: that is for servers, %s", f.name, why)
 		}
 	}
 	return nil

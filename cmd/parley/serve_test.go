@@ -53,7 +53,7 @@ func selfSigned(t *testing.T) (cert, key string) {
 // and all.
 func TestServe(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, *http.Client, string) io.Closer{
-		"agent-select": opensStream, "session-chat": opensSocket, "external-agent": joins, "external-agent relay": joins,
+		"agent-select": opensStream, "session-chat": opensSocket, "session-runtime": opensBus, "external-agent": joins, "external-agent relay": joins,
 	} {
 		protocol, role, _ := strings.Cut(name, " ")
 		t.Run(name, func(t *testing.T) { testServe(t, protocol, role, connect) })
@@ -102,6 +102,22 @@ func opensSocket(t *testing.T, client *http.Client, url string) io.Closer {
 	}
 	if _, said, err := conn.Read(t.Context()); err != nil || !strings.Contains(string(said), `"system"`) {
 		t.Errorf("a chat is answered by %q, %v", said, err)
+	}
+	return closer(conn.CloseNow)
+}
+
+// opensBus opens the socket of an orchestrator, and sets a session up.
+func opensBus(t *testing.T, client *http.Client, url string) io.Closer {
+	t.Helper()
+	conn, _, err := websocket.Dial(t.Context(), url+"/bus/ws?token=s3cret", &websocket.DialOptions{HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"parley":"setup","session_id":"s","agents":["a"],"active_agent_id":"a"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, said, err := conn.Read(t.Context()); err != nil || !strings.Contains(string(said), `"ready"`) {
+		t.Errorf("a set-up frame is answered by %q, %v", said, err)
 	}
 	return closer(conn.CloseNow)
 }

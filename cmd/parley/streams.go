@@ -8,8 +8,9 @@ import (
 	"golang.org/x/term"
 )
 
-// streams are where a command writes, and what is known about who reads there.
+// streams are where a command reads and writes, and what is known about who reads there.
 type streams struct {
+	In                 io.Reader
 	Out, Err           io.Writer
 	OutTTY, ErrTTY     bool
 	OutWidth, ErrWidth int  // columns; 0 where nobody knows
@@ -18,7 +19,7 @@ type streams struct {
 
 // terminal is the process's own streams.
 func terminal() *streams {
-	s := &streams{Out: os.Stdout, Err: os.Stderr, Color: os.Getenv("NO_COLOR") == ""}
+	s := &streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Color: os.Getenv("NO_COLOR") == ""}
 	s.OutTTY, s.OutWidth = tty(os.Stdout)
 	s.ErrTTY, s.ErrWidth = tty(os.Stderr)
 	return s

@@ -21,6 +21,7 @@ type subject struct {
 	launcher target.Launcher // nil: by the profile
 	brain    *model.Brain    // of a target within this process; nil for others
 	bare     bool            // nothing but a URL is known of it
+	bundled  bool            // it is the suite's own
 }
 
 // subjectsOf are what --target, --protocol and --role name together: one target, or the bundled ones, one of each role that
@@ -50,7 +51,7 @@ func subjectsOf(name string, protocols, roles []string) ([]*subject, error) {
 			if t == nil {
 				return nil, usagef("--protocol %s: there is no bundled target of it (name yours with --target)", protocol)
 			}
-			out = append(out, &subject{profile: t.Profile, launcher: t.Launcher, brain: t.Brain})
+			out = append(out, &subject{profile: t.Profile, launcher: t.Launcher, brain: t.Brain, bundled: true})
 		}
 	}
 	return out, nil

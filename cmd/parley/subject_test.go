@@ -26,13 +26,13 @@ func TestSubjectsOf(t *testing.T) {
 		{"a WebSocket", "ws://127.0.0.1:1/agent/ws", "external-agent", "external-agent", ""},
 		{"some of them, in the order that was asked for", "", "session-chat agent-select session-chat", "session-chat agent-select", ""},
 		{"an unknown one", "", "agent-select session-chta", "",
-			`--protocol: unknown protocol "session-chta" (did you mean "session-chat"? known: agent-select, external-agent, session-chat)`},
+			`--protocol: unknown protocol "session-chta" (did you mean "session-chat"? known: agent-select, external-agent, session-chat, session-runtime)`},
 		{"a URL", url, "", "agent-select", ""},
 		{"a URL of a protocol", url, "session-chat", "session-chat", ""},
 		{"a URL of one protocol said twice", url, "session-chat session-chat", "session-chat", ""},
 		{"a URL of two", url, "session-chat agent-select", "",
 			"--protocol: a URL is judged by one protocol at a time, and here are session-chat, agent-select (choose one)"},
-		{"a URL of an unknown one", url, "x", "", `--protocol: unknown protocol "x" (known: agent-select, external-agent, session-chat)`},
+		{"a URL of an unknown one", url, "x", "", `--protocol: unknown protocol "x" (known: agent-select, external-agent, session-chat, session-runtime)`},
 		{"a file", file, "", "session-chat", ""},
 		{"a file and its protocol", file, "session-chat", "session-chat", ""},
 		{"a file and another protocol", file, "agent-select", "",
@@ -79,15 +79,16 @@ func TestEveryProtocolIsKnownEverywhere(t *testing.T) {
 
 func TestTagged(t *testing.T) {
 	for expr, want := range map[string]string{
-		"":                       "agent-select session-chat external-agent",
+		"":                       "agent-select session-chat session-runtime external-agent",
 		"@AS-042":                "agent-select",
 		"@SC-042":                "session-chat",
+		"@RT-099":                "session-runtime",
 		"@SC-042 or @AS-042":     "agent-select session-chat",
 		"@EA-017":                "external-agent",
-		"not @agent-select":      "session-chat external-agent",
-		"@preflight-1":           "agent-select session-chat external-agent",
-		"@AS-999":                "agent-select session-chat external-agent", // the run refuses it
-		"@AS-042 and":            "agent-select session-chat external-agent", // so is this
+		"not @agent-select":      "session-chat session-runtime external-agent",
+		"@preflight-1":           "agent-select session-chat session-runtime external-agent",
+		"@AS-999":                "agent-select session-chat session-runtime external-agent", // the run refuses it
+		"@AS-042 and":            "agent-select session-chat session-runtime external-agent", // so is this
 		"@SC-042 and not @SC-04": "session-chat",
 	} {
 		all, err := subjectsOf("", nil, nil)

@@ -1,18 +1,48 @@
-// Package runtimes is the catalogue of faulty orchestrators of session-runtime: each is the bundled one with a single named fault
-// that a real implementation might have, and each breaks few clauses. They prove that the suite bites.
 package runtimes
 
 import (
+	_ "embed"
 	"fmt"
+	"maps"
 
 	"parley/reference-server/mutants/catalogue"
 	"parley/reference-server/sessionruntime"
 )
 
-// All lists the mutants.
-func All() []catalogue.Mutant { return nil }
+//go:embed catalogue.yaml
+var catalogueYAML []byte
 
-// Options puts the fault of that id into the options.
-func Options(fault string, o sessionruntime.Options) (sessionruntime.Options, error) {
-	return o, fmt.Errorf("there is no mutant %q", fault)
+var rows = catalogue.Reader(catalogueYAML)
+
+// All returns the catalogue, in its order.
+func All() []catalogue.Mutant { return rows() }
+
+// Options returns the options of the mutant of that id: o with the fault put into it. Seams that o has are replaced. It fails
+// for an id that has no fault.
+func Options(id string, o sessionruntime.Options) (sessionruntime.Options, error) {
+	make, ok := faults()[id]
+	if !ok {
+		return o, fmt.Errorf("no mutant %q", id)
+	}
+	o.Seams = make
+	return o, nil
+}
+
+// registered are the implementations, by subject.
+func registered() []map[string]fault {
+	return []map[string]fault{
+		inputFaults, payloadFaults, idFaults, acceptedFaults, ackFaults, timeoutFaults, mentionFaults, absentFaults, switchFaults,
+		announceFaults, cancelFaults, canceledFaults, removeFaults, removedFaults, fallbackFaults, inviteFaults, addedFaults,
+		handoverFaults, promptFaults, contextFaults, outputFaults, checkFaults, speechFaults, errorFaults, sessionFaults,
+		broadcastFaults, mixedFaults,
+	}
+}
+
+// faults are all implementations by id.
+func faults() map[string]fault {
+	all := map[string]fault{}
+	for _, some := range registered() {
+		maps.Copy(all, some)
+	}
+	return all
 }
