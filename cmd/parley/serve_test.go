@@ -216,3 +216,30 @@ func TestLoopback(t *testing.T) {
 		}
 	}
 }
+
+// TestServeStdio holds that an orchestrator on stdin and stdout answers there, and that an interrupt is its regular end, with
+// its stdin open.
+func TestServeStdio(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	in, stdin := io.Pipe()
+	out, stdout := io.Pipe()
+	ended := make(chan error, 1)
+	o := serveOptions{protocol: "session-runtime", stdio: true}
+	go func() { ended <- serve(ctx, o, &streams{In: in, Out: stdout, Err: io.Discard}) }()
+	if _, err := io.WriteString(stdin, `{"parley":"setup","session_id":"s","agents":["a"]}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != `{"parley":"ready","session_id":"s"}`+"\n" {
+		t.Errorf("a set-up frame is answered by %q, %v", line, err)
+	}
+	cancel()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Second):
+		t.Error("it has not ended within a second")
+	}
+}

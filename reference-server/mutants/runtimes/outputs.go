@@ -1,0 +1,306 @@
+package runtimes
+
+import (
+	"slices"
+
+	proto "parley/protocol/sessionruntime"
+	"parley/reference-server/sessionruntime/orchestrator"
+)
+
+// outputFaults do not forward what an agent says, or do so late, out of order, or to somebody else (4G).
+var outputFaults = map[string]fault{
+	"output-not-forwarded":      silent(proto.AgentOutput),
+	"chunks-not-forwarded":      ruling(rules{output: unforwarded(func(msg message) bool { return !orchestrator.IsFinal(msg) })}),
+	"finals-not-forwarded":      ruling(rules{output: unforwarded(func(msg message) bool { return orchestrator.IsFinal(msg) && streamed(msg) })}),
+	"lone-finals-not-forwarded": ruling(rules{output: unforwarded(func(msg message) bool { return !streamed(msg) })}),
+	"lone-finals-are-nothing":   deaf(func(_ view, msg message) bool { return kindOf(msg) == proto.AgentOutput && !streamed(msg) }),
+	"chunks-with-final":         telling(chunksWithFinal),
+	"output-one-behind":         telling(oneBehind),
+	"output-out-of-order":       telling(outOfOrder),
+	"output-forwarded-twice":    twice(proto.AgentOutput),
+	"output-broadcast":          elsewhere(proto.AgentOutput, proto.ToBroadcast),
+	"output-to-agent":           rewriting(proto.AgentOutput, toActiveAgent),
+	"output-as-event":           as(proto.Event, proto.AgentOutput),
+	"output-invented":           ruling(rules{acked: invents}),
+	"output-of-active-only":     ruling(rules{output: ofActiveOnly}),
+	"output-of-one-speaker":     ruling(rules{output: ofOneSpeaker}),
+	"output-by-metadata":        reading(of(proto.AgentOutput), senderByMetadata),
+	"output-waits-for-start":    ruling(rules{output: secondOnward}),
+}
+
+// streamed tells whether an output is one of several.
+func streamed(msg message) bool {
+	stream, _ := msg.Metadata[proto.Stream].(object)
+	chunk, _ := stream[proto.IsChunk].(bool)
+	return chunk
+}
+
+// unforwarded does with some output all but forward it.
+func unforwarded(some func(msg message) bool) func(v view, t turn, msg message) []step {
+	return func(v view, t turn, msg message) []step {
+		program := correct.Output(v, t, msg)
+		if some(msg) {
+			program = without(program, orchestrator.Forward)
+		}
+		return program
+	}
+}
+
+// chunksWithFinal collects what is said, and forwards it when it is whole.
+func chunksWithFinal() outbound {
+	held := map[string][]message{}
+	return func(_ view, msg message, send sender) {
+		if id := text(msg, proto.TurnID); kindOf(msg) == proto.AgentOutput {
+			held[id] = append(held[id], msg)
+			if !orchestrator.IsFinal(msg) {
+				return
+			}
+			for _, msg := range held[id] {
+				send(msg)
+			}
+			delete(held, id)
+			return
+		}
+		send(msg)
+	}
+}
+
+// oneBehind flushes a buffer when the next thing is put into it.
+func oneBehind() outbound {
+	var held []message
+	return func(_ view, msg message, send sender) {
+		if kindOf(msg) != proto.AgentOutput {
+			send(msg)
+			return
+		}
+		for _, msg := range held {
+			send(msg)
+		}
+		if held = nil; orchestrator.IsFinal(msg) {
+			send(msg)
+			return
+		}
+		held = append(held, msg)
+	}
+}
+
+// outOfOrder has the third piece of a turn overtake the second.
+func outOfOrder() outbound {
+	count := map[string]int{}
+	held := map[string][]message{}
+	return func(_ view, msg message, send sender) {
+		id := text(msg, proto.TurnID)
+		if kindOf(msg) == proto.AgentOutput && !orchestrator.IsFinal(msg) {
+			if count[id]++; count[id] == 3 {
+				held[id] = append(held[id], msg)
+				return
+			}
+		}
+		send(msg)
+		if kindOf(msg) == proto.AgentOutput {
+			for _, msg := range held[id] {
+				send(msg)
+			}
+			delete(held, id)
+		}
+	}
+}
+
+// invents says something before the agent does.
+func invents(v view, t turn) []step {
+	v.Send(v.New(proto.AgentOutput, "", proto.ToFrontend, "", object{"text": "I am thinking about it."}, idsOf(t)))
+	return correct.Acked(v, t)
+}
+
+func ofActiveOnly(v view, t turn, msg message) []step {
+	if v.Active() != "" && msg.Sender != v.Active() {
+		return []step{orchestrator.Report}
+	}
+	return correct.Output(v, t, msg)
+}
+
+// ofOneSpeaker has a place for one.
+func ofOneSpeaker(v view, t turn, msg message) []step {
+	if speaker := v.SpeakingAgent(); speaker != "" && speaker != msg.Sender {
+		return []step{orchestrator.Report}
+	}
+	return correct.Output(v, t, msg)
+}
+
+// senderByMetadata goes by a mark that agents need not set.
+func senderByMetadata(_ view, msg message) message {
+	msg.Sender = or(text(msg, "agent_id"), "unknown")
+	return msg
+}
+
+// secondOnward takes the first piece for the sign that there will be output.
+func secondOnward(v view, t turn, msg message) []step {
+	program := correct.Output(v, t, msg)
+	if t.LastOutput.IsZero() && !t.Speaking && slices.Contains(program, orchestrator.Speak) {
+		return without(program, orchestrator.Forward)
+	}
+	return program
+}
+
+// checkFaults forward what belongs to no turn, or to another agent's (RT-141).
+var checkFaults = map[string]fault{
+	"output-not-checked":      ruling(rules{output: unchecked}),
+	"output-of-any-agent":     ruling(rules{output: anyAgent}),
+	"output-of-members":       ruling(rules{output: anyMember}),
+	"output-of-unknown-turns": ruling(rules{output: unknownTurns}),
+	"output-after-final":      ruling(rules{output: afterEnd(orchestrator.Completed, nil)}),
+	"final-after-final":       ruling(rules{output: afterEnd(orchestrator.Completed, orchestrator.IsFinal)}),
+	"output-after-time-out":   ruling(rules{output: afterEnd(orchestrator.Failed, nil)}),
+	"foreign-final-completes": ruling(rules{output: foreignFinal}),
+	"foreign-chunk-forwarded": ruling(rules{output: foreignChunk}),
+	"unknown-becomes-turn":    deciding(unknownBecomesTurn),
+}
+
+func unchecked(v view, t turn, msg message) []step {
+	if t.Status.InFlight() && t.Agent == msg.Sender {
+		return correct.Output(v, t, msg)
+	}
+	return []step{orchestrator.Forward}
+}
+
+func anyAgent(v view, t turn, msg message) []step {
+	if t.ID != "" {
+		msg.Sender = t.Agent
+	}
+	return correct.Output(v, t, msg)
+}
+
+func anyMember(v view, t turn, msg message) []step {
+	if v.Has(msg.Sender) && t.Status.InFlight() && t.Agent != msg.Sender {
+		return []step{orchestrator.Forward}
+	}
+	return correct.Output(v, t, msg)
+}
+
+func unknownTurns(v view, t turn, msg message) []step {
+	if t.ID == "" {
+		return []step{orchestrator.Forward}
+	}
+	return correct.Output(v, t, msg)
+}
+
+// afterEnd forwards output of turns that have ended so; some is all of it, if it is nil.
+func afterEnd(how orchestrator.Status, some func(msg message) bool) func(v view, t turn, msg message) []step {
+	return func(v view, t turn, msg message) []step {
+		if t.Status == how && t.Agent == msg.Sender && (some == nil || some(msg)) {
+			return []step{orchestrator.Forward}
+		}
+		return correct.Output(v, t, msg)
+	}
+}
+
+// foreignFinal completes a turn by whoever ends it.
+func foreignFinal(v view, t turn, msg message) []step {
+	if t.Status.InFlight() && t.Agent != msg.Sender && orchestrator.IsFinal(msg) {
+		return []step{orchestrator.Complete}
+	}
+	return correct.Output(v, t, msg)
+}
+
+// foreignChunk looks at the agent where a turn ends alone.
+func foreignChunk(v view, t turn, msg message) []step {
+	if t.Status.InFlight() && !orchestrator.IsFinal(msg) {
+		return []step{orchestrator.Speak, orchestrator.Forward}
+	}
+	return correct.Output(v, t, msg)
+}
+
+// unknownBecomesTurn has whoever says something speak, in a turn that there is not.
+func unknownBecomesTurn() rules {
+	var speaker turn
+	return rules{
+		output: func(v view, t turn, msg message) []step {
+			if t.ID == "" {
+				speaker = turn{ID: text(msg, proto.TurnID), TraceID: text(msg, proto.TraceID), Agent: msg.Sender}
+			}
+			return correct.Output(v, t, msg)
+		},
+		cancels: func(v view, msg message) []string {
+			if len(v.Speaking()) == 0 && speaker.ID != "" {
+				v.Send(cancelOf(v, speaker))
+			}
+			return correct.Cancels(v, msg)
+		},
+	}
+}
+
+// speechFaults have somebody speak too late, or too long (RT-142, RT-145).
+var speechFaults = map[string]fault{
+	"first-chunk-is-no-speech": ruling(rules{output: secondSpeaks}),
+	"chunks-are-no-speech": ruling(rules{output: func(v view, t turn, msg message) []step {
+		return without(correct.Output(v, t, msg), orchestrator.Speak)
+	}}),
+	"final-does-not-end":         ruling(rules{output: unended(func(message) bool { return true })}),
+	"lone-final-does-not-end":    ruling(rules{output: unended(func(msg message) bool { return !streamed(msg) })}),
+	"chunk-after-final":          ruling(rules{output: afterEnd(orchestrator.Completed, isChunk)}),
+	"second-turn-ends-the-first": deciding(secondEndsFirst),
+}
+
+func secondSpeaks(v view, t turn, msg message) []step {
+	program := correct.Output(v, t, msg)
+	if len(t.Output) == 0 {
+		program = without(program, orchestrator.Speak)
+	}
+	return program
+}
+
+// unended has some finals be one more chunk.
+func unended(some func(msg message) bool) func(v view, t turn, msg message) []step {
+	return func(v view, t turn, msg message) []step {
+		program := correct.Output(v, t, msg)
+		if i := slices.Index(program, orchestrator.Complete); i >= 0 && some(msg) {
+			program = slices.Insert(without(program, orchestrator.Complete), i-1, orchestrator.Speak)
+		}
+		return program
+	}
+}
+
+func isChunk(msg message) bool { return !orchestrator.IsFinal(msg) }
+
+// secondEndsFirst knows one turn of the session.
+func secondEndsFirst() rules {
+	latest := ""
+	return rules{
+		input: func(v view, t turn, mention bool) []step {
+			latest = t.ID
+			return correct.Input(v, t, mention)
+		},
+		output: func(v view, t turn, msg message) []step {
+			if t.Status.InFlight() && t.ID != latest {
+				return []step{orchestrator.Report}
+			}
+			return correct.Output(v, t, msg)
+		},
+	}
+}
+
+// errorFaults keep back what went wrong, or tell it as something else (RT-011, RT-040).
+var errorFaults = map[string]fault{
+	"error-kept-back":         ruling(rules{failure: func(view, turn, message) []step { return []step{orchestrator.Fail} }}),
+	"error-needs-speech":      ruling(rules{failure: needsSpeech}),
+	"error-needs-silence":     ruling(rules{failure: needsSilence}),
+	"error-as-event":          rewriting("MODEL_ERROR", func(_ view, msg message) message { msg.Event = proto.Event; return msg }),
+	"error-as-output":         rewriting("MODEL_ERROR", func(_ view, msg message) message { msg.Event, msg.Subtype = proto.AgentOutput, ""; return msg }),
+	"error-to-logger":         elsewhere("MODEL_ERROR", proto.ToLogger),
+	"error-back-to-agent":     rewriting("MODEL_ERROR", toActiveAgent),
+	"error-of-manager-hidden": deaf(func(_ view, msg message) bool { return msg.Event == proto.Error && msg.Sender == proto.FromManager }),
+}
+
+func needsSpeech(v view, t turn, msg message) []step {
+	if !t.Speaking {
+		return nil
+	}
+	return correct.Error(v, t, msg)
+}
+
+func needsSilence(v view, t turn, msg message) []step {
+	if t.Speaking {
+		return []step{orchestrator.Fail}
+	}
+	return correct.Error(v, t, msg)
+}

@@ -1,0 +1,70 @@
+package runtimes
+
+import (
+	proto "parley/protocol/sessionruntime"
+	"parley/reference-server/sessionruntime/orchestrator"
+)
+
+// sessionFaults open or close a session too early, in the wrong words, or not (4H).
+var sessionFaults = map[string]fault{
+	"open-ignored":                deafTo(proto.SessionOpen),
+	"close-ignored":               deafTo(proto.SessionClose),
+	"open-not-requested":          begins(proto.SessionOpen, orchestrator.TellDone),
+	"opened-at-once":              begins(proto.SessionOpen, orchestrator.Request, orchestrator.TellDone),
+	"closed-at-once":              begins(proto.SessionClose, orchestrator.Interrupt, orchestrator.Await, orchestrator.Request, orchestrator.TellDone),
+	"close-without-cancel":        begins(proto.SessionClose, orchestrator.Request),
+	"close-does-not-wait":         begins(proto.SessionClose, orchestrator.Interrupt, orchestrator.Request),
+	"close-cancels-behind":        begins(proto.SessionClose, orchestrator.Request, orchestrator.Interrupt),
+	"close-after-time-out":        ruling(rules{cancelTimeout: goesOn(proto.SessionClose)}),
+	"close-needs-cancel-ack":      deciding(needsCancelAck(proto.SessionClose)),
+	"close-cancels-idle":          ruling(rules{begin: closeCancelsIdle}),
+	"open-cancels":                ruling(rules{begin: openCancels}),
+	"open-waits-for-speech":       ruling(rules{begin: openAsClose}),
+	"opened-ignored":              deafTo(proto.SessionOpened),
+	"closed-ignored":              deafTo(proto.SessionClosed),
+	"session-failed-ignored":      deafTo(proto.SessionFailed),
+	"session-failed-is-done":      upon(proto.SessionFailed, orchestrator.TellDone),
+	"opened-told-twice":           upon(proto.SessionOpened, orchestrator.TellDone, orchestrator.TellDone),
+	"opened-passed-on":            as(proto.Control, proto.SessionOpened),
+	"session-failed-to-system":    elsewhere(proto.SessionFailed, proto.ToSystem),
+	"request-open-named-load":     renamed(proto.RequestSessionOpen, "REQUEST_SESSION_LOAD"),
+	"request-open-twice":          twice(proto.RequestSessionOpen),
+	"request-close-broadcast":     elsewhere(proto.RequestSessionClose, proto.ToBroadcast),
+	"close-requests-open":         renamed(proto.RequestSessionClose, proto.RequestSessionOpen),
+	"close-removes-before-it-ask": ruling(rules{begin: closeRemoves}),
+}
+
+// closeCancelsIdle asks the active agent to stop, whether it speaks or not.
+func closeCancelsIdle(v view, tx transaction) []step {
+	if tx.Kind == proto.SessionClose && len(v.Speaking()) == 0 && v.Active() != "" {
+		v.Send(cancelOf(v, turn{ID: "turn-" + tx.ID, TraceID: "trace-" + tx.ID, Agent: v.Active()}))
+	}
+	return correct.Begin(v, tx)
+}
+
+func openCancels(v view, tx transaction) []step {
+	for _, t := range speakers(v) {
+		if tx.Kind == proto.SessionOpen {
+			v.Send(cancelOf(v, t))
+		}
+	}
+	return correct.Begin(v, tx)
+}
+
+// openAsClose opens nothing while anybody speaks.
+func openAsClose(v view, tx transaction) []step {
+	if tx.Kind == proto.SessionOpen && len(v.Speaking()) > 0 {
+		return nil
+	}
+	return correct.Begin(v, tx)
+}
+
+// closeRemoves takes the agents out first.
+func closeRemoves(v view, tx transaction) []step {
+	if tx.Kind == proto.SessionClose {
+		for _, agent := range v.Agents() {
+			v.Send(v.New(proto.Control, proto.RequestRemoveAgent, proto.ToSystem, "", object{"session_id": v.SessionID(), "agent_id": agent, "reason": "close"}, ids{Tx: tx.ID + agent}))
+		}
+	}
+	return correct.Begin(v, tx)
+}

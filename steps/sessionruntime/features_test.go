@@ -1,0 +1,86 @@
+package sessionruntime
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/features"
+	vocab "parley/protocol/sessionruntime"
+	"parley/steps"
+	"parley/target"
+	"parley/verdict"
+)
+
+// texts are the features, by their names.
+func texts(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	paths, err := fs.Glob(features.FS, vocab.Protocol+"/*.feature")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no features: %v", err)
+	}
+	for _, p := range paths {
+		text, err := fs.ReadFile(features.FS, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[path.Base(p)] = string(text)
+	}
+	return out
+}
+
+// TestFeatures: a target that does what the source says passes every scenario, and the model has nothing against it, whatever the
+// profile says of its bus and of its limits.
+func TestFeatures(t *testing.T) {
+	rows := []struct {
+		reason string
+		change func(*target.SessionRuntime)
+		part   string // of the name of a feature; "" is all
+		want   func(r steps.Result) verdict.Outcome
+	}{
+		{reason: "by default"},
+		{reason: "without a fence", part: "4G", change: func(p *target.SessionRuntime) { p.Fence = false }},
+		{reason: "without BROADCAST", part: "1", change: func(p *target.SessionRuntime) { p.Subscribes = target.Names{vocab.ToSystem} }, want: func(r steps.Result) verdict.Outcome {
+			for _, s := range r.Scenario.Steps {
+				if strings.Contains(s.Text, " on BROADCAST") || strings.Contains(s.Text, "second subscription") {
+					return verdict.NotApplicable
+				}
+			}
+			return verdict.Passed
+		}},
+		{reason: "limits that are fixed", part: "5", change: func(p *target.SessionRuntime) {
+			p.Limits = target.RuntimeLimits{InputAck: target.Duration{Duration: time.Minute}, CancelAck: target.Duration{Duration: time.Minute}, Fixed: true}
+		}},
+	}
+	for _, row := range rows {
+		t.Run(row.reason, func(t *testing.T) {
+			env := environment(t, &scripted{})
+			if row.change != nil {
+				row.change(&env.Profile.SessionRuntime)
+			}
+			files := texts(t)
+			for name := range files {
+				if !strings.HasPrefix(name, row.part) {
+					delete(files, name)
+				}
+			}
+			for _, r := range run(env, files, func() *scripted { return &scripted{} }) {
+				want := verdict.Passed
+				if row.want != nil {
+					want = row.want(r)
+				}
+				if r.Outcome != want {
+					t.Errorf("%s: %s: %s, want %s (%s)", r.Scenario.Uri, r.Scenario.Name, r.Outcome, want, r.Reason)
+				}
+				for _, m := range r.Monitors {
+					if m.Failure != nil {
+						t.Errorf("%s: %s: %s: expected %s; observed %s", r.Scenario.Uri, r.Scenario.Name, m.Clause, m.Failure.Expected, m.Failure.Observed)
+					}
+				}
+			}
+		})
+	}
+}
