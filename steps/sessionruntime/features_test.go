@@ -35,6 +35,7 @@ func texts(t *testing.T) map[string]string {
 // TestFeatures: a target that does what the source says passes every scenario, and the model has nothing against it, whatever the
 // profile says of its bus and of its limits.
 func TestFeatures(t *testing.T) {
+	t.Parallel()
 	rows := []struct {
 		reason string
 		change func(*target.SessionRuntime)
@@ -57,6 +58,7 @@ func TestFeatures(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.reason, func(t *testing.T) {
+			t.Parallel()
 			env := environment(t, &scripted{})
 			if row.change != nil {
 				row.change(&env.Profile.SessionRuntime)

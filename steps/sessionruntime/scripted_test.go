@@ -89,7 +89,7 @@ func (s *scripted) take(m object) {
 		limits := m["limits"].(object)
 		ms, _ := strconv.Atoi(fmt.Sprint(limits["input_ack_ms"]))
 		h := &hub{s: s, id: str(m, "session_id"), active: str(m, "active_agent_id"), limit: time.Duration(ms) * time.Millisecond, agents: map[string]bool{}, turns: map[string]*talk{},
-			seen: map[string]bool{}, asks: map[string]object{}}
+			seen: map[string]bool{}, waiting: map[string]int{}, asks: map[string]object{}}
 		for _, a := range m["agents"].([]any) {
 			h.agents[a.(string)] = true
 		}
@@ -158,15 +158,16 @@ func str(m object, name string) string { s, _ := m[name].(string); return s }
 
 // hub is one session, as the source has it.
 type hub struct {
-	s      *scripted
-	id     string
-	active string
-	limit  time.Duration
-	agents map[string]bool
-	turns  map[string]*talk
-	order  []*talk
-	seen   map[string]bool
-	asks   map[string]object // handovers, by tx_id
+	s       *scripted
+	id      string
+	active  string
+	limit   time.Duration
+	agents  map[string]bool
+	turns   map[string]*talk
+	order   []*talk
+	seen    map[string]bool
+	waiting map[string]int    // receipts, by request and agent
+	asks    map[string]object // handovers, by tx_id
 }
 
 // talk is a turn.
@@ -206,6 +207,9 @@ func (h *hub) handle(m object) {
 		return out
 	}
 	t := h.turns[str(meta, "turn_id")]
+	if from == vocab.FromManager && m["event"] == vocab.Control && !h.pending(str(m, "subtype"), str(payload, "agent_id")) {
+		return
+	}
 	switch name := str(m, "subtype"); {
 	case m["event"] == vocab.UserInput:
 		h.input(m, payload, meta)
@@ -228,7 +232,7 @@ func (h *hub) handle(m object) {
 		id := str(payload, "agent_id")
 		if h.agents[id] {
 			h.stop(func(t *talk) bool { return t.agent == id }, func() {
-				h.say(vocab.Control, vocab.RequestRemoveAgent, vocab.ToSystem, "", ids(true), object{"session_id": h.id, "agent_id": id, "reason": "asked for"})
+				h.request(vocab.RequestRemoveAgent, id, ids(true), object{"session_id": h.id, "agent_id": id, "reason": "asked for"})
 			})
 		}
 	case name == vocab.RemoveAgentDone:
@@ -241,7 +245,10 @@ func (h *hub) handle(m object) {
 	case name == vocab.RemoveAgentFailed:
 		h.say(vocab.Error, name, vocab.ToFrontend, "", ids(false), object{"agent_id": payload["agent_id"]})
 	case name == vocab.InviteAgent:
-		h.say(vocab.Control, vocab.RequestAddAgent, vocab.ToSystem, "", ids(true), payload)
+		spec, _ := payload["agent_spec"].(object)
+		if id := str(spec, "agent_id"); !h.agents[id] {
+			h.request(vocab.RequestAddAgent, id, ids(true), payload)
+		}
 	case name == vocab.AddAgentDone:
 		h.agents[str(payload, "agent_id")] = true
 		h.say(vocab.Event, vocab.AgentAdded, vocab.ToFrontend, "", ids(false), object{"agent_id": payload["agent_id"]})
@@ -263,14 +270,33 @@ func (h *hub) handle(m object) {
 			h.say(vocab.Control, vocab.HandoverContext, vocab.ToAgent, str(ask, "to"), ids(true), ask)
 		}
 	case name == vocab.SessionOpen:
-		h.say(vocab.Control, vocab.RequestSessionOpen, vocab.ToSystem, "", ids(true), object{})
+		h.request(vocab.RequestSessionOpen, "", ids(true), object{})
 	case name == vocab.SessionClose:
-		h.stop(func(*talk) bool { return true }, func() { h.say(vocab.Control, vocab.RequestSessionClose, vocab.ToSystem, "", ids(true), object{}) })
+		h.stop(func(*talk) bool { return true }, func() { h.request(vocab.RequestSessionClose, "", ids(true), object{}) })
 	case name == vocab.SessionOpened || name == vocab.SessionClosed:
 		h.say(vocab.Event, name, vocab.ToFrontend, "", ids(false), object{})
 	case name == vocab.SessionFailed:
 		h.say(vocab.Error, name, vocab.ToFrontend, "", ids(false), object{})
 	}
+}
+
+// pending tells whether a receipt is waited for, and that no longer.
+func (h *hub) pending(receipt, agent string) bool {
+	for _, ask := range []string{vocab.RequestAddAgent, vocab.RequestRemoveAgent, vocab.RequestSessionOpen, vocab.RequestSessionClose} {
+		about := strings.TrimPrefix(ask, "REQUEST_") // ADD_AGENT, say, or SESSION_OPEN
+		key := ask + " " + agent
+		if h.waiting[key] > 0 && (strings.HasPrefix(receipt, about) || strings.HasPrefix(about, "SESSION") && receipt == vocab.SessionFailed) {
+			h.waiting[key]--
+			return true
+		}
+	}
+	return false
+}
+
+// request asks SessionManager.
+func (h *hub) request(name, agent string, ids, payload object) {
+	h.waiting[name+" "+agent]++
+	h.say(vocab.Control, name, vocab.ToSystem, "", ids, payload)
 }
 
 func (h *hub) switchTo(id string) {
@@ -365,8 +391,8 @@ func environment(t *testing.T, at *scripted) *steps.Env {
 		t.Fatal(err)
 	}
 	p := target.DefaultFor(vocab.Protocol)
-	p.Limits.Turn.Duration, p.Limits.Event.Duration, p.Limits.Quiet.Duration = 20*time.Millisecond, 20*time.Millisecond, 2*time.Millisecond
-	p.Limits.Open.Duration = 20 * time.Millisecond
+	p.Limits.Turn.Duration, p.Limits.Event.Duration, p.Limits.Quiet.Duration = 10*time.Millisecond, 10*time.Millisecond, 2*time.Millisecond
+	p.Limits.Open.Duration = 10 * time.Millisecond
 	if at.fault == "" { // nothing will be missed
 		p.Limits.Event.Duration = 5 * time.Second
 	}

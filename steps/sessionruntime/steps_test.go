@@ -26,6 +26,7 @@ const (
 // TestSteps: each step against a target that does what it asks for, and against targets that do not: the clause fails, or, where
 // the scenario judges another one, it is not tested.
 func TestSteps(t *testing.T) {
+	t.Parallel()
 	rows := []struct {
 		reason string
 		lines  string
@@ -99,6 +100,7 @@ func TestSteps(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
+			t.Parallel()
 			tags := "@" + strings.Join(strings.Fields(r.broken+" "+r.tags), " @")
 			got := perform(t, tags, r.lines, r.fault)
 			var failed []string
@@ -122,6 +124,7 @@ func TestSteps(t *testing.T) {
 
 // TestNotTested: what a scenario cannot go on without says nothing of clauses that it is not about.
 func TestNotTested(t *testing.T) {
+	t.Parallel()
 	for lines, fault := range map[string]string{
 		given + `When the user says "t1"` + "\n" + `Then "t1" reaches agent "a"`:       "drop USER_INPUT",
 		given + `When the user says "t1"` + "\n" + `Then "t1" reaches agent "a"` + " ": "set USER_INPUT target_id=agent-b",
@@ -144,6 +147,7 @@ func TestNotTested(t *testing.T) {
 
 // TestStrict: under --strict a conflict is judged by its strict reading.
 func TestStrict(t *testing.T) {
+	t.Parallel()
 	const confirmed = prompt + "When the user confirms the handover of \"t1\"\nThen agent \"b\" gets the context of \"t1\""
 	const accepted = given + "When the user says \"t1\"\nThen \"t1\" is accepted"
 	for _, r := range []struct {
@@ -166,6 +170,7 @@ func TestStrict(t *testing.T) {
 
 // TestBus: a bus that cannot be reached, that refuses, and that ends.
 func TestBus(t *testing.T) {
+	t.Parallel()
 	refused := &driver.OpenError{Status: 403, Err: errors.New("forbidden")}
 	at := func(env *steps.Env) *scripted { return env.Driver.(*scripted) }
 	if got := perform(t, "@RT-013", given, "", func(env *steps.Env) { at(env).refuse = refused }); got.Outcome != verdict.Failed || got.Reached != steps.Opened {
@@ -184,6 +189,7 @@ func TestBus(t *testing.T) {
 
 // TestQuiet: without a fence the quiet window proves an absence.
 func TestQuiet(t *testing.T) {
+	t.Parallel()
 	quiet := func(env *steps.Env) { env.Profile.SessionRuntime.Fence = false }
 	const none = given + "When the user cancels\nThen no CANCEL is published"
 	if got := perform(t, "@RT-097", none, "deaf", quiet); got.Outcome != verdict.Passed {
@@ -197,6 +203,7 @@ func TestQuiet(t *testing.T) {
 
 // TestBroadcast: what needs BROADCAST is not for a target whose bus does not deliver it; in explored sequences it is left out.
 func TestBroadcast(t *testing.T) {
+	t.Parallel()
 	system := func(env *steps.Env) { env.Profile.SessionRuntime.Subscribes = target.Names{vocab.ToSystem} }
 	const again = given + "When the user says \"t1\"\nAnd \"t1\" is delivered by a second subscription\nThen \"t1\" reaches agent \"a\""
 	for _, lines := range []string{
@@ -234,6 +241,7 @@ func TestFixed(t *testing.T) {
 
 // TestMistakesOfScenarios: a scenario that speaks of what has not happened is the harness's mistake, and nobody else's.
 func TestMistakesOfScenarios(t *testing.T) {
+	t.Parallel()
 	for _, lines := range []string{
 		`When in session "main"`, `When the user cancels`, given + `When in session "other"`, given + `Then "t1" reaches agent "a"`, given + `Then "t1" is accepted`,
 		given + `When agent "a" acknowledges "t1"`, given + `When agent "a" sends a chunk of "t1"`, given + `Then the frontend gets what was sent of "t1"`,

@@ -76,7 +76,6 @@ var timeoutFaults = map[string]fault{
 	"timeout-without-turn":      rewriting(proto.RouteTimeout, func(_ view, msg message) message { return unnamed(msg, proto.TurnID) }),
 	"timeout-names-trace":       rewriting(proto.RouteTimeout, func(_ view, msg message) message { return named(msg, proto.TurnID, text(msg, proto.TraceID)) }),
 	"timeout-routes-again":      runtime(routesAgain),
-	"timeout-although-acked":    ruling(rules{acks: func(view, turn, message) bool { return false }}),
 	"timeout-although-speaking": ruling(rules{output: speakingUnstarted}),
 	"late-ack-revives":          deciding(lateAckRevives),
 	"late-ack-starts":           ruling(rules{acks: lateAck}),
