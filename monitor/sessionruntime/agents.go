@@ -23,18 +23,26 @@ type move struct {
 func (m *Model) announce(cause Message, from string, to []string, clauses []string, optional bool) *owed {
 	copies := map[string]bool{}
 	var judge func(p Message)
+	names := func(p Message) bool { return len(to) == 0 || slices.Contains(to, data(p, SwitchTo)) }
 	match := func(p Message) bool {
-		return p.Kind() == Switch && !copies[p.Target] && (len(to) == 0 || slices.Contains(to, data(p, SwitchTo)))
+		return p.Kind() == Switch && p.Target != vocab.ToFrontend && !copies[p.Target] && names(p)
 	}
 	judge = func(p Message) {
 		copies[p.Target] = true
 		// The same may be told on SYSTEM, on BROADCAST and to the frontend: it is one switch (RT-167).
-		m.owe(&owed{what: "SWITCH_AGENT elsewhere", cause: p, optional: true, passing: true, match: func(c Message) bool {
+		m.owe(&owed{what: "SWITCH_AGENT elsewhere", cause: p, optional: true, passing: true, copy: true, match: func(c Message) bool {
 			return c.Kind() == Switch && !copies[c.Target] && data(c, SwitchTo) == data(p, SwitchTo)
 		}, met: judge})
 		m.switched(p, from)
 	}
-	return m.owe(&owed{what: "CONTROL SWITCH_AGENT to " + words(to), cause: cause, clauses: clauses, optional: optional, passing: true, match: match, met: judge})
+	m.owe(&owed{what: "SWITCH_AGENT to the frontend", cause: cause, optional: true, passing: true, copy: true,
+		match: func(p Message) bool {
+			return p.Kind() == Switch && p.Target == vocab.ToFrontend && !copies[p.Target] && names(p)
+		}, met: judge})
+	if len(clauses) > 0 {
+		clauses = append(slices.Clone(clauses), "RT-091", "RT-167")
+	}
+	return m.owe(&owed{what: "CONTROL SWITCH_AGENT to " + words(to) + " on SYSTEM or BROADCAST", cause: cause, clauses: clauses, optional: optional, passing: true, match: match, met: judge})
 }
 
 func data(p Message, name string) string { s, _ := p.Data[name].(string); return s }
@@ -51,7 +59,7 @@ func (m *Model) switched(p Message, from string) {
 	if from != "" {
 		m.check(data(p, SwitchFrom) == from, p, []string{"RT-066", "RT-048"}, "from "+from, "from %s", clip(p.Data[SwitchFrom]))
 	}
-	m.keep(p, "RT-006", "RT-091")
+	m.keep(p, "RT-006")
 	m.activate(data(p, SwitchTo))
 }
 
@@ -78,6 +86,10 @@ func (m *Model) switchTo(d Message) {
 	to := data(d, SwitchTo)
 	was, sure := m.sole()
 	needed := sure && was != to && m.presence[to] == present
+	m.mayStop(func(*turn) bool { return true })
+	if m.presence[to] != present { // it may be asked for first
+		m.mayAsk(d, to)
+	}
 	m.announce(d, was, []string{to}, []string{"RT-032", "RT-063", "RT-065"}, !needed)
 	if needed {
 		m.activate(to)
@@ -101,22 +113,36 @@ func (m *Model) remove(d Message) {
 	}
 	var speaking, may []*turn
 	for _, t := range m.stop(d, []string{"RT-106", "RT-109", "RT-060"}, false, func(t *turn) bool { return t.agent == mv.agent }) {
-		if t.speaking && t.status != unclear {
+		if m.mustStop(t) {
 			speaking = append(speaking, t)
 		} else {
 			may = append(may, t)
 		}
 	}
-	goOn := func(cause Message, clauses []string) {
-		m.request(mv, cause, clauses, len(may) > 0)
-		m.unbind(mv, cause)
+	var request *owed
+	goOn := func(cause Message, clauses []string, open bool) {
+		open = open || len(may) > 0
+		if request == nil {
+			request = m.request(mv, cause, clauses, open)
+			m.unbind(mv, cause)
+		} else if !request.done {
+			request.optional, request.cause = open, cause
+		}
 	}
+	m.fallBack(mv, d)
 	if len(speaking) == 0 {
-		goOn(d, clauses)
+		goOn(d, clauses, false)
 		return
 	}
 	m.hold(d, "RT-060", "RT-106", "RT-109")
-	m.after(speaking, func(cause Message) { goOn(cause, append([]string{"RT-060", "RT-106"}, clauses...)) })
+	m.after(speaking, func(cause Message, open bool) { goOn(cause, append([]string{"RT-060", "RT-106"}, clauses...), open) })
+}
+
+// mayAsk: SessionManager may be asked for an agent.
+func (m *Model) mayAsk(d Message, agent string) {
+	m.allow(d, "REQUEST_ADD_AGENT for "+agent, kindOf(RequestAdd, func(p Message) bool { return Mentions(p, agent) })).met = func(p Message) {
+		m.moves = append(m.moves, &move{add: true, agent: agent, asked: d, request: p, again: true})
+	}
 }
 
 // pending tells whether the same as a move was asked for, and not answered yet.
@@ -125,20 +151,26 @@ func (m *Model) pending(mv *move) bool {
 }
 
 // after does something once all of some turns have been stopped.
-func (m *Model) after(turns []*turn, do func(cause Message)) {
-	left := len(turns)
+func (m *Model) after(turns []*turn, do func(cause Message, open bool)) {
+	left, doubt := len(turns), false
 	for _, t := range turns {
-		t.resume = append(t.resume, func(ack Message) {
-			if left--; left == 0 {
-				do(ack)
+		over := false
+		t.resume = append(t.resume, func(ack Message, open bool) {
+			if !over && ack.Event != vocab.AgentOutput {
+				over = true
+				left--
+			}
+			doubt = doubt || open
+			if left == 0 || open && len(turns)-left < 2 {
+				do(ack, doubt && left > 0 || open)
 			}
 		})
 	}
 }
 
 // request owes the request to SessionManager (RT-110), and what follows from it.
-func (m *Model) request(mv *move, cause Message, clauses []string, optional bool) {
-	m.owe(&owed{what: "CONTROL REQUEST_REMOVE_AGENT for " + mv.agent + " to SYSTEM", cause: cause, clauses: clauses, optional: optional,
+func (m *Model) request(mv *move, cause Message, clauses []string, optional bool) *owed {
+	return m.owe(&owed{what: "CONTROL REQUEST_REMOVE_AGENT for " + mv.agent + " to SYSTEM", cause: cause, clauses: clauses, optional: optional,
 		match: kindOf(RequestRemove, func(p Message) bool { return p.AgentID == mv.agent || p.AgentID == "" && len(m.moves) == 1 }),
 		met:   func(p Message) { m.requested(mv, p) }})
 }
@@ -160,13 +192,18 @@ func (m *Model) mayLeave(mv *move, cause Message) {
 		return
 	}
 	m.presence[mv.agent] = maybe
-	if m.active[mv.agent] {
-		m.announce(cause, "", nil, nil, true)
+	m.mayFallBack(mv.agent, cause)
+}
+
+// mayFallBack: it is left open whether another agent is active in place of one.
+func (m *Model) mayFallBack(agent string, cause Message) {
+	if m.active[agent] {
+		m.announce(cause, "", nil, nil, true).passing = false
 		m.activate(append(m.agents(maybe), "")...)
 	}
 }
 
-// unbind: the agent leaves now, or with the receipt (RT-171), and another one is active in its place (RT-112).
+// unbind: the agent leaves now, or with the receipt (RT-171).
 func (m *Model) unbind(mv *move, cause Message) {
 	m.presence[mv.agent] = maybe
 	for _, t := range m.order {
@@ -174,6 +211,10 @@ func (m *Model) unbind(mv *move, cause Message) {
 			t.status = unclear
 		}
 	}
+}
+
+// fallBack: another agent is active in place of one that leaves (RT-112).
+func (m *Model) fallBack(mv *move, cause Message) {
 	if !m.active[mv.agent] {
 		return
 	}
@@ -183,7 +224,7 @@ func (m *Model) unbind(mv *move, cause Message) {
 		mv.fallback = m.announce(cause, mv.agent, rest, []string{"RT-112", "RT-065"}, true)
 		mv.fallback.passing = false // with the request, or with the receipt
 	} else {
-		m.announce(cause, "", nil, nil, true) // to nobody, or to whoever: left open (RT-G08)
+		m.announce(cause, "", nil, nil, true).passing = false // to nobody, or to whoever: left open (RT-G08)
 	}
 	m.activate(append(rest, mv.agent, "")...)
 }
@@ -195,7 +236,7 @@ func (m *Model) invite(d Message) {
 	m.moves = append(m.moves, mv)
 	m.owe(&owed{what: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", cause: d, optional: mv.again,
 		clauses: []string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"},
-		match:   kindOf(RequestAdd, func(p Message) bool { return mentions(p.Payload, mv.agent) }), met: func(p Message) { mv.request = p; m.hold(p, "RT-122", "RT-126", "RT-127") }})
+		match:   kindOf(RequestAdd, func(p Message) bool { return Mentions(p, mv.agent) }), met: func(p Message) { mv.request = p; m.hold(p, "RT-122", "RT-126", "RT-127") }})
 }
 
 // moved is SessionManager's receipt for a move.
@@ -225,6 +266,12 @@ func (m *Model) moved(d Message) {
 			m.allow(d, "told to the frontend", kind(k))
 			if (m.presence[d.AgentID] == present) != add {
 				m.presence[d.AgentID] = maybe
+			}
+			if add {
+				m.announce(d, "", []string{d.AgentID}, nil, true) // RT-123
+				m.activate(append(listOf(m.active), d.AgentID)...)
+			} else {
+				m.mayFallBack(d.AgentID, d)
 			}
 			for _, c := range m.moves {
 				if add && c.add && c.agent == d.AgentID {
@@ -319,7 +366,7 @@ func sorted(all []string) []string { return listOf(setOf(all)) }
 func (m *Model) removed(mv *move, d Message) {
 	m.owe(&owed{what: "EVENT AGENT_REMOVED to the frontend", cause: d, clauses: []string{"RT-010", "RT-018", "RT-044", "RT-046", "RT-115", "RT-116", "RT-164"},
 		match: kindOf(Removed, about(mv))})
-	if mv.fallback != nil && !mv.fallback.done { // due by now: with the request, or with the receipt
+	if mv.fallback != nil && !mv.fallback.done && m.active[mv.agent] { // due by now: with the request, or with the receipt
 		mv.fallback.optional, mv.fallback.cause = false, d
 	}
 }

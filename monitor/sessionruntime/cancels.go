@@ -24,6 +24,7 @@ func (m *Model) unsure() bool {
 
 // cancel is scenario C.
 func (m *Model) cancel(d Message) {
+	m.canceled = d
 	m.stop(d, []string{"RT-004", "RT-016", "RT-031", "RT-050", "RT-095", "RT-098", "RT-099"}, false, nil)
 	if len(m.speakers()) == 0 && !m.unsure() {
 		m.hold(d, "RT-097", "RT-145")
@@ -35,6 +36,10 @@ func (m *Model) cancel(d Message) {
 func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool) (stopping []*turn) {
 	either := &choice{}
 	for _, t := range m.order {
+		if t.due && !t.stopped && (of == nil || of(t)) { // it has been asked for
+			stopping = append(stopping, t)
+			continue
+		}
 		speaks := t.speaking && !t.asked
 		may := speaks || !t.stopped && (t.live() || t.status == unclear)
 		if !may || of != nil && !of(t) {
@@ -43,7 +48,7 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 		o := &owed{what: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", cause: d, clauses: clauses, optional: open || !speaks || t.status == unclear,
 			match: kindOf(CancelSent, func(p Message) bool { return m.meant(p) == t }),
 			met:   func(p Message) { m.stopSent(t, p, clauses) }}
-		if of == nil && speaks {
+		if of == nil && (speaks || t.status == unclear) {
 			o.choice = either
 		}
 		m.owe(o)
@@ -100,18 +105,24 @@ func (m *Model) cancelAck(d Message) {
 	if t.stopped {
 		return
 	}
-	late := m.limits.CancelAck > 0 && m.limits.CancelAck < leisure // it may be, by the orchestrator's clock
+	late := m.hasty() // it may be, by the orchestrator's clock
 	clauses := []string{"RT-005", "RT-016", "RT-038", "RT-102", "RT-105"}
-	m.owe(&owed{what: "EVENT CANCELED to the frontend", cause: d, clauses: clauses, optional: late || t.status == unclear || t.status == completed,
+	m.owe(&owed{what: "EVENT CANCELED to the frontend", cause: d, clauses: clauses, optional: late || t.mayStop || t.status == unclear || t.status == completed || t.status == failed,
 		match: kindOf(Canceled, m.ofTurn(t))})
 	t.stopped, t.speaking = true, false
 	t.status = cancelled
 	for _, goOn := range t.resume {
-		if !late {
-			goOn(d)
-		}
+		goOn(d, late)
 	}
 	t.resume = nil
+}
+
+// hasty tells whether the orchestrator waits for a CANCEL_ACK so shortly that nobody can be sure to be in time.
+func (m *Model) hasty() bool { return m.limits.CancelAck > 0 && m.limits.CancelAck < leisure }
+
+// mustStop tells whether what waits for a turn has to wait: it is speaking, or was when a CANCEL was asked for.
+func (m *Model) mustStop(t *turn) bool {
+	return (t.speaking || t.due && !t.stopped && !m.hasty()) && t.status != unclear
 }
 
 // ofTurn matches what is about a turn, or says of none while it can only be this one.
@@ -122,11 +133,14 @@ func (m *Model) ofTurn(t *turn) func(Message) bool {
 func (m *Model) strayCancel(p Message) {
 	t := m.meant(p)
 	switch {
-	case t != nil && t.stopping.N > 0: // what a repeated CANCEL does is observed
-		return
+	case t != nil && t.stopping.N > 0 && p.TargetID == t.agent: // what a repeated CANCEL does is observed
+	case t != nil && t.status == failed: // the agent that has not acknowledged may be told
+	case t != nil && p.TargetID != t.agent:
+		m.fail(p, []string{"RT-099", "RT-015"}, "a CANCEL for the agent of the turn: "+t.agent, "%s for turn %q", p.Name(), p.Turn)
 	case t == nil || !t.live() && t.status != unclear:
 		m.fail(p, []string{"RT-097", "RT-145"}, "no CANCEL to an agent that is not speaking", "%s for turn %q", p.Name(), p.Turn)
-	case m.handingOver(), m.leaving(p.TargetID):
+	case t.mayStop, m.handingOver(), m.leaving(p.TargetID):
+		t.asked, t.stopping, t.mayStop, t.speaking = true, p, true, false
 	default:
 		m.fail(p, []string{"RT-160"}, "a CANCEL to an agent where the frontend asks for one, or something has to wait for it", "%s for turn %q", p.Name(), p.Turn)
 	}

@@ -30,9 +30,7 @@ func (m *Model) handover(d Message) {
 	}
 	m.handovers = append(m.handovers, h)
 	if m.presence[h.to] != present { // it may be asked for first
-		m.allow(d, "REQUEST_ADD_AGENT for "+h.to, kindOf(RequestAdd, func(p Message) bool { return mentions(p.Payload, h.to) })).met = func(p Message) {
-			m.moves = append(m.moves, &move{add: true, agent: h.to, asked: d, request: p, again: true})
-		}
+		m.mayAsk(d, h.to)
 	}
 	m.owe(&owed{what: "CONTROL HANDOVER_UI_PROMPT to the frontend", cause: d, clauses: []string{"RT-007", "RT-019", "RT-038", "RT-128", "RT-131"}, optional: h.free,
 		match: kindOf(Prompt, func(p Message) bool {
@@ -54,8 +52,8 @@ func (m *Model) isAbout(h *handover, p Message) bool {
 func (m *Model) prompted(h *handover, p Message) {
 	h.prompt = p
 	m.hold(p, "RT-133", "RT-128")
-	for what, is := range map[string]string{"the new agent": h.to, "the reason": text(h.asked.Payload, "reason")} {
-		m.check(mentions(p.Payload, is) || mentions(p.Metadata, is) || p.TargetID == is, p, []string{"RT-132", "RT-130"}, "a prompt with the context of the request: "+what+" "+quote(is), "%s", clip(p.Payload))
+	for _, part := range [][2]string{{"the agent that asks", h.from}, {"the new agent", h.to}, {"the reason", text(h.asked.Payload, "reason")}} {
+		m.check(Mentions(p, part[1]), p, []string{"RT-132", "RT-130"}, "a prompt with the context of the request: "+part[0]+" "+quote(part[1]), "%s", clip(p.Payload))
 	}
 	m.check(p.Turn != "" || m.wordsOf(h.from, p) || mentions(p.Payload, text(h.asked.Payload, "summary")), p, []string{"RT-132"},
 		"what agent "+h.from+" has said last, its summary, or the turn_id", "%s", clip(p.Payload))
@@ -84,6 +82,9 @@ func (m *Model) decide(d Message) {
 		return
 	}
 	h.confirmed = d
+	if m.presence[h.to] != present {
+		m.mayAsk(d, h.to)
+	}
 	was, sure := m.sole()
 	free := h.free || !sure || was == h.to || m.presence[h.to] != present
 	clauses := []string{"RT-007", "RT-019", "RT-035", "RT-061", "RT-134", "RT-065", "RT-165"}
@@ -99,14 +100,11 @@ func (m *Model) decide(d Message) {
 			if m.spoke(h) {
 				m.check(m.wordsOf(h.from, p), p, []string{"RT-129", "RT-135"}, "the context with what agent "+h.from+" has said last", "%s", clip(p.Payload))
 			}
-			if p.Kind() == Route && p.Turn != "" {
-				t := &turn{id: p.Turn, trace: p.Trace, agent: p.TargetID, in: &input{said: d}, routed: p, status: unclear}
-				if m.turns[t.id] == nil {
-					m.turns[t.id] = t
-				}
-				m.order = append(m.order, t)
-				m.allow(p, "TURN_ACCEPTED", kindOf(Accepted, m.ofTurn(t)))
-				m.awaitTimeout(t)
+			m.contextTurn(d, p)
+			m.allow(d, "the context in the other form", func(c Message) bool {
+				return c.Kind() != p.Kind() && (c.Kind() == Context || c.Kind() == Route && m.isContext(h, c))
+			}).met = func(c Message) {
+				m.contextTurn(d, c)
 			}
 		}})
 	if free {
@@ -119,6 +117,18 @@ func (m *Model) decide(d Message) {
 			t.status = unclear
 		}
 	}
+}
+
+// contextTurn: the context may begin a turn of the new agent.
+func (m *Model) contextTurn(d, p Message) {
+	if p.Turn == "" || m.turns[p.Turn] != nil {
+		return
+	}
+	t := &turn{id: p.Turn, trace: p.Trace, agent: p.TargetID, in: &input{said: d}, routed: p, status: unclear}
+	m.turns[t.id] = t
+	m.order = append(m.order, t)
+	m.allow(p, "TURN_ACCEPTED", kindOf(Accepted, m.ofTurn(t)))
+	m.awaitTimeout(t)
 }
 
 // decided is the handover that the frontend speaks of: the one with its tx_id, or turn_id, or the only one.

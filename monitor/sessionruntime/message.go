@@ -8,6 +8,7 @@ package sessionruntime
 import (
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,9 +156,11 @@ var kinds = []struct {
 	{RouteTimeout, vocab.Error, vocab.RouteTimeout, vocab.ToFrontend},
 	{Output, vocab.AgentOutput, "", vocab.ToFrontend},
 	{CancelSent, vocab.Control, vocab.Cancel, vocab.ToAgent},
-	{CancelSent, vocab.Control, vocab.Interrupt, vocab.ToAgent},
 	{Canceled, vocab.Event, vocab.Canceled, vocab.ToFrontend},
-	{Switch, vocab.Control, vocab.SwitchAgent, ""},
+	{Switch, vocab.Control, vocab.SwitchAgent, vocab.ToSystem},
+	{Switch, vocab.Control, vocab.SwitchAgent, vocab.ToBroadcast},
+	{Switch, vocab.Control, vocab.SwitchAgent, vocab.ToSession},
+	{Switch, vocab.Control, vocab.SwitchAgent, vocab.ToFrontend},
 	{RequestAdd, vocab.Control, vocab.RequestAddAgent, vocab.ToSystem},
 	{RequestRemove, vocab.Control, vocab.RequestRemoveAgent, vocab.ToSystem},
 	{RequestOpen, vocab.Control, vocab.RequestSessionOpen, vocab.ToSystem},
@@ -191,8 +194,25 @@ func Token(v any) string { return mark.FindString(wjson.Compact(v)) }
 
 // Mentions tells whether a text stands anywhere in what a message says, or names.
 func Mentions(m Message, text string) bool {
-	return mentions(m.Payload, text) || mentions(m.Metadata, text) || m.TargetID == text
+	return mentions(m.Payload, text) || mentions(m.Metadata, text) || m.TargetID == text || m.AgentID == text
 }
 
-// mentions tells whether a string stands anywhere within a value, whole or within another.
-func mentions(v any, text string) bool { return text != "" && strings.Contains(wjson.Compact(v), text) }
+// mentions tells whether a text stands in one of the strings within a value, other than names of members.
+func mentions(v any, text string) bool {
+	if text == "" {
+		return false
+	}
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, text)
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return mentions(e, text) })
+	case map[string]any:
+		for _, e := range v {
+			if mentions(e, text) {
+				return true
+			}
+		}
+	}
+	return false
+}

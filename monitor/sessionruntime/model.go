@@ -42,6 +42,9 @@ type Model struct {
 	unsettled []unsettled
 	closing   *request // waits until nobody speaks
 	held      []hold
+	ignored   []ignored
+	unnamed   int     // receipts about the session that were told by an EVENT of another name, or not yet
+	canceled  Message // the last cancel of the user
 }
 
 // presence is whether an agent is in the session.
@@ -64,6 +67,8 @@ type owed struct {
 	choice   *choice // of several, one is enough; nil: this one
 	timed    bool    // due at a time, and not by a fence
 	passing  bool    // what is optional comes by the next fence, or not at all
+	waits    bool    // but this, whatever was chosen in its place
+	copy     bool    // of what was told already, or will be
 	done     bool
 }
 
@@ -88,11 +93,14 @@ type remark struct {
 	clauses    []string
 }
 
-func newModel(id string, limits Limits, agents []string, active string) *Model {
+func newModel(id string, limits Limits, agents []string, active string, at Message) *Model {
 	m := &Model{id: id, limits: limits, presence: map[string]presence{}, active: map[string]bool{active: true}, seen: map[string]bool{},
 		turns: map[string]*turn{}, outputs: map[string]*output{}}
 	for _, a := range agents {
 		m.presence[a] = present
+	}
+	if active != "" {
+		m.announce(at, "", []string{active}, nil, true) // told once more than it must be
 	}
 	return m
 }
@@ -150,6 +158,7 @@ func (m *Model) Delivered(d Message) {
 	m.seen[d.ID] = true
 	if d.From == Self {
 		m.hold(d, "RT-175")
+		m.ignored = append(m.ignored, ignored{what: d, kinds: []Kind{d.Kind()}, why: "it is the orchestrator's own, and comes back", clauses: []string{"RT-175"}})
 		return
 	}
 	if d.Target == vocab.ToBroadcast && (d.From == Frontend || d.From == Manager || d.From == Logger) {
@@ -170,9 +179,25 @@ func (m *Model) Delivered(d Message) {
 	}
 }
 
+// ignored is a message of which nothing must come, up to the next fence.
+type ignored struct {
+	what    Message
+	kinds   []Kind
+	why     string
+	clauses []string
+}
+
+// consequences of what the frontend asks for, and SessionManager says.
+var consequences = map[string][]Kind{
+	vocab.Cancel: {CancelSent}, vocab.Interrupt: {CancelSent}, vocab.RemoveAgent: {RequestRemove, CancelSent, Switch}, vocab.InviteAgent: {RequestAdd},
+	vocab.SwitchAgent: {Switch}, vocab.HandoverConfirm: {Switch, Context}, vocab.SessionOpen: {RequestOpen}, vocab.SessionClose: {RequestClose, CancelSent},
+	vocab.AddAgentDone: {Added, Switch}, vocab.RemoveAgentDone: {Removed}, vocab.RemoveAgentFailed: {RemoveFailed}, vocab.SessionOpened: {Opened}, vocab.SessionClosed: {Closed},
+}
+
 // observed is a message on BROADCAST that no agent has sent: it is for observation only (RT-028).
 func (m *Model) observed(d Message) {
 	m.hold(d, "RT-028")
+	m.ignored = append(m.ignored, ignored{what: d, kinds: consequences[d.Subtype], why: "it was on BROADCAST, which is for observation only", clauses: []string{"RT-028"}})
 	m.said = append(m.said, remark{token: Token(d.Payload), why: "it was on BROADCAST, which is for observation only", clauses: []string{"RT-028"}})
 }
 
@@ -223,9 +248,13 @@ func (m *Model) fromAgent(d Message) {
 
 // Published takes in what the orchestrator has published.
 func (m *Model) Published(p Message) {
-	for _, optional := range []bool{false, true} {
+	for _, prefer := range []func(*owed) bool{
+		func(o *owed) bool { return !o.optional },
+		func(o *owed) bool { return o.copy },
+		func(o *owed) bool { return true },
+	} {
 		for _, o := range m.owed {
-			if !o.done && o.optional == optional && o.match(p) {
+			if !o.done && prefer(o) && o.match(p) {
 				o.done = true
 				m.take(o.choice)
 				m.keep(p, o.clauses...)
@@ -244,7 +273,7 @@ func (m *Model) take(c *choice) {
 	c.taken = true
 	for _, o := range m.owed {
 		if o.choice == c && !o.done {
-			o.optional, o.passing = true, true
+			o.optional, o.passing = true, !o.waits
 		}
 	}
 }
@@ -257,6 +286,8 @@ func (m *Model) Fenced(before, at int, now time.Duration) {
 		}
 	}
 	m.settle(before)
+	m.ignored = slices.DeleteFunc(m.ignored, func(g ignored) bool { return g.what.N < before })
+	m.owed = slices.DeleteFunc(m.owed, func(o *owed) bool { return o.done })
 	m.held = slices.DeleteFunc(m.held, func(h hold) bool {
 		if h.cause < before {
 			m.Findings = append(m.Findings, monitor.Finding{Clauses: h.clauses, OK: true, Expected: Absence, At: at})
@@ -278,10 +309,19 @@ func (m *Model) uncalledFor(p Message) {
 	if m.loose && p.Kind() != Output {
 		return
 	}
+	for _, g := range m.ignored {
+		if slices.Contains(g.kinds, p.Kind()) {
+			m.fail(p, g.clauses, "nothing done about "+g.what.Name()+": "+g.why, "%s", p.Name())
+			return
+		}
+	}
 	switch k := p.Kind(); k {
 	case Route:
 		m.strayInput(p)
 	case Accepted:
+		if m.acceptedFirst(p) {
+			return
+		}
 		m.fail(p, []string{"RT-076", "RT-009"}, "one TURN_ACCEPTED for each turn", "%s for turn %q once more, or for no turn", k, p.Turn)
 	case RouteTimeout:
 		m.strayTimeout(p)
@@ -307,7 +347,13 @@ func (m *Model) uncalledFor(p Message) {
 		m.fail(p, []string{"RT-131"}, "one HANDOVER_UI_PROMPT for each HANDOVER_REQUEST", "%s without one, or once more", p.Name())
 	case Context:
 		m.strayContext(p)
+	case Notice:
+		m.started(p)
 	case Opened, Closed:
+		if m.unnamed > 0 {
+			m.unnamed--
+			return
+		}
 		m.fail(p, []string{"RT-154", "RT-155"}, "the result of SESSION_OPEN and SESSION_CLOSE told once, when SessionManager has said it", "%s before, or once more", p.Name())
 	}
 }

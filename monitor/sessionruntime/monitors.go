@@ -22,7 +22,7 @@ func All() []monitor.Monitor {
 
 // Judge compares a transcript with a model of each session that the harness has set up.
 func Judge(t []transcript.Record) []monitor.Finding {
-	j := &judgement{models: map[string]*Model{}}
+	j := &judgement{models: map[string]*Model{}, coming: map[string]*Model{}}
 	for _, r := range t {
 		j.take(r)
 	}
@@ -35,6 +35,7 @@ func Judge(t []transcript.Record) []monitor.Finding {
 
 type judgement struct {
 	models map[string]*Model // the sessions as they are now
+	coming map[string]*Model // sessions that are being set up anew
 	all    []*Model          // and were before they were set up anew
 	fences map[string]int    // id → record that asked
 }
@@ -52,7 +53,16 @@ func (j *judgement) take(r transcript.Record) {
 		id, _ := data[ID].(string)
 		switch r.Event.Type {
 		case SetupFrame:
-			j.setUp(data)
+			j.setUp(data, r)
+			return
+		case ReadyFrame:
+			session, _ := data[Session].(string)
+			for id, m := range j.coming {
+				if session == "" || id == session {
+					j.models[id] = m
+					delete(j.coming, id)
+				}
+			}
 			return
 		case FenceFrame:
 			if j.fences == nil {
@@ -93,7 +103,7 @@ func (j *judgement) fenced(before, at int, now time.Duration) {
 }
 
 // setUp makes the model of a session, anew where there was one.
-func (j *judgement) setUp(data map[string]any) {
+func (j *judgement) setUp(data map[string]any, r transcript.Record) {
 	id, _ := data[Session].(string)
 	active, _ := data["active_agent_id"].(string)
 	var agents []string
@@ -107,9 +117,13 @@ func (j *judgement) setUp(data map[string]any) {
 		n, _ := strconv.Atoi(fmt.Sprint(limits[name]))
 		return time.Duration(n) * time.Millisecond
 	}
-	m := newModel(id, Limits{InputAck: ms("input_ack_ms"), CancelAck: ms("cancel_ack_ms")}, agents, active)
-	j.models[id] = m
+	m := newModel(id, Limits{InputAck: ms("input_ack_ms"), CancelAck: ms("cancel_ack_ms")}, agents, active, Message{N: r.N, At: r.At})
 	j.all = append(j.all, m)
+	if j.models[id] == nil {
+		j.models[id] = m
+		return
+	}
+	j.coming[id] = m // what comes before it is ready is the old one's
 }
 
 // Clauses lists what the model judges.

@@ -1,7 +1,7 @@
 package sessionruntime
 
 import (
-	"strings"
+	"slices"
 
 	vocab "parley/protocol/sessionruntime"
 )
@@ -11,6 +11,7 @@ type request struct {
 	asked Message
 	close bool
 	sent  Message // REQUEST_SESSION_OPEN or _CLOSE; N 0: not yet
+	owed  *owed
 	over  bool
 }
 
@@ -29,14 +30,14 @@ func (m *Model) session(d Message) {
 	}
 	var speaking, may []*turn
 	for _, t := range m.stop(d, []string{"RT-152"}, again, func(*turn) bool { return true }) {
-		if t.speaking && t.status != unclear {
+		if m.mustStop(t) {
 			speaking = append(speaking, t)
 		} else {
 			may = append(may, t)
 		}
 	}
-	m.after(speaking, func(cause Message) {
-		m.ask(rq, cause, append([]string{"RT-152"}, clauses...), RequestClose, again || len(may) > 0)
+	m.after(speaking, func(cause Message, open bool) {
+		m.ask(rq, cause, append([]string{"RT-152"}, clauses...), RequestClose, open || again || len(may) > 0)
 	})
 	if len(speaking) == 0 {
 		m.ask(rq, d, clauses, RequestClose, again || len(may) > 0)
@@ -50,7 +51,13 @@ func (m *Model) ask(rq *request, cause Message, clauses []string, k Kind, option
 	if m.closing == rq {
 		m.closing = nil
 	}
-	m.owe(&owed{what: "CONTROL " + string(k) + " to SYSTEM", cause: cause, clauses: clauses, optional: optional, match: kind(k),
+	if rq.owed != nil {
+		if !rq.owed.done {
+			rq.owed.optional, rq.owed.cause = optional, cause
+		}
+		return
+	}
+	rq.owed = m.owe(&owed{what: "CONTROL " + string(k) + " to SYSTEM", cause: cause, clauses: clauses, optional: optional, match: kind(k),
 		met: func(p Message) { rq.sent = p; m.hold(p, "RT-154") }})
 }
 
@@ -77,17 +84,25 @@ func (m *Model) answered(d Message) {
 	if rq.close && d.Subtype == vocab.SessionClosed {
 		defer func() { m.loose = true }()
 	}
-	m.owe(&owed{what: "the result told to the frontend, as EVENT or ERROR", cause: d, clauses: []string{"RT-045", "RT-046", "RT-154", "RT-155", "RT-166"}, match: told})
+	m.owe(&owed{what: "the result told to the frontend, as EVENT or ERROR", cause: d, clauses: []string{"RT-045", "RT-046", "RT-154", "RT-155", "RT-166"}, match: told,
+		met: func(p Message) {
+			if p.Kind() == Notice { // it may have been about something else
+				m.unnamed++
+			}
+		}})
 }
 
 // TellsOfSession tells whether a message gives the frontend a receipt of SessionManager's about the session. How it is called is
 // left open, but for EVENT or ERROR (RT-155).
 func TellsOfSession(p Message, receipt string) bool {
-	if p.Target != vocab.ToFrontend {
-		return false
+	switch p.Kind() {
+	case Notice, Opened, Closed:
+		return !slices.Contains(others, p.Subtype)
+	case Failure:
+		return receipt == vocab.SessionFailed
 	}
-	if receipt == vocab.SessionFailed {
-		return p.Event == vocab.Error || p.Event == vocab.Event && strings.Contains(p.Subtype, "FAILED")
-	}
-	return p.Event == vocab.Event && (p.Subtype == receipt || strings.Contains(p.Subtype, "SESSION") && strings.Contains(p.Subtype, strings.TrimPrefix(receipt, "SESSION_")))
+	return false
 }
+
+// others are EVENTs to the frontend about something else.
+var others = []string{vocab.AgentStarted, vocab.NobodySpeaks, vocab.CancelSent, vocab.AddingAgent, vocab.AgentRemoving, vocab.RemovedLocal, vocab.ActiveChanged}

@@ -31,14 +31,15 @@ type turn struct {
 	in               *input
 	routed           Message
 	status           status
-	speaking         bool                // a chunk has come, and neither final nor ack
-	stopping         Message             // the CANCEL that was published; N 0: none
-	acked            Message             // INPUT_ACK of its agent; N 0: none
-	inTime           bool                // it was handled before the limit was over, by any clock
-	asked            bool                // somebody wants it stopped: a CANCEL has to come, or may
-	due              bool                // it has to
-	stopped          bool                // it was acknowledged
-	resume           []func(ack Message) // what waits for the acknowledgement
+	speaking         bool                           // a chunk has come, and neither final nor ack
+	stopping         Message                        // the CANCEL that was published; N 0: none
+	acked            Message                        // INPUT_ACK of its agent; N 0: none
+	inTime           bool                           // it was handled before the limit was over, by any clock
+	asked            bool                           // somebody wants it stopped: a CANCEL has to come, or may
+	due              bool                           // it has to
+	stopped          bool                           // it was acknowledged
+	resume           []func(ack Message, open bool) // what waits for the acknowledgement
+	mayStop          bool                           // the source leaves open whether it is stopped
 	timeout          *owed
 	implicit         bool // a chunk was forwarded before any acknowledgement
 }
@@ -64,6 +65,7 @@ type input struct {
 func (m *Model) userInput(d Message) {
 	in := &input{said: d, token: Token(d.Payload)}
 	m.inputs = append(m.inputs, in)
+	m.mayStop(func(*turn) bool { return true }) // RT-G05
 	if form, who := mentioned(d); form != nil {
 		m.mention(in, who, form)
 		return
@@ -85,16 +87,19 @@ func (m *Model) userInput(d Message) {
 
 // withoutActive is an input while no agent is active: the default one gets it, or SessionManager is asked (RT-070).
 func (m *Model) withoutActive(in *input) {
-	if len(m.agents(maybe)) == 0 {
-		in.optional = true
-	}
+	in.optional = in.optional || len(m.agents(present)) == 0
 	in.to, in.clauses = setOf(m.agents(maybe)), []string{"RT-070"}
+	m.announce(in.said, "", m.agents(maybe), nil, true)
 	either := &choice{}
 	o := m.awaitRoute(in)
-	o.choice = either
+	o.choice, o.waits = either, true
 	o.what = "the input routed to a default agent, or SessionManager asked for one"
 	m.owe(&owed{what: o.what, cause: in.said, clauses: []string{"RT-070"}, optional: in.optional, choice: either,
-		match: func(p Message) bool { return p.is(vocab.Control, "", vocab.ToSystem) && p.Kind() != Switch }})
+		match: func(p Message) bool { return p.is(vocab.Control, "", vocab.ToSystem) && p.Kind() != Switch },
+		met: func(p Message) {
+			in.optional = true
+			m.moves = append(m.moves, &move{add: true, agent: p.AgentID, asked: in.said, request: p, inputs: []*input{in}, again: true})
+		}})
 }
 
 // busy tells whether a turn is under way: what comes of a second input then is left open (RT-G05).
@@ -139,7 +144,7 @@ func (m *Model) mention(in *input, who string, form []string) {
 		in.optional = true
 		was, _ := m.sole()
 		m.announce(in.said, was, []string{who}, nil, true)
-		m.allow(in.said, "REQUEST_ADD_AGENT for "+who, kindOf(RequestAdd, func(p Message) bool { return mentions(p.Payload, who) || mentions(p.Metadata, who) })).met = func(p Message) {
+		m.allow(in.said, "REQUEST_ADD_AGENT for "+who, kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) })).met = func(p Message) {
 			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}})
 		}
 		m.activate(append(listOf(m.active), who)...)
@@ -168,12 +173,12 @@ func (m *Model) mentionAbsent(in *input, who string) {
 	}
 	either := &choice{taken: waits}
 	what := "a REQUEST_ADD_AGENT for " + who + ", or an ERROR to the frontend, as it is not in the session"
-	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either,
-		match: kindOf(RequestAdd, func(p Message) bool { return mentions(p.Payload, who) || mentions(p.Metadata, who) }),
+	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either, optional: waits, passing: waits,
+		match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) }),
 		met: func(p Message) {
 			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}})
 		}})
-	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either, match: kind(Failure)})
+	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either, optional: waits, passing: waits, match: kind(Failure)})
 }
 
 // awaitRoute owes the input to its agent, and TURN_ACCEPTED to the frontend.
@@ -197,7 +202,7 @@ func (m *Model) isOf(in *input, p Message) bool {
 
 // route is the input on its way (RT-075).
 func (m *Model) route(in *input, p Message) {
-	m.check(in.to[p.TargetID], p, append([]string{"RT-015"}, in.clauses...), "the input for agent "+words(listOf(in.to)), "it goes to %q", p.TargetID)
+	m.check(in.to[p.TargetID] || in.optional && m.presence[p.TargetID] != absent, p, append([]string{"RT-015"}, in.clauses...), "the input for agent "+words(listOf(in.to)), "it goes to %q", p.TargetID)
 	if in.change != nil && !in.change.optional {
 		m.check(in.change.done, p, []string{"RT-090"}, "SWITCH_AGENT before the input is routed", "the input is routed before it")
 	}
@@ -217,14 +222,41 @@ func (m *Model) route(in *input, p Message) {
 	} else if a, sure := m.sole(); sure && a == "" || !sure {
 		m.activate(append(listOf(m.active), p.TargetID)...) // whether a default agent stays active is left open
 	}
+	for _, other := range m.inputs { // told before they were routed, in whatever order
+		if other.accepted.N > 0 && other.accepted.Turn == t.id && t.id != "" && other.routed == nil {
+			other.accepted, in.accepted = in.accepted, other.accepted
+		}
+	}
+	if m.canceled.N > in.said.N { // the cancel came behind the input
+		m.stop(m.canceled, nil, true, func(of *turn) bool { return of == t })
+	}
 	if in.accepted.N == 0 {
 		m.owe(&owed{what: "TURN_ACCEPTED to the frontend", cause: in.said, clauses: []string{"RT-009", "RT-074", "RT-076", "RT-093"},
 			match: kindOf(Accepted, func(a Message) bool { return a.Turn == t.id || a.Turn == "" }),
 			met:   func(a Message) { in.accepted = a; m.agree(in) }})
 	} else {
+		m.keep(in.accepted, "RT-009", "RT-074", "RT-093")
 		m.agree(in)
 	}
 	m.awaitTimeout(t)
+}
+
+// acceptedFirst tells whether a TURN_ACCEPTED is that of an input which is yet to be routed: either may come first (RT-170).
+func (m *Model) acceptedFirst(p Message) bool {
+	for _, in := range m.inputs {
+		if in.routed == nil && in.forbid == nil && in.accepted.N == 0 && m.turns[p.Turn] == nil && (in.said.Turn == "" || in.said.Turn == p.Turn) {
+			in.accepted = p
+			return true
+		}
+	}
+	return false
+}
+
+// mayStop notes turns that may be stopped, as the source says nothing of them.
+func (m *Model) mayStop(which func(*turn) bool) {
+	for _, t := range m.order {
+		t.mayStop = t.mayStop || (t.live() || t.status == unclear) && which(t)
+	}
 }
 
 // kept: what the sender has put into metadata stands there (RT-068, RT-149), apart from names that are exempt.
@@ -262,6 +294,20 @@ func (m *Model) agree(in *input) {
 	t, a := in.routed, in.accepted
 	m.check(a.Turn == t.id && a.Trace == t.trace, a, []string{"RT-076"}, fmt.Sprintf("turn_id %q and trace_id %q", t.id, t.trace), "%q and %q", a.Turn, a.Trace)
 	m.check(a.TargetAgent == t.agent, a, []string{"RT-076", "RT-055"}, "target_agent "+t.agent, "%q", a.TargetAgent)
+}
+
+// started judges AGENT_STARTED, which may be absent: it tells of an acknowledgement (RT-081).
+func (m *Model) started(p Message) {
+	t := m.turns[p.Turn]
+	if p.Subtype != vocab.AgentStarted || t == nil || p.Turn == "" {
+		return
+	}
+	switch {
+	case t.status == routing:
+		m.fail(p, []string{"RT-077"}, "AGENT_STARTED once the agent has acknowledged", "%s of turn %q before that", p.Name(), t.id)
+	case t.status == failed:
+		m.fail(p, []string{"RT-079"}, "nothing more of a turn that has timed out", "%s of turn %q", p.Name(), t.id)
+	}
 }
 
 // awaitTimeout is what comes of a turn that nobody acknowledges (RT-078).
@@ -367,6 +413,9 @@ func (m *Model) output(d Message) {
 	switch {
 	case d.Final:
 		t.speaking = false
+		for _, goOn := range t.resume { // it has stopped by itself: what waits may go on
+			goOn(d, true)
+		}
 		if t.status == running && !t.asked {
 			t.status = completed
 		} else {
@@ -485,6 +534,7 @@ func (m *Model) agentError(d Message) {
 	if t := m.turns[d.Turn]; t != nil && t.live() && t.agent == d.From {
 		t.status = unclear
 	}
+	m.mayStop(func(t *turn) bool { return t.agent == d.From })
 }
 
 func clip(v any) string {

@@ -58,10 +58,17 @@ func (b *binding) encode(f frame) (driver.Message, error) {
 			err = p.Set(doc, v)
 		}
 	}
-	first := func(places target.Pointers, v string) {
-		if v != "" && len(places) > 0 {
-			put(places[0], v)
+	first := func(places target.Pointers, v string) { // the first that is no member of a text
+		var last error
+		for _, p := range places {
+			if v == "" || err != nil {
+				return
+			}
+			if last = p.Set(doc, v); last == nil {
+				return
+			}
 		}
+		err = last
 	}
 	put(at.Payload, f.payload)
 	put(at.Metadata, cloned(f.meta))

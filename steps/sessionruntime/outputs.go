@@ -124,7 +124,7 @@ func (s *suite) askedToStop(ctx context.Context, letter, name string) error {
 	if err != nil {
 		return err
 	}
-	in.stops, err = s.published(ctx, max(in.stop, s.now.asked), aboutStops, "CONTROL CANCEL to agent "+s.agent(letter)+", which is speaking", func(m judge.Message) bool {
+	in.stops, err = s.published(ctx, in.routed, aboutStops, "CONTROL CANCEL to agent "+s.agent(letter)+", which is speaking", func(m judge.Message) bool {
 		return m.Kind() == judge.CancelSent && (m.Turn == in.turn || m.Turn == "" && m.TargetID == in.agent || m.TargetID == s.agent(letter))
 	})
 	if err != nil {
