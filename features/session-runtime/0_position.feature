@@ -13,7 +13,7 @@ Feature: 0 The place of the orchestrator
       Given a session of agents "a", "b" and "c" where agent "a" is active
       Then everything is handled
 
-    @RT-001 @RT-013 @RT-015 @preflight-3
+    @RT-001 @RT-013 @RT-015 @RT-067 @preflight-3
     Scenario: an input
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -66,6 +66,18 @@ Feature: 0 The place of the orchestrator
       Then the next input reaches agent "a"
       When in session "one"
       Then the next input reaches agent "b"
+
+    @RT-015 @RT-052 @RT-141
+    Scenario: output of one session's turn is none of the other's
+      Given session "one" of agents "a" and "b" where agent "a" is active
+      And session "two" of agents "a" and "b" where agent "a" is active
+      When in session "one"
+      Then agent "a" is speaking in "t1"
+      When in session "two"
+      Then agent "a" is speaking in "t2"
+      When agent "a" sends a chunk of the other session's "t1" of "one"
+      Then nothing of it is forwarded
+      When agent "a" ends "t2"
 
     @RT-015
     Scenario: a turn of one session is none of the other

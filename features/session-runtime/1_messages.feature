@@ -31,6 +31,49 @@ Feature: 1 What the orchestrator consumes
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
 
+    @RT-028
+    Scenario: an invitation and its receipt on BROADCAST
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user invites agent "d" on BROADCAST
+      Then no REQUEST_ADD_AGENT is published
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      When SessionManager says that agent "d" is added on BROADCAST
+      Then no AGENT_ADDED is published
+      When SessionManager says that agent "d" is added
+      Then the frontend hears that agent "d" is added
+
+    @RT-028
+    Scenario: the receipt of a removal on BROADCAST
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user removes agent "b"
+      Then SessionManager is asked to remove agent "b"
+      When SessionManager says that agent "b" is removed on BROADCAST
+      Then no AGENT_REMOVED is published
+      When SessionManager says that agent "b" is removed
+      Then the frontend hears that agent "b" is removed
+
+    @RT-028
+    Scenario: a handover that is confirmed on BROADCAST is not confirmed
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      When the user confirms the handover of "t1" on BROADCAST
+      Then no SWITCH_AGENT is published
+      And no HANDOVER_CONTEXT is published
+      When the user confirms the handover of "t1"
+      Then a switch from agent "a" to agent "b" is announced
+
+    @RT-028
+    Scenario: a session that is closed on BROADCAST is not closed
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user closes the session on BROADCAST
+      Then no REQUEST_SESSION_CLOSE is published
+      When the user closes the session
+      Then SessionManager is asked to close the session
+
     @RT-028 @RT-064
     Scenario: a switch that is seen on BROADCAST is no switch
       Given a session of agents "a", "b" and "c" where agent "a" is active
@@ -66,6 +109,28 @@ Feature: 1 What the orchestrator consumes
       Then agent "a" is asked to stop "t1"
       When agent "a" confirms the cancel of "t1" on BROADCAST
       Then the frontend hears that "t1" is cancelled
+
+    @RT-042 @RT-168 @RT-102
+    Scenario: a stream that has stopped, on BROADCAST
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+      When agent "a" has stopped the stream of "t1" on BROADCAST
+      Then the frontend hears that "t1" is cancelled
+
+    @RT-042 @RT-011
+    Scenario: an error on BROADCAST
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" reports an error in "t1" on BROADCAST
+      Then the frontend hears of the error
+
+    @RT-042 @RT-077 @RT-168
+    Scenario: an acknowledgement on BROADCAST
+      Given an input "t1" that agent "a" has acknowledged in time on BROADCAST
+      When the time for acknowledging an input is over
+      Then no ROUTE_TIMEOUT is published
 
     @RT-042 @RT-168 @RT-131
     Scenario: a handover that is asked for on BROADCAST
@@ -127,6 +192,21 @@ Feature: 1 What the orchestrator consumes
       When agent "a" reports an error in "t1"
       Then the frontend hears of the error
 
+    @RT-011
+    Scenario: an error of SessionManager
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When SessionManager reports an error
+      Then the frontend hears of the error
+
+    @RT-011 @RT-104
+    Scenario: an error of another agent ends nothing
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "b" reports an error in "t1"
+      Then everything is handled
+      When agent "a" sends a chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+
     @RT-011 @RT-040
     Scenario: an error of an agent that has said nothing yet
       Given a session of agents "a", "b" and "c" where agent "a" is active
@@ -145,6 +225,16 @@ Feature: 1 What the orchestrator consumes
       Then a switch from agent "a" to agent "b" is announced
       And everything is handled
       And the next input reaches agent "b"
+
+    @RT-175 @RT-064
+    Scenario: a switch that comes back behind a later one
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And the bus hands back what is published on SYSTEM and BROADCAST
+      When the user switches to agent "b"
+      And the user switches to agent "c"
+      Then everything is handled
+      And everything is handled
+      And the next input reaches agent "c"
 
     @RT-175 @RT-110
     Scenario: a request that comes back

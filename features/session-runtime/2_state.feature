@@ -95,6 +95,19 @@ Feature: 2 What the orchestrator keeps
       Then the frontend hears that agent "b" is removed
       And everything is handled
 
+    @RT-062 @RT-116
+    Scenario: two removals, answered in their order
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user removes agent "b"
+      Then SessionManager is asked to remove agent "b"
+      When the user removes agent "c"
+      Then SessionManager is asked to remove agent "c"
+      When SessionManager says that agent "b" is removed
+      Then the frontend hears that agent "b" is removed
+      When SessionManager says that agent "c" is removed
+      Then the frontend hears that agent "c" is removed
+      And everything is handled
+
     @RT-062 @RT-127
     Scenario: two invitations, answered the other way round
       Given a session of agents "a", "b" and "c" where agent "a" is active

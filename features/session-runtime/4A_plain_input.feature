@@ -182,3 +182,38 @@ Feature: 4A A plain input
       When agent "a" sends a chunk of "t1"
       And the time for acknowledging an input is over
       Then everything is handled
+
+    @RT-052 @RT-053 @RT-073 @RT-078
+    Scenario: two turns time out side by side
+      Given acknowledgements of inputs are awaited for a short time
+      And a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" reaches agent "a"
+      When the user mentions agent "b" in "t2" by its payload
+      Then "t2" reaches agent "b"
+      And the frontend hears that "t1" and "t2" have timed out, each by its turn_id
+
+    @RT-059 @RT-078
+    Scenario: the confirmation of a cancel is no acknowledgement
+      Given acknowledgements of inputs are awaited for a short time
+      And a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" reaches agent "a"
+      When agent "a" confirms the cancel of "t1"
+      Then everything is handled
+      And the frontend hears that "t1" has timed out
+
+    @RT-077 @RT-080
+    Scenario: an acknowledgement of an agent that is not active any more
+      Given an input "t1" that agent "a" has acknowledged in time after a switch to agent "b"
+      When the time for acknowledging an input is over
+      Then no ROUTE_TIMEOUT is published
+
+    @RT-064
+    Scenario: an input behind a switch goes to the new agent while the old one is speaking
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user switches to agent "b"
+      And agent "a" ends "t1"
+      And the user says "t2"
+      Then "t2" reaches agent "b"

@@ -82,6 +82,18 @@ Feature: 4B A mention
       Then "t2" runs at agent "b"
       And everything is handled
 
+    @RT-048 @RT-049 @RT-086 @RT-111
+    Scenario Outline: an agent that is not in the session does not become active
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user mentions agent "x" in "t1" by <form>
+      Then SessionManager is asked for agent "x", or the frontend hears of an error
+      And the next input reaches agent "a"
+
+      Examples:
+        | form        |
+        | its subtype |
+        | its payload |
+
   Rule: 等 INPUT_ACK (同 A)
 
     @RT-078 @RT-094

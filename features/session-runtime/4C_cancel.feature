@@ -101,6 +101,42 @@ Feature: 4C A cancel
       When the time for confirming a cancel is over
       Then no CANCELED is published
 
+    @RT-050 @RT-099 @RT-105
+    Scenario: two turns, each cancelled
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+      When agent "a" confirms the cancel of "t1"
+      Then the frontend hears that "t1" is cancelled
+      Given agent "a" is speaking in "t2"
+      When the user cancels
+      Then agent "a" is asked to stop "t2"
+      When agent "a" confirms the cancel of "t2"
+      Then the frontend hears that "t2" is cancelled
+
+    @RT-059 @RT-105
+    Scenario: an acknowledgement of the input is no confirmation of its cancel
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+      When agent "a" acknowledges "t1"
+      Then no CANCELED is published
+      When agent "a" confirms the cancel of "t1"
+      Then the frontend hears that "t1" is cancelled
+
+    @RT-105
+    Scenario: what an agent still says is no confirmation
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+      When agent "a" sends a chunk of "t1"
+      Then no CANCELED is published
+      When agent "a" confirms the cancel of "t1"
+      Then the frontend hears that "t1" is cancelled
+
     @RT-105
     Scenario: a cancel twice is cancelled once
       Given a session of agents "a", "b" and "c" where agent "a" is active
@@ -108,7 +144,8 @@ Feature: 4C A cancel
       When the user cancels
       Then agent "a" is asked to stop "t1"
       When the user interrupts
-      And agent "a" confirms the cancel of "t1"
+      Then no CANCELED is published
+      When agent "a" confirms the cancel of "t1"
       Then the frontend hears that "t1" is cancelled
       And everything is handled
 

@@ -110,6 +110,40 @@ Feature: 4D A removal
       When the time for confirming a cancel is over
       Then no REQUEST_REMOVE_AGENT is published
 
+    @RT-106 @RT-109
+    Scenario: an agent that is speaking, and not active any more
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user switches to agent "b"
+      Then a switch from agent "a" to agent "b" is announced
+      When the user removes agent "a"
+      Then agent "a" is asked to stop "t1"
+      When agent "a" confirms the cancel of "t1"
+      Then SessionManager is asked to remove agent "a"
+
+    @RT-106 @RT-060
+    Scenario: an agent that the user has cancelled already
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+      When the user removes agent "a"
+      Then no REQUEST_REMOVE_AGENT is published
+      When agent "a" confirms the cancel of "t1"
+      Then the frontend hears that "t1" is cancelled
+      And SessionManager is asked to remove agent "a"
+
+    @RT-159 @RT-160 @RT-152
+    Scenario: a removal and a close that wait for the same confirmation
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user removes agent "a"
+      Then agent "a" is asked to stop "t1"
+      When the user closes the session
+      And agent "a" confirms the cancel of "t1"
+      Then the frontend hears that "t1" is cancelled
+      And SessionManager is asked to close the session
+
     @RT-106
     Scenario: another agent is speaking
       Given a session of agents "a", "b" and "c" where agent "a" is active

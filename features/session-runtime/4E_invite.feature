@@ -25,6 +25,17 @@ Feature: 4E An invitation
       Then "t1" reaches agent "d"
       And "t1" is accepted
 
+    @RT-065 @RT-123
+    Scenario: a new agent is active only where that is told
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      When SessionManager says that agent "d" is added
+      Then the frontend hears that agent "d" is added
+      And everything is handled
+      When the user says "t1"
+      Then everything is handled
+
     @RT-049 @RT-032 @RT-123
     Scenario: an agent that was added can be switched to
       Given a session of agents "a", "b" and "c" where agent "a" is active

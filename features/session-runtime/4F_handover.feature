@@ -119,6 +119,45 @@ Feature: 4F A handover
       And no SWITCH_AGENT is published
       When agent "a" ends "t1"
 
+    @RT-048 @RT-064 @RT-134
+    Scenario: a plain input goes to the new agent
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      When the user confirms the handover of "t1"
+      Then a switch from agent "a" to agent "b" is announced
+      And agent "b" gets the context of "t1"
+      And agent "b" answers the handover
+      And the next input reaches agent "b"
+
+    @RT-129
+    Scenario: of two turns the last is handed on
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      Given agent "a" is speaking in "t2"
+      When agent "a" ends "t2"
+      And agent "a" asks to hand "t2" over to agent "b"
+      Then the user is asked whether agent "b" may take "t2" over
+      When the user confirms the handover of "t2"
+      Then a switch from agent "a" to agent "b" is announced
+      And agent "b" gets the context of "t2"
+
+    @RT-129 @RT-135
+    Scenario: structured output is handed on
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" runs at agent "a"
+      When agent "a" sends the final with odd values of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      When the user confirms the handover of "t1"
+      Then a switch from agent "a" to agent "b" is announced
+      And agent "b" gets the context of "t1"
+
     @RT-129 @RT-135
     Scenario: what was said in pieces is handed on
       Given a session of agents "a", "b" and "c" where agent "a" is active

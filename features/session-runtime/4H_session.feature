@@ -78,6 +78,39 @@ Feature: 4H Opening and closing the session
       Then SessionManager is asked to close the session
       And no CANCEL is published
 
+    @RT-048 @RT-064
+    Scenario: a close that has failed leaves the session as it was
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user switches to agent "b"
+      Then a switch from agent "a" to agent "b" is announced
+      When the user opens the session
+      Then SessionManager is asked to open the session
+      When SessionManager says that the session is opened
+      Then the frontend hears that the session is opened
+      When the user closes the session
+      Then SessionManager is asked to close the session
+      When SessionManager says that the session could not be closed
+      Then the frontend hears that the session could not be closed
+      And the next input reaches agent "b"
+
+    @RT-152
+    Scenario: closed while two agents are speaking
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" runs at agent "a"
+      When the user mentions agent "b" in "t2" by its payload
+      Then "t2" runs at agent "b"
+      When agent "a" sends a chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "b" sends a chunk of "t2"
+      Then the frontend gets what was sent of "t2"
+      When the user closes the session
+      Then everything is handled
+      When agent "b" confirms the cancel of "t2"
+      Then everything is handled
+      When agent "a" confirms the cancel of "t1"
+      Then SessionManager is asked to close the session
+
     @RT-153
     Scenario: opening while an agent is speaking stops nobody
       Given a session of agents "a", "b" and "c" where agent "a" is active

@@ -76,8 +76,13 @@ func (m *Model) answered(d Message) {
 		}
 	}
 	told := func(p Message) bool { return TellsOfSession(p, d.Subtype) }
+	unnamed := func(p Message) {
+		if p.Kind() == Notice { // it may have been about something else
+			m.unnamed++
+		}
+	}
 	if rq == nil {
-		m.allow(d, "told to the frontend", told)
+		m.allow(d, "told to the frontend", told).met = unnamed
 		return
 	}
 	rq.over = true
@@ -85,11 +90,7 @@ func (m *Model) answered(d Message) {
 		defer func() { m.loose = true }()
 	}
 	m.owe(&owed{what: "the result told to the frontend, as EVENT or ERROR", cause: d, clauses: []string{"RT-045", "RT-046", "RT-154", "RT-155", "RT-166"}, match: told,
-		met: func(p Message) {
-			if p.Kind() == Notice { // it may have been about something else
-				m.unnamed++
-			}
-		}})
+		met: unnamed})
 }
 
 // TellsOfSession tells whether a message gives the frontend a receipt of SessionManager's about the session. How it is called is

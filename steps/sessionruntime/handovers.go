@@ -24,8 +24,9 @@ type handover struct {
 func (s *suite) registerHandovers(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^agent "(\w)" asks to hand "(\w+)" over to agent "(\w)"( on BROADCAST)?$`, s.asksToHandOver)
 	steps.Step(sc, `^the user is asked whether agent "(\w)" may take "(\w+)" over$`, s.userIsAsked)
-	steps.Step(sc, `^the user (confirms|rejects) the handover of "(\w+)"$`, s.decides)
+	steps.Step(sc, `^the user (confirms|rejects) the handover of "(\w+)"( on BROADCAST)?$`, s.decides)
 	steps.Step(sc, `^the user confirms a handover that nobody has asked for$`, s.confirmsNothing)
+	steps.Step(sc, `^agent "(\w)" answers the handover$`, s.answersHandover)
 	steps.Step(sc, `^agent "(\w)" gets the context of "(\w+)"$`, s.getsContext)
 }
 
@@ -64,7 +65,7 @@ func (s *suite) userIsAsked(ctx context.Context, letter, name string) error {
 }
 
 // decides answers a prompt, with its ids and what it said.
-func (s *suite) decides(ctx context.Context, what, name string) error {
+func (s *suite) decides(ctx context.Context, what, name, where string) error {
 	h, err := s.handover(name)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (s *suite) decides(ctx context.Context, what, name string) error {
 	if said, ok := h.prompt.Payload.(map[string]any); ok {
 		payload = maps.Clone(said)
 	}
-	h.decided, err = s.deliver(ctx, frame{event: vocab.Control, subtype: subtype, from: judge.Frontend, trace: h.prompt.Trace, turn: h.prompt.Turn, tx: h.prompt.Tx, payload: payload})
+	h.decided, err = s.deliver(ctx, frame{event: vocab.Control, subtype: subtype, from: judge.Frontend, target: onBroadcast(where), trace: h.prompt.Trace, turn: h.prompt.Turn, tx: h.prompt.Tx, payload: payload})
 	s.now.asked = h.decided
 	return err
 }
@@ -87,6 +88,17 @@ func (s *suite) confirmsNothing(ctx context.Context) error {
 	_, err := s.deliver(ctx, frame{event: vocab.Control, subtype: vocab.HandoverConfirm, from: judge.Frontend, trace: "no-trace-" + id, turn: "no-turn-" + id, tx: "no-tx-" + id,
 		payload: map[string]any{"tx_id": "no-tx-" + id}})
 	return err
+}
+
+// answersHandover ends the turn of the new agent, where the handover has begun one: then nothing is under way.
+func (s *suite) answersHandover(ctx context.Context, letter string) error {
+	if _, begun := s.now.inputs["handover"]; !begun {
+		return s.fence(ctx)
+	}
+	if err := s.sends(ctx, letter, "a final alone", "handover", ""); err != nil {
+		return err
+	}
+	return s.fence(ctx)
 }
 
 // getsContext: the new agent gets what the old one has said, as HANDOVER_CONTEXT or USER_INPUT (RT-135), and acknowledges it.
@@ -117,6 +129,7 @@ func (s *suite) getsContext(ctx context.Context, letter, name string) error {
 	if m.Kind() == judge.Route { // a turn of the new agent
 		next := &input{token: s.token()}
 		next.take(m)
+		s.now.inputs["handover"] = next
 		_, err = s.deliver(ctx, s.fromAgent(letter, next, vocab.Control, vocab.InputAck, map[string]any{}, ""))
 		return err
 	}

@@ -33,7 +33,9 @@ func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the frontend hears that "(\w+)" is cancelled$`, s.cancelled)
 	steps.Step(sc, `^no (CANCEL|CANCELED|SWITCH_AGENT|REQUEST_REMOVE_AGENT|REQUEST_SESSION_CLOSE|AGENT_REMOVED|AGENT_ADDED|HANDOVER_CONTEXT|USER_INPUT|AGENT_OUTPUT|ROUTE_TIMEOUT|REQUEST_ADD_AGENT|SESSION_CLOSED) is published$`, s.noneOf)
 	steps.Step(sc, `^the time for (confirming a cancel|acknowledging an input) is over$`, s.timeIsOver)
-	steps.Step(sc, `^an input "(\w+)" that agent "(\w)" has acknowledged in time$`, s.acknowledgedInTime)
+	steps.Step(sc, `^an input "(\w+)" that agent "(\w)" has acknowledged in time(?:( on BROADCAST)| after a switch to agent "(\w)")?$`, s.acknowledgedInTime)
+	steps.Step(sc, `^agent "(\w)" sends a chunk of the other session's "(\w+)" of "(\w+)"$`, s.sendsOfAnother)
+	steps.Step(sc, `^nothing of it is forwarded$`, s.nothingForwarded)
 }
 
 // sends is AGENT_OUTPUT (4G).
@@ -61,6 +63,25 @@ func (s *suite) sends(ctx context.Context, letter, what, name, where string) err
 	return err
 }
 
+// sendsOfAnother is output, in the present session, of a turn that belongs to another one.
+func (s *suite) sendsOfAnother(ctx context.Context, letter, name, session string) error {
+	of, there := s.sessions[session]
+	if !there || of.inputs[name] == nil {
+		return fmt.Errorf("nobody has said %q in session %q", name, session)
+	}
+	in := *of.inputs[name]
+	s.stray = &piece{token: s.token()}
+	f := s.fromAgent(letter, &in, vocab.AgentOutput, "", map[string]any{"text": "piece " + s.stray.token}, "")
+	f.stream = &stream{chunk: true}
+	var err error
+	s.stray.at, err = s.deliver(ctx, f)
+	return err
+}
+
+func (s *suite) nothingForwarded(ctx context.Context) error {
+	return s.none(ctx, s.stray.at, againstOutput, "no AGENT_OUTPUT to the frontend", isOutput(s.stray))
+}
+
 // ends is the final, and the frontend has it.
 func (s *suite) ends(ctx context.Context, letter, name string) error {
 	if err := s.sends(ctx, letter, "the final", name, ""); err != nil {
@@ -78,12 +99,12 @@ func (s *suite) forwarded(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.published(ctx, in.last.at, []string{"RT-002", "RT-015", "RT-039", "RT-042", "RT-082", "RT-139", "RT-140", "RT-142", "RT-146", "RT-148", "RT-150", "RT-168"},
+	_, err = s.published(ctx, in.last.at, []string{"RT-002", "RT-011", "RT-015", "RT-039", "RT-042", "RT-064", "RT-082", "RT-104", "RT-139", "RT-140", "RT-141", "RT-142", "RT-146", "RT-148", "RT-150", "RT-168"},
 		"the output forwarded to the frontend", isOutput(in.last))
 	return err
 }
 
-var againstOutput = []string{"RT-014", "RT-052", "RT-056", "RT-079", "RT-104", "RT-141", "RT-162"}
+var againstOutput = []string{"RT-014", "RT-015", "RT-052", "RT-056", "RT-079", "RT-104", "RT-141", "RT-162"}
 
 func (s *suite) notForwarded(ctx context.Context, name string) error {
 	in, err := s.input(name)
@@ -117,7 +138,7 @@ func (s *suite) cancels(ctx context.Context, what, where string) error {
 	return err
 }
 
-var aboutStops = []string{"RT-004", "RT-016", "RT-031", "RT-050", "RT-060", "RT-095", "RT-098", "RT-099", "RT-106", "RT-109", "RT-142", "RT-152"}
+var aboutStops = []string{"RT-004", "RT-016", "RT-031", "RT-050", "RT-060", "RT-095", "RT-098", "RT-099", "RT-106", "RT-109", "RT-141", "RT-142", "RT-152"}
 
 func (s *suite) askedToStop(ctx context.Context, letter, name string) error {
 	in, err := s.input(name)
@@ -190,18 +211,18 @@ func (s *suite) noneOf(ctx context.Context, name string) error {
 // absent are the clauses that are judged by what is not published.
 var absent = map[judge.Kind][]string{
 	judge.CancelSent:    {"RT-028", "RT-097", "RT-103", "RT-145", "RT-175"},
-	judge.Canceled:      {"RT-100", "RT-102", "RT-105", "RT-160"},
+	judge.Canceled:      {"RT-059", "RT-100", "RT-102", "RT-105", "RT-160"},
 	judge.Switch:        {"RT-028", "RT-061", "RT-122", "RT-128", "RT-133", "RT-137", "RT-175"},
-	judge.RequestRemove: {"RT-060", "RT-100", "RT-106", "RT-109", "RT-160", "RT-175"},
-	judge.RequestClose:  {"RT-152", "RT-160", "RT-175"},
-	judge.Removed:       {"RT-159", "RT-115", "RT-116", "RT-117", "RT-171", "RT-160"},
-	judge.Added:         {"RT-025", "RT-119", "RT-159", "RT-122", "RT-126", "RT-127", "RT-160"},
-	judge.Context:       {"RT-061", "RT-128", "RT-133", "RT-137"},
+	judge.RequestRemove: {"RT-028", "RT-060", "RT-100", "RT-106", "RT-109", "RT-160", "RT-175"},
+	judge.RequestClose:  {"RT-028", "RT-152", "RT-160", "RT-175"},
+	judge.Removed:       {"RT-028", "RT-159", "RT-115", "RT-116", "RT-117", "RT-171", "RT-160"},
+	judge.Added:         {"RT-028", "RT-025", "RT-119", "RT-159", "RT-122", "RT-126", "RT-127", "RT-160"},
+	judge.Context:       {"RT-028", "RT-061", "RT-128", "RT-133", "RT-137"},
 	judge.Route:         {"RT-028", "RT-133", "RT-137", "RT-175"},
 	judge.Output:        {"RT-028", "RT-141"},
 	judge.RouteTimeout:  {"RT-003", "RT-077", "RT-080", "RT-161", "RT-169"},
-	judge.RequestAdd:    {"RT-122", "RT-175"},
-	judge.Closed:        {"RT-154", "RT-160"},
+	judge.RequestAdd:    {"RT-028", "RT-122", "RT-175"},
+	judge.Closed:        {"RT-028", "RT-154", "RT-160"},
 }
 
 // timeIsOver goes by the orchestrator's own clock: an input of another session, that nobody acknowledges, has timed out later
@@ -236,7 +257,7 @@ func (s *suite) timeIsOver(ctx context.Context, what string) error {
 
 // acknowledgedInTime is an input of a session that waits for acknowledgements no longer than it must, and gets this one well
 // within that. Where we are too slow for it, longer ones are asked for.
-func (s *suite) acknowledgedInTime(ctx context.Context, name, letter string) error {
+func (s *suite) acknowledgedInTime(ctx context.Context, name, letter, where, other string) error {
 	if err := s.hurried(); err != nil {
 		return err
 	}
@@ -250,7 +271,12 @@ func (s *suite) acknowledgedInTime(ctx context.Context, name, letter string) err
 		if err := s.reaches(ctx, name, letter); err != nil {
 			return err
 		}
-		if err := s.acknowledges(ctx, letter, name, ""); err != nil {
+		if other != "" {
+			if err := s.switches(ctx, other, ""); err != nil {
+				return err
+			}
+		}
+		if err := s.acknowledges(ctx, letter, name, where); err != nil {
 			return err
 		}
 		if err := s.fence(ctx); err != nil {

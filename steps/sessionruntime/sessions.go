@@ -27,7 +27,7 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the bus hands back what is published on SYSTEM and BROADCAST$`, s.handsBack)
 	steps.Step(sc, `^everything is handled$`, s.fence)
 
-	steps.Step(sc, `^the user (opens|closes) the session$`, s.asksForSession)
+	steps.Step(sc, `^the user (opens|closes) the session( on BROADCAST)?$`, s.asksForSession)
 	steps.Step(sc, `^SessionManager is asked to (open|close) the session$`, s.managerAskedForSession)
 	steps.Step(sc, `^SessionManager says that the session (is opened|is closed|could not be opened|could not be closed)$`, s.sessionReceipt)
 	steps.Step(sc, `^the frontend hears that the session (is opened|is closed|could not be opened|could not be closed)$`, s.sessionTold)
@@ -108,9 +108,9 @@ func (s *suite) handsBack() error {
 }
 
 // asksForSession is SESSION_OPEN or SESSION_CLOSE (4H).
-func (s *suite) asksForSession(ctx context.Context, what string) error {
+func (s *suite) asksForSession(ctx context.Context, what, where string) error {
 	subtype := map[string]string{"opens": vocab.SessionOpen, "closes": vocab.SessionClose}[what]
-	at, err := s.deliver(ctx, frame{event: vocab.Control, subtype: subtype, from: judge.Frontend, payload: map[string]any{"session_id": s.now.id}})
+	at, err := s.deliver(ctx, frame{event: vocab.Control, subtype: subtype, from: judge.Frontend, target: onBroadcast(where), payload: map[string]any{"session_id": s.now.id}})
 	s.now.asked = at
 	return err
 }

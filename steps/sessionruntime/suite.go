@@ -33,6 +33,7 @@ type suite struct {
 	echo     bool          // the bus hands what is published on SYSTEM and BROADCAST back to the orchestrator
 	echoed   int           // number of the last record that was looked at for that
 	mark     int           // the latest act
+	stray    *piece        // output of a turn of another session
 	absences []steps.Check // what was not there, as it should not be: it counts where the scenario was carried out to its end
 }
 

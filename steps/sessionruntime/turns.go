@@ -20,7 +20,7 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the user mentions agent "(\w)" in "(\w+)" by (its subtype|its payload|a choice in the interface)$`, s.mentions)
 	steps.Step(sc, `^"(\w+)" is delivered by a second subscription$`, s.saidAgain)
 
-	steps.Step(sc, `^"(\w+)" reaches agent "(\w)"$`, s.reaches)
+	steps.Step(sc, `^"(\w+)" reaches agent "(\w)"$`, func(ctx context.Context, name, letter string) error { return s.reaches(ctx, name, letter) })
 	steps.Step(sc, `^"(\w+)" reaches one of the agents, or SessionManager is asked for one$`, s.reachesSomebody)
 	steps.Step(sc, `^"(\w+)" is accepted$`, s.accepted)
 	steps.Step(sc, `^"(\w+)" reaches nobody$`, s.reachesNobody)
@@ -35,7 +35,8 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^"(\w+)" runs at agent "(\w)"$`, s.runs)
 	steps.Step(sc, `^agent "(\w)" is speaking in "(\w+)"$`, s.isSpeaking)
 	steps.Step(sc, `^the frontend hears that "(\w+)" has timed out$`, s.timesOut)
-	steps.Step(sc, `^agent "(\w)" reports an error in "(\w+)"$`, s.reportsError)
+	steps.Step(sc, `^the frontend hears that "(\w+)" and "(\w+)" have timed out, each by its turn_id$`, s.timedOutWith)
+	steps.Step(sc, `^agent "(\w)" reports an error in "(\w+)"( on BROADCAST)?$`, s.reportsError)
 	steps.Step(sc, `^SessionManager reports an error$`, s.managerError)
 	steps.Step(sc, `^the frontend hears of the error$`, s.hearsOfError)
 	steps.Step(sc, `^SessionManager is asked for agent "(\w)", or the frontend hears of an error$`, s.absentDealtWith)
@@ -146,12 +147,13 @@ func (s *suite) saidAgain(ctx context.Context, name string) error {
 var aboutRoutes = []string{"RT-001", "RT-013", "RT-015", "RT-030", "RT-064", "RT-067", "RT-068", "RT-069", "RT-070", "RT-071", "RT-075", "RT-174", "RT-083", "RT-084", "RT-085", "RT-088", "RT-092", "RT-049", "RT-111"}
 
 // reaches: the input goes to an agent (RT-075, RT-092).
-func (s *suite) reaches(ctx context.Context, name, letter string) error {
+func (s *suite) reaches(ctx context.Context, name, letter string, more ...string) error {
 	in, err := s.input(name)
 	if err != nil {
 		return err
 	}
-	m, err := s.published(ctx, in.said, aboutRoutes, "the input on its way to agent "+s.agent(letter), func(m judge.Message) bool {
+	clauses := append(more, aboutRoutes...)
+	m, err := s.published(ctx, in.said, clauses, "the input on its way to agent "+s.agent(letter), func(m judge.Message) bool {
 		return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token
 	})
 	if err != nil {
@@ -159,7 +161,7 @@ func (s *suite) reaches(ctx context.Context, name, letter string) error {
 	}
 	in.take(m)
 	s.Reached(steps.Answered)
-	return s.Need(steps.Check{Clauses: aboutRoutes, OK: m.TargetID == s.agent(letter), Expected: "the input for agent " + s.agent(letter), Observed: m.Name(), At: m.N})
+	return s.Need(steps.Check{Clauses: clauses, OK: m.TargetID == s.agent(letter), Expected: "the input for agent " + s.agent(letter), Observed: m.Name(), At: m.N})
 }
 
 func (in *input) take(m judge.Message) {
@@ -292,13 +294,29 @@ func (s *suite) timesOut(ctx context.Context, name string) error {
 	return err
 }
 
+// timedOutWith: each of two turns has its own (RT-052, RT-053).
+func (s *suite) timedOutWith(ctx context.Context, one, other string) error {
+	for _, name := range []string{one, other} {
+		in, err := s.input(name)
+		if err != nil {
+			return err
+		}
+		if _, err := s.publishedWithin(ctx, in.said, s.withLimit(s.limits.InputAck), []string{"RT-052", "RT-053", "RT-073", "RT-078"}, "ERROR ROUTE_TIMEOUT with the turn_id of "+name, func(m judge.Message) bool {
+			return m.Kind() == judge.RouteTimeout && m.Turn == in.turn
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // reportsError is an agent's ERROR (1.2).
-func (s *suite) reportsError(ctx context.Context, letter, name string) error {
+func (s *suite) reportsError(ctx context.Context, letter, name, where string) error {
 	in, err := s.input(name)
 	if err != nil {
 		return err
 	}
-	return s.report(ctx, s.fromAgent(letter, in, vocab.Error, "MODEL_ERROR", nil, ""))
+	return s.report(ctx, s.fromAgent(letter, in, vocab.Error, "MODEL_ERROR", nil, where))
 }
 
 func (s *suite) managerError(ctx context.Context) error {
