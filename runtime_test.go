@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"
 
+	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/target"
 	"parley/verdict"
@@ -176,5 +177,25 @@ func TestExploreRuntime(t *testing.T) {
 	}
 	if res.Exit != verdict.ExitConformant || passed != sequences {
 		t.Errorf("%d sequences passed, want %d\n%s", passed, sequences, console(t, res))
+	}
+}
+
+// TestExploreRuntimeFinds: a fault is found, and told by the shortest sequence that shows it.
+func TestExploreRuntimeFinds(t *testing.T) {
+	res, err := runner.Run(context.Background(), runner.Options{Profile: bundled.MutantProfile("session-runtime", ""), Launcher: &bundled.RuntimeLauncher{Fault: "accepted-told-twice"},
+		Drivers: []string{target.WS}, Explore: 100, Seed: 1, Tags: "@explored", Again: "parley run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told string
+	for _, n := range res.Runs[0].Notes {
+		if n.Kind == "explored" {
+			told = n.Text
+		}
+	}
+	_, scenario, found := strings.Cut(told, "Scenario: ")
+	lines := strings.Split(strings.TrimSpace(scenario), "\n")[1:]
+	if res.Exit != verdict.ExitNonConformant || !found || len(lines) > 5 || !strings.Contains(told, "@RT-076") {
+		t.Errorf("exit %d; want a scenario of few lines, got:\n%s", res.Exit, told)
 	}
 }

@@ -43,6 +43,9 @@ var courses = []row{
 	{reason: "A: nobody acknowledges", in: "set main a,b,c a 60ms\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n+ 60ms\n< ROUTE_TIMEOUT t1\nfence\n" + next, kept: "077 078 094"},
 	{reason: "A: nobody is active, and there is a default agent", in: "set main a,b,c -\n> user USER_INPUT #1\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\nfence\n", kept: "070 075 076"},
 	{reason: "A: nobody is active, and SessionManager is asked", in: "set main a,b,c -\n> user USER_INPUT #1\n< REQUEST_ADD_AGENT\nfence\n", kept: "070"},
+	{reason: "A: accepted before the input is routed", in: abc + "> user USER_INPUT #1\n< TURN_ACCEPTED t1 of=a\n< USER_INPUT @a t1 #1\nfence\n", kept: "009 074 076"},
+	{reason: "A: a default agent becomes the active one", in: "set main a,b,c -\n> user USER_INPUT #1\n< SWITCH_AGENT >b\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\nfence\n", kept: "070"},
+	{reason: "A: a default agent becomes the active one, behind the input", in: "set main a,b,c -\n> user USER_INPUT #1\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\n< SWITCH_AGENT >b\nfence\n", kept: "070"},
 
 	{reason: "B: by the payload", in: abc + `> user USER_INPUT {"text":"#1","mentioned_agent_id":"agent-b"}` + "\n< SWITCH_AGENT a>b\n" + `< USER_INPUT @b t1 {"text":"#1","mentioned_agent_id":"agent-b"}` + "\n< TURN_ACCEPTED t1 of=b\nfence\n",
 		kept: "084 086 088 092 089 090 065 063 066 006 091 048 093"},
@@ -57,6 +60,8 @@ var courses = []row{
 	{reason: "B: which is not added", in: abc + "> user USER_INPUT #1 mention=x\n< REQUEST_ADD_AGENT agent=x\n> manager ADD_AGENT_FAILED agent=x\n< ADD_AGENT_FAILED\nfence\n" + next, kept: "086 087 126 043 046"},
 	{reason: "B: an agent that is not there, and an error", in: abc + "> user USER_INPUT #1 mention=x\n< AGENT_NOT_IN_SESSION\nfence\n" + next, kept: "086 087", absent: "086 087"},
 	{reason: "B: nobody acknowledges", in: "set main a,b,c a 60ms\n> user USER_INPUT #1 mention=b\n< SWITCH_AGENT a>b\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\n+ 70ms\n< ROUTE_TIMEOUT t1\nfence\n" + nextB, kept: "094 078"},
+	{reason: "B: an agent that is on its way, and later an error of another", in: comes + "> user USER_INPUT #1 mention=d\nfence\n> a ERROR #4\n< ERROR #4\nfence\n", kept: "011 040"},
+	{reason: "B: an agent that is on its way, and a later mention of one that is not", in: comes + "> user USER_INPUT #1 mention=d\nfence\n> user USER_INPUT #6 mention=x\n< AGENT_NOT_IN_SESSION\nfence\n", kept: "086 087"},
 
 	{reason: "C: a cancel", in: stops + "> a CANCEL_ACK t1\n< CANCELED t1\nfence\n> user CANCEL\nfence\n" + next, kept: "004 016 031 050 095 098 099 005 038 102 105", absent: "100 105 097 145"},
 	{reason: "C: an interrupt, and a stream that stops", in: speaks + "> user INTERRUPT\n< CANCEL @a t1\n> a STREAM_STOPPED t1\n< CANCELED t1\nfence\n", kept: "095 099 102 105"},
@@ -82,6 +87,7 @@ var courses = []row{
 	{reason: "E: it is made the active one", in: comes + "> manager ADD_AGENT_DONE agent=d\n< AGENT_ADDED agent=d\n< SWITCH_AGENT a>d\nfence\n> user USER_INPUT #9\n< USER_INPUT @d t9 #9\n< TURN_ACCEPTED t9 of=d\nfence\n", kept: "127 006 069"},
 	{reason: "E: it fails", in: comes + "> manager ADD_AGENT_FAILED agent=d\n< ADD_AGENT_FAILED agent=d\nfence\n", kept: "043 046 126 163", absent: "127"},
 	{reason: "E: and is mentioned", in: comes + "> manager ADD_AGENT_DONE agent=d\n< AGENT_ADDED agent=d\nfence\n> user USER_INPUT #1 mention=d\n< SWITCH_AGENT a>d\n< USER_INPUT @d t1 #1\n< TURN_ACCEPTED t1 of=d\nfence\n", kept: "092 089"},
+	{reason: "E: the request names the agent outside its payload", in: abc + "> user INVITE_AGENT agent=d\n< REQUEST_ADD_AGENT agent_id=agent-d\nfence\n", kept: "121"},
 
 	{reason: "F: confirmed", in: asked + "fence\n> user HANDOVER_CONFIRM t1 x1\n< SWITCH_AGENT a>b\n< HANDOVER_CONTEXT @b #3\nfence\n" + nextB, kept: "007 019 038 128 131 132 130 035 061 134 065 165 135 136 129", absent: "133 128"},
 	{reason: "F: confirmed, and the context is an input", in: asked + "> user HANDOVER_CONFIRM t1\n< SWITCH_AGENT a>b on=BROADCAST\n" + `< USER_INPUT @b t2 {"from":"agent-a","said":"#2,#3"}` + "\n< TURN_ACCEPTED t2 of=b\nfence\n", kept: "134 135 136 129"},

@@ -264,8 +264,8 @@ func TestToken(t *testing.T) {
 }
 
 func TestMentions(t *testing.T) {
-	m := Message{Payload: map[string]any{"a": []any{"for agent-b"}}, Metadata: map[string]any{"agent": "agent-c"}, TargetID: "agent-d"}
-	for text, want := range map[string]bool{"agent-b": true, "agent-c": true, "agent-d": true, "agent-e": false, "": false} {
+	m := Message{Payload: map[string]any{"a": []any{"for agent-b"}}, Metadata: map[string]any{"agent": "agent-c"}, TargetID: "agent-d", AgentID: "agent-f"}
+	for text, want := range map[string]bool{"agent-b": true, "agent-c": true, "agent-d": true, "agent-f": true, "agent-e": false, "": false} {
 		if got := Mentions(m, text); got != want {
 			t.Errorf("it mentions %q: %v", text, got)
 		}
@@ -279,14 +279,18 @@ func TestTellsOfSession(t *testing.T) {
 	}{
 		{vocab.Event, vocab.SessionOpened, vocab.ToFrontend, vocab.SessionOpened, true},
 		{vocab.Event, "SESSION_IS_OPENED", vocab.ToFrontend, vocab.SessionOpened, true},
-		{vocab.Event, "OPENED", vocab.ToFrontend, vocab.SessionOpened, false},
-		{vocab.Event, vocab.SessionClosed, vocab.ToFrontend, vocab.SessionOpened, false},
+		{vocab.Event, "OPENED", vocab.ToFrontend, vocab.SessionOpened, true}, // how it is called is left open
+		{vocab.Event, "", vocab.ToFrontend, vocab.SessionOpened, true},
+		{vocab.Event, vocab.SessionClosed, vocab.ToFrontend, vocab.SessionOpened, true},
+		{vocab.Event, vocab.AgentAdded, vocab.ToFrontend, vocab.SessionOpened, false},
+		{vocab.Event, vocab.ActiveChanged, vocab.ToFrontend, vocab.SessionOpened, false},
+		{vocab.Event, vocab.AgentStarted, vocab.ToFrontend, vocab.SessionFailed, false},
 		{vocab.Event, vocab.SessionOpened, vocab.ToSystem, vocab.SessionOpened, false},
 		{vocab.Control, vocab.SessionOpened, vocab.ToFrontend, vocab.SessionOpened, false},
 		{vocab.Error, vocab.SessionOpened, vocab.ToFrontend, vocab.SessionOpened, false},
 		{vocab.Error, "", vocab.ToFrontend, vocab.SessionFailed, true},
 		{vocab.Event, "OPEN_FAILED", vocab.ToFrontend, vocab.SessionFailed, true},
-		{vocab.Event, vocab.SessionOpened, vocab.ToFrontend, vocab.SessionFailed, false},
+		{vocab.Event, vocab.SessionOpened, vocab.ToFrontend, vocab.SessionFailed, true},
 		{vocab.Event, vocab.SessionClosed, vocab.ToFrontend, vocab.SessionClosed, true},
 	} {
 		m := Message{Event: r.event, Subtype: r.subtype, Target: r.target}

@@ -20,6 +20,9 @@ var leftOpen = []row{
 	{reason: "A: a chunk without an acknowledgement is reported", in: routed + "> a AGENT_OUTPUT t1 #2 chunk\n< ERROR t1\nfence\n"},
 	{reason: "A: an acknowledgement of another agent", in: "set main a,b,c a 60ms\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n> b INPUT_ACK t1\nfence\n+ 60ms\n< ROUTE_TIMEOUT t1\nfence\n", kept: "078"},
 	{reason: "A: an acknowledgement twice", in: runs + "> a INPUT_ACK t1\n> a AGENT_OUTPUT t1 #2 chunk\n< AGENT_OUTPUT t1 #2 chunk\nfence\n"},
+	{reason: "A: a session without agents, SessionManager is asked, and the input goes to the new one", in: "set main - -\n> user USER_INPUT #1\n< REQUEST_ADD_AGENT agent=d\n> manager ADD_AGENT_DONE agent=d\n< AGENT_ADDED agent=d\n< USER_INPUT @d t1 #1\n< TURN_ACCEPTED t1 of=d\nfence\n"},
+	{reason: "A: nobody is active, SessionManager is asked, and the input goes to the new one", in: "set main a,b,c -\n> user USER_INPUT #1\n< REQUEST_ADD_AGENT agent=d\nfence\n> manager ADD_AGENT_DONE agent=d\n< AGENT_ADDED agent=d\n< USER_INPUT @d t1 #1\n< TURN_ACCEPTED t1 of=d\nfence\n"},
+	{reason: "A: a second input meanwhile waits", in: runs + "> user USER_INPUT #7\n< TURN_ACCEPTED t7 of=a\nfence\n> a AGENT_OUTPUT t1 #2 final\n< AGENT_OUTPUT t1 #2 final\n< USER_INPUT @a t7 #7\nfence\n"},
 
 	{reason: "B: the active agent is mentioned, and a switch is told", in: abc + "> user USER_INPUT #1 mention=a\n< SWITCH_AGENT a>a\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\nfence\n"},
 	{reason: "B: meanwhile, and done", in: runs + "> user USER_INPUT #7 mention=b\n< SWITCH_AGENT a>b\n< USER_INPUT @b t7 #7\n< TURN_ACCEPTED t7 of=b\nfence\n"},
@@ -55,6 +58,8 @@ var leftOpen = []row{
 	{reason: "C: of two that speak none is stopped", in: speaks + "> user USER_INPUT #6 mention=b\n< SWITCH_AGENT a>b\n< USER_INPUT @b t6 #6\n< TURN_ACCEPTED t6 of=b\n> b INPUT_ACK t6\n> b AGENT_OUTPUT t6 #7 chunk\n< AGENT_OUTPUT t6 #7 chunk\n> user CANCEL\nfence\n", broken: "004 016 031 050 095 098 099"},
 	{reason: "C: a short limit, confirmed, and told", in: "set main a,b,c a 5s\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n> a INPUT_ACK t1\nfence\n> a AGENT_OUTPUT t1 #2 chunk\n< AGENT_OUTPUT t1 #2 chunk\n> user CANCEL\n< CANCEL @a t1\n> a CANCEL_ACK t1\n< CANCELED t1\nfence\n"},
 	{reason: "C: a short limit, confirmed too late", in: "set main a,b,c a 60ms\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n> a INPUT_ACK t1\nfence\n> a AGENT_OUTPUT t1 #2 chunk\n< AGENT_OUTPUT t1 #2 chunk\n> user CANCEL\n< CANCEL @a t1\n+ 80ms\n< CANCEL_TIMEOUT t1\n> a CANCEL_ACK t1\nfence\n"},
+	{reason: "C: right behind the input, stopped", in: abc + "> user USER_INPUT #1\n> user CANCEL\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n< CANCEL @a t1\n> a CANCEL_ACK t1\n< CANCELED t1\nfence\n"},
+	{reason: "C: a turn that has timed out is confirmed as cancelled, and has one outcome", in: "set main a,b,c a 60ms/60s\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n> user CANCEL\n< CANCEL @a t1\n+ 60ms\n< ROUTE_TIMEOUT t1\n> a CANCEL_ACK t1\nfence\n"},
 
 	{reason: "D: an agent that is not there, asked", in: abc + "> user REMOVE_AGENT agent=x\n< REQUEST_REMOVE_AGENT agent=x\n> manager REMOVE_AGENT_DONE agent=x\n< AGENT_REMOVED agent=x\nfence\n"},
 	{reason: "D: an agent that is not there, refused", in: abc + "> user REMOVE_AGENT agent=x\n< AGENT_NOT_IN_SESSION\nfence\n" + next},
@@ -71,6 +76,11 @@ var leftOpen = []row{
 	{reason: "D: it fails, and the active one is the fallback", in: abc + "> user REMOVE_AGENT agent=a\n< REQUEST_REMOVE_AGENT agent=a\n< SWITCH_AGENT a>b\n> manager REMOVE_AGENT_FAILED agent=a\n< REMOVE_AGENT_FAILED agent=a\nfence\n" + nextB},
 	{reason: "D: output between the request and the receipt, forwarded", in: runs + "> user REMOVE_AGENT agent=a\n< REQUEST_REMOVE_AGENT agent=a\n< SWITCH_AGENT a>b\n> a AGENT_OUTPUT t1 #2 final\n< AGENT_OUTPUT t1 #2 final\nfence\n"},
 	{reason: "D: output between the request and the receipt, dropped", in: runs + "> user REMOVE_AGENT agent=a\n< REQUEST_REMOVE_AGENT agent=a\n< SWITCH_AGENT a>b\n> a AGENT_OUTPUT t1 #2 final\nfence\n"},
+	{reason: "D: a short limit, confirmed in time", in: "set main a,b,c a 5s\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n> a INPUT_ACK t1\nfence\n> a AGENT_OUTPUT t1 #2 chunk\n< AGENT_OUTPUT t1 #2 chunk\n> user REMOVE_AGENT agent=a\n< CANCEL @a t1\n> a CANCEL_ACK t1\n< CANCELED t1\n< REQUEST_REMOVE_AGENT agent=a\n> manager REMOVE_AGENT_DONE agent=a\n< AGENT_REMOVED agent=a\n< SWITCH_AGENT a>b\nfence\n"},
+	{reason: "D: the final comes in place of the confirmation, and it is asked then", in: speaks + "> user REMOVE_AGENT agent=a\n< CANCEL @a t1\n> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\n< REQUEST_REMOVE_AGENT agent=a\n< SWITCH_AGENT a>b\nfence\n"},
+	{reason: "D: nobody is left, told with the receipt", in: "set main a a\n> user REMOVE_AGENT agent=a\n< REQUEST_REMOVE_AGENT agent=a\nfence\n> manager REMOVE_AGENT_DONE agent=a\n< AGENT_REMOVED agent=a\n< SWITCH_AGENT a>\nfence\n"},
+	{reason: "D: the active one has changed meanwhile", in: abc + "> user REMOVE_AGENT agent=a\n< REQUEST_REMOVE_AGENT agent=a\n> user INVITE_AGENT agent=d\n< REQUEST_ADD_AGENT agent=d\n> manager ADD_AGENT_DONE agent=d\n< AGENT_ADDED agent=d\n> user SWITCH_AGENT a>d\n< SWITCH_AGENT a>d\n> manager REMOVE_AGENT_DONE agent=a\n< AGENT_REMOVED agent=a\nfence\n"},
+	{reason: "D: a receipt that nobody waits for, and a fallback", in: abc + "> manager REMOVE_AGENT_DONE agent=a\n< AGENT_REMOVED agent=a\n< SWITCH_AGENT a>b\nfence\n"},
 
 	{reason: "E: an agent that is there already, asked", in: abc + "> user INVITE_AGENT agent=b\n< REQUEST_ADD_AGENT agent=b\n> manager ADD_AGENT_DONE agent=b\n< AGENT_ADDED agent=b\nfence\n"},
 	{reason: "E: an agent that is there already, refused", in: abc + "> user INVITE_AGENT agent=b\n< ERROR\nfence\n"},
@@ -99,12 +109,15 @@ var leftOpen = []row{
 	{reason: "G: behind an error of its agent, dropped", in: speaks + "> a ERROR t1 #4\n< ERROR #4\n> a AGENT_OUTPUT t1 #5 final\nfence\n" + next},
 	{reason: "G: sent before the last one was seen, forwarded", in: runs + "> a AGENT_OUTPUT t1 #2 chunk\n> a AGENT_OUTPUT t1 #3 final\n> user CANCEL\n< AGENT_OUTPUT t1 #2 chunk\n< AGENT_OUTPUT t1 #3 final\nfence\n", absent: "097"},
 
+	{reason: "H: the failure is told by an EVENT of whatever name", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_FAILED\n< SESSION_OPENED\nfence\n", kept: "045 155 166"},
 	{reason: "H: opened twice, asked once", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> user SESSION_OPEN\nfence\n"},
 	{reason: "H: a receipt that nobody waits for, told", in: abc + "> manager SESSION_OPENED\n< SESSION_OPENED\nfence\n"},
 	{reason: "H: a receipt that nobody waits for, not told", in: abc + "> manager SESSION_CLOSED\n> manager SESSION_FAILED\nfence\n" + next},
 	{reason: "H: whatever comes once it is closed", in: over + "> user SESSION_CLOSE\n< REQUEST_SESSION_CLOSE\n> manager SESSION_CLOSED\n< SESSION_CLOSED\n> user USER_INPUT #9\n> user REMOVE_AGENT agent=b\n> user CANCEL\n< AGENT_REMOVED agent=c\n< SWITCH_AGENT a>\nfence\n"},
 	{reason: "H: closed before the first chunk, asked at once", in: runs + "> user SESSION_CLOSE\n< REQUEST_SESSION_CLOSE\nfence\n"},
 	{reason: "H: closed before the first chunk, stopped first", in: runs + "> user SESSION_CLOSE\n< CANCEL @a t1\nfence\n> a CANCEL_ACK t1\n< CANCELED t1\n< REQUEST_SESSION_CLOSE\nfence\n"},
+	{reason: "H: a short limit, confirmed in time", in: "set main a,b,c a 5s\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n> a INPUT_ACK t1\nfence\n> a AGENT_OUTPUT t1 #2 chunk\n< AGENT_OUTPUT t1 #2 chunk\n> user SESSION_CLOSE\n< CANCEL @a t1\n> a CANCEL_ACK t1\n< CANCELED t1\n< REQUEST_SESSION_CLOSE\n> manager SESSION_CLOSED\n< SESSION_CLOSED\nfence\n"},
+	{reason: "H: the final comes in place of the confirmation, and it is asked then", in: speaks + "> user SESSION_CLOSE\n< CANCEL @a t1\n> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\n< REQUEST_SESSION_CLOSE\nfence\n"},
 
 	{reason: "3: to the agent that is active, told", in: abc + "> user SWITCH_AGENT a>a\n< SWITCH_AGENT a>a\n" + next},
 	{reason: "3: to the agent that is active, not told", in: abc + "> user SWITCH_AGENT a>a\n" + next},

@@ -30,7 +30,7 @@ import (
 // asks for a limit of both acknowledgements, or for one of each (60ms/1m). Agents are called by a letter: a stands for agent-a. fence is a fence and its answer; ask and fenced are the two halves, quiet stands in
 // for them. + lets time pass, in= names a session other than the last one that was set up, and everything else is a member:
 // @ the agent that it is for, # the mark of its payload, t its turn_id, whose trace_id follows from it, x its tx_id, {} a payload
-// in place of the usual one, and - before a name takes a member away.
+// in place of the usual one, and - before a name takes a member away. It is agent-a that a prompt names as the one that asks.
 func script(t testing.TB, lines string) []transcript.Record {
 	t.Helper()
 	p := &parser{t: t}
@@ -172,8 +172,11 @@ func (p *parser) message(line, by, name string, words []string) {
 		data[ID] = "m" + strings.Repeat("i", len(p.out))
 	}
 	payload := map[string]any{}
-	if name == vocab.RequestRemoveAgent {
+	switch name {
+	case vocab.RequestRemoveAgent:
 		data[Reason] = "the user wants it"
+	case vocab.HandoverUIPrompt:
+		payload["from_agent"] = agent("a")
 	}
 	label := ""
 	for _, w := range words {

@@ -256,7 +256,7 @@ func (h *hub) handle(m object) {
 		h.say(vocab.Error, name, vocab.ToFrontend, "", ids(false), object{"agent_id": payload["agent_id"]})
 	case name == vocab.HandoverRequest && h.agents[str(payload, "target_agent")]:
 		out := ids(true)
-		ask := object{"to": payload["target_agent"], "reason": payload["reason"], "summary": payload["summary"]}
+		ask := object{"from": from, "to": payload["target_agent"], "reason": payload["reason"], "summary": payload["summary"]}
 		if t != nil {
 			ask["last"] = t.last
 		}
@@ -360,16 +360,23 @@ func (h *hub) output(m, meta object) {
 	h.say(vocab.AgentOutput, "", vocab.ToFrontend, "", meta, m["payload"])
 }
 
-// stop asks those who speak to stop, and goes on when they have.
+// stop asks those who speak to stop, unless they have been asked, and goes on when they have.
 func (h *hub) stop(of func(*talk) bool, then func()) {
 	left := 0
 	for _, t := range h.order {
-		if t.speaking && t.then == nil && of(t) {
+		if (t.speaking || t.then != nil) && of(t) {
 			left++
+			before := t.then
 			t.then = func() {
+				if before != nil {
+					before()
+				}
 				if left--; left == 0 {
 					then()
 				}
+			}
+			if before != nil {
+				continue
 			}
 			h.say(vocab.Control, vocab.Cancel, vocab.ToAgent, t.agent, object{"turn_id": t.id, "trace_id": t.trace}, object{})
 		}

@@ -84,6 +84,7 @@ func TestSteps(t *testing.T) {
 
 		{reason: "the user is not asked", lines: prompt, fault: "drop HANDOVER_UI_PROMPT", broken: "RT-007 RT-131"},
 		{reason: "the prompt does not say for whom", lines: prompt, fault: "set HANDOVER_UI_PROMPT payload/to=-", broken: "RT-131 RT-132"},
+		{reason: "the prompt does not say who asks", lines: prompt, fault: "set HANDOVER_UI_PROMPT payload/from=-", broken: "RT-132", tags: "RT-131"},
 		{reason: "switched before it is confirmed", lines: prompt + "And no SWITCH_AGENT is published", fault: "also CONTROL SWITCH_AGENT BROADCAST behind HANDOVER_UI_PROMPT", broken: "RT-133"},
 		{reason: "a context that is lost", lines: prompt + "When the user confirms the handover of \"t1\"\nThen agent \"b\" gets the context of \"t1\"", fault: "drop HANDOVER_CONTEXT", broken: "RT-061 RT-135"},
 		{reason: "a context without the agent's words", lines: prompt + "When the user confirms the handover of \"t1\"\nThen agent \"b\" gets the context of \"t1\"", fault: "set HANDOVER_CONTEXT payload/last=-", broken: "RT-129 RT-135"},
