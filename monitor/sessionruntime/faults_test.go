@@ -154,6 +154,7 @@ var faults = []row{
 	{reason: "H: told as a CONTROL", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_OPENED\n< SESSION_OPENED event=CONTROL\nfence\n", broken: "045 046 154 155 166"},
 	{reason: "H: told to somebody else", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_OPENED\n< SESSION_OPENED on=SYSTEM\nfence\n", broken: "045 046 154 155 166"},
 	{reason: "H: told twice", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_OPENED\n< SESSION_OPENED\n< SESSION_OPENED\nfence\n", broken: "154 155"},
+	{reason: "H: the failure is told as a success", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_FAILED\n< SESSION_OPENED\nfence\n", broken: "045 046 154 155 166"},
 	{reason: "H: the failure is not told", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_FAILED\nfence\n", broken: "045 046 154 155 166"},
 	{reason: "H: output of a turn that was stopped, once it is closed", in: speaks + "> user SESSION_CLOSE\n< CANCEL @a t1\n> a CANCEL_ACK t1\n< CANCELED t1\n< REQUEST_SESSION_CLOSE\n> manager SESSION_CLOSED\n< SESSION_CLOSED\n> a AGENT_OUTPUT t1 #4 chunk\n< AGENT_OUTPUT t1 #4 chunk\nfence\n", broken: "104 141 162"},
 	{reason: "H: while a cancel is not confirmed, asked before it is", in: stops + "fence\n> user SESSION_CLOSE\n< REQUEST_SESSION_CLOSE\nfence\n", broken: "152"},

@@ -53,7 +53,7 @@ func (m *Model) prompted(h *handover, p Message) {
 	h.prompt = p
 	m.hold(p, "RT-133", "RT-128")
 	for _, part := range [][2]string{{"the agent that asks", h.from}, {"the new agent", h.to}, {"the reason", text(h.asked.Payload, "reason")}} {
-		m.check(Mentions(p, part[1]), p, []string{"RT-132", "RT-130"}, "a prompt with the context of the request: "+part[0]+" "+quote(part[1]), "%s", clip(p.Payload))
+		m.check(part[1] == "" || Mentions(p, part[1]), p, []string{"RT-132", "RT-130"}, "a prompt with the context of the request: "+part[0]+" "+quote(part[1]), "%s", clip(p.Payload))
 	}
 	m.check(p.Turn != "" || m.wordsOf(h.from, p) || mentions(p.Payload, text(h.asked.Payload, "summary")), p, []string{"RT-132"},
 		"what agent "+h.from+" has said last, its summary, or the turn_id", "%s", clip(p.Payload))

@@ -194,7 +194,7 @@ func Token(v any) string { return mark.FindString(wjson.Compact(v)) }
 
 // Mentions tells whether a text stands anywhere in what a message says, or names.
 func Mentions(m Message, text string) bool {
-	return mentions(m.Payload, text) || mentions(m.Metadata, text) || m.TargetID == text || m.AgentID == text
+	return text != "" && (mentions(m.Payload, text) || mentions(m.Metadata, text) || m.TargetID == text || m.AgentID == text)
 }
 
 // mentions tells whether a text stands in one of the strings within a value, other than names of members.

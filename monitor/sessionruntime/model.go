@@ -253,9 +253,10 @@ func (m *Model) Published(p Message) {
 		func(o *owed) bool { return o.copy },
 		func(o *owed) bool { return true },
 	} {
-		for _, o := range m.owed {
+		for i, o := range m.owed {
 			if !o.done && prefer(o) && o.match(p) {
 				o.done = true
+				m.owed = slices.Delete(m.owed, i, i+1)
 				m.take(o.choice)
 				m.keep(p, o.clauses...)
 				if o.met != nil {

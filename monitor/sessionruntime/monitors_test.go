@@ -281,7 +281,7 @@ func TestTellsOfSession(t *testing.T) {
 		{vocab.Event, "SESSION_IS_OPENED", vocab.ToFrontend, vocab.SessionOpened, true},
 		{vocab.Event, "OPENED", vocab.ToFrontend, vocab.SessionOpened, true}, // how it is called is left open
 		{vocab.Event, "", vocab.ToFrontend, vocab.SessionOpened, true},
-		{vocab.Event, vocab.SessionClosed, vocab.ToFrontend, vocab.SessionOpened, true},
+		{vocab.Event, vocab.SessionClosed, vocab.ToFrontend, vocab.SessionOpened, false},
 		{vocab.Event, vocab.AgentAdded, vocab.ToFrontend, vocab.SessionOpened, false},
 		{vocab.Event, vocab.ActiveChanged, vocab.ToFrontend, vocab.SessionOpened, false},
 		{vocab.Event, vocab.AgentStarted, vocab.ToFrontend, vocab.SessionFailed, false},
@@ -290,7 +290,7 @@ func TestTellsOfSession(t *testing.T) {
 		{vocab.Error, vocab.SessionOpened, vocab.ToFrontend, vocab.SessionOpened, false},
 		{vocab.Error, "", vocab.ToFrontend, vocab.SessionFailed, true},
 		{vocab.Event, "OPEN_FAILED", vocab.ToFrontend, vocab.SessionFailed, true},
-		{vocab.Event, vocab.SessionOpened, vocab.ToFrontend, vocab.SessionFailed, true},
+		{vocab.Event, vocab.SessionOpened, vocab.ToFrontend, vocab.SessionFailed, false},
 		{vocab.Event, vocab.SessionClosed, vocab.ToFrontend, vocab.SessionClosed, true},
 	} {
 		m := Message{Event: r.event, Subtype: r.subtype, Target: r.target}

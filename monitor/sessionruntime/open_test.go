@@ -109,7 +109,6 @@ var leftOpen = []row{
 	{reason: "G: behind an error of its agent, dropped", in: speaks + "> a ERROR t1 #4\n< ERROR #4\n> a AGENT_OUTPUT t1 #5 final\nfence\n" + next},
 	{reason: "G: sent before the last one was seen, forwarded", in: runs + "> a AGENT_OUTPUT t1 #2 chunk\n> a AGENT_OUTPUT t1 #3 final\n> user CANCEL\n< AGENT_OUTPUT t1 #2 chunk\n< AGENT_OUTPUT t1 #3 final\nfence\n", absent: "097"},
 
-	{reason: "H: the failure is told by an EVENT of whatever name", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_FAILED\n< SESSION_OPENED\nfence\n", kept: "045 155 166"},
 	{reason: "H: opened twice, asked once", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> user SESSION_OPEN\nfence\n"},
 	{reason: "H: a receipt that nobody waits for, told", in: abc + "> manager SESSION_OPENED\n< SESSION_OPENED\nfence\n"},
 	{reason: "H: a receipt that nobody waits for, not told", in: abc + "> manager SESSION_CLOSED\n> manager SESSION_FAILED\nfence\n" + next},

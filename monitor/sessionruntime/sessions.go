@@ -97,7 +97,11 @@ func (m *Model) answered(d Message) {
 // left open, but for EVENT or ERROR (RT-155).
 func TellsOfSession(p Message, receipt string) bool {
 	switch p.Kind() {
-	case Notice, Opened, Closed:
+	case Opened:
+		return receipt == vocab.SessionOpened
+	case Closed:
+		return receipt == vocab.SessionClosed
+	case Notice:
 		return !slices.Contains(others, p.Subtype)
 	case Failure:
 		return receipt == vocab.SessionFailed

@@ -41,7 +41,8 @@ type turn struct {
 	resume           []func(ack Message, open bool) // what waits for the acknowledgement
 	mayStop          bool                           // the source leaves open whether it is stopped
 	timeout          *owed
-	implicit         bool // a chunk was forwarded before any acknowledgement
+	said             []*output // what may be forwarded, and has not been
+	implicit         bool      // a chunk was forwarded before any acknowledgement
 }
 
 func (t *turn) live() bool { return t.status == routing || t.status == running }
@@ -401,6 +402,7 @@ func (m *Model) output(d Message) {
 		m.hold(d, m.againstOutput(o)...)
 		return
 	}
+	t.said = append(t.said, o)
 	if o.must {
 		m.owe(&owed{what: "the output forwarded to the frontend", cause: d, clauses: []string{"RT-002", "RT-015", "RT-039", "RT-150"},
 			match: kindOf(Output, func(p Message) bool { return Token(p.Payload) == Token(d.Payload) && o.passed == 0 }), met: func(p Message) { m.forwarded(o, p) }})
@@ -440,10 +442,15 @@ func (m *Model) forwarded(o *output, p Message) {
 	if o.gone {
 		m.fail(p, []string{"RT-150"}, "output forwarded as it comes", "this was forwarded after a later one of its turn")
 	}
-	for _, other := range m.outputs {
-		if other.turn == o.turn && other.passed == 0 && other.d.N < o.d.N {
-			other.gone = true
+	for i, other := range o.turn.said {
+		if o.gone {
+			break
 		}
+		if other == o {
+			o.turn.said = o.turn.said[i+1:] // what came before it comes too late
+			break
+		}
+		other.gone = true
 	}
 }
 
