@@ -148,6 +148,7 @@ var mixedFaults = map[string]fault{
 	"sessions-taken-for-latest": takenFor(func(_, latest string) string { return latest }),
 	"sessions-share-active":     sharedActive,
 	"sessions-share-speaker":    sharedSpeaker,
+	"set-up-keeps-active":       keptActive,
 }
 
 // takenFor has one session of a bus handle what is for any.
@@ -208,5 +209,28 @@ func sharedSpeaker() seams {
 				return correct.Cancels(v, msg)
 			},
 		}
+	}}
+}
+
+// keptActive has a session that is set up anew go on with the agent that was active before.
+func keptActive() seams {
+	active := map[string]string{}
+	return seams{Runtime: func(o *options) {
+		id := o.SessionID
+		kept := active[id]
+		delete(active, id)
+		o.Outbound = func(_ view, msg message, send sender) {
+			if kindOf(msg) == proto.SwitchAgent {
+				active[id], _ = payloadOf(msg)["to"].(string)
+				kept = ""
+			}
+			send(msg)
+		}
+		o.Policy = rules{target: func(v view, msg message, mentioned string) string {
+			if mentioned == "" && v.Has(kept) {
+				return kept
+			}
+			return correct.Target(v, msg, mentioned)
+		}}
 	}}
 }

@@ -69,7 +69,8 @@ var plays = []string{
 	"setup s a a,b,c\nin t1 text\nagain\nin - text\nagain\n*ack a -\ntime 60ms",
 	"setup s a a,b,c\nswitch b\nback\nremove c\nback\ninvite d\nback\nopen\nback",
 	"setup s a a,b,c\nswitch b\nswitch c\nback\nin t1 text",
-	// two sessions
+	// two sessions, and one that is set up anew
+	"setup s a a,b,c\nswitch b\nsetup s a a,b,c\nin t1 text",
 	"setup s a a,b\nsetup r b b,c\nin t1 text\nack b t1\nchunk b t1\nuse s\ncancel\nin t2 text\nswitch b\nuse r\nswitch c\nswitch b\nuse s\nin t3 text\nswitch a\nuse r\nswitch c\nswitch b\nuse s\nin t4 text",
 }
 

@@ -17,7 +17,6 @@ var switchFaults = map[string]fault{
 	"switch-told-with-input":  delayed(proto.SwitchAgent, is(proto.UserInput)),
 	"switch-after-next-input": deciding(afterNextInput),
 	"switch-after-speech":     deciding(afterSpeech),
-	"switch-silences":         ruling(rules{change: silences}),
 	"active-told-with-inputs": telling(activeWithInputs),
 }
 
@@ -55,16 +54,6 @@ func afterSpeech() rules {
 		}
 		return correct.Target(v, msg, mentioned)
 	}}
-}
-
-// silences stops the agent that is no longer active.
-func silences(v view, agent string, msg message) []step {
-	for _, t := range speakers(v) {
-		if t.Agent != agent {
-			v.Send(cancelOf(v, t))
-		}
-	}
-	return correct.Switch(v, agent, msg)
 }
 
 // activeWithInputs tells with every input who is active.
