@@ -43,6 +43,7 @@ type Model struct {
 	closing   *request // waits until nobody speaks
 	held      []hold
 	ignored   []ignored
+	greeting  *owed   // who is active, told before anything was said
 	unnamed   int     // receipts about the session that were told by an EVENT of another name, or not yet
 	canceled  Message // the last cancel of the user
 }
@@ -100,7 +101,7 @@ func newModel(id string, limits Limits, agents []string, active string, at Messa
 		m.presence[a] = present
 	}
 	if active != "" {
-		m.announce(at, "", []string{active}, nil, true) // told once more than it must be
+		m.greeting = m.announce(at, "", []string{active}, nil, true) // told once more than it must be
 	}
 	return m
 }
@@ -156,6 +157,9 @@ func (m *Model) Delivered(d Message) {
 		return
 	}
 	m.seen[d.ID] = true
+	if m.greeting != nil {
+		m.greeting.done = true
+	}
 	if d.From == Self {
 		m.hold(d, "RT-175")
 		m.ignored = append(m.ignored, ignored{what: d, kinds: []Kind{d.Kind()}, why: "it is the orchestrator's own, and comes back", clauses: []string{"RT-175"}})
