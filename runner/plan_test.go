@@ -122,7 +122,7 @@ func TestPlanOfTheFeatures(t *testing.T) {
 			t.Errorf("another reading gives another plan:\n%s", diff)
 		}
 		ids, keys, stages := map[string]bool{}, map[string]bool{}, map[int]int{}
-		form := regexp.MustCompile(`\A[A-Z]{2}-\d+(\.\d+)*-\d{2,}\z`)
+		form := regexp.MustCompile(`\A[A-Z]{2}-\d+[A-Z]?(\.\d+)*-\d{2,}\z`)
 		for _, p := range all {
 			if ids[p.ID] || keys[p.key] || !form.MatchString(p.ID) {
 				t.Errorf("%s (%s) is no id, or not the only one", p.ID, p.Location)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -280,6 +281,13 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	return res
 }
 
+// told tells whether the scenario has failed a clause by just what a monitor has found.
+func (w *World) told(id string, f monitor.Finding) bool {
+	return slices.ContainsFunc(w.failures, func(told Failure) bool {
+		return told.Clause == id && told.At == f.At && told.Expected == f.Expected && told.Observed == f.Observed
+	})
+}
+
 // monitored reduces a monitor's findings to one result per clause: the first that breaks it, else that it was kept.
 func (w *World) monitored(m monitor.Monitor, records []transcript.Record) []MonitorResult {
 	broken, kept := map[string]*Failure{}, map[string]bool{}
@@ -288,6 +296,7 @@ func (w *World) monitored(m monitor.Monitor, records []transcript.Record) []Moni
 			switch {
 			case f.OK:
 				kept[id] = true
+			case w.told(id, f): // the scenario says so itself
 			case broken[id] == nil:
 				broken[id] = &Failure{Clause: id, Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict),
 					Expected: f.Expected, Observed: f.Observed, At: f.At, Monitor: m.Name}
