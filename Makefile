@@ -15,7 +15,7 @@ build: ## build bin/parley
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/parley ./cmd/parley
 
 test: tools vet ## everything: vet, staticcheck, gofmt, all tests with the race detector, foreign targets, then the kill matrix
-	GOGC=400 $(GO) test -race -timeout 12m -skip '^TestMutants$$' ./...
+	GOGC=400 $(GO) test -race -parallel 8 -timeout 12m -skip '^TestMutants$$' ./...
 	GOGC=400 $(GO) test -timeout 12m -run '^TestMutants$$' .
 
 quick: ## the tests of one package at a time, without the race detector: make quick PKG=./wire/sse

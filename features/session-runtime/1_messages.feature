@@ -80,6 +80,8 @@ Feature: 1 What the orchestrator consumes
       When somebody else announces a switch to agent "b" on BROADCAST
       Then no SWITCH_AGENT is published
       And the next input reaches agent "a"
+      When the user switches to agent "b"
+      Then a switch from agent "a" to agent "b" is announced
 
     @RT-028 @RT-064
     Scenario: a switch that the user asks for on BROADCAST is no switch
@@ -87,6 +89,8 @@ Feature: 1 What the orchestrator consumes
       When the user switches to agent "b" on BROADCAST
       Then no SWITCH_AGENT is published
       And the next input reaches agent "a"
+      When the user switches to agent "b"
+      Then a switch from agent "a" to agent "b" is announced
 
   Rule: SessionRuntime 必须能收到
 

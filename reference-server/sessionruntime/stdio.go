@@ -38,6 +38,9 @@ func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, o Options) err
 	if err := serve(ctx, o, s, newQueue(o.Limits.Outgoing)); err != nil {
 		return err
 	}
+	if err := context.Cause(ctx); err != nil { // in was closed because of it
+		return err
+	}
 	return s.failed
 }
 

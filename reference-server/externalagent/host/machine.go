@@ -257,6 +257,7 @@ func (m *machine) State() State { return m.draw().clone() }
 type drawing struct {
 	booking *booking // nil once it has changed
 	uiSpec  any
+	stale   bool // tools and schema, as the booking has changed
 	tools   []proto.Tool
 	schema  []any
 }
@@ -264,16 +265,19 @@ type drawing struct {
 // draw is the state in its generic form. What has not changed is not drawn again, so the parts are not to be changed.
 func (m *machine) draw() State {
 	if m.drawn.booking != m.booking {
-		m.drawn.booking, m.drawn.uiSpec = m.booking, nil
+		m.drawn.booking, m.drawn.uiSpec, m.drawn.stale = m.booking, nil, true
 		if spec := m.booking.uiSpec(); spec != nil {
 			m.drawn.uiSpec = generic(spec)
 		}
 	}
-	if tools := m.o.Policy.Tools(m); m.drawn.schema == nil || !reflect.DeepEqual(tools, m.drawn.tools) {
-		m.drawn.tools, m.drawn.schema = tools, []any{}
-		if len(tools) > 0 {
-			m.drawn.schema, _ = generic(tools).([]any)
+	if _, correct := m.o.Policy.(Correct); m.drawn.stale || !correct { // the correct tools are those of the booking alone
+		if tools := m.o.Policy.Tools(m); m.drawn.schema == nil || !reflect.DeepEqual(tools, m.drawn.tools) {
+			m.drawn.tools, m.drawn.schema = tools, []any{}
+			if len(tools) > 0 {
+				m.drawn.schema, _ = generic(tools).([]any)
+			}
 		}
+		m.drawn.stale = false
 	}
 	return State{UISpec: m.drawn.uiSpec, MessageHistory: m.chat.entries(), ToolSchema: m.drawn.schema}
 }
