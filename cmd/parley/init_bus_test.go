@@ -131,7 +131,7 @@ func TestBusDraft(t *testing.T) {
 // TestInitOfAnOddBus probes an orchestrator in another language, whose messages have other members than the default binding.
 func TestInitOfAnOddBus(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
-		t.Skip("an orchestrator in Node is not to be had")
+		t.Fatal("node is missing; install it: apt-get install -y nodejs   (20 or later)")
 	}
 	known, err := target.Load("../../profiles/node-runtime.yaml")
 	if err != nil {

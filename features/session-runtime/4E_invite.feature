@@ -25,7 +25,7 @@ Feature: 4E An invitation
       Then "t1" reaches agent "d"
       And "t1" is accepted
 
-    @RT-065 @RT-123
+    @RT-015 @RT-069 @RT-123
     Scenario: a new agent is active only where that is told
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"

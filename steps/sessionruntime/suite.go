@@ -47,11 +47,10 @@ type session struct {
 	first     string // the agent that is active at set-up; "" is nobody
 	active    string // by now
 
-	asked      int           // number of the frontend's last request about agents, or the session
-	request    judge.Message // about the session
-	receipt    int
-	errorAt    int
-	errorToken string
+	asked   int           // number of the frontend's last request about agents, or the session
+	request judge.Message // about the session
+	receipt int
+	errorAt int
 }
 
 // Protocol is the session-runtime entry of the suite.

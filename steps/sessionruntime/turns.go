@@ -324,8 +324,8 @@ func (s *suite) managerError(ctx context.Context) error {
 }
 
 func (s *suite) report(ctx context.Context, f frame) (err error) {
-	s.now.errorToken = s.token()
-	f.payload = map[string]any{"code": f.subtype, "message": "failed " + s.now.errorToken, "text": "failed " + s.now.errorToken}
+	token := s.token()
+	f.payload = map[string]any{"code": f.subtype, "message": "failed " + token, "text": "failed " + token}
 	s.now.errorAt, err = s.deliver(ctx, f)
 	return err
 }
