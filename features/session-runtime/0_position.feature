@@ -32,7 +32,7 @@ Feature: 0 The place of the orchestrator
       When agent "a" ends "t3"
       Then the next input reaches agent "a"
 
-    @RT-015 @RT-014 @RT-052
+    @RT-015
     Scenario: two sessions never mix
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "b" and "c" where agent "b" is active

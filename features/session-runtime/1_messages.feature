@@ -94,7 +94,7 @@ Feature: 1 What the orchestrator consumes
 
   Rule: SessionRuntime 必须能收到
 
-    @RT-042 @RT-168 @RT-038 @RT-039
+    @RT-042 @RT-168 @RT-039
     Scenario: what agents say on BROADCAST counts
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -177,7 +177,7 @@ Feature: 1 What the orchestrator consumes
 
   Rule: 来自 agent 的消息
 
-    @RT-038 @RT-080
+    @RT-039 @RT-042
     Scenario: an acknowledgement twice
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"

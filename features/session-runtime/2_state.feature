@@ -20,7 +20,7 @@ Feature: 2 What the orchestrator keeps
       When agent "b" ends "t2"
       And agent "a" ends "t1"
 
-    @RT-052 @RT-080
+    @RT-052
     Scenario: two turns that are acknowledged the other way round
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"

@@ -93,7 +93,7 @@ Feature: 4A A plain input
       And the frontend hears that "t1" has timed out
       And everything is handled
 
-    @RT-079 @RT-141 @RT-160
+    @RT-079 @RT-141
     Scenario: an acknowledgement that comes too late
       Given acknowledgements of inputs are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
@@ -104,7 +104,7 @@ Feature: 4A A plain input
       And agent "a" sends a chunk of "t1"
       Then the frontend does not get what was sent of "t1"
 
-    @RT-079 @RT-056
+    @RT-079
     Scenario: the next turn after a time-out
       Given acknowledgements of inputs are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
@@ -134,7 +134,7 @@ Feature: 4A A plain input
       Then the frontend hears that "t1" has timed out
       And everything is handled
 
-    @RT-052 @RT-078
+    @RT-078
     Scenario: two turns time out, each once
       Given acknowledgements of inputs are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
@@ -147,7 +147,7 @@ Feature: 4A A plain input
       When the time for acknowledging an input is over
       Then everything is handled
 
-    @RT-077 @RT-073
+    @RT-077
     Scenario: the limit is waited for
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -156,7 +156,7 @@ Feature: 4A A plain input
 
   Rule: 收到 ACK: inflight → RUNNING
 
-    @RT-080 @RT-081
+    @RT-081 @RT-146
     Scenario: a turn that runs
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"

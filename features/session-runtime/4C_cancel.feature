@@ -78,7 +78,7 @@ Feature: 4C A cancel
       When agent "a" confirms the cancel of "t1"
       Then the frontend hears that "t1" is cancelled
 
-    @RT-100 @RT-105 @RT-062
+    @RT-100 @RT-105
     Scenario: the confirmation of another turn is none
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -149,7 +149,7 @@ Feature: 4C A cancel
       Then the frontend hears that "t1" is cancelled
       And everything is handled
 
-    @RT-105
+    @RT-097 @RT-145
     Scenario: the final is there before the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -157,6 +157,9 @@ Feature: 4C A cancel
       And the user cancels
       Then the frontend gets what was sent of "t1"
       And no CANCEL is published
+      Given agent "a" is speaking in "t2"
+      When the user cancels
+      Then agent "a" is asked to stop "t2"
 
     @RT-105
     Scenario: the final comes behind the cancel

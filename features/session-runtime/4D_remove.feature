@@ -133,7 +133,7 @@ Feature: 4D A removal
       Then the frontend hears that "t1" is cancelled
       And SessionManager is asked to remove agent "a"
 
-    @RT-159 @RT-160 @RT-152
+    @RT-106 @RT-152
     Scenario: a removal and a close that wait for the same confirmation
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -142,6 +142,7 @@ Feature: 4D A removal
       When the user closes the session
       And agent "a" confirms the cancel of "t1"
       Then the frontend hears that "t1" is cancelled
+      And SessionManager is asked to remove agent "a"
       And SessionManager is asked to close the session
 
     @RT-106

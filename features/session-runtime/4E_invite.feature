@@ -47,7 +47,7 @@ Feature: 4E An invitation
       When the user switches to agent "d"
       Then the next input reaches agent "d"
 
-    @RT-049 @RT-087 @RT-122
+    @RT-087 @RT-122
     Scenario: an agent that is on its way is not in the session yet
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
@@ -66,7 +66,7 @@ Feature: 4E An invitation
       Then the frontend hears that agent "d" could not be added
       And no AGENT_ADDED is published
 
-    @RT-049 @RT-086 @RT-087 @RT-122
+    @RT-086 @RT-087 @RT-122
     Scenario: an agent that could not be added is not in the session
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"

@@ -130,7 +130,7 @@ Feature: 4G An agent's output
       When the user cancels
       Then agent "a" is asked to stop "t1"
 
-    @RT-056 @RT-145
+    @RT-145
     Scenario: the final ends the turn, and the next one begins
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"

@@ -211,8 +211,8 @@ func (m *Model) route(in *input, p Message) {
 	marks, _ := in.said.Data[Marks].([]string)
 	m.kept(in.said, p, marks, []string{"RT-068"})
 	m.ids(in, p)
-	if m.turns[p.Turn] != nil && p.Turn != "" && in.said.Turn == "" {
-		m.fail(p, []string{"RT-052", "RT-072"}, "a turn_id of its own for each turn", "%q is that of an earlier turn", p.Turn)
+	if len(m.turns) > 0 && p.Turn != "" && in.said.Turn == "" {
+		m.check(m.turns[p.Turn] == nil, p, []string{"RT-052", "RT-072"}, "a turn_id of its own for each turn", "%q is that of an earlier turn", p.Turn)
 	}
 	t := &turn{id: p.Turn, trace: p.Trace, agent: p.TargetID, in: in, routed: p}
 	in.routed = t

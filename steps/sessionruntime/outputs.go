@@ -220,7 +220,7 @@ var absent = map[judge.Kind][]string{
 	judge.Context:       {"RT-028", "RT-061", "RT-128", "RT-133", "RT-137"},
 	judge.Route:         {"RT-028", "RT-133", "RT-137", "RT-175"},
 	judge.Output:        {"RT-028", "RT-141"},
-	judge.RouteTimeout:  {"RT-003", "RT-077", "RT-080", "RT-161", "RT-169"},
+	judge.RouteTimeout:  {"RT-003", "RT-042", "RT-168", "RT-077", "RT-080", "RT-161", "RT-169"},
 	judge.RequestAdd:    {"RT-028", "RT-122", "RT-175"},
 	judge.Closed:        {"RT-028", "RT-154", "RT-160"},
 }
