@@ -55,15 +55,15 @@ func TestCloseEndsHeldRequests(t *testing.T) {
 		}
 		whole <- err
 	}()
+	var got reply
+	r := bufio.NewReader(streamed.Body)
+	chatDialect.waitFor(t, r, &got, "holding n")
 	if _, err := b.Await(t.Context(), "n", 2); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var got reply
-	r := bufio.NewReader(streamed.Body)
-	chatDialect.waitFor(t, r, &got, "holding n")
 	if _, err := nextEvent(r); err == nil || err == io.EOF {
 		t.Errorf("stream ended with %v; want it broken", err)
 	}

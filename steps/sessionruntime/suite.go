@@ -112,7 +112,8 @@ func (s *suite) end(ctx context.Context) {
 		return
 	}
 	if s.endedAt() == 0 {
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Env.Profile.Limits.Event.Duration)
+		l := s.Env.Profile.Limits // the wait itself ends in time, and a scenario that is cut off judges nothing: this is for a send that hangs
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.Event.Duration+l.Quiet.Duration+time.Second)
 		defer cancel()
 		if err := s.fence(limited); err == nil && !s.Broken() {
 			defer func() { _ = s.conn.Close(driver.Graceful) }() // it is well: a process may be used again
