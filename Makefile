@@ -2,21 +2,24 @@
 .DEFAULT_GOAL := help
 GO ?= go
 
+# What runs against targets outside of the test's process, or many times over: without the race detector, under which everything
+# that it uses is tested anyhow.
+SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$
 
 .PHONY: help run test quick vet mutants bench fuzz build clean tools
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: ## judge the bundled targets of every role over every driver, and print the verdict (needs Go alone)
+run: ## judge the bundled targets of every role over every driver, and print the verdict (needs Go alone; pages need Chromium too)
 	@CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all
 
 build: ## build bin/parley
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/parley ./cmd/parley
 
-test: tools vet ## everything: vet, staticcheck, gofmt, all tests with the race detector, foreign targets, then the kill matrix
-	GOGC=400 $(GO) test -race -parallel 8 -timeout 12m -skip '^TestMutants$$' ./...
-	GOGC=400 $(GO) test -timeout 12m -run '^TestMutants$$' .
+test: tools vet ## everything: vet, staticcheck, gofmt, all tests with the race detector, then foreign and bad targets, and the kill matrix
+	GOGC=400 $(GO) test -race -parallel 8 -timeout 12m -skip '$(SLOW)' ./...
+	GOGC=400 $(GO) test -parallel 8 -timeout 12m -run '$(SLOW)' .
 
 quick: ## the tests of one package at a time, without the race detector: make quick PKG=./wire/sse
 	$(GO) test $(or $(PKG),./...)
@@ -52,6 +55,8 @@ tools:
 	need $${CC:-cc} "a C compiler, for the race detector" "apt-get install -y gcc libc6-dev"; \
 	need python3 "Python 3.11 or later, for a foreign target" "apt-get install -y python3"; \
 	need node "Node.js 20 or later, for a foreign target" "apt-get install -y nodejs"; \
+	command -v chromium-headless-shell >/dev/null 2>&1 || command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || { \
+		echo "missing: Chromium (for the pages of agent-client). Install it: apt-get install -y chromium-headless-shell (or chromium)"; missing=1; }; \
 	if command -v python3 >/dev/null 2>&1 && ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
 		echo "too old: python3 is $$(python3 -V 2>&1); 3.11 or later is needed"; missing=1; fi; \
 	if command -v node >/dev/null 2>&1 && [ "$$(node -p 'parseInt(process.versions.node)')" -lt 20 ]; then \

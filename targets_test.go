@@ -32,6 +32,7 @@ var foreign = []struct{ profile, tool, install string }{
 	{"profiles/node-agent.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
 	{"profiles/python-runtime.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node-runtime.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"profiles/plain-page.yaml", "chromium", "apt-get install -y chromium"},
 }
 
 func TestForeignTargets(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package driver defines how the harness reaches a target: a Driver opens connections over one transport, and hands
-// everything that is observed on them to a sink, in order. The drivers sit in subpackages: sse, ws, stdio, r3labs.
+// everything that is observed on them to a sink, in order. The drivers sit in subpackages: sse, ws, stdio, browser, r3labs.
 //
 // A driver knows bytes and no protocol: which path a message goes to and what an event means is the binding's.
 package driver
@@ -20,7 +20,7 @@ type Sink func(transcript.Record) int
 
 // Driver opens connections to a target over one transport. Safe for concurrent use.
 type Driver interface {
-	// Name is the driver's name on the command line and in results: "sse", "ws", "stdio", "r3labs".
+	// Name is the driver's name on the command line and in results: "sse", "ws", "stdio", "browser", "r3labs".
 	Name() string
 	// Open connects. The record of the attempt is appended before the first byte is written; everything that the
 	// target says afterwards reaches sink until the connection is closed. ctx bounds the opening only. An error is
@@ -44,6 +44,22 @@ type OpenOptions struct {
 	Header   http.Header // sent with the opening and with every message; of no use for stdio
 	MaxEvent int         // bytes of one event, frame or line; 0: 8 MiB
 	Process  Starter     // stdio only: where the process comes from
+	Page     *Page       // browser only: how the page is read; nil: its text alone
+}
+
+// Page says how a page is read. A hook is a CSS selector, or "text=" and the visible text of a control.
+type Page struct {
+	With     string            // whose profile (cookies, storage) the page shares: what Profile of that party's connection returned; "": a fresh one
+	Language string            // e.g. "zh-CN": navigator.language(s) and Accept-Language; "": the browser's own
+	Allow    []string          // hosts (name or name:port) that it may ask besides loopback and its own
+	Select   string            // hook of the <select> that is read in full
+	Controls map[string]string // name → hook of what can be acted on; "" hooks are skipped
+	Chat     string            // hook of the chat's box
+	Log      string            // hook of the event log's panel
+	LogRow   string            // CSS selector of its rows; "": its direct children (of a <table>: its <tr>s)
+	Levels   map[string]string // level → CSS selector that a row, or something in it, matches; missing: by class or data-level
+	Loading  string            // CSS selector of what is visible while loading; "": see Busy and Classes of a look's Select
+	Dismiss  string            // hook of what closes a dialog that covers the page; "": none
 }
 
 // Starter starts processes that speak over their stdin and stdout. Connections whose starters are equal (==) share

@@ -271,7 +271,7 @@ func TestRulings(t *testing.T) {
 		}
 		rulings[section] += line + "\n"
 	}
-	for protocol, least := range map[string]int{"agent-select": 30, "session-chat": 6, "session-runtime": 8} {
+	for protocol, least := range map[string]int{"agent-select": 30, "session-chat": 6, "session-runtime": 8, "agent-client": 1} {
 		t.Run(protocol, func(t *testing.T) { judgeRulings(t, protocol, rulings[protocol], least) })
 	}
 }

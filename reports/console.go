@@ -137,3 +137,11 @@ func transcriptPath(dir string, t *Transcript) string {
 	}
 	return path.Join(dir, t.Path)
 }
+
+// kept writes where the transcript of a scenario lies, and what was kept beside it.
+func (p *printer) kept(s *Scenario, dir string) {
+	p.uncut("transcript", transcriptPath(dir, s.Transcript))
+	for _, e := range s.Evidence {
+		p.uncut(evidenceLabel(e), path.Join(dir, e.Path))
+	}
+}

@@ -68,7 +68,7 @@ func (p *printer) hit(h hit, dir string, excerpt bool) {
 	if excerpt {
 		p.excerpt(f.Excerpt)
 	}
-	p.uncut("transcript", transcriptPath(dir, h.Scenario.Transcript))
+	p.kept(h.Scenario, dir)
 	p.command("again", f.Again)
 }
 

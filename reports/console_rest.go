@@ -21,7 +21,7 @@ func (c *console) brokenScenarios(run *Run) {
 		c.field("reason", dim, s.Reason)
 		c.field("step", dim, failedStep(s))
 		c.uncut("feature", s.Location)
-		c.uncut("transcript", transcriptPath(c.opts.Dir, s.Transcript))
+		c.kept(s, c.opts.Dir)
 	}
 }
 

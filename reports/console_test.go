@@ -72,6 +72,25 @@ func TestConsoleCountsTheRest(t *testing.T) {
 	}
 }
 
+// TestConsoleEvidence: what was kept of a scenario is named below its transcript, as the reader can open it.
+func TestConsoleEvidence(t *testing.T) {
+	got := consoleText(t, sample(), ConsoleOptions{Width: 60, Dir: "out"})
+	for _, id := range []string{"4.2-01", "4.3-03"} { // a failure, an error
+		want := "  transcript out/transcripts/AS-" + id + ".txt\n  picture    out/evidence/sse-AS-" + id + "-page-A.png\n  page       out/evidence/sse-AS-" + id + "-page-A.html\n"
+		if !strings.Contains(got, want) {
+			t.Errorf("no\n%sin:\n%s", want, got)
+		}
+	}
+}
+
+func TestEvidenceLabel(t *testing.T) {
+	for mediaType, want := range map[string]string{"image/png": "picture", "image/webp": "picture", "text/html": "page", "text/plain": "evidence", "": "evidence"} {
+		if got := evidenceLabel(Evidence{Type: mediaType}); got != want {
+			t.Errorf("%q is labelled %s, want %s", mediaType, got, want)
+		}
+	}
+}
+
 // TestNothingRedIsMissing: a clause that failed without a record, and a scenario that failed without a clause, are told.
 func TestNothingRedIsMissing(t *testing.T) {
 	run := Run{

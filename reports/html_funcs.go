@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"html/template"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,6 +36,8 @@ var pageFuncs = template.FuncMap{
 	"levels":    func() []verdict.Level { return verdict.Levels },
 	"in":        within,
 	"prose":     prose,
+	"label":     evidenceLabel,
+	"pictured":  pictured,
 }
 
 // inRun is a piece of a run, with the run at hand: ids, links and columns are made from it.
@@ -126,6 +129,15 @@ func prose(s string) []phrase {
 		}
 	}
 	return out
+}
+
+// besidePage is a path that leads to a file of evidence: neither to another host nor out of the results' folder, whoever wrote
+// the results.
+var besidePage = regexp.MustCompile(`^evidence/[\w-][\w.-]*$`)
+
+// pictured tells whether the page itself shows a piece of evidence; the rest it links to.
+func pictured(e Evidence) bool {
+	return strings.HasPrefix(e.Type, "image/") && besidePage.MatchString(e.Path)
 }
 
 // diffLine is one line of a diff with its class.

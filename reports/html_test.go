@@ -65,6 +65,10 @@ func text(n *html.Node) string {
 
 func TestHTMLGolden(t *testing.T) { golden(t, "report.golden.html", htmlText(t, sample())) }
 
+// hostilePaths lead elsewhere than to evidence, however a browser reads them.
+var hostilePaths = []string{"javascript:alert(1)", "https://example.org/x.png", "//example.org/x.png", `\\example.org\x.png`, "file://example.org/x.png",
+	"data:image/svg+xml,<svg onload=alert(1)>", "/etc/x.png", "../x.png", "evidence/../../x.png", "evidence/..", "evidence//example.org/x.png", nasty, ""}
+
 // hostile is sample with a nasty text in every field that is a text.
 func hostile() *Results {
 	r := sample()
@@ -81,6 +85,11 @@ func hostile() *Results {
 		s := &hostileRun.Scenarios[i]
 		s.Name, s.Feature, s.Rule, s.Location, s.Driver, s.Reason, s.Notes = nasty, nasty, nasty, nasty, nasty, nasty, []string{nasty}
 		s.Transcript = &Transcript{Path: "javascript:alert(1)", SHA256: nasty}
+		s.Evidence = nil
+		for _, path := range hostilePaths {
+			s.Evidence = append(s.Evidence, Evidence{Name: nasty, Type: "image/" + nasty, Path: path, SHA256: nasty},
+				Evidence{Name: `"><img src=x onerror=alert(1)>`, Type: "text/html", Path: path, SHA256: nasty})
+		}
 		s.Steps = []Step{{Keyword: nasty, Text: nasty, Status: nasty, Error: nasty}}
 		s.Clauses = []ClauseResult{{ID: nasty, Outcome: verdict.Failed, Reason: `" onmouseover="alert(1)`}}
 		for j := range s.Failures {
@@ -96,7 +105,7 @@ func hostile() *Results {
 // the text as text.
 func TestHTMLEscapesTheWire(t *testing.T) {
 	ours := strings.Fields("html head meta title style body header div p h1 span ul li dl dt dd main section h2 nav a b h3 h4 pre " +
-		"table thead tbody tr th td svg rect article details summary form label select option input output ol code script")
+		"table thead tbody tr th td svg rect article details summary form label select option input output ol code script img")
 	for name, r := range map[string]*Results{"sample": sample(), "hostile": hostile()} {
 		doc := parseHTML(t, r)
 		for _, e := range elements(doc, "") {
@@ -104,7 +113,8 @@ func TestHTMLEscapesTheWire(t *testing.T) {
 				t.Errorf("%s: a <%s> that is not ours", name, e.Data)
 			}
 			for _, a := range e.Attr {
-				if strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src" {
+				shows := e.Data == "img" && a.Key == "src" && strings.HasPrefix(a.Val, "evidence/sse-")
+				if strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src" && !shows || a.Key == "srcset" {
 					t.Errorf("%s: <%s> has %s=%q", name, e.Data, a.Key, a.Val)
 				}
 				if a.Key == "href" && strings.HasPrefix(a.Val, "javascript:") {
@@ -135,7 +145,7 @@ func TestHTMLPolicy(t *testing.T) {
 		}
 	}
 	style, script := text(elements(doc, "style")[0]), text(elements(doc, "script")[0])
-	for _, want := range []string{"default-src 'none'", "style-src '" + digestSource(style) + "'", "script-src '" + digestSource(script) + "'", "base-uri 'none'", "form-action 'none'"} {
+	for _, want := range []string{"default-src 'none'", "img-src 'self' file:", "style-src '" + digestSource(style) + "'", "script-src '" + digestSource(script) + "'", "base-uri 'none'", "form-action 'none'"} {
 		if !strings.Contains(policy, want) {
 			t.Errorf("the policy lacks %s: %s", want, policy)
 		}
@@ -167,6 +177,52 @@ func TestHTMLLinks(t *testing.T) {
 		if inside && ids[to] == 0 {
 			t.Errorf("the link %q leads to no %s", text(a), to)
 		}
+	}
+}
+
+// TestHTMLEvidence: a picture stands beside the failure, the error and the scenario, opens when it is clicked, and says what it
+// is where it cannot be seen; the page's DOM is a link.
+func TestHTMLEvidence(t *testing.T) {
+	doc := parseHTML(t, sample())
+	shown := map[string]int{}
+	for _, img := range elements(doc, "img") {
+		src := attr(img, "src")
+		shown[src]++
+		if a := img.Parent; a.Data != "a" || attr(a, "href") != src {
+			t.Errorf("%s does not open when it is clicked", src)
+		}
+		if alt := attr(img, "alt"); !strings.HasPrefix(alt, "page-A.png: ") || !strings.HasSuffix(alt, ", driver sse") {
+			t.Errorf("%s says %q where it is not seen", src, alt)
+		}
+	}
+	links := map[string]int{}
+	for _, a := range elements(doc, "a") {
+		if to := attr(a, "href"); text(a) == to {
+			links[to]++
+		}
+	}
+	for id, want := range map[string]int{"3.2-01": 1, "4.3-03": 2, "4.2-01": 2, "2.1-01": 0} { // beside a failure or an error, and with its scenario
+		picture, dom := "evidence/sse-AS-"+id+"-page-A.png", "evidence/sse-AS-"+id+"-page-A.html"
+		if shown[picture] != want || links[picture] != want || links[dom] != want || shown[dom] != 0 {
+			t.Errorf("%s: the picture is shown %d times and linked %d times, the page linked %d times, want %d", id, shown[picture], links[picture], links[dom], want)
+		}
+	}
+}
+
+// TestHTMLShowsOnlyWhatLiesBeside: results of others make the page ask for nothing else.
+func TestHTMLShowsOnlyWhatLiesBeside(t *testing.T) {
+	for _, path := range hostilePaths {
+		if pictured(Evidence{Type: "image/png", Path: path}) {
+			t.Errorf("%q is shown", path)
+		}
+	}
+	for _, e := range []Evidence{{Type: "text/html", Path: "evidence/page-A.html"}, {Type: "", Path: "evidence/page-A.png"}} {
+		if pictured(e) {
+			t.Errorf("%+v is shown as a picture", e)
+		}
+	}
+	if !pictured(Evidence{Type: "image/png", Path: "evidence/browser-client-AC-3.1-01-page-A.png"}) {
+		t.Error("a picture is not shown")
 	}
 }
 

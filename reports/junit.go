@@ -166,7 +166,7 @@ func scenarioCase(run *Run, s *Scenario) junitCase {
 
 // judge maps the outcome of a scenario to the element that readers of JUnit know for it.
 func (c *junitCase) judge(s *Scenario) {
-	trouble := &junitTrouble{Message: headline(s), Type: string(s.Outcome), Text: evidence(s)}
+	trouble := &junitTrouble{Message: headline(s), Type: string(s.Outcome), Text: failureText(s)}
 	switch s.Outcome {
 	case verdict.Passed, verdict.Warned:
 	case verdict.NotApplicable, verdict.NotTested, verdict.ExpectedFail:
@@ -193,8 +193,8 @@ func headline(s *Scenario) string {
 	return strings.TrimSuffix(string(s.Outcome)+": "+reason, ": ")
 }
 
-// evidence is everything that a scenario has to say for its failure.
-func evidence(s *Scenario) string {
+// failureText is everything that a scenario has to say for its failure.
+func failureText(s *Scenario) string {
 	var p printer
 	for _, f := range s.Failures {
 		p.clauseLine(Clause{ID: f.Clause, Level: f.Level, Section: f.Section, Text: f.Text}, "")
@@ -213,7 +213,7 @@ func asideText(s *Scenario, failing bool) string {
 		p.field("note", "", n)
 	}
 	if len(s.Failures) > 0 && !failing {
-		p.WriteString(evidence(s))
+		p.WriteString(failureText(s))
 	}
 	return p.String()
 }

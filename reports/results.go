@@ -105,6 +105,7 @@ type Scenario struct {
 	Notes      []string        `json:"notes"`
 	Failures   []Failure       `json:"failures"`
 	Transcript *Transcript     `json:"transcript,omitempty"`
+	Evidence   []Evidence      `json:"evidence,omitempty"` // what was kept beside the transcript, where something is wrong
 }
 
 // ClauseResult is what one scenario says of one clause.
@@ -140,6 +141,15 @@ type Failure struct {
 
 // Transcript is where the wire evidence of a scenario lies, relative to the results' folder.
 type Transcript struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// Evidence is where something else lies that shows what happened in a scenario, such as a picture of a page and its DOM,
+// relative to the results' folder.
+type Evidence struct {
+	Name   string `json:"name"` // within its scenario: page-A.png
+	Type   string `json:"type"` // media type
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 }

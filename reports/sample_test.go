@@ -128,8 +128,20 @@ func sampleScenarios() []Scenario {
 		Diff:  "  map[string]any{\n- \t\"errorCode\": string(\"agent_not_found\"),\n  \t\"message\":   string(\"切换失败，目标主代理不存在，请检查后重试\"),\n+ \t\"raw\":       " + nasty + ",\n  }\n",
 		Again: "parley run --protocol agent-select --target my.yaml --driver sse --tags '@AS-085 and not @slow' --seed 42 --out parley-results",
 	}}
+	for _, i := range []int{2, 5, 8} { // not tested, an error, a failure
+		list[i].Evidence = sampleEvidence(list[i].ID)
+	}
 	list[8].Notes = []string{"the server also sent a greeting: " + nasty}
 	return append(list, trimmedIDs()...)
+}
+
+// sampleEvidence is what a scenario with a page keeps.
+func sampleEvidence(id string) []Evidence {
+	path := "evidence/sse-AS-" + id + "-"
+	return []Evidence{
+		{Name: "page-A.png", Type: "image/png", Path: path + "page-A.png", SHA256: strings.Repeat("cd", 32)},
+		{Name: "page-A.html", Type: "text/html", Path: path + "page-A.html", SHA256: strings.Repeat("ef", 32)},
+	}
 }
 
 // trimmedIDs is one clause broken often enough that not all of it is told.

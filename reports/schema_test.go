@@ -171,6 +171,9 @@ func TestValidate(t *testing.T) {
 		{"an exit code of its own", `"exit": 4`, `"exit": 7`, "/exit"},
 		{"a time without a zone", `"started": "2026-03-01T09:30:00Z"`, `"started": "2026-03-01"`, "/started"},
 		{"an outcome as a map's key", `"passed": 1`, `"succeeded": 1`, "succeeded"},
+		{"evidence without a path", `"path": "evidence/sse-AS-4.2-01-page-A.png",`, ``, "path"},
+		{"evidence without a type", `"type": "text/html",`, ``, "type"},
+		{"evidence with a key of its own", `"type": "image/png"`, `"type": "image/png", "size": 1`, "size"},
 		{"not JSON", `{`, ``, "not JSON"},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -183,6 +186,21 @@ func TestValidate(t *testing.T) {
 				t.Errorf("error is %v, want one line that names %s", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestResultsOfOld: results that know of no evidence can be read as before, and are written as before.
+func TestResultsOfOld(t *testing.T) {
+	r := sample()
+	for i := range r.Runs[0].Scenarios {
+		r.Runs[0].Scenarios[i].Evidence = nil
+	}
+	old := written(t, r)
+	if bytes.Contains(old, []byte("evidence")) {
+		t.Error("no evidence is written as something")
+	}
+	if _, err := ReadJSON(bytes.NewReader(old)); err != nil {
+		t.Error(err)
 	}
 }
 

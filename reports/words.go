@@ -118,6 +118,18 @@ func troubledRows(rows []BaselineRow) []BaselineRow {
 	return out
 }
 
+// evidenceLabel says what a piece of evidence shows.
+func evidenceLabel(e Evidence) string {
+	switch {
+	case strings.HasPrefix(e.Type, "image/"):
+		return "picture"
+	case e.Type == "text/html":
+		return "page"
+	default:
+		return "evidence"
+	}
+}
+
 // count is a number with its noun: 1 clause, 2 clauses.
 func count(n int, noun string) string { return strconv.Itoa(n) + " " + plural(n, noun) }
 

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"parley/driver"
+	"parley/driver/browser"
 	"parley/features"
 	"parley/model"
 	"parley/reports"
@@ -34,8 +36,10 @@ type MutantOptions struct {
 	Role        string          // of the targets; "": the protocol's first
 	Profile     *target.Profile // of the bundled target
 	Mutants     []Mutant
-	Concurrency int          // mutants side by side; 0: 24
+	Concurrency int          // mutants side by side; 0: 24, and of pages, which share one browser, 8
 	Done        func(Killed) // told of each mutant as it is done, from many goroutines; may be nil
+
+	browser driver.Driver // that pages share; nil where there are none. Opening one costs too much for a preflight of each mutant
 }
 
 // Killed is what came of one mutant.
@@ -70,8 +74,17 @@ func Mutants(ctx context.Context, o MutantOptions) (*KillMatrix, error) {
 		return nil, err
 	}
 	started := time.Now()
+	pages := slices.Contains(o.Profile.Drivers, browser.Name)
 	if o.Concurrency == 0 {
 		o.Concurrency = 24
+		if pages {
+			o.Concurrency = 8
+		}
+	}
+	if pages {
+		shared := browser.New(browser.Options{Command: o.Profile.BrowserProgram()})
+		defer shared.Close()
+		o.browser = shared
 	}
 	protocol, err := Protocol(o.Protocol)
 	if err != nil {
@@ -148,7 +161,7 @@ func kill(ctx context.Context, o MutantOptions, mu Mutant) (k Killed) {
 	for _, id := range mu.Clauses {
 		seen.alive[id] = true
 	}
-	res, err := Run(ctx, Options{Profile: &p, Launcher: mu.Launch(brain), Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain, Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
+	res, err := Run(ctx, Options{Profile: &p, Launcher: mu.Launch(brain), Browser: o.browser, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain, Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()
 		return k

@@ -174,7 +174,7 @@ func eachScenario(f *messages.Feature, visit func(rule string, s *messages.Scena
 
 // forDriver leaves out what is about another transport, and what the selection leaves out. Preflight always runs: the
 // rest hangs on it.
-func forDriver(all []Planned, driver string, sel tags.Expr) []Planned {
+func forDriver(all []Planned, driver string, sel tags.Expr, unguarded bool) []Planned {
 	var out []Planned
 	for _, p := range all {
 		if p.has("@sse") && driver == "ws" || p.has("@ws") && driver != "ws" {
@@ -183,7 +183,7 @@ func forDriver(all []Planned, driver string, sel tags.Expr) []Planned {
 		if driver == "r3labs" && p.Stage == 0 && !p.has("@interop") {
 			continue
 		}
-		if p.Stage > 0 || sel.Match(p.Tags) {
+		if p.Stage > 0 && !unguarded || sel.Match(p.Tags) {
 			out = append(out, p)
 		}
 	}

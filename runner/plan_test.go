@@ -209,7 +209,7 @@ func TestForDriver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(r.want, ids(forDriver(plan(t, files), r.driver, sel)), inAnyOrder); diff != "" {
+			if diff := cmp.Diff(r.want, ids(forDriver(plan(t, files), r.driver, sel, false)), inAnyOrder); diff != "" {
 				t.Errorf("want(-) got(+):\n%s", diff)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -23,7 +24,7 @@ import (
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// scenario makes the report of one scenario, and keeps its transcript.
+// scenario makes the report of one scenario, and keeps its transcript and what was kept beside it.
 func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scenario {
 	sc := r.blank(d, pl)
 	sc.Outcome, sc.Reason, sc.Duration = res.Outcome, r.redact.String(res.Reason), millis(res.Duration)
@@ -49,6 +50,7 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 		sc.Steps = append(sc.Steps, step)
 	}
 	sc.Transcript = r.writeTranscript(d, pl, res.Records)
+	sc.Evidence = r.writeEvidence(d, pl, res.Evidence)
 	for _, f := range res.Failures {
 		sc.Failures = append(sc.Failures, r.failure(sc, f, res.Records))
 	}
@@ -124,6 +126,61 @@ func writeTranscript(out, rel string, pl Planned, records []transcript.Record, r
 		return nil, err
 	}
 	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])}, nil
+}
+
+// maxEvidence bounds each file of evidence: how large a page becomes is up to the target.
+const maxEvidence = 8 << 20
+
+// evidenceName is what may become the end of a file's name, wherever it lies.
+var evidenceName = regexp.MustCompile(`^[A-Za-z0-9-]+\.[A-Za-z0-9-]+$`)
+
+// writeEvidence keeps what a scenario has attached, with secrets blanked where it is text. What is too large is left out,
+// with a note.
+func (r *run) writeEvidence(d *driverRun, pl Planned, list []steps.Evidence) []reports.Evidence {
+	if r.o.Out == "" {
+		return nil
+	}
+	var out []reports.Evidence
+	for _, e := range list {
+		if strings.HasPrefix(e.Type, "text/") {
+			e.Body = r.redact.Bytes(e.Body)
+		}
+		if n := len(e.Body); n > maxEvidence {
+			r.note(reports.Note{Kind: "harness", Scenario: pl.ID, Text: fmt.Sprintf("evidence %s of driver %s not kept: it has %d bytes, more than %d", e.Name, d.name, n, maxEvidence)})
+			continue
+		}
+		kept, err := writeEvidence(r.o.Out, d.name+"-"+r.roleName()+pl.ID+"-", e)
+		if err != nil {
+			r.notWritten("evidence", err)
+			continue
+		}
+		out = append(out, kept)
+	}
+	return out
+}
+
+// writeEvidence writes a file of evidence; its name begins with prefix.
+func writeEvidence(out, prefix string, e steps.Evidence) (reports.Evidence, error) {
+	if !evidenceName.MatchString(e.Name) {
+		return reports.Evidence{}, fmt.Errorf("%q is no name for a file of evidence", e.Name)
+	}
+	if err := os.MkdirAll(filepath.Join(out, "evidence"), 0o755); err != nil {
+		return reports.Evidence{}, err
+	}
+	rel := filepath.Join("evidence", prefix+e.Name)
+	if err := os.WriteFile(filepath.Join(out, rel), e.Body, 0o644); err != nil {
+		return reports.Evidence{}, err
+	}
+	sum := sha256.Sum256(e.Body)
+	return reports.Evidence{Name: e.Name, Type: e.Type, Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])}, nil
+}
+
+// notWritten tells that a part of the results is missing, which is the harness's own failure.
+func (r *run) notWritten(what string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.broken = true
+	r.notes = append(r.notes, reports.Note{Kind: "harness", Text: what + " not written: " + err.Error()})
 }
 
 // report sums the run up.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/driver/browser"
 	"parley/driver/r3labs"
 	"parley/driver/sse"
 	"parley/driver/stdio"
@@ -28,6 +29,7 @@ import (
 	"parley/reports"
 	"parley/runner/tags"
 	"parley/steps"
+	"parley/steps/agentclient"
 	"parley/steps/agentselect"
 	"parley/steps/externalagent"
 	"parley/steps/sessionchat"
@@ -41,6 +43,7 @@ import (
 type Options struct {
 	Profile  *target.Profile // what is under test
 	Launcher target.Launcher // how it is started; nil: by its profile
+	Browser  driver.Driver   // the browser of pages, which stays open; nil: one of the run's own
 	Brain    *model.Brain    // the brain behind a target in this process; nil: a stub is started when the profile asks for one
 
 	Role            string   // of the target; "": what the profile declares, else the protocol's first
@@ -55,10 +58,12 @@ type Options struct {
 
 	FS       fs.FS              // features; nil: the embedded ones
 	Enough   func(Planned) bool // asked before each scenario, from many goroutines: whether nothing hangs on it any more; may be nil
-	Out      string             // folder for transcripts; "" keeps none
+	Out      string             // folder for transcripts and other evidence; "" keeps none
 	Observer Observer           // may be nil
 	Again    string             // how this run is called on the command line, for "again" in failures
 	Godog    GodogOptions
+
+	unguarded bool // no preflight: every scenario that is selected is asked
 }
 
 // GodogOptions lets a Go test show the run in godog's own formats.
@@ -88,6 +93,7 @@ func (e *UsageError) Error() string { return e.Msg }
 
 // protocols that the suite can judge.
 var protocols = map[string]steps.Protocol{
+	"agent-client":    agentclient.Protocol{},
 	"agent-select":    agentselect.Protocol{},
 	"external-agent":  externalagent.Protocol{},
 	"session-chat":    sessionchat.Protocol{},
@@ -233,11 +239,11 @@ func newRun(o Options) (*run, error) {
 		r.racing[p.ID] = p.has("@race")
 	}
 	for _, name := range driverNames(o) {
-		d, err := newDriver(name, p, o.Profile)
+		d, err := newDriver(name, p, o)
 		if err != nil {
 			return nil, err
 		}
-		dr := &driverRun{name: name, d: d, plan: forDriver(all, name, sel), byKey: map[string]Planned{}}
+		dr := &driverRun{name: name, d: d, plan: forDriver(all, name, sel, o.unguarded), byKey: map[string]Planned{}}
 		for _, pl := range dr.plan {
 			dr.byKey[pl.key] = pl
 		}
@@ -269,18 +275,28 @@ func driverNames(o Options) []string {
 	return o.Profile.Drivers
 }
 
-func newDriver(name string, protocol steps.Protocol, p *target.Profile) (closingDriver, error) {
+// kept is a driver that is not closed with the run.
+type kept struct{ driver.Driver }
+
+func (kept) Close() error { return nil }
+
+func newDriver(name string, protocol steps.Protocol, o Options) (closingDriver, error) {
 	switch name {
 	case sse.Name:
 		return sse.New(), nil
 	case ws.Name:
-		return ws.New(protocol.Subprotocols(p)...), nil
+		return ws.New(protocol.Subprotocols(o.Profile)...), nil
 	case stdio.Name:
 		return stdio.New(), nil
+	case browser.Name:
+		if o.Browser != nil {
+			return kept{o.Browser}, nil
+		}
+		return browser.New(browser.Options{Command: o.Profile.BrowserProgram()}), nil
 	case r3labs.Name:
 		return r3labs.New(), nil
 	}
-	return nil, &UsageError{Msg: fmt.Sprintf("driver %q is unknown; known: sse, ws, stdio, r3labs, all", name)}
+	return nil, &UsageError{Msg: fmt.Sprintf("driver %q is unknown; known: sse, ws, stdio, browser, r3labs, all", name)}
 }
 
 func (r *run) planned() int {
@@ -363,10 +379,7 @@ func (r *run) writeTranscript(d *driverRun, pl Planned, records []transcript.Rec
 	rel := filepath.Join("transcripts", d.name+"-"+r.roleName()+pl.ID+".txt")
 	t, err := writeTranscript(r.o.Out, rel, pl, records, r.redact)
 	if err != nil {
-		r.mu.Lock()
-		r.broken = true
-		r.notes = append(r.notes, reports.Note{Kind: "harness", Text: "transcript not written: " + err.Error()})
-		r.mu.Unlock()
+		r.notWritten("transcript", err)
 		return nil
 	}
 	return t
@@ -374,8 +387,8 @@ func (r *run) writeTranscript(d *driverRun, pl Planned, records []transcript.Rec
 
 var errNoOut = errors.New("no folder for results")
 
-// PrepareOut makes the results' folder, and removes the transcripts that an earlier run left in it: those that bear the
-// name of a driver. Whatever else lies there stays.
+// PrepareOut makes the results' folder, and removes the transcripts and the evidence that an earlier run left in it: those
+// that bear the name of a driver. Whatever else lies there stays.
 func PrepareOut(dir string) error {
 	if dir == "" {
 		return errNoOut
@@ -383,20 +396,28 @@ func PrepareOut(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "transcripts"), 0o755); err != nil {
 		return fmt.Errorf("make the results' folder: %w", err)
 	}
-	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, r3labs.Name} {
-		var old []string
-		for _, role := range transcriptRoles() {
-			found, err := filepath.Glob(filepath.Join(dir, "transcripts", driver+"-"+role+"[A-Z][A-Z]-*.txt"))
-			if err != nil {
-				return fmt.Errorf("look into the results' folder: %w", err)
-			}
-			old = append(old, found...)
+	for _, pattern := range leftovers() {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return fmt.Errorf("look into the results' folder: %w", err)
 		}
-		for _, f := range old {
+		for _, f := range found {
 			if err := os.Remove(f); err != nil {
-				return fmt.Errorf("remove an old transcript: %w", err)
+				return fmt.Errorf("remove what an earlier run left: %w", err)
 			}
 		}
 	}
 	return nil
+}
+
+// leftovers are the patterns of the files that runs write below the results' folder, reports apart.
+func leftovers() []string {
+	var out []string
+	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name} {
+		for _, role := range transcriptRoles() {
+			scenario := driver + "-" + role + "[A-Z][A-Z]-*"
+			out = append(out, filepath.Join("transcripts", scenario+".txt"), filepath.Join("evidence", scenario+"-*.*"))
+		}
+	}
+	return out
 }

@@ -104,6 +104,7 @@ type Result struct {
 	Steps    []StepResult
 	Duration time.Duration
 	Records  []transcript.Record
+	Evidence []Evidence
 	Run      target.Running // the target that it ran against; nil when it did not run
 	Lost     int            // records beyond the transcript's bounds
 	Reached  Reach
@@ -268,7 +269,7 @@ func skipped(sc *godog.Scenario, slot Slot) []ClauseResult {
 func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	outcome, reason := w.outcome(err)
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason), Failures: w.failures,
-		Notes: w.notes, Security: w.warnings, Records: w.T.All(), Lost: w.T.Overflow(), Reached: w.reached}
+		Notes: w.notes, Security: w.warnings, Records: w.T.All(), Evidence: w.evidence, Lost: w.T.Overflow(), Reached: w.reached}
 	if res.Lost > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not kept", res.Lost))
 	}

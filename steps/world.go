@@ -50,6 +50,7 @@ type World struct {
 	failures []Failure
 	notes    []string
 	warnings []string // about security
+	evidence []Evidence
 	parties  map[string]driver.Conn
 	atEnd    []func()
 	serial   int
@@ -101,6 +102,18 @@ func (w *World) Note(format string, args ...any) {
 // Security adds an observation about the target's security: it fails no clause, and stands out in every report.
 func (w *World) Security(format string, args ...any) {
 	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
+}
+
+// Evidence is what a scenario keeps beside its transcript, such as a picture of what was to be seen.
+type Evidence struct {
+	Name string // of the file that it becomes: letters, digits, "-" and one "."
+	Type string // media type
+	Body []byte
+}
+
+// Attach keeps evidence with the scenario's result.
+func (w *World) Attach(name, mediaType string, body []byte) {
+	w.evidence = append(w.evidence, Evidence{Name: name, Type: mediaType, Body: body})
 }
 
 // Serial returns 1, 2, 3, …: what makes names and nonces differ within a scenario.

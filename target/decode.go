@@ -159,7 +159,11 @@ func (d *decoder) refuse(n ast.Node, v reflect.Value, path string) error {
 		return d.fail(path, "tags are not read", "write the plain value")
 	case *ast.NullNode:
 		if v.Kind() != reflect.Interface && v.Type() != reflect.TypeFor[Value]() { // a JSON value may be null
-			return d.fail(path, "has no value", "give it one, or delete the line")
+			mend := "give it one, or delete the line"
+			if strings.HasPrefix(path, "agent-client.hooks.") {
+				mend += "; what starts with # is to be quoted"
+			}
+			return d.fail(path, "has no value", mend)
 		}
 	}
 	return nil

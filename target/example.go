@@ -3,6 +3,7 @@ package target
 import (
 	_ "embed"
 
+	"parley/protocol/agentclient"
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
@@ -11,6 +12,9 @@ import (
 
 //go:embed example.yaml
 var example string
+
+//go:embed example-agent-client.yaml
+var exampleAgentClient string
 
 //go:embed example-session-chat.yaml
 var exampleSessionChat string
@@ -31,6 +35,8 @@ func ExampleFor(protocol string) string {
 	switch protocol {
 	case agentselect.Protocol:
 		return example
+	case agentclient.Protocol:
+		return exampleAgentClient
 	case sessionchat.Protocol:
 		return exampleSessionChat
 	case externalagent.Protocol:

@@ -8,13 +8,15 @@ import (
 )
 
 // NewLauncher launches what a profile describes. The Running of a target that Dials is a Caller, that of one which PipesOnly
-// is a Piper; that of another is an *Instance.
+// is a Piper, that of a page in a folder is nothing beyond; that of another is an *Instance.
 func NewLauncher(p *Profile) Launcher {
 	switch {
 	case p.Dials():
 		return agentLauncher{p}
 	case p.PipesOnly():
 		return pipeLauncher{p}
+	case p.AgentClient.Folder != "":
+		return pageLauncher{p}
 	}
 	return launcher{p}
 }

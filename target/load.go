@@ -14,6 +14,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"parley/protocol/agentclient"
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
@@ -91,7 +92,7 @@ func (d *decoder) defaults(body ast.Node) (*Profile, error) {
 	}
 	for _, m := range members {
 		_, section := vocabulary[m.key]
-		if _, known := vocabulary[protocol]; section && known && m.key != protocol {
+		if _, known := vocabulary[protocol]; section && known && !slices.Contains(sections(protocol), m.key) {
 			return nil, d.failAt(m.at, m.key, "the protocol of this profile is "+protocol,
 				fmt.Sprintf("delete this section, or write protocol: %s", m.key))
 		}
@@ -99,13 +100,21 @@ func (d *decoder) defaults(body ast.Node) (*Profile, error) {
 	return DefaultFor(protocol), nil
 }
 
+// sections are the wires of a protocol: its own, and for a page that of its server.
+func sections(protocol string) []string {
+	if protocol == agentclient.Protocol {
+		return []string{protocol, agentselect.Protocol}
+	}
+	return []string{protocol}
+}
+
 // ForURL is ForURLOf agent-select.
 func ForURL(base string) (*Profile, error) { return ForURLOf(agentselect.Protocol, base) }
 
 // ForURLOf is the profile of a running target that follows the default binding of a protocol, at an http or https URL.
 // A path is kept as the base of every endpoint. For all but agent-select it may be a ws or wss URL too, which is that of the
-// WebSocket itself unless it has no path. The role is the default one. A protocol or a URL that cannot be one
-// is a *ProfileError.
+// WebSocket itself unless it has no path; for agent-client it is that of the page, with its path, query and fragment. The
+// role is the default one. A protocol or a URL that cannot be one is a *ProfileError.
 func ForURLOf(protocol, base string) (*Profile, error) {
 	p := DefaultFor(protocol)
 	p.URL = base
@@ -116,6 +125,8 @@ func ForURLOf(protocol, base string) (*Profile, error) {
 		p.splitSocket(&p.ExternalAgent.WS)
 	case sessionruntime.Protocol:
 		p.splitSocket(&p.SessionRuntime.WS)
+	case agentclient.Protocol:
+		p.splitPage()
 	}
 	d := &decoder{at: map[string]place{"": {}}}
 	if err := (&checker{d, p}).check(); err != nil {

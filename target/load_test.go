@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"parley/protocol/agentclient"
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
@@ -258,19 +259,23 @@ func TestExamples(t *testing.T) {
 		protocol string
 		without  []string // keys, with all below them
 	}{
-		{agentselect.Protocol, []string{"role", "hooks.user-says", "session-chat", "external-agent", "session-runtime"}},
+		{agentselect.Protocol, []string{"role", "hooks.user-says", "agent-client", "session-chat", "external-agent", "session-runtime"}},
+		{agentclient.Protocol, []string{
+			"role", "session-chat", "external-agent", "session-runtime", "agents", "model", "tools", "provoke", "headers", "hooks",
+			"limits.http", "limits.reload", "limits.turn", "limits.hook", "agent-select.ws",
+		}},
 		{sessionchat.Protocol, []string{
-			"role", "hooks.user-says", "agent-select", "external-agent", "session-runtime", "agents", "tools", "provoke.pending_confirmation", "provoke.pending_question",
+			"role", "hooks.user-says", "agent-client", "agent-select", "external-agent", "session-runtime", "agents", "tools", "provoke.pending_confirmation", "provoke.pending_question",
 			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest",
 			"limits.http", "limits.reload",
 		}},
 		{externalagent.Protocol, []string{
-			"agent-select", "session-chat", "session-runtime", "agents", "model", "tools", "provoke",
+			"agent-client", "agent-select", "session-chat", "session-runtime", "agents", "model", "tools", "provoke",
 			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest",
 			"limits.http", "limits.reload", "limits.turn",
 		}},
 		{sessionruntime.Protocol, []string{
-			"role", "agent-select", "session-chat", "external-agent", "agents", "model", "tools", "provoke",
+			"role", "agent-client", "agent-select", "session-chat", "external-agent", "agents", "model", "tools", "provoke",
 			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest", "hooks.user-says",
 			"limits.http", "limits.reload", "limits.turn",
 		}},
@@ -302,6 +307,9 @@ func TestExamples(t *testing.T) {
 			}
 			has := given(t, full)
 			has["command.ready.log"] = strings.Contains(full, "\n    # log: ") // beside path it would be a mistake
+			if strings.Contains(full, "\n  # folder: ") {
+				has["agent-client.folder"] = true // beside url it would be one too
+			}
 			for _, key := range keys(reflect.TypeFor[Profile](), "") {
 				below := func(w string) bool { return strings.HasPrefix(key+".", w+".") }
 				if has[key] == slices.ContainsFunc(tt.without, below) {

@@ -2,9 +2,12 @@ package target
 
 import (
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 
+	"parley/protocol/agentclient"
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
@@ -13,12 +16,14 @@ import (
 
 // Drivers that a profile may declare.
 const (
-	SSE   = "sse"
-	WS    = "ws"
-	Stdio = "stdio"
+	SSE     = "sse"
+	WS      = "ws"
+	Stdio   = "stdio"
+	Browser = "browser"
 )
 
-// Capabilities that a profile may declare for agent-select.
+// Capabilities that a profile may declare for agent-select. SessionList is of agent-client too: the page lists its sessions,
+// and loads one by a click.
 const (
 	InitialAgentID = "initial-agent-id" // creating a session takes the id of its first agent
 	SessionList    = "session-list"     // the list endpoint exists
@@ -37,7 +42,8 @@ const (
 	Reconnect     = "reconnect"      // an agent comes back by itself when its connection is lost
 )
 
-// Server is the role of a target of every protocol but external-agent, whose roles are externalagent.Host, Relay and Agent.
+// Server is the role of a target of every protocol but two: external-agent, whose roles are externalagent.Host, Relay and Agent,
+// and agent-client, whose role is agentclient.Client.
 const Server = "server"
 
 // DefaultConcurrency is how many scenarios run side by side where the profile says nothing.
@@ -45,6 +51,13 @@ const DefaultConcurrency = 32
 
 // CalledConcurrency is DefaultConcurrency of a target that Dials, and over stdio: each scenario has a process.
 const CalledConcurrency = 8
+
+// pageOpen is the default of Limits.Open of agent-client: the first page waits for its browser to start.
+const pageOpen = 20 * time.Second
+
+// PageConcurrency is DefaultConcurrency of agent-client, where each scenario has a page, all in one browser: one more than there
+// are processors, and 8 at most. More would only take them from each other.
+func PageConcurrency() int { return min(runtime.GOMAXPROCS(0)+1, 8) }
 
 // Profile says what is under test and how its wire differs from the default binding. It is read-only once made, and then
 // safe for concurrent use. Default gives one with every default; a key that a file leaves out keeps its default.
@@ -60,7 +73,7 @@ type Profile struct {
 
 	// URL is the http(s) base URL, without a slash at its end; a path prefix is kept. Beside a command it is where the
 	// started process listens, and may contain {port}; its default is then "http://127.0.0.1:{port}". A target that
-	// Dials has none, nor has one that PipesOnly.
+	// Dials has none, nor has one that PipesOnly, nor a page of AgentClient.Folder.
 	URL string `yaml:"url"`
 
 	// Command starts the target. Nil: the target runs already.
@@ -69,15 +82,16 @@ type Profile struct {
 	// Headers go with every request to the target. Values may use ${NAME} for an environment variable.
 	Headers map[string]string `yaml:"headers"`
 
-	// Drivers are the transports that the target offers, the first one preferred. Default [sse]; of the others [ws].
+	// Drivers are the transports that the target offers, the first one preferred. Default [sse]; of agent-client [browser], of
+	// the others [ws].
 	Drivers []string `yaml:"drivers"`
 
 	// Capabilities are the optional features that the target claims to have. What is not declared is not applicable; what
 	// is declared and broken fails. Default: none.
 	Capabilities []string `yaml:"capabilities"`
 
-	// Concurrency is how many scenarios may run side by side; 0 means DefaultConcurrency, or CalledConcurrency. See Parallel
-	// and ParallelOver.
+	// Concurrency is how many scenarios may run side by side; 0 means DefaultConcurrency, CalledConcurrency or
+	// PageConcurrency. See Parallel and ParallelOver.
 	Concurrency int `yaml:"concurrency"`
 
 	Limits  Limits  `yaml:"limits"`
@@ -87,8 +101,10 @@ type Profile struct {
 	Provoke Provoke `yaml:"provoke"`
 	Agents  Agents  `yaml:"agents"`
 
-	// The wire of the protocol; that of another protocol has the zero value.
+	// The wire of the protocol; that of another protocol has the zero value. For agent-client AgentSelect is there too: it is
+	// the wire that the page expects of its server, over sse.
 	AgentSelect    AgentSelect    `yaml:"agent-select"`
+	AgentClient    AgentClient    `yaml:"agent-client"`
 	SessionChat    SessionChat    `yaml:"session-chat"`
 	ExternalAgent  ExternalAgent  `yaml:"external-agent"`
 	SessionRuntime SessionRuntime `yaml:"session-runtime"`
@@ -134,7 +150,7 @@ type Ready struct {
 
 // Limits holds every time limit of a run, and the one size limit.
 type Limits struct {
-	Open     Duration `yaml:"open"`      // opening a connection; default 5s
+	Open     Duration `yaml:"open"`      // opening a connection; default 5s, of agent-client 20s
 	Event    Duration `yaml:"event"`     // an expected event after its cause; default 2s
 	Turn     Duration `yaml:"turn"`      // a whole turn, from the user's message to its end; default 10s
 	HTTP     Duration `yaml:"http"`      // the answer to a request that is no chat; default 5s
@@ -254,6 +270,8 @@ func (p *Profile) Parallel() int {
 		return 1
 	case p.Concurrency == 0 && p.Dials():
 		return CalledConcurrency
+	case p.Concurrency == 0 && p.Protocol == agentclient.Protocol:
+		return PageConcurrency()
 	case p.Concurrency == 0:
 		return DefaultConcurrency
 	}
@@ -296,6 +314,9 @@ func DefaultFor(protocol string) *Profile {
 	switch protocol {
 	case agentselect.Protocol:
 		p.AgentSelect = DefaultAgentSelect()
+	case agentclient.Protocol:
+		p.AgentClient, p.AgentSelect = DefaultAgentClient(), DefaultAgentSelect()
+		p.Limits.Open.Duration = pageOpen
 	case sessionchat.Protocol:
 		p.SessionChat = DefaultSessionChat()
 	case externalagent.Protocol:

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/protocol/agentclient"
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
@@ -24,6 +25,11 @@ var vocabulary = map[string]struct{ roles, drivers, capabilities []string }{
 		roles:        []string{Server},
 		drivers:      []string{SSE, WS},
 		capabilities: []string{InitialAgentID, SessionList, SessionDelete, Health},
+	},
+	agentclient.Protocol: {
+		roles:        []string{agentclient.Client},
+		drivers:      []string{Browser},
+		capabilities: []string{SessionList},
 	},
 	sessionchat.Protocol: {
 		roles:        []string{Server},
@@ -117,9 +123,12 @@ func (c *checker) address() error {
 	if p.PipesOnly() {
 		return c.piper()
 	}
+	if p.AgentClient.Folder != "" {
+		return c.folder()
+	}
 	if p.URL == "" {
 		if p.Command == nil || c.given("url") {
-			return c.fail("url", "nothing to test", "give the url of a running target, or a command that starts one")
+			return c.fail("url", "nothing to test", c.something())
 		}
 		p.URL = "http://127.0.0.1:" + anyPort
 	}
@@ -138,14 +147,31 @@ func (c *checker) address() error {
 	case u.Hostname() == "":
 		return c.fail("url", fmt.Sprintf("%q names no host", p.URL), mend)
 	case u.User != nil, u.RawQuery != "", u.Fragment != "", u.ForceQuery:
-		return c.fail("url", fmt.Sprintf("%q is more than a base URL", p.URL), "no user, query or fragment; see headers")
+		return c.fail("url", fmt.Sprintf("%q is more than a base URL", p.URL), "no user, query or fragment; see "+c.rest())
 	case strings.Contains(p.URL, anyPort) && u.Port() != "1":
 		return c.fail("url", "{port} is not where the port belongs", "write it like http://127.0.0.1:{port}/base")
 	case u.Port() != "" && !validPort(u.Port()):
 		return c.fail("url", fmt.Sprintf("%s is no port", u.Port()), "1 to 65535")
 	}
+	c.wholePage(u.Path)
 	p.URL = strings.TrimRight(p.URL, "/")
 	return nil
+}
+
+// something is how to give something to test.
+func (c *checker) something() string {
+	if c.p.Protocol == agentclient.Protocol {
+		return "give agent-client.folder, the url of a page that is served, or a command that serves one"
+	}
+	return "give the url of a running target, or a command that starts one"
+}
+
+// rest is the key of what does not belong in the URL.
+func (c *checker) rest() string {
+	if c.p.Protocol == agentclient.Protocol {
+		return "agent-client.page"
+	}
+	return "headers"
 }
 
 // dialler checks that a target which connects to the harness can be had.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/protocol/agentclient"
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
@@ -42,6 +43,8 @@ func (c *checker) wire() error {
 		return c.externalAgent()
 	case sessionruntime.Protocol:
 		return c.sessionRuntime()
+	case agentclient.Protocol:
+		return cmp.Or(c.agentClient(), c.agentSelect())
 	}
 	return c.agentSelect()
 }

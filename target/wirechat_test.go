@@ -156,26 +156,28 @@ func TestDefaultFor(t *testing.T) {
 	}
 	type wires struct {
 		AgentSelect    AgentSelect
+		AgentClient    AgentClient
 		SessionChat    SessionChat
 		ExternalAgent  ExternalAgent
 		SessionRuntime SessionRuntime
 	}
 	for protocol, want := range map[string]wires{
 		"agent-select":    {AgentSelect: DefaultAgentSelect()},
+		"agent-client":    {AgentSelect: DefaultAgentSelect(), AgentClient: DefaultAgentClient()},
 		"session-chat":    {SessionChat: DefaultSessionChat()},
 		"external-agent":  {ExternalAgent: DefaultExternalAgent()},
 		"session-runtime": {SessionRuntime: DefaultSessionRuntime()},
 		"none":            {},
 	} {
 		p := DefaultFor(protocol)
-		if diff := cmp.Diff(want, wires{p.AgentSelect, p.SessionChat, p.ExternalAgent, p.SessionRuntime}); diff != "" {
+		if diff := cmp.Diff(want, wires{p.AgentSelect, p.AgentClient, p.SessionChat, p.ExternalAgent, p.SessionRuntime}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", protocol, diff)
 		}
 	}
 	if p := DefaultFor("none"); p.Protocol != "none" || p.Drivers != nil || p.Role != "" {
 		t.Errorf("an unknown protocol: %+v", p)
 	}
-	if diff := cmp.Diff([]string{"agent-select", "external-agent", "session-chat", "session-runtime"}, Protocols()); diff != "" {
+	if diff := cmp.Diff([]string{"agent-client", "agent-select", "external-agent", "session-chat", "session-runtime"}, Protocols()); diff != "" {
 		t.Errorf("protocols (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"options-model"}, Capabilities(sessionchat.Protocol)); diff != "" {

@@ -31,6 +31,13 @@ const (
 	Closed   Kind = "closed"   // the connection ended
 	Failure  Kind = "failure"  // the transport failed: refused, reset, timed out
 	Remark   Kind = "remark"   // a note of the harness
+
+	Look     Kind = "look"     // what a person sees of a page
+	Act      Kind = "act"      // what the user does on a page
+	Ask      Kind = "ask"      // a request that a page makes, as its browser tells
+	Answered Kind = "answered" // such a request has ended
+	Dialog   Kind = "dialog"   // a page's alert, confirm or prompt
+	Console  Kind = "console"  // a message on a page's console, or an exception that it did not catch
 )
 
 // Record is one thing that happened. Records are values: what is handed out is never changed afterwards.

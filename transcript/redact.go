@@ -14,7 +14,7 @@ type Redactor struct{ secrets [][]byte }
 // Blank replaces a secret.
 const Blank = "«redacted»"
 
-// NewRedactor blanks the given values wherever they stand, also as they look within JSON, within a URL and on a line of a
+// NewRedactor blanks the given values wherever they stand, also as they look within JSON, HTML, a URL and on a line of a
 // transcript. Values shorter than four characters are left alone: they would blank half of the text and hide nothing.
 func NewRedactor(secrets ...string) *Redactor {
 	r := &Redactor{}
@@ -23,7 +23,7 @@ func NewRedactor(secrets ...string) *Redactor {
 		if len(s) < 4 {
 			continue
 		}
-		for _, form := range []string{s, quoted(s, true), quoted(s, false), url.QueryEscape(s), url.PathEscape(s), printable(s)} {
+		for _, form := range []string{s, quoted(s, true), quoted(s, false), url.QueryEscape(s), url.PathEscape(s), printable(s), inHTML.Replace(s), inAttribute.Replace(s)} {
 			if !seen[form] {
 				seen[form] = true
 				r.secrets = append(r.secrets, []byte(form))
@@ -32,6 +32,12 @@ func NewRedactor(secrets ...string) *Redactor {
 	}
 	return r
 }
+
+// How a text stands in HTML, as browsers write it.
+var (
+	inHTML      = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\u00a0", "&nbsp;")
+	inAttribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\u00a0", "&nbsp;")
+)
 
 // quoted is a text as it stands between the quotes of a JSON string.
 func quoted(s string, html bool) string {

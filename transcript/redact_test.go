@@ -29,6 +29,7 @@ func TestRedactor(t *testing.T) {
 		{"also where JSON escapes for HTML", []string{"a<b&c>"}, `a\u003cb\u0026c\u003e a<b&c>`, b + " " + b},
 		{"a quote at its end", []string{`abc"`}, `"abc\""`, `"` + b + `"`},
 		{"as it stands in a URL", []string{"a b/c+d"}, "?q=a+b%2Fc%2Bd /a%20b%2Fc+d", "?q=" + b + " /" + b},
+		{"as it stands in HTML", []string{`a<b&"c">`}, `<p title="a&lt;b&amp;&quot;c&quot;&gt;">a&lt;b&amp;"c"&gt;</p>`, `<p title="` + b + `">` + b + `</p>`},
 		{"as it stands on a line of a transcript", []string{"abc\x1bdef"}, printable("abc\x1bdef"), b},
 		{"characters are not torn apart", []string{"主代理"}, "x主代理y", "x" + b + "y"},
 	}

@@ -15,7 +15,7 @@ type Row struct {
 	Section  string   `yaml:"section"`
 	Text     string   `yaml:"text"`     // the statement, in English
 	Source   string   `yaml:"source"`   // the sentence of the source document, in the original
-	Observed string   `yaml:"observed"` // wire, wire+config, wire+model, config, model, none
+	Observed string   `yaml:"observed"` // wire, wire+config, wire+model, wire+user, wire+fault, wire+log, wire+page, page, config, model, log, none
 	Status   string   `yaml:"status"`   // tested or excluded
 	Reason   string   `yaml:"reason"`   // why it is excluded
 	Fair     string   `yaml:"fair"`     // the fair reading of a CONFLICT

@@ -11,9 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/driver/browser"
 	"parley/features"
 	"parley/model"
 	"parley/model/stub"
+	"parley/protocol/agentclient"
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
@@ -44,18 +46,20 @@ as the suite needs it to, and everything else that the profile declares is tried
 
 Hooks of agent-select are tried with an agent parley_doctor, which is removed again where there is a hook for that; a target
 that can be restarted is restarted. A host is booked at. An agent is started and meets the host of the suite. An orchestrator is
-taken through a turn of each kind, over the first of its drivers; over stdio it is started for that. Exit codes: 0 when all that
+taken through a turn of each kind, over the first of its drivers; over stdio it is started for that. Of a page it is told which
+browser drives it, what each of its hooks finds, and what it asks of its server. Exit codes: 0 when all that
 is declared works, 1 when something does not, 2 and 3 as always.`,
 		Example: `  parley doctor --target my.yaml
   parley doctor --target http://localhost:3000 --protocol session-chat
+  parley doctor --target ./dist
   parley doctor --target ws://localhost:3000/bus/ws --protocol session-runtime
   parley doctor --target ws://localhost:3000/agent/ws --protocol external-agent --role relay`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return doctor(c.Context(), name, protocol, role, s) },
 	}
-	c.Flags().StringVar(&name, "target", "", "profile `FILE|URL` of the target (required)")
+	c.Flags().StringVar(&name, "target", "", "profile `FILE|URL` of the target, or the folder of a page (required)")
 	c.Flags().StringVar(&protocol, "protocol", "", "`PROTOCOL` of a URL (default agent-select)")
-	c.Flags().StringVar(&role, "role", "", "`ROLE` of the target (default that of the profile; of a URL server or host)")
+	c.Flags().StringVar(&role, "role", "", "`ROLE` of the target (default that of the profile; of a URL server, client or host)")
 	return c
 }
 
@@ -101,8 +105,10 @@ const (
 
 // checkup is what the doctor looks at in targets of a protocol's role.
 type checkup struct {
-	items []item         // in the order in which they are looked at
-	look  map[int]string // what to look at when a stage of the preflight fails
+	items  []item                             // in the order in which they are looked at
+	look   map[int]string                     // what to look at when a stage of the preflight fails
+	before func(context.Context, *exam) error // looks at what must be there before the target is launched; may be nil
+	first  func(context.Context, *exam) error // looks at the target before the scenarios are run; may be nil
 	// others looks at items without a scenario, once the scenarios are done. The returned function ends it.
 	others func(context.Context, *exam) (looks map[string]look, end func())
 }
@@ -113,6 +119,7 @@ type look func() (string, error)
 // checkups are the doctor's, by protocol and role.
 var checkups = map[string]map[string]checkup{
 	agentselect.Protocol:    {target.Server: agentSelectCheckup},
+	agentclient.Protocol:    {agentclient.Client: agentClientCheckup},
 	sessionchat.Protocol:    {target.Server: sessionChatCheckup},
 	sessionruntime.Protocol: {target.Server: sessionRuntimeCheckup},
 	externalagent.Protocol: {
@@ -133,6 +140,7 @@ type exam struct {
 	audit    *audit
 	brain    *model.Brain // nil where the target cannot be told of a model
 	modelURL string
+	browser  *browser.Driver   // of a page; nil for others
 	state    map[string]string // what was told of an item, by its key
 	failed   bool
 	greeted  bool // the first driver got through the preflight
@@ -182,11 +190,26 @@ func (d *exam) tell(status, what, format string, args ...any) {
 
 // examine looks at everything. An error ends the examination: the target could not be started or reached.
 func (d *exam) examine(ctx context.Context) error {
+	if d.before != nil {
+		if err := d.before(ctx, d); err != nil {
+			return err
+		}
+	}
+	if d.browser != nil {
+		defer d.browser.Close()
+	}
 	stop, err := d.launch(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
+	if d.first != nil {
+		if err := d.first(ctx, d); ctx.Err() != nil {
+			return context.Canceled
+		} else if err != nil {
+			return err
+		}
+	}
 	for i, driver := range d.profile.Drivers {
 		if err := d.scenarios(ctx, driver, i == 0); err != nil {
 			return err
@@ -236,6 +259,10 @@ func (d *exam) launched(took time.Duration) string {
 		return "its command is there, and is started when it is spoken to"
 	case p.Command != nil:
 		how = "started"
+	case p.AgentClient.File:
+		how = "found"
+	case p.AgentClient.Folder != "":
+		how = "served"
 	}
 	return fmt.Sprintf("%s at %s in %v", how, d.running.BaseURL(), took.Round(time.Millisecond))
 }

@@ -28,9 +28,13 @@ func (d *exam) scenarios(ctx context.Context, driver string, first bool) error {
 		stop := w.listen(ctx)
 		defer stop()
 	}
-	res, err := runner.Run(ctx, runner.Options{Profile: d.profile, Role: d.profile.Role,
+	o := runner.Options{Profile: d.profile, Role: d.profile.Role,
 		Launcher: &lent{Launcher: d.launcher, running: d.running, modelURL: d.modelURL},
-		Brain:    d.brain, Drivers: []string{driver}, Tags: strings.Join(selected, " or "), Concurrency: 1, FS: d.fs, Observer: w})
+		Brain:    d.brain, Drivers: []string{driver}, Tags: strings.Join(selected, " or "), Concurrency: 1, FS: d.fs, Observer: w}
+	if d.browser != nil {
+		o.Browser = d.browser
+	}
+	res, err := runner.Run(ctx, o)
 	switch {
 	case err != nil:
 		return err

@@ -4,10 +4,12 @@ import (
 	"slices"
 	"strings"
 
+	"parley/driver/browser"
 	"parley/driver/r3labs"
 	"parley/driver/sse"
 	"parley/driver/stdio"
 	"parley/driver/ws"
+	"parley/protocol/agentclient"
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
@@ -15,7 +17,7 @@ import (
 )
 
 // allDrivers is every driver that --driver may name.
-var allDrivers = []string{sse.Name, ws.Name, stdio.Name, r3labs.Name}
+var allDrivers = []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name}
 
 // everyDriver names all that a subject declares.
 const everyDriver = "all"
@@ -23,6 +25,7 @@ const everyDriver = "all"
 // bareDrivers are those by which the target of a bare URL may be tested: of it the user's word is taken.
 var bareDrivers = map[string][]string{
 	agentselect.Protocol:    {sse.Name, ws.Name, r3labs.Name},
+	agentclient.Protocol:    {browser.Name},
 	sessionchat.Protocol:    {ws.Name},
 	sessionruntime.Protocol: {ws.Name},
 	externalagent.Protocol:  {ws.Name},

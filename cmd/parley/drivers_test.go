@@ -21,6 +21,7 @@ func TestShare(t *testing.T) {
 	orchestrator := of("orchestrator", "session-runtime", false, "ws", "stdio")
 	ours := of("ours", "session-runtime", false, "ws", "stdio")
 	ours.bundled = true
+	page := of("page", "agent-client", true, "browser")
 	bareBus := of("bare bus", "session-runtime", true, "ws")
 	type subjects []*subject
 	for _, tt := range []struct {
@@ -34,7 +35,7 @@ func TestShare(t *testing.T) {
 		{subjects{both}, []string{"all"}, [][]string{{"sse", "ws", "r3labs"}}, ""},
 		{subjects{both}, []string{"ws", "all"}, [][]string{{"ws", "sse", "r3labs"}}, ""},
 		{subjects{both}, []string{"r3labs"}, [][]string{{"r3labs"}}, ""},
-		{subjects{both}, []string{"tcp"}, nil, `--driver: unknown driver "tcp" (known: sse, ws, stdio, r3labs, all)`},
+		{subjects{both}, []string{"tcp"}, nil, `--driver: unknown driver "tcp" (known: sse, ws, stdio, browser, r3labs, all)`},
 		{subjects{only}, []string{"all"}, [][]string{{"ws"}}, ""},
 		{subjects{only}, []string{"sse"}, nil, "--driver: only declares no driver sse (declared: ws)"},
 		{subjects{only}, []string{"r3labs"}, nil, "--driver: only declares no driver r3labs (declared: ws)"},
@@ -52,6 +53,11 @@ func TestShare(t *testing.T) {
 		{subjects{both, ours}, []string{"stdio"}, nil,
 			"--driver stdio: agent-select has sse, ws, r3labs alone (leave it out: --protocol session-runtime)"},
 
+		{subjects{page}, nil, [][]string{{"browser"}}, ""},
+		{subjects{page}, []string{"all"}, [][]string{{"browser"}}, ""},
+		{subjects{page}, []string{"sse"}, nil, "--driver: page declares no driver sse (declared: browser)"},
+		{subjects{both, page}, []string{"browser"}, nil,
+			"--driver browser: agent-select has sse, ws, r3labs alone (leave it out: --protocol agent-client)"},
 		{subjects{both, chat}, nil, [][]string{{"sse", "ws"}, {"ws"}}, ""},
 		{subjects{both, chat}, []string{"all"}, [][]string{{"sse", "ws", "r3labs"}, {"ws"}}, ""},
 		{subjects{both, chat}, []string{"ws"}, [][]string{{"ws"}, {"ws"}}, ""},

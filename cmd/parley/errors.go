@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"parley/driver/browser"
 	"parley/internal/nearest"
 	"parley/runner"
 	"parley/target"
@@ -39,6 +40,7 @@ func exitCode(err error) int {
 		unreachable *target.UnreachableError
 		start       *target.StartError
 		hook        *target.HookError
+		missing     *browser.MissingError
 	)
 	switch {
 	case err == nil:
@@ -47,7 +49,7 @@ func exitCode(err error) int {
 		return done.code
 	case errors.As(err, &usage), errors.As(err, &profile):
 		return verdict.ExitUsage
-	case errors.As(err, &unreachable), errors.As(err, &start), errors.As(err, &hook):
+	case errors.As(err, &unreachable), errors.As(err, &start), errors.As(err, &hook), errors.As(err, &missing):
 		return verdict.ExitUnreachable
 	case errors.Is(err, context.Canceled):
 		return verdict.ExitInterrupted

@@ -19,7 +19,8 @@ func explainCommand(s *streams) *cobra.Command {
 		Short: "Tell what a clause says, how it is read, and what judges it",
 		Long: `Tell everything about clauses: their level and section, the statement in English, the words of the source, how they are
 read and observed, of targets of which roles they are judged where there are several, which scenarios and monitors judge
-them, which faulty targets prove that these bite, and how to run them alone.`,
+them, which faulty targets prove that these bite, and how to run them alone. One that a page and its server keep together is
+told of both.`,
 		Example: "  parley explain AS-080 as-053 EA-026",
 		RunE:    func(c *cobra.Command, args []string) error { return explain(c.Context(), args, s) },
 	}
@@ -35,31 +36,58 @@ func explain(_ context.Context, ids []string, s *streams) error {
 	}
 	var pages []string
 	for _, id := range ids {
-		b, row, err := find(books, id)
+		found, err := find(books, id)
 		if err != nil {
 			return err
 		}
-		pages = append(pages, page(b, row))
+		pages = append(pages, pagesOf(found)...)
 	}
 	_, err = fmt.Fprint(s.Out, strings.Join(pages, "\n"))
 	return err
 }
 
-// find looks a clause up, in whichever case its id is written.
-func find(books []*book, id string) (*book, verdict.Row, error) {
+// entry is a clause in one of the ledgers that have it.
+type entry struct {
+	*book
+	verdict.Row
+}
+
+// find looks a clause up, in whichever case its id is written: in its own ledger, and in one that has it from there.
+func find(books []*book, id string) ([]entry, error) {
+	var found []entry
 	var known []string
 	for _, b := range books {
 		if row, ok := b.ledger.Row(clauseID(id)); ok {
-			return b, row, nil
+			found = append(found, entry{b, row})
 		}
 		for _, r := range b.ledger.Rows() {
 			known = append(known, r.ID)
 		}
 	}
-	if near := nearest.Words(clauseID(id), known, 3); len(near) > 0 {
-		return nil, verdict.Row{}, usagef("unknown clause %q (nearest: %s; parley list shows all)", id, strings.Join(near, ", "))
+	switch near := nearest.Words(clauseID(id), known, 3); {
+	case len(found) > 0:
+		return found, nil
+	case len(near) > 0:
+		return nil, usagef("unknown clause %q (nearest: %s; parley list shows all)", id, strings.Join(unique(near), ", "))
 	}
-	return nil, verdict.Row{}, usagef("unknown clause %q (parley list shows all)", id)
+	return nil, usagef("unknown clause %q (parley list shows all)", id)
+}
+
+// pagesOf are the pages about a clause: one for each ledger by which it is tested, and one where it is tested by none. What the
+// others say of it stands on the last.
+func pagesOf(found []entry) []string {
+	var pages []string
+	var others strings.Builder
+	for i, e := range found {
+		last := i == len(found)-1
+		if !e.Tested() && !(last && len(pages) == 0) {
+			fmt.Fprintf(&others, "  %-9s  %s: excluded, %s\n", "also", e.ledger.Protocol, e.Reason)
+			continue
+		}
+		pages = append(pages, page(e.book, e.Row))
+	}
+	pages[len(pages)-1] += others.String()
+	return pages
 }
 
 // clauseID is an id as ledgers write it: "@as-042a" is AS-042a.
@@ -81,6 +109,8 @@ var observedWords = map[string]string{
 	"wire+user":   "on the wire, where the target's user can be made to speak",
 	"wire+fault":  "on the wire, where the profile can provoke the state or the failure",
 	"wire+log":    "on the wire and in the log file, where that can be read",
+	"page":        "on the page, as a person sees it in a browser",
+	"wire+page":   "on the page, as a person sees it in a browser, and in what it asks of its server",
 	"log":         "in the log file, where that can be read",
 	"none":        "not observable from outside",
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/driver/browser"
+	"parley/protocol/agentclient"
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
@@ -29,8 +31,8 @@ type initOptions struct {
 func initCommand(s *streams) *cobra.Command {
 	var o initOptions
 	c := &cobra.Command{
-		Use:   "init URL | init --protocol session-runtime -- COMMAND… | init --role agent -- COMMAND…",
-		Short: "Probe a running server, or an agent, and write its profile",
+		Use:   "init URL|FOLDER | init --protocol session-runtime -- COMMAND… | init --role agent -- COMMAND…",
+		Short: "Probe a running server, a page or an agent, and write its profile",
 		Long: `Probe a running server, and write a profile of it. Beside each thing that was found out stands what was seen; what cannot be
 seen from outside is there as comments to fill in.
 
@@ -49,11 +51,17 @@ external-agent is tried in the same way: whether relay.join is answered, and a h
 relay sessions have a host too and two agents can be in one, how tools are announced, and where error codes are. The probe
 starts study sessions and ends them; it books nothing.
 
+agent-client is a page: a URL, a folder with an index.html, or a file that ends in .html. It is opened in a browser, and its elements
+are looked for: by the ids of the default binding, by what is written on buttons, and by the words in ids and classes. The probe
+connects the page to a server of its own, which tells what it asks.
+
 An agent connects to the harness. With --role agent the words behind -- are the command that starts it, in which {url} and
 {session} stand for what it is told; it is started once, meets the bundled host, and loses its connection there. Without a
 command the profile is that of an agent which connects by itself, and is to be filled in.`,
 		Example: `  parley init http://localhost:3000
   parley init http://localhost:3000/api --out my.yaml
+  parley init ./dist
+  parley init --protocol agent-client http://localhost:5173
   parley init --protocol session-chat http://localhost:3000
   parley init --protocol session-chat ws://localhost:3000/my/socket
   parley init --protocol session-runtime http://localhost:3000
@@ -62,10 +70,13 @@ command the profile is that of an agent which connects by itself, and is to be f
   parley init --protocol external-agent --role agent -- ./my-agent --url '{url}' --session '{session}'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.command = c.ArgsLenAtDash() == 0
+			if len(args) == 1 && !c.Flags().Changed("protocol") && target.IsPage(args[0]) {
+				o.protocol = agentclient.Protocol // which is no server's
+			}
 			return initialise(c.Context(), args, o, s)
 		},
 	}
-	c.Flags().StringVar(&o.protocol, "protocol", agentselect.Protocol, "`PROTOCOL` that the server speaks")
+	c.Flags().StringVar(&o.protocol, "protocol", agentselect.Protocol, "`PROTOCOL` that the server speaks; of a folder or\nan .html file agent-client")
 	c.Flags().StringVar(&o.role, "role", "", "`ROLE` of the target, where it is an agent; of a server it is found out")
 	c.Flags().StringVar(&o.out, "out", "target.yaml", "`FILE` to write")
 	c.Flags().BoolVar(&o.force, "force", false, "overwrite the file")
@@ -115,6 +126,9 @@ func initialise(ctx context.Context, args []string, o initOptions, s *streams) e
 // wanted says what to give to be probed.
 func (o initOptions) wanted() string {
 	text := "give one URL, such as parley init http://localhost:3000"
+	if o.protocol == agentclient.Protocol {
+		return "give one page: a URL, a folder or a file, such as parley init ./dist"
+	}
 	if o.protocol == sessionruntime.Protocol {
 		text += "; or behind -- the command of one that speaks over stdin and stdout"
 	}
@@ -132,7 +146,10 @@ func initServer(ctx context.Context, n notebook, args []string, o initOptions) (
 	if !ok {
 		return "", usagef("--protocol %s: init knows no server of it yet", o.protocol)
 	}
-	profile, err := target.ForURLOf(o.protocol, args[0])
+	profile, err := o.profileOf(args[0])
+	if err == nil {
+		err = missingBrowser(profile)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -141,7 +158,30 @@ func initServer(ctx context.Context, n notebook, args []string, o initOptions) (
 		return "", err
 	}
 	defer func() { _ = running.Stop(context.WithoutCancel(ctx)) }()
-	return ask(ctx, n, profile, running, strings.HasPrefix(args[0], "ws")), nil
+	return ask(ctx, n, profile, running, strings.HasPrefix(args[0], "ws"))
+}
+
+// profileOf is the default profile of what is at a URL, or of a page. The folder of a page is relative to the file that is written.
+func (o initOptions) profileOf(name string) (*target.Profile, error) {
+	switch page := target.IsPage(name); {
+	case page && o.protocol != agentclient.Protocol:
+		return nil, usagef("--protocol %s: %s is a page (leave --protocol out, or give the URL of a server)", o.protocol, name)
+	case !page && o.protocol != agentclient.Protocol:
+		return target.ForURLOf(o.protocol, name)
+	}
+	p, err := target.ForPage(name)
+	if err != nil || p.AgentClient.Folder == "" {
+		return p, err
+	}
+	out, err := filepath.Abs(o.out)
+	if err != nil {
+		return nil, err
+	}
+	p.Dir = filepath.Dir(out)
+	if rel, err := filepath.Rel(p.Dir, p.AgentClient.Folder); err == nil {
+		p.AgentClient.Folder = filepath.ToSlash(rel)
+	}
+	return p, nil
 }
 
 // initSpoken probes the orchestrator that a command starts, and gives the text of its profile.
@@ -205,25 +245,34 @@ func initAgent(ctx context.Context, n notebook, command []string, o initOptions)
 }
 
 // probes ask a server everything, and give the text of its profile. exact: the URL says where the socket is.
-var probes = map[string]func(ctx context.Context, n notebook, p *target.Profile, run target.Running, exact bool) string{
-	agentselect.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, _ bool) string {
+var probes = map[string]func(ctx context.Context, n notebook, p *target.Profile, run target.Running, exact bool) (string, error){
+	agentselect.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, _ bool) (string, error) {
 		p := &probe{notebook: n, profile: profile, run: run}
 		p.all(ctx)
-		return draft(p.profile, p.seen)
+		return draft(p.profile, p.seen), nil
 	},
-	sessionchat.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, exact bool) string {
+	agentclient.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, _ bool) (string, error) {
+		d := browser.New(browser.Options{Command: profile.BrowserProgram()})
+		defer d.Close()
+		p := &pageProbe{notebook: n, profile: profile, base: run.BaseURL(), browser: d}
+		if err := p.all(ctx); err != nil {
+			return "", err
+		}
+		return pageDraft(profile, p.found, p.seen), nil
+	},
+	sessionchat.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, exact bool) (string, error) {
 		p := &chatProbe{notebook: n, profile: profile, run: run}
-		return chatDraft(profile, p.all(ctx, exact), p.seen)
+		return chatDraft(profile, p.all(ctx, exact), p.seen), nil
 	},
-	sessionruntime.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, exact bool) string {
+	sessionruntime.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, exact bool) (string, error) {
 		p := &busProbe{notebook: n, profile: profile, run: run}
 		p.all(ctx, exact)
-		return busDraft(profile, "", "", p.seen)
+		return busDraft(profile, "", "", p.seen), nil
 	},
-	externalagent.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, exact bool) string {
+	externalagent.Protocol: func(ctx context.Context, n notebook, profile *target.Profile, run target.Running, exact bool) (string, error) {
 		p := &bookingProbe{notebook: n, profile: profile, run: run}
 		p.all(ctx, exact)
-		return bookingDraft(profile, p.seen)
+		return bookingDraft(profile, p.seen), nil
 	},
 }
 

@@ -28,7 +28,7 @@ func listCommand(s *streams) *cobra.Command {
 		Long: `List every clause of the suite with its level, its section of the source, and how many scenarios and monitors judge it;
 or with --scenarios every scenario with its id and tags. Both ids and tags can be given to other commands. Where targets can
 have several roles, the roles are told of which a clause is judged; with --role only what judges targets of that role is
-listed and counted.`,
+listed and counted. A clause of agent-client that its server keeps stands in the list of agent-select too, and counts once.`,
 		Example: `  parley list --protocol external-agent --role agent
   parley list --scenarios --json`,
 		Args: noArgs,
@@ -171,15 +171,16 @@ func (s *streams) clauseTable(rows []listedClause) error {
 	return w.Flush()
 }
 
-// clauseCount counts clauses by their status.
+// clauseCount counts clauses by their status. One that several protocols judge is one, and tested where one of them tests it.
 func (s *streams) clauseCount(of string, rows []listedClause) error {
-	tested := 0
+	all, tested := map[string]bool{}, map[string]bool{}
 	for _, r := range rows {
+		all[r.ID] = true
 		if r.Status == "tested" {
-			tested++
+			tested[r.ID] = true
 		}
 	}
-	_, err := fmt.Fprintf(s.Out, "%s%s: %d tested, %d excluded\n", of, counted(len(rows), "clause"), tested, len(rows)-tested)
+	_, err := fmt.Fprintf(s.Out, "%s%s: %d tested, %d excluded\n", of, counted(len(all), "clause"), len(tested), len(all)-len(tested))
 	return err
 }
 

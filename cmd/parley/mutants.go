@@ -38,6 +38,9 @@ scenarios passed: one that merely crashes proves nothing.
 There is a kill matrix for each protocol, and for each role that its targets can have, one after the other. With --json it is
 one object where there is one, and an array of them otherwise.
 
+Those of agent-client need Chromium or Chrome. Where there is none they are left out of what is run without --protocol, and that
+is said.
+
 Exit 1 if a mutant survives, or if a tested clause that binds has no mutant that it kills.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runMutants(c.Context(), o, s) },
@@ -62,6 +65,10 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	if err == nil {
 		all, err = chooseMutants(all, o.only)
 	}
+	var left []string
+	if err == nil {
+		all, left, err = leaveOut(all, len(o.protocols) > 0, func(c catalogue) error { return missingBrowser(target.DefaultFor(c.protocol)) })
+	}
 	if err != nil {
 		return err
 	}
@@ -79,6 +86,9 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	}
 	if err := printMatrices(s.Out, matrices, o.json); err != nil {
 		return err
+	}
+	for _, text := range left {
+		fmt.Fprintln(s.Err, text)
 	}
 	if slices.ContainsFunc(matrices, func(k *runner.KillMatrix) bool { return !k.OK }) {
 		return exitError{verdict.ExitNonConformant}

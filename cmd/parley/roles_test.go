@@ -29,9 +29,9 @@ func TestRoles(t *testing.T) {
 		reason, target, protocols, roles string
 		want, err                        string // protocols and roles; what is said
 	}{
-		{"none: the usual ones", "", "", "", "agent-select session-chat session-runtime external-agent/host", ""},
-		{"others are run as they are", "", "", "relay", "agent-select session-chat session-runtime external-agent/relay", ""},
-		{"none of external-agent", "", "", "server", "agent-select session-chat session-runtime external-agent/host", ""},
+		{"none: the usual ones", "", "", "", "agent-select agent-client session-chat session-runtime external-agent/host", ""},
+		{"others are run as they are", "", "", "relay", "agent-select agent-client session-chat session-runtime external-agent/relay", ""},
+		{"none of external-agent", "", "", "server", "agent-select agent-client session-chat session-runtime external-agent/host", ""},
 		{"several", "", ea, "agent host agent", "external-agent/agent external-agent/host", ""},
 		{"all", "", ea, "all", "external-agent/host external-agent/relay external-agent/agent", ""},
 		{"all of what has one", "", "session-chat", "all", "session-chat", ""},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/driver/browser"
 	"parley/reports"
 	"parley/runner"
 	"parley/verdict"
@@ -36,7 +37,10 @@ func runCommand(s *streams) *cobra.Command {
 		Short: "Judge a target: the bundled ones, or yours",
 		Long: `Judge a target by the suite. Without --target these are the bundled ones, one of each protocol, up to two at once;
 --protocol chooses among them. A profile says which protocol its target speaks; a URL is judged by agent-select unless one
---protocol says otherwise.
+--protocol says otherwise. A folder with an index.html, a file that ends in .html and a file: URL are pages, of agent-client.
+
+A page is driven by a browser: Chromium or Chrome, which is found on the PATH unless a profile names its program. Where there is
+none, agent-client is left out of what is run without --protocol and --target, and that is said.
 
 A target of external-agent has one of three roles: host (a relay and a host behind one URL), relay, or agent, which connects to
 the harness. --role says which of the bundled ones to judge, each as a run of its own, and all means all; a target of yours is
@@ -57,6 +61,8 @@ An interrupt ends everything, and what was found so far is written; a second one
   parley run --target http://localhost:3000
   parley run --protocol external-agent --role all
   parley run --target http://localhost:3000 --protocol session-chat
+  parley run --target ./dist
+  parley run --target http://localhost:5173 --protocol agent-client
   parley run --target ws://localhost:3000/agent/ws --protocol external-agent --role relay
   parley run --target my.yaml --driver all --strict
   parley run --target my.yaml --explore 200 --seed 7
@@ -70,13 +76,13 @@ An interrupt ends everything, and what was found so far is written; a second one
 	f := c.Flags()
 	f.StringArrayVar(&o.protocols, "protocol", nil,
 		"`PROTOCOL` to judge by; may be repeated (default that of the target, and without\n--target all)")
-	f.StringVar(&o.target, "target", "", "profile `FILE|URL` of the target (default the bundled ones)")
+	f.StringVar(&o.target, "target", "", "profile `FILE|URL` of the target, or the folder of a page (default the bundled ones)")
 	f.StringSliceVar(&o.drivers, "driver", nil,
-		"`DRIVER` to test over: sse, ws, stdio, r3labs, or all; may be repeated (default what the\n"+
-			"target declares; all adds r3labs to that, where sse is declared)")
+		"`DRIVER` to test over: sse, ws, stdio, browser, r3labs, or all; may be repeated (default what\n"+
+			"the target declares; all adds r3labs to that, where sse is declared)")
 	f.StringSliceVar(&o.roles, "role", nil,
-		"`ROLE` of the target: server, host, relay, agent, or all; may be repeated without --target\n"+
-			"(default that of the profile, and without one the protocol's first: server or host)")
+		"`ROLE` of the target: server, client, host, relay, agent, or all; may be repeated without\n--target "+
+			"(default that of the profile, and without one the protocol's first: server, client or host)")
 	f.StringVar(&o.tags, "tags", "", "tag `EXPR` of the scenarios to run, such as '@AS-042 and not @exclusive'; makes the run incomplete")
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure, and read conflicting clauses by their strict reading")
 	f.IntVar(&o.concurrency, "concurrency", 0, "run `N` scenarios side by side (default what the profile allows)")
@@ -100,7 +106,7 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	if err != nil {
 		return err
 	}
-	runs, err := o.runs()
+	runs, left, err := o.runs()
 	if err != nil {
 		return err
 	}
@@ -122,8 +128,12 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	if err != nil {
 		return err
 	}
+	noteLeft(res, left)
 	if err := o.write(asked, res, s); err != nil {
 		return err
+	}
+	for _, text := range left {
+		fmt.Fprintln(s.Err, text)
 	}
 	if res.Exit != verdict.ExitConformant {
 		return exitError{res.Exit}
@@ -131,39 +141,56 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	return nil
 }
 
-// runs makes the runner's options, one for each target, or says what is wrong with the flags.
-func (o runOptions) runs() ([]runner.Options, error) {
+// runs makes the runner's options, one for each target, and says what is left out; or says what is wrong with the flags.
+func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 	if err := o.checkExplore(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	subjects, err := subjectsOf(o.target, o.protocols, o.roles)
 	if err == nil && !o.exploring { // a selection may well be of the random sequences alone
 		subjects, err = tagged(subjects, o.tags)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	named := o.target != "" || len(o.protocols) > 0
+	subjects, pages := o.withoutPages(subjects, named)
 	drivers, err := share(subjects, o.drivers)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	switch {
 	case o.concurrency < 0:
-		return nil, usagef("--concurrency: %d scenarios side by side cannot be (give 1 or more)", o.concurrency)
+		return nil, nil, usagef("--concurrency: %d scenarios side by side cannot be (give 1 or more)", o.concurrency)
 	case o.out == "":
-		return nil, usagef("--out: no folder (name one, such as parley-results)")
+		return nil, nil, usagef("--out: no folder (name one, such as parley-results)")
 	}
 	baselines, err := loadBaseline(o.baseline)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []runner.Options
 	for i, sub := range subjects {
-		out = append(out, runner.Options{Profile: sub.profile, Launcher: sub.launcher, Brain: sub.brain, Role: sub.profile.Role,
+		runs = append(runs, runner.Options{Profile: sub.profile, Launcher: sub.launcher, Brain: sub.brain, Role: sub.profile.Role,
 			Drivers: drivers[i], Tags: o.tags, Strict: o.strict, AllowIncomplete: o.allowIncomplete, Concurrency: o.concurrency, Seed: o.seed, Explore: o.explore,
 			Baseline: baselines[sub.profile.Protocol], Out: o.out, Again: o.again(sub.profile.Protocol)})
 	}
-	return out, nil
+	runs, left, err = leaveOut(runs, named, func(r runner.Options) error { return missingBrowser(r.Profile) })
+	return runs, append(left, pages...), err
+}
+
+// withoutPages leaves the pages out where transports were asked for, and no protocol: they have none of their own. It says so.
+func (o runOptions) withoutPages(subjects []*subject, named bool) (kept []*subject, left []string) {
+	if named || len(o.drivers) == 0 || slices.Contains(o.drivers, everyDriver) || slices.Contains(o.drivers, browser.Name) {
+		return subjects, nil
+	}
+	for _, s := range subjects {
+		if len(s.among(o.drivers)) == 0 && slices.Contains(s.profile.Drivers, browser.Name) && len(subjects) > 1 {
+			left = append(left, fmt.Sprintf("%s was not run: a page is judged in a browser, and --driver %s was asked for", s.profile.Protocol, strings.Join(o.drivers, ",")))
+			continue
+		}
+		kept = append(kept, s)
+	}
+	return kept, left
 }
 
 // checkExplore refuses an exploration of nothing, or of nobody in particular.

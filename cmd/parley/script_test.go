@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"parley/driver/browser"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/bundled"
 	"parley/reports"
@@ -41,9 +43,14 @@ func TestMain(m *testing.M) {
 //	unserve NAME FILE              that server is interrupted, ends with 0, and its stderr is in FILE
 //	valid FILE                     FILE is a results.json
 //
-// $ROOT is the root of the module.
+// $ROOT is the root of the module; $BIN is the folder that has parley and nothing else, which as the PATH is a machine without a
+// browser. The condition [browser] tells whether there is one.
 func TestScript(t *testing.T) {
 	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := exec.LookPath("parley")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +60,17 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupt": interrupt, "serve": serveCmd, "unserve": unserve, "valid": valid,
 		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "browser" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			_, err := browser.Find("")
+			return err == nil, nil
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[servers{}] = map[string]*background{}
 			env.Setenv("ROOT", root)
+			env.Setenv("BIN", filepath.Dir(program))
 			return nil
 		},
 	})

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/protocol/agentclient"
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
@@ -37,7 +38,7 @@ type serveOptions struct {
 	origins              []string
 	insecure             bool
 
-	agents string // of agent-select
+	agents string // of agent-select, and of agent-client, whose page has one beside it
 
 	db, model, modelURL string // of session-chat
 	idle                time.Duration
@@ -60,6 +61,8 @@ happens on them. Conversations are answered by the model of the suite, which doe
 [[tool N name {…}]], [[fail N 500]], [[echo N]] and so on; any other text is answered by "ok".
 
   agent-select   /events and what belongs to it, and the WebSocket /agents/ws; its own flag is --agents
+  agent-client   a page, whose URL is the first, by which people talk to the agent-select server beside it, or to another one; the
+                 flags of agent-select are that server's
   session-chat   the WebSocket /chat/ws; its own flags are --db, --idle, --model-url and --model. With --model-url its
                  conversations are answered by a model behind an OpenAI-compatible API; a key that this wants is taken
                  from ` + modelKey + `
@@ -77,6 +80,7 @@ With --token every request needs the header "Authorization: Bearer TOKEN", or ?t
 as with EventSource and WebSocket in a browser. An address that other machines can reach needs --token and TLS.`,
 		Example: `  parley serve
   parley serve --agents ~/.snow/main-agents.toml --allow-origin null
+  parley serve --protocol agent-client
   parley serve --protocol session-chat --db sessions.db --model-url http://localhost:11434/v1 --model llama3.2
   parley serve --protocol session-runtime --input-ack 2s --cancel-ack 2s
   parley serve --protocol session-runtime --stdio
@@ -93,7 +97,7 @@ as with EventSource and WebSocket in a browser. An address that other machines c
 	f.StringVar(&o.protocol, "protocol", agentselect.Protocol, "`PROTOCOL` to serve")
 	f.StringVar(&o.role, "role", "", "`ROLE` to serve in: host, relay or agent (external-agent; default host)")
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8124", "`ADDRESS` to listen on; port 0 takes a free one")
-	f.StringVar(&o.agents, "agents", "", "TOML `FILE` of custom agents; changes take effect while serving (agent-select)")
+	f.StringVar(&o.agents, "agents", "", "TOML `FILE` of custom agents; changes take effect while serving (agent-select,\nagent-client)")
 	f.StringVar(&o.db, "db", "", "SQLite `FILE` of the sessions, made where it is missing (session-chat; default in memory)")
 	f.DurationVar(&o.idle, "idle", 0, "`DURATION` after which a session that nobody uses leaves memory (session-chat; default 10m)")
 	f.StringVar(&o.modelURL, "model-url", "", "base `URL` of the OpenAI-compatible API that answers (session-chat; default the model of the suite)")
@@ -127,6 +131,7 @@ type served struct {
 // serving has the bundled servers by protocol and role.
 var serving = map[string]map[string]served{
 	agentselect.Protocol:    {target.Server: {make: serveAgentSelect, sockets: []string{"/events", "/agents/ws"}}},
+	agentclient.Protocol:    {agentclient.Client: {make: serveAgentClient, sockets: []string{"/events", "/agents/ws"}, paged: true}},
 	sessionchat.Protocol:    {target.Server: {make: serveSessionChat, sockets: []string{sessionchat.Path}}},
 	sessionruntime.Protocol: {target.Server: {make: serveSessionRuntime, sockets: []string{sessionruntime.Path}, told: true}},
 	externalagent.Protocol: {
@@ -231,6 +236,10 @@ func (o *serveOptions) checkProtocol() error {
 	if _, ok := serving[o.protocol]; !ok {
 		return usagef("--protocol %s: there is no bundled server of it", o.protocol)
 	}
+	beside := o.protocol // the server that is served, a page or none beside it
+	if beside == agentclient.Protocol {
+		beside = agentselect.Protocol
+	}
 	for _, f := range []struct {
 		name, protocol string
 		given          bool
@@ -248,7 +257,7 @@ func (o *serveOptions) checkProtocol() error {
 		{"--url", externalagent.Protocol, o.url != ""},
 		{"--session", externalagent.Protocol, o.session != ""},
 	} {
-		if f.given && f.protocol != o.protocol {
+		if f.given && f.protocol != beside {
 			return usagef("%s: that is for %s, and this is the server of %s (say --protocol %[2]s, or leave it out)",
 				f.name, f.protocol, o.protocol)
 		}

@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -53,7 +54,7 @@ func selfSigned(t *testing.T) (cert, key string) {
 // and all.
 func TestServe(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, *http.Client, string) io.Closer{
-		"agent-select": opensStream, "session-chat": opensSocket, "session-runtime": opensBus, "external-agent": joins, "external-agent relay": joins,
+		"agent-select": opensStream, "agent-client": opensPage, "session-chat": opensSocket, "session-runtime": opensBus, "external-agent": joins, "external-agent relay": joins,
 	} {
 		protocol, role, _ := strings.Cut(name, " ")
 		t.Run(name, func(t *testing.T) { testServe(t, protocol, role, connect) })
@@ -88,6 +89,32 @@ func opensStream(t *testing.T, client *http.Client, url string) io.Closer {
 		t.Errorf("the stream begins with %q, %v", line, err)
 	}
 	return res.Body
+}
+
+// opensPage opens a page with a browser's jar of cookies, what it loads, and the stream of the server beside it.
+func opensPage(t *testing.T, client *http.Client, url string) io.Closer {
+	t.Helper()
+	var err error
+	if client.Jar, err = cookiejar.New(nil); err != nil {
+		t.Fatal(err)
+	}
+	gets(t, client, url+"/?token=s3cret", "mainAgentSelect")
+	gets(t, client, url+"/app.js", "import") // whoever has been at the page needs no token
+	gets(t, client, url+"/health", "{")
+	return opensStream(t, &http.Client{Transport: client.Transport}, url)
+}
+
+// gets gets what has a word in it.
+func gets(t *testing.T, client *http.Client, url, want string) {
+	t.Helper()
+	res, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if body, err := io.ReadAll(res.Body); res.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+		t.Errorf("%s: %s, %v; %q is not in\n%.200s", url, res.Status, err, want, body)
+	}
 }
 
 // opensSocket opens the socket of a session-chat server, and chats.

@@ -57,13 +57,17 @@ func subjectsOf(name string, protocols, roles []string) ([]*subject, error) {
 	return out, nil
 }
 
-// subjectOf makes a subject of a target, which is a URL or the file of a profile. A file says which protocol the target
-// speaks, and its role unless one is named; a URL does not: it is agent-select's unless one protocol is named.
+// subjectOf makes a subject of a target, which is a URL, a page, or the file of a profile. A file says which protocol the target
+// speaks, and its role unless one is named; a URL does not: it is agent-select's unless one protocol is named, or that of a
+// file, which is a page.
 func subjectOf(name string, protocols, roles []string) (*subject, error) {
 	if err := knownProtocols(protocols); err != nil {
 		return nil, err
 	}
 	protocols = unique(protocols)
+	if target.IsPage(name) {
+		return pageSubject(name, protocols, roles)
+	}
 	if !strings.Contains(name, "://") {
 		p, err := target.Load(name)
 		if err != nil {
@@ -104,6 +108,25 @@ func subjectOf(name string, protocols, roles []string) (*subject, error) {
 			"or with external-agent.agent.listen, to which it connects by itself: parley init --protocol %s --role %[1]s writes one)", role, protocol)
 	}
 	return &subject{profile: p, bare: true}, as(p, role)
+}
+
+// pageSubject makes a subject of a page: a folder, the file of a page, or a file: URL.
+func pageSubject(name string, protocols, roles []string) (*subject, error) {
+	p, err := target.ForPage(name)
+	if err != nil {
+		return nil, fmt.Errorf("--target: %w", err)
+	}
+	s := &subject{profile: p, bare: true}
+	for _, protocol := range protocols {
+		if protocol != p.Protocol {
+			return nil, usagef("--protocol %s: %s is a page, which speaks %s (leave --protocol out, or give another --target)",
+				protocol, name, p.Protocol)
+		}
+	}
+	if _, err := oneRole(p.Protocol, roles); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // source is how messages speak of where the subject's profile comes from.

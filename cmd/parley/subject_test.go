@@ -18,6 +18,11 @@ func TestSubjectsOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	const url = "http://127.0.0.1:1"
+	folder, empty := t.TempDir(), t.TempDir()
+	page := filepath.Join(folder, "index.html")
+	if err := os.WriteFile(page, []byte("<p>nothing</p>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		reason, target, protocols string
 		want, err                 string // protocols; what is said
@@ -26,17 +31,25 @@ func TestSubjectsOf(t *testing.T) {
 		{"a WebSocket", "ws://127.0.0.1:1/agent/ws", "external-agent", "external-agent", ""},
 		{"some of them, in the order that was asked for", "", "session-chat agent-select session-chat", "session-chat agent-select", ""},
 		{"an unknown one", "", "agent-select session-chta", "",
-			`--protocol: unknown protocol "session-chta" (did you mean "session-chat"? known: agent-select, external-agent, session-chat, session-runtime)`},
+			`--protocol: unknown protocol "session-chta" (did you mean "session-chat"? known: agent-client, agent-select, external-agent, session-chat, session-runtime)`},
 		{"a URL", url, "", "agent-select", ""},
 		{"a URL of a protocol", url, "session-chat", "session-chat", ""},
 		{"a URL of one protocol said twice", url, "session-chat session-chat", "session-chat", ""},
 		{"a URL of two", url, "session-chat agent-select", "",
 			"--protocol: a URL is judged by one protocol at a time, and here are session-chat, agent-select (choose one)"},
-		{"a URL of an unknown one", url, "x", "", `--protocol: unknown protocol "x" (known: agent-select, external-agent, session-chat, session-runtime)`},
+		{"a URL of an unknown one", url, "x", "", `--protocol: unknown protocol "x" (known: agent-client, agent-select, external-agent, session-chat, session-runtime)`},
 		{"a file", file, "", "session-chat", ""},
 		{"a file and its protocol", file, "session-chat", "session-chat", ""},
 		{"a file and another protocol", file, "agent-select", "",
 			"--protocol agent-select: " + file + " speaks session-chat (leave --protocol out, or give another --target)"},
+		{"a page at a URL", url + "/chat/", "agent-client", "agent-client", ""},
+		{"a folder with a page", folder, "", "agent-client", ""},
+		{"a folder, and what it has", folder, "agent-client agent-client", "agent-client", ""},
+		{"the file of a page", page, "", "agent-client", ""},
+		{"the URL of the file", "file://" + filepath.ToSlash(page), "", "agent-client", ""},
+		{"a folder without a page", empty, "", "", "--target: " + empty + ": the folder has no index.html (build the page first, or name its file)"},
+		{"a page of another protocol", folder, "agent-select", "",
+			"--protocol agent-select: " + folder + " is a page, which speaks agent-client (leave --protocol out, or give another --target)"},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			subjects, err := subjectsOf(tt.target, strings.Fields(tt.protocols), nil)
@@ -79,16 +92,19 @@ func TestEveryProtocolIsKnownEverywhere(t *testing.T) {
 
 func TestTagged(t *testing.T) {
 	for expr, want := range map[string]string{
-		"":                       "agent-select session-chat session-runtime external-agent",
+		"":                       "agent-select agent-client session-chat session-runtime external-agent",
 		"@AS-042":                "agent-select",
 		"@SC-042":                "session-chat",
+		"@AC-011":                "agent-client",
+		"@AC-079":                "agent-select agent-client", // each judges its part
+		"@AC-077":                "agent-select",
 		"@RT-099":                "session-runtime",
 		"@SC-042 or @AS-042":     "agent-select session-chat",
 		"@EA-017":                "external-agent",
-		"not @agent-select":      "session-chat session-runtime external-agent",
-		"@preflight-1":           "agent-select session-chat session-runtime external-agent",
-		"@AS-999":                "agent-select session-chat session-runtime external-agent", // the run refuses it
-		"@AS-042 and":            "agent-select session-chat session-runtime external-agent", // so is this
+		"not @agent-select":      "agent-client session-chat session-runtime external-agent",
+		"@preflight-1":           "agent-select agent-client session-chat session-runtime external-agent",
+		"@AS-999":                "agent-select agent-client session-chat session-runtime external-agent", // the run refuses it
+		"@AS-042 and":            "agent-select agent-client session-chat session-runtime external-agent", // so is this
 		"@SC-042 and not @SC-04": "session-chat",
 	} {
 		all, err := subjectsOf("", nil, nil)

@@ -5,6 +5,7 @@ package bundled
 
 import (
 	"parley/model"
+	"parley/protocol/agentclient"
 	"parley/protocol/agentselect"
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
@@ -22,7 +23,7 @@ type Target struct {
 
 // Protocols lists the protocols that have a bundled target, in the order in which they are run.
 func Protocols() []string {
-	return []string{agentselect.Protocol, sessionchat.Protocol, sessionruntime.Protocol, externalagent.Protocol}
+	return []string{agentselect.Protocol, agentclient.Protocol, sessionchat.Protocol, sessionruntime.Protocol, externalagent.Protocol}
 }
 
 // For makes the bundled target of a protocol in a role ("": the protocol's first), with a brain of its own where it has a
@@ -35,6 +36,8 @@ func For(protocol, role string) *Target {
 	switch protocol {
 	case agentselect.Protocol:
 		return &Target{Profile: agentSelectProfile(), Launcher: &Launcher{Brain: brain}, Brain: brain}
+	case agentclient.Protocol:
+		return &Target{Profile: agentClientProfile(), Launcher: &PageLauncher{}}
 	case sessionchat.Protocol:
 		return &Target{Profile: sessionChatProfile(), Launcher: &ChatLauncher{Brain: brain}, Brain: brain}
 	case sessionruntime.Protocol:
@@ -51,6 +54,9 @@ func MutantProfile(protocol, role string) *target.Profile {
 	if t == nil {
 		return nil
 	}
+	if protocol == agentclient.Protocol {
+		faultyPage(t.Profile)
+	}
 	if protocol == sessionchat.Protocol {
 		t.Profile.SessionChat.Idle.Duration = mutantIdle
 	}
@@ -65,6 +71,8 @@ func Mutants(protocol, role string) []runner.Mutant {
 	switch protocol {
 	case agentselect.Protocol:
 		return agentSelectMutants()
+	case agentclient.Protocol:
+		return agentClientMutants()
 	case sessionchat.Protocol:
 		return sessionChatMutants()
 	case sessionruntime.Protocol:

@@ -1,0 +1,51 @@
+package browser
+
+import (
+	"testing"
+
+	"parley/driver"
+	"parley/transcript"
+)
+
+// BenchmarkOpen is the opening of a page in a fresh profile, from Open to the first look, with the browser warm and the
+// next page in stock.
+func BenchmarkOpen(b *testing.B) {
+	site := serve(b, chatPage)
+	d := New(Options{})
+	defer func() { _ = d.Close() }()
+	for b.Loop() {
+		c, err := d.Open(b.Context(), driver.OpenOptions{Party: "A", URL: site.URL + "/", Page: &driver.Page{Select: "#mainAgentSelect"}}, transcript.New(nil).Append)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		_ = c.Close(driver.Graceful)
+		d.mu.Lock()
+		stock := d.b.spare
+		d.mu.Unlock()
+		if stock != nil {
+			<-stock.done
+		}
+		b.StartTimer()
+	}
+}
+
+// BenchmarkPage is the life of a page, one after the other: opened, acted on, settled and closed.
+func BenchmarkPage(b *testing.B) {
+	site := serve(b, chatPage)
+	d := New(Options{})
+	defer func() { _ = d.Close() }()
+	for b.Loop() {
+		c, err := d.Open(b.Context(), driver.OpenOptions{Party: "A", URL: site.URL + "/", Page: &driver.Page{Select: "#mainAgentSelect"}}, transcript.New(nil).Append)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := c.Send(b.Context(), driver.Message{Body: []byte(`{"do":"choose","on":"select","value":"general"}`)}); err != nil {
+			b.Fatal(err)
+		}
+		if err := c.(*Conn).Settle(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		_ = c.Close(driver.Graceful)
+	}
+}

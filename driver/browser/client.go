@@ -1,0 +1,338 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The protocol is spoken over chromedp's pipe with its types, but not by chromedp's actions: those wait for each answer in
+// turn and switch on what is not needed, and their events come apart from the answers. Here commands can be sent in a row,
+// and what the browser says of a page is handled in one order.
+
+// lenient reads what a browser sends: pages may have put anything into its strings.
+var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true))
+
+// errEnded is the cause of what cannot be done because the page or the browser has ended.
+var errEnded = errors.New("the page has ended")
+
+// client speaks to one browser.
+type client struct {
+	pipe *chromedp.PipeConn
+
+	mu       sync.Mutex
+	last     int64
+	waiting  map[int64]*waiter
+	sessions map[target.SessionID]*session
+	out      []*cdproto.Message
+	wake     chan struct{} // has room for one
+	lost     chan struct{} // closed when nothing can be said or heard any more
+	isLost   bool
+	work     sync.WaitGroup
+}
+
+type waiter struct {
+	session *session
+	answer  chan *cdproto.Message // has room for one; closed when there is nothing more to come
+}
+
+// session is what is said to a page and heard of it; the zero id is the browser itself.
+type session struct {
+	c     *client
+	id    target.SessionID
+	ended chan struct{} // closed when the page has gone
+	gone  bool          // guarded by c.mu
+	owner *session      // the page of a worker, in whose order it is heard; a page's own session
+
+	mu     sync.Mutex
+	events []func() // what is to be done, in the order in which it was heard
+	heard  chan struct{}
+	handle func(*cdproto.Message) // set by serve
+}
+
+func newClient(r io.ReadCloser, w io.WriteCloser) *client {
+	c := &client{pipe: chromedp.NewPipeConn(r, w), waiting: map[int64]*waiter{}, sessions: map[target.SessionID]*session{},
+		wake: make(chan struct{}, 1), lost: make(chan struct{})}
+	c.sessions[""] = c.newSession("")
+	c.work.Go(c.read)
+	c.work.Go(c.write)
+	return c
+}
+
+func (c *client) newSession(id target.SessionID) *session {
+	s := &session{c: c, id: id, ended: make(chan struct{}), heard: make(chan struct{}, 1)}
+	s.owner = s
+	return s
+}
+
+// browser is the session of the browser itself.
+func (c *client) browser() *session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sessions[""]
+}
+
+// attach knows the session of a page from now on.
+func (c *client) attach(id target.SessionID) *session {
+	return c.know(c.newSession(id))
+}
+
+// attachTo knows the session of a worker from now on.
+func (c *client) attachTo(id target.SessionID, owner *session, handle func(*cdproto.Message)) *session {
+	s := c.newSession(id)
+	s.owner, s.handle = owner, handle
+	return c.know(s)
+}
+
+func (c *client) know(s *session) *session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.isLost || s.owner.gone {
+		s.gone = true
+		close(s.ended)
+		return s
+	}
+	c.sessions[s.id] = s
+	return s
+}
+
+// read hears the browser until it ends.
+func (c *client) read() {
+	for {
+		m := new(cdproto.Message)
+		if err := c.pipe.Read(context.Background(), m); err != nil {
+			var syntax *jsontext.SyntacticError
+			var semantic *json.SemanticError
+			if errors.As(err, &syntax) || errors.As(err, &semantic) {
+				continue // one message that is none
+			}
+			c.lose()
+			return
+		}
+		c.hear(m)
+	}
+}
+
+func (c *client) hear(m *cdproto.Message) {
+	c.mu.Lock()
+	if m.ID != 0 {
+		w := c.waiting[m.ID]
+		delete(c.waiting, m.ID)
+		c.mu.Unlock()
+		if w != nil {
+			w.answer <- m
+			close(w.answer)
+		}
+		return
+	}
+	s := c.sessions[m.SessionID]
+	c.mu.Unlock()
+	switch {
+	case m.SessionID == "" && string(m.Method) == target.DetachedFromTarget.Method:
+		var e target.EventDetachedFromTarget
+		if json.Unmarshal(m.Params, &e, lenient) == nil {
+			c.end(e.SessionID)
+		}
+	case m.SessionID != "" && s != nil:
+		s.owner.add(func() { s.handle(m) })
+	}
+}
+
+// end ends a session: nobody waits for its answers any more.
+func (c *client) end(id target.SessionID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.sessions[id]
+	if s == nil {
+		return
+	}
+	delete(c.sessions, id)
+	c.endLocked(s)
+	for id, w := range c.sessions {
+		if w.owner == s {
+			delete(c.sessions, id)
+			c.endLocked(w)
+		}
+	}
+}
+
+func (c *client) endLocked(s *session) {
+	if s.gone {
+		return
+	}
+	s.gone = true
+	for n, w := range c.waiting {
+		if w.session == s {
+			delete(c.waiting, n)
+			close(w.answer)
+		}
+	}
+	close(s.ended)
+}
+
+func (c *client) lose() {
+	_ = c.pipe.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.isLost {
+		return
+	}
+	c.isLost = true
+	for id, s := range c.sessions {
+		if id != "" {
+			delete(c.sessions, id)
+		}
+		c.endLocked(s)
+	}
+	close(c.lost)
+}
+
+// write writes what is queued. Whoever says something never waits for the browser to read it.
+func (c *client) write() {
+	for {
+		select {
+		case <-c.wake:
+		case <-c.lost:
+			return
+		}
+		c.mu.Lock()
+		out := c.out
+		c.out = nil
+		c.mu.Unlock()
+		for _, m := range out {
+			if c.pipe.Write(context.Background(), m) != nil {
+				c.lose()
+				return
+			}
+		}
+	}
+}
+
+// close ends the conversation, and waits until nothing is heard any more.
+func (c *client) close() {
+	c.lose()
+	c.work.Wait()
+}
+
+// add queues what is to be done in the session's order.
+func (s *session) add(do func()) {
+	s.mu.Lock()
+	s.events = append(s.events, do)
+	s.mu.Unlock()
+	select {
+	case s.heard <- struct{}{}:
+	default:
+	}
+}
+
+// isGone tells whether the page has ended.
+func (s *session) isGone() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// serve handles what is heard until stop closes, or the session has ended and everything is handled.
+func (s *session) serve(stop <-chan struct{}) {
+	for {
+		s.mu.Lock()
+		events := s.events
+		s.events = nil
+		s.mu.Unlock()
+		for _, do := range events {
+			do()
+		}
+		if len(events) > 0 {
+			continue
+		}
+		select {
+		case <-s.heard:
+		case <-stop:
+			return
+		case <-s.ended:
+			s.mu.Lock()
+			rest := len(s.events)
+			s.mu.Unlock()
+			if rest == 0 {
+				return
+			}
+		}
+	}
+}
+
+// reply is what a command will be answered.
+type reply[R any] struct {
+	s      *session
+	method string
+	answer <-chan *cdproto.Message
+}
+
+// start sends a command and does not wait.
+func start[P, R any](s *session, c cdp.Command[P, R], params P) reply[R] {
+	w := &waiter{session: s, answer: make(chan *cdproto.Message, 1)}
+	r := reply[R]{s: s, method: c.Method, answer: w.answer}
+	m := &cdproto.Message{SessionID: s.id, Method: cdproto.MethodType(c.Method)}
+	var err error
+	if m.Params, err = json.Marshal(params, lenient); err != nil {
+		panic("browser: " + c.Method + ": " + err.Error()) // our own types
+	}
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if s.gone {
+		close(w.answer)
+		return r
+	}
+	s.c.last++
+	m.ID = s.c.last
+	s.c.waiting[m.ID] = w
+	s.c.out = append(s.c.out, m)
+	select {
+	case s.c.wake <- struct{}{}:
+	default:
+	}
+	return r
+}
+
+// wait waits for the answer.
+func (r reply[R]) wait(ctx context.Context) (R, error) {
+	select {
+	case m := <-r.answer:
+		return r.decode(m)
+	case <-ctx.Done():
+		var none R
+		return none, context.Cause(ctx)
+	}
+}
+
+// decode reads an answer; nil is that there will be none.
+func (r reply[R]) decode(m *cdproto.Message) (out R, err error) {
+	switch {
+	case m == nil:
+		err = errEnded
+	case m.Error != nil:
+		err = m.Error
+	default:
+		err = json.Unmarshal(m.Result, &out, lenient)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", r.method, err)
+	}
+	return out, err
+}
+
+// call sends a command and waits for its answer.
+func call[P, R any](ctx context.Context, s *session, c cdp.Command[P, R], params P) (R, error) {
+	return start(s, c, params).wait(ctx)
+}

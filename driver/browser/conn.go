@@ -1,0 +1,375 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/go-json-experiment/json"
+
+	"parley/driver"
+	"parley/driver/browser/look"
+	"parley/transcript"
+)
+
+// closeTime bounds the wait for a page to have gone.
+const closeTime = 2 * time.Second
+
+const byHarness = "closed by the harness"
+
+// errMoved is the cause of what could not be asked because the page has moved on to another document.
+var errMoved = errors.New("the page has moved on to another document")
+
+// statusError tells of a document that the server refused.
+type statusError struct{ status int }
+
+func (e *statusError) Error() string { return fmt.Sprintf("the document has HTTP status %d", e.status) }
+
+// Conn is an open page. Safe for concurrent use; acts are done one after the other, as by one user.
+type Conn struct {
+	b    *browser
+	t    *tab
+	s    *session
+	o    driver.OpenOptions
+	sink driver.Sink
+
+	live   context.Context // ends with the page
+	cancel context.CancelCauseFunc
+	stop   chan struct{} // closed to stop handling what is heard
+	done   chan struct{} // closed when nothing is handled any more
+	acting chan struct{} // has room for one
+	ending sync.Once
+
+	telling sync.Mutex // held while something is handed to the sink
+	silent  bool       // nothing may reach it any more
+	last    string     // look that was told
+
+	mu    sync.Mutex
+	world string        // unique id of the reader's world in the document; "" between documents
+	moved chan struct{} // closed and replaced when world changes
+	load  *loading      // of a document that is on its way; nil for none
+
+	// What only the session's goroutine uses.
+	asks     map[network.RequestID]*asked
+	blocked  map[string]bool
+	consoles int
+	chatter  int
+	document struct {
+		request network.RequestID
+		status  int
+		fault   string
+	}
+	crashed bool
+	faulted bool // it has been told that the document will not come
+}
+
+// loading is a document on its way.
+type loading struct {
+	reply int           // number of the record that asked for it; 0: the page did
+	first bool          // the page was opened with it
+	done  chan struct{} // closed when it is there, or will not come
+	err   error         // why it will not
+}
+
+func newConn(b *browser, t *tab, o driver.OpenOptions, sink driver.Sink) *Conn {
+	c := &Conn{b: b, t: t, s: t.s, o: o, sink: sink, stop: make(chan struct{}), done: make(chan struct{}), acting: make(chan struct{}, 1),
+		moved: make(chan struct{}), asks: map[network.RequestID]*asked{}, blocked: map[string]bool{}}
+	c.live, c.cancel = context.WithCancelCause(context.Background())
+	c.s.handle = c.heard
+	go c.run()
+	return c
+}
+
+// run handles what is heard of the page until that ends, or the harness closes it.
+func (c *Conn) run() {
+	defer close(c.done)
+	c.s.serve(c.stop)
+	select {
+	case <-c.stop:
+		return
+	default:
+	}
+	why := "the page was closed by itself"
+	switch {
+	case c.crashed:
+		why = "the page has crashed"
+	case c.b.isLost():
+		why = c.b.ended()
+	}
+	c.cancel(errors.New(why))
+	c.arrived(c.onItsWay(), errors.New(why))
+	c.close(why)
+}
+
+// close tells that the page has ended; nothing is told afterwards.
+func (c *Conn) close(why string) {
+	c.telling.Lock()
+	defer c.telling.Unlock()
+	if !c.silent && why != "" {
+		c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Closed, Label: why})
+	}
+	c.silent = true
+}
+
+// tell hands a record to the sink, and returns its number.
+func (c *Conn) tell(r transcript.Record) int {
+	c.telling.Lock()
+	defer c.telling.Unlock()
+	if c.silent {
+		return 0
+	}
+	r.Conn = c.o.Party
+	if r.Dir == "" {
+		r.Dir = transcript.Received
+	}
+	return c.sink(r)
+}
+
+// see tells a look, if it is another than the last.
+func (c *Conn) see(l string) {
+	c.telling.Lock()
+	defer c.telling.Unlock()
+	if c.silent || l == c.last {
+		return
+	}
+	c.last = l
+	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Look, Bytes: []byte(l)})
+}
+
+// await begins to wait for a document that record reply has asked for.
+func (c *Conn) await(reply int, first bool) *loading {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.load != nil { // what was on its way will not come any more
+		close(c.load.done)
+	}
+	c.load = &loading{reply: reply, first: first, done: make(chan struct{})}
+	return c.load
+}
+
+// arrived ends the wait for a document, unless another one is waited for by now.
+func (c *Conn) arrived(l *loading, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l != nil && c.load == l {
+		l.err = err
+		close(l.done)
+		c.load = nil
+	}
+}
+
+// onItsWay is the document that is waited for; nil for none.
+func (c *Conn) onItsWay() *loading {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.load
+}
+
+// open opens the first document, for which record n has asked.
+func (c *Conn) open(ctx context.Context, script string, n int) error {
+	l := c.await(n, true)
+	if lang := c.o.Page.Language; lang != "" {
+		start(c.s, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: c.b.agent, AcceptLanguage: lang})
+		start(c.s, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: strings.ReplaceAll(lang, "-", "_")})
+	}
+	// The document may come to another process of the browser than the one that is told this, and a fast one before the word
+	// of it: hence the wait.
+	if _, err := call(ctx, c.s, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script, WorldName: worldName}); err != nil {
+		return err
+	}
+	r := start(c.s, page.Navigate, page.NavigateParams{URL: c.o.URL})
+	for {
+		select {
+		case <-l.done:
+			return l.err
+		case m := <-r.answer:
+			v, err := r.decode(m)
+			switch {
+			case err != nil:
+				return err
+			case v.ErrorText != "":
+				return errors.New(v.ErrorText)
+			}
+			r.answer = nil // it is on its way
+		case <-ctx.Done():
+			return fmt.Errorf("the page has not loaded: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// Profile names the page's profile, for driver.Page.With of another page of the same Driver that is to share its cookies and
+// storage. It lasts until the last page that has it is closed. What pages of it may ask is what the first one might.
+func (c *Conn) Profile() string { return c.t.profile.token }
+
+// within bounds a context by the page's life.
+func (c *Conn) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.live, func() { cancel(context.Cause(c.live)) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// reader waits for the reader of the document, and returns its world.
+func (c *Conn) reader(ctx context.Context) (string, error) {
+	for {
+		c.mu.Lock()
+		world, moved := c.world, c.moved
+		c.mu.Unlock()
+		if world != "" {
+			return world, nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+// evaluate asks the reader, and decodes what it answers. Where the document has gone meanwhile the error is errMoved.
+func (c *Conn) evaluate(ctx context.Context, expression string, out any) error {
+	world, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	yes := true
+	r, err := call(ctx, c.s, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, UniqueContextID: world, AwaitPromise: &yes, ReturnByValue: &yes})
+	switch {
+	case err != nil && ctx.Err() == nil && !errors.Is(err, errEnded):
+		c.mu.Lock()
+		if c.world == world { // what says so is on its way, or lost
+			c.world = ""
+		}
+		c.mu.Unlock()
+		return errors.Join(errMoved, err)
+	case err != nil:
+		return err
+	case r.ExceptionDetails != nil:
+		return errors.New("the reader has failed: " + told(r.ExceptionDetails))
+	case out == nil || r.Result == nil || len(r.Result.Value) == 0:
+		return nil
+	}
+	return json.Unmarshal(r.Result.Value, out, lenient)
+}
+
+// persist asks the reader again where the page has moved on meanwhile.
+func (c *Conn) persist(ctx context.Context, expression string, out any) error {
+	for {
+		if err := c.evaluate(ctx, expression, out); !errors.Is(err, errMoved) {
+			return err
+		}
+	}
+}
+
+// Settle waits until the page has had several turns of its event loop, and the look as it is then is recorded. Where a
+// document is on its way, that is waited for first.
+func (c *Conn) Settle(ctx context.Context) error {
+	ctx, cancel := c.within(ctx)
+	defer cancel()
+	if l := c.onItsWay(); l != nil {
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if err := c.persist(ctx, ask("settle"), nil); err != nil {
+		return c.ended(err)
+	}
+	return c.handled(ctx)
+}
+
+// handled waits until what was heard up to now is recorded.
+func (c *Conn) handled(ctx context.Context) error {
+	done := make(chan struct{})
+	c.s.add(func() { close(done) })
+	select {
+	case <-done:
+		return nil
+	case <-c.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// ended says instead of an error that the page has ended, if it has.
+func (c *Conn) ended(err error) error {
+	if errors.Is(err, errEnded) {
+		<-c.done // it knows why
+	}
+	if cause := context.Cause(c.live); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// Look looks at the page now. Nothing is recorded.
+func (c *Conn) Look(ctx context.Context) (look.Look, error) {
+	ctx, cancel := c.within(ctx)
+	defer cancel()
+	var s string
+	var l look.Look
+	if err := c.persist(ctx, ask("look"), &s); err != nil {
+		return l, c.ended(err)
+	}
+	if err := json.Unmarshal([]byte(s), &l, lenient); err != nil {
+		return l, fmt.Errorf("decode look: %w", err)
+	}
+	return l, nil
+}
+
+// Shot is a picture of the viewport, as PNG.
+func (c *Conn) Shot(ctx context.Context) ([]byte, error) {
+	ctx, cancel := c.within(ctx)
+	defer cancel()
+	r, err := call(ctx, c.s, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
+	if err != nil {
+		return nil, c.ended(err)
+	}
+	return r.Data, nil
+}
+
+// DOM is the page's body as HTML without scripts and styles, of at most 256 KiB.
+func (c *Conn) DOM(ctx context.Context) (string, error) {
+	ctx, cancel := c.within(ctx)
+	defer cancel()
+	var s string
+	if err := c.persist(ctx, ask("dom"), &s); err != nil {
+		return "", c.ended(err)
+	}
+	return s, nil
+}
+
+// Close implements driver.Conn: it closes the page. Graceful waits until the page has gone, Reset does not. The profile goes
+// with the last page that has it.
+func (c *Conn) Close(how driver.CloseMode) error {
+	c.finish(byHarness, how == driver.Graceful)
+	return nil
+}
+
+// end closes a page that was never told to be open.
+func (c *Conn) end(why string) { c.finish(why, false) }
+
+func (c *Conn) finish(why string, wait bool) {
+	c.ending.Do(func() {
+		c.cancel(driver.ErrClosed)
+		close(c.stop)
+		<-c.done
+		c.close(why)
+		c.acting <- struct{}{} // until an act has ended
+		<-c.acting
+		c.b.leave(c.t, wait)
+		c.b.forget(c)
+	})
+	<-c.done
+}

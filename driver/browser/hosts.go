@@ -1,0 +1,143 @@
+package browser
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Pages reach loopback, their own host, and what the profile allows. Everything else is sent to a proxy on loopback that
+// refuses it, so that nothing leaves the machine, names that would have to be looked up included.
+
+// loopback is what is always reached, in the words of a proxy's bypass list. The browser's own idea of it, which has
+// link-local addresses too, is taken back.
+const loopback = "<-loopback>;localhost;*.localhost;127.0.0.0/8;[::1]"
+
+// bypass is the list of what is not sent to the proxy.
+func bypass(hosts []string) string { return strings.Join(append([]string{loopback}, hosts...), ";") }
+
+// hostShape is a name, or an address, with or without a port.
+var hostShape = regexp.MustCompile(`^([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
+
+// allowed lists what a page at address may ask beside loopback: its own host, and what the profile allows.
+func allowed(address string, allow []string) ([]string, error) {
+	var out []string
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	if h := u.Hostname(); h != "" && !isLoopback(h) {
+		if strings.Contains(h, ":") {
+			h = "[" + h + "]"
+		}
+		allow = append([]string{h}, allow...)
+	}
+	for _, h := range allow {
+		if ip, err := netip.ParseAddr(h); err == nil && ip.Is6() {
+			h = "[" + h + "]"
+		}
+		if !hostShape.MatchString(h) {
+			return nil, fmt.Errorf("%q is no host that could be allowed", h)
+		}
+		out = append(out, strings.ToLower(h))
+	}
+	return out, nil
+}
+
+func isLoopback(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && (ip.Is4() && ip.IsLoopback() || ip == netip.IPv6Loopback())
+}
+
+// place is a URL's host and port; "" when it is no place on a network.
+func place(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	port := map[string]string{"http": "80", "ws": "80", "https": "443", "wss": "443"}[u.Scheme]
+	if port == "" {
+		return ""
+	}
+	if p := u.Port(); p != "" {
+		port = p
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// fence is the proxy of one profile.
+type fence struct {
+	hosts []string // what is allowed beside loopback
+	tcp   net.Listener
+	serve http.Server
+	work  sync.WaitGroup
+
+	mu       sync.Mutex
+	attempts []string // what was refused: a method, and a URL or a place
+}
+
+// maxAttempts bounds what is remembered of what was refused.
+const maxAttempts = 1000
+
+func newFence(hosts []string) (*fence, error) {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	f := &fence{hosts: hosts, tcp: tcp}
+	f.serve = http.Server{Handler: http.HandlerFunc(f.refuse), ReadHeaderTimeout: 10 * time.Second}
+	f.serve.SetKeepAlivesEnabled(false)
+	f.work.Go(func() { _ = f.serve.Serve(tcp) })
+	return f, nil
+}
+
+func (f *fence) address() string { return f.tcp.Addr().String() }
+
+func (f *fence) refuse(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	if len(f.attempts) < maxAttempts {
+		f.attempts = append(f.attempts, r.Method+" "+r.RequestURI)
+	}
+	f.mu.Unlock()
+	http.Error(w, "pages may not ask this host", http.StatusForbidden)
+}
+
+// refused lists what was refused.
+func (f *fence) refused() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.attempts...)
+}
+
+// lets tells whether a page may ask for a URL.
+func (f *fence) lets(address string) bool {
+	at := place(address)
+	host, port, err := net.SplitHostPort(at)
+	if err != nil || isLoopback(host) {
+		return true
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	for _, h := range f.hosts {
+		if h == host || h == host+":"+port {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *fence) close() {
+	_ = f.serve.Close()
+	f.work.Wait()
+}

@@ -1,0 +1,173 @@
+package browser
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+
+	"parley/transcript"
+)
+
+// bodyTime bounds the wait for a request's body where the browser does not tell it by itself.
+const bodyTime = time.Second
+
+// What of the network's events is of use; the rest is not decoded.
+type (
+	requestEvent struct {
+		RequestID network.RequestID `json:"requestId"`
+	}
+	willBeSent struct {
+		RequestID network.RequestID    `json:"requestId"`
+		LoaderID  string               `json:"loaderId"`
+		Type      network.ResourceType `json:"type"`
+		FrameID   cdp.FrameID          `json:"frameId"`
+		Request   struct {
+			URL             string                   `json:"url"`
+			Method          string                   `json:"method"`
+			HasPostData     bool                     `json:"hasPostData"`
+			PostDataEntries []*network.PostDataEntry `json:"postDataEntries"`
+		} `json:"request"`
+		RedirectResponse *struct {
+			Status int `json:"status"`
+		} `json:"redirectResponse"`
+	}
+	responseEvent struct {
+		RequestID network.RequestID    `json:"requestId"`
+		Type      network.ResourceType `json:"type"`
+		FrameID   cdp.FrameID          `json:"frameId"`
+		Response  struct {
+			Status int `json:"status"`
+		} `json:"response"`
+	}
+	failedEvent struct {
+		RequestID     network.RequestID `json:"requestId"`
+		ErrorText     string            `json:"errorText"`
+		BlockedReason string            `json:"blockedReason"`
+	}
+	socketCreated struct {
+		RequestID network.RequestID `json:"requestId"`
+		URL       string            `json:"url"`
+	}
+	socketError struct {
+		RequestID    network.RequestID `json:"requestId"`
+		ErrorMessage string            `json:"errorMessage"`
+	}
+	postData struct {
+		PostData      string `json:"postData"`
+		Base64Encoded bool   `json:"base64Encoded"`
+	}
+)
+
+var getRequestPostData = cdp.Command[network.GetRequestPostDataParams, postData]{Method: network.GetRequestPostData.Method}
+
+// asked is a request that has not ended.
+type asked struct {
+	n      int // its record; 0: it is not told
+	status int
+}
+
+func (c *Conn) onRequest(e willBeSent) {
+	if e.RedirectResponse != nil {
+		if a := c.asks[e.RequestID]; a != nil {
+			a.status = e.RedirectResponse.Status
+		}
+		c.answered(e.RequestID, "finished")
+	}
+	if place(e.Request.URL) == "" || isOwn(e) {
+		return
+	}
+	if e.Type == network.ResourceTypeDocument && string(e.FrameID) == string(c.t.id) {
+		c.document.request, c.document.status, c.document.fault = e.RequestID, 0, ""
+		c.faulted = false
+	}
+	r := transcript.Record{Kind: transcript.Ask, Label: e.Request.Method + " " + e.Request.URL, Type: strings.ToLower(string(e.Type))}
+	if e.Request.HasPostData {
+		r.Bytes, r.Cut = c.body(e)
+	}
+	c.asked(e.RequestID, e.Request.URL, r)
+}
+
+// isOwn tells whether it is the browser that asks: whether a request may be made, and for the icon that it looks for at every
+// host.
+func isOwn(e willBeSent) bool {
+	return e.Type == network.ResourceTypePreflight || e.Type == network.ResourceTypeOther &&
+		(e.Request.Method == "OPTIONS" || strings.HasSuffix(e.Request.URL, "/favicon.ico"))
+}
+
+// body is what a request carries.
+func (c *Conn) body(e willBeSent) (b []byte, cut int) {
+	for _, p := range e.Request.PostDataEntries {
+		b = append(b, p.Bytes...)
+	}
+	if b == nil { // long, or of a file
+		ctx, cancel := context.WithTimeout(c.live, bodyTime)
+		defer cancel()
+		v, err := call(ctx, c.s, getRequestPostData, network.GetRequestPostDataParams{RequestID: e.RequestID})
+		if err != nil {
+			return nil, 0
+		}
+		b = []byte(v.PostData)
+		if d, err := base64.StdEncoding.DecodeString(v.PostData); v.Base64Encoded && err == nil {
+			b = d
+		}
+	}
+	if cut = len(b) - maxBody; cut > 0 {
+		return b[:maxBody:maxBody], cut
+	}
+	return b, 0
+}
+
+func (c *Conn) onSocket(e socketCreated) {
+	c.asked(e.RequestID, e.URL, transcript.Record{Kind: transcript.Ask, Label: "GET " + e.URL, Type: "websocket"})
+}
+
+// asked tells a request; one that is refused once per URL.
+func (c *Conn) asked(id network.RequestID, address string, r transcript.Record) {
+	a := &asked{}
+	c.asks[id] = a
+	if !c.t.profile.fence.lets(address) {
+		r.Label = "blocked " + r.Label
+		if c.blocked[address] || len(c.blocked) >= maxAttempts {
+			return
+		}
+		c.blocked[address] = true
+	}
+	a.n = c.tell(r)
+}
+
+func (c *Conn) onResponse(e responseEvent) {
+	if a := c.asks[e.RequestID]; a != nil {
+		a.status = e.Response.Status
+	}
+	if e.RequestID == c.document.request {
+		c.document.status = e.Response.Status
+	}
+}
+
+func (c *Conn) onFailed(e failedEvent) {
+	why := e.ErrorText
+	if why == "" {
+		why = e.BlockedReason
+	}
+	if e.RequestID == c.document.request {
+		c.document.fault = why
+	}
+	if a := c.asks[e.RequestID]; a != nil && a.status != 0 && why == "net::ERR_ABORTED" {
+		c.answered(e.RequestID, "finished") // the answer has no body, or the page has not read it to its end
+		return
+	}
+	c.answered(e.RequestID, "failed: "+why)
+}
+
+// answered tells that a request has ended.
+func (c *Conn) answered(id network.RequestID, how string) {
+	a := c.asks[id]
+	delete(c.asks, id)
+	if a != nil && a.n != 0 {
+		c.tell(transcript.Record{Kind: transcript.Answered, Reply: a.n, Status: a.status, Label: how})
+	}
+}

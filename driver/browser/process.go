@@ -1,0 +1,182 @@
+package browser
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	lastWords  = 4 << 10                // of what a browser writes to stderr is kept
+	killWait   = 5 * time.Second        // for a killed browser to go
+	drainWait  = 250 * time.Millisecond // for the output of what outlives it
+	removeWait = 2 * time.Second        // for its processes to let go of its folder
+)
+
+// flags of every browser. Nothing that is seen may depend on which page is in front, and nothing may be asked of the network
+// but by pages.
+var flags = []string{
+	"--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-default-browser-check",
+	"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
+	"--disable-extensions", "--disable-breakpad", "--disable-crash-reporter", "--disable-dev-shm-usage", "--mute-audio",
+	"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
+	"--disable-ipc-flooding-protection", "--disable-hang-monitor", "--disable-prompt-on-repost", "--disable-popup-blocking",
+	"--disable-domain-reliability", "--metrics-recording-only", "--password-store=basic", "--use-mock-keychain",
+	"--force-color-profile=srgb", "--force-prefers-reduced-motion", "--hide-scrollbars", "--window-size=320,240",
+	"--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,CertificateTransparencyComponentUpdater,PreconnectToSearch,IsolateOrigins,site-per-process",
+	"--disable-site-isolation-trials", "--blink-settings=dnsPrefetchingEnabled=false",
+	"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--force-webrtc-ip-handling-policy",
+	"--proxy-bypass-list=" + bypass(nil),
+}
+
+// process is a browser's process, from its start to the end of its folder. It ends with the harness, however that ends: by
+// the end of its pipe, on Linux by the kernel too.
+type process struct {
+	pid    int
+	folder string
+	in     *os.File // what is said to it
+	out    *os.File // what it says
+	words  tail
+	exited chan struct{} // closed when it has ended; err then says how
+	gone   chan struct{} // closed when its folder has gone too
+	err    error
+}
+
+// startProcess starts a browser that reaches the network by proxy alone.
+func startProcess(path, proxy string) (*process, error) {
+	folder, err := os.MkdirTemp("", "parley-browser-")
+	if err != nil {
+		return nil, err
+	}
+	p := &process{folder: folder, exited: make(chan struct{}), gone: make(chan struct{})}
+	args := append([]string{"--user-data-dir=" + folder, "--proxy-server=" + proxy}, flags...)
+	if os.Geteuid() == 0 { // its sandbox refuses to work for root
+		args = append(args, "--no-sandbox")
+	}
+	cmd := exec.Command(path, append(args, "about:blank")...)
+	var theirs []*os.File
+	var errs *os.File
+	if theirs, errs, err = p.pipes(cmd); err == nil {
+		started := make(chan error)
+		go p.run(cmd, errs, started)
+		err = <-started
+		for _, f := range theirs {
+			_ = f.Close()
+		}
+	}
+	if err != nil {
+		_ = os.RemoveAll(folder)
+		return nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// pipes connects a command: it reads commands from its file 3 and writes what it says to its file 4.
+func (p *process) pipes(cmd *exec.Cmd) (theirs []*os.File, errs *os.File, err error) {
+	var files []*os.File
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			for _, f := range files {
+				_ = f.Close()
+			}
+			return nil, nil, err
+		}
+		files = append(files, r, w)
+	}
+	in, inW, out, outW, errR, errW := files[0], files[1], files[2], files[3], files[4], files[5]
+	p.in, p.out = inW, out
+	cmd.ExtraFiles = []*os.File{in, outW}
+	cmd.Stdout, cmd.Stderr = errW, errW
+	ownGroup(cmd)
+	dieWithParent(cmd)
+	return []*os.File{in, outW, errW}, errR, nil
+}
+
+// run sees the process through to its end. It keeps its thread, because the kernel kills the process when the thread that
+// started it ends.
+func (p *process) run(cmd *exec.Cmd, errs *os.File, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer func() { _ = errs.Close() }()
+	if err := cmd.Start(); err != nil {
+		_, _ = p.in.Close(), p.out.Close()
+		started <- err
+		return
+	}
+	p.pid = cmd.Process.Pid
+	started <- nil
+	var reading sync.WaitGroup
+	reading.Go(func() { _, _ = io.Copy(&p.words, errs) })
+	err := cmd.Wait()
+	kill(p.pid) // what it leaves behind has no use without it
+	_ = errs.SetReadDeadline(time.Now().Add(drainWait))
+	reading.Wait()
+	if p.err = err; err == nil {
+		p.err = errors.New("exit status 0")
+	}
+	close(p.exited)
+	p.remove()
+	close(p.gone)
+}
+
+// remove removes the folder. Killed processes may still write to it for a moment.
+func (p *process) remove() {
+	for end := time.Now().Add(removeWait); os.RemoveAll(p.folder) != nil && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// stop ends it, and waits until nothing is left. Nothing that it has is worth a grace.
+func (p *process) stop() error {
+	select {
+	case <-p.exited: // its id may be another's now
+	default:
+		kill(p.pid)
+	}
+	late := time.NewTimer(killWait)
+	defer late.Stop()
+	select {
+	case <-p.gone:
+		return nil
+	case <-late.C:
+		return fmt.Errorf("stop browser: process %d has been killed and does not end", p.pid)
+	}
+}
+
+// how tells how it has ended.
+func (p *process) how() string {
+	s := "the browser has ended (" + p.err.Error() + ")"
+	if words := p.words.String(); words != "" {
+		s += ": " + words
+	}
+	return s
+}
+
+// tail keeps the last of what is written to it.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, b...)
+	if cut := len(t.buf) - lastWords; cut > 0 {
+		t.buf = append(t.buf[:0], t.buf[cut:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.buf), "?"))
+}

@@ -1,0 +1,207 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/inspector"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+)
+
+const (
+	width, height = 1280, 800
+	prepareTime   = 30 * time.Second // for a page that nobody waits for yet
+	maxBody       = 1 << 20          // bytes of a request's body
+)
+
+// profile is what pages share: cookies, storage, and what they may reach.
+type profile struct {
+	token string
+	id    cdp.BrowserContextID
+	fence *fence
+	pages int // guarded by browser.mu
+}
+
+// tab is an empty page that is ready to be sent somewhere.
+type tab struct {
+	profile *profile
+	id      target.ID
+	s       *session
+}
+
+// spare is a tab in a fresh profile that is made before it is needed.
+type spare struct {
+	done chan struct{}
+	tab  *tab
+}
+
+// restock makes a spare tab, in the background.
+func (b *browser) restock() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.spare != nil || b.stopping {
+		return
+	}
+	s := &spare{done: make(chan struct{})}
+	b.spare = s
+	b.work.Go(func() {
+		defer close(s.done)
+		ctx, cancel := context.WithTimeout(b.live, prepareTime)
+		defer cancel()
+		if t, err := b.fresh(ctx, nil); err == nil {
+			s.tab = t
+		}
+	})
+}
+
+// take returns a tab in a fresh profile, or in the one that a token names.
+func (b *browser) take(ctx context.Context, token string, hosts []string) (*tab, error) {
+	if token != "" {
+		return b.beside(ctx, token, hosts)
+	}
+	if len(hosts) > 0 {
+		return b.fresh(ctx, hosts)
+	}
+	b.mu.Lock()
+	s := b.spare
+	b.spare = nil
+	b.mu.Unlock()
+	if s != nil {
+		select {
+		case <-s.done:
+		case <-ctx.Done():
+			b.mu.Lock()
+			if b.spare == nil {
+				b.spare = s // for the next one
+			}
+			b.mu.Unlock()
+			return nil, context.Cause(ctx)
+		}
+		if s.tab != nil && !s.tab.s.isGone() {
+			return s.tab, nil
+		}
+	}
+	return b.fresh(ctx, nil)
+}
+
+// fresh makes a tab in a profile of its own.
+func (b *browser) fresh(ctx context.Context, hosts []string) (*tab, error) {
+	f, err := newFence(hosts)
+	if err != nil {
+		return nil, err
+	}
+	yes := true
+	r, err := call(ctx, b.c.browser(), target.CreateBrowserContext, target.CreateBrowserContextParams{DisposeOnDetach: &yes,
+		ProxyServer: f.address(), ProxyBypassList: bypass(hosts)})
+	if err != nil {
+		f.close()
+		return nil, err
+	}
+	b.mu.Lock()
+	b.n++
+	p := &profile{token: fmt.Sprintf("profile-%d-%d", b.p.pid, b.n), id: r.BrowserContextID, fence: f, pages: 1}
+	b.profiles[p.token] = p
+	b.mu.Unlock()
+	return b.tab(ctx, p)
+}
+
+// beside makes a tab in a profile that another page has.
+func (b *browser) beside(ctx context.Context, token string, hosts []string) (*tab, error) {
+	b.mu.Lock()
+	p := b.profiles[token]
+	if p != nil {
+		p.pages++
+	}
+	b.mu.Unlock()
+	if p == nil {
+		return nil, errors.New("no page has the profile that it should share any more")
+	}
+	for _, h := range hosts {
+		if !p.fence.lets("http://"+h) && !p.fence.lets("https://"+h) {
+			b.drop(p, true)
+			return nil, fmt.Errorf("the profile that it should share does not allow %s", h)
+		}
+	}
+	return b.tab(ctx, p)
+}
+
+// tab makes a tab in a profile, in which it is counted already.
+func (b *browser) tab(ctx context.Context, p *profile) (*tab, error) {
+	yes := true
+	// The page takes its window for one of width and height; drawing a small one takes less time, and pictures have the whole.
+	// A hidden target would be made faster, but draws nothing: no animation frames, no pictures.
+	made, err := call(ctx, b.c.browser(), target.CreateTarget, target.CreateTargetParams{URL: "about:blank", Width: 320, Height: 240,
+		BrowserContextID: p.id, NewWindow: &yes})
+	if err != nil {
+		b.drop(p, true)
+		return nil, err
+	}
+	t := &tab{profile: p, id: made.TargetID}
+	attached, err := call(ctx, b.c.browser(), target.AttachToTarget, target.AttachToTargetParams{TargetID: t.id, Flatten: &yes})
+	if err != nil {
+		b.leave(t, true)
+		return nil, err
+	}
+	t.s = b.c.attach(attached.SessionID)
+	body := int64(maxBody)
+	start(t.s, page.Enable, page.EnableParams{})
+	start(t.s, target.SetAutoAttach, target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: &yes})
+	start(t.s, inspector.Enable, cdp.Empty{})
+	start(t.s, network.Enable, network.EnableParams{MaxPostDataSize: &body})
+	start(t.s, runtime.AddBinding, runtime.AddBindingParams{Name: tellName, ExecutionContextName: worldName})
+	start(t.s, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	start(t.s, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1})
+	if _, err := call(ctx, t.s, runtime.Enable, cdp.Empty{}); err != nil {
+		b.leave(t, true)
+		return nil, err
+	}
+	return t, nil
+}
+
+// leave closes a tab, and its profile after the last one of it. It waits for that unless told not to.
+func (b *browser) leave(t *tab, wait bool) {
+	if t.s != nil {
+		b.c.end(t.s.id)
+	}
+	if b.drop(t.profile, wait) {
+		return
+	}
+	b.await(start(b.c.browser(), target.CloseTarget, target.CloseTargetParams{TargetID: t.id}).answer, wait)
+}
+
+// drop counts a page out of a profile, and ends the profile after the last one.
+func (b *browser) drop(p *profile, wait bool) (last bool) {
+	b.mu.Lock()
+	p.pages--
+	last = p.pages == 0
+	if last {
+		delete(b.profiles, p.token)
+	}
+	b.mu.Unlock()
+	if last {
+		b.await(start(b.c.browser(), target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: p.id}).answer, wait)
+		p.fence.close()
+	}
+	return last
+}
+
+// await waits for a page to have gone, if wanted.
+func (b *browser) await(gone <-chan *cdproto.Message, wait bool) {
+	if !wait {
+		return
+	}
+	late := time.NewTimer(closeTime)
+	defer late.Stop()
+	select {
+	case <-gone:
+	case <-late.C:
+	}
+}

@@ -1,0 +1,377 @@
+package sse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/driver"
+	"parley/transcript"
+)
+
+// Bounds of a Listener: what a target that asks in a loop, or never stops asking, may take of the harness.
+const (
+	maxStreams = 16      // event streams that stand; more are refused with 503
+	maxAsked   = 2000    // requests that are told; more are refused with 503 and not told
+	maxBody    = 1 << 20 // bytes of a request's body; what is longer is refused with 413
+)
+
+// ListenOptions say for whom to listen.
+type ListenOptions struct {
+	Sink   driver.Sink                    // takes what is observed
+	Party  func(*http.Request) string     // whose request it is, in the transcript; "" for nobody's
+	Answer func(Incoming) Answer          // called once for each request but preflights, by many goroutines at once
+	Opened func(in Incoming, s *Streamed) // called when an event stream stands, before anything else is sent on it; may be nil
+}
+
+// Incoming is a request that a target has made.
+type Incoming struct {
+	N       int // number of its record
+	Party   string
+	Request *http.Request // its body has been read
+	Body    []byte
+}
+
+// Answer is what a request is answered. The zero value is 200 with no body.
+type Answer struct {
+	Status int           // 0: 200
+	Type   string        // media type of Body; "": application/json
+	Body   []byte        //
+	Stream bool          // an event stream: it stands until it is ended
+	After  <-chan Answer // held: what comes from here is the answer; nil: not held
+	Drop   bool          // the connection is reset in place of an answer
+}
+
+// Listener is the harness as an HTTP server with event streams, for targets that are clients of one. It listens on a free
+// port of loopback. Every origin may ask, null included, and preflights are answered and not told.
+//
+// A request is a received record of Kind Request of its party, Label "POST /message", Bytes its body; its answer is a sent
+// one of Kind Response, which replies to it. An event stream is a connection of its own, named by the party and a number
+// ("A 1"): a received record of Kind Open when it is asked for, a sent one when it stands, a sent one of Kind Stream for each
+// event, and one of Kind Closed when it ends: sent when the harness has ended it, received when the target has.
+//
+// Safe for concurrent use.
+type Listener struct {
+	o    ListenOptions
+	http *http.Server
+	tcp  net.Listener
+	gone chan struct{} // closed by Close
+	work sync.WaitGroup
+
+	mu      sync.Mutex
+	addr    string
+	asked   int
+	streams map[*Streamed]struct{}
+	opened  map[string]int // party → streams that it has had
+	closed  bool
+}
+
+// Listen listens on a free port of loopback.
+func Listen(o ListenOptions) (*Listener, error) {
+	l := &Listener{o: o, gone: make(chan struct{}), streams: map[*Streamed]struct{}{}, opened: map[string]int{}}
+	if err := l.listen("127.0.0.1:0"); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *Listener) listen(addr string) error {
+	tcp, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("listen for the target: %w", err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(l.serve), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	l.mu.Lock()
+	l.tcp, l.http, l.addr = tcp, server, tcp.Addr().String()
+	l.mu.Unlock()
+	l.work.Go(func() { _ = server.Serve(tcp) })
+	return nil
+}
+
+// URL is where it listens, without a slash at its end.
+func (l *Listener) URL() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return "http://" + l.addr
+}
+
+// Streams are the event streams of a party that stand, the oldest first.
+func (l *Listener) Streams(party string) []*Streamed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []*Streamed
+	for s := range l.streams {
+		if s.party == party {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Streamed) int { return a.n - b.n })
+	return out
+}
+
+// Pause closes the port and every connection, as a server that is stopped; Resume opens the same port again.
+func (l *Listener) Pause() {
+	l.mu.Lock()
+	server, all := l.http, slices.Collect(maps.Keys(l.streams))
+	l.mu.Unlock()
+	for _, s := range all {
+		s.End(driver.Reset)
+	}
+	_ = server.Close()
+}
+
+// Resume listens on the same port again after Pause.
+func (l *Listener) Resume() error {
+	l.mu.Lock()
+	addr := l.addr
+	l.mu.Unlock()
+	return l.listen(addr)
+}
+
+// Close ends every stream and held answer, and waits until nothing more can reach the sink.
+func (l *Listener) Close() {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return
+	}
+	l.closed = true
+	close(l.gone)
+	server := l.http
+	l.mu.Unlock()
+	_ = server.Close()
+	l.work.Wait()
+}
+
+func (l *Listener) over() bool {
+	select {
+	case <-l.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *Listener) serve(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return
+	}
+	l.work.Add(1)
+	l.mu.Unlock()
+	defer l.work.Done()
+	if l.admit(w, r) {
+		return
+	}
+	l.mu.Lock()
+	l.asked++
+	full := l.asked > maxAsked
+	l.mu.Unlock()
+	if full {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		var long *http.MaxBytesError
+		if errors.As(err, &long) {
+			l.o.Sink(transcript.Record{Conn: l.o.Party(r), Dir: transcript.Received, Kind: transcript.Request, Label: r.Method + " " + r.URL.RequestURI(), Bytes: body})
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+		}
+		return
+	}
+	in := Incoming{Party: l.o.Party(r), Request: r, Body: body}
+	l.answer(w, in)
+}
+
+// admit lets pages of every origin in. It reports whether the request was a preflight, which is answered.
+func (l *Listener) admit(w http.ResponseWriter, r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Credentials", "true")
+	h.Add("Vary", "Origin")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", r.Header.Get("Access-Control-Request-Method"))
+	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
+		h.Set("Access-Control-Allow-Headers", asked)
+	}
+	h.Set("Access-Control-Allow-Private-Network", "true")
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+func (l *Listener) answer(w http.ResponseWriter, in Incoming) {
+	label := in.Request.Method + " " + in.Request.URL.RequestURI()
+	in.N = l.o.Sink(transcript.Record{Conn: in.Party, Dir: transcript.Received, Kind: transcript.Request, Label: label, Bytes: in.Body})
+	a := l.o.Answer(in)
+	if a.After != nil {
+		select {
+		case a = <-a.After:
+		case <-l.gone:
+			a = Answer{Drop: true}
+		case <-in.Request.Context().Done():
+			return
+		}
+	}
+	switch {
+	case a.Drop:
+		panic(http.ErrAbortHandler)
+	case a.Stream:
+		l.stream(w, in)
+		return
+	case a.Status == 0:
+		a.Status = http.StatusOK
+	}
+	if a.Type == "" {
+		a.Type = "application/json"
+	}
+	l.o.Sink(transcript.Record{Conn: in.Party, Dir: transcript.Sent, Kind: transcript.Response, Label: label, Status: a.Status, Type: a.Type, Bytes: a.Body, Reply: in.N})
+	w.Header().Set("Content-Type", a.Type)
+	w.WriteHeader(a.Status)
+	_, _ = w.Write(a.Body)
+}
+
+// Streamed is an event stream that a target has opened. Safe for concurrent use.
+type Streamed struct {
+	l     *Listener
+	party string
+	conn  string // its name in the transcript
+	n     int    // in the order of the party's streams, from 1
+	out   chan event
+	quit  chan struct{} // closed by End
+	done  chan struct{} // closed when it has ended
+
+	once sync.Once
+	how  driver.CloseMode
+}
+
+type event struct {
+	bytes []byte
+	wrote chan struct{}
+}
+
+// Conn is its name in the transcript.
+func (s *Streamed) Conn() string { return s.conn }
+
+// N is its place in the order of the party's streams, from 1.
+func (s *Streamed) N() int { return s.n }
+
+// Done closes when it has ended.
+func (s *Streamed) Done() <-chan struct{} { return s.done }
+
+// Emit sends bytes on the stream, as they are, and returns the number of the record that tells so, which is there before the
+// first byte is. It waits until they have been handed to the network. driver.ErrClosed: the stream has ended.
+func (s *Streamed) Emit(ctx context.Context, label string, b []byte) (int, error) {
+	select {
+	case <-s.done:
+		return 0, driver.ErrClosed
+	default:
+	}
+	n := s.l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Sent, Kind: transcript.Stream, Label: label, Bytes: b})
+	e := event{bytes: b, wrote: make(chan struct{})}
+	select {
+	case s.out <- e:
+	case <-s.done:
+		return n, driver.ErrClosed
+	case <-ctx.Done():
+		return n, context.Cause(ctx)
+	}
+	select {
+	case <-e.wrote:
+		return n, nil
+	case <-s.done:
+		return n, driver.ErrClosed
+	case <-ctx.Done():
+		return n, context.Cause(ctx)
+	}
+}
+
+// End ends the stream, as HTTP ends an answer or by a reset, and waits until it has ended.
+func (s *Streamed) End(how driver.CloseMode) {
+	s.end(how)
+	<-s.done
+}
+
+func (s *Streamed) end(how driver.CloseMode) {
+	s.once.Do(func() {
+		s.how = how
+		close(s.quit)
+	})
+}
+
+func (l *Listener) stream(w http.ResponseWriter, in Incoming) {
+	l.mu.Lock()
+	if len(l.streams) >= maxStreams {
+		l.mu.Unlock()
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	l.opened[in.Party]++
+	n := l.opened[in.Party]
+	s := &Streamed{l: l, party: in.Party, n: n, conn: strings.TrimSpace(fmt.Sprintf("%s %d", in.Party, n)), out: make(chan event),
+		quit: make(chan struct{}), done: make(chan struct{})}
+	l.streams[s] = struct{}{}
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		delete(l.streams, s)
+		l.mu.Unlock()
+		close(s.done)
+	}()
+	l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Received, Kind: transcript.Open, Label: in.Request.URL.RequestURI(), Reply: in.N})
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+	l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Sent, Kind: transcript.Open, Label: "200", Status: http.StatusOK, Type: "text/event-stream"})
+	flush := http.NewResponseController(w)
+	if flush.Flush() != nil {
+		return
+	}
+	if l.o.Opened != nil {
+		l.work.Go(func() { l.o.Opened(in, s) })
+	}
+	for {
+		select {
+		case e := <-s.out:
+			_, err := w.Write(e.bytes)
+			if err == nil {
+				err = flush.Flush()
+			}
+			close(e.wrote)
+			if err != nil {
+				l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Received, Kind: transcript.Closed, Label: "the target has closed the stream"})
+				return
+			}
+		case <-in.Request.Context().Done():
+			if l.over() {
+				return
+			}
+			l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Received, Kind: transcript.Closed, Label: "the target has closed the stream"})
+			return
+		case <-s.quit:
+			l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Sent, Kind: transcript.Closed, Label: "ended by the harness"})
+			if s.how == driver.Reset {
+				panic(http.ErrAbortHandler)
+			}
+			return
+		case <-l.gone:
+			return
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package agentclient
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"parley/protocol/agentselect"
+)
+
+// TestTextsOfTheSource: every text stands in the source as it stands here.
+func TestTextsOfTheSource(t *testing.T) {
+	b, err := os.ReadFile("../../docs/spec/source/agent-client.zh.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		ConnectFirst, NoAgents, NoAgentsPrompt, Disconnected, StalePrompt, EmptyIDPrompt, FormatIDPrompt, BusyPrompt, NoSessionPrompt,
+		strings.ReplaceAll(StaleFormat, "%s", "{currentAgentId}"),
+		strings.ReplaceAll(Preselected, "%s", "{name}"),
+		strings.Replace(strings.Replace(Switched, "%s", "{previousAgentName}", 1), "%s", "{agentName}", 1),
+	} {
+		if !strings.Contains(string(b), `"`+text+`"`) {
+			t.Errorf("%s does not stand in the source", text)
+		}
+	}
+	if !strings.HasPrefix(StaleFormat, StalePrefix+" ") {
+		t.Errorf("%s does not begin with %s", StaleFormat, StalePrefix)
+	}
+}
+
+// TestPrompt: every error code but one has a text of its own.
+func TestPrompt(t *testing.T) {
+	seen := map[string]bool{}
+	for _, code := range agentselect.ErrorCodes {
+		text := Prompt(code)
+		if (text == "") != (code == agentselect.AgentNotFound) || seen[text] {
+			t.Errorf("%s: %q", code, text)
+		}
+		seen[text] = true
+	}
+	if Prompt("none") != "" {
+		t.Error("a code of no section has a prompt")
+	}
+}

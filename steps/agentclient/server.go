@@ -1,0 +1,146 @@
+package agentclient
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"parley/driver/sse"
+	"parley/transcript"
+)
+
+// agent is an entry of the lists that the scripted server sends.
+type agent struct {
+	id, name, description string
+	more                  fields // members that the document does not have
+}
+
+// server is the scripted agent-select server of one page. What it answers is settled by the scenario; what happens is in the
+// transcript: its requests are those of the party "A api", its streams are the connections "A api 1", "A api 2", …
+type server struct {
+	wire
+	party string // of the requests
+	nonce string
+	l     *sse.Listener
+
+	mu       sync.Mutex
+	sessions []string // that it has given, the latest last
+	refuse   bool     // sessions are refused
+	hold     bool     // requests of the page are not answered yet
+	held     []func() // hand those answers out
+}
+
+// listen starts the scripted server of a page.
+func (s *suite) listen(page string) (*server, error) {
+	srv := &server{wire: s.wire, party: page + " api", nonce: s.Nonce}
+	l, err := sse.Listen(sse.ListenOptions{
+		Sink:   s.T.Append,
+		Party:  func(*http.Request) string { return srv.party },
+		Answer: srv.answer,
+		Opened: srv.opened,
+	})
+	if err != nil {
+		return nil, err
+	}
+	srv.l = l
+	return srv, nil
+}
+
+// retry is what every stream begins with.
+const retry = "retry"
+
+func (v *server) opened(_ sse.Incoming, st *sse.Streamed) {
+	// A client that reconnects by itself, as EventSource does, is asked not to wait for long.
+	_, _ = st.Emit(context.Background(), retry, []byte("retry: 10\n\n"))
+}
+
+// answer answers a request of the page.
+func (v *server) answer(in sse.Incoming) sse.Answer {
+	kind, data, ok := v.asked(in.Request.Method, in.Request.URL.Path, in.Body)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	a := v.settled(kind, data, ok)
+	if v.hold && !a.Stream && in.Request.Method != http.MethodGet {
+		later := make(chan sse.Answer, 1)
+		v.held = append(v.held, func() { later <- a })
+		return sse.Answer{After: later}
+	}
+	return a
+}
+
+func (v *server) settled(kind string, data fields, ok bool) sse.Answer {
+	done := map[string]any{}
+	v.Fields.Answer.Success.Put(done, true)
+	switch {
+	case !ok:
+		return sse.Answer{Status: http.StatusNotFound, Body: []byte(`{"success":false,"error":"not found"}`)}
+	case kind == askStream:
+		return sse.Answer{Stream: true}
+	case kind == askCreate && v.refuse:
+		return sse.Answer{Status: http.StatusServiceUnavailable, Body: []byte(`{"success":false,"error":"no session now"}`)}
+	case kind == askCreate:
+		id := fmt.Sprintf("sess-%s-%s%d", v.nonce, strings.ToLower(v.party[:1]), len(v.sessions)+1)
+		v.sessions = append(v.sessions, id)
+		v.Fields.Answer.SessionID.Put(done, id)
+	case kind == askLoad:
+		id, _ := data["sessionId"].(string)
+		v.Fields.Answer.SessionID.Put(done, id)
+	case kind == askList:
+		list := []any{}
+		for _, id := range v.sessions {
+			list = append(list, map[string]any{"id": id, "sessionId": id, "name": id, "title": id})
+		}
+		done["sessions"] = list
+	case kind == askHealth:
+		done["status"] = "ok"
+	}
+	return sse.Answer{Body: encode(done)}
+}
+
+// release answers the requests that were held, and holds no more.
+func (v *server) release() {
+	v.mu.Lock()
+	held := v.held
+	v.held, v.hold = nil, false
+	v.mu.Unlock()
+	for _, answer := range held {
+		answer()
+	}
+}
+
+// set changes how the server behaves.
+func (v *server) set(change func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	change()
+}
+
+// stream is the page's event stream: the latest that stands.
+func (v *server) stream() *sse.Streamed {
+	all := v.l.Streams(v.party)
+	if len(all) == 0 {
+		return nil
+	}
+	return all[len(all)-1]
+}
+
+// stands tells whether an event stream stands, by its name in the transcript.
+func (v *server) stands(conn string) bool {
+	for _, st := range v.l.Streams(v.party) {
+		if st.Conn() == conn {
+			return true
+		}
+	}
+	return false
+}
+
+// ofStreams tells whether a record's connection is an event stream of this server.
+func (v *server) ofStreams(r *transcript.Record) bool { return strings.HasPrefix(r.Conn, v.party+" ") }
+
+// close ends the server, and whatever it holds.
+func (v *server) close() {
+	v.release()
+	v.l.Close()
+}

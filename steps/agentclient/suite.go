@@ -1,0 +1,212 @@
+// Package agentclient holds the steps of the agent-client features: a page is opened in a browser, the harness is its server,
+// and what a person would see of the page is judged, and what the page asks.
+package agentclient
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	"parley/driver"
+	"parley/driver/browser/look"
+	"parley/monitor"
+	judge "parley/monitor/agentclient"
+	vocab "parley/protocol/agentclient"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+)
+
+// suite is the agent-client side of one scenario's world.
+type suite struct {
+	*steps.World
+	wire  wire
+	pages map[string]*page
+	now   *page // the one that the steps speak of
+}
+
+// page is one page that is open, and its server.
+type page struct {
+	name   string
+	conn   driver.Conn
+	server *server
+
+	agents  []agent // as last listed
+	current string  // the id of the agent in use; "" is none
+	session string  // the one that it has; "" is none
+	first   string  // the one that it had first
+	chosen  agent   // the latest choice
+
+	act       int        // record of the user's latest act
+	word      int        // record of the server's latest event
+	idle      *look.Look // before that
+	rest      *look.Look // before the latest choice: how the selector looks when it does not switch
+	marks     []string   // the classes by which it looked busy
+	refusal   string     // the message of the server's latest error
+	at        time.Time  // the server's time in its latest event; zero: it gave none
+	emitted   time.Time  // when that was
+	asks      int        // switches that the scenario expects so far
+	preselect int        // record of the first choice without a session
+	away      bool       // its server's port is closed
+}
+
+// Protocol is the agent-client entry of the suite.
+type Protocol struct{}
+
+// Name implements steps.Protocol.
+func (Protocol) Name() string { return vocab.Protocol }
+
+// Roles implements steps.Roled: the target is a client.
+func (Protocol) Roles() []string { return []string{vocab.Client} }
+
+// Bind implements steps.Protocol: the decoder of a scenario's records.
+func (Protocol) Bind(env *steps.Env, _ target.Running) func(*transcript.Record) {
+	return wire{env.Profile.AgentSelect}.decode
+}
+
+// NotRunnable implements steps.Protocol.
+func (Protocol) NotRunnable(*steps.Env, []string) string { return "" }
+
+// Monitors implements steps.Protocol.
+func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
+
+// Subprotocols implements steps.Protocol.
+func (Protocol) Subprotocols(*target.Profile) []string { return nil }
+
+// Certifying implements steps.Protocol.
+func (Protocol) Certifying() []string { return []string{target.Browser} }
+
+// Stages implements steps.Protocol.
+func (Protocol) Stages() [3]string {
+	return [3]string{"connecting the page", "showing the agents", "asking for a switch"}
+}
+
+// Register implements steps.Protocol.
+func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
+	s := &suite{pages: map[string]*page{}}
+	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
+		if w := world(); w != nil {
+			s.World, s.wire = w, wire{w.Env.Profile.AgentSelect}
+			w.AtEnd(func() { s.end(ctx) })
+		}
+		return ctx, nil
+	})
+	s.registerPages(sc)
+	s.registerLists(sc)
+	s.registerSwitching(sc)
+	s.registerTelling(sc)
+	s.registerLog(sc)
+	s.registerStreams(sc)
+}
+
+// evident is what an open page offers beyond driver.Conn.
+type evident interface {
+	Profile() string
+	Settle(context.Context) error
+	Shot(context.Context) ([]byte, error)
+	DOM(context.Context) (string, error)
+}
+
+// end keeps a picture of each page where something is wrong, and ends the servers.
+func (s *suite) end(ctx context.Context) {
+	for _, p := range s.pages {
+		if p.conn != nil && (s.Broken() || !s.Whole()) {
+			s.keepEvidence(context.WithoutCancel(ctx), p)
+		}
+	}
+	s.tellBlocked()
+	for _, p := range s.pages {
+		if p.conn != nil {
+			_ = p.conn.Close(driver.Graceful)
+		}
+		p.server.close()
+	}
+}
+
+// blocked is how the record of a request begins that was not let out.
+const blocked = "blocked "
+
+// tellBlocked tells of each request to another host once in a run: it fails no clause.
+func (s *suite) tellBlocked() {
+	for _, r := range s.T.All() {
+		if what, ok := strings.CutPrefix(r.Label, blocked); ok && r.Kind == transcript.Ask {
+			if _, told := s.Env.Learnt.LoadOrStore(blocked+what, true); !told {
+				s.Note("the page asks another host, which was blocked: %s (agent-client.allow lets it out)", what)
+			}
+		}
+	}
+}
+
+func (s *suite) keepEvidence(ctx context.Context, p *page) {
+	ctx, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Open.Duration)
+	defer cancel()
+	e, ok := p.conn.(evident)
+	if !ok {
+		return
+	}
+	if png, err := e.Shot(ctx); err == nil {
+		s.Attach("page-"+p.name+".png", "image/png", png)
+	}
+	if dom, err := e.DOM(ctx); err == nil {
+		s.Attach("page-"+p.name+"-dom.txt", "text/html", []byte(dom)) // as text: opened, it must not come to life again
+	}
+}
+
+// open opens a page, and starts the server that it will be told of.
+func (s *suite) open(ctx context.Context, name string) error {
+	srv, err := s.listen(name)
+	if err != nil {
+		return err
+	}
+	p := &page{name: name, server: srv}
+	s.pages[name], s.now = p, p
+	profile := s.Env.Profile.AgentClient
+	how := s.reading()
+	if first := s.pages["A"]; name != "A" && first != nil {
+		if e, ok := first.conn.(evident); ok { // two pages of one browser share what it keeps, as two tabs do
+			how.With = e.Profile()
+		}
+	}
+	conn, err := s.Open(ctx, driver.OpenOptions{Party: name, URL: profile.PageURL(s.Target.BaseURL(), srv.l.URL()), Page: how})
+	if err != nil {
+		return &steps.UnreachableError{Err: err}
+	}
+	p.conn = conn
+	s.Reached(steps.Opened)
+	return nil
+}
+
+// reading is how pages are read, by the profile's hooks.
+func (s *suite) reading() *driver.Page {
+	c := s.Env.Profile.AgentClient
+	h := c.Hooks
+	how := &driver.Page{Language: c.Language, Allow: c.Allow, Select: h.Selector, Chat: h.Chat, Log: h.Log, LogRow: h.LogRow,
+		Loading: h.Loading, Dismiss: h.Dismiss, Levels: map[string]string{},
+		Controls: map[string]string{serverURL: h.ServerURL, connect: h.Connect, disconnect: h.Disconnect, newSession: h.NewSession,
+			message: h.Message, send: h.Send, abort: h.Abort, session: h.Session, chat: h.Chat}}
+	if h.Session == "" && h.Sessions != "" {
+		how.Controls[session] = h.Sessions + " > *"
+	}
+	for level, hook := range map[string]string{vocab.Info: h.LevelInfo, vocab.Error: h.LevelError} {
+		if hook != "" {
+			how.Levels[level] = hook
+		}
+	}
+	return how
+}
+
+// Names of a page's controls in acts and looks.
+const (
+	serverURL  = "server-url"
+	connect    = "connect"
+	disconnect = "disconnect"
+	newSession = "new-session"
+	message    = "message"
+	send       = "send"
+	abort      = "abort"
+	chat       = "chat"
+	session    = "session"
+	selector   = "select"
+)

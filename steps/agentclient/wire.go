@@ -1,0 +1,187 @@
+package agentclient
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"parley/driver/browser/look"
+	vocab "parley/protocol/agentselect"
+	"parley/target"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// fields are the fields of an event or a request under the names of the default binding.
+type fields = map[string]any
+
+// wire maps the events of the scripted server to what the page expects of its server, and the page's requests back. It is
+// pure: no I/O, no state.
+type wire struct {
+	target.AgentSelect
+}
+
+// event encodes an event as an event stream has it. Its time, if it has one, stands beside its data and within: the sources
+// have it in either place (AC-119).
+func (w wire) event(kind string, data fields, at any) []byte {
+	body := map[string]any{}
+	for name, v := range data {
+		p, ok := w.places()[name]
+		if !ok {
+			p = target.Pointer("/" + name)
+		}
+		p.Put(body, w.listed(name, v))
+	}
+	if at != nil {
+		body["timestamp"] = at
+	}
+	whole := body
+	if w.Envelope.Data != "" {
+		whole = map[string]any{}
+		w.Envelope.Data.Put(whole, body)
+	}
+	var out bytes.Buffer
+	if w.Envelope.SSEEvent {
+		out.WriteString("event: " + w.EventName(kind) + "\n")
+	} else {
+		w.Envelope.Type.Put(whole, w.EventName(kind))
+	}
+	if at != nil {
+		w.Envelope.Timestamp.Put(whole, at)
+	}
+	out.WriteString("data: ")
+	out.Write(encode(whole))
+	out.WriteString("\n\n")
+	return out.Bytes()
+}
+
+// places are where the fields of events are within their data.
+func (w wire) places() map[string]target.Pointer {
+	f := w.Fields.Event
+	return map[string]target.Pointer{
+		"connectionId": f.ConnectionID, "agents": f.Agents, "currentAgentId": f.CurrentAgentID, "previousAgentId": f.PreviousAgentID,
+		"agentName": f.AgentName, "errorCode": f.ErrorCode, "message": f.Message, "availableAgents": f.AvailableAgents,
+		"role": f.Role, "content": f.Content, "streaming": f.Streaming, "sessionId": f.SessionID, "cancelled": f.Cancelled,
+	}
+}
+
+// listed is a list of agents as this wire has it; other values stay as they are.
+func (w wire) listed(name string, v any) any {
+	agents, ok := v.([]agent)
+	if !ok {
+		return v
+	}
+	out := make([]any, len(agents))
+	for i, a := range agents {
+		entry := map[string]any{}
+		for k, extra := range a.more {
+			entry[k] = extra
+		}
+		w.Fields.Agent.ID.Put(entry, a.id)
+		w.Fields.Agent.Name.Put(entry, a.name)
+		w.Fields.Agent.Description.Put(entry, a.description)
+		out[i] = entry
+	}
+	return out
+}
+
+// encode is JSON in which every string stands as it is.
+func encode(v any) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic("agentclient: what a scenario sends cannot be encoded: " + err.Error())
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n")
+}
+
+// What a page asks, as Event.Type of its requests' records. The messages have their names in the vocabulary.
+const (
+	askStream = "stream"
+	askCreate = "session_create"
+	askLoad   = "session_load"
+	askList   = "session_list"
+	askDelete = "session_delete"
+	askHealth = "health"
+	given     = "session" // of an answer that gives a session
+	seen      = "look"
+)
+
+// decode fills a record's Event.
+func (w wire) decode(r *transcript.Record) {
+	switch {
+	case r.Kind == transcript.Look:
+		var l look.Look
+		if json.Unmarshal(r.Bytes, &l) == nil {
+			r.Event = &transcript.Event{Type: seen, Data: &l}
+		}
+	case r.Kind == transcript.Request, r.Kind == transcript.Ask:
+		method, at, _ := strings.Cut(r.Label, " ")
+		if kind, data, ok := w.asked(method, at, r.Bytes); ok {
+			r.Event = &transcript.Event{Type: kind, Data: data}
+		}
+	case r.Kind == transcript.Response && r.Dir == transcript.Sent && r.Status < 300:
+		if v, _, err := wjson.Decode(r.Bytes); err == nil {
+			if id, ok := w.Fields.Answer.SessionID.Get(v); ok {
+				r.Event = &transcript.Event{Type: given, Data: fields{"sessionId": id}}
+			}
+		}
+	}
+}
+
+// asked tells what a request asks for: a kind and, under the names of the default binding, its fields.
+func (w wire) asked(method, at string, body []byte) (kind string, data fields, ok bool) {
+	u, err := url.Parse(at)
+	if err != nil {
+		return "", nil, false
+	}
+	for kind, e := range map[string]target.Endpoint{
+		askStream: w.SSE.Stream, askCreate: w.SSE.Create, askLoad: w.SSE.Load, askList: w.SSE.List, askHealth: w.SSE.Health,
+	} {
+		if method == e.Method && ends(u.Path, e.Path) && (e.Path != w.SSE.Message.Path || e.Method != w.SSE.Message.Method) {
+			return kind, w.requested(body), true
+		}
+	}
+	if prefix, _, _ := strings.Cut(w.SSE.Delete.Path, "{id}"); method == w.SSE.Delete.Method && method != http.MethodPost && strings.Contains(u.Path, prefix) {
+		return askDelete, fields{}, true
+	}
+	if method != w.SSE.Message.Method || !ends(u.Path, w.SSE.Message.Path) {
+		return "", nil, false
+	}
+	data = w.requested(body)
+	name, _ := data["type"].(string)
+	if name == "" {
+		return "", nil, false
+	}
+	for _, known := range []string{vocab.SwitchAgentType, vocab.ChatType, vocab.AbortType, vocab.ConfirmationResponse, vocab.QuestionResponse} {
+		if w.MessageName(known) == name {
+			return known, data, true
+		}
+	}
+	return name, data, true
+}
+
+// ends tells whether a path is an endpoint's, below whatever the page was told.
+func ends(path, endpoint string) bool {
+	endpoint, _, _ = strings.Cut(endpoint, "?")
+	return strings.HasSuffix(strings.TrimSuffix(path, "/"), strings.TrimSuffix(endpoint, "/"))
+}
+
+func (w wire) requested(body []byte) fields {
+	out := fields{}
+	v, _, err := wjson.Decode(body)
+	if err != nil {
+		return out
+	}
+	f := w.Fields.Request
+	for name, p := range map[string]target.Pointer{"type": f.Type, "agentId": f.AgentID, "sessionId": f.SessionID, "content": f.Content,
+		"requestId": f.RequestID, "response": f.Response, "initialAgentId": f.InitialAgentID} {
+		if field, ok := p.Get(v); ok {
+			out[name] = field
+		}
+	}
+	return out
+}
