@@ -4,7 +4,7 @@ GO ?= go
 
 # What runs against targets outside of the test's process, or many times over: without the race detector, under which everything
 # that it uses is tested anyhow.
-SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$
+SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page|serve_client)$$
 
 .PHONY: help run test quick vet mutants bench fuzz build clean tools
 
@@ -19,7 +19,7 @@ build: ## build bin/parley
 
 test: tools vet ## everything: vet, staticcheck, gofmt, all tests with the race detector, then foreign and bad targets, and the kill matrix
 	GOGC=400 $(GO) test -race -parallel 8 -timeout 12m -skip '$(SLOW)' ./...
-	GOGC=400 $(GO) test -parallel 8 -timeout 12m -run '$(SLOW)' .
+	GOGC=400 $(GO) test -parallel 8 -timeout 12m -run '$(SLOW)' . ./cmd/parley
 
 quick: ## the tests of one package at a time, without the race detector: make quick PKG=./wire/sse
 	$(GO) test $(or $(PKG),./...)

@@ -17,7 +17,7 @@ import (
 func agentClientProfile() *target.Profile {
 	p := target.DefaultFor(proto.Protocol)
 	p.Name = "bundled agent-client"
-	p.Limits.Event.Duration = 5 * time.Second // it answers in milliseconds, on a slow machine too
+	p.Limits.Event.Duration = 15 * time.Second // it answers in milliseconds, on a slow machine too
 	p.Limits.Open.Duration = 20 * time.Second // the first page waits for the browser
 	p.Capabilities = []string{target.SessionList}
 	return p

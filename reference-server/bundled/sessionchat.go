@@ -36,7 +36,7 @@ func sessionChatProfile() *target.Profile {
 	p := target.DefaultFor(proto.Protocol)
 	p.Name = "bundled session-chat"
 	// The bundled servers answer in milliseconds; the limits only tell apart a slow machine and a missing answer.
-	p.Limits.Event.Duration, p.Limits.HTTP.Duration = 5*time.Second, 10*time.Second
+	p.Limits.Event.Duration, p.Limits.HTTP.Duration = 15*time.Second, 15*time.Second
 	p.Capabilities = []string{target.OptionsModel}
 	p.SessionChat.Idle.Duration = idle
 	return p

@@ -25,7 +25,7 @@ type Patch struct {
 // All returns the catalogue, in its order. It is the caller's to keep.
 func All() []Mutant {
 	all := slices.Concat(listFaults, placeFaults, emptyFaults, staleFaults, switchFaults, endFaults, requestFaults, uncalledFaults,
-		preselectionFaults, switchedFaults, messageFaults, promptFaults, notFoundFaults, abortFaults, logFaults, lossFaults)
+		preselectionFaults, switchedFaults, messageFaults, promptFaults, notFoundFaults, abortFaults, logFaults, lossFaults, overlookedFaults)
 	for i := range all {
 		all[i].Clauses, all[i].Patches = slices.Clone(all[i].Clauses), slices.Clone(all[i].Patches)
 	}
