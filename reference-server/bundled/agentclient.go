@@ -18,7 +18,7 @@ func agentClientProfile() *target.Profile {
 	p := target.DefaultFor(proto.Protocol)
 	p.Name = "bundled agent-client"
 	p.Limits.Event.Duration = 15 * time.Second // it answers in milliseconds, on a slow machine too
-	p.Limits.Open.Duration = 20 * time.Second // the first page waits for the browser
+	p.Limits.Open.Duration = 20 * time.Second  // the first page waits for the browser
 	p.Capabilities = []string{target.SessionList}
 	return p
 }
