@@ -55,6 +55,7 @@ func (s *suite) awaitsAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	before := s.T.Len()
 	l, err := ws.Listen(ctx, ws.ListenOptions{Addr: s.wire.Agent.Listen, Path: s.wire.WS.Path, MaxEvent: int(s.Env.Profile.Limits.MaxEvent), Sink: s.T.Append,
 		Party: func(n int) string { return fmt.Sprintf("%s%d", judge.AgentParty, n) }, Subprotocols: s.wire.WS.Subprotocols})
 	if err != nil {
@@ -63,7 +64,7 @@ func (s *suite) awaitsAgent(ctx context.Context) error {
 	play := newPlay(s.T, f, s.Nonce)
 	play.relay = true
 	serving, cancel := context.WithCancel(context.Background())
-	s.agent = &callee{listener: l, play: play, serving: serving, cancel: cancel, ended: make(chan struct{})}
+	s.agent = &callee{listener: l, started: before, play: play, serving: serving, cancel: cancel, ended: make(chan struct{})}
 	s.agent.work.Go(func() {
 		for n := 1; ; n++ {
 			conn, err := l.Accept(serving)
@@ -100,7 +101,9 @@ func (s *suite) startsAgent(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("the target cannot be called: it is no agent")
 	}
-	s.agent.started = s.T.Len()
+	if s.wire.Agent.Listen == "" { // one that connects by itself may have done so as soon as the door was open
+		s.agent.started = s.T.Len()
+	}
 	called, err := caller.Call(ctx, target.CallOptions{URL: s.agent.listener.URL(), Session: s.relaySession("")})
 	var start *target.StartError
 	switch {
