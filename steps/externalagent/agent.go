@@ -23,16 +23,17 @@ import (
 
 // callee is a target that is an agent: it connects to the harness, which is relay and host to it.
 type callee struct {
-	listener *ws.Listener
-	called   target.Called
-	play     *play
-	serving  context.Context // until the scenario is over
-	cancel   context.CancelFunc
-	work     sync.WaitGroup
-	ended    chan struct{} // closed behind the remark that the agent's process has ended
-	planned  int           // how much the host is to do otherwise than by its flow
-	started  int           // the mark of its start
-	back     int           // the record by which it joined again; 0: it has not
+	listener  *ws.Listener
+	called    target.Called
+	play      *play
+	serving   context.Context // until the scenario is over
+	cancel    context.CancelFunc
+	work      sync.WaitGroup
+	ended     chan struct{} // closed behind the remark that the agent's process has ended
+	planned   int           // how much the host is to do otherwise than by its flow
+	started   int           // the mark of its start
+	back      int           // the record by which it joined again; 0: it has not
+	attending bool          // it plays its parts
 }
 
 func (s *suite) registerAgent(sc *godog.ScenarioContext) {
@@ -65,16 +66,20 @@ func (s *suite) awaitsAgent(ctx context.Context) error {
 	play.relay = true
 	serving, cancel := context.WithCancel(context.Background())
 	s.agent = &callee{listener: l, started: before, play: play, serving: serving, cancel: cancel, ended: make(chan struct{})}
-	s.agent.work.Go(func() {
+	return nil
+}
+
+// attend plays relay and host for whoever connects, and for who has connected already. What they are to do is settled by now.
+func (c *callee) attend() {
+	c.work.Go(func() {
 		for n := 1; ; n++ {
-			conn, err := l.Accept(serving)
+			conn, err := c.listener.Accept(c.serving)
 			if err != nil {
 				return
 			}
-			play.attend(conn, fmt.Sprintf("%s%d", judge.AgentParty, n), 0)
+			c.play.attend(conn, fmt.Sprintf("%s%d", judge.AgentParty, n), 0)
 		}
 	})
-	return nil
 }
 
 // stop ends the target and what the harness played for it.
@@ -103,6 +108,10 @@ func (s *suite) startsAgent(ctx context.Context) error {
 	}
 	if s.wire.Agent.Listen == "" { // one that connects by itself may have done so as soon as the door was open
 		s.agent.started = s.T.Len()
+	}
+	if !s.agent.attending {
+		s.agent.attending = true
+		s.agent.attend()
 	}
 	called, err := caller.Call(ctx, target.CallOptions{URL: s.agent.listener.URL(), Session: s.relaySession("")})
 	var start *target.StartError
