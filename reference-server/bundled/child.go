@@ -55,7 +55,10 @@ func end(serve func() error) {
 
 // serveChat serves session-chat.
 func serveChat() error {
-	o := sessionchat.Options{DB: os.Getenv(childDB), Idle: idleOf(os.Getenv(childFault)), Backend: openai.New(os.Getenv("PARLEY_MODEL_URL")+"/v1", "")}
+	o := sessionchat.Options{
+		DB: os.Getenv(childDB), Unsynced: true, Idle: idleOf(os.Getenv(childFault)),
+		Backend: openai.New(os.Getenv("PARLEY_MODEL_URL")+"/v1", ""),
+	}
 	handler, err := chatHandler(os.Getenv(childFault), o)
 	if err != nil {
 		return err

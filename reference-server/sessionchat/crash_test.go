@@ -15,8 +15,12 @@ import (
 	"testing"
 )
 
-// childDB makes the test binary a server on that file, until its input ends.
-const childDB = "PARLEY_TEST_SESSIONCHAT_DB"
+// childDB makes the test binary a server on that file, until its input ends; with childUnsynced, one that leaves it to the
+// system when the file is written.
+const (
+	childDB       = "PARLEY_TEST_SESSIONCHAT_DB"
+	childUnsynced = "PARLEY_TEST_SESSIONCHAT_UNSYNCED"
+)
 
 func serveChild(file string) {
 	fail := func(err error) {
@@ -25,7 +29,7 @@ func serveChild(file string) {
 			os.Exit(1)
 		}
 	}
-	s, err := New(Options{DB: file})
+	s, err := New(Options{DB: file, Unsynced: os.Getenv(childUnsynced) != ""})
 	fail(err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	fail(err)
@@ -43,10 +47,10 @@ type child struct {
 	http *http.Client
 }
 
-func spawn(t *testing.T, file string) *child {
+func spawn(t *testing.T, file string, env ...string) *child {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childDB+"="+file)
+	cmd.Env = append(os.Environ(), append(env, childDB+"="+file)...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -113,7 +117,7 @@ func TestCrashAtTheFirstMessage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
 	sessions := map[string]string{}
 	for i := range 6 {
-		server := spawn(t, file)
+		server := spawn(t, file, []string{childUnsynced + "=", childUnsynced + "=1"}[i%2])
 		c := dial(t, server.http, server.url)
 		for id, session := range sessions {
 			if a := c.ask(id, "[[echo alive]]"); a.session != session || a.system["resumed"] != true {
@@ -146,7 +150,7 @@ func TestCrashAtRandomMoments(t *testing.T) {
 		known[id] = &told{answers: map[string]string{}}
 	}
 	for round := range 8 {
-		server := spawn(t, file)
+		server := spawn(t, file, []string{childUnsynced + "=", childUnsynced + "=1"}[round%2])
 		c := dial(t, server.http, server.url)
 		for i := range 4 {
 			for _, id := range ids {

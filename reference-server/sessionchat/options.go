@@ -14,6 +14,10 @@ type Options struct {
 	DB    string // file of the sessions; "" keeps them for as long as the server lives
 	Store Store  // in place of the one that DB names; the server closes it
 
+	// Unsynced leaves it to the system when the file is written to the disk: what is saved survives the end of the process,
+	// but not a loss of power. It is for a file that is thrown away in the end: no chat waits for a disk that is busy.
+	Unsynced bool
+
 	Idle  time.Duration // a session that nobody used for so long leaves memory; 10 minutes without it
 	Model string        // asked for by a chat whose options name none; "default" without it
 

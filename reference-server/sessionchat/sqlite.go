@@ -53,15 +53,16 @@ const (
 	deleteTurns = `DELETE FROM turns WHERE session = ? AND n <= ?`
 )
 
-// sqliteStore is a Store in one SQLite database: WAL, synchronous=FULL, so that what is committed survives a loss of power
-// too. It has one connection, which is what a database in memory needs, and all that one writer can use.
+// sqliteStore is a Store in one SQLite database: WAL, and synchronous=FULL unless Options.Unsynced, so that what is committed
+// survives a loss of power too. It has one connection, which is what a database in memory needs, and all that one writer can
+// use.
 type sqliteStore struct {
 	db           *sql.DB
 	history      int
 	historyBytes int
 }
 
-func openSQLite(file string, l Limits) (Store, error) {
+func openSQLite(file string, unsynced bool, l Limits) (Store, error) {
 	name, where := ":memory:", "the database in memory"
 	if file != "" {
 		where = "the database " + file
@@ -70,8 +71,12 @@ func openSQLite(file string, l Limits) (Store, error) {
 			return nil, fmt.Errorf("open %s: %w", where, err)
 		}
 	}
+	synchronous := "FULL"
+	if unsynced {
+		synchronous = "OFF"
+	}
 	pragmas := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", l.Store.Milliseconds()), "synchronous(FULL)", "foreign_keys(ON)",
+		fmt.Sprintf("busy_timeout(%d)", l.Store.Milliseconds()), "synchronous(" + synchronous + ")", "foreign_keys(ON)",
 		fmt.Sprintf("max_page_count(%d)", max(l.Database/pageSize, 1)),
 	}}
 	db, err := sql.Open("sqlite", name+"?"+pragmas.Encode())

@@ -39,4 +39,7 @@ type Turn struct {
 // OpenStore opens the store that a server with these options would open, so that a caller can wrap it: Options.Store.
 // It fails if the file is no database of this server, or one of a newer one; if its folder does not exist; and if it
 // can't be read and written.
-func OpenStore(o Options) (Store, error) { return openSQLite(o.DB, o.withDefaults().Limits) }
+func OpenStore(o Options) (Store, error) {
+	o = o.withDefaults()
+	return openSQLite(o.DB, o.Unsynced, o.Limits)
+}

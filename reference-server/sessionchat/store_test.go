@@ -94,6 +94,17 @@ func private(t *testing.T, file string) {
 	}
 }
 
+// What is saved is on the disk before anybody is told, unless a file is meant to be thrown away.
+func TestStoreSynced(t *testing.T) {
+	for unsynced, want := range map[bool]int{false: 2, true: 0} { // FULL, OFF
+		s := open(t, Options{DB: filepath.Join(t.TempDir(), "s.db"), Unsynced: unsynced}).(*sqliteStore)
+		var got int
+		if err := s.db.QueryRow(`PRAGMA synchronous`).Scan(&got); err != nil || got != want {
+			t.Errorf("unsynced %v: synchronous is %d, %v", unsynced, got, err)
+		}
+	}
+}
+
 func TestStoreFull(t *testing.T) {
 	for name, file := range map[string]string{"memory": "", "file": filepath.Join(t.TempDir(), "full.db")} {
 		t.Run(name, func(t *testing.T) {
