@@ -248,7 +248,7 @@ func TestPageCannot(t *testing.T) {
 // TestPageIsNotThere: the environment's fault, in words that name the folder.
 func TestPageIsNotThere(t *testing.T) {
 	dir := site(t, map[string]string{"index.html": "x", "bare/a.txt": "x", "b/index.html/c": "x"})
-	if err := os.Symlink("/", filepath.Join(dir, "root")); err != nil {
+	if err := os.Symlink("/", filepath.Join(dir, "outside")); err != nil {
 		t.Fatal(err)
 	}
 	at := func(page string) func(*AgentClient) { return func(a *AgentClient) { a.Page = page } }
@@ -262,7 +262,7 @@ func TestPageIsNotThere(t *testing.T) {
 		{"no page", page(dir, at("/chat.html?a=b")), fmt.Sprintf("target %q has no page chat.html: no such file or directory", dir)},
 		{"no page of a folder", page(dir, at("/bare/")), fmt.Sprintf("target %q has no page bare/index.html: no such file or directory", dir)},
 		{"a folder for a page", page(dir, at("/b/")), fmt.Sprintf("target %q has no page b/index.html: it is no file", dir)},
-		{"a page elsewhere", page(dir, at("/root/")), fmt.Sprintf("target %q has no page root: path escapes from parent", dir)},
+		{"a page elsewhere", page(dir, at("/outside/")), fmt.Sprintf("target %q has no page outside: path escapes from parent", dir)},
 		{"no page to open as a file", page(dir, at("/c.html"), func(a *AgentClient) { a.File = true }),
 			fmt.Sprintf("target %q has no page c.html: no such file or directory", dir)},
 	} {

@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	lastWords  = 4 << 10                // of what a browser writes to stderr is kept
-	killWait   = 5 * time.Second        // for a killed browser to go
-	drainWait  = 250 * time.Millisecond // for the output of what outlives it
-	removeWait = 2 * time.Second        // for its processes to let go of its folder
+	lastWords = 4 << 10         // of what a browser writes to stderr is kept
+	killWait  = 5 * time.Second // for a killed browser to go
+	drainWait = 2 * time.Second // for what it started to end with it
 )
 
 // flags of every browser. Nothing that is seen may depend on which page is in front, and nothing may be asked of the network
@@ -117,20 +116,13 @@ func (p *process) run(cmd *exec.Cmd, errs *os.File, started chan<- error) {
 	err := cmd.Wait()
 	kill(p.pid) // what it leaves behind has no use without it
 	_ = errs.SetReadDeadline(time.Now().Add(drainWait))
-	reading.Wait()
+	reading.Wait() // its output ends with the last process that could write to it, and to its folder
 	if p.err = err; err == nil {
 		p.err = errors.New("exit status 0")
 	}
 	close(p.exited)
-	p.remove()
+	_ = os.RemoveAll(p.folder)
 	close(p.gone)
-}
-
-// remove removes the folder. Killed processes may still write to it for a moment.
-func (p *process) remove() {
-	for end := time.Now().Add(removeWait); os.RemoveAll(p.folder) != nil && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 // stop ends it, and waits until nothing is left. Nothing that it has is worth a grace.
