@@ -114,6 +114,7 @@ var badBookings = []badBooking{
 // TestBadBookingTargets holds the verdict against hosts and relays that answer nothing, or nothing right: each is
 // non-conformant, and no clause passes but those that such a target keeps.
 func TestBadBookingTargets(t *testing.T) {
+	t.Parallel()
 	for _, b := range badBookings {
 		for _, role := range []string{"host", "relay"} {
 			t.Run(role+" "+b.name, func(t *testing.T) {
@@ -195,6 +196,7 @@ join = '{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","s
 
 // TestBadAgents holds the verdict against agents that do nothing, or nothing right.
 func TestBadAgents(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Fatal("python3 is missing; install it: apt-get install -y python3")
 	}

@@ -94,6 +94,7 @@ var badChats = []badChat{
 // TestBadChatTargets holds the verdict against targets that answer nothing, or nothing right: each is non-conformant,
 // and no clause passes but those that such a target keeps.
 func TestBadChatTargets(t *testing.T) {
+	t.Parallel()
 	for _, b := range badChats {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()

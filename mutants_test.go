@@ -15,11 +15,17 @@ import (
 )
 
 // TestMutants proves that the suite bites: every mutant is killed by its own clauses while its control scenarios pass,
-// and every binding clause that is tested has a mutant.
+// and every binding clause that is tested has a mutant. Most mutants wait for what they leave out, so that the matrices go side
+// by side; pages are busy, and go alone.
 func TestMutants(t *testing.T) {
 	for _, protocol := range bundled.Protocols() {
 		for _, role := range target.Roles(protocol) {
-			t.Run(subjectName(bundled.MutantProfile(protocol, role)), func(t *testing.T) { proves(t, protocol, role) })
+			t.Run(subjectName(bundled.MutantProfile(protocol, role)), func(t *testing.T) {
+				if protocol != "agent-client" {
+					t.Parallel()
+				}
+				proves(t, protocol, role)
+			})
 		}
 	}
 }
@@ -56,7 +62,7 @@ func proves(t *testing.T, protocol, role string) {
 		mutants = covering(mutants)
 	}
 	k, err := runner.Mutants(context.Background(), runner.MutantOptions{Protocol: protocol, Role: role,
-		Profile: bundled.MutantProfile(protocol, role), Mutants: mutants})
+		Profile: bundled.MutantProfile(protocol, role), Mutants: mutants, Concurrency: 8})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,9 +71,12 @@ var badPages = []struct {
 }
 
 func TestBadPages(t *testing.T) {
+	browsers := make(chan struct{}, 4) // side by side
 	for _, b := range badPages {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
+			browsers <- struct{}{}
+			defer func() { <-browsers }()
 			page := b.page
 			if page == "" {
 				page = fmt.Sprintf(controls, b.script)

@@ -115,6 +115,7 @@ var badRuntimes = []badChat{
 
 // TestBadRuntimes holds the verdict against orchestrators that do nothing, or nothing right.
 func TestBadRuntimes(t *testing.T) {
+	t.Parallel()
 	for _, b := range badRuntimes {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
@@ -145,6 +146,7 @@ var badProcesses = []struct {
 
 // TestBadProcesses is TestBadRuntimes over stdio.
 func TestBadProcesses(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Fatal("python3 is missing; install it: apt-get install -y python3")
 	}

@@ -164,6 +164,7 @@ var bads = []bad{
 // TestBadTargets holds the verdict against targets that answer nothing, or nothing right. None of them is harmless: each
 // is non-conformant, and no clause passes but those that such a target keeps.
 func TestBadTargets(t *testing.T) {
+	t.Parallel()
 	for _, b := range bads {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()

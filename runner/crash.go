@@ -130,6 +130,6 @@ func (r *run) again(ctx context.Context, d *driverRun) {
 	any := len(d.suspects) > 0
 	d.mu.Unlock()
 	if any {
-		r.suite(ctx, d, "~@preflight-1 && ~@preflight-2 && ~@preflight-3", 1)
+		r.suite(ctx, d, rest, 1)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,25 +24,48 @@ func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
 		d.reached = steps.Answered
 	}
 	for stage := 1; stage <= 3; stage++ {
-		r.suite(ctx, d, fmt.Sprintf("@preflight-%d", stage), 1)
+		r.suite(ctx, d, stage, 1)
 	}
-	r.suite(ctx, d, "~@preflight-1 && ~@preflight-2 && ~@preflight-3", parallel)
+	r.suite(ctx, d, rest, parallel)
 	r.again(ctx, d)
 	r.explore(ctx, d)
 }
 
-// suite hands the scenarios with a tag to godog. What became of them is told by done, not by godog's exit code, which
-// counts skipped scenarios as passed.
-func (r *run) suite(ctx context.Context, d *driverRun, tag string, parallel int) {
+// rest is the stage of the scenarios that are none of preflight.
+const rest = 0
+
+// suite hands the scenarios of a stage to godog. What became of them is told by done, not by godog's exit code, which
+// counts skipped scenarios as passed. Files of which nothing is planned are not read: that would take longer than a short
+// run itself.
+func (r *run) suite(ctx context.Context, d *driverRun, stage, parallel int) {
+	tag := fmt.Sprintf("@preflight-%d", stage)
+	if stage == rest {
+		tag = "~@preflight-1 && ~@preflight-2 && ~@preflight-3"
+	}
+	files := d.files(stage)
+	if len(files) == 0 {
+		return
+	}
 	s := &steps.Suite{Protocol: r.protocol, Env: d.envs,
 		Begin: func(ctx context.Context, sc *godog.Scenario) steps.Slot { return r.begin(ctx, d, sc) },
 		Done:  func(res steps.Result) { r.done(d, res) }}
-	o := &godog.Options{FS: r.o.FS, Paths: []string{r.protocol.Name()}, Tags: tag, Concurrency: parallel,
+	o := &godog.Options{FS: r.o.FS, Paths: files, Tags: tag, Concurrency: parallel,
 		Strict: true, DefaultContext: ctx, Format: silent, Output: io.Discard, NoColors: true}
 	if r.o.Godog.Format != "" {
 		o.Format, o.Output, o.Concurrency = r.o.Godog.Format, r.o.Godog.Output, 1
 	}
 	godog.TestSuite{Name: r.protocol.Name() + "/" + d.name, ScenarioInitializer: s.Initialize, Options: o}.Run()
+}
+
+// files lists the feature files that have planned scenarios of a stage, as paths within the features.
+func (d *driverRun) files(stage int) (out []string) {
+	for _, pl := range d.plan {
+		file, _, _ := strings.Cut(strings.TrimPrefix(pl.Location, "features/"), ":")
+		if pl.Stage == stage && !slices.Contains(out, file) {
+			out = append(out, file)
+		}
+	}
+	return out
 }
 
 // silent is a godog format that prints nothing.

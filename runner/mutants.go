@@ -157,6 +157,9 @@ func kill(ctx context.Context, o MutantOptions, mu Mutant) (k Killed) {
 	p := *o.Profile
 	p.Limits.Event = target.DefaultLimits().Event // a fault may well be an answer that never comes
 	p.Limits.Turn.Duration = 2 * p.Limits.Event.Duration
+	if o.browser == nil { // a page may leave out one thing after the other in one scenario, and the last of them proves a clause
+		p.Limits.Scenario.Duration = 4 * p.Limits.Event.Duration
+	}
 	seen := &killing{control: control, hasControl: mu.Control != "", alive: map[string]bool{}}
 	for _, id := range mu.Clauses {
 		seen.alive[id] = true

@@ -49,19 +49,25 @@ func (p Planned) Needs() steps.Reach {
 	return steps.Answered
 }
 
-// Scenarios lists every scenario of a protocol, in the order of its feature files.
+// Scenarios lists every scenario of a protocol, in the order of its feature files. Two that say the same in one file are an
+// error: they would be one.
 func Scenarios(fsys fs.FS, protocol string) ([]Planned, error) {
 	features, err := retrieve(fsys, "", protocol)
 	if err != nil {
 		return nil, fmt.Errorf("read features of %s: %w", protocol, err)
 	}
 	var out []Planned
+	known := map[string]string{}
 	for _, f := range features {
 		section, _, _ := strings.Cut(path.Base(f.doc.Uri), "_")
 		for i, p := range f.pickles {
 			pl := Planned{Name: p.Name, Feature: f.doc.Feature.Name, key: pickleKey(p)}
 			pl.ID = fmt.Sprintf("%s-%s-%02d", prefix(protocol), section, i+1)
 			pl.describe(f.doc, p)
+			if first, twice := known[pl.key]; twice {
+				return nil, fmt.Errorf("read features of %s: the scenarios at %s and %s say the same: leave one out", protocol, first, pl.Location)
+			}
+			known[pl.key] = pl.Location
 			out = append(out, pl)
 		}
 	}
@@ -124,9 +130,37 @@ func prefix(protocol string) string {
 	return map[string]string{"agent-select": "AS", "agent-client": "AC", "session-chat": "SC", "session-runtime": "RT", "external-agent": "EA"}[protocol]
 }
 
-// pickleKey identifies a scenario, an Examples row included, wherever the same folder is parsed: the ids of nodes are
-// counted through all files of one parse.
-func pickleKey(p *messages.Pickle) string { return p.Uri + "#" + strings.Join(p.AstNodeIds, ",") }
+// pickleKey identifies a scenario, an Examples row included, by what it says: godog's ids count through all files of a parse,
+// and change with the files that are read.
+func pickleKey(p *messages.Pickle) string {
+	var b strings.Builder
+	say := func(parts ...string) {
+		for _, s := range parts {
+			b.WriteString(s)
+			b.WriteByte(0)
+		}
+	}
+	say(p.Uri, p.Name)
+	for _, t := range p.Tags {
+		say(t.Name)
+	}
+	for _, s := range p.Steps {
+		say("\n", s.Text)
+		switch a := s.Argument; {
+		case a == nil:
+		case a.DocString != nil:
+			say(a.DocString.MediaType, a.DocString.Content)
+		case a.DataTable != nil:
+			for _, row := range a.DataTable.Rows {
+				say("|")
+				for _, cell := range row.Cells {
+					say(cell.Value)
+				}
+			}
+		}
+	}
+	return b.String()
+}
 
 func (pl *Planned) describe(doc *messages.GherkinDocument, p *messages.Pickle) {
 	for _, t := range p.Tags {

@@ -99,10 +99,38 @@ func TestScenariosThatCannotBeRead(t *testing.T) {
 	for reason, fsys := range map[string]fs.FS{
 		"no folder":     fstest.MapFS{},
 		"no Gherkin":    fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Scenario without a feature")}},
+		"said twice":    fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Feature: f\n  Scenario: s\n    When a\n\n  Scenario: s\n    When a\n")}},
 		"a cut outline": fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Feature: f\n  Scenario Outline: s\n    When <a>\n    Examples:\n      | a |\n      | 1 | 2 |\n")}},
 	} {
 		if all, err := Scenarios(fsys, "agent-select"); err == nil {
 			t.Errorf("%s: %d scenarios were read", reason, len(all))
+		}
+	}
+}
+
+// TestKeyOfAScenario: a scenario is known again whatever else is read with it, and two that differ in anything are two.
+func TestKeyOfAScenario(t *testing.T) {
+	const text = "Feature: f\n%s\n  Scenario: s\n    When a\n%s"
+	known := map[string]string{}
+	for _, tail := range []string{"", "    Then b\n", "      | c |\n", "      | c |\n      | c |\n", "      | c | c |\n", "      \"\"\"\n      c\n      \"\"\"\n"} {
+		for _, tag := range []string{"", "  @t"} {
+			file := fmt.Sprintf(text, tag, tail)
+			keyIn := func(others string) string {
+				all, err := Scenarios(fstest.MapFS{"agent-select/1_a.feature": {Data: []byte("Feature: before\n" + others)},
+					"agent-select/2_x.feature": {Data: []byte(file)}}, "agent-select")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return all[len(all)-1].key
+			}
+			key := keyIn("")
+			if other := keyIn("  Scenario: another\n    When a\n"); other != key {
+				t.Errorf("%q beside %q", other, key)
+			}
+			if twin, twice := known[key]; twice {
+				t.Errorf("one key of\n%s\nand\n%s", twin, file)
+			}
+			known[key] = file
 		}
 	}
 }
