@@ -99,7 +99,7 @@ func opensPage(t *testing.T, client *http.Client, url string) io.Closer {
 		t.Fatal(err)
 	}
 	gets(t, client, url+"/?token=s3cret", "mainAgentSelect")
-	gets(t, client, url+"/app.js", "import") // whoever has been at the page needs no token
+	gets(t, client, url+"/app.js", "makeConnection") // whoever has been at the page needs no token
 	gets(t, client, url+"/health", "{")
 	return opensStream(t, &http.Client{Transport: client.Transport}, url)
 }

@@ -10,8 +10,8 @@
 //
 // The page is plain ES modules, one concern each: connection.js the stream and the requests, agents.js the main agents
 // and their selector, sessions.js, chat.js, requests.js confirmations and questions, log.js, prompts.js; app.js wires
-// them. Nothing in it waits: what an event changes is changed when its handler returns. A faulty client is made by
-// Options.Patch, so that no fault stands inside this code.
+// them. They are served as one script, so that the page loads with four requests. Nothing in it waits: what an event changes
+// is changed when its handler returns. A faulty client is made by Options.Patch, so that no fault stands inside this code.
 package agentclient
 
 import (
@@ -30,7 +30,10 @@ import (
 //go:embed page
 var page embed.FS
 
-const index = "index.html"
+const (
+	index = "index.html"
+	entry = "app.js" // with all modules in it
+)
 
 // kinds are the types of the page's files.
 var kinds = map[string]string{
@@ -45,8 +48,9 @@ const policy = "default-src 'self'; connect-src *; object-src 'none'; base-uri '
 
 // Options are how a page differs from the one that is shipped. The zero value is the shipped one.
 type Options struct {
-	// Patch returns what is served in place of a file, given its name, such as "agents.js", and its content, which is
-	// the callee's to keep. It is called once per file, by New. Nil serves all files as shipped.
+	// Patch returns what takes the place of a file, given its name, such as "agents.js", and its content, which is the
+	// callee's to keep. It is called once per file, by New, which panics if modules no longer fit together. Nil serves all
+	// files as shipped.
 	Patch func(name string, body []byte) []byte
 }
 
@@ -63,10 +67,23 @@ type file struct {
 
 // New returns a page.
 func New(o Options) *Page {
+	files := Files()
+	if o.Patch != nil {
+		for name, body := range files {
+			files[name] = o.Patch(name, body)
+		}
+	}
+	script, err := bundle(files, entry)
+	if err != nil {
+		panic("page: " + err.Error())
+	}
 	p := &Page{files: map[string]file{}}
-	for name, body := range Files() {
-		if o.Patch != nil {
-			body = o.Patch(name, body)
+	for name, body := range files {
+		switch {
+		case name == entry:
+			body = script
+		case path.Ext(name) == ".js":
+			continue
 		}
 		sum := sha256.Sum256(body)
 		p.files[name] = file{kind: kinds[path.Ext(name)], body: body, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
@@ -74,7 +91,7 @@ func New(o Options) *Page {
 	return p
 }
 
-// Files returns the files of the page as shipped, by name. The content is the caller's to keep.
+// Files returns the files of the page by name, each module for itself. The content is the caller's to keep.
 func Files() map[string][]byte {
 	files := map[string][]byte{}
 	entries, err := page.ReadDir("page")
