@@ -23,11 +23,12 @@ const (
 var flags = []string{
 	"--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-default-browser-check",
 	"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
-	"--disable-extensions", "--disable-breakpad", "--disable-crash-reporter", "--disable-dev-shm-usage", "--mute-audio",
+	"--disable-extensions", "--disable-breakpad", "--disable-crash-reporter", "--mute-audio",
 	"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
 	"--disable-ipc-flooding-protection", "--disable-hang-monitor", "--disable-prompt-on-repost", "--disable-popup-blocking",
 	"--disable-domain-reliability", "--metrics-recording-only", "--password-store=basic", "--use-mock-keychain",
 	"--force-color-profile=srgb", "--force-prefers-reduced-motion", "--hide-scrollbars", "--window-size=320,240",
+	"--default-tile-width=512", "--default-tile-height=512", // drawn faster than many small tiles
 	"--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,CertificateTransparencyComponentUpdater,PreconnectToSearch,IsolateOrigins,site-per-process",
 	"--disable-site-isolation-trials", "--blink-settings=dnsPrefetchingEnabled=false",
 	"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--force-webrtc-ip-handling-policy",
@@ -55,6 +56,7 @@ func startProcess(path, proxy string) (*process, error) {
 	}
 	p := &process{folder: folder, exited: make(chan struct{}), gone: make(chan struct{})}
 	args := append([]string{"--user-data-dir=" + folder, "--proxy-server=" + proxy}, flags...)
+	args = append(args, memoryFlags()...)
 	if os.Geteuid() == 0 { // its sandbox refuses to work for root
 		args = append(args, "--no-sandbox")
 	}

@@ -4,7 +4,7 @@
   if (window !== window.top) return;
 
   const maxText = 64 << 10, maxOptions = 200, maxRows = 500;
-  const quick = 40, slow = 5; // ms between looks at properties; every slow-th of them looks at everything
+  const quick = 100, slow = 3; // ms between looks at properties; every slow-th of them looks at everything
 
   const fold = (s) => s.replace(/\s+/g, ' ').trim();
   const clip = (s, n = maxText) => (s.length <= n ? s : s.slice(0, n) + '…');
@@ -89,13 +89,14 @@
     }
     if (node.nodeType !== Node.ELEMENT_NODE || skipped.has(node.nodeName) || without.has(node)) return;
     const style = getComputedStyle(node);
-    if (style.display === 'none' || style.opacity === '0' || style.contentVisibility === 'hidden') return;
+    const display = style.display;
+    if (display === 'none' || style.opacity === '0' || style.contentVisibility === 'hidden') return;
     let gap = false;
-    if (style.display !== 'contents') {
+    if (display !== 'contents') {
       const r = node.getBoundingClientRect();
       if ((r.width <= 1 || r.height <= 1) && style.overflow !== 'visible' && node !== document.body) return; // clipped away
-      shown = style.visibility === 'visible' && (r.width > 0 && r.height > 0 || style.display.startsWith('inline'));
-      gap = !style.display.startsWith('inline') || style.display !== 'inline' || node.nodeName === 'BR';
+      shown = style.visibility === 'visible' && (r.width > 0 && r.height > 0 || display.startsWith('inline'));
+      gap = display !== 'inline' || node.nodeName === 'BR';
     }
     if (gap) out.push(' ');
     const say = (s) => {

@@ -2,7 +2,7 @@
 import { follow, make, printed } from "./dom.js";
 import { knows, t } from "./i18n.js";
 
-const clock = () => new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+const clock = () => new Date().toTimeString().slice(0, 5); // locales take long to load, and both languages write it so
 
 export function makeChat(box) {
   const transcripts = new Map(); // session → its elements, while another is shown
