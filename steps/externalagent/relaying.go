@@ -353,13 +353,17 @@ func (s *suite) hostSaysOddly(ctx context.Context, p *party) error {
 	return nil
 }
 
-// hearsNothingOf judges that nothing of another relay session reaches an agent (EA-025), up to its own fence.
+// hearsNothingOf judges that nothing of another relay session reaches an agent (EA-025), up to its own fence; nor its end.
 func (s *suite) hearsNothingOf(ctx context.Context, p, other *party) error {
 	study := other.study
 	if study == "" || study == p.study {
 		return steps.NotTestedf("agent %s has no study session of its own", other.name)
 	}
 	if _, err := s.snapshot(ctx, p); err != nil {
+		if at := s.endedAt(p); at > 0 {
+			return s.Judge(steps.Check{Clauses: []string{"EA-025"}, At: at, Observed: steps.Seen(s.T.After(at - 1)[0]),
+				Expected: fmt.Sprintf("agent %s stays in its relay session, whatever agent %s does in another", p.name, other.name)})
+		}
 		return err
 	}
 	look := func() error {

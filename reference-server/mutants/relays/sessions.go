@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/relay"
 )
 
 // sessionFaults mix relay sessions, or take the study session for one.
@@ -19,12 +20,28 @@ var sessionFaults = map[string]fault{
 	"answers-leak":                leaking(proto.SessionStarted, proto.SnapshotState, proto.ToolResult, proto.SessionEnded, proto.ErrorMessage),
 	"agents-heard-by-other-hosts": deciding(otherHostsHear),
 	"hosts-of-the-latest-session": deciding(latestHost),
-	"one-session-at-a-time":       func(o *options) { o.Limits.Sessions = 1 },
+	"one-session-at-a-time":       hearing(oneSession),
 	"routes-by-payload-session":   deciding(byPayloadSession),
 	"moves-to-the-study-session":  deciding(movesToStudy),
 	"started-session-filled-in":   passing(relaySessionInside, proto.SessionStarted),
 	"snapshot-session-filled-in":  passing(relaySessionInside, proto.SnapshotState),
 	"ended-session-filled-in":     passing(relaySessionInside, proto.SessionEnded),
+}
+
+// oneSession has one relay session: who joins another ends the connections of those in it. To refuse the join instead would
+// depend on how soon it is known that those of the session before have left.
+func oneSession() relay.Inbound {
+	return func(v view, from party, f frame) []frame {
+		if e := relay.Read(f); isJoin(e) {
+			session, _ := e.Payload().Text("sessionId")
+			for _, p := range v.Parties() {
+				if p.Session != "" && p.Session != session {
+					v.End(p.Conn, goodbye)
+				}
+			}
+		}
+		return []frame{f}
+	}
 }
 
 // leaking sends some messages of hosts to the agents of other relay sessions too, and to these first.
