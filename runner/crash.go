@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"parley/internal/stall"
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
@@ -55,12 +56,12 @@ func exited(run target.Running, within time.Duration) bool {
 	if within == 0 {
 		return false
 	}
-	timer := time.NewTimer(within)
-	defer timer.Stop()
+	late, cancel := stall.WithLimit(context.Background(), within)
+	defer cancel()
 	select {
 	case <-e.Exited():
 		return true
-	case <-timer.C:
+	case <-late.Done():
 		return false
 	}
 }

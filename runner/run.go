@@ -24,6 +24,7 @@ import (
 	"parley/driver/stdio"
 	"parley/driver/ws"
 	"parley/features"
+	"parley/internal/stall"
 	"parley/model"
 	"parley/model/stub"
 	"parley/reports"
@@ -176,7 +177,7 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 	}
 	watching, unwatch := context.WithCancel(context.Background())
 	var watch sync.WaitGroup
-	watch.Go(func() { steps.WatchStalls(watching) })
+	watch.Go(func() { stall.Watch(watching) })
 	defer func() { unwatch(); watch.Wait() }()
 	if stop, err := r.launch(ctx); err != nil {
 		r.env = err.Error()
@@ -339,7 +340,7 @@ func (r *run) launch(ctx context.Context) (func(), error) {
 }
 
 func stopWithin(d time.Duration, stop func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
+	ctx, cancel := stall.WithLimit(context.Background(), d)
 	defer cancel()
 	_ = stop(ctx)
 }

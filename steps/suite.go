@@ -13,6 +13,7 @@ import (
 	"github.com/cucumber/godog"
 	"pgregory.net/rapid"
 
+	"parley/internal/stall"
 	"parley/monitor"
 	"parley/target"
 	"parley/transcript"
@@ -190,7 +191,7 @@ func (r *scenario) before(ctx context.Context, sc *godog.Scenario) (context.Cont
 	}
 	r.started = time.Now()
 	r.world = NewWorld(r.s.Env, r.slot.Run, r.slot.Nonce, tags, r.s.Protocol.Bind(r.s.Env, r.slot.Run))
-	ctx, r.cancel = context.WithTimeout(ctx, r.s.Env.Profile.Limits.Scenario.Duration)
+	ctx, r.cancel = stall.WithLimit(ctx, r.s.Env.Profile.Limits.Scenario.Duration)
 	return ctx, nil
 }
 

@@ -184,23 +184,3 @@ func TestStep(t *testing.T) {
 	}()
 	Step(&godog.ScenarioContext{}, "(", func() {})
 }
-
-func TestWithLimit(t *testing.T) {
-	cause := errors.New("limit")
-	ctx, cancel := withLimit(t.Context(), time.Millisecond, cause)
-	defer cancel()
-	<-ctx.Done()
-	if got := context.Cause(ctx); !errors.Is(got, cause) {
-		t.Errorf("the cause is %v", got)
-	}
-	before := stalled.Load()
-	ctx, cancel = withLimit(t.Context(), 20*time.Millisecond, cause)
-	defer cancel()
-	started := time.Now()
-	stalled.Add(int64(30 * time.Millisecond)) // the process stood still
-	<-ctx.Done()
-	if took := time.Since(started); took < 50*time.Millisecond {
-		t.Errorf("a stall was counted: the limit came after %v", took)
-	}
-	stalled.Store(before)
-}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/model"
 	"parley/target"
 	"parley/transcript"
@@ -127,7 +128,7 @@ func (w *World) CutOff() { w.cut = true }
 
 // Open connects a party. A target that refuses is a Miss with the reason.
 func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
-	limited, cancel := context.WithTimeout(ctx, w.Env.Profile.Limits.Open.Duration)
+	limited, cancel := stall.WithLimit(ctx, w.Env.Profile.Limits.Open.Duration)
 	defer cancel()
 	o.MaxEvent = int(w.Env.Profile.Limits.MaxEvent)
 	c, err := w.Env.Driver.Open(limited, o, w.T.Append)
@@ -183,7 +184,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	if e.Within == 0 {
 		e.Within = w.Env.Profile.Limits.Event.Duration
 	}
-	ctx, cancel := withLimit(ctx, e.Within, errLimit)
+	ctx, cancel := stall.WithLimitCause(ctx, e.Within, errLimit)
 	defer cancel()
 	var miss *Miss
 	rec, err := w.T.Await(ctx, e.After, func(r *transcript.Record) bool {

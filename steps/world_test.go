@@ -172,10 +172,7 @@ func TestBetween(t *testing.T) {
 func TestOpenAndFinish(t *testing.T) {
 	w := world(t, false)
 	var opened []driver.OpenOptions
-	w.Env.Driver = &fake{open: func(ctx context.Context, o driver.OpenOptions, _ driver.Sink) error {
-		if _, bounded := ctx.Deadline(); !bounded {
-			t.Error("opening is not bounded")
-		}
+	w.Env.Driver = &fake{open: func(_ context.Context, o driver.OpenOptions, _ driver.Sink) error {
 		opened = append(opened, o)
 		return nil
 	}}
@@ -217,6 +214,15 @@ func TestOpenFails(t *testing.T) {
 	if _, err := w.Open(t.Context(), driver.OpenOptions{Party: "A"}); !errors.Is(err, refused) || w.cut {
 		t.Errorf("Open: %v; cut off: %v", err, w.cut)
 	}
+	w.Env.Driver = &fake{open: func(ctx context.Context, _ driver.OpenOptions, _ driver.Sink) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	w.Env.Profile.Limits.Open.Duration = time.Millisecond
+	if _, err := w.Open(t.Context(), driver.OpenOptions{Party: "A"}); !errors.Is(err, context.DeadlineExceeded) || w.cut {
+		t.Errorf("Open of a target that hangs: %v; cut off: %v", err, w.cut)
+	}
+	w.Env.Driver = &fake{open: func(context.Context, driver.OpenOptions, driver.Sink) error { return refused }}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := w.Open(ctx, driver.OpenOptions{Party: "A"}); !errors.Is(err, refused) || !w.cut {

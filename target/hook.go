@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"parley/internal/stall"
 )
 
 // env is what a hook learns about an agent.
@@ -44,7 +46,7 @@ func (s shell) run(ctx context.Context) ([]byte, error) {
 	defer stderr.Close()
 
 	late := fmt.Errorf("took longer than %s", s.limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, late)
+	ctx, cancel := stall.WithLimitCause(ctx, s.limit, late)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", s.command)
 	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"parley/internal/stall"
 )
 
 // Instance is the Running of a profile: a process that Start started, or a target that ran already. It is an Exiter, a
@@ -170,7 +172,7 @@ func (in *Instance) Restart(ctx context.Context, kill bool) error {
 	if _, err := in.shell(ctx, HookRestart, in.profile.Hooks.Restart, []string{how}); err != nil {
 		return err
 	}
-	up, cancel := context.WithTimeout(ctx, in.profile.Limits.Hook.Duration)
+	up, cancel := stall.WithLimit(ctx, in.profile.Limits.Hook.Duration)
 	defer cancel()
 	return await(up, func(ctx context.Context) error { return listens(ctx, in.fill.url, probeWait) })
 }

@@ -94,7 +94,7 @@ func (s *servedPage) serve(stderr io.Writer) error {
 			w.Header().Set("Cache-Control", "no-store")
 			files.ServeHTTP(w, r)
 		}),
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: time.Minute,
 		ErrorLog:          log.New(stderr, "", 0),
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			switch state {

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"parley/internal/stall"
 )
 
 const (
@@ -116,7 +118,7 @@ func (p *process) run(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
 
 	awaitGroup(p.hurry, p.group)
 	kill(p.group) // now or never: a group's id may be another's once it is gone
-	last, cancel := context.WithTimeout(context.Background(), killWait)
+	last, cancel := stall.WithLimit(context.Background(), killWait)
 	awaitGroup(last, p.group)
 	cancel()
 	for _, f := range captured {
@@ -150,7 +152,7 @@ func (p *process) stop(ctx context.Context, grace time.Duration) error {
 		terminate(p.group)
 	}
 	p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, grace)
+	ctx, cancel := stall.WithLimit(ctx, grace)
 	defer cancel()
 	select {
 	case <-p.gone:
@@ -163,12 +165,12 @@ func (p *process) stop(ctx context.Context, grace time.Duration) error {
 		kill(p.group)
 	}
 	p.mu.Unlock()
-	last := time.NewTimer(2 * killWait)
-	defer last.Stop()
+	last, enough := stall.WithLimit(context.Background(), 2*killWait)
+	defer enough()
 	select {
 	case <-p.gone:
 		return nil
-	case <-last.C:
+	case <-last.Done():
 		return fmt.Errorf("stop target: process group %d has been killed and does not end", p.group)
 	}
 }

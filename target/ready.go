@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"syscall"
 	"time"
+
+	"parley/internal/stall"
 )
 
 // Between two tries of a target that is not ready yet is an eighth of the time that it has had so far, within these
@@ -33,7 +35,7 @@ func await(ctx context.Context, try func(context.Context) error) error {
 	defer pace.Stop()
 	var last error
 	for {
-		one, cancel := context.WithTimeout(ctx, probeWait)
+		one, cancel := stall.WithLimit(ctx, probeWait)
 		err := try(one)
 		cancel()
 		switch {
@@ -58,15 +60,13 @@ func (in *Instance) awaitReady(ctx context.Context, p *process, matched <-chan s
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watching := make(chan struct{})
+	stop := stall.In(r.Within.Duration).AfterFunc(func() { cancel(errLate) })
+	defer stop()
 	go func() {
 		defer close(watching)
-		late := time.NewTimer(r.Within.Duration)
-		defer late.Stop()
 		select {
 		case <-p.exited:
 			cancel(errEnded)
-		case <-late.C:
-			cancel(errLate)
 		case <-ctx.Done():
 		}
 	}()
@@ -155,7 +155,7 @@ func prober() *http.Client {
 // equal share of the time.
 func listens(ctx context.Context, base string, within time.Duration) error {
 	host, port := hostPort(base)
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := stall.WithLimit(ctx, within)
 	defer cancel()
 	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -58,7 +59,7 @@ func TestScript(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "interrupt": interrupt, "serve": serveCmd, "unserve": unserve, "valid": valid,
+			"exits": exits, "interrupt": interrupt, "freeze": freeze, "serve": serveCmd, "unserve": unserve, "valid": valid,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond != "browser" {
@@ -140,6 +141,40 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	_, _ = ts.Stderr().Write(log.Bytes())
 	if strconv.Itoa(got) != args[1] {
 		ts.Fatalf("%q ended with exit code %d, want %s", args[2:], got, args[1])
+	}
+}
+
+// freeze runs a program, and has it and a server stand still for a while, as a container that is throttled does: a moment after
+// its first line on stderr.
+func freeze(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: freeze SERVER DURATION AFTER PROGRAM ARG…")
+	}
+	server := ts.Value(servers{}).(map[string]*background)[args[0]].cmd.Process
+	still, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	after, err := time.ParseDuration(args[2])
+	ts.Check(err)
+	cmd := command(ts, args[3], args[4:]...)
+	cmd.Stdout = ts.Stdout()
+	stderr, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	first := make([]byte, 1)
+	_, err = io.ReadFull(stderr, first)
+	ts.Check(err)
+	both := func(s os.Signal) {
+		ts.Check(server.Signal(s))
+		_ = cmd.Process.Signal(s) // it may have ended
+	}
+	time.Sleep(after)
+	both(syscall.SIGSTOP)
+	time.Sleep(still)
+	both(syscall.SIGCONT)
+	_, err = io.Copy(ts.Stderr(), io.MultiReader(bytes.NewReader(first), stderr))
+	ts.Check(err)
+	if err := cmd.Wait(); err != nil {
+		ts.Fatalf("%q: %v", args[3:], err)
 	}
 }
 

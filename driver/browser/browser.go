@@ -28,6 +28,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/transcript"
 )
 
@@ -242,7 +243,7 @@ func (b *browser) ended() string {
 	if stopping {
 		return byHarness
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), killWait)
+	ctx, cancel := stall.WithLimit(context.Background(), killWait)
 	defer cancel()
 	select {
 	case <-b.p.exited:

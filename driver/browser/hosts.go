@@ -95,7 +95,7 @@ func newFence(hosts []string) (*fence, error) {
 		return nil, err
 	}
 	f := &fence{hosts: hosts, tcp: tcp}
-	f.serve = http.Server{Handler: http.HandlerFunc(f.refuse), ReadHeaderTimeout: 10 * time.Second}
+	f.serve = http.Server{Handler: http.HandlerFunc(f.refuse), ReadHeaderTimeout: time.Minute}
 	f.serve.SetKeepAlivesEnabled(false)
 	f.work.Go(func() { _ = f.serve.Serve(tcp) })
 	return f, nil

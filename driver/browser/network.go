@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"context"
 	"encoding/base64"
 	"strings"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 
+	"parley/internal/stall"
 	"parley/transcript"
 )
 
@@ -104,7 +104,7 @@ func (c *Conn) body(e willBeSent) (b []byte, cut int) {
 		b = append(b, p.Bytes...)
 	}
 	if b == nil { // long, or of a file
-		ctx, cancel := context.WithTimeout(c.live, bodyTime)
+		ctx, cancel := stall.WithLimit(c.live, bodyTime)
 		defer cancel()
 		v, err := call(ctx, c.s, getRequestPostData, network.GetRequestPostDataParams{RequestID: e.RequestID})
 		if err != nil {

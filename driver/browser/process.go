@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"parley/internal/stall"
 )
 
 const (
@@ -134,12 +137,12 @@ func (p *process) stop() error {
 	default:
 		kill(p.pid)
 	}
-	late := time.NewTimer(killWait)
-	defer late.Stop()
+	late, cancel := stall.WithLimit(context.Background(), killWait)
+	defer cancel()
 	select {
 	case <-p.gone:
 		return nil
-	case <-late.C:
+	case <-late.Done():
 		return fmt.Errorf("stop browser: process %d has been killed and does not end", p.pid)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
+
+	"parley/internal/stall"
 )
 
 const (
@@ -54,7 +56,7 @@ func (b *browser) restock() {
 	b.spare = s
 	b.work.Go(func() {
 		defer close(s.done)
-		ctx, cancel := context.WithTimeout(b.live, prepareTime)
+		ctx, cancel := stall.WithLimit(b.live, prepareTime)
 		defer cancel()
 		if t, err := b.fresh(ctx, nil); err == nil {
 			s.tab = t
@@ -198,10 +200,10 @@ func (b *browser) await(gone <-chan *cdproto.Message, wait bool) {
 	if !wait {
 		return
 	}
-	late := time.NewTimer(closeTime)
-	defer late.Stop()
+	late, cancel := stall.WithLimit(context.Background(), closeTime)
+	defer cancel()
 	select {
 	case <-gone:
-	case <-late.C:
+	case <-late.Done():
 	}
 }

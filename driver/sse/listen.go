@@ -88,7 +88,7 @@ func (l *Listener) listen(addr string) error {
 	if err != nil {
 		return fmt.Errorf("listen for the target: %w", err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(l.serve), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	server := &http.Server{Handler: http.HandlerFunc(l.serve), ReadHeaderTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	l.mu.Lock()
 	l.tcp, l.http, l.addr = tcp, server, tcp.Addr().String()
 	l.mu.Unlock()

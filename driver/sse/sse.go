@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/transcript"
 	wire "parley/wire/sse"
 )
@@ -35,10 +36,19 @@ type Driver struct {
 	Tap func(o driver.OpenOptions, sink driver.Sink) io.WriteCloser
 }
 
+// dialTime bounds how long a target may take to accept a connection.
+const dialTime = 5 * time.Second
+
+func dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	limited, cancel := stall.WithLimit(ctx, dialTime)
+	defer cancel()
+	return new(net.Dialer).DialContext(limited, network, addr)
+}
+
 // New makes a driver with a connection pool of its own. Redirects are not followed: they are answers.
 func New() *Driver {
 	t := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		DialContext:         dial,
 		MaxIdleConnsPerHost: 256,
 		MaxIdleConns:        512,
 		DisableCompression:  true,
@@ -124,7 +134,8 @@ const refusalTime = 250 * time.Millisecond
 
 // refusal keeps what a target said instead of a stream.
 func (c *conn) refusal(resp *http.Response, n int) {
-	defer time.AfterFunc(refusalTime, c.cancel).Stop()
+	stop := stall.In(refusalTime).AfterFunc(c.cancel)
+	defer stop()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer))
 	c.sink(transcript.Record{
 		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status, Reply: n,

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/transcript"
 )
 
@@ -94,8 +94,8 @@ func (c *conn) Close(how driver.CloseMode) error {
 
 // giveBack gives the process back to the pool. One that is not fit for that is at its end already, or is ended.
 func (c *conn) giveBack() {
-	late := time.AfterFunc(c.w.d.times.flush, func() { c.w.end(byHarness, false) })
-	defer late.Stop()
+	stop := stall.In(c.w.d.times.flush).AfterFunc(func() { c.w.end(byHarness, false) })
+	defer stop()
 	c.sends.Wait()
 	c.w.flush()
 	if c.w.detach() {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/transcript"
 )
 
@@ -89,7 +90,7 @@ func (w *worker) live() {
 	case <-w.proc.Exited():
 	}
 	// It may have said something before it ended, and it may be about to end.
-	ctx, cancel := context.WithTimeout(context.Background(), w.d.times.end)
+	ctx, cancel := stall.WithLimit(context.Background(), w.d.times.end)
 	defer cancel()
 	for _, sign := range []<-chan struct{}{w.silent, w.proc.Exited()} {
 		select {

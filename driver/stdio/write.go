@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
 
+	"parley/internal/stall"
 	"parley/transcript"
 )
 
@@ -59,11 +59,10 @@ func (w *worker) flush() {
 func (w *worker) write() {
 	limit := w.d.times.write
 	var deaf atomic.Bool
-	late := time.AfterFunc(limit, func() {
+	late := func() {
 		deaf.Store(true)
 		w.end(brokeOff+"the target does not read its stdin", false)
-	})
-	late.Stop()
+	}
 	var broken error
 	for {
 		select {
@@ -73,9 +72,9 @@ func (w *worker) write() {
 				continue
 			}
 			if broken == nil {
-				late.Reset(limit)
+				stop := stall.In(limit).AfterFunc(late)
 				_, broken = w.proc.Stdin().Write(l.text)
-				late.Stop()
+				stop()
 				if broken != nil {
 					close(w.mute)
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/transcript"
 )
 
@@ -25,12 +26,16 @@ import (
 // that is closed over unread bytes is reset, and the answer lost.
 const lingers = time.Second
 
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
+
 var errTooLong = errors.New("longer than 64 KiB")
 
 // shake reads a connection's request and answers it. The result is nil unless the connection stands; then it is in the
 // queue.
 func (l *Listener) shake(raw net.Conn) *conn {
-	_ = raw.SetDeadline(time.Now().Add(l.patience))
+	stop := stall.In(l.patience).AfterFunc(func() { l.giveUp(raw) })
+	defer stop()
 	in := bufio.NewReader(raw)
 	head, err := readHead(in)
 	if err != nil && !errors.Is(err, errTooLong) {
@@ -43,6 +48,15 @@ func (l *Listener) shake(raw net.Conn) *conn {
 		a.refuse()
 	}
 	return c
+}
+
+// giveUp ends the wait for a handshake.
+func (l *Listener) giveUp(raw net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conns[raw] == nil { // else it stands by now
+		_ = raw.SetDeadline(longAgo)
+	}
 }
 
 // readHead reads up to the blank line that ends a request's headers.
@@ -178,7 +192,6 @@ func (l *Listener) full() string {
 // stand puts a connection whose handshake is done into the queue.
 func (a *answer) stand(s *websocket.Conn) *conn {
 	l := a.l
-	_ = a.raw.SetDeadline(time.Time{})
 	s.SetReadLimit(int64(l.o.MaxEvent))
 	live, cancel := context.WithCancel(context.Background())
 	c := &conn{s: s, o: driver.OpenOptions{Party: a.party}, sink: l.o.Sink, tap: a.tap, live: live, cancel: cancel, done: make(chan struct{})}

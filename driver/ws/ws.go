@@ -19,6 +19,7 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/transcript"
 )
 
@@ -165,7 +166,7 @@ func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	n := c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Sent, Kind: transcript.Frame, Label: m.Label, Type: typ, Bytes: m.Body})
 	// A context that ends during the write drops the connection; the write has a limit of its own for a peer that
 	// has stopped reading.
-	wctx, cancel := context.WithTimeout(c.live, 10*time.Second)
+	wctx, cancel := stall.WithLimit(c.live, 10*time.Second)
 	defer cancel()
 	if err := c.s.Write(wctx, kind, m.Body); err != nil {
 		c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(), Reply: n})
@@ -182,9 +183,9 @@ func (c *conn) Close(how driver.CloseMode) error {
 	c.mu.Unlock()
 	if !again {
 		if how == driver.Graceful {
-			late := time.AfterFunc(closeTime, c.tap.drop)
+			stop := stall.In(closeTime).AfterFunc(c.tap.drop)
 			_ = c.s.Close(websocket.StatusNormalClosure, "")
-			late.Stop()
+			stop()
 		}
 		c.cancel()
 		_ = c.s.CloseNow()

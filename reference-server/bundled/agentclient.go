@@ -38,7 +38,7 @@ func (l *PageLauncher) Launch(context.Context, target.LaunchOptions) (target.Run
 		return nil, fmt.Errorf("listen for the bundled page: %w", err)
 	}
 	s := &pageServer{url: "http://" + ln.Addr().String(), served: make(chan error, 1),
-		http: &http.Server{Handler: agentclient.New(agentclient.Options{Patch: l.Patch}), ReadHeaderTimeout: 10 * time.Second}}
+		http: &http.Server{Handler: agentclient.New(agentclient.Options{Patch: l.Patch}), ReadHeaderTimeout: unhurried}}
 	go func() { s.served <- s.http.Serve(ln) }()
 	return s, nil
 }

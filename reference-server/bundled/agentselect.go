@@ -88,7 +88,7 @@ func (s *server) start(l *Launcher) error {
 	if err := s.write(); err != nil {
 		return err
 	}
-	o := agentselect.Options{AgentsFile: s.file, Brain: l.Brain}
+	o := agentselect.Options{AgentsFile: s.file, Brain: l.Brain, Limits: agentselect.Limits{Write: unhurried}}
 	var err error
 	if l.Make != nil {
 		s.handler, err = l.Make(o)
@@ -103,7 +103,7 @@ func (s *server) start(l *Launcher) error {
 		return fmt.Errorf("listen for the bundled server: %w", err)
 	}
 	s.url, s.served = "http://"+ln.Addr().String(), make(chan error, 1)
-	s.http = &http.Server{Handler: s.handler, ReadHeaderTimeout: 10 * time.Second}
+	s.http = &http.Server{Handler: s.handler, ReadHeaderTimeout: unhurried}
 	go func() { s.served <- s.http.Serve(ln) }()
 	return nil
 }

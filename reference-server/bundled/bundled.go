@@ -4,6 +4,8 @@
 package bundled
 
 import (
+	"time"
+
 	"parley/model"
 	"parley/protocol/agentclient"
 	"parley/protocol/agentselect"
@@ -13,6 +15,10 @@ import (
 	"parley/runner"
 	"parley/target"
 )
+
+// unhurried is what a bundled server waits for the harness and for the machine, where its limit is no clause: they are as slow
+// as each other, and what a slow machine costs a target is no fault that a verdict may be about.
+const unhurried = 5 * time.Minute
 
 // Target is a bundled target, ready to be run.
 type Target struct {

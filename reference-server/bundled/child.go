@@ -56,7 +56,7 @@ func end(serve func() error) {
 // serveChat serves session-chat.
 func serveChat() error {
 	o := sessionchat.Options{
-		DB: os.Getenv(childDB), Unsynced: true, Idle: idleOf(os.Getenv(childFault)),
+		DB: os.Getenv(childDB), Unsynced: true, Idle: idleOf(os.Getenv(childFault)), Limits: chatLimits,
 		Backend: openai.New(os.Getenv("PARLEY_MODEL_URL")+"/v1", ""),
 	}
 	handler, err := chatHandler(os.Getenv(childFault), o)
@@ -83,7 +83,7 @@ func serve(handler Handler) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: unhurried}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
 	select {

@@ -64,13 +64,13 @@ func (l *BookingLauncher) Launch(ctx context.Context, o target.LaunchOptions) (t
 // bookingHandler makes the server of a role, correct or with a fault.
 func bookingHandler(role, fault, logs string) (Handler, error) {
 	if role == proto.Relay {
-		o, err := faultyRelay(fault, relay.Options{})
+		o, err := faultyRelay(fault, relay.Options{Limits: relay.Limits{Write: unhurried}})
 		if err != nil {
 			return nil, err
 		}
 		return relay.New(o)
 	}
-	o, err := faultyHost(fault, externalagent.Options{Logs: logs})
+	o, err := faultyHost(fault, externalagent.Options{Logs: logs, Relay: relay.Options{Limits: relay.Limits{Write: unhurried}}})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (s *bookingServer) start(l *BookingLauncher) error {
 		return errors.Join(fmt.Errorf("listen for the bundled %s: %w", l.Role, err), s.handler.Close(context.Background()))
 	}
 	s.url = "http://" + ln.Addr().String()
-	s.http = &http.Server{Handler: s.handler, ReadHeaderTimeout: 10 * time.Second}
+	s.http = &http.Server{Handler: s.handler, ReadHeaderTimeout: unhurried}
 	go func() { s.served <- s.http.Serve(ln) }()
 	return nil
 }
@@ -154,7 +154,7 @@ func (l *BookingLauncher) process(ctx context.Context, o target.LaunchOptions) (
 	p.Command = &target.Command{Run: []string{self}, Env: map[string]string{
 		childServer: proto.Protocol, childRole: l.Role, childLogs: "{dir}/logs", childFault: l.Fault,
 	}}
-	p.Command.Ready.Within.Duration, p.Command.Stop.Duration = 10*time.Second, 2*time.Second
+	p.Command.Ready.Within.Duration, p.Command.Stop.Duration = time.Minute, 10*time.Second
 	return target.NewLauncher(p).Launch(ctx, o)
 }
 
@@ -176,7 +176,8 @@ type bookingAgent struct {
 
 // Call implements target.Caller.
 func (a *bookingAgents) Call(_ context.Context, o target.CallOptions) (target.Called, error) {
-	options, err := faultyAgent(a.fault, agent.Options{URL: o.URL, Session: o.Session, StudyID: "pilot-01", ParticipantID: "P07", Patience: patience})
+	options, err := faultyAgent(a.fault, agent.Options{URL: o.URL, Session: o.Session, StudyID: "pilot-01", ParticipantID: "P07", Patience: patience,
+		GiveUp: unhurried, Limits: agent.Limits{Dial: unhurried, Write: unhurried}})
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,9 @@ const (
 	mutantIdle = time.Second
 )
 
+// chatLimits let nothing but the turn itself take its time.
+var chatLimits = sessionchat.Limits{Store: unhurried, Write: unhurried}
+
 func idleOf(fault string) time.Duration {
 	if fault != "" {
 		return mutantIdle
@@ -73,7 +76,7 @@ type chatServer struct {
 
 // inProcess starts a server whose sessions outlive its memory of them and no more: they are in a database in memory.
 func (l *ChatLauncher) inProcess() (target.Running, error) {
-	handler, err := chatHandler(l.Fault, sessionchat.Options{Idle: idleOf(l.Fault), Backend: l.Brain})
+	handler, err := chatHandler(l.Fault, sessionchat.Options{Idle: idleOf(l.Fault), Backend: l.Brain, Limits: chatLimits})
 	if err != nil {
 		return nil, fmt.Errorf("make the bundled server: %w", err)
 	}
@@ -83,7 +86,7 @@ func (l *ChatLauncher) inProcess() (target.Running, error) {
 		return nil, fmt.Errorf("listen for the bundled server: %w", err)
 	}
 	s := &chatServer{handler: handler, url: "http://" + ln.Addr().String(), served: make(chan error, 1)}
-	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: unhurried}
 	go func() { s.served <- s.http.Serve(ln) }()
 	return s, nil
 }
@@ -116,7 +119,7 @@ func (l *ChatLauncher) process(ctx context.Context, o target.LaunchOptions) (tar
 	p.Command = &target.Command{Run: []string{self}, Env: map[string]string{
 		childServer: proto.Protocol, childDB: "{dir}/sessions.db", childFault: l.Fault,
 	}}
-	p.Command.Ready.Within.Duration, p.Command.Stop.Duration = 10*time.Second, 2*time.Second
+	p.Command.Ready.Within.Duration, p.Command.Stop.Duration = time.Minute, 10*time.Second
 	o.ModelURL = srv.URL()
 	running, err := target.NewLauncher(p).Launch(ctx, o)
 	if err != nil {

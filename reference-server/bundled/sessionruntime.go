@@ -47,7 +47,7 @@ func (l *RuntimeLauncher) Launch(ctx context.Context, o target.LaunchOptions) (t
 		return nil, errors.Join(fmt.Errorf("listen for the bundled orchestrator: %w", err), piped.Stop(ctx))
 	}
 	s := &runtimeServer{Piper: piped.(target.Piper), piped: piped, handler: handler, url: "http://" + ln.Addr().String(), served: make(chan error, 1)}
-	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: unhurried}
 	go func() { s.served <- s.http.Serve(ln) }()
 	return s, nil
 }
@@ -61,7 +61,7 @@ func (l *RuntimeLauncher) processes(ctx context.Context, o target.LaunchOptions)
 	p := sessionRuntimeProfile()
 	p.Drivers = []string{target.Stdio}
 	p.Command = &target.Command{Run: []string{self}, Env: map[string]string{childServer: proto.Protocol, childFault: l.Fault}}
-	p.Command.Stop.Duration = 2 * time.Second
+	p.Command.Stop.Duration = 10 * time.Second
 	return target.NewLauncher(p).Launch(ctx, o)
 }
 
@@ -92,7 +92,7 @@ func (s *runtimeServer) Stop(ctx context.Context) error {
 
 // runtimeHandler makes the correct server, or one with a fault.
 func runtimeHandler(fault string) (Handler, error) {
-	o, err := faultyRuntime(fault, sessionruntime.Options{})
+	o, err := faultyRuntime(fault, sessionruntime.Options{Limits: sessionruntime.Limits{Write: unhurried}})
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func serveRuntime() error {
 		}
 		return serve(handler)
 	}
-	o, err := faultyRuntime(fault, sessionruntime.Options{})
+	o, err := faultyRuntime(fault, sessionruntime.Options{Limits: sessionruntime.Limits{Write: unhurried}})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"parley/driver"
 	"parley/driver/browser"
 	"parley/driver/browser/look"
+	"parley/internal/stall"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transcript"
@@ -19,7 +20,7 @@ import (
 func (s *suite) act(ctx context.Context, p *page, label string, what fields) error {
 	s.remember(p)
 	limit := s.Env.Profile.Limits.Event.Duration
-	limited, cancel := steps.WithLimit(ctx, limit)
+	limited, cancel := stall.WithLimit(ctx, limit)
 	defer cancel()
 	n, err := p.conn.Send(limited, driver.Message{Label: label, Body: encode(what)})
 	p.act = max(p.act, n)
@@ -70,7 +71,7 @@ func click(on string) fields { return fields{"do": "click", "on": on} }
 // settle lets the page carry out what it has begun.
 func (s *suite) settle(ctx context.Context, p *page) {
 	if e, ok := p.conn.(evident); ok {
-		limited, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Event.Duration)
+		limited, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Event.Duration)
 		defer cancel()
 		_ = e.Settle(limited)
 	}

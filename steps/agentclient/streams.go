@@ -7,6 +7,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/steps"
 	"parley/transcript"
 )
@@ -19,7 +20,7 @@ func (s *suite) registerStreams(sc *godog.ScenarioContext) {
 
 // stands waits until an event stream of the page stands that was opened after a record, and tells whether one does.
 func (s *suite) stands(ctx context.Context, p *page, after int, within time.Duration) bool {
-	limited, cancel := steps.WithLimit(ctx, within)
+	limited, cancel := stall.WithLimit(ctx, within)
 	defer cancel()
 	_, err := s.T.Await(limited, after, func(r *transcript.Record) bool {
 		return p.server.ofStreams(r) && r.Dir == transcript.Sent && r.Kind == transcript.Stream && r.Label == retry && p.server.stands(r.Conn)
@@ -50,7 +51,7 @@ func (s *suite) streamEnds(how string) error {
 
 func (s *suite) pageClosed(ctx context.Context) error {
 	p := s.now
-	limited, cancel := steps.WithLimit(ctx, s.Env.Profile.Limits.Event.Duration)
+	limited, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Event.Duration)
 	defer cancel()
 	_, err := s.T.Await(limited, p.act-1, func(r *transcript.Record) bool {
 		return p.server.ofStreams(r) && r.Dir == transcript.Received && r.Kind == transcript.Closed

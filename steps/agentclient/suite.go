@@ -11,6 +11,7 @@ import (
 
 	"parley/driver"
 	"parley/driver/browser/look"
+	"parley/internal/stall"
 	"parley/monitor"
 	judge "parley/monitor/agentclient"
 	vocab "parley/protocol/agentclient"
@@ -140,7 +141,7 @@ func (s *suite) tellBlocked() {
 }
 
 func (s *suite) keepEvidence(ctx context.Context, p *page) {
-	ctx, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Open.Duration)
+	ctx, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Open.Duration)
 	defer cancel()
 	e, ok := p.conn.(evident)
 	if !ok {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/internal/stall"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transcript"
@@ -84,7 +85,7 @@ func (s *suite) secondError(ctx context.Context, c *client, first transcript.Rec
 	if c.session == "" || codeOf(first) == vocab.AgentBusy {
 		return // such an error has no reason to name the id
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Quiet.Duration)
+	ctx, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Quiet.Duration)
 	defer cancel()
 	rec, err := s.T.Await(ctx, first.N, func(r *transcript.Record) bool {
 		return r.Conn == c.name && isEvent(vocab.ErrorEvent)(r) && strings.Contains(wjson.Compact(r.Event.Data), nonce)

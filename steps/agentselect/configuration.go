@@ -9,6 +9,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/internal/stall"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/target"
@@ -141,7 +142,7 @@ func (s *suite) newClientSees(ctx context.Context, id, how string, want func([]v
 
 // awaitList connects anew until the list is as wanted, or the reload limit has passed.
 func (s *suite) awaitList(ctx context.Context, want func([]vocab.AgentInfo) bool) (*transcript.Record, bool, error) {
-	deadline := time.Now().Add(s.Env.Profile.Limits.Reload.Duration)
+	deadline := stall.In(s.Env.Profile.Limits.Reload.Duration)
 	mark, actor := s.mark, s.actor
 	defer func() {
 		s.mark, s.actor = mark, actor
@@ -158,7 +159,7 @@ func (s *suite) awaitList(ctx context.Context, want func([]vocab.AgentInfo) bool
 		if want(c.offered) {
 			return c.list, true, nil
 		}
-		if time.Now().After(deadline) || ctx.Err() != nil {
+		if deadline.Over() || ctx.Err() != nil {
 			return c.list, false, nil
 		}
 		s.pace(ctx, c, s.T.Len(), pause)

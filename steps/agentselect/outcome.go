@@ -3,6 +3,7 @@ package agentselect
 import (
 	"context"
 
+	"parley/internal/stall"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transcript"
@@ -55,7 +56,7 @@ func (s *suite) graceAfter(r *transcript.Record) bool {
 	if s.Env.RefusalIsAll.Load() {
 		limit = s.Env.Profile.Limits.Quiet.Duration
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := stall.WithLimit(context.Background(), limit)
 	defer cancel()
 	_, err := s.T.Await(ctx, r.N, func(n *transcript.Record) bool {
 		return n.Conn == r.Conn && (isEvent(vocab.AgentSwitchedEvent, vocab.ErrorEvent)(n) || n.Kind == transcript.Closed)

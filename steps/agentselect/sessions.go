@@ -7,6 +7,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/internal/stall"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transcript"
@@ -62,12 +63,12 @@ func (s *suite) loads(ctx context.Context, name, of string) error {
 	if o.session == "" {
 		return steps.NotTestedf("client %s has no session", of)
 	}
-	deadline := time.Now().Add(s.Env.Profile.Limits.Event.Duration)
+	deadline := stall.In(s.Env.Profile.Limits.Event.Duration)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		s.mark, s.actor = s.T.Len(), c
 		refused, at, err := s.loadSession(ctx, c, o.session)
 		c.try = &attempt{session: o.session, of: o, refused: refused, at: at}
-		if err != nil || refused == "" || o.conn != nil || time.Now().After(deadline) {
+		if err != nil || refused == "" || o.conn != nil || deadline.Over() {
 			return err
 		}
 		s.pace(ctx, c, s.T.Len(), pause)

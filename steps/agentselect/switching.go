@@ -10,6 +10,7 @@ import (
 	"github.com/cucumber/godog"
 	"github.com/google/go-cmp/cmp"
 
+	"parley/internal/stall"
 	judge "parley/monitor/agentselect"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
@@ -160,14 +161,14 @@ func (s *suite) switchesOnceIdle(ctx context.Context, name, ref string) error {
 // switchIdle sends a switch, and again while the session is still busy, until the event limit: that a target needs a
 // moment to end a turn is legal (AC-124). The last attempt's answer is left for the step that follows.
 func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
-	deadline := time.Now().Add(s.Env.Profile.Limits.Event.Duration)
+	deadline := stall.In(s.Env.Profile.Limits.Event.Duration)
 	pause := 5 * time.Millisecond
 	for {
 		if _, err := s.sendSwitch(ctx, c, fields{"agentId": id}, act{}); err != nil {
 			return err
 		}
 		rec, miss := s.outcome(ctx, c)
-		if miss != nil || codeOf(rec) != vocab.AgentBusy || time.Now().After(deadline) {
+		if miss != nil || codeOf(rec) != vocab.AgentBusy || deadline.Over() {
 			return nil
 		}
 		s.pace(ctx, c, rec.N, pause)
@@ -177,7 +178,7 @@ func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
 
 // pace waits for the end of the client's turn, and no longer than the pause between two attempts.
 func (s *suite) pace(ctx context.Context, c *client, mark int, pause time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, pause)
+	ctx, cancel := stall.WithLimit(ctx, pause)
 	defer cancel()
 	_, _ = s.T.Await(ctx, mark, func(r *transcript.Record) bool {
 		return r.Conn == c.name && isEvent(vocab.CompleteEvent)(r)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/internal/stall"
 	"parley/model"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
@@ -125,7 +126,7 @@ func (s *suite) chatsAndFails(ctx context.Context, name string) error {
 
 // modelCalled waits until the model has been asked for the client's turn.
 func (s *suite) modelCalled(ctx context.Context, c *client) error {
-	ctx, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Turn.Duration)
+	ctx, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Turn.Duration)
 	defer cancel()
 	if _, err := s.Env.Brain.Await(ctx, c.turn.nonce, 1); err != nil {
 		return steps.NotTestedf("running_turn: the model was not asked for the message of client %s within %v", c.name, s.Env.Profile.Limits.Turn)
@@ -271,7 +272,7 @@ func (s *suite) isAskedAndGoesOn(ctx context.Context, name string) error {
 // calledAgain waits until the model was called a second time for a turn: with the result of its tool.
 func (s *suite) calledAgain(ctx context.Context, name string) error {
 	c := s.client(name)
-	ctx, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Turn.Duration)
+	ctx, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Turn.Duration)
 	defer cancel()
 	_, err := s.Env.Brain.AwaitMatch(ctx, 1, func(r model.Request) bool {
 		n := len(r.Messages)

@@ -13,6 +13,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/driver/ws"
+	"parley/internal/stall"
 	judge "parley/monitor/externalagent"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
@@ -90,7 +91,7 @@ func (c *callee) stop() {
 	c.work.Wait()
 	c.play.stop()
 	if c.called != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		ctx, cancel := stall.WithLimit(context.Background(), 15*time.Second)
 		_ = c.called.Stop(ctx)
 		cancel()
 	}

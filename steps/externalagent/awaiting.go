@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/stall"
 	judge "parley/monitor/externalagent"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
@@ -107,7 +108,7 @@ func fromAgent(r *transcript.Record) bool {
 // process makes waiting hopeless, but for what is still on its way. match sees each record once.
 func (s *suite) awaitAgentOr(ctx context.Context, after int, within span, match func(*transcript.Record) bool) (transcript.Record, *steps.Miss) {
 	first, gone, spoken := within.Duration/4, "", false
-	limited, cancel := steps.WithLimit(ctx, first)
+	limited, cancel := stall.WithLimit(ctx, first)
 	defer func() { cancel() }()
 	anew := func() {
 		limit := within.Duration
@@ -118,7 +119,7 @@ func (s *suite) awaitAgentOr(ctx context.Context, after int, within span, match 
 			limit = first
 		}
 		cancel()
-		limited, cancel = steps.WithLimit(ctx, limit)
+		limited, cancel = stall.WithLimit(ctx, limit)
 	}
 	for {
 		if now := s.gone(); now != gone {
@@ -147,7 +148,7 @@ func (s *suite) awaitAgentOr(ctx context.Context, after int, within span, match 
 			s.nudge(ctx)
 			spoken = true
 			cancel()
-			limited, cancel = steps.WithLimit(ctx, within.Duration-first)
+			limited, cancel = stall.WithLimit(ctx, within.Duration-first)
 		}
 	}
 }
@@ -163,7 +164,7 @@ func (s *suite) nudge(ctx context.Context) {
 	if !p.joined || p.conn == nil {
 		return
 	}
-	limited, cancel := steps.WithLimit(ctx, s.Env.Profile.Limits.Event.Duration)
+	limited, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Event.Duration)
 	defer cancel()
 	stage := p.flow.Stages[min(p.at, len(p.flow.Stages)-1)].Name
 	p.send(limited, p.conn, envelope(vocab.UserMessage, "", "", object{"text": "Please go on, and book a ticket for me.", "stage": stage}))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/internal/stall"
 	"parley/monitor/externalagent/toolschema"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
@@ -266,7 +267,7 @@ func (s *suite) callsNothing(ctx context.Context) error {
 	empty := func(r *transcript.Record) bool {
 		return r.Dir == transcript.Sent && kindOf(r) == vocab.StateUpdated && len(stateOf(r).list()) == 0
 	}
-	limit, cancel := steps.WithLimit(ctx, s.pace().Duration)
+	limit, cancel := stall.WithLimit(ctx, s.pace().Duration)
 	defer cancel()
 	from, err := s.T.Await(limit, s.begun(end), empty)
 	if err != nil {

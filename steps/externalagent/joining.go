@@ -9,6 +9,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/driver"
+	"parley/internal/stall"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/target"
@@ -167,7 +168,7 @@ func (s *suite) hasJoined(ctx context.Context, p *party) error {
 // getsIn asks to join. Who was there before, as scenarios that share one relay session were, may be taken for still there for
 // a moment, and be refused: it is tried again within the event limit. The latest answer is left to be judged.
 func (s *suite) getsIn(ctx context.Context, p *party) error {
-	end := time.Now().Add(s.Env.Profile.Limits.Event.Duration)
+	end := stall.In(s.Env.Profile.Limits.Event.Duration)
 	for {
 		if err := s.connected(ctx, p); err != nil {
 			return err
@@ -177,7 +178,7 @@ func (s *suite) getsIn(ctx context.Context, p *party) error {
 		}
 		q := p.last
 		rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Match: func(r *transcript.Record) bool { return answers(q.id)(r) || closed(r) }})
-		if miss != nil || kindOf(&rec) == vocab.RelayJoined || !p.returned && !s.shared() || time.Now().After(end) {
+		if miss != nil || kindOf(&rec) == vocab.RelayJoined || !p.returned && !s.shared() || end.Over() {
 			return nil
 		}
 		if closed(&rec) {
@@ -191,7 +192,7 @@ func (s *suite) getsIn(ctx context.Context, p *party) error {
 func (s *suite) pause(ctx context.Context) { s.pauseFor(ctx, 20*time.Millisecond) }
 
 func (s *suite) pauseFor(ctx context.Context, d time.Duration) {
-	ctx, cancel := steps.WithLimit(ctx, d)
+	ctx, cancel := stall.WithLimit(ctx, d)
 	defer cancel()
 	_, _ = s.T.Await(ctx, s.T.Len(), func(*transcript.Record) bool { return false })
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/monitor/externalagent/toolschema"
 	vocab "parley/protocol/externalagent"
 	"parley/transcript"
@@ -171,7 +172,7 @@ func (p *play) send(ctx context.Context, conn driver.Conn, v any) {
 		p.t.Remark("", "%s", string(v))
 		return
 	case time.Duration:
-		pause, cancel := context.WithTimeout(ctx, v)
+		pause, cancel := stall.WithLimit(ctx, v)
 		_, _ = p.t.Await(pause, p.t.Len(), func(*transcript.Record) bool { return false })
 		cancel()
 		return

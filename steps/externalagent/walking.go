@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
+	"parley/internal/stall"
 	"parley/monitor/externalagent/toolschema"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
@@ -69,10 +69,10 @@ func (s *suite) fit(c target.ToolCall, now state) (fitting, error) {
 // ready waits until a call of the booking path fits what the host announces: a host may take a while to go on, and tell by
 // a state.updated when it has.
 func (s *suite) ready(ctx context.Context, p *party, c target.ToolCall, now state) (state, fitting, error) {
-	end := time.Now().Add(s.Env.Profile.Limits.Event.Duration)
+	end := stall.In(s.Env.Profile.Limits.Event.Duration)
 	for {
 		fits, err := s.fit(c, now)
-		left := time.Until(end)
+		left := end.Left()
 		if err == nil || left <= 0 {
 			return now, fits, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/internal/stall"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
@@ -373,7 +374,7 @@ func (s *suite) comesToSomeEnd(ctx context.Context, name string) error {
 // attempt, until the turn limit.
 func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 	ss := s.session(name)
-	deadline := time.Now().Add(s.Env.Profile.Limits.Turn.Duration)
+	deadline := stall.In(s.Env.Profile.Limits.Turn.Duration)
 	pause := 5 * time.Millisecond
 	for {
 		if err := s.chat(ctx, client, name, &turn{}, "[[echo %s]] Again"); err != nil {
@@ -382,11 +383,11 @@ func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 		t := ss.turn()
 		t.extra = true // a result may be the earlier turn's: only the answer counts
 		answer := s.answers(t)
-		rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: time.Until(deadline), Match: func(r *transcript.Record) bool {
+		rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: deadline.Left(), Match: func(r *transcript.Record) bool {
 			nameless := r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.ErrorMessage && member(r, inAgent) == nil
 			return nameless || ofSession(ss, vocab.ErrorMessage)(r) || answer(r)
 		}})
-		if miss != nil || rec.Event.Type != vocab.ErrorMessage || time.Now().After(deadline) {
+		if miss != nil || rec.Event.Type != vocab.ErrorMessage || deadline.Over() {
 			return s.answeredAtLast(ctx, client, ss, miss)
 		}
 		t.cut = true // refused

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/stall"
 	"parley/model"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
@@ -24,7 +25,7 @@ func (s *suite) calls(t *turn) []model.Request {
 
 // modelCalled waits until the model has been asked for a turn.
 func (s *suite) modelCalled(ctx context.Context, t *turn) error {
-	ctx, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Turn.Duration)
+	ctx, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Turn.Duration)
 	defer cancel()
 	if _, err := s.Env.Brain.Await(ctx, t.nonce, 1); err != nil {
 		for _, r := range s.Between(t.client, t.mark, 0) {
@@ -200,7 +201,7 @@ func (s *suite) rests(ctx context.Context, name string) error {
 		return steps.NotTestedf("nobody has chatted with %s", name)
 	}
 	s.resumes("%s may have left the target's memory", name)
-	limit, cancel := context.WithTimeout(ctx, idle+max(idle/4, 50*time.Millisecond))
+	limit, cancel := stall.WithLimit(ctx, idle+max(idle/4, 50*time.Millisecond))
 	defer cancel()
 	_, _ = s.T.Await(limit, s.T.Len(), func(*transcript.Record) bool { return false })
 	for name := range s.clients {

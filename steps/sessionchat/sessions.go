@@ -3,12 +3,14 @@ package sessionchat
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cucumber/godog"
 
 	"parley/model"
 	judge "parley/monitor/sessionchat"
+	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 )
 
@@ -200,7 +202,19 @@ func (s *suite) earlierTurnsSent(name string) error {
 	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-008", "SC-016", "SC-023", "SC-031", "SC-037", "SC-028", "SC-036", "SC-048", "SC-049", "SC-050", "SC-053", "SC-054", "SC-057", "SC-058", "SC-059"}
 	return s.Judge(steps.Check{Clauses: clauses, OK: len(missing) == 0, At: t.mark,
 		Expected: fmt.Sprintf("a model request that holds the %d earlier turns of %s", len(want), ss.agentID),
-		Observed: fmt.Sprintf("%d of them missing, or in another order (what the user said, or what the model answered: %s); its messages: %s", len(missing), strings.Join(missing, ", "), spoken(calls[len(calls)-1]))})
+		Observed: fmt.Sprintf("%d of them missing, or in another order (what the user said, or what the model answered: %s); its messages: %s", len(missing), strings.Join(missing, ", "), spoken(calls[len(calls)-1])) + ss.wentWrong(missing)})
+}
+
+// wentWrong tells of turns that were answered, and that the target then called a failure: the likeliest reason why they are
+// missing.
+func (ss *session) wentWrong(nonces []string) string {
+	var out strings.Builder
+	for _, t := range ss.turns {
+		if slices.Contains(nonces, t.nonce) && text(&t.end, inSubtype) == vocab.Failed {
+			fmt.Fprintf(&out, "; the target had ended %s as a failure: %s", t.nonce, steps.Seen(t.end))
+		}
+	}
+	return out.String()
 }
 
 // absent lists the turns that a request does not hold: what the user said and what the model answered both name the

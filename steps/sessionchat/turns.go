@@ -6,6 +6,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/internal/stall"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
@@ -134,7 +135,7 @@ func (s *suite) runAtOnce(ctx context.Context, one, other string) error {
 		if t == nil || !t.held {
 			return steps.NotTestedf("no turn of %s is held", name)
 		}
-		limited, cancel := context.WithTimeout(ctx, s.Env.Profile.Limits.Event.Duration)
+		limited, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Event.Duration)
 		_, err := s.Env.Brain.Await(limited, t.nonce, 1)
 		cancel()
 		if err != nil {

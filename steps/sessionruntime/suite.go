@@ -12,6 +12,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/monitor"
 	judge "parley/monitor/sessionruntime"
 	vocab "parley/protocol/sessionruntime"
@@ -113,7 +114,7 @@ func (s *suite) end(ctx context.Context) {
 	}
 	if s.endedAt() == 0 {
 		l := s.Env.Profile.Limits // the wait itself ends in time, and a scenario that is cut off judges nothing: this is for a send that hangs
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.Event.Duration+l.Quiet.Duration+time.Second)
+		limited, cancel := stall.WithLimit(context.WithoutCancel(ctx), l.Event.Duration+l.Quiet.Duration+time.Second)
 		defer cancel()
 		if err := s.fence(limited); err == nil && !s.Broken() {
 			defer func() { _ = s.conn.Close(driver.Graceful) }() // it is well: a process may be used again
