@@ -3,10 +3,13 @@
 package target
 
 import (
+	"context"
 	"os"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"parley/internal/stall"
 )
 
 // TestMain turns this binary into a fake target when it is started as one; see fake_test.go.
@@ -15,5 +18,6 @@ func TestMain(m *testing.M) {
 		fakeTarget(mode)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	go stall.Watch(context.Background())
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("parley/internal/stall.Watch"))
 }

@@ -13,6 +13,7 @@ import (
 
 	"parley/driver/browser"
 	"parley/features"
+	"parley/internal/stall"
 	"parley/model"
 	"parley/model/stub"
 	"parley/protocol/agentclient"
@@ -268,7 +269,7 @@ func (d *exam) launched(took time.Duration) string {
 }
 
 func within(limit time.Duration, stop func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := stall.WithLimit(context.Background(), limit)
 	defer cancel()
 	_ = stop(ctx)
 }

@@ -12,6 +12,7 @@ import (
 
 	"parley/driver/browser"
 	sight "parley/driver/browser/look"
+	"parley/internal/stall"
 	"parley/target"
 )
 
@@ -64,7 +65,7 @@ func lookForBrowser(ctx context.Context, d *exam) error {
 
 // versionOf is how a browser calls itself.
 func versionOf(ctx context.Context, path string) string {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := stall.WithLimit(ctx, 10*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, "--version").Output()
 	if first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n"); err == nil && first != "" {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"parley/internal/stall"
 	"parley/model"
 	"parley/reports"
 	"parley/runner"
@@ -162,15 +162,15 @@ func (w *ward) broken(it item) string {
 
 // reached tells whether a chat has reached the model stub: a target may have found another model to answer it.
 func (w *ward) reached(status, text string) (string, string) {
-	late := time.NewTimer(w.profile.Limits.Event.Duration)
-	defer late.Stop()
+	late, cancel := stall.WithLimit(context.Background(), w.profile.Limits.Event.Duration)
+	defer cancel()
 	select {
 	case <-w.called:
 		if status == failed {
 			text += "; the stub was called"
 		}
 		return status, text
-	case <-late.C:
+	case <-late.Done():
 		if status == ok {
 			text = "a chat was answered"
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/internal/stall"
 	"parley/reference-server/bundled"
 	"parley/verdict"
 )
@@ -42,6 +43,9 @@ const gcLimit = 1 << 30
 func parley(args []string, s *streams) int {
 	ctx, stop := interruptible()
 	defer stop()
+	watching, unwatch := context.WithCancel(context.Background())
+	defer unwatch()
+	go stall.Watch(watching)
 	root := rootCommand(s)
 	root.SetArgs(args)
 	return s.exit(root.ExecuteContext(ctx))

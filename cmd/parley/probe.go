@@ -15,6 +15,7 @@ import (
 	"parley/driver"
 	"parley/driver/sse"
 	"parley/driver/ws"
+	"parley/internal/stall"
 	proto "parley/protocol/agentselect"
 	"parley/steps"
 	suite "parley/steps/agentselect"
@@ -147,7 +148,7 @@ func (g greeting) words() string {
 
 // dial opens a connection.
 func (p *probe) dial(ctx context.Context, d driver.Driver, t *transcript.Transcript) (driver.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.profile.Limits.Open.Duration)
+	ctx, cancel := stall.WithLimit(ctx, p.profile.Limits.Open.Duration)
 	defer cancel()
 	path := p.profile.AgentSelect.SSE.Stream.Path
 	if d.Name() == ws.Name {
@@ -162,7 +163,7 @@ func (p *probe) dial(ctx context.Context, d driver.Driver, t *transcript.Transcr
 
 // hear reads events until they have told everything, or the limit has passed.
 func (p *probe) hear(ctx context.Context, t *transcript.Transcript, limit target.Duration) greeting {
-	ctx, cancel := context.WithTimeout(ctx, limit.Duration)
+	ctx, cancel := stall.WithLimit(ctx, limit.Duration)
 	defer cancel()
 	var events []said
 	var g greeting
@@ -230,7 +231,7 @@ func (p *probe) join(ctx context.Context, d driver.Driver) (*party, error) {
 
 // await waits for one of some events on a connection.
 func (p *probe) await(ctx context.Context, c *party, mark int, limit target.Duration, kinds ...string) (transcript.Record, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit.Duration, fmt.Errorf("nothing of the kind within %v", limit))
+	ctx, cancel := stall.WithLimitCause(ctx, limit.Duration, fmt.Errorf("nothing of the kind within %v", limit))
 	defer cancel()
 	ended := false
 	r, err := c.t.Await(ctx, mark, func(r *transcript.Record) bool {
@@ -257,7 +258,7 @@ func (p *probe) ask(ctx context.Context, c *party, e target.Endpoint, how target
 	if how.Header != "" {
 		m.Header.Set(how.Header, fmt.Sprint(c.id))
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.profile.Limits.HTTP.Duration, fmt.Errorf("no answer within %v", p.profile.Limits.HTTP))
+	ctx, cancel := stall.WithLimitCause(ctx, p.profile.Limits.HTTP.Duration, fmt.Errorf("no answer within %v", p.profile.Limits.HTTP))
 	defer cancel()
 	mark, err := c.conn.Send(ctx, m)
 	if err != nil {

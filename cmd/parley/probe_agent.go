@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"
 
+	"parley/internal/stall"
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent"
 	"parley/reference-server/externalagent/relay"
@@ -92,8 +93,8 @@ func (p *agentProbe) watch(ctx context.Context, called target.Called, session st
 
 // next waits for a message of a type, "" for any; or says why none came.
 func (p *agentProbe) next(ctx context.Context, called target.Called, limit target.Duration, kind string) (frame, string) {
-	late := time.NewTimer(limit.Duration)
-	defer late.Stop()
+	late, cancel := stall.WithLimit(ctx, limit.Duration)
+	defer func() { cancel() }()
 	gone := called.Exited()
 	for {
 		select {
@@ -103,14 +104,16 @@ func (p *agentProbe) next(ctx context.Context, called target.Called, limit targe
 			}
 		case <-gone:
 			gone = nil
-			late.Reset(min(limit.Duration, 200*time.Millisecond)) // for what is still on its way
-		case <-late.C:
+			cancel()
+			late, cancel = stall.WithLimit(ctx, min(limit.Duration, 200*time.Millisecond)) // for what is still on its way
+		case <-late.Done():
+			if ctx.Err() != nil {
+				return frame{}, "interrupted"
+			}
 			if called.Exited() != nil && gone == nil {
 				return frame{}, strings.TrimRight(fmt.Sprintf("its process has ended, %v; %s", called.ExitErr(), shorten(called.Stderr())), "; ")
 			}
 			return frame{}, fmt.Sprintf("nothing of the kind within %v", limit)
-		case <-ctx.Done():
-			return frame{}, "interrupted"
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"parley/driver"
 	"parley/driver/ws"
+	"parley/internal/stall"
 	proto "parley/protocol/externalagent"
 	"parley/target"
 	"parley/transcript"
@@ -257,7 +258,7 @@ func (p *bookingProbe) relays(ctx context.Context, agent *agentLine, session str
 
 // open opens a connection.
 func (p *bookingProbe) open(ctx context.Context) (*agentLine, error) {
-	limit, cancel := context.WithTimeout(ctx, p.profile.Limits.Open.Duration)
+	limit, cancel := stall.WithLimit(ctx, p.profile.Limits.Open.Duration)
 	defer cancel()
 	h := http.Header{}
 	for k, v := range p.profile.Headers {

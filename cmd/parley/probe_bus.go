@@ -11,6 +11,7 @@ import (
 	"parley/driver"
 	"parley/driver/stdio"
 	"parley/driver/ws"
+	"parley/internal/stall"
 	proto "parley/protocol/sessionruntime"
 	"parley/target"
 	"parley/transcript"
@@ -60,7 +61,7 @@ func (p *busProbe) at(ctx context.Context, d closingDriver, o driver.OpenOptions
 	defer d.Close()
 	c := &busLine{ctx: ctx, t: transcript.New(nil), limits: p.profile.Limits, nonce: strings.ToLower(rand.Text()[:8])}
 	o.Party, o.MaxEvent = "probe", int(p.profile.Limits.MaxEvent)
-	open, cancel := context.WithTimeout(ctx, p.profile.Limits.Open.Duration)
+	open, cancel := stall.WithLimit(ctx, p.profile.Limits.Open.Duration)
 	defer cancel()
 	var err error
 	if c.conn, err = d.Open(open, o, c.t.Append); err != nil {

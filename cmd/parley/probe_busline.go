@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"parley/driver"
+	"parley/internal/stall"
 	proto "parley/protocol/sessionruntime"
 	"parley/target"
 	"parley/transcript"
@@ -63,7 +64,7 @@ func (c *busLine) await(mark int, limit time.Duration, match func(map[string]any
 	if mark == 0 {
 		return nil, 0
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, limit)
+	ctx, cancel := stall.WithLimit(c.ctx, limit)
 	defer cancel()
 	r, _ := c.t.Await(ctx, mark, func(r *transcript.Record) bool {
 		if r.Dir != transcript.Received {
@@ -99,7 +100,7 @@ func (c *busLine) say(doc map[string]any) (published []map[string]any) {
 
 // end tells how the connection has ended; "" where it has not. What could not be sent may be told before the end is.
 func (c *busLine) end() string {
-	ctx, cancel := context.WithTimeout(c.ctx, c.limits.Quiet.Duration)
+	ctx, cancel := stall.WithLimit(c.ctx, c.limits.Quiet.Duration)
 	defer cancel()
 	r, err := c.t.Await(ctx, 0, func(r *transcript.Record) bool { return r.Dir == transcript.Received && r.Kind == transcript.Closed })
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"parley/driver"
 	"parley/driver/ws"
+	"parley/internal/stall"
 	proto "parley/protocol/sessionchat"
 	"parley/target"
 	"parley/transcript"
@@ -73,7 +74,7 @@ func (p *chatProbe) at(ctx context.Context, path string) (hearsay, bool) {
 }
 
 func (p *chatProbe) dial(ctx context.Context, d driver.Driver, path string, t *transcript.Transcript) (driver.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.profile.Limits.Open.Duration)
+	ctx, cancel := stall.WithLimit(ctx, p.profile.Limits.Open.Duration)
 	defer cancel()
 	h := http.Header{}
 	for k, v := range p.profile.Headers {
@@ -176,7 +177,7 @@ func (c *chatter) after(msg map[string]any) target.Duration {
 
 // next waits for a text frame.
 func (c *chatter) next(mark int, limit target.Duration) (r transcript.Record, ended bool) {
-	ctx, cancel := context.WithTimeout(c.ctx, limit.Duration)
+	ctx, cancel := stall.WithLimit(c.ctx, limit.Duration)
 	defer cancel()
 	r, err := c.t.Await(ctx, mark, func(r *transcript.Record) bool {
 		ended = r.Dir == transcript.Received && (r.Kind == transcript.Closed || r.Kind == transcript.Failure)

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"parley/driver"
+	"parley/internal/stall"
 	proto "parley/protocol/externalagent"
 	"parley/target"
 	"parley/transcript"
@@ -63,7 +64,7 @@ func (c *agentLine) ask(kind string, payload map[string]any) map[string]any {
 
 // await waits for a message; nil where none comes.
 func (c *agentLine) await(mark int, match func(map[string]any) bool) (found map[string]any) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.limit.Duration)
+	ctx, cancel := stall.WithLimit(c.ctx, c.limit.Duration)
 	defer cancel()
 	_, _ = c.t.Await(ctx, mark, func(r *transcript.Record) bool {
 		if r.Dir != transcript.Received {

@@ -13,6 +13,7 @@ import (
 	"parley/driver/browser"
 	sight "parley/driver/browser/look"
 	"parley/driver/sse"
+	"parley/internal/stall"
 	"parley/target"
 	"parley/transcript"
 )
@@ -39,7 +40,7 @@ func openVisit(ctx context.Context, d *browser.Driver, p *target.Profile, base s
 	}
 	v.server = server
 	a := p.AgentClient
-	ctx, cancel := context.WithTimeout(ctx, max(p.Limits.Open.Duration, patience))
+	ctx, cancel := stall.WithLimit(ctx, max(p.Limits.Open.Duration, patience))
 	defer cancel()
 	conn, err := d.Open(ctx, driver.OpenOptions{Party: "page", URL: a.PageURL(base, server.URL()),
 		Page: &driver.Page{Language: a.Language, Allow: a.Allow, Select: a.Hooks.Selector, Controls: controls, Dismiss: a.Hooks.Dismiss}}, v.t.Append)
@@ -72,7 +73,7 @@ func (v *visit) answer(in sse.Incoming) sse.Answer {
 
 // look is what is to be seen once the page has carried out what it has begun.
 func (v *visit) look(ctx context.Context) (sight.Look, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := stall.WithLimit(ctx, patience)
 	defer cancel()
 	if err := v.page.Settle(ctx); err != nil {
 		return sight.Look{}, err
@@ -86,7 +87,7 @@ func (v *visit) connect(ctx context.Context) error {
 	if a := v.profile.AgentClient; a.Hooks.ServerURL != "" {
 		acts = append([]map[string]string{{"do": "type", "on": "server-url", "text": a.Server.For(v.server.URL())}}, acts...)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := stall.WithLimit(ctx, patience)
 	defer cancel()
 	for _, act := range acts {
 		b, err := json.Marshal(act)
@@ -102,7 +103,7 @@ func (v *visit) connect(ctx context.Context) error {
 
 // asked is what the page has asked its server, once it has asked anything within the limit for events.
 func (v *visit) asked(ctx context.Context) []string {
-	ctx, cancel := context.WithTimeout(ctx, v.profile.Limits.Event.Duration)
+	ctx, cancel := stall.WithLimit(ctx, v.profile.Limits.Event.Duration)
 	defer cancel()
 	isAsked := func(r *transcript.Record) bool {
 		return r.Conn == asker && r.Dir == transcript.Received && r.Kind == transcript.Request

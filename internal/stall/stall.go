@@ -17,8 +17,8 @@ const (
 	slack = 30 * time.Millisecond
 )
 
-// most is how many times its own length a limit may be prolonged: even a machine that never gets on comes to an end.
-const most = 3
+// most is the most by which a limit is prolonged: even a machine that never gets on comes to an end.
+func most(limit time.Duration) time.Duration { return max(3*limit, time.Minute) }
 
 // watching is held by the one of several watches that counts: a stall is one, however many runs it delays.
 var watching sync.Mutex
@@ -78,7 +78,8 @@ func sum() time.Duration {
 	return counted.stalled + lateness(time.Now())
 }
 
-// A Deadline is over once a time has passed, without the stalls meanwhile; after four times that time at the latest.
+// A Deadline is over once a time has passed, without the stalls meanwhile; after four times that time, or a minute more than it,
+// at the latest.
 type Deadline struct {
 	limit   time.Duration
 	set     time.Time
@@ -92,7 +93,7 @@ func In(limit time.Duration) Deadline {
 
 // Left is the time that is left; 0 or less when the deadline is over.
 func (d Deadline) Left() time.Duration {
-	return d.limit - time.Since(d.set) + min(sum()-d.stalled, most*d.limit)
+	return d.limit - time.Since(d.set) + min(sum()-d.stalled, most(d.limit))
 }
 
 // Over tells whether no time is left.

@@ -56,7 +56,7 @@ var DefaultLimits = Limits{
 	Queue:       512,
 	ModelCalls:  64,
 	Turn:        30 * time.Minute,
-	Write:       10 * time.Second,
+	Write:       time.Minute,
 	Heartbeat:   15 * time.Second,
 }
 

@@ -91,8 +91,8 @@ var DefaultLimits = Limits{
 	History:      1000,
 	HistoryBytes: 32 << 20,
 	Turn:         30 * time.Minute,
-	Store:        5 * time.Second,
-	Write:        10 * time.Second,
+	Store:        30 * time.Second,
+	Write:        time.Minute,
 	Close:        time.Second,
 }
 

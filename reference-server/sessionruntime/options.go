@@ -54,7 +54,7 @@ var DefaultLimits = Limits{
 	Incoming:    16,
 	Outgoing:    8 << 20,
 	Ack:         time.Hour,
-	Write:       10 * time.Second,
+	Write:       time.Minute,
 	Close:       time.Second,
 }
 

@@ -66,7 +66,7 @@ var DefaultLimits = Limits{
 	RequestBytes: 4 << 20,
 	Queue:        4096,
 	QueueBytes:   32 << 20,
-	Write:        10 * time.Second,
+	Write:        time.Minute,
 	Close:        time.Second,
 }
 
