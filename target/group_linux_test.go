@@ -34,7 +34,7 @@ func TestHarnessKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = harness.Wait()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	awaitGroup(ctx, group)
 	if alive(group) {

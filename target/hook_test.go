@@ -109,7 +109,7 @@ func TestHookLate(t *testing.T) {
 func ended(t *testing.T, file string) {
 	t.Helper()
 	group := number(t, file)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if awaitGroup(ctx, group); alive(group) {
 		t.Errorf("the process group %d still runs", group)

@@ -21,7 +21,7 @@ import (
 )
 
 // within is how long anything may take before a test gives up.
-const within = 20 * time.Second
+const within = time.Minute
 
 // shared is the driver of most tests: a browser takes long to start.
 var shared = New(Options{})

@@ -4,7 +4,8 @@
   if (window !== window.top) return;
 
   const maxText = 64 << 10, maxOptions = 200, maxRows = 500;
-  const quick = 100, slow = 3; // ms between looks at properties; every slow-th of them looks at everything
+  const quick = 100, slow = 5; // ms between looks at properties; every slow-th of them looks at everything
+  const moment = 10; // ms after which it is looked whether an event has changed something without changing the document
 
   const fold = (s) => s.replace(/\s+/g, ' ').trim();
   const clip = (s, n = maxText) => (s.length <= n ? s : s.slice(0, n) + '…');
@@ -17,7 +18,7 @@
     if (roots.has(root)) return;
     roots.add(root);
     observer.observe(root, { attributes: true, characterData: true, childList: true, subtree: true });
-    for (const type of events) root.addEventListener(type, dirty, { capture: true, passive: true });
+    for (const type of events) root.addEventListener(type, touched, { capture: true, passive: true });
   };
 
   // everyRoot lists the document and the open shadow roots in it.
@@ -76,6 +77,25 @@
 
   const skipped = new Set(['SCRIPT', 'STYLE', 'TEMPLATE', 'NOSCRIPT', 'HEAD', 'IFRAME', 'OBJECT', 'DATALIST', 'AUDIO', 'VIDEO']);
 
+  // drawing is how an element is drawn: gone with all that is in it, or in lines of its own (gap), and whether it is seen
+  // (undefined: as what it is in).
+  const drawing = (e) => {
+    let how = drawings?.get(e);
+    if (!how) drawings?.set(e, how = examine(e));
+    return how ?? examine(e);
+  };
+  let drawings = null; // those of the elements that a look has come across, as it comes across them more than once
+
+  const examine = (e) => {
+    const style = getComputedStyle(e);
+    const display = style.display;
+    if (display === 'none' || style.opacity === '0' || style.contentVisibility === 'hidden') return { gone: true };
+    if (display === 'contents') return {};
+    const r = e.getBoundingClientRect();
+    if ((r.width <= 1 || r.height <= 1) && style.overflow !== 'visible' && e !== document.body) return { gone: true }; // clipped away
+    return { gap: display !== 'inline' || e.nodeName === 'BR', seen: style.visibility === 'visible' && (r.width > 0 && r.height > 0 || display.startsWith('inline')) };
+  };
+
   // write adds what can be seen in a node to out, which has a bound. without holds nodes to leave out; 'tips' in it asks for
   // titles too.
   const write = (node, out, shown, without) => {
@@ -88,16 +108,9 @@
       return;
     }
     if (node.nodeType !== Node.ELEMENT_NODE || skipped.has(node.nodeName) || without.has(node)) return;
-    const style = getComputedStyle(node);
-    const display = style.display;
-    if (display === 'none' || style.opacity === '0' || style.contentVisibility === 'hidden') return;
-    let gap = false;
-    if (display !== 'contents') {
-      const r = node.getBoundingClientRect();
-      if ((r.width <= 1 || r.height <= 1) && style.overflow !== 'visible' && node !== document.body) return; // clipped away
-      shown = style.visibility === 'visible' && (r.width > 0 && r.height > 0 || display.startsWith('inline'));
-      gap = display !== 'inline' || node.nodeName === 'BR';
-    }
+    const { gone, gap, seen } = drawing(node);
+    if (gone) return;
+    shown = seen ?? shown;
     if (gap) out.push(' ');
     const say = (s) => {
       if (s) {
@@ -266,6 +279,15 @@
   };
 
   const look = () => {
+    drawings = new Map();
+    try {
+      return read();
+    } finally {
+      drawings = null;
+    }
+  };
+
+  const read = () => {
     const now = everyRoot();
     now.forEach(watch);
     const box = one(config.select, now), panel = one(config.log, now);
@@ -317,6 +339,11 @@
     if (pending) return;
     pending = true;
     soon.port2.postMessage(0);
+  };
+  const touched = () => {
+    if (fresh) return;
+    fresh = true;
+    setTimeout(() => { if (loaded && fresh) push(); }, moment);
   };
 
   const observer = new MutationObserver(dirty);

@@ -31,7 +31,7 @@ func stream(t *testing.T, media, body string) string {
 // listenTo opens a stream, waits until it has ended, and returns its records.
 func listenTo(t *testing.T, d driver.Driver, url string) []transcript.Record {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	log := transcript.New(nil)
 	c, err := d.Open(ctx, driver.OpenOptions{Party: "A", URL: url}, log.Append)

@@ -84,7 +84,7 @@ func (h *hosted) kinds() []string {
 
 func (h *hosted) await(conn string, kind transcript.Kind, dir transcript.Dir) transcript.Record {
 	h.Helper()
-	ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
 	defer cancel()
 	r, err := h.log.Await(ctx, 0, func(r *transcript.Record) bool { return r.Conn == conn && r.Kind == kind && r.Dir == dir })
 	if err != nil {

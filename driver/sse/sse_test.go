@@ -22,7 +22,7 @@ import (
 )
 
 // within bounds what a test waits for; it is never waited for in full unless the test fails.
-const within = 10 * time.Second
+const within = time.Minute
 
 // serve runs a server until the test ends.
 func serve(t testing.TB, h http.HandlerFunc) string {

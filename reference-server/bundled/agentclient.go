@@ -20,6 +20,8 @@ func agentClientProfile() *target.Profile {
 	p.Limits.Event.Duration = 15 * time.Second // it answers in milliseconds, on a slow machine too
 	p.Limits.Open.Duration = 20 * time.Second  // the first page waits for the browser
 	p.Capabilities = []string{target.SessionList}
+	// It has a field for the server's address too. To type there takes a twentieth of the suite's time.
+	p.AgentClient.Server.Parameter, p.AgentClient.Hooks.ServerURL = "server", ""
 	return p
 }
 

@@ -48,7 +48,7 @@ func start(t testing.TB, o Options) *bench {
 }
 
 func (b *bench) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := b.s.Close(ctx); err != nil {
 		b.t.Error(err)
@@ -109,7 +109,7 @@ func (p *party) send(kind string, payload object) string {
 
 func (p *party) expect(kind, id string) object {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
 	data, err := p.Read(ctx)
 	if err != nil {

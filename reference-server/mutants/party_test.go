@@ -23,7 +23,7 @@ import (
 
 // How long a test waits for what must come. A mutant that lets it down costs that much, so it gets less.
 const (
-	patience          = 10 * time.Second
+	patience          = time.Minute
 	patienceWithFault = 2 * time.Second
 )
 
@@ -60,7 +60,7 @@ func newStage(t *testing.T, make func(o agentselect.Options) (Server, error)) *s
 	}
 	s.server = server
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := server.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)

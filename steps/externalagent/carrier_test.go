@@ -12,7 +12,7 @@ import (
 )
 
 // patience is what the harness's own host, which answers from a goroutine, has: who waits longer has failed.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // carrier is a relay, and the driver to it: what one party says is with the others before Send returns.
 type carrier struct {

@@ -102,7 +102,7 @@ func (p *party) raw(text string) {
 	p.t.Helper()
 	select {
 	case p.conn.in <- []byte(text):
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		p.t.Fatalf("the host does not take %s", text)
 	}
 }
@@ -132,7 +132,7 @@ func (p *party) next() Message {
 			p.t.Errorf("envelope %s", data)
 		}
 		return msg
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		p.t.Fatal("the host says nothing")
 		return nil
 	}

@@ -28,7 +28,7 @@ func TestEveryMutantRuns(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 			_, _ = agent.Run(ctx, o)
 			cancel()
-			end, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			end, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			if err := handler.Close(end); err != nil {
 				t.Errorf("close: %v", err)

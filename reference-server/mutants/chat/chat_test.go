@@ -55,7 +55,7 @@ func TestEveryMutantServes(t *testing.T) {
 				converse(t, server.URL)
 			}
 			brain.Release("r2")
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			if err := handler.Close(ctx); err != nil {
 				t.Errorf("close: %v", err)
@@ -68,7 +68,7 @@ func TestEveryMutantServes(t *testing.T) {
 // converse says everything, and leaves when it has heard something: a message, or the end of the connection.
 func converse(t *testing.T, url string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(url, "http")+proto.Path, nil)
 	if err != nil {

@@ -68,7 +68,7 @@ func TestEveryMutantServes(t *testing.T) {
 			}
 			server := httptest.NewServer(handler)
 			converse(t, server.URL)
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			if err := handler.Close(ctx); err != nil {
 				t.Errorf("close: %v", err)
@@ -81,7 +81,7 @@ func TestEveryMutantServes(t *testing.T) {
 // converse says everything, and leaves.
 func converse(t *testing.T, url string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	conns := map[string]*websocket.Conn{}
 	var reading sync.WaitGroup
