@@ -377,6 +377,7 @@
   const begin = () => {
     if (loaded) return;
     loaded = true;
+    fresh = false;
     last = look();
     globalThis[config.tell]((location.protocol === 'chrome-error:' ? 'E' : 'O') + last);
   };
