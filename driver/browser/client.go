@@ -187,13 +187,13 @@ func (c *client) lose() {
 		return
 	}
 	c.isLost = true
+	close(c.lost) // first: who sees a session end can tell why
 	for id, s := range c.sessions {
 		if id != "" {
 			delete(c.sessions, id)
 		}
 		c.endLocked(s)
 	}
-	close(c.lost)
 }
 
 // write writes what is queued. Whoever says something never waits for the browser to read it.
