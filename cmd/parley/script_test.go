@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -144,38 +145,73 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// freeze runs a program, and has it and a server stand still for a while, as a container that is throttled does: a moment after
-// its first line on stderr.
+// freeze runs a program, and has it and a server stand still for a while, as a container that is throttled does: as soon as a
+// line of the server's log matches.
 func freeze(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
-		ts.Fatalf("usage: freeze SERVER DURATION AFTER PROGRAM ARG…")
+		ts.Fatalf("usage: freeze SERVER EXPRESSION DURATION PROGRAM ARG…")
 	}
-	server := ts.Value(servers{}).(map[string]*background)[args[0]].cmd.Process
-	still, err := time.ParseDuration(args[1])
-	ts.Check(err)
-	after, err := time.ParseDuration(args[2])
+	server := ts.Value(servers{}).(map[string]*background)[args[0]]
+	told := server.stderr.await(regexp.MustCompile(args[1]))
+	still, err := time.ParseDuration(args[2])
 	ts.Check(err)
 	cmd := command(ts, args[3], args[4:]...)
-	cmd.Stdout = ts.Stdout()
-	stderr, err := cmd.StderrPipe()
-	ts.Check(err)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	ts.Check(cmd.Start())
-	first := make([]byte, 1)
-	_, err = io.ReadFull(stderr, first)
-	ts.Check(err)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-told:
+	case err := <-ended:
+		ts.Fatalf("%q ended before the log of the server matched %s: %v\n%s", args[3:], args[1], err, stderr.String())
+	}
 	both := func(s os.Signal) {
-		ts.Check(server.Signal(s))
+		ts.Check(server.cmd.Process.Signal(s))
 		_ = cmd.Process.Signal(s) // it may have ended
 	}
-	time.Sleep(after)
 	both(syscall.SIGSTOP)
-	time.Sleep(still)
+	time.Sleep(still) // the standstill itself: nothing is waited for
 	both(syscall.SIGCONT)
-	_, err = io.Copy(ts.Stderr(), io.MultiReader(bytes.NewReader(first), stderr))
-	ts.Check(err)
-	if err := cmd.Wait(); err != nil {
+	err = <-ended
+	_, _ = ts.Stdout().Write(stdout.Bytes())
+	_, _ = ts.Stderr().Write(stderr.Bytes())
+	if err != nil {
 		ts.Fatalf("%q: %v", args[3:], err)
 	}
+}
+
+// words is what a server writes to its log.
+type words struct {
+	mu     sync.Mutex
+	all    bytes.Buffer
+	expect *regexp.Regexp
+	told   chan struct{} // closed when expect matches what has been written since
+}
+
+// await gives a channel that is closed once something matches that is written from now on.
+func (w *words) await(expr *regexp.Regexp) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.expect, w.told = expr, make(chan struct{})
+	return w.told
+}
+
+// Write implements io.Writer; p is of whole lines, as a log is written by the line.
+func (w *words) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.expect != nil && w.expect.Match(p) {
+		close(w.told)
+		w.expect = nil
+	}
+	return w.all.Write(p)
+}
+
+func (w *words) Bytes() []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return bytes.Clone(w.all.Bytes())
 }
 
 // servers is the key of the servers that a script has in the background.
@@ -184,7 +220,7 @@ type servers struct{}
 // background is a parley serve that runs.
 type background struct {
 	cmd    *exec.Cmd
-	stderr bytes.Buffer
+	stderr words
 	ended  bool
 }
 
@@ -195,7 +231,7 @@ func (b *background) stop(ts *testscript.TestScript) {
 	b.ended = true
 	ts.Check(b.cmd.Process.Signal(os.Interrupt))
 	if got := code(b.cmd.Wait()); got != 0 {
-		ts.Fatalf("the server ended with exit code %d:\n%s", got, b.stderr.String())
+		ts.Fatalf("the server ended with exit code %d:\n%s", got, b.stderr.Bytes())
 	}
 }
 
@@ -211,7 +247,7 @@ func serveCmd(ts *testscript.TestScript, neg bool, args []string) {
 	url, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
 		_ = b.cmd.Wait()
-		ts.Fatalf("the server told no URL: %v\n%s", err, b.stderr.String())
+		ts.Fatalf("the server told no URL: %v\n%s", err, b.stderr.Bytes())
 	}
 	ts.Setenv(args[0], url[:len(url)-1])
 	ts.Value(servers{}).(map[string]*background)[args[0]] = b

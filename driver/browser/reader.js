@@ -80,9 +80,10 @@
   // drawing is how an element is drawn: gone with all that is in it, or in lines of its own (gap), and whether it is seen
   // (undefined: as what it is in).
   const drawing = (e) => {
-    let how = drawings?.get(e);
-    if (!how) drawings?.set(e, how = examine(e));
-    return how ?? examine(e);
+    if (!drawings) return examine(e);
+    let how = drawings.get(e);
+    if (!how) drawings.set(e, how = examine(e));
+    return how;
   };
   let drawings = null; // those of the elements that a look has come across, as it comes across them more than once
 

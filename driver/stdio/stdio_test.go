@@ -324,7 +324,7 @@ func TestCloseOfADeafOne(t *testing.T) {
 		if err := p.conn.Close(how); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begun); took > within/2 {
+		if took := time.Since(begun); took > soon {
 			t.Errorf("Close(%d) took %s", how, took)
 		}
 		n := p.log.Len()

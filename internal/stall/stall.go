@@ -118,18 +118,23 @@ type timer struct {
 }
 
 func (t *timer) ring() {
-	t.mu.Lock()
-	left := t.d.Left()
-	again := left > 0 && !t.stopped
-	if again {
-		t.t.Reset(left)
-	}
-	ends := !again && !t.stopped
-	t.stopped = t.stopped || ends
-	t.mu.Unlock()
-	if ends {
+	if t.over() {
 		t.f()
 	}
+}
+
+// over tells whether the time to ring has come; otherwise the timer is set again, unless it has been stopped.
+func (t *timer) over() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stopped {
+		return false
+	}
+	left := t.d.Left()
+	if left > 0 {
+		t.t.Reset(left)
+	}
+	return left <= 0
 }
 
 func (t *timer) stop() {
