@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -133,9 +134,16 @@ func TestBadBookingTargets(t *testing.T) {
 // reached are the clauses that a target keeps which can be connected to, and does nothing else.
 var reached = map[string][]string{"external-agent": {"EA-017"}, "session-chat": {"SC-045", "SC-001"}, "session-runtime": {"RT-013"}}
 
+// hurry makes limits what a bad target may cost: it leaves out one answer after the other.
+func hurry(l *target.Limits) {
+	l.Open.Duration, l.Event.Duration = min(l.Open.Duration, 5*time.Second), min(l.Event.Duration, runner.MutantLimit)
+	l.HTTP.Duration, l.Turn.Duration = min(l.HTTP.Duration, 5*time.Second), min(l.Turn.Duration, 10*time.Second)
+}
+
 // judgesBad runs the suite against a bad target: no clause passes but those that such a target keeps.
 func judgesBad(t *testing.T, p *target.Profile, exit int, may []string, reason string) {
 	t.Helper()
+	hurry(&p.Limits)
 	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Again: "parley run"})
 	if err != nil {
 		t.Fatal(err)
@@ -206,8 +214,7 @@ func TestBadAgents(t *testing.T) {
 			p := target.DefaultFor("external-agent")
 			p.Role, p.ExternalAgent.Session = "agent", "s-{nonce}"
 			p.Command = &target.Command{Run: []string{"python3", "-c", badAgent + b.script}}
-			p.ExternalAgent.Agent.Join.Duration = target.DefaultLimits().Event.Duration
-			p.ExternalAgent.Agent.Pace.Duration = target.DefaultLimits().Event.Duration
+			p.ExternalAgent.Agent.Join.Duration, p.ExternalAgent.Agent.Pace.Duration = runner.MutantLimit, runner.MutantLimit
 			judgesBad(t, p, cmp.Or(b.exit, verdict.ExitNonConformant), b.may, b.reason)
 		})
 	}

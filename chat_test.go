@@ -177,7 +177,7 @@ func TestExploreFinds(t *testing.T) {
 // TestTwice: a target keeps its sessions from one run to the next, and a run takes none of another's for its own.
 func TestTwice(t *testing.T) {
 	brain := model.New()
-	handler, err := sessionchat.New(sessionchat.Options{DB: filepath.Join(t.TempDir(), "sessions.db"), Backend: brain})
+	handler, err := sessionchat.New(sessionchat.Options{DB: filepath.Join(t.TempDir(), "sessions.db"), Unsynced: true, Backend: brain})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,6 +194,7 @@ func TestTwice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		unhurry(&p.Limits)
 		res, err := runner.Run(context.Background(), runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true, Again: "parley run"})
 		if err != nil {
 			t.Fatal(err)

@@ -156,7 +156,7 @@ func TestBadProcesses(t *testing.T) {
 			p := target.DefaultFor("session-runtime")
 			p.Name, p.Drivers, p.Dir = b.name, []string{target.Stdio}, t.TempDir()
 			p.Command = &target.Command{Run: []string{"python3", "-c", "import json, sys, threading\n" + b.script}}
-			p.Command.Stop.Duration = target.DefaultLimits().Event.Duration
+			p.Command.Stop.Duration = runner.MutantLimit
 			judgesBad(t, p, verdict.ExitNonConformant, nil, b.reason)
 		})
 	}

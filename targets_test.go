@@ -35,6 +35,14 @@ var foreign = []struct{ profile, tool, install string }{
 	{"profiles/plain-page.yaml", "chromium", "apt-get install -y chromium"},
 }
 
+// unhurry makes limits what no slow machine reaches.
+func unhurry(l *target.Limits) {
+	for _, d := range []*target.Duration{&l.Open, &l.Event, &l.Turn, &l.HTTP, &l.Hook, &l.Reload} {
+		d.Duration = max(d.Duration, time.Minute)
+	}
+	l.Scenario.Duration = max(l.Scenario.Duration, 5*time.Minute)
+}
+
 func TestForeignTargets(t *testing.T) {
 	for _, f := range foreign {
 		t.Run(f.profile, func(t *testing.T) {
@@ -45,6 +53,7 @@ func TestForeignTargets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			unhurry(&p.Limits)
 			res, err := runner.Run(context.Background(), runner.Options{Profile: p, Again: "parley run --target " + f.profile})
 			if err != nil {
 				t.Fatal(err)
@@ -220,6 +229,7 @@ func judgeURL(t *testing.T, url string) *reports.Results {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hurry(&p.Limits)
 	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Again: "parley run --target " + url})
 	if err != nil {
 		t.Fatal(err)

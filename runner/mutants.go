@@ -143,6 +143,10 @@ func (m *KillMatrix) sum(ledger *verdict.Ledger, concerned map[string][]string) 
 
 const killed = "killed"
 
+// MutantLimit is Limits.Event of mutants: a fault may well be an answer that never comes, and each of these costs it. They answer
+// within milliseconds, and do nothing that a slow disk would delay.
+const MutantLimit = 2 * time.Second
+
 // kill runs one mutant.
 func kill(ctx context.Context, o MutantOptions, mu Mutant) (k Killed) {
 	started := time.Now()
@@ -155,10 +159,10 @@ func kill(ctx context.Context, o MutantOptions, mu Mutant) (k Killed) {
 	}
 	brain := model.New()
 	p := *o.Profile
-	p.Limits.Event = target.DefaultLimits().Event // a fault may well be an answer that never comes
-	p.Limits.Turn.Duration = 2 * p.Limits.Event.Duration
-	if o.browser == nil { // a page may leave out one thing after the other in one scenario, and the last of them proves a clause
-		p.Limits.Scenario.Duration = 4 * p.Limits.Event.Duration
+	p.Limits.Event.Duration = MutantLimit
+	p.Limits.Turn.Duration, p.Limits.HTTP.Duration = 2*MutantLimit, 2*MutantLimit
+	if o.browser == nil { // a page waits for its browser, and may leave out one thing after the other until one proves a clause
+		p.Limits.Open.Duration, p.Limits.Scenario.Duration = 2*MutantLimit, 4*MutantLimit
 	}
 	seen := &killing{control: control, hasControl: mu.Control != "", alive: map[string]bool{}}
 	for _, id := range mu.Clauses {

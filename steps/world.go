@@ -20,7 +20,8 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Env is what the scenarios of one run over one driver share. Apart from RefusalIsAll and Learnt it is read-only while they run.
+// Env is what the scenarios of one run over one driver share. What it learns of the target while they run
+// is safe for concurrent use, and the rest read-only.
 type Env struct {
 	Profile *target.Profile
 	Role    string // the target's; see Roles
@@ -36,6 +37,8 @@ type Env struct {
 
 	// Learnt is what the scenarios have found out about the target that the others go by too, under keys of the protocol's own.
 	Learnt sync.Map
+
+	patience patience
 }
 
 // World is one scenario's: its connections, its transcript, its judgements. Steps use it from one goroutine.
@@ -162,7 +165,7 @@ func (w *World) Finish() {
 type Wait struct {
 	Conn   string        // party on whose connection it is expected
 	After  int           // the mark: the number of the record that causes it
-	Within time.Duration // 0: Limits.Event
+	Within time.Duration // 0: Env.Event
 	Match  func(*transcript.Record) bool
 	// Hopeless tells that the record can no longer come. What it returns is the reason; "" means go on. The end of
 	// the connection is hopeless in any case.
@@ -182,8 +185,9 @@ var errLimit = errors.New("limit")
 // Await waits for a record, event-driven. A *Miss says why it did not come.
 func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	if e.Within == 0 {
-		e.Within = w.Env.Profile.Limits.Event.Duration
+		e.Within = w.Env.Event()
 	}
+	began := time.Now()
 	ctx, cancel := stall.WithLimitCause(ctx, e.Within, errLimit)
 	defer cancel()
 	var miss *Miss
@@ -206,6 +210,9 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 		}
 		return false
 	})
+	if miss == nil && (err == nil || errors.Is(err, errLimit)) {
+		w.Env.patience.waited(e.Within, time.Since(began), err == nil)
+	}
 	switch {
 	case miss != nil:
 		return transcript.Record{}, miss

@@ -147,7 +147,7 @@ func TestParse(t *testing.T) {
 	command := func(f func(*Command)) change {
 		return func(p *Profile) {
 			p.URL = "http://127.0.0.1:{port}"
-			p.Command = &Command{Run: []string{"x"}, Ready: Ready{Within: Duration{10 * time.Second}}, Stop: Duration{2 * time.Second}}
+			p.Command = &Command{Run: []string{"x"}, Ready: Ready{Within: Duration{30 * time.Second}}, Stop: Duration{2 * time.Second}}
 			f(p.Command)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 const (
 	groupPace = 5 * time.Millisecond   // between looks at whether a group has gone
-	killWait  = 2 * time.Second        // for killed processes to go
+	killWait  = 10 * time.Second       // for killed processes to go, which a disk may hold up
 	drainWait = 250 * time.Millisecond // for output of those who left the group and still hold the pipes
 )
 

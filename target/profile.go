@@ -145,19 +145,19 @@ type Command struct {
 type Ready struct {
 	Path   string   `yaml:"path"`   // below the base URL, e.g. /health
 	Log    string   `yaml:"log"`    // a Go regular expression
-	Within Duration `yaml:"within"` // default 10s
+	Within Duration `yaml:"within"` // default 30s
 }
 
 // Limits holds every time limit of a run, and the one size limit.
 type Limits struct {
-	Open     Duration `yaml:"open"`      // opening a connection; default 5s, of agent-client 20s
-	Event    Duration `yaml:"event"`     // an expected event after its cause; default 2s
-	Turn     Duration `yaml:"turn"`      // a whole turn, from the user's message to its end; default 10s
-	HTTP     Duration `yaml:"http"`      // the answer to a request that is no chat; default 5s
+	Open     Duration `yaml:"open"`      // opening a connection; default 10s, of agent-client 20s
+	Event    Duration `yaml:"event"`     // an expected event after its cause; default 10s
+	Turn     Duration `yaml:"turn"`      // a whole turn, from the user's message to its end; default 20s
+	HTTP     Duration `yaml:"http"`      // the answer to a request that is no chat; default 10s
 	Quiet    Duration `yaml:"quiet"`     // the quiet window that proves absence where no fence exists; default 150ms
-	Hook     Duration `yaml:"hook"`      // one hook command; default 10s
-	Reload   Duration `yaml:"reload"`    // a changed configuration must show on new connections; default 5s
-	Scenario Duration `yaml:"scenario"`  // a whole scenario; default 60s
+	Hook     Duration `yaml:"hook"`      // one hook command; default 30s
+	Reload   Duration `yaml:"reload"`    // a changed configuration must show on new connections; default 10s
+	Scenario Duration `yaml:"scenario"`  // a whole scenario; default 2m
 	MaxEvent Bytes    `yaml:"max-event"` // the largest event, frame or answer that is read; default 8MiB
 }
 

@@ -29,18 +29,19 @@ type Names []string
 
 func (l Names) has(name string) bool { return slices.Contains(l, name) }
 
-// DefaultLimits are the limits of a profile that says nothing.
+// DefaultLimits are the limits of a profile that says nothing. They are long, as only a missing answer costs them: a target
+// that waits for its disk for some seconds is a slow one, and no document forbids that.
 func DefaultLimits() Limits {
 	return Limits{
-		Open: Duration{5 * time.Second}, Event: Duration{2 * time.Second}, Turn: Duration{10 * time.Second},
-		HTTP: Duration{5 * time.Second}, Quiet: Duration{150 * time.Millisecond}, Hook: Duration{10 * time.Second},
-		Reload: Duration{5 * time.Second}, Scenario: Duration{60 * time.Second}, MaxEvent: 8 << 20,
+		Open: Duration{10 * time.Second}, Event: Duration{10 * time.Second}, Turn: Duration{20 * time.Second},
+		HTTP: Duration{10 * time.Second}, Quiet: Duration{150 * time.Millisecond}, Hook: Duration{30 * time.Second},
+		Reload: Duration{10 * time.Second}, Scenario: Duration{2 * time.Minute}, MaxEvent: 8 << 20,
 	}
 }
 
 // defaults are those of a command that a profile gives.
 func (c *Command) defaults() {
-	c.Ready.Within = Duration{10 * time.Second}
+	c.Ready.Within = Duration{30 * time.Second}
 	c.Stop = Duration{2 * time.Second}
 }
 

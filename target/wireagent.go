@@ -76,7 +76,7 @@ type AgentSide struct {
 	// a free port.
 	Listen string `yaml:"listen"`
 
-	Join Duration `yaml:"join"` // for it to connect and join, once it is started or its connection is lost; default 5s
+	Join Duration `yaml:"join"` // for it to connect and join, once it is started or its connection is lost; default 10s
 	Pace Duration `yaml:"pace"` // for the next thing that it does; default 10s, as a language model takes its time
 }
 
@@ -176,7 +176,7 @@ func DefaultExternalAgent() ExternalAgent {
 			NoActiveSpec: Provocation{Booking: true, Calls: []ToolCall{next}},
 			ToolFailure:  Provocation{Calls: []ToolCall{next}},
 		},
-		Agent: AgentSide{Join: Duration{5 * time.Second}, Pace: Duration{10 * time.Second}},
+		Agent: AgentSide{Join: Duration{10 * time.Second}, Pace: Duration{10 * time.Second}},
 	}
 }
 

@@ -153,12 +153,18 @@ func initServer(ctx context.Context, n notebook, args []string, o initOptions) (
 	if err != nil {
 		return "", err
 	}
+	firstLook(&profile.Limits)
 	running, err := target.NewLauncher(profile).Launch(ctx, target.LaunchOptions{})
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = running.Stop(context.WithoutCancel(ctx)) }()
 	return ask(ctx, n, profile, running, strings.HasPrefix(args[0], "ws"))
+}
+
+// firstLook makes limits those of a first look: much is tried that a target need not have, and no verdict hangs on what it leaves out.
+func firstLook(l *target.Limits) {
+	l.Event.Duration, l.Turn.Duration, l.HTTP.Duration = 2*time.Second, 10*time.Second, 5*time.Second
 }
 
 // profileOf is the default profile of what is at a URL, or of a page. The folder of a page is relative to the file that is written.
@@ -211,6 +217,7 @@ func started(command []string, o initOptions) (p *target.Profile, out, here stri
 		return nil, "", "", err
 	}
 	p = target.DefaultFor(o.protocol)
+	firstLook(&p.Limits)
 	p.Dir = here
 	if len(command) > 0 {
 		p.Name = strings.TrimSuffix(filepath.Base(command[0]), filepath.Ext(command[0]))

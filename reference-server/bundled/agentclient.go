@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"time"
 
 	proto "parley/protocol/agentclient"
 	"parley/reference-server/agentclient"
@@ -17,8 +16,7 @@ import (
 func agentClientProfile() *target.Profile {
 	p := target.DefaultFor(proto.Protocol)
 	p.Name = "bundled agent-client"
-	p.Limits.Event.Duration = 15 * time.Second // it answers in milliseconds, on a slow machine too
-	p.Limits.Open.Duration = 20 * time.Second  // the first page waits for the browser
+	unhurriedLimits(p)
 	p.Capabilities = []string{target.SessionList}
 	// It has a field for the server's address too. To type there takes a twentieth of the suite's time.
 	p.AgentClient.Server.Parameter, p.AgentClient.Hooks.ServerURL = "server", ""

@@ -19,10 +19,8 @@ func agentClientMutants() []runner.Mutant {
 	return out
 }
 
-// faultyPage changes the profile of the bundled page to that of its mutants: a fault may well be that something never shows, and
-// that the selector has another id.
+// faultyPage changes the profile of the bundled page to that of its mutants: a fault may well be that the selector has another id.
 func faultyPage(p *target.Profile) {
-	p.Limits.Event.Duration = 1200 * time.Millisecond
 	p.Limits.Quiet.Duration = 100 * time.Millisecond
 	p.AgentClient.Hooks.Selector += ", #" + pages.OtherSelectorID
 }

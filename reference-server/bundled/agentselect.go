@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -38,8 +37,7 @@ func agentSelectProfile() *target.Profile {
 	p.Name = "bundled agent-select"
 	p.Protocol = proto.Protocol
 	p.Drivers = []string{target.SSE, target.WS}
-	// The bundled servers answer in milliseconds; the limits only tell apart a slow machine and a missing answer.
-	p.Limits.Event.Duration, p.Limits.HTTP.Duration = 5*time.Second, 10*time.Second
+	unhurriedLimits(p)
 	p.Capabilities = []string{target.InitialAgentID, target.SessionList, target.SessionDelete, target.Health}
 	p.Agents.Custom = []target.CustomAgent{CodeReviewer}
 	p.Tools.Confirm = &target.Tool{Name: "run_command", Arguments: map[string]any{"command": "true"}, Response: true}

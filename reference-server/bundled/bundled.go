@@ -20,6 +20,15 @@ import (
 // as each other, and what a slow machine costs a target is no fault that a verdict may be about.
 const unhurried = 5 * time.Minute
 
+// unhurriedLimits are what the harness waits for a bundled server, which answers in milliseconds: they only tell apart a slow
+// machine and a missing answer.
+func unhurriedLimits(p *target.Profile) {
+	for _, l := range []*target.Duration{&p.Limits.Open, &p.Limits.Event, &p.Limits.Turn, &p.Limits.HTTP, &p.Limits.Hook, &p.Limits.Reload} {
+		l.Duration = time.Minute
+	}
+	p.Limits.Scenario.Duration = unhurried
+}
+
 // Target is a bundled target, ready to be run.
 type Target struct {
 	Profile  *target.Profile
@@ -60,6 +69,7 @@ func MutantProfile(protocol, role string) *target.Profile {
 	if t == nil {
 		return nil
 	}
+	t.Profile.Limits.Event.Duration = runner.MutantLimit
 	if protocol == agentclient.Protocol {
 		faultyPage(t.Profile)
 	}
@@ -67,7 +77,7 @@ func MutantProfile(protocol, role string) *target.Profile {
 		t.Profile.SessionChat.Idle.Duration = mutantIdle
 	}
 	if protocol == externalagent.Protocol { // a fault may well be that nothing more is said
-		t.Profile.ExternalAgent.Agent.Pace = target.DefaultLimits().Event
+		t.Profile.ExternalAgent.Agent.Pace.Duration = runner.MutantLimit
 	}
 	return t.Profile
 }

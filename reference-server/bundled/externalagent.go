@@ -25,8 +25,7 @@ const patience = 200 * time.Millisecond
 func externalAgentProfile(role string) *target.Profile {
 	p := target.DefaultFor(proto.Protocol)
 	p.Name, p.Role = "bundled "+role, role
-	// The bundled targets answer in milliseconds; the limits only tell apart a slow machine and a missing answer.
-	p.Limits.Event.Duration, p.Limits.HTTP.Duration = 5*time.Second, 10*time.Second
+	unhurriedLimits(p)
 	p.ExternalAgent.Session = "s-{nonce}"
 	switch role {
 	case proto.Host:

@@ -38,8 +38,7 @@ func idleOf(fault string) time.Duration {
 func sessionChatProfile() *target.Profile {
 	p := target.DefaultFor(proto.Protocol)
 	p.Name = "bundled session-chat"
-	// The bundled servers answer in milliseconds; the limits only tell apart a slow machine and a missing answer.
-	p.Limits.Event.Duration, p.Limits.HTTP.Duration = 15*time.Second, 15*time.Second
+	unhurriedLimits(p)
 	p.Capabilities = []string{target.OptionsModel}
 	p.SessionChat.Idle.Duration = idle
 	return p

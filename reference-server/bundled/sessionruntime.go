@@ -19,7 +19,7 @@ import (
 func sessionRuntimeProfile() *target.Profile {
 	p := target.DefaultFor(proto.Protocol)
 	p.Name = "bundled session-runtime"
-	p.Limits.Event.Duration = 5 * time.Second // it answers in milliseconds, on a slow machine too
+	unhurriedLimits(p)
 	p.Drivers = []string{target.WS, target.Stdio}
 	return p
 }

@@ -19,7 +19,7 @@ import (
 // act has the user do something. What a person could not do is a *browser.ActError.
 func (s *suite) act(ctx context.Context, p *page, label string, what fields) error {
 	s.remember(p)
-	limit := s.Env.Profile.Limits.Event.Duration
+	limit := s.Env.Event()
 	limited, cancel := stall.WithLimit(ctx, limit)
 	defer cancel()
 	n, err := p.conn.Send(limited, driver.Message{Label: label, Body: encode(what)})
@@ -71,7 +71,7 @@ func click(on string) fields { return fields{"do": "click", "on": on} }
 // settle lets the page carry out what it has begun.
 func (s *suite) settle(ctx context.Context, p *page) {
 	if e, ok := p.conn.(evident); ok {
-		limited, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Event.Duration)
+		limited, cancel := stall.WithLimit(ctx, s.Env.Event())
 		defer cancel()
 		_ = e.Settle(limited)
 	}
@@ -190,7 +190,7 @@ func (s *suite) fence(ctx context.Context, p *page) error {
 	if err != nil {
 		return s.quiet(ctx, p)
 	}
-	within := s.Env.Profile.Limits.Event.Duration
+	within := s.Env.Event()
 	if _, ok := s.Env.Learnt.Load(key); !ok {
 		within = min(within, max(4*s.Env.Profile.Limits.Quiet.Duration, within/2))
 	}

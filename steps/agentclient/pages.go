@@ -78,7 +78,7 @@ func (s *suite) asksForEvents(ctx context.Context) error {
 
 func (s *suite) greets(ctx context.Context) error {
 	p := s.now
-	if !s.stands(ctx, p, max(p.act, p.word)-1, s.Env.Profile.Limits.Event.Duration) {
+	if !s.stands(ctx, p, max(p.act, p.word)-1, s.Env.Event()) {
 		return steps.NotTestedf("the page has no event stream open")
 	}
 	s.clock(p)

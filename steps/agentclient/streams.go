@@ -51,7 +51,7 @@ func (s *suite) streamEnds(how string) error {
 
 func (s *suite) pageClosed(ctx context.Context) error {
 	p := s.now
-	limited, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Event.Duration)
+	limited, cancel := stall.WithLimit(ctx, s.Env.Event())
 	defer cancel()
 	_, err := s.T.Await(limited, p.act-1, func(r *transcript.Record) bool {
 		return p.server.ofStreams(r) && r.Dir == transcript.Received && r.Kind == transcript.Closed

@@ -155,7 +155,7 @@ func (s *suite) hearsNothingOf(ctx context.Context, name, other string) error {
 // switch on its connection, or the connection's end.
 func (s *suite) settle(ctx context.Context, c *client) {
 	mark := c.act.mark
-	within := s.Env.Profile.Limits.Event.Duration
+	within := s.Env.Event()
 	if s.bind.ws {
 		within = s.Env.Profile.Limits.Quiet.Duration
 	}

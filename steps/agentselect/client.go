@@ -350,7 +350,7 @@ func (s *suite) withSession(ctx context.Context, c *client) error {
 // mustCreate creates a session as a precondition. A target that cannot tell connections apart may need a moment to notice
 // that another one has gone, so there a refusal is tried again until the event limit.
 func (s *suite) mustCreate(ctx context.Context, c *client) error {
-	deadline := stall.In(s.Env.Profile.Limits.Event.Duration)
+	deadline := stall.In(s.Env.Event())
 	refused, _, err := s.createSession(ctx, c, nil)
 	for pause := 5 * time.Millisecond; s.Env.Profile.AgentSelect.Correlation.Single && err == nil && refused != "" && !deadline.Over(); pause = min(2*pause, 100*time.Millisecond) {
 		s.pace(ctx, c, s.T.Len(), pause)

@@ -14,7 +14,7 @@ import (
 // Another error may be the answer too, badly made, or speak of something else, such as a turn that failed; so the wait
 // goes on, for as long as anything else can have caused it.
 func (s *suite) outcome(ctx context.Context, c *client) (transcript.Record, *steps.Miss) {
-	limit := s.Env.Profile.Limits.Event.Duration
+	limit := s.Env.Event()
 	known := func(r *transcript.Record) bool {
 		return !c.fences[r.N] && (isEvent(vocab.AgentSwitchedEvent)(r) || isEvent(vocab.ErrorEvent)(r) && contains(vocab.ErrorCodes, codeOf(*r)))
 	}
@@ -52,7 +52,7 @@ func (s *suite) refusedOverHTTP(mark int) func(*transcript.Record) string {
 // graceAfter gives the event of a refused message the time to come: the stream is another connection, and no clause puts
 // the two in order.
 func (s *suite) graceAfter(r *transcript.Record) bool {
-	limit := s.Env.Profile.Limits.Event.Duration
+	limit := s.Env.Event()
 	if s.Env.RefusalIsAll.Load() {
 		limit = s.Env.Profile.Limits.Quiet.Duration
 	}

@@ -63,7 +63,7 @@ func (s *suite) loads(ctx context.Context, name, of string) error {
 	if o.session == "" {
 		return steps.NotTestedf("client %s has no session", of)
 	}
-	deadline := stall.In(s.Env.Profile.Limits.Event.Duration)
+	deadline := stall.In(s.Env.Event())
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		s.mark, s.actor = s.T.Len(), c
 		refused, at, err := s.loadSession(ctx, c, o.session)

@@ -161,7 +161,7 @@ func (s *suite) switchesOnceIdle(ctx context.Context, name, ref string) error {
 // switchIdle sends a switch, and again while the session is still busy, until the event limit: that a target needs a
 // moment to end a turn is legal (AC-124). The last attempt's answer is left for the step that follows.
 func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
-	deadline := stall.In(s.Env.Profile.Limits.Event.Duration)
+	deadline := stall.In(s.Env.Event())
 	pause := 5 * time.Millisecond
 	for {
 		if _, err := s.sendSwitch(ctx, c, fields{"agentId": id}, act{}); err != nil {

@@ -117,7 +117,7 @@ func (s *suite) chatsAndFails(ctx context.Context, name string) error {
 		return err
 	}
 	// A failed turn ends with an error, with complete, or with both.
-	if _, miss := s.Await(ctx, steps.Wait{Conn: name, After: c.turn.mark, Within: s.Env.Profile.Limits.Turn.Duration,
+	if _, miss := s.Await(ctx, steps.Wait{Conn: name, After: c.turn.mark, Within: s.Env.Turn(),
 		Match: isEvent(vocab.ErrorEvent, vocab.CompleteEvent)}); miss != nil {
 		s.Note("a turn whose model failed says nothing of it: %s", miss.Reason)
 	}
@@ -126,10 +126,10 @@ func (s *suite) chatsAndFails(ctx context.Context, name string) error {
 
 // modelCalled waits until the model has been asked for the client's turn.
 func (s *suite) modelCalled(ctx context.Context, c *client) error {
-	ctx, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Turn.Duration)
+	ctx, cancel := stall.WithLimit(ctx, s.Env.Turn())
 	defer cancel()
 	if _, err := s.Env.Brain.Await(ctx, c.turn.nonce, 1); err != nil {
-		return steps.NotTestedf("running_turn: the model was not asked for the message of client %s within %v", c.name, s.Env.Profile.Limits.Turn)
+		return steps.NotTestedf("running_turn: the model was not asked for the message of client %s within %v", c.name, s.Env.Turn())
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (s *suite) modelCalled(ctx context.Context, c *client) error {
 // awaitEnd waits for the end of a client's turn.
 func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *steps.Miss) {
 	rec, miss := s.Await(ctx, steps.Wait{
-		Conn: c.name, After: c.turn.mark, Within: s.Env.Profile.Limits.Turn.Duration,
+		Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(),
 		Match: func(r *transcript.Record) bool {
 			if !isEvent(vocab.CompleteEvent)(r) {
 				return false
@@ -160,7 +160,7 @@ func (s *suite) isAnswered(ctx context.Context, name string) error {
 		return steps.NotTestedf("client %s has not chatted", name)
 	}
 	rec, miss := s.Await(ctx, steps.Wait{
-		Conn: name, After: c.turn.mark, Within: s.Env.Profile.Limits.Turn.Duration,
+		Conn: name, After: c.turn.mark, Within: s.Env.Turn(),
 		Match: func(r *transcript.Record) bool {
 			return isEvent(vocab.MessageEvent)(r) && strings.Contains(s.said(c, r.N), c.turn.nonce)
 		},
@@ -272,14 +272,14 @@ func (s *suite) isAskedAndGoesOn(ctx context.Context, name string) error {
 // calledAgain waits until the model was called a second time for a turn: with the result of its tool.
 func (s *suite) calledAgain(ctx context.Context, name string) error {
 	c := s.client(name)
-	ctx, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Turn.Duration)
+	ctx, cancel := stall.WithLimit(ctx, s.Env.Turn())
 	defer cancel()
 	_, err := s.Env.Brain.AwaitMatch(ctx, 1, func(r model.Request) bool {
 		n := len(r.Messages)
 		return n > 0 && r.Messages[n-1].Role == model.RoleTool && strings.Contains(lastUserText(r), c.turn.nonce)
 	})
 	if err != nil {
-		return steps.NotTestedf("the model was not called with the tool's result within %v", s.Env.Profile.Limits.Turn)
+		return steps.NotTestedf("the model was not called with the tool's result within %v", s.Env.Turn())
 	}
 	return nil
 }
@@ -317,7 +317,7 @@ func (s *suite) provoke(ctx context.Context, name, text string, tool *target.Too
 		return err
 	}
 	if event == vocab.MessageEvent {
-		_, miss := s.Await(ctx, steps.Wait{Conn: name, After: c.turn.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: isEvent(event)})
+		_, miss := s.Await(ctx, steps.Wait{Conn: name, After: c.turn.mark, Within: s.Env.Turn(), Match: isEvent(event)})
 		if miss != nil {
 			return steps.NotTestedf("running_turn could not be provoked: %s", miss.Reason)
 		}
@@ -328,7 +328,7 @@ func (s *suite) provoke(ctx context.Context, name, text string, tool *target.Too
 
 func (s *suite) awaitRequest(ctx context.Context, c *client, event string) error {
 	refused := s.refusedOverHTTP(c.turn.mark)
-	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: isEvent(event),
+	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(), Match: isEvent(event),
 		Hopeless: func(r *transcript.Record) string {
 			if isEvent(vocab.CompleteEvent)(r) {
 				return "the turn has ended: " + steps.Seen(*r)

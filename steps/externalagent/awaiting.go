@@ -164,7 +164,7 @@ func (s *suite) nudge(ctx context.Context) {
 	if !p.joined || p.conn == nil {
 		return
 	}
-	limited, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Event.Duration)
+	limited, cancel := stall.WithLimit(ctx, s.Env.Event())
 	defer cancel()
 	stage := p.flow.Stages[min(p.at, len(p.flow.Stages)-1)].Name
 	p.send(limited, p.conn, envelope(vocab.UserMessage, "", "", object{"text": "Please go on, and book a ticket for me.", "stage": stage}))

@@ -168,7 +168,7 @@ func (s *suite) hasJoined(ctx context.Context, p *party) error {
 // getsIn asks to join. Who was there before, as scenarios that share one relay session were, may be taken for still there for
 // a moment, and be refused: it is tried again within the event limit. The latest answer is left to be judged.
 func (s *suite) getsIn(ctx context.Context, p *party) error {
-	end := stall.In(s.Env.Profile.Limits.Event.Duration)
+	end := stall.In(s.Env.Event())
 	for {
 		if err := s.connected(ctx, p); err != nil {
 			return err

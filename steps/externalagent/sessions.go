@@ -219,7 +219,7 @@ func (s *suite) endSessions() {
 		if p.study == "" || p.conn == nil || s.endedAt(p) > 0 {
 			continue
 		}
-		ctx, cancel := stall.WithLimit(context.Background(), min(s.Env.Profile.Limits.Event.Duration, 2*time.Second))
+		ctx, cancel := stall.WithLimit(context.Background(), min(s.Env.Event(), 2*time.Second))
 		if q, err := s.ask(ctx, p, vocab.SessionEnd, object{"reason": "parley: the scenario is over"}); err == nil {
 			_, _ = s.T.Await(ctx, q.mark, func(r *transcript.Record) bool { return r.Conn == p.name && (answers(q.id)(r) || closed(r)) })
 		}

@@ -69,7 +69,7 @@ func (s *suite) fit(c target.ToolCall, now state) (fitting, error) {
 // ready waits until a call of the booking path fits what the host announces: a host may take a while to go on, and tell by
 // a state.updated when it has.
 func (s *suite) ready(ctx context.Context, p *party, c target.ToolCall, now state) (state, fitting, error) {
-	end := stall.In(s.Env.Profile.Limits.Event.Duration)
+	end := stall.In(s.Env.Event())
 	for {
 		fits, err := s.fit(c, now)
 		left := end.Left()
@@ -110,7 +110,7 @@ func (s *suite) settle(ctx context.Context, q *request, before state) (state, er
 	if err != nil || s.shows(q.tool, before, now) {
 		return now, err
 	}
-	within := s.Env.Profile.Limits.Event.Duration
+	within := s.Env.Event()
 	if !slices.Contains(okOnly, q.tool) {
 		within = s.Env.Profile.Limits.Quiet.Duration // to choose what is chosen already has no effect
 	}

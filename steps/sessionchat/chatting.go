@@ -151,7 +151,7 @@ func (s *suite) chatsHeld(ctx context.Context, client, name string) error {
 		if err := s.say(ctx, s.client(client), t, nil); err != nil {
 			return err
 		}
-		if _, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: ofSession(t.of)}); miss != nil {
+		if _, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: s.Env.Turn(), Match: ofSession(t.of)}); miss != nil {
 			return steps.NotTestedf("running_turn could not be provoked: %s", miss.Reason)
 		}
 		return nil
@@ -201,7 +201,7 @@ var ofTurn = []string{vocab.SystemMessage, vocab.StreamMessage, vocab.AssistantM
 // awaitAnswer waits until the target has answered a turn: with the model's words where a model of ours stands behind it,
 // and otherwise with any words.
 func (s *suite) awaitAnswer(ctx context.Context, t *turn) (transcript.Record, *steps.Miss) {
-	rec, miss := s.awaitUnlessRefused(ctx, t, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Profile.Limits.Turn.Duration,
+	rec, miss := s.awaitUnlessRefused(ctx, t, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(),
 		Match:    s.answers(t),
 		Hopeless: s.ended(t),
 	})
@@ -249,7 +249,7 @@ func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (
 	if miss == nil || refused == "" {
 		return rec, miss
 	}
-	w.Within = s.Env.Profile.Limits.Event.Duration
+	w.Within = s.Env.Event()
 	if rec, more := s.Await(ctx, w); more == nil {
 		return rec, nil
 	}
@@ -277,7 +277,7 @@ func (s *suite) awaitEnd(ctx context.Context, t *turn) *steps.Miss {
 	if t.over {
 		return nil
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: ofSession(t.of, vocab.ResultMessage)})
+	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: ofSession(t.of, vocab.ResultMessage)})
 	if miss != nil {
 		return miss
 	}
@@ -357,7 +357,7 @@ func (s *suite) comesToSomeEnd(ctx context.Context, name string) error {
 	if err := s.modelCalled(ctx, t); err != nil {
 		return err
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: ofSession(t.of, vocab.ResultMessage, vocab.ErrorMessage)})
+	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: ofSession(t.of, vocab.ResultMessage, vocab.ErrorMessage)})
 	if miss != nil {
 		return steps.NotTestedf("a turn whose model fails says nothing of it: %s", miss.Reason)
 	}
@@ -374,7 +374,7 @@ func (s *suite) comesToSomeEnd(ctx context.Context, name string) error {
 // attempt, until the turn limit.
 func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 	ss := s.session(name)
-	deadline := stall.In(s.Env.Profile.Limits.Turn.Duration)
+	deadline := stall.In(s.Env.Turn())
 	pause := 5 * time.Millisecond
 	for {
 		if err := s.chat(ctx, client, name, &turn{}, "[[echo %s]] Again"); err != nil {
@@ -402,7 +402,7 @@ func (s *suite) answeredAtLast(ctx context.Context, client string, ss *session, 
 		return s.Need(steps.Check{Clauses: unanswered, Expected: fmt.Sprintf("an answer to the chat, with agent_id %q", ss.agentID), Observed: s.instead(t, miss), At: miss.At})
 	}
 	answer, answered := s.answers(t), false
-	rec, end := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: s.Env.Profile.Limits.Turn.Duration, Match: func(r *transcript.Record) bool {
+	rec, end := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: s.Env.Turn(), Match: func(r *transcript.Record) bool {
 		answered = answered || answer(r)
 		return answered && ofSession(ss, vocab.ResultMessage)(r)
 	}})

@@ -135,7 +135,7 @@ func (s *suite) runAtOnce(ctx context.Context, one, other string) error {
 		if t == nil || !t.held {
 			return steps.NotTestedf("no turn of %s is held", name)
 		}
-		limited, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Event.Duration)
+		limited, cancel := stall.WithLimit(ctx, s.Env.Event())
 		_, err := s.Env.Brain.Await(limited, t.nonce, 1)
 		cancel()
 		if err != nil {
@@ -206,7 +206,7 @@ func (s *suite) comesToRest(ctx context.Context, name string) error {
 	if miss := s.awaitEnd(ctx, first); miss != nil {
 		return s.Need(steps.Check{Clauses: []string{"SC-021", "SC-041", "SC-057"}, Expected: "an end of the turns of " + ss.agentID, Observed: miss.Reason, At: miss.At})
 	}
-	within := s.Env.Profile.Limits.Event.Duration
+	within := s.Env.Event()
 	if s.refusedAfter(second) {
 		within = time.Millisecond
 	}

@@ -150,5 +150,5 @@ func (s *suite) sessionTold(ctx context.Context, what string) error {
 
 // withLimit is how long something is awaited that comes by itself once a limit is over.
 func (s *suite) withLimit(limit time.Duration) time.Duration {
-	return limit + s.Env.Profile.Limits.Event.Duration
+	return limit + s.Env.Event()
 }
