@@ -148,7 +148,9 @@ type exam struct {
 }
 
 func newExam(sub *subject, s *streams) (*exam, error) {
-	d := &exam{checkup: checkups[sub.profile.Protocol][sub.profile.Role], s: s, profile: sub.profile, launcher: sub.launcher,
+	p := *sub.profile
+	firstLook(&p.Limits)
+	d := &exam{checkup: checkups[p.Protocol][p.Role], s: s, profile: &p, launcher: sub.launcher,
 		plan: map[string]runner.Planned{}, state: map[string]string{}}
 	if d.launcher == nil {
 		d.launcher = target.NewLauncher(d.profile)

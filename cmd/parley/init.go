@@ -162,9 +162,18 @@ func initServer(ctx context.Context, n notebook, args []string, o initOptions) (
 	return ask(ctx, n, profile, running, strings.HasPrefix(args[0], "ws"))
 }
 
-// firstLook makes limits those of a first look: much is tried that a target need not have, and no verdict hangs on what it leaves out.
+// firstLook makes those limits that are the defaults the shorter ones of a first look: much is tried that a target need not have,
+// one thing after the other, and no verdict hangs on what it leaves out.
 func firstLook(l *target.Limits) {
-	l.Event.Duration, l.Turn.Duration, l.HTTP.Duration = 2*time.Second, 10*time.Second, 5*time.Second
+	standard := target.DefaultLimits()
+	for limit, is := range map[*target.Duration]struct {
+		standard target.Duration
+		shorter  time.Duration
+	}{&l.Event: {standard.Event, 4 * time.Second}, &l.Turn: {standard.Turn, 10 * time.Second}, &l.HTTP: {standard.HTTP, 5 * time.Second}} {
+		if *limit == is.standard {
+			limit.Duration = is.shorter
+		}
+	}
 }
 
 // profileOf is the default profile of what is at a URL, or of a page. The folder of a page is relative to the file that is written.

@@ -70,7 +70,7 @@ func (p *busProbe) at(ctx context.Context, d closingDriver, o driver.OpenOptions
 	}
 	defer c.conn.Close(driver.Reset)
 	if !c.setUp(time.Minute) {
-		how := fmt.Sprintf("within %v", p.profile.Limits.Event)
+		how := fmt.Sprintf("within %v", p.profile.Limits.Open)
 		if end := c.end(); end != "" {
 			how = "before " + end
 		}

@@ -36,7 +36,7 @@ func (c *busLine) setUp(limit time.Duration) bool {
 	ms := limit.Milliseconds()
 	mark := c.write(map[string]any{"parley": proto.Setup, "session_id": c.session, "agents": c.agents, "active_agent_id": c.agents[0],
 		"limits": map[string]any{"input_ack_ms": ms, "cancel_ack_ms": ms}})
-	answer, _ := c.await(mark, c.limits.Event.Duration, func(msg map[string]any) bool { return msg["parley"] == any(proto.Ready) })
+	answer, _ := c.await(mark, c.limits.Open.Duration, func(msg map[string]any) bool { return msg["parley"] == any(proto.Ready) })
 	return answer != nil
 }
 
