@@ -160,7 +160,7 @@ func kill(ctx context.Context, o MutantOptions, mu Mutant) (k Killed) {
 	brain := model.New()
 	p := *o.Profile
 	p.Limits.Event.Duration = MutantLimit
-	p.Limits.Turn.Duration, p.Limits.HTTP.Duration = 2*MutantLimit, 2*MutantLimit
+	p.Limits.Turn.Duration, p.Limits.HTTP.Duration, p.Limits.Reload.Duration = 2*MutantLimit, 2*MutantLimit, 2*MutantLimit
 	if o.browser == nil { // a page waits for its browser, and may leave out one thing after the other until one proves a clause
 		p.Limits.Open.Duration, p.Limits.Scenario.Duration = 2*MutantLimit, 4*MutantLimit
 	}

@@ -77,7 +77,7 @@ func MutantProfile(protocol, role string) *target.Profile {
 		t.Profile.SessionChat.Idle.Duration = mutantIdle
 	}
 	if protocol == externalagent.Protocol { // a fault may well be that nothing more is said
-		t.Profile.ExternalAgent.Agent.Pace.Duration = runner.MutantLimit
+		t.Profile.ExternalAgent.Agent.Pace.Duration, t.Profile.ExternalAgent.Agent.Join.Duration = runner.MutantLimit, 2*runner.MutantLimit
 	}
 	return t.Profile
 }
