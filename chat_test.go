@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -149,7 +150,7 @@ func TestExploreFinds(t *testing.T) {
 	b := bundled.For("session-chat", "")
 	p := bundled.MutantProfile("session-chat", "")
 	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Launcher: &bundled.ChatLauncher{Brain: b.Brain, Fault: "leaks-when-switching"}, Brain: b.Brain,
-		Explore: 100, Seed: 1, Tags: "@explored", Again: "parley run"})
+		Explore: 100, Seed: 1, Shrinking: 5 * time.Minute, Tags: "@explored", Again: "parley run"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"
@@ -185,7 +186,7 @@ func TestExploreRuntime(t *testing.T) {
 // TestExploreRuntimeFinds: a fault is found, and told by the shortest sequence that shows it.
 func TestExploreRuntimeFinds(t *testing.T) {
 	res, err := runner.Run(context.Background(), runner.Options{Profile: bundled.MutantProfile("session-runtime", ""), Launcher: &bundled.RuntimeLauncher{Fault: "accepted-told-twice"},
-		Drivers: []string{target.WS}, Explore: 100, Seed: 1, Tags: "@explored", Again: "parley run"})
+		Drivers: []string{target.WS}, Explore: 100, Seed: 1, Shrinking: 5 * time.Minute, Tags: "@explored", Again: "parley run"})
 	if err != nil {
 		t.Fatal(err)
 	}

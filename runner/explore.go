@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -27,7 +28,7 @@ import (
 // exploring lets one exploration run at a time: rapid keeps its settings in global flags.
 var exploring sync.Mutex
 
-// shrinking bounds the search for a shorter sequence that fails.
+// shrinking bounds the search for a shorter sequence that fails, unless Options.Shrinking does.
 const shrinking = 15 * time.Second
 
 // explore draws sequences and runs each as a scenario. The first one that breaks a clause is shrunk to a minimal one,
@@ -39,7 +40,7 @@ func (r *run) explore(ctx context.Context, d *driverRun) {
 	}
 	exploring.Lock()
 	defer exploring.Unlock()
-	restore := settings(len(d.explored), r.o.Seed)
+	restore := settings(len(d.explored), r.o.Seed, cmp.Or(r.o.Shrinking, shrinking))
 	defer restore()
 	e := &exploration{run: r, driver: d}
 	t := &property{}
@@ -66,7 +67,7 @@ func (r *run) explore(ctx context.Context, d *driverRun) {
 
 // settings gives rapid what it takes from flags, and returns what undoes it. It writes no files, and a program that is no
 // test lacks the flags that it looks at.
-func settings(checks int, seed int64) (restore func()) {
+func settings(checks int, seed int64, shrinking time.Duration) (restore func()) {
 	testing.Init()
 	if !flag.Parsed() {
 		_ = flag.CommandLine.Parse(nil)

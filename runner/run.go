@@ -54,7 +54,8 @@ type Options struct {
 	AllowIncomplete bool
 	Concurrency     int // scenarios side by side; 0: the profile's
 	Seed            int64
-	Explore         int // random sequences to run behind the features, where the protocol can be explored
+	Explore         int           // random sequences to run behind the features, where the protocol can be explored
+	Shrinking       time.Duration // bounds the search for a shorter sequence that fails, too; 0: 15 s
 	Baseline        *verdict.Baseline
 
 	FS       fs.FS              // features; nil: the embedded ones

@@ -24,6 +24,7 @@ type busLine struct {
 	limits  target.Limits
 	nonce   string // stands in whatever the probe makes up
 	fenced  bool   // a fence is answered
+	lost    bool   // something could not be sent
 	n       int
 	session string
 	agents  []string // the first one is active
@@ -54,6 +55,7 @@ func (c *busLine) write(doc map[string]any) int {
 	}
 	mark, err := c.conn.Send(c.ctx, driver.Message{Body: b})
 	if err != nil {
+		c.lost = true
 		return 0
 	}
 	return mark
@@ -98,9 +100,14 @@ func (c *busLine) say(doc map[string]any) (published []map[string]any) {
 	}
 }
 
-// end tells how the connection has ended; "" where it has not. What could not be sent may be told before the end is.
+// end tells how the connection has ended; "" where it has not. What could not be sent is told before the end may be, which then
+// is sure to come.
 func (c *busLine) end() string {
-	ctx, cancel := stall.WithLimit(c.ctx, c.limits.Quiet.Duration)
+	limit := c.limits.Quiet.Duration
+	if c.lost {
+		limit = c.limits.Open.Duration
+	}
+	ctx, cancel := stall.WithLimit(c.ctx, limit)
 	defer cancel()
 	r, err := c.t.Await(ctx, 0, func(r *transcript.Record) bool { return r.Dir == transcript.Received && r.Kind == transcript.Closed })
 	if err != nil {

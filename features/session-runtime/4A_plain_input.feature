@@ -134,6 +134,16 @@ Feature: 4A A plain input
       Then the frontend hears that "t1" has timed out
       And everything is handled
 
+    @RT-077 @RT-078 @RT-141
+    Scenario: output of another agent is no acknowledgement
+      Given acknowledgements of inputs are awaited for a short time
+      And a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" reaches agent "a"
+      When agent "b" sends a chunk of "t1"
+      Then the frontend hears that "t1" has timed out
+      And the frontend does not get what was sent of "t1"
+
     @RT-078
     Scenario: two turns time out, each once
       Given acknowledgements of inputs are awaited for a short time

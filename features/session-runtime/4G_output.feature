@@ -27,6 +27,19 @@ Feature: 4G An agent's output
       Then the frontend gets what was sent of "t1"
       And everything is handled
 
+    @RT-002 @RT-082 @RT-150
+    Scenario: the same words twice
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" sends a chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" says the same in another chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" says the same in another chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" ends "t1"
+      Then everything is handled
+
     @RT-146 @RT-039
     Scenario: a final alone
       Given a session of agents "a", "b" and "c" where agent "a" is active

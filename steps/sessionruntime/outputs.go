@@ -14,6 +14,7 @@ import (
 
 func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^agent "(\w)" sends (a chunk|the final|a final alone|a chunk with odd values|the final with odd values) of "(\w+)"( on BROADCAST)?$`, s.sends)
+	steps.Step(sc, `^agent "(\w)" says the same in another chunk of "(\w+)"$`, s.repeats)
 	steps.Step(sc, `^the frontend gets what was sent of "(\w+)"$`, s.forwarded)
 	steps.Step(sc, `^the frontend does not get what was sent of "(\w+)"$`, s.notForwarded)
 	steps.Step(sc, `^what was sent of "(\w+)" is delivered by a second subscription$`, s.sentAgain)
@@ -57,6 +58,24 @@ func (s *suite) sends(ctx context.Context, letter, what, name, where string) err
 		f.payload = map[string]any{"text": "片段 \"" + p.token + "\"\n", "tool_calls": []any{map[string]any{"name": "x", "arguments": map[string]any{"n": 1.5, "none": nil}}}, "empty": []any{}, "": false}
 		f.meta = map[string]any{"model": map[string]any{"name": "m", "temperature": 0.25}, "tags": []any{"a", "b"}, "none": nil}
 	}
+	in.pieces++
+	in.last = p
+	p.at, err = s.deliver(ctx, f)
+	return err
+}
+
+// repeats is one more chunk, whose payload is that of the chunk before: what differs is its id, and its place in the stream.
+func (s *suite) repeats(ctx context.Context, letter, name string) error {
+	in, err := s.input(name)
+	if err != nil {
+		return err
+	}
+	if in.last == nil {
+		return fmt.Errorf("nothing was said in %q that could be repeated", name)
+	}
+	p := &piece{token: in.last.token}
+	f := s.fromAgent(letter, in, vocab.AgentOutput, "", map[string]any{"text": "piece " + p.token}, "")
+	f.stream = &stream{chunk: true, seq: in.pieces}
 	in.pieces++
 	in.last = p
 	p.at, err = s.deliver(ctx, f)

@@ -12,6 +12,7 @@ var ackFaults = map[string]fault{
 	"ack-ignored":           deafTo(proto.InputAck),
 	"ack-does-not-run":      ruling(rules{acked: func(view, turn) []step { return []step{orchestrator.TellStarted} }}),
 	"ack-of-anybody":        ruling(rules{acks: func(_ view, t turn, _ message) bool { return t.Status == orchestrator.Routing }}),
+	"ack-by-foreign-output": ruling(rules{output: foreignOutputStarts}),
 	"ack-of-active-only":    ruling(rules{acks: ackOfActive}),
 	"ack-for-oldest":        reading(of(proto.InputAck), forOldest),
 	"ack-only-of-mentioned": deciding(ackOfMentioned),
@@ -21,6 +22,14 @@ var ackFaults = map[string]fault{
 
 func ackOfActive(v view, t turn, msg message) bool {
 	return correct.Acks(v, t, msg) && msg.Sender == v.Active()
+}
+
+// foreignOutputStarts takes whatever is said of a turn for the sign that it has begun.
+func foreignOutputStarts(v view, t turn, msg message) []step {
+	if t.Status == orchestrator.Routing && t.Agent != msg.Sender {
+		return []step{orchestrator.Start}
+	}
+	return correct.Output(v, t, msg)
 }
 
 // forOldest takes an ack for that of the input that waits longest.

@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"reflect"
 	"slices"
 
 	proto "parley/protocol/sessionruntime"
@@ -25,6 +26,7 @@ var outputFaults = map[string]fault{
 	"output-of-active-only":     ruling(rules{output: ofActiveOnly}),
 	"output-of-one-speaker":     ruling(rules{output: ofOneSpeaker}),
 	"output-by-metadata":        reading(of(proto.AgentOutput), senderByMetadata),
+	"output-same-words-once":    deciding(sameWordsOnce),
 	"output-waits-for-start":    ruling(rules{output: secondOnward}),
 }
 
@@ -131,6 +133,19 @@ func ofOneSpeaker(v view, t turn, msg message) []step {
 func senderByMetadata(_ view, msg message) message {
 	msg.Sender = or(text(msg, "agent_id"), "unknown")
 	return msg
+}
+
+// sameWordsOnce knows by its payload what it has forwarded already.
+func sameWordsOnce() rules {
+	last := map[string]any{}
+	return rules{output: func(v view, t turn, msg message) []step {
+		program := correct.Output(v, t, msg)
+		if before, ok := last[t.ID]; ok && reflect.DeepEqual(before, msg.Payload) {
+			return without(program, orchestrator.Forward)
+		}
+		last[t.ID] = msg.Payload
+		return program
+	}}
 }
 
 // secondOnward takes the first piece for the sign that there will be output.

@@ -58,6 +58,9 @@ var plays = []string{
 	// handovers
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nhandover a t1 b\nchunk a t1\nfin a t1\nin t2 text\nconfirm t1\nconfirm t1\nin t3 text\nmention t4 a payload",
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nfin a t1\nhandover a t1 b\nreject t1\nin t2 text\nconfirm t1",
+	// the same words twice, and those of somebody else in place of an acknowledgement
+	"setup s a a,b,c\nin t1 text\nack a t1\nodd a t1\nodd a t1\nfin a t1",
+	"setup s a a,b,c\nin t1 text\nchunk b t1\ntime 60ms",
 	// opening and closing
 	"setup s a a,b,c\nopen\nmanager SESSION_OPENED open\nclose\nmanager SESSION_CLOSED close",
 	"setup s a a,b,c\nopen\nmanager SESSION_FAILED open",
