@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/protocol/sessionruntime"
 	"parley/target"
 	"parley/transcript"
@@ -187,12 +188,13 @@ func (p *party) send(lines ...string) (mark int) {
 
 func (p *party) close(how driver.CloseMode) {
 	p.Helper()
-	begun := time.Now()
+	go stall.Watch(p.Context())
+	limit := stall.In(soon)
 	if err := p.conn.Close(how); err != nil {
 		p.Error(err)
 	}
-	if took := time.Since(begun); took > soon {
-		p.Errorf("Close took %s", took)
+	if limit.Over() {
+		p.Errorf("Close took %v", soon)
 	}
 	n := p.log.Len()
 	if last := p.log.All()[n-1]; last.Kind != transcript.Closed {

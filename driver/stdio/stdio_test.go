@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/target"
 	"parley/transcript"
 )
@@ -320,12 +321,13 @@ func TestCloseOfADeafOne(t *testing.T) {
 			}
 		})
 		p.await("a message that waits", func(r *transcript.Record) bool { return r.Dir == transcript.Sent && r.N > maxQueue })
-		begun := time.Now()
+		go stall.Watch(t.Context())
+		limit := stall.In(soon)
 		if err := p.conn.Close(how); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begun); took > soon {
-			t.Errorf("Close(%d) took %s", how, took)
+		if limit.Over() {
+			t.Errorf("Close(%d) took %v", how, soon)
 		}
 		n := p.log.Len()
 		sending.Wait()

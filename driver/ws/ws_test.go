@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/driver"
+	"parley/internal/stall"
 	"parley/transcript"
 )
 
@@ -171,12 +172,13 @@ func TestClose(t *testing.T) {
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
 			p := connect(t, serve(t, r.script), driver.OpenOptions{})
-			started := time.Now()
+			go stall.Watch(t.Context())
+			limit := stall.In(soon)
 			if err := p.conn.Close(r.how); err != nil {
 				t.Errorf("Close: %v", err)
 			}
-			if took := time.Since(started); took > soon {
-				t.Errorf("Close took %v", took)
+			if limit.Over() {
+				t.Errorf("Close took %v", soon)
 			}
 			n := p.log.Len()
 			if err := p.conn.Close(r.how); err != nil {
@@ -207,10 +209,11 @@ func TestServerThatNeverReads(t *testing.T) {
 			}
 		})
 		p.await("the message", func(r *transcript.Record) bool { return r.Dir == transcript.Sent && r.Kind == transcript.Frame })
-		started := time.Now()
+		go stall.Watch(t.Context())
+		limit := stall.In(3 * time.Second)
 		_ = p.conn.Close(how)
-		if took := time.Since(started); took > 3*time.Second {
-			t.Errorf("Close(%d) took %v", how, took)
+		if limit.Over() {
+			t.Errorf("Close(%d) took three seconds", how)
 		}
 		sending.Wait()
 		close(gone)
