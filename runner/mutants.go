@@ -144,7 +144,7 @@ func (m *KillMatrix) sum(ledger *verdict.Ledger, concerned map[string][]string) 
 const killed = "killed"
 
 // MutantLimit is Limits.Event of mutants: a fault may well be an answer that never comes, and each of these costs it. They answer
-// within milliseconds, and do nothing that a slow disk would delay.
+// within milliseconds, and none waits for a disk to have what it writes.
 const MutantLimit = 2 * time.Second
 
 // kill runs one mutant.

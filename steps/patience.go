@@ -1,9 +1,11 @@
 package steps
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
+	"parley/internal/stall"
 	"parley/target"
 )
 
@@ -39,6 +41,19 @@ func (p *patience) of(limit, standard target.Duration) time.Duration {
 		return limit.Duration
 	}
 	return min(limit.Duration, max(limit.Duration/hurry, slower*time.Duration(p.longest.Load())))
+}
+
+// AwaitModel waits for what the target has its model asked, which takes a turn at most. It returns how long that was, and the error
+// of asked where it did not come.
+func (e *Env) AwaitModel(ctx context.Context, asked func(context.Context) error) (within time.Duration, err error) {
+	within = e.Turn()
+	limited, cancel := stall.WithLimit(ctx, within)
+	defer cancel()
+	began := time.Now()
+	if err = asked(limited); err == nil || ctx.Err() == nil {
+		e.patience.waited(within, time.Since(began), err == nil)
+	}
+	return within, err
 }
 
 // waited takes note of a wait that is over.

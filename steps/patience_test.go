@@ -1,7 +1,9 @@
 package steps
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/target"
@@ -41,4 +43,32 @@ func TestPatience(t *testing.T) {
 
 	env.Profile.Limits.Event.Duration = 9 * time.Second
 	want("a limit of its own", 9*time.Second, turn/5)
+}
+
+// TestAwaitModel: a model that is not asked costs a turn once, and less from then on; a run that ends says nothing.
+func TestAwaitModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		env := &Env{Profile: target.Default()}
+		never := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		over, end := context.WithCancel(t.Context())
+		end()
+		for _, row := range []struct {
+			what  string
+			ctx   context.Context
+			asked func(context.Context) error
+			want  time.Duration
+			ok    bool
+		}{
+			{"the run is over", over, never, 20 * time.Second, false},
+			{"asked at once", t.Context(), func(context.Context) error { return nil }, 20 * time.Second, true},
+			{"never asked", t.Context(), never, 20 * time.Second, false},
+			{"never, again", t.Context(), never, 20 * time.Second, false},
+			{"never, three times", t.Context(), never, 20 * time.Second, false},
+			{"and once more", t.Context(), never, 4 * time.Second, false},
+		} {
+			if within, err := env.AwaitModel(row.ctx, row.asked); within != row.want || (err == nil) != row.ok {
+				t.Errorf("%s: %v within %v; want %v", row.what, err, within, row.want)
+			}
+		}
+	})
 }

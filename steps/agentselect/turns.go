@@ -8,7 +8,6 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/internal/stall"
 	"parley/model"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
@@ -126,10 +125,12 @@ func (s *suite) chatsAndFails(ctx context.Context, name string) error {
 
 // modelCalled waits until the model has been asked for the client's turn.
 func (s *suite) modelCalled(ctx context.Context, c *client) error {
-	ctx, cancel := stall.WithLimit(ctx, s.Env.Turn())
-	defer cancel()
-	if _, err := s.Env.Brain.Await(ctx, c.turn.nonce, 1); err != nil {
-		return steps.NotTestedf("running_turn: the model was not asked for the message of client %s within %v", c.name, s.Env.Turn())
+	within, err := s.Env.AwaitModel(ctx, func(ctx context.Context) error {
+		_, err := s.Env.Brain.Await(ctx, c.turn.nonce, 1)
+		return err
+	})
+	if err != nil {
+		return steps.NotTestedf("running_turn: the model was not asked for the message of client %s within %v", c.name, within)
 	}
 	return nil
 }
@@ -272,14 +273,15 @@ func (s *suite) isAskedAndGoesOn(ctx context.Context, name string) error {
 // calledAgain waits until the model was called a second time for a turn: with the result of its tool.
 func (s *suite) calledAgain(ctx context.Context, name string) error {
 	c := s.client(name)
-	ctx, cancel := stall.WithLimit(ctx, s.Env.Turn())
-	defer cancel()
-	_, err := s.Env.Brain.AwaitMatch(ctx, 1, func(r model.Request) bool {
-		n := len(r.Messages)
-		return n > 0 && r.Messages[n-1].Role == model.RoleTool && strings.Contains(lastUserText(r), c.turn.nonce)
+	within, err := s.Env.AwaitModel(ctx, func(ctx context.Context) error {
+		_, err := s.Env.Brain.AwaitMatch(ctx, 1, func(r model.Request) bool {
+			n := len(r.Messages)
+			return n > 0 && r.Messages[n-1].Role == model.RoleTool && strings.Contains(lastUserText(r), c.turn.nonce)
+		})
+		return err
 	})
 	if err != nil {
-		return steps.NotTestedf("the model was not called with the tool's result within %v", s.Env.Turn())
+		return steps.NotTestedf("the model was not called with the tool's result within %v", within)
 	}
 	return nil
 }

@@ -25,15 +25,17 @@ func (s *suite) calls(t *turn) []model.Request {
 
 // modelCalled waits until the model has been asked for a turn.
 func (s *suite) modelCalled(ctx context.Context, t *turn) error {
-	ctx, cancel := stall.WithLimit(ctx, s.Env.Turn())
-	defer cancel()
-	if _, err := s.Env.Brain.Await(ctx, t.nonce, 1); err != nil {
+	within, err := s.Env.AwaitModel(ctx, func(ctx context.Context) error {
+		_, err := s.Env.Brain.Await(ctx, t.nonce, 1)
+		return err
+	})
+	if err != nil {
 		for _, r := range s.Between(t.client, t.mark, 0) {
 			if ofSession(t.of, vocab.ResultMessage)(&r) {
 				return s.Need(steps.Check{Clauses: []string{"SC-036"}, Expected: "the model asked for the chat", Observed: "the turn has ended: " + steps.Seen(r), At: r.N})
 			}
 		}
-		return steps.NotTestedf("the model was not asked for the chat of client %s with %s within %v", t.client, t.of.name, s.Env.Turn())
+		return steps.NotTestedf("the model was not asked for the chat of client %s with %s within %v", t.client, t.of.name, within)
 	}
 	return nil
 }
