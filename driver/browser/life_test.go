@@ -282,3 +282,16 @@ func TestClose(t *testing.T) {
 		t.Errorf("last is %s, and %d records more", r.Line(200), u.log.Len()-after)
 	}
 }
+
+// TestEnvironment: what Chromium would set by itself is set before, and what somebody has set stays.
+func TestEnvironment(t *testing.T) {
+	for _, row := range []struct{ have, want string }{
+		{"HOME=/h", "HOME=/h DBUS_SESSION_BUS_ADDRESS=disabled: FC_FONTATIONS=1"},
+		{"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/bus HOME=/h", "DBUS_SESSION_BUS_ADDRESS=unix:path=/run/bus HOME=/h FC_FONTATIONS=1"},
+		{"FC_FONTATIONS=0 DBUS_SESSION_BUS_ADDRESS_=x", "FC_FONTATIONS=0 DBUS_SESSION_BUS_ADDRESS_=x DBUS_SESSION_BUS_ADDRESS=disabled:"},
+	} {
+		if got := strings.Join(environment(strings.Fields(row.have)), " "); got != row.want {
+			t.Errorf("%q becomes %q, want %q", row.have, got, row.want)
+		}
+	}
+}

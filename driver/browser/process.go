@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -64,6 +65,7 @@ func startProcess(path, proxy string) (*process, error) {
 		args = append(args, "--no-sandbox")
 	}
 	cmd := exec.Command(path, append(args, "about:blank")...)
+	cmd.Env = environment(os.Environ())
 	var theirs []*os.File
 	var errs *os.File
 	if theirs, errs, err = p.pipes(cmd); err == nil {
@@ -79,6 +81,18 @@ func startProcess(path, proxy string) (*process, error) {
 		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
 	return p, nil
+}
+
+// environment adds to variables those that Chromium would set while it starts, with the same values: to add one moves all of them,
+// and a thread that reads another one at that moment crashes the browser.
+func environment(have []string) []string {
+	for _, v := range []string{"DBUS_SESSION_BUS_ADDRESS=disabled:", "FC_FONTATIONS=1"} {
+		name, _, _ := strings.Cut(v, "=")
+		if !slices.ContainsFunc(have, func(h string) bool { return strings.HasPrefix(h, name+"=") }) {
+			have = append(have, v)
+		}
+	}
+	return have
 }
 
 // pipes connects a command: it reads commands from its file 3 and writes what it says to its file 4.
