@@ -195,7 +195,7 @@ func TestTwice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		unhurry(&p.Limits)
+		bundled.Unhurry(&p.Limits)
 		res, err := runner.Run(context.Background(), runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true, Again: "parley run"})
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/reference-server/bundled"
 	"parley/reports"
 	"parley/runner"
 	"parley/target"
@@ -35,14 +36,6 @@ var foreign = []struct{ profile, tool, install string }{
 	{"profiles/plain-page.yaml", "chromium", "apt-get install -y chromium"},
 }
 
-// unhurry makes limits what no slow machine reaches.
-func unhurry(l *target.Limits) {
-	for _, d := range []*target.Duration{&l.Open, &l.Event, &l.Turn, &l.HTTP, &l.Hook, &l.Reload} {
-		d.Duration = max(d.Duration, time.Minute)
-	}
-	l.Scenario.Duration = max(l.Scenario.Duration, 5*time.Minute)
-}
-
 func TestForeignTargets(t *testing.T) {
 	for _, f := range foreign {
 		t.Run(f.profile, func(t *testing.T) {
@@ -53,7 +46,7 @@ func TestForeignTargets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			unhurry(&p.Limits)
+			bundled.Unhurry(&p.Limits)
 			res, err := runner.Run(context.Background(), runner.Options{Profile: p, Again: "parley run --target " + f.profile})
 			if err != nil {
 				t.Fatal(err)

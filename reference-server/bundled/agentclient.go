@@ -16,7 +16,7 @@ import (
 func agentClientProfile() *target.Profile {
 	p := target.DefaultFor(proto.Protocol)
 	p.Name = "bundled agent-client"
-	unhurriedLimits(p)
+	Unhurry(&p.Limits)
 	p.Capabilities = []string{target.SessionList}
 	// It has a field for the server's address too. To type there takes a twentieth of the suite's time.
 	p.AgentClient.Server.Parameter, p.AgentClient.Hooks.ServerURL = "server", ""

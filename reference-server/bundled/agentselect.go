@@ -37,7 +37,7 @@ func agentSelectProfile() *target.Profile {
 	p.Name = "bundled agent-select"
 	p.Protocol = proto.Protocol
 	p.Drivers = []string{target.SSE, target.WS}
-	unhurriedLimits(p)
+	Unhurry(&p.Limits)
 	p.Capabilities = []string{target.InitialAgentID, target.SessionList, target.SessionDelete, target.Health}
 	p.Agents.Custom = []target.CustomAgent{CodeReviewer}
 	p.Tools.Confirm = &target.Tool{Name: "run_command", Arguments: map[string]any{"command": "true"}, Response: true}

@@ -20,13 +20,13 @@ import (
 // as each other, and what a slow machine costs a target is no fault that a verdict may be about.
 const unhurried = 5 * time.Minute
 
-// unhurriedLimits are what the harness waits for a bundled server, which answers in milliseconds: they only tell apart a slow
-// machine and a missing answer.
-func unhurriedLimits(p *target.Profile) {
-	for _, l := range []*target.Duration{&p.Limits.Open, &p.Limits.Event, &p.Limits.Turn, &p.Limits.HTTP, &p.Limits.Hook, &p.Limits.Reload} {
-		l.Duration = time.Minute
+// Unhurry makes limits what the harness waits for a server that is known to answer within milliseconds: they only tell apart a slow
+// machine and a missing answer. Longer ones stay.
+func Unhurry(l *target.Limits) {
+	for _, d := range []*target.Duration{&l.Open, &l.Event, &l.Turn, &l.HTTP, &l.Hook, &l.Reload} {
+		d.Duration = max(d.Duration, time.Minute)
 	}
-	p.Limits.Scenario.Duration = unhurried
+	l.Scenario.Duration = max(l.Scenario.Duration, unhurried)
 }
 
 // Target is a bundled target, ready to be run.

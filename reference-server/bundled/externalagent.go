@@ -25,7 +25,7 @@ const patience = 200 * time.Millisecond
 func externalAgentProfile(role string) *target.Profile {
 	p := target.DefaultFor(proto.Protocol)
 	p.Name, p.Role = "bundled "+role, role
-	unhurriedLimits(p)
+	Unhurry(&p.Limits)
 	p.ExternalAgent.Session = "s-{nonce}"
 	switch role {
 	case proto.Host:

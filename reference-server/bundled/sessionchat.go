@@ -38,7 +38,7 @@ func idleOf(fault string) time.Duration {
 func sessionChatProfile() *target.Profile {
 	p := target.DefaultFor(proto.Protocol)
 	p.Name = "bundled session-chat"
-	unhurriedLimits(p)
+	Unhurry(&p.Limits)
 	p.Capabilities = []string{target.OptionsModel}
 	p.SessionChat.Idle.Duration = idle
 	return p

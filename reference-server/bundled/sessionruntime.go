@@ -19,7 +19,7 @@ import (
 func sessionRuntimeProfile() *target.Profile {
 	p := target.DefaultFor(proto.Protocol)
 	p.Name = "bundled session-runtime"
-	unhurriedLimits(p)
+	Unhurry(&p.Limits)
 	p.Drivers = []string{target.WS, target.Stdio}
 	return p
 }
