@@ -31,10 +31,30 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// namedTarget is PARLEY_TARGET, and "" where it is not set. One that is set and empty names nothing, and least of all the
+// bundled targets.
+func namedTarget() (string, error) {
+	name, given := os.LookupEnv("PARLEY_TARGET")
+	if given && strings.TrimSpace(name) == "" {
+		return "", errors.New("PARLEY_TARGET is empty (give a profile or a URL, or unset it for the bundled targets)")
+	}
+	return name, nil
+}
+
+func TestEmptyTarget(t *testing.T) {
+	t.Setenv("PARLEY_TARGET", "")
+	if name, err := namedTarget(); err == nil {
+		t.Errorf("an empty PARLEY_TARGET is taken for %q", name)
+	}
+}
+
 // subjects are what the features run against: PARLEY_TARGET, or the bundled servers.
 func subjects(t *testing.T) []runner.Options {
 	t.Helper()
-	name := os.Getenv("PARLEY_TARGET")
+	name, err := namedTarget()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if name == "" {
 		var all []runner.Options
 		for _, protocol := range bundled.Protocols() {
@@ -45,7 +65,6 @@ func subjects(t *testing.T) []runner.Options {
 		return all
 	}
 	var p *target.Profile
-	var err error
 	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
 		p, err = target.ForURL(name)
 	} else {

@@ -90,6 +90,9 @@ func parse(args []string, stderr io.Writer) (c config, err error) {
 		"db":     chatproto.Protocol, "idle": chatproto.Protocol, "model-url": chatproto.Protocol,
 	}
 	flags.Visit(func(f *flag.Flag) {
+		if f.Value.String() == "" {
+			err = errors.Join(err, fmt.Errorf("--%s is empty: give it a value, or leave it out", f.Name))
+		}
 		if of := owner[f.Name]; of != "" && of != c.protocol {
 			err = errors.Join(err, fmt.Errorf("--%s is for --protocol %s", f.Name, of))
 		}

@@ -112,6 +112,7 @@ Exit codes: 0 conformant · 1 non-conformant · 2 wrong usage or profile · 3 ta
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(subcommands(s)...)
+	refusingEmpty(root)
 	return root
 }
 
