@@ -75,7 +75,7 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 		return r.Event != nil && r.Event.Type == judge.ReadyFrame && (member(r, judge.Session) == nil || member(r, judge.Session) == ss.id)
 	}})
 	if miss != nil {
-		return s.Need(steps.Check{Clauses: []string{"RT-013"}, Expected: `{"parley":"ready"} for a session that is set up`, Observed: s.instead(at, miss), At: miss.At})
+		return s.Need(steps.Check{Clauses: []string{"RT-013"}, Expected: `{"parley":"ready"} for a session that is set up`, Observed: s.inPlace(at, miss), At: miss.At})
 	}
 	s.Reached(steps.Given)
 	return nil

@@ -312,18 +312,27 @@ func (s *suite) fence(ctx context.Context) error {
 	if !s.bind.wire.Fence {
 		return s.quiet(ctx)
 	}
-	id := fmt.Sprintf("fence-%d-%s", s.Serial(), s.Nonce)
-	at, err := s.write(ctx, driver.Message{Label: judge.FenceFrame, Body: []byte(`{"parley":"fence","id":"` + id + `"}`)})
+	id, at, err := s.askFence(ctx)
 	if err != nil {
 		return err
 	}
-	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: at, Match: func(r *transcript.Record) bool {
-		return r.Event != nil && r.Event.Type == judge.FencedFrame && member(r, judge.ID) == id
-	}})
+	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: at, Match: func(r *transcript.Record) bool { return isFenced(r, id) }})
 	if miss != nil {
 		return steps.NotTestedf("fence: it was not answered, so absence cannot be proved: %s", miss.Reason)
 	}
 	return nil
+}
+
+// askFence sends a fence, and does not wait for its answer.
+func (s *suite) askFence(ctx context.Context) (id string, at int, err error) {
+	id = fmt.Sprintf("fence-%d-%s", s.Serial(), s.Nonce)
+	at, err = s.write(ctx, driver.Message{Label: judge.FenceFrame, Body: []byte(`{"parley":"fence","id":"` + id + `"}`)})
+	return id, at, err
+}
+
+// isFenced tells whether a record answers a fence.
+func isFenced(r *transcript.Record, id string) bool {
+	return r.Event != nil && r.Event.Type == judge.FencedFrame && member(r, judge.ID) == id
 }
 
 // quiet stands in for a fence.
@@ -350,22 +359,60 @@ func (s *suite) agent(letter string) string {
 	return "agent-" + letter + "-" + s.Nonce
 }
 
-// published waits for a message of the present session.
-func (s *suite) published(ctx context.Context, after int, clauses []string, what string, match func(judge.Message) bool) (judge.Message, error) {
-	return s.publishedWithin(ctx, after, 0, clauses, what, match)
+// instead is what may be there in place of a message that is awaited: then it tells more of what is wrong, and breaks other clauses.
+type instead struct {
+	since   int // looked for behind this record; 0: behind the act
+	clauses []string
+	how     string // what is wrong about it
+	match   func(judge.Message) bool
 }
 
-func (s *suite) publishedWithin(ctx context.Context, after int, within time.Duration, clauses []string, what string, match func(judge.Message) bool) (judge.Message, error) {
+// published waits for a message of the present session: up to the fence, behind which nothing of it can come. Where it is
+// missing, the first that is there in its place says which clauses are broken.
+func (s *suite) published(ctx context.Context, after int, clauses []string, what string, match func(judge.Message) bool, others ...instead) (judge.Message, error) {
+	id := ""
+	if _, there := s.find(after, match); !there && s.bind.wire.Fence && s.endedAt() == 0 {
+		if err := s.handBack(ctx); err != nil {
+			return judge.Message{}, err
+		}
+		var err error
+		if id, _, err = s.askFence(ctx); err != nil {
+			return judge.Message{}, err
+		}
+	}
+	return s.awaited(ctx, after, 0, id, clauses, what, match, others...)
+}
+
+// publishedWithin waits for what comes by itself, once a limit is over: no fence tells of it.
+func (s *suite) publishedWithin(ctx context.Context, after int, within time.Duration, clauses []string, what string, match func(judge.Message) bool, others ...instead) (judge.Message, error) {
+	return s.awaited(ctx, after, within, "", clauses, what, match, others...)
+}
+
+func (s *suite) awaited(ctx context.Context, after int, within time.Duration, fence string, clauses []string, what string, match func(judge.Message) bool, others ...instead) (judge.Message, error) {
 	of := s.now
 	rec, miss := s.Await(ctx, steps.Wait{Conn: bus, After: after, Within: within, Match: func(r *transcript.Record) bool {
 		m, ok := judge.Read(*r)
 		return ok && !m.Delivered && s.belongs(m, of) && match(m)
+	}, Hopeless: func(r *transcript.Record) string {
+		if fence != "" && isFenced(r, fence) {
+			return fmt.Sprintf("nothing of the kind up to the fence (record %d)", r.N)
+		}
+		return ""
 	}})
-	if miss != nil {
-		return judge.Message{}, s.Need(steps.Check{Clauses: clauses, Expected: what, Observed: s.instead(after, miss), At: miss.At})
+	if miss == nil {
+		m, _ := judge.Read(rec)
+		return m, s.Judge(steps.Check{Clauses: clauses, OK: true})
 	}
-	m, _ := judge.Read(rec)
-	return m, s.Judge(steps.Check{Clauses: clauses, OK: true})
+	for _, other := range others {
+		since := other.since
+		if since == 0 {
+			since = after
+		}
+		if m, there := s.find(since, other.match); there {
+			return judge.Message{}, s.Need(steps.Check{Clauses: other.clauses, Expected: what, Observed: other.how + ": " + seen(m), At: m.N})
+		}
+	}
+	return judge.Message{}, s.Need(steps.Check{Clauses: clauses, Expected: what, Observed: s.inPlace(after, miss), At: miss.At})
 }
 
 // belongs tells whether a message is of a session: where there is one alone, a message without a session_id is its.
@@ -387,8 +434,8 @@ func brief(v any) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// instead says what came where something else was expected.
-func (s *suite) instead(after int, miss *steps.Miss) string {
+// inPlace says what came where something else was expected.
+func (s *suite) inPlace(after int, miss *steps.Miss) string {
 	var seen []string
 	for _, r := range s.Between(bus, after, 0) {
 		if m, ok := judge.Read(r); ok {
