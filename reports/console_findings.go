@@ -65,11 +65,31 @@ func (p *printer) hit(h hit, dir string, excerpt bool) {
 	p.diff(f.Diff)
 	p.field("at", dim, f.At)
 	p.field("monitor", dim, f.Monitor)
+	p.following(f, excerpt)
 	if excerpt {
 		p.excerpt(f.Excerpt)
 	}
 	p.kept(h.Scenario, dir)
 	p.command("again", f.Again)
+}
+
+// shownFollowing is how much of what follows from a failure is shown where not all is asked for.
+const shownFollowing = 2
+
+// following writes what follows from a failure.
+func (p *printer) following(f Failure, all bool) {
+	label := pad("  following", 13)
+	for i, next := range f.Following {
+		if i == shownFollowing && !all {
+			p.hang(label, dim, "and "+count(len(f.Following)+f.MoreFollowing-i, "more finding")+" of a model that knew nothing more", dim)
+			return
+		}
+		p.hang(label, dim, next.Clause+": "+next.Observed, dim)
+		label = strings.Repeat(" ", 13)
+	}
+	if f.MoreFollowing > 0 {
+		p.hang(label, dim, "and "+count(f.MoreFollowing, "more finding"), dim)
+	}
 }
 
 // diff colours what was expected and what came; without colour the signs tell. A long line goes on under its own text.

@@ -30,6 +30,7 @@ var pageFuncs = template.FuncMap{
 	"seen":      seenNotes,
 	"limit":     func() int { return shownPerClause },
 	"minus":     func(a, b int) int { return a - b },
+	"followed":  func(f Failure) string { return count(len(f.Following)+f.MoreFollowing, "finding") },
 	"join":      strings.Join,
 	"count":     count,
 	"step":      failedStep,

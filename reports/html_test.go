@@ -94,7 +94,8 @@ func hostile() *Results {
 		s.Clauses = []ClauseResult{{ID: nasty, Outcome: verdict.Failed, Reason: `" onmouseover="alert(1)`}}
 		for j := range s.Failures {
 			s.Failures[j] = Failure{Clause: nasty, Level: verdict.Must, Text: nasty, Section: nasty, Expected: nasty, Observed: nasty,
-				Diff: nasty, At: nasty, Monitor: nasty, Excerpt: []string{nasty}, Again: nasty}
+				Diff: nasty, At: nasty, Monitor: nasty, Excerpt: []string{nasty}, Again: nasty,
+				Following: []Following{{Clause: nasty, Expected: nasty, Observed: nasty, At: nasty, Monitor: nasty}}}
 		}
 	}
 	r.Suite, r.Selection = Suite{nasty, nasty}, nasty

@@ -137,6 +137,18 @@ type Failure struct {
 	Monitor  string        `json:"monitor,omitempty"` // the monitor that found it, when no step did
 	Excerpt  []string      `json:"excerpt,omitempty"` // the transcript around the place, a line each
 	Again    string        `json:"again"`             // the command that runs it again alone
+
+	Following     []Following `json:"following,omitempty"`      // what was found behind it by a model that knew nothing more: it settles no clause
+	MoreFollowing int         `json:"more_following,omitempty"` // how many more of these there were
+}
+
+// Following is what follows from a failure: a model that was wrong once can no longer tell what is due.
+type Following struct {
+	Clause   string `json:"clause"`
+	Expected string `json:"expected"`
+	Observed string `json:"observed"`
+	At       string `json:"at"`
+	Monitor  string `json:"monitor"`
 }
 
 // Transcript is where the wire evidence of a scenario lies, relative to the results' folder.

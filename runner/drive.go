@@ -231,6 +231,8 @@ func judgements(driver, id string, res steps.Result) []verdict.Judgement {
 		j := verdict.Judgement{Clause: m.Clause, Driver: driver, Scenario: id, Outcome: verdict.Passed, Monitor: m.Monitor}
 		if m.Failure != nil {
 			j.Outcome, j.Reason = m.Failure.Outcome, m.Failure.Observed
+		} else if m.Follows != "" {
+			j.Outcome, j.Reason = verdict.NotTested, m.Follows
 		}
 		out = append(out, j)
 	}

@@ -88,12 +88,25 @@ func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes the two blanks at random
 		Again: r.commandLine() + " --driver " + sc.Driver + " --tags @" + f.Clause}
-	if f.At > 0 && f.At <= len(records) {
-		rec := records[f.At-1]
-		out.At = fmt.Sprintf("client %s, record %d, +%.1f ms", rec.Conn, rec.N, millis(rec.At))
+	out.At = place(records, f.At)
+	if out.At != "" {
 		out.Excerpt = excerpt(records, f.At, r.redact)
 	}
+	for _, next := range f.Following {
+		out.Following = append(out.Following, reports.Following{Clause: next.Clause, Expected: r.redact.String(next.Expected),
+			Observed: r.redact.String(next.Observed), At: place(records, next.At), Monitor: next.Monitor})
+	}
+	out.MoreFollowing = f.MoreFollowing
 	return out
+}
+
+// place tells where a record stands; "" for none.
+func place(records []transcript.Record, at int) string {
+	if at <= 0 || at > len(records) {
+		return ""
+	}
+	rec := records[at-1]
+	return fmt.Sprintf("client %s, record %d, +%.1f ms", rec.Conn, rec.N, millis(rec.At))
 }
 
 // excerpt renders the records around a place.

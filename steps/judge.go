@@ -19,6 +19,7 @@ type Check struct {
 	Observed string
 	Diff     string // a go-cmp diff, - expected + observed; "" where the two lines say it all
 	At       int    // number of the record at which it was seen; 0 for none
+	Model    string // the model that a difference ends, as monitors name it (monitor.Finding); "" for that of the record, if any
 }
 
 // Failure is one broken clause.
@@ -30,6 +31,12 @@ type Failure struct {
 	Diff     string
 	At       int
 	Monitor  string
+
+	Following     []Failure // what the model, which knew nothing more, would have said: it settles no clause. At most maxFollowing
+	MoreFollowing int       // how many more there were
+
+	model string // the model that it ends, where the step has named it
+	since int    // the last record when it was found
 }
 
 // BrokenError ends a scenario: a clause that it judges is broken. The failures themselves are with the world.
@@ -89,7 +96,8 @@ func (w *World) judge(checks []Check) (broken []Failure) {
 				continue
 			}
 			f := Failure{Clause: id, Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict),
-				Expected: c.Expected, Observed: c.Observed, Diff: c.Diff, At: c.At}
+				Expected: c.Expected, Observed: c.Observed, Diff: c.Diff, At: c.At,
+				model: c.Model, since: w.T.Len()}
 			if f.Outcome == verdict.NotApplicable {
 				w.settle(id, f.Outcome, "observed: "+c.Observed+" (the document has: "+c.Expected+")")
 				continue

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -115,7 +114,8 @@ type Result struct {
 type MonitorResult struct {
 	Monitor string
 	Clause  string
-	Failure *Failure // nil: kept
+	Failure *Failure // nil: kept, or Follows
+	Follows string   // all that it had to say of the clause follows from an earlier deviation, which this names; "" otherwise
 }
 
 // StepResult is one step of a scenario.
@@ -281,35 +281,4 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 		res.Monitors = append(res.Monitors, w.monitored(m, res.Records)...)
 	}
 	return res
-}
-
-// told tells whether the scenario has failed a clause by just what a monitor has found.
-func (w *World) told(id string, f monitor.Finding) bool {
-	return slices.ContainsFunc(w.failures, func(told Failure) bool {
-		return told.Clause == id && told.At == f.At && told.Expected == f.Expected && told.Observed == f.Observed
-	})
-}
-
-// monitored reduces a monitor's findings to one result per clause: the first that breaks it, else that it was kept.
-func (w *World) monitored(m monitor.Monitor, records []transcript.Record) []MonitorResult {
-	broken, kept := map[string]*Failure{}, map[string]bool{}
-	for _, f := range m.Check(records) {
-		for _, id := range f.Clauses {
-			switch {
-			case f.OK:
-				kept[id] = true
-			case w.told(id, f): // the scenario says so itself
-			case broken[id] == nil:
-				broken[id] = &Failure{Clause: id, Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict),
-					Expected: f.Expected, Observed: f.Observed, At: f.At, Monitor: m.Name}
-			}
-		}
-	}
-	var out []MonitorResult
-	for _, id := range m.Clauses {
-		if broken[id] != nil || kept[id] {
-			out = append(out, MonitorResult{Monitor: m.Name, Clause: id, Failure: broken[id]})
-		}
-	}
-	return out
 }

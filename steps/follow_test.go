@@ -1,0 +1,125 @@
+package steps
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/monitor"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// TestFollow: behind the first deviation of a model its findings settle nothing (RULINGS 9). AS-001 and AS-005 bind, AS-002 is a SHOULD.
+func TestFollow(t *testing.T) {
+	f := func(ok bool, at int, model string, clauses ...string) monitor.Finding {
+		return monitor.Finding{Clauses: clauses, OK: ok, Expected: "e", Observed: fmt.Sprintf("o%d", at), At: at, Model: model}
+	}
+	follows := func(f monitor.Finding) monitor.Finding { f.Follows = true; return f }
+	rows := []struct {
+		reason   string
+		checks   []Check // of steps, at record 3 where they have one
+		findings []monitor.Finding
+		want     []string
+		under    []string // what is kept under which failure
+	}{
+		{"the second deviation of a model follows from the first", nil,
+			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(false, 2, "s1", "AS-005")},
+			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 2"}},
+		{"in whatever order they are told", nil,
+			[]monitor.Finding{f(false, 2, "s1", "AS-005"), f(false, 1, "s1", "AS-001")},
+			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 2"}},
+		{"a clause that only later records keep is not kept", nil,
+			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(true, 2, "s1", "AS-005")},
+			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, nil},
+		{"one that an earlier record has kept stays kept", nil,
+			[]monitor.Finding{f(true, 1, "s1", "AS-005"), f(false, 2, "s1", "AS-001"), f(false, 3, "s1", "AS-005")},
+			[]string{"AS-001 failed at 2", "AS-005 kept"}, []string{"AS-001 at 2: AS-005 at 3"}},
+		{"at the record of the deviation all counts", nil,
+			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(false, 1, "s1", "AS-005")},
+			[]string{"AS-001 failed at 1", "AS-005 failed at 1"}, nil},
+		{"unless the model says that it follows", nil,
+			[]monitor.Finding{f(false, 1, "s1", "AS-001"), follows(f(false, 1, "s1", "AS-005"))},
+			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 1"}},
+		{"which is believed only where there is something that it follows from", nil,
+			[]monitor.Finding{follows(f(false, 1, "s1", "AS-005"))}, []string{"AS-005 failed at 1"}, nil},
+		{"another model goes on", nil,
+			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(false, 2, "s10", "AS-005")},
+			[]string{"AS-001 failed at 1", "AS-005 failed at 2"}, nil},
+		{"a part of the model does not", nil,
+			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(false, 2, "s1/t1", "AS-005")},
+			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 2"}},
+		{"the whole goes on where a part was wrong", nil,
+			[]monitor.Finding{f(false, 1, "s1/t1", "AS-001"), f(false, 2, "s1", "AS-005")},
+			[]string{"AS-001 failed at 1", "AS-005 failed at 2"}, nil},
+		{"a check of one record always counts", nil,
+			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(false, 2, "", "AS-005")},
+			[]string{"AS-001 failed at 1", "AS-005 failed at 2"}, nil},
+		{"and ends no model", nil,
+			[]monitor.Finding{f(false, 1, "", "AS-001"), f(false, 2, "s1", "AS-005")},
+			[]string{"AS-001 failed at 1", "AS-005 failed at 2"}, nil},
+		{"a warning hides no failure", nil,
+			[]monitor.Finding{f(false, 1, "s1", "AS-002"), f(false, 2, "s1", "AS-005")},
+			[]string{"AS-002 warned at 1", "AS-005 failed at 2"}, nil},
+		{"a step has found the first deviation, at a record of the model", []Check{{Clauses: []string{"AS-001"}, Observed: "o", At: 3}},
+			[]monitor.Finding{f(false, 2, "A", "AS-002"), f(false, 4, "A", "AS-005"), f(false, 4, "B", "AS-001")},
+			[]string{"AS-001 failed at 4", "AS-002 warned at 2", "AS-005 follows from AS-001: o"}, []string{"AS-001 at 3: AS-005 at 4"}},
+		{"or at none, and names the model", []Check{{Clauses: []string{"AS-001"}, Observed: "o", Model: "B"}},
+			[]monitor.Finding{f(false, 6, "A", "AS-001"), f(false, 6, "B", "AS-005")},
+			[]string{"AS-001 failed at 6", "AS-005 follows from AS-001: o"}, []string{"AS-001 at 0: AS-005 at 6"}},
+		{"what a step has told just so is not told twice, and is a deviation", []Check{{Clauses: []string{"AS-001"}, Expected: "e", Observed: "o5", At: 5}},
+			[]monitor.Finding{f(false, 5, "C", "AS-001"), f(false, 6, "C", "AS-005")},
+			[]string{"AS-005 follows from AS-001: o5"}, []string{"AS-001 at 5: AS-005 at 6"}},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			w := world(t, false, all...)
+			for range 5 {
+				w.T.Append(transcript.Record{Conn: "A"})
+			}
+			_ = w.Judge(r.checks...)
+			m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001", "AS-002", "AS-005"},
+				Check: func([]transcript.Record) []monitor.Finding { return r.findings },
+				Of:    func(r transcript.Record) string { return r.Conn }}
+			var got, under []string
+			keep := func(f Failure) {
+				for _, next := range f.Following {
+					under = append(under, fmt.Sprintf("%s at %d: %s at %d", f.Clause, f.At, next.Clause, next.At))
+				}
+			}
+			res := w.result([]monitor.Monitor{m}, nil)
+			for _, x := range res.Monitors {
+				switch {
+				case x.Failure != nil:
+					got = append(got, fmt.Sprintf("%s %s at %d", x.Clause, x.Failure.Outcome, x.Failure.At))
+					keep(*x.Failure)
+				case x.Follows != "":
+					got = append(got, x.Clause+" "+x.Follows[len("what was found "):])
+				default:
+					got = append(got, x.Clause+" kept")
+				}
+			}
+			for _, f := range res.Failures {
+				keep(f)
+			}
+			if diff := cmp.Diff(r.want, got); diff != "" {
+				t.Errorf("want(-) got(+):\n%s", diff)
+			}
+			if diff := cmp.Diff(r.under, under); diff != "" {
+				t.Errorf("under the failures, want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFollowingIsBounded: a model may go on being wrong with every record.
+func TestFollowingIsBounded(t *testing.T) {
+	f := &Failure{Clause: "AS-001", Outcome: verdict.Failed}
+	for i := range maxFollowing + 5 {
+		f.follow(Failure{Clause: "AS-005", At: i})
+	}
+	if len(f.Following) != maxFollowing || f.MoreFollowing != 5 {
+		t.Errorf("%d are kept and %d counted, want %d and 5", len(f.Following), f.MoreFollowing, maxFollowing)
+	}
+}
