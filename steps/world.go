@@ -165,7 +165,7 @@ func (w *World) Finish() {
 type Wait struct {
 	Conn   string        // party on whose connection it is expected
 	After  int           // the mark: the number of the record that causes it
-	Within time.Duration // 0: Env.Event
+	Within time.Duration // 0: Env.Event; what is less is a millisecond
 	Match  func(*transcript.Record) bool
 	// Hopeless tells that the record can no longer come. What it returns is the reason; "" means go on. The end of
 	// the connection is hopeless in any case.
@@ -187,6 +187,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	if e.Within == 0 {
 		e.Within = w.Env.Event()
 	}
+	e.Within = max(e.Within, time.Millisecond) // of a deadline that is over nothing is left
 	began := time.Now()
 	ctx, cancel := stall.WithLimitCause(ctx, e.Within, errLimit)
 	defer cancel()
@@ -217,7 +218,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	case miss != nil:
 		return transcript.Record{}, miss
 	case errors.Is(err, errLimit):
-		return transcript.Record{}, &Miss{Reason: fmt.Sprintf("nothing of the kind within %v", e.Within)}
+		return transcript.Record{}, &Miss{Reason: "nothing of the kind within " + Span(e.Within)}
 	case err != nil: // the run was interrupted, or the scenario has no time left: nothing is the target's fault any more
 		w.cut = true
 		return transcript.Record{}, &Miss{Reason: "the scenario was cut off: " + err.Error()}

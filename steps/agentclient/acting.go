@@ -28,7 +28,7 @@ func (s *suite) act(ctx context.Context, p *page, label string, what fields) err
 		return nil
 	}
 	if limited.Err() != nil && ctx.Err() == nil {
-		return &browser.ActError{Do: fmt.Sprint(what["do"]), On: fmt.Sprint(what["on"]), Why: fmt.Sprintf("the page has not come back from it within %v", limit)}
+		return &browser.ActError{Do: fmt.Sprint(what["do"]), On: fmt.Sprint(what["on"]), Why: fmt.Sprintf("the page has not come back from it within %s", steps.Span(limit))}
 	}
 	var cannot *browser.ActError
 	if errors.As(err, &cannot) {

@@ -130,7 +130,7 @@ func (s *suite) modelCalled(ctx context.Context, c *client) error {
 		return err
 	})
 	if err != nil {
-		return steps.NotTestedf("running_turn: the model was not asked for the message of client %s within %v", c.name, within)
+		return steps.NotTestedf("running_turn: the model was not asked for the message of client %s within %s", c.name, steps.Span(within))
 	}
 	return nil
 }
@@ -281,7 +281,7 @@ func (s *suite) calledAgain(ctx context.Context, name string) error {
 		return err
 	})
 	if err != nil {
-		return steps.NotTestedf("the model was not called with the tool's result within %v", within)
+		return steps.NotTestedf("the model was not called with the tool's result within %s", steps.Span(within))
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (s *suite) modelCalled(ctx context.Context, t *turn) error {
 				return s.Need(steps.Check{Clauses: []string{"SC-036"}, Expected: "the model asked for the chat", Observed: "the turn has ended: " + steps.Seen(r), At: r.N})
 			}
 		}
-		return steps.NotTestedf("the model was not asked for the chat of client %s with %s within %v", t.client, t.of.name, within)
+		return steps.NotTestedf("the model was not asked for the chat of client %s with %s within %s", t.client, t.of.name, steps.Span(within))
 	}
 	return nil
 }

@@ -307,7 +307,7 @@ func (s *suite) acknowledgedInTime(ctx context.Context, name, letter, where, oth
 			return nil
 		}
 		if try == 4 || s.Env.Profile.SessionRuntime.Limits.Fixed {
-			return steps.NotTestedf("the acknowledgement took %v, and the limit is %v: this machine is too slow for it", took, s.limits.InputAck)
+			return steps.NotTestedf("the acknowledgement took %s, and the limit is %s: this machine is too slow for it", steps.Span(took), steps.Span(s.limits.InputAck))
 		}
 		s.limits.InputAck *= 4
 	}
