@@ -123,6 +123,8 @@ func verdictColour(v verdict.Verdict) colour {
 	switch v {
 	case verdict.Conformant:
 		return green
+	case verdict.AsExpected:
+		return cyan
 	case verdict.NonConformant:
 		return red
 	default:

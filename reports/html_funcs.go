@@ -98,6 +98,8 @@ func verdictMark(v verdict.Verdict) string {
 		return "✓"
 	case verdict.NonConformant:
 		return "✗"
+	case verdict.AsExpected:
+		return "~"
 	default:
 		return "?"
 	}

@@ -66,8 +66,9 @@ type (
 
 // WriteJUnit writes r as JUnit XML: a testsuite for every run and driver, a testcase for every scenario. Failed and
 // unexpected-pass are failures; environment and harness errors are errors; not-applicable, not-tested and expected-failure
-// are skipped, and the message begins with which of them it is. A warning passes and is told in system-out. What belongs to a
-// run and to none of its scenarios (a target out of reach, a baseline to mend) is a testsuite of its own, there only when
+// are skipped, and the message begins with which of them it is. A warning passes and is told in system-out. A scenario fails
+// for what a monitor has found in it, too, so that there are failures where, and only where, a clause counts as failed. What
+// belongs to a run and to none of its scenarios (a target out of reach, a baseline to mend) is a testsuite of its own, there only when
 // something is wrong.
 func WriteJUnit(w io.Writer, r *Results) error {
 	r = presentable(r)
@@ -157,7 +158,7 @@ func scenarioCase(run *Run, s *Scenario) junitCase {
 		c.Properties = append(c.Properties, junitProperty{"clause", cl.ID}, junitProperty{"clause." + cl.ID, string(cl.Outcome)})
 	}
 	c.Properties = append(c.Properties, junitProperty{"outcome", string(s.Outcome)}, junitProperty{"location", s.Location})
-	c.judge(s)
+	c.judge(s, failedClauses(run))
 	if text := asideText(s, c.Failure != nil || c.Error != nil); text != "" {
 		c.Out = &junitText{text}
 	}
@@ -165,17 +166,34 @@ func scenarioCase(run *Run, s *Scenario) junitCase {
 }
 
 // judge maps the outcome of a scenario to the element that readers of JUnit know for it.
-func (c *junitCase) judge(s *Scenario) {
+func (c *junitCase) judge(s *Scenario, failed map[string]bool) {
 	trouble := &junitTrouble{Message: headline(s), Type: string(s.Outcome), Text: failureText(s)}
+	switch s.Outcome {
+	case verdict.EnvError, verdict.HarnessError:
+		c.Error = trouble
+		return
+	}
+	if slices.ContainsFunc(s.Failures, func(f Failure) bool { return failed[f.Clause] }) { // be it what a monitor has found
+		trouble.Type = string(verdict.Failed)
+		c.Failure = trouble
+		return
+	}
 	switch s.Outcome {
 	case verdict.Passed, verdict.Warned:
 	case verdict.NotApplicable, verdict.NotTested, verdict.ExpectedFail:
 		c.Skipped = &junitSkipped{headline(s)}
-	case verdict.EnvError, verdict.HarnessError:
-		c.Error = trouble
 	default:
 		c.Failure = trouble
 	}
+}
+
+// failedClauses are the clauses of a run that count as failed.
+func failedClauses(run *Run) map[string]bool {
+	out := map[string]bool{}
+	for _, c := range run.Clauses {
+		out[c.ID] = c.Outcome == verdict.Failed
+	}
+	return out
 }
 
 // headline is the outcome with the reason, or with the clauses that failed.
@@ -227,7 +245,11 @@ func runCases(run *Run) []junitCase {
 			Message: "environment-error: " + run.Environment, Type: string(verdict.EnvError), Text: run.Environment + "\n" + run.TargetStderr,
 		}})
 	}
+	failed := failedClauses(run)
 	for _, row := range troubledRows(run.Baseline) {
+		if row.State == verdict.RowExpired && !failed[row.Clause] {
+			continue // it is to be mended, and fails nobody
+		}
 		out = append(out, junitCase{Class: class, Name: "baseline " + row.Clause, Time: seconds(0), Failure: &junitTrouble{
 			Message: row.State, Type: "baseline", Text: baselineText(row),
 		}})

@@ -139,7 +139,7 @@ func TestSchemaEnums(t *testing.T) {
 	}
 	same("outcome", texts(verdict.Outcomes))
 	same("level", texts(verdict.Levels))
-	same("verdict", texts([]verdict.Verdict{verdict.Conformant, verdict.NonConformant, verdict.Incomplete}))
+	same("verdict", texts([]verdict.Verdict{verdict.Conformant, verdict.AsExpected, verdict.NonConformant, verdict.Incomplete}))
 }
 
 func texts[T ~string](list []T) []string {

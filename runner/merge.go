@@ -93,7 +93,7 @@ func Merge(results ...*reports.Results) *reports.Results {
 }
 
 // verdicts, the worst first.
-var verdicts = []verdict.Verdict{verdict.NonConformant, verdict.Incomplete, verdict.Conformant}
+var verdicts = []verdict.Verdict{verdict.NonConformant, verdict.Incomplete, verdict.AsExpected, verdict.Conformant}
 
 // exits in the order of the contract: where several apply, the first counts.
 var exits = []int{verdict.ExitInterrupted, verdict.ExitUsage, verdict.ExitHarness, verdict.ExitUnreachable,

@@ -216,6 +216,7 @@ func (r *run) report(ctx context.Context) *reports.Results {
 	one.Notes = append(one.Notes, r.differences()...)
 	one.Clauses = r.clauses(one.Scenarios)
 	one.Baseline = r.applyBaseline(one.Clauses)
+	excuse(one.Scenarios, one.Clauses)
 	one.Totals = totals(one.Clauses, one.Scenarios)
 	var sums []verdict.Sum
 	for _, c := range one.Clauses {

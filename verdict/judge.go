@@ -88,13 +88,16 @@ type Sum struct {
 }
 
 // Decide makes the verdict and the exit code of one run. Where several exit codes apply the order is 4, 3, 1, 5, 0
-// (2 is decided before anything runs). filtered says that a selection narrowed the run.
+// (2 is decided before anything runs). A run in which the baseline has excused anything is never conformant. filtered says that
+// a selection narrowed the run.
 func Decide(clauses []Sum, filtered, harness, unreachable, allowIncomplete bool) (Verdict, int) {
-	failed, untested := false, filtered
+	failed, expected, untested := false, false, filtered
 	for _, c := range clauses {
 		switch c.Outcome {
 		case Failed, UnexpectedPass:
 			failed = true
+		case ExpectedFail:
+			expected = true
 		case HarnessError:
 			harness = true
 		case NotTested, EnvError:
@@ -112,6 +115,8 @@ func Decide(clauses []Sum, filtered, harness, unreachable, allowIncomplete bool)
 		return Incomplete, ExitConformant
 	case untested:
 		return Incomplete, ExitIncomplete
+	case expected:
+		return AsExpected, ExitConformant
 	}
 	return Conformant, ExitConformant
 }

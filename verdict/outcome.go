@@ -44,12 +44,13 @@ type Verdict string
 const (
 	Conformant    Verdict = "conformant"
 	NonConformant Verdict = "non-conformant"
-	Incomplete    Verdict = "incomplete" // an applicable MUST was not tested, and nothing is worse
+	Incomplete    Verdict = "incomplete"  // an applicable MUST was not tested, and nothing is worse
+	AsExpected    Verdict = "as-expected" // everything that failed is in the baseline, and nothing is worse
 )
 
 // Exit codes of the command line.
 const (
-	ExitConformant    = 0
+	ExitConformant    = 0 // as-expected too
 	ExitNonConformant = 1
 	ExitUsage         = 2
 	ExitUnreachable   = 3

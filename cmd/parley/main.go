@@ -4,8 +4,9 @@
 // the work: func(ctx, options, *streams) error. What a command finds goes to stdout, what it has to say about its own
 // work to stderr.
 //
-// Exit codes: 0 conformant · 1 non-conformant · 2 wrong usage or profile · 3 target could not be started or reached ·
-// 4 harness error · 5 incomplete · 130 interrupted. Wrong usage is one line on stderr that says where, and how to mend it.
+// Exit codes: 0 conformant or as-expected · 1 non-conformant · 2 wrong usage or profile · 3 target could not be started or
+// reached, or does not speak the protocol · 4 harness error · 5 incomplete · 130 interrupted. Wrong usage is one line on
+// stderr that says where, and how to mend it.
 package main
 
 import (
@@ -93,8 +94,8 @@ func rootCommand(s *streams) *cobra.Command {
   parley run --target target.yaml              judge your server
   parley explain AS-080                        what a clause says, and what judges it
 
-Exit codes: 0 conformant · 1 non-conformant · 2 wrong usage or profile · 3 target could not be started or reached ·
-4 harness error · 5 incomplete (0 with --allow-incomplete) · 130 interrupted.`,
+Exit codes: 0 conformant or as-expected · 1 non-conformant · 2 wrong usage or profile · 3 target could not be started or
+reached, or does not speak the protocol · 4 harness error · 5 incomplete (0 with --allow-incomplete) · 130 interrupted.`,
 		SilenceErrors:         true,
 		SilenceUsage:          true,
 		DisableFlagsInUseLine: true,

@@ -87,7 +87,7 @@ An interrupt ends everything, and what was found so far is written; a second one
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure, and read conflicting clauses by their strict reading")
 	f.IntVar(&o.concurrency, "concurrency", 0, "run `N` scenarios side by side (default what the profile allows)")
 	f.StringVar(&o.baseline, "baseline", "",
-		"`FILE` of the clauses that are known to fail; rows of protocols that are not run have no\neffect")
+		"`FILE` of the clauses that are known to fail: where they do, and nothing else does, the\nverdict is as-expected, exit 0; rows of protocols that are not run have no\neffect")
 	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "exit 0 where nothing failed but not everything was tested")
 	f.IntVar(&o.explore, "explore", 0,
 		"run `N` random sequences behind the scenarios, and shrink the first that breaks a clause;\n"+
