@@ -45,7 +45,7 @@ func (s *suite) callsAnnounced(ctx context.Context, p *party, tool string) error
 		return err
 	}
 	p.before = now
-	announced, err := toolschema.Parse(now.list())
+	announced, err := s.announced(now)
 	if err != nil {
 		return steps.NotTestedf("toolSchema is not understood: %v", err)
 	}
@@ -336,7 +336,7 @@ func (s *suite) callsEverything(ctx context.Context, p *party) error {
 			return err
 		}
 		for fresh, left := true, tools[i]; len(left) > 0; {
-			announced, err := toolschema.Parse(now.list())
+			announced, err := s.announced(now)
 			if err != nil {
 				return steps.NotTestedf("toolSchema is not understood: %v", err)
 			}

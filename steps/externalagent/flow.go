@@ -2,6 +2,7 @@ package externalagent
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -81,7 +82,7 @@ func parseFlow(name string, b []byte) (*flow, error) {
 			return nil, fmt.Errorf("%s: toolSchema: %w", at, err)
 		}
 		st.UISpec, st.ToolSchema = ui, list.([]any)
-		if st.tools, err = toolschema.Parse(st.ToolSchema); err != nil {
+		if st.tools, err = plainly(st.ToolSchema); err != nil {
 			return nil, fmt.Errorf("%s: toolSchema: %w", at, err)
 		}
 		if err := st.check(); err != nil {
@@ -92,6 +93,24 @@ func parseFlow(name string, b []byte) (*flow, error) {
 		}
 	}
 	return &f, nil
+}
+
+// plainly reads a toolSchema of ours: what is passed over in a target's is a mistake here.
+func plainly(list []any) (toolschema.Tools, error) {
+	for i, item := range list {
+		o, _ := item.(object)
+		if _, named := o["name"].(string); !named {
+			return nil, fmt.Errorf("item %d is no object with a name", i)
+		}
+		if params := o["parameters"]; params != nil && wjson.Kind(params) != "object" {
+			return nil, fmt.Errorf("item %d, %s: its parameters are no object", i, o["name"])
+		}
+	}
+	tools, err := toolschema.Parse(list)
+	if err == nil && len(tools.Odd()) > 0 {
+		return nil, errors.New(tools.Odd()[0])
+	}
+	return tools, err
 }
 
 // check tells what would never work of a stage, such as an effect that no call can have.

@@ -100,6 +100,7 @@ func TestBadFlows(t *testing.T) {
 		{"a tool without a name", "stages: [{name: a, uiSpec: {}, toolSchema: [{parameters: {}}]}]", "a flow: stage 1 (a): toolSchema: item 0 is no object with a name"},
 		{"a tool that is a text", "stages: [{name: a, uiSpec: {}, toolSchema: [next]}]", "a flow: stage 1 (a): toolSchema: item 0 is no object with a name"},
 		{"parameters that are a list", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: []}]}]", "item 0, x: its parameters are no object"},
+		{"a type that nobody knows", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: any}}]}]", "a flow: stage 1 (a): toolSchema: x: /properties/p/type: \"any\" is no type"},
 		{"a toolSchema that is no list", "stages: [{name: a, uiSpec: {}, toolSchema: {name: x}}]", "a flow: "},
 		{"a call that is none", "stages: [{name: a, uiSpec: {}}]\nbooking: [next]", "a flow: "},
 		{"no tools", "stages: [{name: a, uiSpec: {}}]", "a flow: stage 1 (a): toolSchema: no tool leads on"},

@@ -373,7 +373,7 @@ func (s *suite) provokes(ctx context.Context, p *party, what string) error {
 			return s.misfit(c, err)
 		}
 		if what == "tool-failure" {
-			announced, err := toolschema.Parse(now.list())
+			announced, err := s.announced(now)
 			if err != nil {
 				return steps.NotTestedf("toolSchema is not understood: %v", err)
 			}

@@ -12,7 +12,6 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/internal/stall"
-	"parley/monitor/externalagent/toolschema"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
@@ -319,7 +318,7 @@ func (s *suite) leavesTraces(ctx context.Context, p *party) error {
 	if err != nil {
 		return err
 	}
-	announced, err := toolschema.Parse(now.list())
+	announced, err := s.announced(now)
 	if err != nil {
 		return steps.NotTestedf("toolSchema is not understood: %v", err)
 	}

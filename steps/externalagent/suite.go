@@ -10,6 +10,7 @@ import (
 	"parley/driver"
 	"parley/monitor"
 	judge "parley/monitor/externalagent"
+	"parley/monitor/externalagent/toolschema"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/target"
@@ -32,6 +33,11 @@ type suite struct {
 	perSession drift             // what two sessions tell differently, such as their ids; for this scenario alone, as it hides much
 	walked     []state           // how a session goes: its first state, and those behind the calls of the booking but the last
 	reads      map[string]string // logs as they were read, by the names that the target gives them
+	oddities   map[string]bool   // what was noted of announced schemas
+	read       struct {          // the toolSchema that was read last
+		list  []any
+		tools toolschema.Tools
+	}
 }
 
 // Protocol is the external-agent entry of the suite.
@@ -80,7 +86,7 @@ func (Protocol) Stages() [3]string { return [3]string{"connecting", "joining", "
 
 // Register implements steps.Protocol.
 func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
-	s := &suite{parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{}, reads: map[string]string{}}
+	s := &suite{parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{}, reads: map[string]string{}, oddities: map[string]bool{}}
 	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {
 			s.World, s.wire = w, w.Env.Profile.ExternalAgent

@@ -39,6 +39,27 @@ func (s *suite) pathIn() string {
 	return "external-agent.booking in the profile"
 }
 
+// announced reads the tools of a state, and notes what of their schemas is passed over. Those that were read last are kept: most
+// states announce the same ones.
+func (s *suite) announced(now state) (toolschema.Tools, error) {
+	list := now.list()
+	if s.read.tools != nil && wjson.Equal(s.read.list, list) {
+		return s.read.tools, nil
+	}
+	tools, err := toolschema.Parse(list)
+	if err != nil {
+		return nil, err
+	}
+	s.read.list, s.read.tools = list, tools
+	for _, odd := range tools.Odd() {
+		if text := "in the announced schema of " + odd; !s.oddities[text] {
+			s.oddities[text] = true
+			s.Note("%s", text)
+		}
+	}
+	return tools, nil
+}
+
 // fitting is how a call of the booking path can be made.
 type fitting struct {
 	params object
@@ -47,7 +68,7 @@ type fitting struct {
 
 // fit gives the params of a call of the booking path, or says why the host does not announce it so.
 func (s *suite) fit(c target.ToolCall, now state) (fitting, error) {
-	announced, err := toolschema.Parse(now.list())
+	announced, err := s.announced(now)
 	if err != nil {
 		return fitting{}, steps.NotTestedf("toolSchema is not understood: %v", err)
 	}
@@ -171,7 +192,7 @@ func (s *suite) eachStage(ctx context.Context, p *party, visit func(done int, no
 		}
 		if done == 0 || !wjson.Equal(was, now.tools) {
 			was = now.tools
-			announced, err := toolschema.Parse(now.list())
+			announced, err := s.announced(now)
 			if err != nil {
 				return steps.NotTestedf("toolSchema is not understood: %v", err)
 			}

@@ -11,6 +11,17 @@
 // Of a flat map a param is required, unless it has optional: true, required: false or a default. Where any of them has
 // required: true, those without such a mark are optional.
 //
+// A list of parameters is a flat map too: of objects with a name, or of names. So are the forms of other protocols of tools
+// understood: {type: "function", function: {…}}, toolName for name, and inputSchema, input_schema or params for parameters.
+//
+// # What JSON Schema does not know
+//
+// Authors write types such as any, text or STRING, bounds in quotes, a required that is no list. No tool is untestable for
+// that. What is plainly meant holds: nullable of OpenAPI, the booleans of draft 4 for exclusive bounds, required: true of draft 3,
+// a number in quotes, items of older drafts. Any other word whose value JSON Schema does not know is passed over, so that
+// anything is accepted there; what stands within not, oneOf or if is then passed over too, as it would refuse for that. Odd says
+// what was passed over. Of such a tool no example counts as settled.
+//
 // # The bounds
 //
 // A schema comes off the wire, and so do params. A schema is not understood (ErrNotUnderstood) if it has more than 2000 members

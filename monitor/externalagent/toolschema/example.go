@@ -39,7 +39,7 @@ func (t *Tool) example(c choice) (params object, settled bool) {
 		return nil, false
 	}
 	all, of := t.properties()
-	params, settled = object{}, true
+	params, settled = object{}, !t.read().loose
 	for _, name := range all {
 		v, sure := c.value(of[name], c.known[name])
 		if !t.requires(name) && !sure {
@@ -66,7 +66,10 @@ func (c choice) value(schema, known any) (v any, sure bool) {
 	}
 	if list, _ := s["enum"].([]any); len(list) > 0 {
 		if c.last {
-			return list[len(list)-1], true
+			if last := list[len(list)-1]; last != nil || len(list) == 1 {
+				return last, true
+			}
+			return list[len(list)-2], true
 		}
 		if known != nil && slices.ContainsFunc(list, func(x any) bool { return wjson.Equal(x, known) }) {
 			return known, true
@@ -109,6 +112,9 @@ func kinds(s object) []string {
 			}
 		}
 		return out
+	}
+	if h, ok := s[hint].(string); ok {
+		return []string{h}
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func TestExample(t *testing.T) {
 		{"a text of a pattern", requiring(`{"type":"string","pattern":"^\\d+$"}`), `{}`, none, false},
 		{"a list that must not be empty", requiring(`{"type":"array","minItems":1}`), `{}`, none, false},
 		{"a param that is required and not described", `{"type":"object","required":["p"]}`, `{}`, none, false},
-		{"no JSON Schema", `{"type":7}`, `{}`, none, false},
+		{"no JSON Schema", `{"type":7}`, `{}`, `{}`, false},
 		{"a minimum of many digits", requiring(`{"type":"integer","minimum":` + strings.Repeat("9", 50) + `}`), `{}`, none, false},
 
 		{"what is known and is null is not known", requiring(`{"type":"string"}`), `{"p":null}`, `{"p":"parley"}`, false},
@@ -126,7 +126,7 @@ func TestExamples(t *testing.T) {
 		{"a first one that breaks the schema", requiring(`{"type":"string","enum":[1,"a"]}`), `{}`, `{"p":"a"}`},
 		{"no parameters", `null`, `{}`, `{}`},
 		{"what nothing keeps to", requiring(`false`), `{}`, ``},
-		{"no JSON Schema", `{"type":7}`, `{}`, ``},
+		{"no JSON Schema", `{"type":7}`, `{}`, `{}`},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			tool := announced(t, "tool", r.parameters)

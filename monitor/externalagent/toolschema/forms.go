@@ -2,6 +2,7 @@ package toolschema
 
 import (
 	"slices"
+	"strings"
 )
 
 // Words of JSON Schema that make parameters a schema. The value of one decides: see isSchema.
@@ -72,6 +73,11 @@ func schemaOf(params object) object {
 	if isSchema(params) {
 		return params
 	}
+	return flatSchema(params)
+}
+
+// flatSchema makes a JSON Schema of a flat map.
+func flatSchema(params object) object {
 	marked := false // some param says that it is required, so that the others are not
 	for _, v := range params {
 		p, _ := v.(object)
@@ -102,11 +108,17 @@ func schemaOf(params object) object {
 			property[k] = v
 		}
 		properties[name] = property
-		if needed(p, marked) {
+		if needed(p, marked) && !saysOptional(p["type"]) {
 			required = append(required, name)
 		}
 	}
 	return object{"type": "object", "properties": properties, "required": required}
+}
+
+// saysOptional tells whether the name of a type says that the param may be left out: string?, or "text (optional)".
+func saysOptional(t any) bool {
+	text, _ := t.(string)
+	return strings.HasSuffix(text, "?") || strings.Contains(strings.ToLower(text), "optional")
 }
 
 // needed tells whether a param of a flat map is required.

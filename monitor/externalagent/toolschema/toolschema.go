@@ -1,6 +1,7 @@
 package toolschema
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -11,11 +12,18 @@ import (
 
 type object = map[string]any
 
-// Tool is one announced tool.
+// Tool is one announced tool. What it announces is read when it is first asked for.
 type Tool struct {
 	Name      string
-	schema    object                             // JSON Schema of its params; nil where what was announced is not understood
-	validator func() (*jsonschema.Schema, error) // compiles it, once
+	read      func() announcement
+	validator func() (*jsonschema.Schema, error) // compiles the schema, once
+}
+
+// announcement is what was read of a tool's parameters.
+type announcement struct {
+	schema object // JSON Schema of its params
+	odd    []string
+	loose  bool // it does not settle that params are right: something of what was announced is passed over
 }
 
 // Tools are those of one toolSchema, in its order.
@@ -31,28 +39,52 @@ func (t Tools) Find(name string) *Tool {
 	return nil
 }
 
+// Odd says what of the announced parameters is passed over, as JSON Schema does not know it: a line for each place.
+func (t Tools) Odd() []string {
+	var out []string
+	for _, tool := range t {
+		for _, line := range tool.read().odd {
+			out = append(out, tool.Name+": "+line)
+		}
+	}
+	return out
+}
+
 // Parse reads a toolSchema: items {name, description?, parameters}, where parameters is a JSON Schema object or a flat map
-// {param: {type, enum?, optional?}}. The document leaves the form of an item open, so that an error here is nobody's fault.
+// {param: {type, enum?, optional?}}; doc.go tells what else is understood. The document leaves the form of an item open, so
+// that an error here is nobody's fault.
 func Parse(list []any) (Tools, error) {
 	out := Tools{}
-	for i, item := range list {
-		obj, ok := item.(object)
-		name, named := obj["name"].(string)
-		if !ok || !named {
-			return nil, fmt.Errorf("item %d is no object with a name", i)
+	for i, v := range list {
+		name, params, err := item(v)
+		if err != nil {
+			return nil, fmt.Errorf("item %d %w", i, err)
 		}
 		t := Tool{Name: name}
-		if params, ok := obj["parameters"].(object); ok {
-			t.schema = schemaOf(params)
-		} else if obj["parameters"] == nil {
-			t.schema = object{"type": "object"}
-		} else {
-			return nil, fmt.Errorf("item %d, %s: its parameters are no object", i, name)
-		}
-		t.validator = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(t.schema) })
+		t.read, t.validator = reader(params)
 		out = append(out, t)
 	}
 	return out, nil
+}
+
+// reader reads parameters when they are asked for. What is no JSON Schema even then restricts nothing.
+func reader(params any) (func() announcement, func() (*jsonschema.Schema, error)) {
+	type result struct {
+		announcement
+		compiled *jsonschema.Schema
+		err      error
+	}
+	all := sync.OnceValue(func() result {
+		schema, o := paramsOf(params)
+		r := result{announcement: announcement{schema, o.told, o.loose}}
+		if r.compiled, r.err = compile(schema); r.err != nil && !errors.Is(r.err, ErrNotUnderstood) {
+			o.leave("parameters", "any params are accepted: %v", r.err)
+			r.announcement = announcement{object{"type": "object"}, o.told, true}
+			r.compiled, r.err = compile(r.schema)
+		}
+		return r
+	})
+	return func() announcement { return all().announcement }, func() (*jsonschema.Schema, error) { r := all(); return r.compiled, r.err }
 }
 
 // noLoader keeps a schema from being read from anywhere else: it came off the wire.
@@ -99,11 +131,11 @@ func names(o object) []string {
 
 // properties are the params that a schema names, sorted.
 func (t *Tool) properties() (all []string, of object) {
-	of, _ = t.schema["properties"].(object)
+	of, _ = t.read().schema["properties"].(object)
 	return names(of), of
 }
 
 func (t *Tool) requires(name string) bool {
-	list, _ := t.schema["required"].([]any)
+	list, _ := t.read().schema["required"].([]any)
 	return slices.Contains(list, any(name)) // a text: values of other kinds are compared by their kinds alone
 }

@@ -61,7 +61,7 @@ func TestWrong(t *testing.T) {
 		{"below what no float64 has", "below the minimum", requiring(`{"type":"integer","minimum":9007199254740993}`), `{}`, `{"p":9007199254740992}`},
 		{"at a minimum that is excluded", "below the minimum", requiring(`{"type":"number","exclusiveMinimum":0.50}`), `{}`, `{"p":0.5}`},
 		{"no minimum", "below the minimum", requiring(`{"type":"integer"}`), `{}`, ``},
-		{"a minimum that is no number", "below the minimum", requiring(`{"type":"integer","minimum":"0"}`), `{}`, ``},
+		{"a minimum in quotes", "below the minimum", requiring(`{"type":"integer","minimum":"0"}`), `{}`, `{"p":-1}`},
 
 		{"one above", "above the maximum", stage, `{}`, `{"itemId":"adult","quantity":9}`},
 		{"above a fraction", "above the maximum", requiring(`{"type":"number","maximum":1.5}`), `{}`, `{"p":3}`},
@@ -90,7 +90,7 @@ func TestWrong(t *testing.T) {
 		{"in a way that nobody knows", "backwards", stage, `{}`, ``},
 		{"in the empty way", "", stage, `{}`, ``},
 		{"of what nothing keeps to", "missing", requiring(`false`), `{}`, ``},
-		{"of no JSON Schema", "missing", requiring(`{"type":7}`), `{}`, ``},
+		{"of a param whose type nobody knows", "missing", requiring(`{"type":7}`), `{}`, `{}`},
 
 		{"negative where it goes", "negative", requiring(`{"type":"integer","minimum":-10}`), `{}`, ``},
 		{"a fraction where an integer or nothing goes", "fractional", requiring(`{"type":["integer","null"]}`), `{"p":1}`, `{"p":1.5}`},
