@@ -141,7 +141,7 @@ func (c *checker) fields(event wjson.Object) {
 	switch {
 	case !ok:
 		c.breaks("EA-093", "payload, an object", field("payload", v, there))
-	case c.wire == nil: // else it is judged by the messages
+	case c.wire == nil && !c.wraps(typ, direction, payload): // else it is judged by the messages
 		c.kept("EA-093")
 	}
 	if !ok || direction == "" || typ == "" {
@@ -151,9 +151,24 @@ func (c *checker) fields(event wjson.Object) {
 	if right(typ) == "" && !c.wire.knows(typ) {
 		return
 	}
+	if c.wire != nil && !c.wire.knows(typ) {
+		c.wraps(typ, direction, payload)
+	}
 	sum := sumOf(typ, payload)
-	sent := c.wire.line(sum, typ, direction, payload, c.report.Lines)
+	sent := c.wire.line(c.book, sum, typ, direction, payload, c.report.Lines)
 	c.window.line(c.book, sum, typ, direction, sent, c.report.Lines)
+}
+
+// wraps judges, of a line whose message nobody knows, that its payload is no wrapper around one.
+func (c *checker) wraps(typ, direction string, payload wjson.Object) bool {
+	if direction != vocab.In && direction != vocab.Out {
+		return false
+	}
+	at := wrapped(typ, payload)
+	if at != "" {
+		c.breaks("EA-093", "the payload of the "+typ, "a wrapper around it, which stands at "+plain("/payload"+at))
+	}
+	return at != ""
 }
 
 func (c *checker) sessionID(event wjson.Object) {

@@ -23,7 +23,8 @@
 //     does not know, are free. So are lines with direction internal; but without Messages a log in which every line of a
 //     type of section 4 is internal tells no direction of anything, which is a fault.
 //  7. EA-092: type is a string that is not empty.
-//  8. EA-093: payload is an object.
+//  8. EA-093: payload is an object, and no wrapper around the payload: neither the whole envelope, nor an object in one of whose
+//     members stands all by which a payload of that type is known, and nothing of it where it is due.
 //
 // Fields beyond the six are fine. Where the messages of the session are given:
 //
@@ -31,7 +32,7 @@
 //     value. Equal messages need as many lines. A message without such a line is held against the lines of its type and
 //     direction that equal no message, in order: that is a payload that differs. An optional message is so only where there
 //     are as many lines as messages of that type and direction, and as many left over: else it is taken for one that was not
-//     logged.
+//     logged. A line whose payload has that of a message in one of its members is a wrapper around it, whatever the numbers.
 //  10. EA-091: a message whose payload stands in the log, and only with other directions, has the wrong one. So have messages
 //     that are missing, if every line of their type is internal, whatever the payloads.
 //  11. EA-107: once the session has ended, the log has each of them that is not optional. The message that tells of the end,

@@ -30,6 +30,7 @@ type group struct {
 	sent    map[string][]int // direction → indexes of the messages
 	lines   map[string]int   // direction → lines
 	first   map[string]int   // direction → the first of these
+	within  map[string]int   // direction → lines whose payload is a wrapper around it
 }
 
 // oddLine is a line that equals no message.
@@ -62,7 +63,7 @@ func (w *wire) add(m Message) {
 	sum := sumOf(m.Type, m.Payload)
 	g := w.find(sum, m.Type, m.Payload)
 	if g == nil {
-		g = &group{typ: m.Type, payload: m.Payload, sent: map[string][]int{}, lines: map[string]int{}, first: map[string]int{}}
+		g = &group{typ: m.Type, payload: m.Payload, sent: map[string][]int{}, lines: map[string]int{}, first: map[string]int{}, within: map[string]int{}}
 		w.groups[sum] = append(w.groups[sum], g)
 		w.all = append(w.all, g)
 	}
@@ -92,7 +93,7 @@ func (w *wire) expects() bool {
 func (w *wire) knows(typ string) bool { return w != nil && w.odd[way{typ, vocab.In}] != nil }
 
 // line takes a line, and tells whether its message went over the wire in that direction.
-func (w *wire) line(sum uint64, typ, direction string, payload any, line int) bool {
+func (w *wire) line(b *book, sum uint64, typ, direction string, payload wjson.Object, line int) bool {
 	if w == nil {
 		return false
 	}
@@ -106,14 +107,21 @@ func (w *wire) line(sum uint64, typ, direction string, payload any, line int) bo
 		}
 		return len(g.sent[direction]) > 0
 	}
+	if g, pointer := w.around(typ, direction, payload); g != nil {
+		g.within[direction]++
+		b.breaks(Finding{Clause: "EA-093", Line: line, Record: w.messages[g.sent[direction][0]].Record,
+			Expected: "the payload of the " + typ + " on the wire", Observed: "a wrapper around it, which stands at " + plain("/payload"+pointer)})
+		return true
+	}
 	if w.odd[at] == nil || w.oddLines >= maxOdd {
 		return false
 	}
 	w.oddLines++
+	odd := oddLine{line, payload}
 	if w.oddBytes += weight(payload); w.oddBytes > maxOddBytes {
-		payload = nil
+		odd.payload = nil
 	}
-	w.odd[at] = append(w.odd[at], oddLine{line, payload})
+	w.odd[at] = append(w.odd[at], odd)
 	return false
 }
 
@@ -229,12 +237,13 @@ func (g *group) judge(b *book, direction string, messages []Message) (in, not []
 		return 1
 	})
 	there := min(len(sent), g.lines[direction])
-	if there == 0 && len(sent) > 0 {
+	if there == 0 && len(sent) > 0 && g.within[direction] == 0 {
 		there = g.elsewhere(b, direction)
 	}
 	for range there {
 		b.kept("EA-093", g.any(direction))
 	}
+	there = min(len(sent), there+g.within[direction]) // of a wrapped one it is told already
 	return sent[:there], sent[there:]
 }
 

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ var logFaults = map[string]fault{
 
 	"log-types-in-snake-case": logging(change("type", func(v any) any { return strings.ReplaceAll(v.(string), ".", "_") })),
 	"log-payload-wrapped":     logging(change("payload", func(v any) any { return object{"message": v} })),
+	"log-sent-is-wrapped":     deciding(logsSentWrapped),
 	"log-payload-as-text":     logging(change("payload", jsonText)),
 	"log-payload-missing":     logging(lose("payload")),
 	"log-payload-null-inside": loggingWhere(func(e entry) bool { return e["direction"] == proto.Internal }, set("payload", nil)),
@@ -139,6 +141,18 @@ func logsNoRefused(h *hostOptions) {
 		}
 		e["eventIndex"] = e["eventIndex"].(int) * 10
 		return []entry{e}
+	}}
+}
+
+// logsSentWrapped logs what the host sends, but for results, once for the page and once for the agent, and within what the
+// sender had for it.
+func logsSentWrapped() rules {
+	return rules{record: func(_ view, e entry) []entry {
+		if e["direction"] != proto.Out || e["type"] == proto.ToolResult {
+			return []entry{e}
+		}
+		e["payload"] = object{"type": e["type"], "data": e["payload"]}
+		return []entry{e, maps.Clone(e)}
 	}}
 }
 
