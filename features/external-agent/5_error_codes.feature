@@ -72,6 +72,7 @@ Feature: 5 Error codes
     @host @EA-074 @EA-080 @EA-096 @booking
     Scenario: tools that are announced at another stage
       Given agent A has a session
+      And what the host changes by itself is known to agent A
       Then agent A calls the tools of other stages, at every stage of the booking, and each is refused
 
     @host @EA-080
@@ -107,6 +108,7 @@ Feature: 5 Error codes
     @host @EA-071 @EA-074 @EA-081 @booking
     Scenario: a negative quantity
       Given agent A has a session
+      And what the host changes by itself is known to agent A
       Then agent A calls every announced tool with a param that is negative, and each is refused
 
     @host @EA-081 @booking

@@ -1,43 +1,75 @@
 package externalagent
 
 import (
+	"context"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
+	"parley/internal/stall"
+	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/target"
 	wjson "parley/wire/json"
 )
 
-// drift is what changes by itself in a target's states, such as a clock in uiSpec: it is left out of every comparison.
-// It is known by what differs between two snapshots between which nobody did anything. Safe for concurrent use.
+// drift is what changes by itself in a target's states, such as a clock in uiSpec: it is left out of every comparison of its
+// scenario. The zero value knows of nothing.
 type drift struct {
-	mu     sync.Mutex
-	places []string // names of members of a state and JSON Pointers within them; "*" is any index of an array
+	places  []string       // names of members of a state and JSON Pointers within them; "*" is any index of an array
+	changed map[string]int // how often a place has changed from one look to the next
 }
 
-// driftOf is what all scenarios of a run know of.
-func driftOf(env *steps.Env) *drift {
-	d, _ := env.Learnt.LoadOrStore(driftKey{}, &drift{})
-	return d.(*drift)
-}
+// often is how often a place has to change until it is known to change by itself. Once is what comes late of something that was
+// done before.
+const often = 2
 
-type driftKey struct{}
-
-// learn takes in what differs between two states, and tells whether that was new. A whole member of a state is never
-// restless: that would leave nothing to compare.
-func (r *drift) learn(a, b state) (news []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, m := range [][]string{changes("uiSpec", a.ui, b.ui), changes("messageHistory", a.history, b.history), changes("toolSchema", a.tools, b.tools)} {
-		for _, at := range m {
-			at = general(at)
-			if strings.Contains(at, "/") && !slices.Contains(r.places, at) {
-				r.places, news = append(r.places, at), append(news, at)
-			}
+// look takes in two states that were told one after the other, with nothing done between them or before, and returns what is
+// now known to change by itself.
+func (d *drift) look(a, b state) (news []string) {
+	if d.changed == nil {
+		d.changed = map[string]int{}
+	}
+	for _, at := range placesApart(a, b) {
+		if d.changed[at]++; d.changed[at] == often {
+			news = append(news, d.add(at)...)
 		}
 	}
 	return news
+}
+
+// pending tells whether a place has changed, and not often enough to be known.
+func (d *drift) pending() bool {
+	for _, n := range d.changed {
+		if n < often {
+			return true
+		}
+	}
+	return false
+}
+
+// add takes in places, and returns those that were not known.
+func (d *drift) add(places ...string) (news []string) {
+	for _, at := range places {
+		if !slices.Contains(d.places, at) {
+			d.places, news = append(d.places, at), append(news, at)
+		}
+	}
+	return news
+}
+
+// placesApart are the places at which two states differ, each once. A whole member of a state is none: without it there would be
+// nothing to compare.
+func placesApart(a, b state) []string {
+	var out []string
+	for _, m := range [][]string{changes("uiSpec", a.ui, b.ui), changes("messageHistory", a.history, b.history), changes("toolSchema", a.tools, b.tools)} {
+		for _, at := range m {
+			if at = general(at); strings.Contains(at, "/") && !slices.Contains(out, at) {
+				out = append(out, at)
+			}
+		}
+	}
+	return out
 }
 
 // general is a place with every index of an array replaced by "*".
@@ -59,12 +91,9 @@ func general(at string) string {
 }
 
 // settled is a member of a state without what changes by itself. The order in which tools are announced means nothing.
-func (r *drift) settled(name string, v any) any {
-	r.mu.Lock()
-	places := slices.Clone(r.places)
-	r.mu.Unlock()
+func (d *drift) settled(name string, v any) any {
 	copy := false
-	for _, at := range places {
+	for _, at := range d.places {
 		if rest, ok := strings.CutPrefix(at, name+"/"); ok {
 			if !copy {
 				v, copy = copied(v), true
@@ -116,4 +145,91 @@ func remove(doc any, tokens []string) {
 			}
 		}
 	}
+}
+
+// watching is for how long a target is watched for what changes by itself, once there is a reason to: long enough for a clock that
+// shows seconds to go on twice.
+func (s *suite) watching() time.Duration { return min(2500*time.Millisecond, s.Env.Event()) }
+
+// learnRestless finds out what changes by itself in a session in which nobody has done anything yet.
+func (s *suite) learnRestless(ctx context.Context, p *party) error {
+	within := time.Duration(0)
+	if !s.observable() && s.restless() {
+		within = s.watching()
+	}
+	return s.watch(ctx, p, &s.drift, within)
+}
+
+// watch looks at the state of a party three times, and then for as long as is asked for; longer only where something has
+// changed, and not often enough.
+func (s *suite) watch(ctx context.Context, p *party, d *drift, within time.Duration) error {
+	now, err := s.quieted(ctx, p)
+	if err != nil {
+		return err
+	}
+	end, most := stall.In(within), stall.In(s.watching())
+	for looks := 1; looks < 3 || !end.Over() || d.pending() && !most.Over(); looks++ {
+		if looks >= 3 {
+			s.pauseFor(ctx, s.watching()/25)
+		}
+		next, err := s.snapshot(ctx, p)
+		if err != nil {
+			return err
+		}
+		s.leftOut(d.look(now, next))
+		now = next
+	}
+	if within > 0 && len(d.changed) == 0 {
+		s.Env.Learnt.Store(stillKey{}, true)
+	}
+	return nil
+}
+
+// stillKey is where a run keeps that its target was watched for long, and nothing has changed: not what changes, which each
+// scenario has to find out for itself.
+type stillKey struct{}
+
+// restless tells whether the target has not been found to stand still.
+func (s *suite) restless() bool {
+	_, still := s.Env.Learnt.Load(stillKey{})
+	return !still
+}
+
+// observable tells whether a session beside the scenario's can be had, in which nobody does anything.
+func (s *suite) observable() bool {
+	return s.Env.Role == vocab.Host && !s.fixed() && s.Env.Profile.Has(target.RelaySessions)
+}
+
+// observer is the name of the agent that only looks.
+const observer = "observer"
+
+// observe finds out, once in a scenario, whether what differs between two states changes by itself: in a session of its own,
+// which nobody has asked for anything. It returns whether anything was learnt.
+func (s *suite) observe(ctx context.Context, a, b state) bool {
+	if s.observed || !s.observable() || len(placesApart(a, b)) == 0 {
+		return false
+	}
+	s.observed = true
+	mark := s.mark
+	defer func() { s.mark = mark }()
+	p := s.party(observer)
+	p.session = s.relaySession(observer)
+	known := len(s.drift.places)
+	if err := s.hasSession(ctx, p); err == nil {
+		_ = s.watch(ctx, p, &s.drift, s.watching())
+	}
+	return len(s.drift.places) > known
+}
+
+// quieted is the state of a party once it has been told nothing new for a quiet window. A host that tells of its clock is never
+// quiet, and not waited for.
+func (s *suite) quieted(ctx context.Context, p *party) (state, error) {
+	const rounds = 8
+	for range rounds {
+		after := s.T.Len()
+		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: after, Within: s.Env.Profile.Limits.Quiet.Duration, Match: received(vocab.StateUpdated)}); miss != nil {
+			break
+		}
+	}
+	return s.snapshot(ctx, p)
 }

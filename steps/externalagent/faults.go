@@ -93,6 +93,8 @@ func (s *suite) sendsSpoilt(ctx context.Context, p *party, kind, fault string) e
 	if id, ok := env["id"].(string); !ok || id != q.id {
 		q.id = ""
 	}
+	_, typed := env["type"].(string)
+	q.untyped = !typed
 	m, err := message(env)
 	if err != nil {
 		return err

@@ -288,8 +288,8 @@ func TestEffects(t *testing.T) {
 		{"hears of none", session + firstCall + "Then agent A hears of a new state\n", mute(vocab.StateUpdated), "EA-055=failed", "nothing of the kind"},
 
 		{"in step", session + restless + firstCall + "And agent A is in step\n", nil, "EA-072=passed EA-073=passed", ""},
-		{"in step, with a clock that nobody has told of", session + firstCall + "And agent A is in step\n", ticking(), "EA-072=passed EA-073=passed EA-054=not-tested", "not compared, as it changes by itself: uiSpec/clock"},
-		{"a clock, and a state that says otherwise", session + firstCall + "And agent A is in step\n", all(ticking(), edit(vocab.StateUpdated, func(p object) { p["uiSpec"].(object)["title"] = "x" })), "EA-073=failed", "at uiSpec/title\n"},
+		{"in step, with a clock that nobody has told of", session + restless + firstCall + "And agent A is in step\n", ticking(), "EA-072=passed EA-073=passed EA-054=not-tested", "not compared, as it changes by itself: uiSpec/clock"},
+		{"a clock, and a state that says otherwise", session + restless + firstCall + "And agent A is in step\n", all(ticking(), edit(vocab.StateUpdated, func(p object) { p["uiSpec"].(object)["title"] = "x" })), "EA-073=failed", "at uiSpec/title\n"},
 		{"a state that comes late", session + firstCall + "And agent A is in step\n", func() bad {
 			late := false
 			return func(c *peerConn, asked *transcript.Record, out []any) []any {
@@ -437,8 +437,8 @@ func TestSpeaking(t *testing.T) {
 			return out
 		}), "EA-008=passed EA-008a=failed", "has changed"},
 		{"the effect of a call before it shows late", session + upToNext + saying + unchanged, lateNext(), "EA-008=passed EA-008a=passed", ""},
-		{"a clock that nobody has told of", session + saying + unchanged, ticking(), "EA-008a=passed", ""},
-		{"a clock, and another flow", session + saying + unchanged, all(ticking(), behind(vocab.AgentMessage, edit(vocab.SnapshotState, func(p object) { p["uiSpec"].(object)["stage"] = "ticket" }))), "EA-008a=failed", "uiSpec/stage has changed"},
+		{"a clock that nobody has told of", session + restless + saying + unchanged, ticking(), "EA-008a=passed", ""},
+		{"a clock, and another flow", session + restless + saying + unchanged, all(ticking(), behind(vocab.AgentMessage, edit(vocab.SnapshotState, func(p object) { p["uiSpec"].(object)["stage"] = "ticket" }))), "EA-008a=failed", "uiSpec/stage has changed"},
 		{"the tools in another order", session + saying + unchanged, behind(vocab.AgentMessage, edit(vocab.SnapshotState, func(p object) { slices.Reverse(p["toolSchema"].([]any)) })), "EA-008a=passed", ""},
 		{"it changes the flow a moment later", session + saying + unchanged, behind(vocab.AgentMessage, to(vocab.SnapshotGet, func(c *peerConn, _ *transcript.Record, out []any) []any {
 			later := announced(c)

@@ -19,8 +19,11 @@ type request struct {
 	kind string
 	tool string // of a tool.call
 	sure bool   // its params are such that the announced schema settles that they are right
+	last bool   // it is the last call of the booking path, behind which there is no next screen
 	mark int    // number of the record by which it was sent
-	body object // its payload
+
+	untyped bool   // the envelope has no type that is a string
+	body    object // its payload
 }
 
 func (s *suite) registerRequests(sc *godog.ScenarioContext) {

@@ -119,18 +119,8 @@ func (s *suite) flowUnchanged(ctx context.Context, p *party) error {
 	if before.ui == nil && now.ui != nil {
 		return steps.NotTestedf("no uiSpec was active before agent.message")
 	}
-	if at := s.flowChange(before, now); at != "" { // a clock, say: what changes without anybody is known behind another look
-		again, err := s.snapshot(ctx, p)
-		if err != nil {
-			return err
-		}
-		s.pauseFor(ctx, s.Env.Profile.Limits.Quiet.Duration)
-		last, err := s.snapshot(ctx, p)
-		if err != nil {
-			return err
-		}
-		s.learn(again, last)
-		p.last = q
+	if s.flowChange(before, now) != "" { // a clock, say
+		s.observe(ctx, before, now)
 	}
 	at := s.flowChange(before, now)
 	check := steps.Check{Clauses: []string{"EA-008a"}, OK: at == "", At: now.at, Expected: "the uiSpec and the toolSchema as they were before agent.message"}
@@ -196,6 +186,7 @@ func (s *suite) participantSpeaks(ctx context.Context, p *party) error {
 	text := "I prefer evening showtimes. " + s.word + " " + odd
 	s.spoken = text
 	s.mark = s.T.Len()
+	s.spokenAt = s.mark
 	if s.Env.Role == vocab.Relay {
 		pl := s.plays[p.session]
 		if pl == nil {

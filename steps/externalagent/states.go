@@ -79,25 +79,8 @@ func there(doc any, pointer string) string {
 
 // settled is a member of a state without what changes by itself, and without what each session has of its own.
 func (s *suite) settled(name string, v any) any {
-	return s.perSession.settled(name, driftOf(s.Env).settled(name, v))
+	return s.perSession.settled(name, s.drift.settled(name, v))
 }
-
-// learnRestless finds out what changes by itself, such as a clock in uiSpec: what differs between two snapshots between
-// which nobody did anything. It is left out of every comparison of states.
-func (s *suite) learnRestless(ctx context.Context, p *party) error {
-	a, err := s.snapshot(ctx, p)
-	if err != nil {
-		return err
-	}
-	b, err := s.snapshot(ctx, p)
-	if err != nil {
-		return err
-	}
-	s.learn(a, b)
-	return nil
-}
-
-func (s *suite) learn(a, b state) { s.leftOut(driftOf(s.Env).learn(a, b)) }
 
 // leftOut notes what is not compared from now on.
 func (s *suite) leftOut(news []string) {
@@ -163,24 +146,39 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 		if last.at > snap.at {
 			continue // it is newer than the snapshot
 		}
+		first := s.firstSnapshot(p, from)
+		if last.at == 0 && s.same(first, snap) && s.nothingDone(p, from) {
+			return snap, nil // nothing has changed, and nothing is due
+		}
 		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: max(last.at, from), Match: received(vocab.StateUpdated)}); miss == nil {
 			continue // one was still on its way
 		}
-		// Behind that time, what two snapshots tell differently has changed by itself.
 		again, err := s.snapshot(ctx, p)
 		if err != nil {
 			return snap, err
 		}
-		s.learn(snap, again)
+		told := last
+		if told.at == 0 {
+			told = first
+		}
+		if !s.same(again, told) {
+			s.observe(ctx, told, again)
+		}
 		if last.at > 0 && s.same(again, last) {
 			return again, s.Judge(steps.Check{Clauses: clauses, OK: true, At: again.at})
 		}
 		check := steps.Check{Clauses: clauses, At: snap.at, Expected: fmt.Sprintf("a state.updated that agrees with the snapshot in record %d", snap.at)}
 		if last.at == 0 {
-			check.Observed = "no state.updated since the session began"
+			d := s.difference(first, again)
+			if d == "" {
+				return again, nil // whatever was done has changed nothing
+			}
+			check.Observed = fmt.Sprintf("no state.updated since the session began, and another %s than in its first snapshot, record %d", firstWord(d), first.at)
+			check.Diff = clip(d, 4000)
 			return snap, s.Judge(check)
 		}
-		d := s.difference(snap, last)
+		d := s.difference(again, last)
+		check.At, check.Expected = again.at, fmt.Sprintf("a state.updated that agrees with the snapshot in record %d", again.at)
 		check.Observed, check.Diff = fmt.Sprintf("the last state.updated, record %d, has another %s", last.at, firstWord(d)), clip(d, 4000)
 		return snap, s.Judge(check)
 	}
@@ -197,6 +195,38 @@ func clip(s string, n int) string {
 		return strings.ToValidUTF8(s[:n], "") + "…"
 	}
 	return s
+}
+
+// firstSnapshot is the first state that a party has asked for since a mark.
+func (s *suite) firstSnapshot(p *party, from int) state {
+	for _, r := range s.Between(p.name, from, 0) {
+		if received(vocab.SnapshotState)(&r) {
+			return stateOf(&r)
+		}
+	}
+	return state{}
+}
+
+// nothingDone tells whether since a mark nobody in a party's relay session has done anything that a host has to tell of: no
+// agent has spoken, nor the participant, and every call was refused.
+func (s *suite) nothingDone(p *party, from int) bool {
+	for _, other := range s.parties {
+		for _, q := range other.asked {
+			if q.mark < from || other.session != p.session {
+				continue
+			}
+			switch q.kind {
+			case vocab.RelayJoin, vocab.SessionStart, vocab.SnapshotGet:
+			case vocab.ToolCall:
+				if !s.wasRefused(q) {
+					return false
+				}
+			default:
+				return false
+			}
+		}
+	}
+	return s.spokenAt < from
 }
 
 // startOf is the mark from which states are those of the party's session: its joining, or the start of the session.

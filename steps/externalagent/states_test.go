@@ -89,31 +89,37 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestLearn: what two states tell differently has changed by itself, wherever it stands in a list; a whole member of a state
-// never does.
+// TestLearn: what changes twice from one look to the next changes by itself, wherever it stands in a list; what has changed once
+// may have come late, and a whole member of a state is never left out.
 func TestLearn(t *testing.T) {
 	d := &drift{}
-	a := state{ui: value(t, `{"clock":1,"l":[{"s":1},{"s":2}],"k":"x"}`), history: value(t, `[]`), tools: value(t, `[{"name":"a","e":1}]`)}
-	b := state{ui: value(t, `{"clock":2,"l":[{"s":3},{"s":4}],"k":"x"}`), history: value(t, `["hello"]`), tools: value(t, `[{"name":"a","e":2}]`)}
-	if got := strings.Join(d.learn(a, b), " "); got != "uiSpec/clock uiSpec/l/*/s toolSchema/*/e" {
-		t.Errorf("learnt %s", got)
+	look := func(ui, history, tools string) state {
+		return state{ui: value(t, ui), history: value(t, history), tools: value(t, tools)}
 	}
-	if got := d.learn(a, b); len(got) > 0 {
-		t.Errorf("learnt %v once more", got)
+	a := look(`{"clock":1,"l":[{"s":1},{"s":2}],"k":"x"}`, `[]`, `[{"name":"a","e":1}]`)
+	b := look(`{"clock":2,"l":[{"s":3},{"s":4}],"k":"x"}`, `["hello"]`, `[{"name":"a","e":2}]`)
+	c := look(`{"clock":3,"l":[{"s":3},{"s":5}],"k":"y"}`, `["hello","you"]`, `[{"name":"a","e":2}]`)
+	for _, r := range []struct {
+		reason  string
+		a, b    state
+		want    string
+		pending bool
+	}{
+		{"nothing", a, a, "", false},
+		{"once is not often", a, b, "", true},
+		{"nothing more", b, b, "", true},
+		{"twice is", b, c, "uiSpec/clock uiSpec/l/*/s", true},
+		{"what is known is no news", c, b, "uiSpec/k toolSchema/*/e", false},
+	} {
+		if r.reason == "what is known is no news" {
+			r.b = look(`{"clock":4,"l":[{"s":0},{"s":0}],"k":"z"}`, `[]`, `[{"name":"a","e":3}]`)
+		}
+		if got := strings.Join(d.look(r.a, r.b), " "); got != r.want || d.pending() != r.pending {
+			t.Errorf("%s: learnt %q, want %q; pending: %v", r.reason, got, r.want, d.pending())
+		}
 	}
 	if one, other := d.settled("toolSchema", value(t, `[{"name":"b"},{"name":"a"}]`)), d.settled("toolSchema", value(t, `[{"name":"a"},{"name":"b"}]`)); !wjson.Equal(one, other) {
 		t.Error("the order of tools counts")
-	}
-}
-
-// TestDriftIsShared: what one scenario has learnt holds for all of its run, and for no other run.
-func TestDriftIsShared(t *testing.T) {
-	a, b := state{ui: value(t, `{"clock":1}`)}, state{ui: value(t, `{"clock":2}`)}
-	env := &steps.Env{}
-	one, other, apart := &suite{World: &steps.World{Env: env}}, &suite{World: &steps.World{Env: env}}, &suite{World: &steps.World{Env: &steps.Env{}}}
-	one.learn(a, b)
-	if !one.same(a, b) || !other.same(a, b) || apart.same(a, b) {
-		t.Errorf("it is the same for the one: %v, for the other: %v, and in another run: %v", one.same(a, b), other.same(a, b), apart.same(a, b))
 	}
 }
 
@@ -137,7 +143,7 @@ func TestDifference(t *testing.T) {
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			s := &suite{World: &steps.World{Env: &steps.Env{}}}
-			driftOf(s.Env).places = []string{"uiSpec/clock"}
+			s.drift.places = []string{"uiSpec/clock"}
 			other := base
 			r.change(&other)
 			d := s.difference(base, other)
@@ -236,10 +242,13 @@ func TestShows(t *testing.T) {
 	ui.ui, history.history, tools.tools = value(t, `{"stage":2}`), value(t, `[1]`), value(t, `[{"name":"x"}]`)
 	for _, r := range []struct {
 		tool                     string
+		last                     bool
 		none, ui, history, tools bool
-	}{{"next", false, true, false, true}, {"prev", false, true, false, true}, {"postMessage", false, false, true, false}, {"select", false, true, true, true}} {
+	}{{"next", false, false, true, false, true}, {"next", true, false, true, true, true}, {"prev", false, false, true, false, true},
+		{"postMessage", false, false, false, true, false}, {"postMessage", true, false, false, true, false}, {"select", false, false, true, true, true}} {
 		s := &suite{World: &steps.World{Env: &steps.Env{}}}
-		got := []bool{s.shows(r.tool, a, a), s.shows(r.tool, a, ui), s.shows(r.tool, a, history), s.shows(r.tool, a, tools)}
+		q := &request{tool: r.tool, last: r.last}
+		got := []bool{s.shows(q, a, a), s.shows(q, a, ui), s.shows(q, a, history), s.shows(q, a, tools)}
 		if diff := cmp.Diff([]bool{r.none, r.ui, r.history, r.tools}, got); diff != "" {
 			t.Errorf("%s; nothing, uiSpec, messageHistory, toolSchema: want(-) got(+):\n%s", r.tool, diff)
 		}

@@ -30,6 +30,9 @@ type suite struct {
 	word       string            // the latest that was said, to be known by
 	traces     []string          // what was said in a session that must not outlive it
 	spoken     string            // what the participant said last
+	spokenAt   int               // behind which record
+	drift      drift             // what changes by itself, as this scenario has seen it
+	observed   bool              // it has looked for that in a session of its own
 	perSession drift             // what two sessions tell differently, such as their ids; for this scenario alone, as it hides much
 	walked     []state           // how a session goes: its first state, and those behind the calls of the booking but the last
 	reads      map[string]string // logs as they were read, by the names that the target gives them

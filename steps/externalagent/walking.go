@@ -111,15 +111,16 @@ func (s *suite) ready(ctx context.Context, p *party, c target.ToolCall, now stat
 	}
 }
 
-// stepOf makes one call of the booking path, once it fits. What never fits is the profile's fault.
-func (s *suite) stepOf(ctx context.Context, p *party, c target.ToolCall, now state) (*request, error) {
+// stepOf makes one call of the booking path, once it fits; last tells that it is the last one. What never fits is the
+// profile's fault.
+func (s *suite) stepOf(ctx context.Context, p *party, c target.ToolCall, now state, last bool) (*request, error) {
 	now, fits, err := s.ready(ctx, p, c, now)
 	if err != nil {
 		return nil, err
 	}
 	p.before = now
 	q, err := s.call(ctx, p, c.Tool, fits.params)
-	q.sure = fits.sure
+	q.sure, q.last = fits.sure, last
 	return q, err
 }
 
@@ -128,7 +129,7 @@ func (s *suite) stepOf(ctx context.Context, p *party, c target.ToolCall, now sta
 // state as it is then.
 func (s *suite) settle(ctx context.Context, q *request, before state) (state, error) {
 	now, err := s.snapshot(ctx, q.of)
-	if err != nil || s.shows(q.tool, before, now) {
+	if err != nil || s.shows(q, before, now) {
 		return now, err
 	}
 	within := s.Env.Event()
@@ -136,16 +137,17 @@ func (s *suite) settle(ctx context.Context, q *request, before state) (state, er
 		within = s.Env.Profile.Limits.Quiet.Duration // to choose what is chosen already has no effect
 	}
 	if _, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Within: within, Match: func(r *transcript.Record) bool {
-		return received(vocab.StateUpdated)(r) && s.shows(q.tool, before, stateOf(r))
+		return received(vocab.StateUpdated)(r) && s.shows(q, before, stateOf(r))
 	}}); miss != nil {
 		return now, nil
 	}
 	return s.snapshot(ctx, q.of)
 }
 
-// advance makes a call of the booking path, which has to go well, and gives the state behind it.
-func (s *suite) advance(ctx context.Context, p *party, c target.ToolCall, now state) (state, error) {
-	q, err := s.stepOf(ctx, p, c, now)
+// advance makes a call of the booking path, which has to go well, and gives the state behind it; last tells that it is the last
+// one.
+func (s *suite) advance(ctx context.Context, p *party, c target.ToolCall, now state, last bool) (state, error) {
+	q, err := s.stepOf(ctx, p, c, now, last)
 	if err != nil {
 		return now, err
 	}
@@ -163,21 +165,23 @@ func (s *suite) upTo(ctx context.Context, p *party, tool string) (*request, erro
 		return nil, steps.NotTestedf("there is no booking path (%s)", s.pathIn())
 	}
 	now, err := s.snapshot(ctx, p)
-	for _, c := range path {
+	for i, c := range path {
 		if err != nil {
 			return nil, err
 		}
+		last := i == len(path)-1
 		if tool == "" || tool == c.Tool {
-			return s.stepOf(ctx, p, c, now)
+			return s.stepOf(ctx, p, c, now, last)
 		}
-		now, err = s.advance(ctx, p, c, now)
+		now, err = s.advance(ctx, p, c, now, last)
 	}
 	return nil, &steps.NotApplicableError{Reason: fmt.Sprintf("the booking path has no call of %q (%s)", tool, s.pathIn())}
 }
 
 // eachStage goes through the booking and visits every state whose toolSchema is another than that before it, once the
-// call that comes next fits it.
-func (s *suite) eachStage(ctx context.Context, p *party, visit func(done int, now state, announced toolschema.Tools) error) error {
+// call that comes next fits it. A visit that says that it has moved the flow is followed by a new session, in which the booking
+// is at the same place.
+func (s *suite) eachStage(ctx context.Context, p *party, visit func(done int, now state, announced toolschema.Tools) (moved bool, err error)) error {
 	was := any(nil)
 	now, err := s.snapshot(ctx, p)
 	if err != nil {
@@ -196,14 +200,18 @@ func (s *suite) eachStage(ctx context.Context, p *party, visit func(done int, no
 			if err != nil {
 				return steps.NotTestedf("toolSchema is not understood: %v", err)
 			}
-			if err := visit(done, now, announced); err != nil {
+			moved, err := visit(done, now, announced)
+			if err == nil && moved && done < len(path) {
+				now, err = s.goTo(ctx, p, done)
+			}
+			if err != nil {
 				return err
 			}
 		}
 		if done == len(path) {
 			return nil
 		}
-		if now, err = s.advance(ctx, p, path[done], now); err != nil {
+		if now, err = s.advance(ctx, p, path[done], now, done == len(path)-1); err != nil {
 			return err
 		}
 	}
@@ -215,16 +223,17 @@ func (s *suite) goTo(ctx context.Context, p *party, done int) (state, error) {
 		return state{}, err
 	}
 	now, err := s.snapshot(ctx, p)
-	for _, c := range s.path()[:done] {
+	path := s.path()
+	for i, c := range path[:done] {
 		if err != nil {
 			return state{}, err
 		}
-		now, err = s.advance(ctx, p, c, now)
+		now, err = s.advance(ctx, p, c, now, i == len(path)-1)
 	}
-	if err != nil || done == len(s.path()) {
+	if err != nil || done == len(path) {
 		return now, err
 	}
-	now, _, err = s.ready(ctx, p, s.path()[done], now)
+	now, _, err = s.ready(ctx, p, path[done], now)
 	return now, err
 }
 

@@ -1,0 +1,166 @@
+package externalagent
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	vocab "parley/protocol/externalagent"
+	"parley/target"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// untold is a host that announces no state when a session starts: nothing has changed by then.
+func untold() bad {
+	return to(vocab.SessionStart, mute(vocab.StateUpdated))
+}
+
+// accepts carries out a call that names a tool, whatever is announced and whatever its params are, and moves on by it.
+func accepts(tool string) bad {
+	return to(vocab.ToolCall, func(c *peerConn, asked *transcript.Record, out []any) []any {
+		if payload(asked)["toolName"] != tool || !is(vocab.ErrorMessage, out[0]) {
+			return out
+		}
+		pl := c.of.sessions[c.session]
+		pl.ui = put(copied(pl.ui), "/touched", field(asked, "id"))
+		return []any{envelope(vocab.ToolResult, "", field(asked, "id"), object{"ok": true, "toolName": tool}), announced(c)}
+	})
+}
+
+// booksInTheHistory is a host whose last next says so in messageHistory alone.
+func booksInTheHistory() bad {
+	var last object
+	return func(c *peerConn, asked *transcript.Record, out []any) []any {
+		pl := c.of.sessions[c.session]
+		if pl == nil || pl.at < len(pl.flow.Stages) {
+			last = nil
+			if pl != nil {
+				last = pl.state()
+			}
+		}
+		if pl == nil || pl.at < len(pl.flow.Stages) || last == nil {
+			return out
+		}
+		show := func(p object) {
+			p["uiSpec"], p["toolSchema"] = last["uiSpec"], last["toolSchema"]
+			p["messageHistory"] = append([]any{}, append(p["messageHistory"].([]any), object{"role": "assistant", "text": "booked"})...)
+		}
+		return all(edit(vocab.SnapshotState, show), edit(vocab.StateUpdated, show))(c, asked, out)
+	}
+}
+
+// settlesLate is a host whose form is complete some snapshots after its session has started.
+func settlesLate(f func(ui object)) bad {
+	asked := 0
+	return func(c *peerConn, r *transcript.Record, out []any) []any {
+		switch {
+		case r == nil:
+		case kindOf(r) == vocab.SessionStart:
+			asked = 0
+		case kindOf(r) == vocab.SnapshotGet:
+			asked++
+		}
+		if asked > 1 {
+			return out
+		}
+		return edit(vocab.SnapshotState, func(p object) {
+			if ui, ok := p["uiSpec"].(object); ok {
+				f(ui)
+			}
+		})(c, r, out)
+	}
+}
+
+// TestOddAndRight: what no clause forbids fails nobody, and what one forbids is charged to that one alone.
+func TestOddAndRight(t *testing.T) {
+	const inStep = "And agent A is in step\n"
+	const wrong = session + restless + "Then agent A calls every announced tool with a param missing, and each is refused\n"
+	const untyped = session + "When agent A sends a snapshot.get with %s\nThen agent A's message is refused as invalid\nAnd agent A can go on\n"
+	still := 0
+	runHosts(t, []hostRow{
+		// Nothing is due while nothing has changed.
+		{"no state is told while every call is refused", wrong, all(untold(), to(vocab.ToolCall, func(_ *peerConn, _ *transcript.Record, out []any) []any { return out })), "EA-074=passed EA-081=passed EA-072=passed", ""},
+		{"no state, and nothing done", session + inStep, untold(), "EA-072=not-tested EA-073=not-tested", ""},
+		{"no state, and a refused call", session + restless + noTool + inStep, untold(), "EA-072=not-tested EA-073=not-tested EA-080=passed", ""},
+		{"no state, and a call that has changed something", session + restless + firstCall + inStep, mute(vocab.StateUpdated), "EA-072=failed EA-073=failed", "no state.updated since the session began, and another uiSpec than in its first snapshot"},
+		{"no state, and a refused call that has changed something", session + restless + noTool + inStep, all(mute(vocab.StateUpdated), behind(vocab.ToolCall, edit(vocab.SnapshotState, func(p object) { p["uiSpec"].(object)["n"] = true }))), "EA-073=failed", "at uiSpec/n"},
+
+		// A call that was accepted is no refusal.
+		{"a call that breaks its schema is accepted, and moves on", wrong, accepts("select"), "EA-081=failed EA-074=passed", "tool.result"},
+		{"a tool of another stage is accepted, and moves on", session + restless + others, accepts("setQuantity"), "EA-080=failed EA-074=passed", "tool.result"},
+
+		// An envelope without a type cannot be answered by its id.
+		{"no type, and no replyTo", fmt.Sprintf(untyped, "no type"), editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-068=not-applicable EA-078=passed EA-041=passed", "names its id: false"},
+		{"no type, and a replyTo", fmt.Sprintf(untyped, "no type"), nil, "EA-068=not-applicable EA-078=passed", "names its id: true"},
+		{"a type that is a number, and no replyTo", fmt.Sprintf(untyped, "type that is a number"), editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-068=not-applicable EA-078=passed", ""},
+		{"an unknown type, and no replyTo", fmt.Sprintf(untyped, "an unknown type"), editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-068=failed EA-078=passed", "error with replyTo"},
+
+		// Behind the last stage is no screen.
+		{"the last next shows in the history", session + restless + booking, booksInTheHistory(), "EA-054=passed EA-072=passed", ""},
+		{"the first next shows in the history", session + restless + upToNext + shows, func() bad {
+			was := object{}
+			return func(c *peerConn, asked *transcript.Record, out []any) []any {
+				if asked != nil && kindOf(asked) == vocab.ToolCall && payload(asked)["toolName"] == vocab.Next {
+					return append(out[:1], envelope(vocab.StateUpdated, "", "", object{"source": "host", "uiSpec": was["uiSpec"], "toolSchema": was["toolSchema"], "messageHistory": []any{"next"}}))
+				}
+				if pl := c.of.sessions[c.session]; pl != nil {
+					was = copied(pl.state()).(object)
+				}
+				return out
+			}
+		}(), "EA-054=failed", "none of them differs"},
+
+		// What changes once has come late, and does not change by itself.
+		{"a form that is complete late hides nothing", session + restless + firstCall + inStep,
+			all(settlesLate(func(ui object) { ui["selected"] = "…" }), edit(vocab.StateUpdated, func(p object) {
+				if ui, ok := p["uiSpec"].(object); ok {
+					ui["selected"] = "other"
+				}
+			})), "EA-073=failed", "uiSpec/selected"},
+		{"a change behind a call hides nothing", session + restless + firstCall + inStep, behind(vocab.ToolCall, edit(vocab.SnapshotState, func(p object) {
+			still++
+			p["uiSpec"].(object)["step"] = wjson.Number(fmt.Sprint(min(still, 3)))
+		})), "EA-073=failed", "uiSpec/step"},
+	})
+}
+
+// TestObserver: what changes by itself is looked for in a session in which nobody has done anything, where there is one to be had.
+func TestObserver(t *testing.T) {
+	const lines = session + firstCall + "And agent A is in step\n"
+	// slowly is a clock that goes on with so many snapshots, in the sessions whose names end so.
+	slowly := func(session string, each int) bad {
+		n := 0
+		return func(c *peerConn, asked *transcript.Record, out []any) []any {
+			if asked != nil && kindOf(asked) == vocab.SnapshotGet {
+				n++
+			}
+			if !strings.HasSuffix(c.session, session) {
+				return out
+			}
+			tick := func(p object) {
+				if ui, ok := p["uiSpec"].(object); ok {
+					ui["clock"] = wjson.Number(fmt.Sprint(n / each))
+				}
+			}
+			return all(edit(vocab.SnapshotState, tick), edit(vocab.StateUpdated, tick))(c, asked, out)
+		}
+	}
+	for _, r := range []struct {
+		reason       string
+		bad          bad
+		capabilities []string
+		want, has    string
+	}{
+		{"a clock in every session", slowly("", 2), []string{target.RelaySessions}, "EA-072=passed EA-073=passed", "changes by itself: uiSpec/clock"},
+		{"a clock that a call has started", behind(vocab.ToolCall, slowly("n", 1)), []string{target.RelaySessions}, "EA-073=failed", "uiSpec/clock"},
+		{"a clock, and no other session", slowly("", 2), nil, "EA-073=failed", "uiSpec/clock"},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			p := &peer{bad: r.bad}
+			env := environment(t, vocab.Host, p)
+			env.Profile.Capabilities, env.Profile.ExternalAgent.Session = r.capabilities, "{nonce}"
+			expect(t, perform(t, env, p, tagsOf(r.want), lines), r.want, r.has)
+		})
+	}
+}
