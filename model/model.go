@@ -32,6 +32,12 @@ type Request struct {
 	Stream   bool      // the answer is wanted in pieces
 }
 
+// Asking returns the user's text that asks for the answer, as Brain.Answer finds it, and how many tool calls are answered since.
+func (r Request) Asking() (text string, results int) {
+	t := turnOf(r.Messages)
+	return t.text, t.answered
+}
+
 // Message is one message of a conversation.
 type Message struct {
 	Role     string // RoleUser, RoleAssistant or RoleTool

@@ -73,3 +73,13 @@ Feature: 2.1 What the server offers
       Given client A has a session
       When client A chats
       Then client A is answered and its turn ends
+
+    @AS-019 @AS-100 @model
+    Scenario: chat after chat stays in the session that it names
+      Given client A has a session
+      When client A chats
+      Then client A is answered and its turn ends
+      When client A chats
+      Then client A is answered and its turn ends
+      When client A chats
+      Then client A is answered and its turn ends

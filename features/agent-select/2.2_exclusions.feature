@@ -67,6 +67,13 @@ Feature: 2.2 What the server does not do
       Then client B has its session
       And client B hears no "agent_list"
 
+    @AS-024 @model
+    Scenario: a chat brings no list
+      Given client A has a session
+      When client A chats
+      Then client A is answered and its turn ends
+      And client A hears no "agent_list"
+
   Rule: 不涉及主代理配置的修改（仅切换使用）
 
     @AS-025 @exclusive

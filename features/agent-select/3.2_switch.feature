@@ -36,6 +36,12 @@ Feature: 3.2 Switching the agent
       When client A switches to "requirement_analyzer"
       Then client A is switched from "debugger" to "requirement_analyzer"
 
+    @AS-042 @AS-043
+    Scenario: two switches in flight form a chain
+      Given client A has switched to "debugger"
+      When client A switches to "requirement_analyzer" and to "general" at once
+      Then each switch of client A starts from the agent that the one before it led to
+
   Rule: 客户端想从 `general` 切换到用户自定义的 `code_reviewer` 主代理
 
     @AS-046

@@ -53,6 +53,31 @@ Feature: 3.3 Switching to an agent that does not exist
       When client A switches to "general"
       Then client A is switched from "debugger" to "general"
 
+    @AS-053
+    Scenario Outline: whatever agent it has, and whatever is wrong: <agent>, <id>
+      Given client A has switched to "<agent>"
+      When client A switches to the agent id "<id>"
+      Then client A is refused
+      When client A switches to "<other>"
+      Then client A is switched from "<agent>" to "<other>"
+
+      Examples:
+        | agent                | id        | other                |
+        | requirement_analyzer | hacker    | debugger             |
+        | requirement_analyzer |           | debugger             |
+        | requirement_analyzer | Agent@123 | debugger             |
+        | general              | hacker    | requirement_analyzer |
+        | general              |           | requirement_analyzer |
+        | general              | Agent@123 | requirement_analyzer |
+
+    @AS-053
+    Scenario: a session that was not found leaves the client's own alone
+      Given client A has switched to "requirement_analyzer"
+      When client A switches the session "parley-no-such-session" to "general"
+      Then client A is refused
+      When client A switches to "debugger"
+      Then client A is switched from "requirement_analyzer" to "debugger"
+
   Rule: The server judges by its configuration of this moment
 
     @AC-080 @AC-082 @AS-052 @exclusive

@@ -115,6 +115,11 @@ Feature: 3.5 Switching while a conversation goes on
       When client A chats
       Then client A is answered and its turn ends
       And the model of client A was not given the prompt of the custom agent
+      When client A, once idle, switches to the custom agent
+      Then client A is switched from "debugger" to the custom agent
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was given the prompt of the custom agent
 
     @AS-062 @model
     Scenario: a refusal while the user is asked changes nothing of the turn

@@ -105,7 +105,7 @@ Feature: 4.1 The message switch_agent
 
   Rule: agentId is a string, and required
 
-    @AS-077
+    @AS-077 @AS-085 @AS-120
     Scenario Outline: no string: <kind>
       Given client A has switched to "debugger"
       When client A switches to the agent id <id>
@@ -128,7 +128,7 @@ Feature: 4.1 The message switch_agent
         | object         | {"id":"general"}    |
         | empty object   | {}                  |
 
-    @AS-077
+    @AS-077 @AS-085 @AS-120
     Scenario: no agentId
       Given client A has switched to "debugger"
       When client A switches without an agent id

@@ -72,6 +72,18 @@ Feature: 4.2 Server events and error codes
         | "sess_00000000000000000000000000"    |
         | "../../etc/passwd"                   |
 
+    @AS-091 @AS-092 @AS-127 @sse
+    Scenario: session_not_found: a session that was deleted
+      Given the target declares "session-delete"
+      And client A has switched to "debugger"
+      When client A deletes its session
+      And client A switches the deleted session to "general"
+      Then client A is refused with "session_not_found"
+      And client A hears of no switch
+      Given client A has a session
+      When client A switches to "debugger"
+      Then client A is switched from the default agent to "debugger"
+
     @AS-092
     Scenario: two faults at once
       Given client A has switched to "debugger"

@@ -31,6 +31,13 @@ Feature: 4.3 Sessions and connections
       Then client A is switched from the default agent to "debugger"
       And client B hears of no switch
 
+    @AS-095 @two-clients
+    Scenario: a switch of another's session is announced where that session lives
+      Given client A has switched to "debugger"
+      And client B has a session
+      When client B switches the session of client A to "requirement_analyzer"
+      Then the switch is announced to client A, or client B is refused and nothing changes
+
     @AS-095 @exclusive
     Scenario: a stranger's message without sessionId touches nobody's session
       Given client A has switched to "debugger"
@@ -123,7 +130,7 @@ Feature: 4.3 Sessions and connections
       When client A chats
       Then client A is answered and its turn ends
 
-    @AS-094 @AS-101 @AS-102 @AS-103
+    @AS-101 @AS-102 @AS-103
     Scenario: a loaded session is bound
       Given client A has a session
       And client A has disconnected
@@ -147,7 +154,7 @@ Feature: 4.3 Sessions and connections
 
   Rule: 一个 `sessionId` 只对应一个 SSE 连接
 
-    @AS-094 @AS-101 @two-clients
+    @AS-094 @AS-095
     Scenario: a session that is loaded elsewhere has one connection
       Given client A has switched to "debugger"
       And client B is connected
@@ -221,6 +228,36 @@ Feature: 4.3 Sessions and connections
       When client A chats and the model fails
       And client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
+
+    @AS-109 @model
+    Scenario: an aborted turn that ends late leaves the next one running
+      Given client A has switched to "debugger"
+      And client A has a turn running
+      When client A aborts
+      And client A, once idle, switches to "requirement_analyzer"
+      Then client A is switched from "debugger" to "requirement_analyzer"
+      Given client A has a turn running
+      When the model of the aborted turn of client A answers after all
+      And client A switches to "general"
+      Then client A is refused with "agent_busy"
+      When the turn of client A is let go on
+      Then the turn of client A ends
+      When client A, once idle, switches to "general"
+      Then client A is switched from "requirement_analyzer" to "general"
+
+    @AS-109 @model
+    Scenario: a second message leaves the running turn running
+      Given client A has switched to "debugger"
+      And client A has a turn running that will answer
+      When client A chats over its own turn
+      Then client A is busy as long as its first turn goes on
+
+    @AS-110 @model
+    Scenario: a second message leaves the pending request pending
+      Given client A has switched to "debugger"
+      And client A is asked to confirm a tool
+      When client A chats over its own turn
+      Then client A is busy as long as its first turn goes on
 
     @AS-112 @model @two-clients
     Scenario: a busy session blocks no other

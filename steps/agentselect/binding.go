@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"parley/driver"
@@ -96,6 +97,13 @@ func (b *binding) message(kind string, f fields, connID any) (driver.Message, er
 // verbatim is a client message whose body is given byte by byte.
 func (b *binding) verbatim(body string, connID any) driver.Message {
 	return b.carry("verbatim", b.wire.SSE.Message, []byte(body), connID)
+}
+
+// deletion is the request that deletes a session.
+func (b *binding) deletion(session string, connID any) driver.Message {
+	m := b.carry("session_delete", b.wire.SSE.Delete, nil, connID)
+	m.URL = strings.ReplaceAll(m.URL, "{id}", url.PathEscape(session))
+	return m
 }
 
 func (b *binding) carry(label string, e target.Endpoint, body []byte, connID any) driver.Message {

@@ -13,7 +13,7 @@ func (s *suite) claims(c *client) []string {
 	}
 	a := c.act
 	add(!a.named, "AS-041", "AS-081", "AS-096", "AS-102", "AS-103")
-	add(c.loaded, "AS-101", "AS-094")
+	add(c.loaded, "AS-101")
 	add(!c.loaded, "AS-100")
 	add(a.named, "AS-078")
 	add(c.switches > 0, "AS-006")

@@ -27,6 +27,7 @@ type client struct {
 	offered []vocab.AgentInfo
 
 	session  string   // id of the session that its connection is bound to; "" for none
+	deleted  string   // id of the session that it has deleted
 	earlier  []string // sessions that it had before
 	loaded   bool     // the session was loaded, not created
 	avoid    string   // agent of the session that loading has replaced

@@ -19,12 +19,15 @@ var compared = map[string]bool{
 // Course implements steps.Comparer: it reduces a transcript to what must not depend on the transport: the protocol's events by connection, in
 // order, with ids, nonces and times replaced.
 func (Protocol) Course(records []transcript.Record) []string {
-	byConn := map[string][]string{}
+	byConn, racing := map[string][]string{}, overtaken(records)
 	for _, r := range records {
 		if r.Dir != transcript.Received || r.Event == nil || !compared[r.Event.Type] || r.Conn == "new" {
 			continue
 		}
 		line := r.Event.Type + " " + shape(r.Event)
+		if r.Event.Type == vocab.AgentSwitchedEvent && racing[r.Conn] {
+			line = r.Event.Type // which of them was first is chance
+		}
 		if r.Event.Type == vocab.ErrorEvent {
 			code, coded := wjson.Lookup(r.Event.Data, "/errorCode")
 			if !coded || code == any(vocab.AgentBusy) {
@@ -42,6 +45,22 @@ func (Protocol) Course(records []transcript.Record) []string {
 	for _, c := range conns {
 		for _, e := range byConn[c] {
 			out = append(out, "client "+c+": "+e)
+		}
+	}
+	return out
+}
+
+// overtaken finds the connections on which a switch was sent before the one ahead of it was answered.
+func overtaken(records []transcript.Record) map[string]bool {
+	open, out := map[string]bool{}, map[string]bool{}
+	for _, r := range records {
+		switch {
+		case r.Event == nil:
+		case r.Dir == transcript.Sent && r.Event.Type == vocab.SwitchAgentType:
+			out[r.Conn] = out[r.Conn] || open[r.Conn]
+			open[r.Conn] = true
+		case r.Dir == transcript.Received && (r.Event.Type == vocab.AgentSwitchedEvent || r.Event.Type == vocab.ErrorEvent):
+			open[r.Conn] = false
 		}
 	}
 	return out

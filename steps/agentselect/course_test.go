@@ -24,6 +24,9 @@ func TestCourse(t *testing.T) {
 	e := func(conn, kind, data string) transcript.Record { return heard(t, conn, kind, data) }
 	sent := e("A", "agent_switched", `{}`)
 	sent.Dir = transcript.Sent
+	asks := e("A", "switch_agent", `{"agentId":"debugger"}`)
+	asks.Dir = transcript.Sent
+	to := func(id string) transcript.Record { return e("A", "agent_switched", `{"currentAgentId":"`+id+`"}`) }
 	rows := []struct {
 		reason string
 		in     []transcript.Record
@@ -41,6 +44,10 @@ func TestCourse(t *testing.T) {
 		{"messages come in pieces of any size", []transcript.Record{e("A", "message", `{"content":"x"}`), e("A", "presence", `{}`)}, nil},
 		{"how often a switch is tried again is chance", []transcript.Record{e("A", "error", `{"errorCode":"agent_busy","message":"m"}`), e("A", "error", `{"errorCode":"agent_busy","message":"m"}`)}, nil},
 		{"errors without a code are each transport's own", []transcript.Record{e("A", "error", `{"message":"m"}`), e("A", "error", `"boom"`)}, nil},
+		{"one switch behind the other has its order", []transcript.Record{asks, to("a"), asks, to("b")},
+			[]string{`client A: agent_switched {"currentAgentId":"a"}`, `client A: agent_switched {"currentAgentId":"b"}`}},
+		{"which of two switches in flight comes first is chance", []transcript.Record{asks, asks, to("b"), to("a")},
+			[]string{"client A: agent_switched", "client A: agent_switched"}},
 		{"what the harness sent is not compared", []transcript.Record{sent}, nil},
 		{"nor what is no event", []transcript.Record{{Conn: "A", Dir: transcript.Received, Kind: transcript.Comment, Label: "ping"}}, nil},
 		{"data that is no object is told by its kind", []transcript.Record{e("A", "agent_list", `[1]`), e("A", "complete", `null`)}, []string{"client A: agent_list array", "client A: complete null"}},

@@ -2,6 +2,7 @@ package agentselect
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -56,27 +57,81 @@ func (s *suite) promptGiven(name string, want bool) error {
 	if custom.Prompt == "" {
 		return steps.NotTestedf("the profile names no prompt marker of the custom agent (agents.custom[].prompt)")
 	}
-	given := false
-	for _, r := range calls {
-		given = given || hasPrompt(r, custom)
-	}
-	expected := fmt.Sprintf("a model request with the prompt of %s (%q)", custom.ID, custom.Prompt)
-	if !want {
-		expected = fmt.Sprintf("no model request with the prompt of %s (%q)", custom.ID, custom.Prompt)
-	}
+	given := anyHasPrompt(calls, custom)
 	clauses := []string{"AS-006", "AS-047", "AS-060", "AS-061", "AS-069", "AS-125"}
-	return s.Judge(steps.Check{Clauses: clauses, OK: given == want, Expected: expected, Observed: systems(calls), At: s.T.Len()})
+	if want {
+		return s.Judge(steps.Check{Clauses: clauses, OK: given, Observed: systems(calls), At: s.T.Len(),
+			Expected: fmt.Sprintf("a model request with the prompt of %s (%q)", custom.ID, custom.Prompt)})
+	}
+	if given {
+		return s.Judge(steps.Check{Clauses: clauses, Observed: systems(calls), At: s.T.Len(),
+			Expected: fmt.Sprintf("no model request with the prompt of %s (%q)", custom.ID, custom.Prompt)})
+	}
+	s.AtEnd(func() {
+		if s.promptSeen(custom) {
+			_ = s.Judge(steps.Check{Clauses: clauses, OK: true})
+			return
+		}
+		s.Note("the prompt of %s reached the model in no turn of this scenario, so that it was missing from one says nothing", custom.ID)
+	})
+	return nil
+}
+
+// promptSeen tells whether a turn with the custom agent has shown that its prompt reaches the model at all: the positive twin of
+// every turn without it.
+func (s *suite) promptSeen(custom target.CustomAgent) bool {
+	for _, c := range s.clients {
+		for _, t := range c.turns {
+			if t.agent == custom.ID && anyHasPrompt(s.calls(t), custom) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func anyHasPrompt(calls []model.Request, a target.CustomAgent) bool {
+	return slices.ContainsFunc(calls, func(r model.Request) bool { return hasPrompt(r, a) })
 }
 
 // hasPrompt looks for the marker of an agent's prompt wherever a target may put instructions.
 func hasPrompt(r model.Request, a target.CustomAgent) bool {
-	return strings.Contains(r.System, a.Prompt)
+	return slices.ContainsFunc(instructions(r), func(text string) bool { return strings.Contains(text, a.Prompt) })
+}
+
+// instructions are the texts of a request that may tell the model who it is: the system prompt, the user messages behind the
+// last answer, and of those before it the last that no user of ours has written. What stands further back belongs to the turns
+// that it began.
+func instructions(r model.Request) []string {
+	texts := []string{r.System}
+	turn := 0
+	for i, m := range r.Messages {
+		if m.Role == model.RoleAssistant && len(m.Calls) == 0 {
+			turn = i + 1
+		}
+	}
+	for _, m := range r.Messages[turn:] {
+		if m.Role == model.RoleUser {
+			texts = append(texts, m.Text)
+		}
+	}
+	for i := turn - 1; i >= 0; i-- {
+		if m := r.Messages[i]; m.Role == model.RoleUser && len(model.Directives(m.Text)) == 0 {
+			return append(texts, m.Text)
+		}
+	}
+	return texts
 }
 
 func systems(calls []model.Request) string {
 	var out []string
 	for _, r := range calls {
-		out = append(out, fmt.Sprintf("system prompt %q", clip(r.System)))
+		texts := instructions(r)
+		told := fmt.Sprintf("system prompt %q", clip(texts[0]))
+		for _, t := range texts[1:] {
+			told += fmt.Sprintf(", user message %q", clip(t))
+		}
+		out = append(out, told)
 	}
 	return strings.Join(out, "; ")
 }

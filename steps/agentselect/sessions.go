@@ -28,7 +28,8 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) loads the session "([^"]*)"$`, s.loadsNamed)
 	steps.Step(sc, `^client (\w+) has its session$`, s.hasItsSession)
 	steps.Step(sc, `^client (\w+) is refused the session$`, s.isRefusedSession)
-	steps.Step(sc, `^the session of client (\w+) answers on one connection only$`, s.answersOnce)
+	steps.Step(sc, `^client (\w+) deletes its session$`, s.deletes)
+	steps.Step(sc, `^client (\w+) switches the deleted session to `+agentRef+`$`, s.switchesDeleted)
 	steps.Step(sc, `^what becomes of the first session of client (\w+) is observed$`, s.firstSessionObserved)
 	steps.Step(sc, `^the target declares "([^"]*)"$`, s.declares)
 }
@@ -113,43 +114,38 @@ func (s *suite) isRefusedSession(_ context.Context, name string) error {
 		Expected: "loading the unknown session " + c.try.session + " refused", Observed: "it was accepted"})
 }
 
-// answersOnce judges that a session has one connection after another client has tried to load it (AS-094): either the
-// binding has moved, and the old connection is unbound and hears nothing; or nothing has changed.
-func (s *suite) answersOnce(ctx context.Context, name string) error {
-	old := s.client(name)
-	var c *client
-	for _, o := range s.clients {
-		if o.try != nil && o.try.of == old {
-			c = o
-		}
+// deletes deletes a client's session, as a precondition.
+func (s *suite) deletes(ctx context.Context, name string) error {
+	c := s.client(name)
+	if c.conn == nil || c.session == "" {
+		return steps.NotTestedf("client %s has no session", name)
 	}
-	if c == nil {
-		return steps.NotTestedf("no client has tried to load the session of client %s", name)
+	mark, err := c.conn.Send(ctx, s.bind.deletion(c.session, c.id))
+	if err != nil {
+		return fmt.Errorf("client %s: send: %w", name, err)
 	}
-	if c.try.refused != "" {
-		s.Note("loading a session of another connection is refused: %s", c.try.refused)
-		return s.boundTo(ctx, old, c)
+	rec, miss := s.answer(ctx, c, mark)
+	if miss != nil {
+		return steps.NotTestedf("the session was not deleted: %s", miss.Reason)
 	}
-	s.Note("loading a session of another connection moves it")
-	old.session = ""
-	if err := s.boundTo(ctx, c, old); err != nil {
-		return err
+	if why := s.notAccepted(rec); why != "" {
+		return steps.NotTestedf("the session was not deleted: %s", why)
 	}
-	return s.unbound(ctx, old)
+	c.deleted, c.session, c.agent, c.switches = c.session, "", "", 0
+	return nil
 }
 
-// boundTo judges that a switch without session id works on one connection and is not heard on the other.
-func (s *suite) boundTo(ctx context.Context, c, other *client) error {
-	if err := s.switches(ctx, c.name, `"requirement_analyzer"`); err != nil {
+func (s *suite) switchesDeleted(ctx context.Context, name, ref string) error {
+	c := s.client(name)
+	if c.deleted == "" {
+		return steps.NotTestedf("client %s has deleted no session", name)
+	}
+	id, err := s.agentID(ref)
+	if err != nil {
 		return err
 	}
-	if err := s.isSwitched(ctx, c.name, "", `"requirement_analyzer"`); err != nil {
-		return err
-	}
-	if s.ended(other) {
-		return s.Judge(steps.Check{Clauses: []string{"AS-094"}, OK: true})
-	}
-	return s.hearsNone(ctx, other.name, vocab.AgentSwitchedEvent, []string{"AS-094"}, isEvent(vocab.AgentSwitchedEvent))
+	_, err = s.sendSwitch(ctx, c, fields{"agentId": id, "sessionId": c.deleted}, act{named: true})
+	return err
 }
 
 // endedAt is the number of the record that tells the end of a client's connection; 0 while it stands.
@@ -164,24 +160,6 @@ func (s *suite) endedAt(c *client) int {
 
 // ended tells whether the target has closed a client's connection.
 func (s *suite) ended(c *client) bool { return s.endedAt(c) > 0 }
-
-// unbound judges that a connection whose session was loaded elsewhere has none any more.
-func (s *suite) unbound(ctx context.Context, c *client) error {
-	if s.ended(c) {
-		return nil
-	}
-	if _, err := s.sendSwitch(ctx, c, fields{"agentId": vocab.General}, act{}); err != nil {
-		return err
-	}
-	rec, miss := s.outcome(ctx, c)
-	check := steps.Check{Clauses: []string{"AS-094"}, Expected: "the old connection unbound: session_not_found"}
-	if miss != nil {
-		check.Observed, check.At = miss.Reason, miss.At
-	} else {
-		check.Observed, check.At, check.OK = steps.Seen(rec), rec.N, codeOf(rec) == vocab.SessionNotFound
-	}
-	return s.Judge(check)
-}
 
 // firstSessionObserved records whether a session that is no longer its connection's default can still be named.
 func (s *suite) firstSessionObserved(ctx context.Context, name string) error {

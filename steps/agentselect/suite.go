@@ -77,6 +77,8 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s.registerRefusing(sc)
 	s.registerAbsence(sc)
 	s.registerTurns(sc)
+	s.registerHandover(sc)
+	s.registerRaces(sc)
 	s.registerConfiguration(sc)
 }
 

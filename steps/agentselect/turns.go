@@ -8,7 +8,6 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/model"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/target"
@@ -22,6 +21,7 @@ type turn struct {
 	mark    int
 	request *transcript.Record // the request to the user that is pending
 	tool    *target.Tool
+	session string // that its message named
 	agent   string // that the session used when the turn began
 	over    bool
 }
@@ -88,7 +88,7 @@ func (s *suite) say(ctx context.Context, c *client, t *turn, text string) error 
 	if err != nil {
 		return err
 	}
-	t.mark, t.agent = mark, c.agent
+	t.mark, t.agent, t.session = mark, c.agent, c.session
 	if c.agent == "" {
 		t.agent = s.Env.Profile.Agents.Default
 	}
@@ -137,21 +137,40 @@ func (s *suite) modelCalled(ctx context.Context, c *client) error {
 
 // awaitEnd waits for the end of a client's turn.
 func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *steps.Miss) {
+	refused := s.refusedOverHTTP(c.turn.mark)
 	rec, miss := s.Await(ctx, steps.Wait{
 		Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(),
-		Match: func(r *transcript.Record) bool {
-			if !isEvent(vocab.CompleteEvent)(r) {
-				return false
+		Match: func(r *transcript.Record) bool { return isEvent(vocab.CompleteEvent)(r) && s.completes(c, r) },
+		Hopeless: func(r *transcript.Record) string {
+			if why := s.elsewhere(c, r); why != "" {
+				return why
 			}
-			sid, named := wjson.Lookup(r.Event.Data, "/sessionId")
-			return !named || sid == any(c.session)
+			return refused(r)
 		},
-		Hopeless: s.refusedOverHTTP(c.turn.mark),
 	})
 	if miss == nil {
 		c.turn.over = true
 	}
 	return rec, miss
+}
+
+// completes tells whether a complete event speaks of the session that a client's turn named; one that names none may.
+func (s *suite) completes(c *client, r *transcript.Record) bool {
+	id, named := wjson.Lookup(r.Event.Data, "/sessionId")
+	return !named || id == nil || id == any(c.turn.session)
+}
+
+// elsewhere tells that a turn ran in another session than its message named: on the client's connection came the complete of a
+// session that it has never had. Turns of its earlier sessions may end there too.
+func (s *suite) elsewhere(c *client, r *transcript.Record) string {
+	if !isEvent(vocab.CompleteEvent)(r) || s.completes(c, r) {
+		return ""
+	}
+	id, _ := wjson.Lookup(r.Event.Data, "/sessionId")
+	if text, ok := id.(string); ok && (text == c.session || contains(c.earlier, text)) {
+		return ""
+	}
+	return fmt.Sprintf("complete came for session %s, the chat named %q: %s", quoted(id), c.turn.session, steps.Seen(*r))
 }
 
 // isAnswered judges an ordinary turn: the model's answer reaches the client, and the turn ends (AS-019).
@@ -160,12 +179,18 @@ func (s *suite) isAnswered(ctx context.Context, name string) error {
 	if c.turn == nil {
 		return steps.NotTestedf("client %s has not chatted", name)
 	}
+	refused := s.refusedOverHTTP(c.turn.mark)
 	rec, miss := s.Await(ctx, steps.Wait{
 		Conn: name, After: c.turn.mark, Within: s.Env.Turn(),
 		Match: func(r *transcript.Record) bool {
-			return isEvent(vocab.MessageEvent)(r) && strings.Contains(s.said(c, r.N), c.turn.nonce)
+			return isEvent(vocab.MessageEvent)(r) && strings.Contains(s.said(name, c.turn.mark, r.N), c.turn.nonce)
 		},
-		Hopeless: s.refusedOverHTTP(c.turn.mark),
+		Hopeless: func(r *transcript.Record) string {
+			if why := s.elsewhere(c, r); why != "" {
+				return why
+			}
+			return refused(r)
+		},
 	})
 	clauses := []string{"AS-019", "AS-100"}
 	if c.loaded {
@@ -175,16 +200,19 @@ func (s *suite) isAnswered(ctx context.Context, name string) error {
 		return s.Need(steps.Check{Clauses: clauses, Expected: "the model's answer in a message event", Observed: miss.Reason, At: miss.At})
 	}
 	if _, miss = s.awaitEnd(ctx, c); miss != nil {
-		return s.Need(steps.Check{Clauses: clauses, Expected: "complete at the end of the turn", Observed: miss.Reason, At: miss.At})
+		if miss.At > 0 { // it ran, and in which session is told
+			clauses = append(clauses, "AS-060", "AS-093")
+		}
+		return s.Need(steps.Check{Clauses: clauses, Expected: "complete at the end of the turn, for session " + c.turn.session, Observed: miss.Reason, At: miss.At})
 	}
 	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: rec.N})
 }
 
-// said joins what the target has said to a client in message events of this turn, up to a record: an answer may come
-// in pieces of any size, in which the nonce is cut.
-func (s *suite) said(c *client, upTo int) string {
+// said joins what the target has said to a client in message events behind a mark, up to a record: an answer may come in
+// pieces of any size, in which the nonce is cut.
+func (s *suite) said(conn string, mark, upTo int) string {
 	var b strings.Builder
-	for _, r := range s.Between(c.name, c.turn.mark, upTo+1) {
+	for _, r := range s.Between(conn, mark, upTo+1) {
 		if isEvent(vocab.MessageEvent)(&r) {
 			v, _ := wjson.Lookup(r.Event.Data, "/content")
 			text, _ := v.(string)
@@ -274,25 +302,13 @@ func (s *suite) isAskedAndGoesOn(ctx context.Context, name string) error {
 func (s *suite) calledAgain(ctx context.Context, name string) error {
 	c := s.client(name)
 	within, err := s.Env.AwaitModel(ctx, func(ctx context.Context) error {
-		_, err := s.Env.Brain.AwaitMatch(ctx, 1, func(r model.Request) bool {
-			n := len(r.Messages)
-			return n > 0 && r.Messages[n-1].Role == model.RoleTool && strings.Contains(lastUserText(r), c.turn.nonce)
-		})
+		_, err := s.Env.Brain.AwaitMatch(ctx, 1, withResult(c.turn))
 		return err
 	})
 	if err != nil {
 		return steps.NotTestedf("the model was not called with the tool's result within %s", steps.Span(within))
 	}
 	return nil
-}
-
-func lastUserText(r model.Request) string {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		if m := r.Messages[i]; m.Role == model.RoleUser && m.Text != "" {
-			return m.Text
-		}
-	}
-	return ""
 }
 
 // stillRuns judges that a turn which waits for the model or its user has not been ended by a refused switch (AS-062).
