@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 
 	"parley/transcript"
 )
@@ -17,6 +18,25 @@ import (
 // Sink takes what was observed and returns its number in the transcript. It never blocks for long and may be called
 // from several goroutines at once.
 type Sink func(transcript.Record) int
+
+// Tap is the sink of one connection. It marks as Late what the target says once the harness has begun to close the connection, but
+// for the end itself: every Conn closes its Tap first.
+type Tap struct {
+	to      Sink
+	closing atomic.Bool
+}
+
+// NewTap makes the Tap of a connection.
+func NewTap(to Sink) *Tap { return &Tap{to: to} }
+
+// Sink is the Sink that the connection appends to.
+func (t *Tap) Sink(r transcript.Record) int {
+	r.Late = r.Dir == transcript.Received && r.Kind != transcript.Closed && t.closing.Load()
+	return t.to(r)
+}
+
+// Close tells that the harness closes the connection.
+func (t *Tap) Close() { t.closing.Store(true) }
 
 // Driver opens connections to a target over one transport. Safe for concurrent use.
 type Driver interface {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"testing"
+
+	"parley/transcript"
 )
 
 func TestOpenError(t *testing.T) {
@@ -25,5 +27,29 @@ func TestOpenError(t *testing.T) {
 				t.Error("the cause is lost")
 			}
 		})
+	}
+}
+
+// TestTap: what comes once the harness closes the connection is late, but for the end, and for what the harness itself says.
+func TestTap(t *testing.T) {
+	log := transcript.New(nil)
+	tap := NewTap(log.Append)
+	all := []transcript.Record{
+		{Dir: transcript.Received, Kind: transcript.Frame}, {Dir: transcript.Received, Kind: transcript.Response},
+		{Dir: transcript.Sent, Kind: transcript.Frame}, {Dir: transcript.Noted, Kind: transcript.Remark}, {Dir: transcript.Received, Kind: transcript.Closed},
+	}
+	for range 2 {
+		for _, r := range all {
+			tap.Sink(r)
+		}
+		tap.Close()
+	}
+	for i, r := range log.All() {
+		if late := i == len(all) || i == len(all)+1; r.Late != late {
+			t.Errorf("record %d: late is %v", i+1, r.Late)
+		}
+	}
+	if n := len(transcript.Judged(log.All())); n != 2*len(all)-2 {
+		t.Errorf("%d records are judged", n)
 	}
 }

@@ -34,7 +34,7 @@ type following struct {
 func (w *World) monitored(m monitor.Monitor, records []transcript.Record) []MonitorResult {
 	f := &following{w: w, m: m, broken: map[string]*Failure{}, kept: map[string]bool{}, follows: map[string]*Failure{}}
 	f.stepsFound(records)
-	found := slices.Clone(m.Check(records))
+	found := slices.Clone(m.Check(transcript.Judged(records)))
 	slices.SortStableFunc(found, func(a, b monitor.Finding) int { return a.At - b.At })
 	for _, one := range found {
 		f.take(one)

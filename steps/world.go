@@ -193,7 +193,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	defer cancel()
 	var miss *Miss
 	rec, err := w.T.Await(ctx, e.After, func(r *transcript.Record) bool {
-		if r.Conn != e.Conn {
+		if r.Conn != e.Conn || r.Late {
 			return false
 		}
 		if e.Match(r) {
@@ -226,11 +226,11 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	return rec, nil
 }
 
-// Between returns the received records of a party with numbers above after and below before (0: no upper bound).
+// Between returns the received records of a party, but for those that came after we had closed its connection, with numbers above after and below before (0: no upper bound).
 func (w *World) Between(conn string, after, before int) []transcript.Record {
 	var out []transcript.Record
 	for _, r := range w.T.After(after) {
-		if r.Conn == conn && r.Dir == transcript.Received && (before == 0 || r.N < before) {
+		if r.Conn == conn && r.Dir == transcript.Received && !r.Late && (before == 0 || r.N < before) {
 			out = append(out, r)
 		}
 	}

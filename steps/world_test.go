@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/driver"
+	"parley/monitor"
 	"parley/transcript"
 )
 
@@ -204,6 +205,32 @@ func TestOpenAndFinish(t *testing.T) {
 	}
 	if ends() != 3 {
 		t.Errorf("%d ends are recorded for 3 connections", ends())
+	}
+}
+
+// TestLate: what a target says once we have closed its connection is kept, and seen by no step and by no monitor.
+func TestLate(t *testing.T) {
+	w := world(t, false)
+	w.T = transcript.New(func(r *transcript.Record) { r.Event = &transcript.Event{Type: "told"} })
+	tap := driver.NewTap(w.T.Append)
+	say := func() { tap.Sink(transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Frame}) }
+	say()
+	tap.Close()
+	say()
+	if all := w.T.All(); len(all) != 2 || all[0].Event == nil || all[1].Event != nil || !strings.Contains(all[1].Line(0), "not judged") {
+		t.Errorf("kept is %+v", all)
+	}
+	if n := len(w.Between("A", 0, 0)); n != 1 {
+		t.Errorf("a step sees %d records", n)
+	}
+	if _, miss := w.Await(t.Context(), Wait{Conn: "A", After: 1, Within: time.Millisecond, Match: func(*transcript.Record) bool { return true }}); miss == nil {
+		t.Error("a step gets what it has not waited for in time")
+	}
+	m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001"}, Check: func(records []transcript.Record) []monitor.Finding {
+		return []monitor.Finding{{Clauses: []string{"AS-001"}, OK: len(records) == 1, At: 1}}
+	}}
+	if res := w.result([]monitor.Monitor{m}, nil); res.Monitors[0].Failure != nil || len(res.Records) != 2 {
+		t.Error("a monitor sees what came late, or it is not kept")
 	}
 }
 

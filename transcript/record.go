@@ -55,6 +55,7 @@ type Record struct {
 	Reply   int    // number of the record that this answers; 0 for none
 	Event   *Event // what the payload says in the protocol's terms; nil when it says nothing
 	Flushed bool   // an HTTP answer whose body has been read to its end
+	Late    bool   // the target said it after the harness had closed the connection: it is kept, and not judged. Event is nil
 }
 
 // Event is a protocol message, free of its transport's wrapping.
@@ -89,6 +90,9 @@ func (r Record) Line(width int) string {
 	}
 	if r.Cut > 0 {
 		fmt.Fprintf(&b, " … %d bytes cut", r.Cut)
+	}
+	if r.Late {
+		b.WriteString("   (after the harness had closed the connection: not judged)")
 	}
 	return clip(b.String(), width)
 }

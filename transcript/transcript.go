@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -47,6 +48,9 @@ func (t *Transcript) Append(r Record) int {
 	r.N, r.At = len(t.records)+1, time.Since(t.start)
 	if t.decode != nil {
 		t.decode(&r)
+	}
+	if r.Late { // it has its label, and says nothing to who judges
+		r.Event = nil
 	}
 	t.bytes += r.bound()
 	t.records = append(t.records, r)
@@ -112,6 +116,14 @@ func (t *Transcript) After(mark int) []Record {
 
 // All returns every record so far.
 func (t *Transcript) All() []Record { return t.After(0) }
+
+// Judged are the records without those that are Late: all that counts for or against a target.
+func Judged(records []Record) []Record {
+	if !slices.ContainsFunc(records, func(r Record) bool { return r.Late }) {
+		return records
+	}
+	return slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.Late })
+}
 
 // Await returns the first record above mark for which match holds, as soon as it is there. It never polls. When the
 // context ends first it returns the context's cause; a record that was there before then is never missed. match sees each

@@ -38,7 +38,8 @@ type Conn struct {
 	t    *tab
 	s    *session
 	o    driver.OpenOptions
-	sink driver.Sink
+	told *driver.Tap
+	sink driver.Sink // that of told
 
 	live   context.Context // ends with the page
 	cancel context.CancelCauseFunc
@@ -79,7 +80,8 @@ type loading struct {
 }
 
 func newConn(b *browser, t *tab, o driver.OpenOptions, sink driver.Sink) *Conn {
-	c := &Conn{b: b, t: t, s: t.s, o: o, sink: sink, stop: make(chan struct{}), done: make(chan struct{}), acting: make(chan struct{}, 1),
+	told := driver.NewTap(sink)
+	c := &Conn{b: b, t: t, s: t.s, o: o, told: told, sink: told.Sink, stop: make(chan struct{}), done: make(chan struct{}), acting: make(chan struct{}, 1),
 		moved: make(chan struct{}), asks: map[network.RequestID]*asked{}, blocked: map[string]bool{}}
 	c.live, c.cancel = context.WithCancelCause(context.Background())
 	c.s.handle = c.heard
@@ -353,6 +355,7 @@ func (c *Conn) DOM(ctx context.Context) (string, error) {
 // Close implements driver.Conn: it closes the page. Graceful waits until the page has gone, Reset does not. The profile goes
 // with the last page that has it.
 func (c *Conn) Close(how driver.CloseMode) error {
+	c.told.Close()
 	c.finish(byHarness, how == driver.Graceful)
 	return nil
 }

@@ -72,7 +72,8 @@ func (d *Driver) Close() error {
 // there. An answer other than 200 is recorded, and an *driver.OpenError.
 func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
 	live, cancel := context.WithCancel(context.Background())
-	c := &conn{d: d, o: o, sink: sink, live: live, cancel: cancel, done: make(chan struct{})}
+	told := driver.NewTap(sink)
+	c := &conn{d: d, o: o, told: told, sink: told.Sink, live: live, cancel: cancel, done: make(chan struct{})}
 	req, err := http.NewRequestWithContext(live, http.MethodGet, o.URL, nil)
 	if err != nil {
 		cancel()
@@ -112,7 +113,8 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 type conn struct {
 	d      *Driver
 	o      driver.OpenOptions
-	sink   driver.Sink
+	told   *driver.Tap
+	sink   driver.Sink // that of told
 	live   context.Context
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the stream has been read to its end
@@ -259,6 +261,7 @@ func (c *conn) exchange(req *http.Request, n int) {
 
 // Close implements driver.Conn. An event stream knows no closing handshake, so both modes drop the connection.
 func (c *conn) Close(driver.CloseMode) error {
+	c.told.Close()
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()

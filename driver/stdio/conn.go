@@ -21,7 +21,8 @@ const (
 type conn struct {
 	w     *worker
 	party string
-	sink  driver.Sink
+	told  *driver.Tap
+	sink  driver.Sink // that of told
 	max   int
 	over  chan struct{} // closed with its last record
 
@@ -80,6 +81,9 @@ func (c *conn) Close(how driver.CloseMode) error {
 	again := c.closed
 	c.closed = true
 	c.mu.Unlock()
+	if !again {
+		c.told.Close()
+	}
 	switch {
 	case again:
 	case how == driver.Graceful:

@@ -271,6 +271,7 @@ type puppet struct {
 	outW    *io.PipeWriter
 	exited  chan struct{}
 	end     func()
+	bye     func() // what it does last; nil: nothing
 
 	mu  sync.Mutex
 	how error
@@ -291,6 +292,9 @@ func (p *puppet) Stderr() string          { return "" }
 func (p *puppet) ExitErr() error          { p.mu.Lock(); defer p.mu.Unlock(); return p.how }
 
 func (p *puppet) Stop(context.Context) error {
+	if p.bye != nil {
+		p.bye()
+	}
 	p.exit("stopped")
 	_, _ = p.in.Close(), p.out.Close()
 	return nil

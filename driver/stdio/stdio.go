@@ -65,7 +65,8 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	if o.Process == nil {
 		return nil, errors.New("stdio: nothing to start: OpenOptions.Process is nil")
 	}
-	c := &conn{party: o.Party, sink: sink, max: o.MaxEvent, over: make(chan struct{})}
+	told := driver.NewTap(sink)
+	c := &conn{party: o.Party, told: told, sink: told.Sink, max: o.MaxEvent, over: make(chan struct{})}
 	if c.max == 0 {
 		c.max = defaultMax
 	}

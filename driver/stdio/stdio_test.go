@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -367,5 +368,24 @@ func TestDriverIsTold(t *testing.T) {
 	p.send("driver")
 	if got := p.hears(""); got != target.Stdio || Name != target.Stdio || New().Name() != Name {
 		t.Errorf("the process is told %q, the driver is %q", got, Name)
+	}
+}
+
+// TestLastLines: what a process says once its connection is being closed is kept as late.
+func TestLastLines(t *testing.T) {
+	x := newPuppet()
+	x.bye = func() { _, _ = io.WriteString(x.outW, "goodbye\n") }
+	p := open(t, newDriver(t), driver.OpenOptions{Process: &stage{next: []*puppet{x}}})
+	x.says(t, "hello\n")
+	p.close(driver.Reset)
+	late := map[string]bool{}
+	for _, r := range p.log.All() {
+		if r.Dir == transcript.Received {
+			late[string(r.Kind)+" "+string(r.Bytes)] = r.Late
+		}
+	}
+	want := map[string]bool{"open ": false, "frame hello": false, "frame goodbye": true, "closed ": false}
+	if diff := cmp.Diff(want, late); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
 	}
 }

@@ -71,6 +71,9 @@ func (w *worker) end(label string, grace bool) {
 }
 
 func (w *worker) endLocked(label string, grace bool) {
+	if label == byHarness && w.conn != nil {
+		w.conn.told.Close()
+	}
 	if !w.over {
 		w.over, w.label, w.grace = true, label, grace
 		close(w.ending)

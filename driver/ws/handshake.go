@@ -194,7 +194,7 @@ func (a *answer) stand(s *websocket.Conn) *conn {
 	l := a.l
 	s.SetReadLimit(int64(l.o.MaxEvent))
 	live, cancel := context.WithCancel(context.Background())
-	c := &conn{s: s, o: driver.OpenOptions{Party: a.party}, sink: l.o.Sink, tap: a.tap, live: live, cancel: cancel, done: make(chan struct{})}
+	c := &conn{s: s, o: driver.OpenOptions{Party: a.party}, sink: a.tap.sink, tap: a.tap, live: live, cancel: cancel, done: make(chan struct{})}
 	l.mu.Lock()
 	l.conns[a.raw] = c
 	l.mu.Unlock()

@@ -30,7 +30,8 @@ const maxWaiting = 8192
 // delivers. Safe for concurrent use: bytes come from whoever reads the connection, messages from the driver's pump.
 type tap struct {
 	party string
-	sink  driver.Sink
+	told  *driver.Tap
+	sink  driver.Sink // that of told
 
 	mu      sync.Mutex
 	head    head
@@ -46,12 +47,14 @@ type tap struct {
 
 // newTap makes a tap for a connection to a target that is a server, whose answer to the handshake comes first.
 func newTap(party string, max int, sink driver.Sink) *tap {
-	return &tap{party: party, sink: sink, parser: wire.NewParser(true, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)})}
+	told := driver.NewTap(sink)
+	return &tap{party: party, told: told, sink: told.Sink, parser: wire.NewParser(true, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)})}
 }
 
 // newClientTap makes a tap for a connection of a target that is a client, from behind its request on.
 func newClientTap(party string, max int, sink driver.Sink) *tap {
-	return &tap{party: party, sink: sink, parser: wire.NewParser(false, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)}), head: head{frames: true}}
+	told := driver.NewTap(sink)
+	return &tap{party: party, told: told, sink: told.Sink, parser: wire.NewParser(false, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)}), head: head{frames: true}}
 }
 
 // transport makes connections that are listened to.

@@ -67,7 +67,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	s.SetReadLimit(int64(max))
 	tap.opened(transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket", Reply: n, Status: resp.StatusCode})
 	live, cancel := context.WithCancel(context.Background())
-	c := &conn{s: s, o: o, sink: sink, tap: tap, live: live, cancel: cancel, done: make(chan struct{})}
+	c := &conn{s: s, o: o, sink: tap.sink, tap: tap, live: live, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
 		c.read()
@@ -182,6 +182,7 @@ func (c *conn) Close(how driver.CloseMode) error {
 	c.closed = true
 	c.mu.Unlock()
 	if !again {
+		c.tap.told.Close()
 		if how == driver.Graceful {
 			stop := stall.In(closeTime).AfterFunc(c.tap.drop)
 			_ = c.s.Close(websocket.StatusNormalClosure, "")

@@ -196,6 +196,26 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// TestLastWords: what a server says once its connection is being closed is kept as late.
+func TestLastWords(t *testing.T) {
+	p := connect(t, serve(t, func(s *socket) {
+		s.send(frame(0x81, "hello"))
+		if first, payload, err := s.next(); err == nil && first == 0x88 {
+			s.send(frame(0x81, "goodbye"), frame(0x88, payload))
+		}
+		s.drain()
+	}), driver.OpenOptions{})
+	p.await("hello", func(r *transcript.Record) bool { return string(r.Bytes) == "hello" })
+	if err := p.conn.Close(driver.Graceful); err != nil {
+		t.Error(err)
+	}
+	for _, r := range p.log.All() {
+		if late := r.Dir == transcript.Received && r.Label == "close" || string(r.Bytes) == "goodbye"; r.Late != late {
+			t.Errorf("late is %v: %s", r.Late, r.Line(0))
+		}
+	}
+}
+
 // TestServerThatNeverReads: a write that nobody takes does not keep a connection from being closed.
 func TestServerThatNeverReads(t *testing.T) {
 	for _, how := range []driver.CloseMode{driver.Graceful, driver.Reset} {

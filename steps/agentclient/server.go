@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"parley/driver"
 	"parley/driver/sse"
 	"parley/transcript"
 )
@@ -24,6 +25,7 @@ type server struct {
 	party string // of the requests
 	nonce string
 	l     *sse.Listener
+	told  *driver.Tap // closed with the page: what it says on its way out is not judged
 
 	mu       sync.Mutex
 	sessions []string // that it has given, the latest last
@@ -34,9 +36,9 @@ type server struct {
 
 // listen starts the scripted server of a page.
 func (s *suite) listen(page string) (*server, error) {
-	srv := &server{wire: s.wire, party: page + " api", nonce: s.Nonce}
+	srv := &server{wire: s.wire, party: page + " api", nonce: s.Nonce, told: driver.NewTap(s.T.Append)}
 	l, err := sse.Listen(sse.ListenOptions{
-		Sink:   s.T.Append,
+		Sink:   srv.told.Sink,
 		Party:  func(*http.Request) string { return srv.party },
 		Answer: srv.answer,
 		Opened: srv.opened,

@@ -119,6 +119,7 @@ func (s *suite) end(ctx context.Context) {
 	}
 	s.tellBlocked()
 	for _, p := range s.pages {
+		p.server.told.Close()
 		if p.conn != nil {
 			_ = p.conn.Close(driver.Graceful)
 		}
