@@ -43,7 +43,13 @@ var hostCheckup = checkup{
 
 // relayCheckup is what the doctor looks at in a relay. Each item has a scenario.
 var relayCheckup = checkup{
-	items: []item{twoAgents, restarted},
+	items: []item{
+		{key: "external-agent.logs", tag: "@doctor-folder", optional: true,
+			look:     "external-agent.logs: whether it is the folder below which the relay writes; of a relay only where files lie is looked at",
+			declared: func(p *target.Profile) bool { return p.ExternalAgent.Logs != "" },
+			needed:   takes(`left the folder of the logs`)},
+		twoAgents, restarted,
+	},
 	look: map[int]string{
 		1: "url, headers, and under external-agent ws.path and ws.subprotocols",
 		2: "external-agent.host-role: whether a host joins by this name; external-agent.session; and whether it has a host already, so that role: host is meant",

@@ -55,3 +55,8 @@ Feature: 6 The log
       And agent A ends the session
       And what comes of agent A's message is noted
       Then it is noted where the log of agent A's session lies
+
+    @relay @log @EA-066
+    Scenario: a relay session whose id would lead out of a folder
+      When agent A joins a relay session whose id would leave a folder, and works there
+      Then it is noted whether anything has left the folder of the logs

@@ -200,7 +200,7 @@ func TestCalls(t *testing.T) {
 		{"refused while a uiSpec is active", session + firstCall, refuses(vocab.ToolCall, "NO_ACTIVE_SPEC"), "EA-007=failed EA-046=failed", "NO_ACTIVE_SPEC"},
 		{"it fails while it runs", session + firstCall, refuses(vocab.ToolCall, "TOOL_EXECUTION_FAILED"), "EA-007=not-tested EA-046=not-tested", "a call of the booking path, was refused"},
 		{"it fails by a result", session + firstCall, results(func(p object) { p["ok"], p["code"] = false, "TOOL_EXECUTION_FAILED" }), "EA-007=not-tested", "was refused: tool.result"},
-		{"tools that are not understood", session + firstCall, edit(vocab.SnapshotState, set("toolSchema", []any{"select"})), "EA-007=not-tested", "toolSchema is not understood: item 0"},
+		{"tools that are not understood", session + firstCall, edit(vocab.SnapshotState, set("toolSchema", []any{7})), "EA-007=not-tested", "toolSchema is not understood: item 0"},
 		{"the path is not announced", session + firstCall, edit(vocab.SnapshotState, set("toolSchema", []any{})), "EA-007=not-tested", "select: it is not announced at this stage"},
 		{"the path is announced later", session + firstCall, func() bad {
 			asked1 := false

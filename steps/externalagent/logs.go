@@ -13,6 +13,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/driver"
 	"parley/monitor/externalagent/studylog"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
@@ -29,6 +30,11 @@ func (s *suite) registerLogs(sc *godog.ScenarioContext) {
 		return err
 	})
 	steps.Step(sc, `^the logs that were read are as they were$`, s.logsUnchanged)
+	steps.Step(sc, `^agent (\w+) joins a relay session whose id would leave a folder, and works there$`, func(ctx context.Context, name string) error {
+		return s.worksAstray(ctx, s.party(name))
+	})
+	steps.Step(sc, `^it is noted whether anything has left the folder of the logs$`, s.folderNoted)
+	steps.Step(sc, `^the folder of the logs is there$`, s.folderThere)
 	steps.Step(sc, `^it is noted where the log of agent (\w+)'s session lies$`, func(_ context.Context, name string) error { return s.logNoted(s.party(name)) })
 }
 
@@ -195,6 +201,92 @@ func (s *suite) logNoted(p *party) error {
 		s.Security("characters of paths in studyId or participantId lead the log out of its folder: %s", at)
 	}
 	return nil
+}
+
+// worksAstray has an agent, and the host where the harness plays it, join a relay session whose id has characters of paths, and
+// do there what a log would be written for. No clause says what comes of it: such an id may be refused, at the join or behind it.
+func (s *suite) worksAstray(ctx context.Context, p *party) error {
+	p.session = "../../parley-" + s.Nonce
+	var missing *steps.NotTestedError
+	if err := s.joins(ctx, p, nil); errors.As(err, &missing) {
+		s.Note("no host joins such a relay session: %s", missing.Reason)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, next := range []struct {
+		kind string
+		body object
+	}{
+		{vocab.SessionStart, object{"studyId": "parley", "participantId": "P01"}}, {vocab.AgentMessage, object{"text": "parley"}}, {vocab.SnapshotGet, object{}},
+		{vocab.SessionEnd, object{"reason": "parley: the scenario is over"}},
+	} {
+		if p.last.kind != vocab.AgentMessage { // which nothing need answer
+			rec, miss := s.answer(ctx, p.last)
+			if miss != nil || refused(&rec) {
+				said := "nothing"
+				if miss == nil {
+					said = steps.Seen(rec)
+				}
+				s.Note("with characters of paths in the relay session's id, %s is answered by: %s", p.last.kind, said)
+				break
+			}
+		}
+		if _, err := s.ask(ctx, p, next.kind, next.body); err != nil {
+			return nil // it was sent away
+		}
+		p.joined = true
+	}
+	if p.last.kind == vocab.SessionEnd {
+		_, _ = s.answer(ctx, p.last)
+	}
+	if p.conn != nil {
+		_ = s.disconnect(p, driver.Graceful) // some write a log at the end of the connection
+	}
+	p.study = ""
+	return nil
+}
+
+// folderNoted records, as a matter of security, whether something with the scenario's nonce lies around the folder of the logs.
+func (s *suite) folderNoted() error {
+	folder, err := s.logFolder()
+	if err != nil {
+		return steps.NotTestedf("nobody knows where logs would lie: %v", err)
+	}
+	if s.Env.Role == vocab.Relay {
+		s.Note("external-agent.logs: of a relay it is looked at where files lie, and not what is in them: the log is the host's, which is the harness here")
+	}
+	at := astray(folder, s.Nonce)
+	s.Observe("EA-066", "a relay session whose id has characters of paths leaves the folder of the logs: "+map[bool]string{true: "no", false: "yes"}[at == ""])
+	if at != "" {
+		s.Security("characters of paths in the relay session's id lead a file out of the folder of the logs: %s", at)
+	}
+	return nil
+}
+
+func (s *suite) logFolder() (string, error) {
+	keeper, ok := s.Target.(target.LogKeeper)
+	if !ok {
+		return "", &target.NotDeclaredError{Key: "external-agent.logs"}
+	}
+	return keeper.LogFolder()
+}
+
+// folderThere makes sure that external-agent.logs names a folder.
+func (s *suite) folderThere() error {
+	folder, err := s.logFolder()
+	if err != nil {
+		return steps.NotTestedf("%v", err)
+	}
+	info, err := os.Stat(folder)
+	check := steps.Check{OK: err == nil && info.IsDir(), Expected: "a folder at external-agent.logs, " + folder}
+	switch {
+	case err != nil:
+		check.Observed = err.Error()
+	case !info.IsDir():
+		check.Observed = "a file"
+	}
+	return s.Need(check)
 }
 
 // astray looks for something with a scenario's nonce in the folders around that of the logs.

@@ -162,6 +162,95 @@ func TestLogsLedAstray(t *testing.T) {
 	}
 }
 
+// TestRelaySessionsLedAstray: so is a file that the id of a relay session leads out of the folder, of a host and of a relay.
+func TestRelaySessionsLedAstray(t *testing.T) {
+	const lines = "When agent A joins a relay session whose id would leave a folder, and works there\nThen it is noted whether anything has left the folder of the logs\n"
+	// writes has a target log what comes below a file that bears the relay session's id.
+	writes := func(mend func(session string) string) bad {
+		return func(c *peerConn, asked *transcript.Record, out []any) []any {
+			if asked != nil && kindOf(asked) == vocab.AgentMessage {
+				if err := os.WriteFile(filepath.Join(c.of.logs, mend(c.session)+".jsonl"), nil, 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+			return out
+		}
+	}
+	as := func(session string) string { return session }
+	for _, r := range []struct {
+		reason string
+		bad    bad
+		warned bool
+	}{
+		{"by its id", writes(as), true},
+		{"by the end of its id", writes(filepath.Base), false},
+		{"nothing is written", nil, false},
+		{"such an id is refused", refuses(vocab.RelayJoin, vocab.InvalidMessage), false},
+		{"nothing is answered", nothing(vocab.RelayJoin), false},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			p := &peer{bad: r.bad, logs: filepath.Join(t.TempDir(), "a", "b", "c", "logs")}
+			if err := os.MkdirAll(p.logs, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			got := perform(t, environment(t, vocab.Host, p), p, "@EA-066", lines)
+			expect(t, got, "EA-066=not-applicable", "")
+			if (len(got.Security) > 0) != r.warned || len(got.Failures) > 0 {
+				t.Errorf("security: %q, failures: %v", got.Security, got.Failures)
+			}
+		})
+	}
+}
+
+// logging is a relay that keeps a log of each relay session.
+type logging struct {
+	*carrier
+	folder string
+}
+
+func (l logging) LogFolder() (string, error) {
+	if l.folder == "" {
+		return "", &target.NotDeclaredError{Key: "external-agent.logs"}
+	}
+	return l.folder, nil
+}
+
+// TestRelaysLedAstray: of a relay it is looked at where its files lie, whose log is not the host's, and a note says so.
+func TestRelaysLedAstray(t *testing.T) {
+	const lines = "When agent A joins a relay session whose id would leave a folder, and works there\nThen it is noted whether anything has left the folder of the logs\n"
+	folder := filepath.Join(t.TempDir(), "a", "b", "logs")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writes := &carrier{bad: func(from, _ *carried, _ *transcript.Record, body []byte) [][]byte {
+		if err := os.WriteFile(filepath.Join(folder, from.session), body, 0o600); err != nil && from.session != "" {
+			t.Error(err)
+		}
+		return [][]byte{body}
+	}}
+	for _, r := range []struct {
+		reason string
+		run    logging
+		want   string
+		has    string
+		warned bool
+	}{
+		{"nothing is written", logging{&carrier{}, folder}, "EA-066=not-applicable", "of a relay it is looked at where files lie", false},
+		{"by its id", logging{writes, folder}, "EA-066=not-applicable", "of a relay it is looked at where files lie", true},
+		{"nobody knows the folder", logging{&carrier{}, ""}, "EA-066=not-tested", "external-agent.logs", false},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			env := environment(t, vocab.Relay, r.run)
+			env.Profile.Limits.Event.Duration = patience
+			got := perform(t, env, r.run, "@EA-066", lines)
+			expect(t, got, r.want, r.has)
+			if (len(got.Security) > 0) != r.warned || len(got.Failures) > 0 {
+				t.Errorf("security: %q, failures: %v", got.Security, got.Failures)
+			}
+		})
+	}
+}
+
 // TestMessages: what passes from the start of the session to its end, as the host sees it; calls and their results are what a
 // study cannot do without.
 func TestMessages(t *testing.T) {

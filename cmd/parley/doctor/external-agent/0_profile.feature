@@ -89,6 +89,10 @@ Feature: 0 What a profile declares is there
     And agent B is told that it has joined
     Then agent B has a session
 
+  @relay @doctor-folder
+  Scenario: the folder in which a relay keeps its logs is there
+    Then the folder of the logs is there
+
   @host @relay @doctor-two-agents
   Scenario: a second agent joins, and both are answered
     Given agent A has a session
