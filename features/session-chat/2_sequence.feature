@@ -79,6 +79,23 @@ Feature: 2 The sequence of a chat
       And the pieces of "blue" come in order
       And the pieces of "green" come in order
 
+    @SC-020 @model
+    Scenario: three turns, each of one end
+      Given client A has chatted with "red"
+      And client A has chatted with "red"
+      When client A chats with "red"
+      Then client A is answered by "red"
+      And what client A has sent is dealt with
+
+    @SC-020 @model
+    Scenario: an interrupted turn has one end too
+      Given client A chats with "red" in a turn that is held
+      When client A interrupts "red"
+      Then the turn of "red" is interrupted
+      And what client A has sent is dealt with
+      When client A chats with "red"
+      Then client A is answered by "red"
+
     @SC-021 @SC-041 @model
     Scenario: a turn that runs keeps its agent_id while others are asked
       Given client A chats with "red" in a turn that is held

@@ -39,3 +39,25 @@ Feature: 4.2 Messages of the server
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is the same session as before
+
+    @SC-042 @model
+    Scenario Outline: what is refused with <field> missing is not told of under an agent_id in the place of the session_id
+      Given client A has chatted with "red"
+      When client A sends "red" a chat without its <field>
+      Then the answer to client A is noted
+      When client A chats with "red"
+      Then client A is answered by "red"
+      And "red" is the same session as before
+
+      Examples:
+        | field    |
+        | content  |
+        | agent_id |
+
+    @SC-042 @model
+    Scenario: nor is a failure
+      Given client A has chatted with "red"
+      When client A chats with "red" and the model fails
+      Then the turn of "red" comes to some end
+      And client A can chat with "red" again
+      And "red" is the same session as before

@@ -29,13 +29,13 @@ func All() []monitor.Monitor {
 		{Name: "session-message-shape", Clauses: []string{"SC-038", "SC-039", "SC-040", "SC-043", "SC-044"},
 			Text: "every message of a session has agent_id, session_id, message_type, message and timestamp in their form", Check: shapes},
 		{Name: "session-id-stays", Clauses: []string{"SC-042", "SC-056"},
-			Text: "the session_id of an agent_id, once it is known, is the same in every message until the session may be resumed", Check: idStays},
+			Text: "the session_id of an agent_id, once it is known, is the same in every message until the session may be resumed, and is no agent_id of the client", Check: idStays},
 		{Name: "session-ids-differ", Clauses: []string{"SC-027"},
 			Text: "two agent_ids never bear the same session_id", Check: idsDiffer},
 		{Name: "own-agent-id", Clauses: []string{"SC-021", "SC-041"},
 			Text: "what the model says to a chat bears the agent_id of that chat", Check: ownAgent},
 		{Name: "nothing-behind-the-end", Clauses: []string{"SC-020"},
-			Text: "nothing of a turn comes behind its result", Check: nothingBehind},
+			Text: "a turn has one result, and nothing of it comes behind that", Check: nothingBehind},
 	}
 }
 
@@ -99,9 +99,9 @@ func shapes(t []transcript.Record) []monitor.Finding {
 }
 
 // idStays judges that a session_id never changes while the session stays in memory (SC-042), and is never unknown again
-// (SC-056).
+// (SC-056). The backend assigns it, so that no agent_id of the client is one.
 func idStays(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+	out := agentsForIDs(t)
 	life := Lives(t)
 	type key struct {
 		agent string
@@ -131,6 +131,27 @@ func idStays(t []transcript.Record) []monitor.Finding {
 			out = append(out, f, monitor.Finding{Clauses: []string{"SC-056"}, OK: true, At: r.N})
 		}
 	})
+	return out
+}
+
+// agentsForIDs finds messages, of whatever type, that bear an agent_id of their client in the place of a session_id.
+func agentsForIDs(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	type own struct{ conn, agent string }
+	sent := map[own]bool{}
+	for _, r := range t {
+		if r.Event == nil {
+			continue
+		}
+		data, _ := r.Event.Data.(map[string]any)
+		if agent, ok := data["agent_id"].(string); ok && agent != "" && r.Dir == transcript.Sent {
+			sent[own{r.Conn, agent}] = true
+		}
+		if id, ok := data["session_id"].(string); ok && r.Dir == transcript.Received && sent[own{r.Conn, id}] {
+			out = append(out, monitor.Finding{Clauses: []string{"SC-042"}, At: r.N, Expected: "a session_id that the backend has assigned",
+				Observed: fmt.Sprintf("session_id %q, which the client has sent as an agent_id, in %s", id, monitor.Describe(r))})
+		}
+	}
 	return out
 }
 
@@ -258,54 +279,4 @@ func noncesIn(r transcript.Record, known map[string]string) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// nothingBehind judges that a turn's result is its last message (SC-020): where every chat of a session has had its
-// result, no more words about its chats come. Which result is whose is sure only where one connection asks, and where no
-// interrupt came while nothing ran: that may be answered by a result too.
-func nothingBehind(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
-	agents := asked(t)
-	type state struct {
-		conn    string // that asks
-		open    int    // chats without a result
-		ended   int    // record of the last result
-		muddled bool
-	}
-	states := map[string]*state{}
-	for _, r := range t {
-		if r.Event == nil {
-			continue
-		}
-		data, _ := r.Event.Data.(map[string]any)
-		agent, _ := data["agent_id"].(string)
-		s := states[agent]
-		if s == nil {
-			s = &state{conn: r.Conn}
-			states[agent] = s
-		}
-		switch {
-		case r.Dir == transcript.Sent && r.Event.Type == vocab.ChatType:
-			s.muddled = s.muddled || s.conn != r.Conn
-			s.open++
-		case r.Dir == transcript.Sent && r.Event.Type == vocab.InterruptType:
-			s.muddled = s.muddled || s.open == 0 || s.conn != r.Conn
-		case r.Dir != transcript.Received || s.muddled || s.conn != r.Conn:
-		case r.Event.Type == vocab.ResultMessage:
-			if s.open > 0 {
-				s.open--
-				s.ended = r.N
-				out = append(out, monitor.Finding{Clauses: []string{"SC-020"}, OK: true, At: r.N})
-			}
-		case words[r.Event.Type] && s.open == 0 && s.ended > 0 && mentionsOwn(r, agents, agent):
-			out = append(out, monitor.Finding{Clauses: []string{"SC-020"}, At: r.N,
-				Expected: fmt.Sprintf("nothing more of the turn that ended in record %d", s.ended), Observed: monitor.Describe(r)})
-		}
-	}
-	return out
-}
-
-// mentionsOwn tells whether a message mentions a chat that was sent under an agent_id.
-func mentionsOwn(r transcript.Record, agents map[string]string, agent string) bool {
-	return slices.ContainsFunc(noncesIn(r, agents), func(n string) bool { return agents[n] == agent })
 }

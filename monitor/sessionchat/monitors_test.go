@@ -106,6 +106,8 @@ const (
 	three = "A > chat red: Hi\nA > chat Red: Hi\nA > chat blue: Hi\n"
 	rests = "- " + Resumes + ": the target was stopped and started again\n"
 	idle  = "- " + Idle + "1m0s\n"
+
+	interrupted = `A < result {"agent_id":"red","session_id":"s-1","subtype":"interrupted"}` + "\n"
 )
 
 // rows: for every clause of a monitor transcripts that keep it and transcripts that break it.
@@ -201,6 +203,13 @@ var rows = []struct {
 	{monitor: "session-id-stays", reason: "another id after long, and how long it is kept is not known", kept: "SC-056", broken: "SC-042", in: three + "A < result red s-1: \n+ 24h\nA < result red s-2: "},
 	{monitor: "session-id-stays", reason: "two restarts", kept: "SC-042 SC-056", in: three + "A < result red s-1: \n" + rests + "A < result red s-2: \n" + rests + "A < system red s-3: \nA < result red s-3: "},
 
+	{monitor: "session-id-stays", reason: "the agent_id in its place", broken: "SC-042", in: three + "A < system red red: \n"},
+	{monitor: "session-id-stays", reason: "another agent_id of the client in its place", broken: "SC-042", in: three + "A < result red blue: \n"},
+	{monitor: "session-id-stays", reason: "the agent_id in its place, in an error", broken: "SC-042", in: three + "A < error red red: no\n"},
+	{monitor: "session-id-stays", reason: "the agent_id in its place, in an error that names no agent_id", broken: "SC-042", in: three + `A < error {"agent_id":null,"session_id":"red"}`},
+	{monitor: "session-id-stays", reason: "the agent_id of an interrupt", broken: "SC-042", in: "A > interrupt red: \n" + `A < error {"agent_id":"red","session_id":"red"}`},
+	{monitor: "session-id-stays", reason: "an error that knows it, or does not", in: three + "A < error red s-1: no\nA < error blue null: no\n" + `A < error {"agent_id":"red","session_id":""}`},
+	{monitor: "session-id-stays", reason: "an agent_id that another client has sent", in: "B > chat s-1: Hi\n" + three + "A < system red s-1: \n"},
 	{monitor: "session-ids-differ", reason: "one session differs from none", in: three + "A < system red s-1: \nA < result red s-1: "},
 	{monitor: "session-ids-differ", reason: "two sessions", kept: "SC-027", in: three + "A < system red s-1: \nA < system blue s-2: \nA < result red s-1: \nA < result blue s-2: "},
 	{monitor: "session-ids-differ", reason: "the first session differs from none, however often it is told", kept: "SC-027", in: three + "A < system red s-1: \nA < system red s-1: \nA < system blue s-2: "},
@@ -317,8 +326,23 @@ var rows = []struct {
 		in: ask1 + "B > chat red: [[echo x-2]]\nB < result red s-1: \nB < assistant red s-1: x-2"},
 	{monitor: "nothing-behind-the-end", reason: "a turn that another connection has taken over",
 		in: ask1 + "B > chat red: [[echo x-2]]\nA < result red s-1: \nA < assistant red s-1: x-1\nB < assistant red s-1: x-2\nB < result red s-1: "},
-	{monitor: "nothing-behind-the-end", reason: "a second result is no word of the model", kept: "SC-020", in: ask1 + "A < stream red s-1: x-1 \nA < result red s-1: \nA < result red s-1: x-1"},
-	{monitor: "nothing-behind-the-end", reason: "nor the end of the next turn", kept: "SC-020", in: ask1 + "A < result red s-1: \nA < result red s-1: \n" + ask2 + "A < assistant red s-1: x-2\nA < result red s-1: "},
+	{monitor: "nothing-behind-the-end", reason: "a second result", broken: "SC-020", in: ask1 + "A < stream red s-1: x-1 \nA < result red s-1: \nA < result red s-1: x-1"},
+	{monitor: "nothing-behind-the-end", reason: "before the next chat", broken: "SC-020", in: ask1 + "A < result red s-1: \nA < result red s-1: \n" + ask2 + "A < assistant red s-1: x-2\nA < result red s-1: "},
+	{monitor: "nothing-behind-the-end", reason: "behind the next chat", broken: "SC-020", in: ask1 + "A < assistant red s-1: x-1\nA < result red s-1: \n" + ask2 + "A < result red s-1: \nA < assistant red s-1: x-2\nA < result red s-1: "},
+	{monitor: "nothing-behind-the-end", reason: "in the middle of the next answer", broken: "SC-020", in: ask1 + "A < assistant red s-1: x-1\nA < result red s-1: \n" + ask2 + "A < stream red s-1: x-2 \nA < result red s-1: \nA < assistant red s-1: x-2\nA < result red s-1: "},
+	{monitor: "nothing-behind-the-end", reason: "of an interrupted turn", broken: "SC-020",
+		in: "A > chat red: [[hold x-1]]\nA > interrupt red: \n" + interrupted + interrupted},
+	{monitor: "nothing-behind-the-end", reason: "of one that may have ended before it was interrupted", kept: "SC-020",
+		in: ask1 + "A > interrupt red: \n" + interrupted + interrupted},
+	{monitor: "nothing-behind-the-end", reason: "of one that was held no longer", kept: "SC-020",
+		in: "A > chat red: [[hold x-1]]\nA > interrupt red: \nA < assistant red s-1: x-1\nA < result red s-1: \n" + interrupted},
+	{monitor: "nothing-behind-the-end", reason: "of one that was interrupted twice", kept: "SC-020",
+		in: "A > chat red: [[hold x-1]]\nA > interrupt red: \nA > interrupt red: \n" + interrupted + interrupted},
+	{monitor: "nothing-behind-the-end", reason: "an error, and then the result", kept: "SC-020", in: ask1 + "A < error red s-1: no\nA < result red s-1: "},
+	{monitor: "nothing-behind-the-end", reason: "an error, and behind the next chat the result", kept: "SC-020",
+		in: ask1 + "A < error red s-1: no\n" + ask2 + "A < result red s-1: \nA < assistant red s-1: x-2\nA < result red s-1: "},
+	{monitor: "nothing-behind-the-end", reason: "an error, and two results", broken: "SC-020", in: ask1 + "A < error red s-1: no\nA < result red s-1: \nA < result red s-1: "},
+	{monitor: "nothing-behind-the-end", reason: "a result may answer what is no message", kept: "SC-020", in: ask1 + "A < result red s-1: \nA > nonsense red: x\nA < result red s-1: "},
 	{monitor: "nothing-behind-the-end", reason: "what belongs to no turn may come behind it", kept: "SC-020",
 		in: ask1 + "A < stream red s-1: x-1 \nA < result red s-1: \nA < usage red s-1: x-1\nA < error red s-1: x-1\nA < pong red s-1: x-1\nA < - red s-1: x-1"},
 	{monitor: "nothing-behind-the-end", reason: "messages of the session without words may come behind it", kept: "SC-020", in: ask1 + "A < stream red s-1: x-1 \nA < result red s-1: \nA < system red s-1: idle"},

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/cucumber/godog"
 
-	"parley/internal/stall"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
@@ -198,19 +196,6 @@ func ofSession(ss *session, kinds ...string) func(*transcript.Record) bool {
 // ofTurn are the message types that a turn consists of.
 var ofTurn = []string{vocab.SystemMessage, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage}
 
-// awaitAnswer waits until the target has answered a turn: with the model's words where a model of ours stands behind it,
-// and otherwise with any words.
-func (s *suite) awaitAnswer(ctx context.Context, t *turn) (transcript.Record, *steps.Miss) {
-	rec, miss := s.awaitUnlessRefused(ctx, t, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(),
-		Match:    s.answers(t),
-		Hopeless: s.ended(t),
-	})
-	if miss == nil {
-		s.learn(t.of, rec)
-	}
-	return rec, miss
-}
-
 // answers matches the message with which a turn is answered. An answer may come in pieces of any size, in which the nonce
 // is cut.
 func (s *suite) answers(t *turn) func(*transcript.Record) bool {
@@ -231,60 +216,6 @@ func (s *suite) answers(t *turn) func(*transcript.Record) bool {
 		}
 		return mentions(said, t.nonce)
 	}
-}
-
-// awaitUnlessRefused is Await, but for an error about the session it gives up at the event limit behind it: the error may
-// be the answer to the chat, or no more than a warning.
-func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (transcript.Record, *steps.Miss) {
-	var refused string
-	refusal, hopeless := ofSession(t.of, vocab.ErrorMessage), w.Hopeless
-	w.Hopeless = func(r *transcript.Record) string {
-		if refusal(r) && refused == "" && !t.extra {
-			refused = "an error: " + steps.Seen(*r)
-			return refused
-		}
-		return hopeless(r)
-	}
-	rec, miss := s.Await(ctx, w)
-	if miss == nil || refused == "" {
-		return rec, miss
-	}
-	w.Within = s.Env.Event()
-	if rec, more := s.Await(ctx, w); more == nil {
-		return rec, nil
-	}
-	return rec, miss
-}
-
-// ended tells that a turn will not be answered any more.
-func (s *suite) ended(t *turn) func(*transcript.Record) string {
-	end := ofSession(t.of, vocab.ResultMessage)
-	return func(r *transcript.Record) string {
-		if r.Event != nil && r.Event.Type == vocab.AssistantMessage && r.Dir == transcript.Received {
-			if id := text(r, inAgent); id != "" && id != t.of.agentID && mentions(text(r, inText), t.nonce) {
-				return "the answer under another agent_id: " + steps.Seen(*r)
-			}
-		}
-		if end(r) && !t.extra { // what ends may be the other turn
-			return "the turn has ended: " + steps.Seen(*r)
-		}
-		return ""
-	}
-}
-
-// awaitEnd waits for the end of a turn, which is its result.
-func (s *suite) awaitEnd(ctx context.Context, t *turn) *steps.Miss {
-	if t.over {
-		return nil
-	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: ofSession(t.of, vocab.ResultMessage)})
-	if miss != nil {
-		return miss
-	}
-	t.over, t.end = true, rec
-	s.learn(t.of, rec)
-	s.Reached(steps.Answered)
-	return nil
 }
 
 // learn keeps the session_id that a message tells.
@@ -346,72 +277,6 @@ func (s *suite) instead(t *turn, miss *steps.Miss) string {
 		return fmt.Sprintf("%s; the last of %d messages since the chat: %s", miss.Reason, len(heard), steps.Seen(heard[len(heard)-1]))
 	}
 	return miss.Reason
-}
-
-// comesToSomeEnd waits until a turn whose model fails is over: a result, an error about its session, or both.
-func (s *suite) comesToSomeEnd(ctx context.Context, name string) error {
-	t := s.session(name).turn()
-	if t == nil {
-		return steps.NotTestedf("nobody has chatted with %s", name)
-	}
-	if err := s.modelCalled(ctx, t); err != nil {
-		return err
-	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: ofSession(t.of, vocab.ResultMessage, vocab.ErrorMessage)})
-	if miss != nil {
-		return steps.NotTestedf("a turn whose model fails says nothing of it: %s", miss.Reason)
-	}
-	if rec.Event.Type == vocab.ErrorMessage { // a result may follow, which must not be taken for that of the next turn
-		if end, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: rec.N, Within: s.Env.Profile.Limits.Quiet.Duration, Match: ofSession(t.of, vocab.ResultMessage)}); miss == nil {
-			rec = end
-		}
-	}
-	t.over, t.end = true, rec
-	return nil
-}
-
-// canChatAgain judges that a session can be used after a turn that may still be ending: a refusal is followed by another
-// attempt, until the turn limit.
-func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
-	ss := s.session(name)
-	deadline := stall.In(s.Env.Turn())
-	pause := 5 * time.Millisecond
-	for {
-		if err := s.chat(ctx, client, name, &turn{}, "[[echo %s]] Again"); err != nil {
-			return err
-		}
-		t := ss.turn()
-		t.extra = true // a result may be the earlier turn's: only the answer counts
-		answer := s.answers(t)
-		rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: deadline.Left(), Match: func(r *transcript.Record) bool {
-			nameless := r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.ErrorMessage && member(r, inAgent) == nil
-			return nameless || ofSession(ss, vocab.ErrorMessage)(r) || answer(r)
-		}})
-		if miss != nil || rec.Event.Type != vocab.ErrorMessage || deadline.Over() {
-			return s.answeredAtLast(ctx, client, ss, miss)
-		}
-		t.cut = true // refused
-		_, _ = s.Await(ctx, steps.Wait{Conn: client, After: rec.N, Within: pause, Match: ofSession(ss, vocab.ResultMessage)})
-		pause = min(2*pause, 100*time.Millisecond)
-	}
-}
-
-func (s *suite) answeredAtLast(ctx context.Context, client string, ss *session, miss *steps.Miss) error {
-	t := ss.turn()
-	if miss != nil {
-		return s.Need(steps.Check{Clauses: unanswered, Expected: fmt.Sprintf("an answer to the chat, with agent_id %q", ss.agentID), Observed: s.instead(t, miss), At: miss.At})
-	}
-	answer, answered := s.answers(t), false
-	rec, end := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: s.Env.Turn(), Match: func(r *transcript.Record) bool {
-		answered = answered || answer(r)
-		return answered && ofSession(ss, vocab.ResultMessage)(r)
-	}})
-	if end != nil {
-		return s.Need(steps.Check{Clauses: unanswered, Expected: fmt.Sprintf("the end of the turn (%s), with agent_id %q", vocab.ResultMessage, ss.agentID), Observed: end.Reason, At: end.At})
-	}
-	t.over, t.extra, t.end = true, false, rec
-	s.learn(ss, rec)
-	return s.Judge(steps.Check{Clauses: answeredClauses, OK: true, At: rec.N})
 }
 
 // answerOrNot records whether a chat that no clause obliges the target to take is answered (SC-034).

@@ -31,7 +31,7 @@ func (s *suite) modelCalled(ctx context.Context, t *turn) error {
 	})
 	if err != nil {
 		for _, r := range s.Between(t.client, t.mark, 0) {
-			if ofSession(t.of, vocab.ResultMessage)(&r) {
+			if ofSession(t.of, vocab.ResultMessage)(&r) && !s.doubtful(t, r) {
 				return s.Need(steps.Check{Clauses: []string{"SC-036"}, Expected: "the model asked for the chat", Observed: "the turn has ended: " + steps.Seen(r), At: r.N})
 			}
 		}

@@ -146,7 +146,7 @@ func (s *suite) isRefused(ctx context.Context, client string) error {
 	if !s.accepted() {
 		return steps.NotTestedf("no legal chat was answered before: a target that refuses everything passes no refusal")
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: q.mark, Match: refusal})
+	rec, miss := s.fenced(ctx, steps.Wait{Conn: client, After: q.mark, Match: refusal})
 	if miss == nil {
 		if err := s.reconnect(ctx, client, rec); err != nil {
 			return err

@@ -19,7 +19,13 @@ var idFaults = map[string]fault{
 	"id-in-first-turn-only": telling(nullLater(proto.ResultMessage)),
 	"id-in-system-only":     telling(nullLater(proto.SystemMessage)),
 	"id-never":              rewriting(ofTurn, func(msg message) message { return msg.With("session_id", nil) }),
+
+	"agent-id-for-session-id":           rewriting(ofTurn, agentForID),
+	"agent-id-for-session-id-in-errors": rewriting(typed(proto.ErrorMessage), agentForID),
 }
+
+// agentForID tells the agent_id as the session_id.
+func agentForID(msg message) message { return msg.With("session_id", msg["agent_id"]) }
 
 func naming(f func(v turnView) string) func() rules {
 	return func() rules { return rules{sessionID: f} }

@@ -23,6 +23,9 @@ var orderFaults = map[string]fault{
 	"words-behind-the-end":      telling(wordsBehindTheEnd),
 	"turn-told-at-its-end":      telling(toldAtItsEnd),
 	"end-untold":                telling(endUntold),
+	"end-told-twice":            telling(endToldTwice(ended())),
+	"interrupt-told-twice":      telling(endToldTwice(ended(proto.Interrupted))),
+	"end-told-again-later":      telling(endToldAgainLater),
 }
 
 // piecewise changes the pieces of each turn, of which there is at least one.
@@ -192,6 +195,34 @@ func endUntold() sessionchat.Outbound {
 	return func(_ manager, to connInfo, msg message, send sender) {
 		if msg.Type() != proto.ResultMessage {
 			send(to.ID, msg)
+		}
+	}
+}
+
+// endToldTwice sends an end once more.
+func endToldTwice(meant func(msg message) bool) func() sessionchat.Outbound {
+	return func() sessionchat.Outbound {
+		return func(_ manager, to connInfo, msg message, send sender) {
+			send(to.ID, msg)
+			if meant(msg) {
+				send(to.ID, msg)
+			}
+		}
+	}
+}
+
+// endToldAgainLater sends the end of a turn once more where the next turn of the session begins.
+func endToldAgainLater() sessionchat.Outbound {
+	last := map[string]message{} // by agent_id
+	return func(_ manager, to connInfo, msg message, send sender) {
+		id := agentOf(msg)
+		if again := last[id]; again != nil && ofTurn(msg) {
+			send(to.ID, again)
+			delete(last, id)
+		}
+		send(to.ID, msg)
+		if msg.Type() == proto.ResultMessage {
+			last[id] = msg
 		}
 	}
 }

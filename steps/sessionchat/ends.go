@@ -1,0 +1,241 @@
+package sessionchat
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"parley/internal/stall"
+	vocab "parley/protocol/sessionchat"
+	"parley/steps"
+	"parley/transcript"
+)
+
+// doubtful tells whether a result behind a chat may be an earlier turn's: one of the session has ended before, by a result of
+// which this may be a second one, or by an error of which it may be the other half, and of the model's words for this turn
+// none has come yet.
+func (s *suite) doubtful(t *turn, r transcript.Record) bool {
+	if s.Env.Brain == nil || t.nonce == "" || !t.of.endedBefore(t) {
+		return false
+	}
+	answer := s.answers(t)
+	for _, m := range s.Between(t.client, t.mark, r.N+1) {
+		if answer(&m) {
+			return false
+		}
+	}
+	return true
+}
+
+// endedBefore tells whether a turn of the session has ended before another one.
+func (ss *session) endedBefore(t *turn) bool {
+	for _, earlier := range ss.turns {
+		if earlier == t {
+			return false
+		}
+		if earlier.over {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitAnswer waits until the target has answered a turn: with the model's words where a model of ours stands behind it,
+// and otherwise with any words.
+func (s *suite) awaitAnswer(ctx context.Context, t *turn) (transcript.Record, *steps.Miss) {
+	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: s.answers(t), Hopeless: s.ended(t)}
+	rec, miss := s.awaitUnlessRefused(ctx, t, w)
+	if miss != nil && miss.At > 0 {
+		by := s.T.After(miss.At - 1)[0]
+		if ofSession(t.of, vocab.ResultMessage)(&by) && s.doubtful(t, by) {
+			w.Hopeless = nil
+			if own, none := s.fenced(ctx, w); none == nil {
+				rec, miss = own, nil
+			}
+		}
+	}
+	if miss == nil {
+		s.learn(t.of, rec)
+	}
+	return rec, miss
+}
+
+// awaitUnlessRefused is Await, but for an error about the session it gives up at the event limit behind it, or behind a fence:
+// the error may be the answer to the chat, or no more than a warning.
+func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (transcript.Record, *steps.Miss) {
+	var refused string
+	refusal, hopeless := ofSession(t.of, vocab.ErrorMessage), w.Hopeless
+	w.Hopeless = func(r *transcript.Record) string {
+		if refusal(r) && refused == "" && !t.extra {
+			refused = "an error: " + steps.Seen(*r)
+			return refused
+		}
+		return hopeless(r)
+	}
+	rec, miss := s.Await(ctx, w)
+	if miss == nil || refused == "" {
+		return rec, miss
+	}
+	w.Within = s.Env.Event()
+	rec, more := s.fenced(ctx, w)
+	switch {
+	case more == nil:
+		return rec, nil
+	case more.At > 0 && s.doubtful(t, s.T.After(more.At - 1)[0]):
+		return rec, more
+	}
+	return rec, miss
+}
+
+// ended tells that a turn will not be answered any more.
+func (s *suite) ended(t *turn) func(*transcript.Record) string {
+	end := ofSession(t.of, vocab.ResultMessage)
+	return func(r *transcript.Record) string {
+		if r.Event != nil && r.Event.Type == vocab.AssistantMessage && r.Dir == transcript.Received {
+			if id := text(r, inAgent); id != "" && id != t.of.agentID && mentions(text(r, inText), t.nonce) {
+				return "the answer under another agent_id: " + steps.Seen(*r)
+			}
+		}
+		if end(r) && !t.extra { // what ends may be the other turn
+			return "the turn has ended: " + steps.Seen(*r)
+		}
+		return ""
+	}
+}
+
+// awaitEnd waits for the end of a turn, which is its result. That of an earlier turn is none, where its own follows.
+func (s *suite) awaitEnd(ctx context.Context, t *turn) *steps.Miss {
+	if t.over {
+		return nil
+	}
+	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: ofSession(t.of, vocab.ResultMessage)}
+	rec, miss := s.Await(ctx, w)
+	if miss != nil {
+		return miss
+	}
+	if !t.cut && !t.failed && s.doubtful(t, rec) {
+		w.Match = s.endOfAnswer(t)
+		if own, none := s.fenced(ctx, w); none == nil {
+			rec = own
+		}
+	}
+	t.over, t.end = true, rec
+	s.learn(t.of, rec)
+	s.Reached(steps.Answered)
+	return nil
+}
+
+// endOfAnswer matches the first result behind, or with, the words that answer a turn.
+func (s *suite) endOfAnswer(t *turn) func(*transcript.Record) bool {
+	answer, answered := s.answers(t), false
+	return func(r *transcript.Record) bool {
+		answered = answered || answer(r)
+		return answered && ofSession(t.of, vocab.ResultMessage)(r)
+	}
+}
+
+// fenced waits for what a target tells at once, if at all. Where a quiet window brings nothing, it chats with a fresh agent_id,
+// and waits no longer than until that is answered, and then for twice the time that this took.
+func (s *suite) fenced(ctx context.Context, w steps.Wait) (transcript.Record, *steps.Miss) {
+	within := w.Within
+	w.Within = s.Env.Profile.Limits.Quiet.Duration
+	if rec, miss := s.Await(ctx, w); miss == nil || miss.At > 0 {
+		return rec, miss
+	}
+	w.Within = within
+	name, fence, mark, began := fmt.Sprintf("fence%d", s.Serial()), &turn{}, s.mark, time.Now()
+	err := s.chat(ctx, w.Conn, name, fence, "[[echo %s]] fence")
+	s.mark = mark
+	delete(s.sessions, name)
+	if err != nil { // the connection has ended, and has said what it had to
+		return s.Await(ctx, w)
+	}
+	hopeless, end, behind := w.Hopeless, ofSession(fence.of, vocab.ResultMessage), 0
+	w.Hopeless = func(r *transcript.Record) string {
+		if end(r) {
+			behind = r.N
+			return "a chat behind it was answered first"
+		}
+		if hopeless == nil {
+			return ""
+		}
+		return hopeless(r)
+	}
+	rec, miss := s.Await(ctx, w)
+	if miss == nil || behind == 0 {
+		return rec, miss
+	}
+	w.Hopeless, w.Within = hopeless, s.Env.Profile.Limits.Quiet.Duration+2*time.Since(began)
+	rec, miss = s.Await(ctx, w)
+	if miss != nil && miss.At == 0 {
+		miss.Reason = fmt.Sprintf("nothing of the kind, though a chat behind it was answered (record %d)", behind)
+	}
+	return rec, miss
+}
+
+// comesToSomeEnd waits until a turn whose model fails is over: a result, an error about its session, or both. The result may be
+// long behind the error, so a session that has told one is not at rest for sure.
+func (s *suite) comesToSomeEnd(ctx context.Context, name string) error {
+	t := s.session(name).turn()
+	if t == nil {
+		return steps.NotTestedf("nobody has chatted with %s", name)
+	}
+	if err := s.modelCalled(ctx, t); err != nil {
+		return err
+	}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: ofSession(t.of, vocab.ResultMessage, vocab.ErrorMessage)})
+	if miss != nil {
+		return steps.NotTestedf("a turn whose model fails says nothing of it: %s", miss.Reason)
+	}
+	if rec.Event.Type == vocab.ErrorMessage { // what follows at once is seen by the monitors too
+		if end, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: rec.N, Within: s.Env.Profile.Limits.Quiet.Duration, Match: ofSession(t.of, vocab.ResultMessage)}); miss == nil {
+			rec = end
+		}
+	}
+	t.over, t.end = true, rec
+	return nil
+}
+
+// canChatAgain judges that a session can be used after a turn that may still be ending: a refusal is followed by another
+// attempt, until the turn limit.
+func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
+	ss := s.session(name)
+	deadline := stall.In(s.Env.Turn())
+	pause := 5 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		if err := s.chat(ctx, client, name, &turn{}, "[[echo %s]] Again"); err != nil {
+			return err
+		}
+		t := ss.turn()
+		t.extra = true // a result may be the earlier turn's: only the answer counts
+		answer := s.answers(t)
+		rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: max(deadline.Left(), s.Env.Event()), Match: func(r *transcript.Record) bool {
+			nameless := r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.ErrorMessage && member(r, inAgent) == nil
+			return nameless || ofSession(ss, vocab.ErrorMessage)(r) || answer(r)
+		}})
+		switch {
+		case miss != nil:
+			return s.Need(steps.Check{Clauses: unanswered, Expected: fmt.Sprintf("an answer to the chat, with agent_id %q", ss.agentID), Observed: s.instead(t, miss), At: miss.At})
+		case rec.Event.Type != vocab.ErrorMessage:
+			return s.answeredAtLast(ctx, ss, rec)
+		case deadline.Over():
+			return s.Need(steps.Check{Clauses: unanswered, At: rec.N, Expected: fmt.Sprintf("an answer to one of %d chats within %s, with agent_id %q", attempt, steps.Span(s.Env.Turn()), ss.agentID),
+				Observed: "each was refused, the last by: " + steps.Seen(rec)})
+		}
+		t.cut = true // refused
+		_, _ = s.Await(ctx, steps.Wait{Conn: client, After: rec.N, Within: pause, Match: ofSession(ss, vocab.ResultMessage)})
+		pause = min(2*pause, 100*time.Millisecond)
+	}
+}
+
+// answeredAtLast waits for the end of a turn whose answer has come.
+func (s *suite) answeredAtLast(ctx context.Context, ss *session, answered transcript.Record) error {
+	t := ss.turn()
+	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: answered.N - 1, Within: s.Env.Turn(), Match: ofSession(ss, vocab.ResultMessage)})
+	if miss != nil {
+		return s.Need(steps.Check{Clauses: unanswered, Expected: fmt.Sprintf("the end of the turn (%s), with agent_id %q", vocab.ResultMessage, ss.agentID), Observed: miss.Reason, At: miss.At})
+	}
+	t.over, t.extra, t.end = true, false, rec
+	s.learn(ss, rec)
+	return s.Judge(steps.Check{Clauses: answeredClauses, OK: true, At: rec.N})
+}
