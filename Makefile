@@ -47,6 +47,9 @@ fuzz: ## fuzz the codecs, the log checker, the relay and the bus, 30 s each
 clean: ## remove what was built and what runs have written
 	rm -rf bin parley-results
 
+# The browsers that the product takes (driver/browser/find.go).
+BROWSERS = chromium-headless-shell chrome-headless-shell chromium chromium-browser google-chrome google-chrome-stable chrome
+
 # What the tests need beside Go is named with the command that installs it, all of it at once, and its absence fails.
 tools:
 	@missing=0; \
@@ -55,7 +58,8 @@ tools:
 	need $${CC:-cc} "a C compiler, for the race detector" "apt-get install -y gcc libc6-dev"; \
 	need python3 "Python 3.11 or later, for a foreign target" "apt-get install -y python3"; \
 	need node "Node.js 20 or later, for a foreign target" "apt-get install -y nodejs"; \
-	command -v chromium-headless-shell >/dev/null 2>&1 || command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || { \
+	browser=; for b in $(BROWSERS); do command -v $$b >/dev/null 2>&1 && browser=$$b; done; \
+	[ -n "$$browser" ] || { \
 		echo "missing: Chromium (for the pages of agent-client). Install it: apt-get install -y chromium-headless-shell (or chromium)"; missing=1; }; \
 	if command -v python3 >/dev/null 2>&1 && ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
 		echo "too old: python3 is $$(python3 -V 2>&1); 3.11 or later is needed"; missing=1; fi; \

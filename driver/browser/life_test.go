@@ -20,6 +20,19 @@ import (
 	"parley/transcript"
 )
 
+// TestNamesElsewhere: what looks for a browser before the tests run takes the same ones as the product.
+func TestNamesElsewhere(t *testing.T) {
+	for _, file := range []string{"../../Makefile", "../../.ci/run"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.Join(names, " "); !strings.Contains(string(text), want) {
+			t.Errorf("%s does not look for %s", file, want)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	path, err := Find("")
 	if err != nil {
