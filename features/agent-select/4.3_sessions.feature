@@ -154,7 +154,7 @@ Feature: 4.3 Sessions and connections
 
   Rule: 一个 `sessionId` 只对应一个 SSE 连接
 
-    @AS-094 @AS-095
+    @AS-094 @AS-095 @AS-101
     Scenario: a session that is loaded elsewhere has one connection
       Given client A has switched to "debugger"
       And client B is connected

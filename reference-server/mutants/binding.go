@@ -14,12 +14,14 @@ var bindingFaults = map[string]fault{
 	"load-keeps-old-default": binding(agentselect.OnLoad, agentselect.Binding{Owner: true, Default: true}),
 	"load-keeps-old-owner":   binding(agentselect.OnLoad, agentselect.Binding{Default: true, Release: true}),
 	"load-keeps-old-events":  loadKeepsEvents,
-	"bindings-dry-up":        deciding(bindingsDryUp),
-	"binding-is-used-up":     bindingUsedUp,
-	"first-session-stays":    deciding(firstStays),
-	"load-does-not-replace":  deciding(loadDoesNotReplace),
-	"binds-at-connect":       telling(bindsAtConnect),
-	"shares-one-session":     telling(sharesSession),
+	"load-keeps-old-default-and-answers-owner": both(
+		binding(agentselect.OnLoad, agentselect.Binding{Owner: true, Default: true}), telling(answersOwner)),
+	"bindings-dry-up":       deciding(bindingsDryUp),
+	"binding-is-used-up":    bindingUsedUp,
+	"first-session-stays":   deciding(firstStays),
+	"load-does-not-replace": deciding(loadDoesNotReplace),
+	"binds-at-connect":      telling(bindsAtConnect),
+	"shares-one-session":    telling(sharesSession),
 }
 
 func binding(when agentselect.Occasion, b agentselect.Binding) fault {
@@ -53,6 +55,14 @@ func loadKeepsEvents(o *options) middleware {
 		send(to.ID, ev)
 	}
 	return nil
+}
+
+// answersOwner tells every answer to a switch where the session of the asker lives.
+func answersOwner(m manager, to connInfo, ev event, send sender) {
+	if owner := m.Owner(m.DefaultSession(to.ID)); owner != "" && isRefusal(ev) {
+		to.ID = owner
+	}
+	send(to.ID, ev)
 }
 
 // firstStays keeps the first session of a connection as its default.

@@ -29,6 +29,7 @@ var greetingFaults = map[string]fault{
 	"list-again-with-switch": telling(listWithSwitch),
 	"list-again-with-create": listWithBinding(agentselect.OnCreate),
 	"list-again-with-load":   listWithBinding(agentselect.OnLoad),
+	"list-again-with-chat":   telling(listWithChat),
 	"answers-queries":        answersQueries,
 }
 
@@ -162,6 +163,14 @@ func greetingAround(kind string) func(manager, connInfo, event, sender) {
 
 func listWithSwitch(m manager, to connInfo, ev event, send sender) {
 	if ev.Type == proto.AgentSwitchedEvent {
+		send(to.ID, agentList(m, to))
+	}
+	send(to.ID, ev)
+}
+
+// listWithChat tells the list again at the end of every turn.
+func listWithChat(m manager, to connInfo, ev event, send sender) {
+	if ev.Type == proto.CompleteEvent {
 		send(to.ID, agentList(m, to))
 	}
 	send(to.ID, ev)

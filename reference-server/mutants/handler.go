@@ -48,7 +48,7 @@ func (w *wrapped) Close(ctx context.Context) error { return w.server.Close(ctx) 
 func registered() []map[string]fault {
 	return []map[string]fault{
 		idFaults, refusalFaults, availableFaults, listFaults, greetingFaults, configFaults, switchedFaults, messageFaults,
-		sessionFaults, bindingFaults, defaultFaults, busyFaults, turnFaults, webFaults,
+		sessionFaults, bindingFaults, defaultFaults, busyFaults, turnFaults, raceFaults, webFaults,
 	}
 }
 

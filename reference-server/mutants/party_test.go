@@ -217,16 +217,22 @@ func (p *party) post(path string, body object) object {
 	if _, given := body["connectionId"]; !given {
 		body["connectionId"] = p.id
 	}
+	status, decoded := p.ask(path, body)
+	p.note("%s POST %s %v -> %d %v", p.name, path, body, status, decoded["success"])
+	return decoded
+}
+
+// ask sends a request and returns the answer. It may be called by several goroutines at once.
+func (p *party) ask(path string, body object) (status int, decoded object) {
+	p.t.Helper()
 	payload, err := json.Marshal(body)
 	if err != nil {
-		p.t.Fatal(err)
+		p.t.Error(err)
 	}
 	answer := httptest.NewRecorder()
 	p.server.ServeHTTP(answer, httptest.NewRequestWithContext(p.t.Context(), http.MethodPost, path, bytes.NewReader(payload)))
-	var decoded object
 	_ = json.Unmarshal(answer.Body.Bytes(), &decoded)
-	p.note("%s POST %s %v -> %d %v", p.name, path, body, answer.Code, decoded["success"])
-	return decoded
+	return answer.Code, decoded
 }
 
 func (p *party) send(body object) { p.t.Helper(); p.post("/message", body) }

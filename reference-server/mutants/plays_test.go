@@ -1,13 +1,17 @@
 package mutants
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
+	"time"
 
 	proto "parley/protocol/agentselect"
 )
 
 // playNames are the plays, quick ones first.
-var playNames = []string{"early", "ids", "agents", "clients", "sessions", "urls", "initial", "config", "busy", "aborts", "turns"}
+var playNames = []string{"early", "ids", "agents", "clients", "sessions", "urls", "initial", "config", "busy", "late", "second", "flight", "deleted", "aborts", "turns"}
 
 // plays are what clients may do with a server. Each returns the parties whose streams tell.
 var plays = map[string]func(s *stage) []*party{
@@ -106,6 +110,63 @@ var plays = map[string]func(s *stage) []*party{
 		}
 		return []*party{a, b}
 	},
+	"late": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		a.chat("[[hold d1]]")
+		a.begun()
+		a.send(object{"type": "abort", "sessionId": a.sess})
+		a.count("complete", 1)
+		a.chat("[[hold d2]]")
+		a.begun()
+		s.brain.Release("d1")
+		switched := func(events []object) bool { return countOf(events, "agent_switched") > 0 }
+		for range 40 { // nothing tells when a turn has ended late
+			if a.switchTo(proto.Debugger); a.await(switched, 10*time.Millisecond) {
+				break
+			}
+		}
+		s.brain.Release("d2")
+		return []*party{a}
+	},
+	"second": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		for i, text := range []string{"[[hold b1]]", "[[tool e2 run_command {}]]"} {
+			a.chat(text)
+			a.begun()
+			a.chat("[[echo e3]]")
+			a.switchTo(proto.Debugger)
+			a.release()
+			a.count("complete", i+1)
+		}
+		a.chat("[[echo e4]]")
+		a.count("complete", 3)
+		return []*party{a}
+	},
+	"flight": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		a.switchTo(proto.Debugger)
+		var both sync.WaitGroup
+		for _, id := range []string{proto.RequirementAnalyzer, proto.General} {
+			both.Go(func() { a.ask("/message", object{"type": "switch_agent", "agentId": id, "connectionId": a.id}) })
+		}
+		both.Wait()
+		chained, last := true, any(proto.General)
+		for _, ev := range a.events() {
+			if d, _ := ev["data"].(object); ev["type"] == "agent_switched" {
+				chained, last = chained && d["previousAgentId"] == last, d["currentAgentId"]
+			}
+		}
+		s.note("two switches in flight form a chain: %v", chained)
+		return nil // which of them came first is chance
+	},
+	"deleted": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		gone := a.sess
+		a.server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(s.t.Context(), http.MethodDelete, "/session/"+gone, nil))
+		a.create()
+		a.send(object{"type": "switch_agent", "agentId": proto.Debugger, "sessionId": gone})
+		return []*party{a}
+	},
 	"aborts": func(s *stage) []*party {
 		a := s.join("A", "").create()
 		for _, text := range []string{"[[hold c1]]", "[[tool c2 run_command {}]]", "[[tool c3 ask_user {}]]"} {
@@ -118,6 +179,7 @@ var plays = map[string]func(s *stage) []*party{
 		a.switchTo("code_reviewer")
 		a.chat("[[echo c4]]")
 		a.count("complete", 4)
+		s.brain.Release("c1") // whoever still listens to it
 		return []*party{a}
 	},
 	"turns": func(s *stage) []*party {

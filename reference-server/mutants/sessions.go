@@ -11,6 +11,7 @@ var sessionFaults = map[string]fault{
 	"agent-per-connection":       deciding(func(options) rules { return rules{agentKey: func(_, conn string) string { return conn }} }),
 	"broadcasts-switches":        telling(broadcasting(func(ev event) bool { return ev.Type == proto.AgentSwitchedEvent })),
 	"broadcasts-refusals":        telling(broadcasting(func(ev event) bool { return isRefusal(ev) })),
+	"announces-to-asker":         announcesToAsker,
 	"answers-on-oldest":          telling(answersOn(oldest)),
 	"answers-on-newest":          telling(answersOn(newest)),
 	"refuses-on-oldest":          telling(refusesOn(oldest)),
@@ -44,6 +45,22 @@ func broadcasting(what func(ev event) bool) func(manager, connInfo, event, sende
 		}
 		send(to.ID, ev)
 	}
+}
+
+// announcesToAsker tells of a switch where it was asked for, whosever session it is.
+func announcesToAsker(o *options) middleware {
+	asker := ""
+	o.Inbound = func(_ manager, from connInfo, msg message) []message {
+		asker = from.ID
+		return []message{msg}
+	}
+	o.Outbound = func(_ manager, to connInfo, ev event, send sender) {
+		if ev.Type == proto.AgentSwitchedEvent {
+			to.ID = asker
+		}
+		send(to.ID, ev)
+	}
+	return nil
 }
 
 func oldest(m manager, c connInfo) connInfo {

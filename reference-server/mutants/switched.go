@@ -35,6 +35,7 @@ var switchedFaults = map[string]fault{
 	"busy-after-first-switch": deciding(busyAfterFirst),
 	"deduplicates-switches":   deduplicates,
 	"failed-switch-sticks":    committing(func(sw agentselect.Switch) string { return sw.AgentID }, proto.AgentNotFound),
+	"failed-switch-debugs":    committing(func(agentselect.Switch) string { return proto.Debugger }),
 	"failed-switch-resets":    committing(func(agentselect.Switch) string { return proto.General }),
 	"malformed-switch-resets": committing(func(agentselect.Switch) string { return proto.General }, proto.InvalidAgentIDFormat),
 	"unknown-session-resets":  resetsOnUnknownSession,

@@ -29,6 +29,7 @@ var webFaults = map[string]fault{
 	"load-fails":              at("POST /session/load", fail),
 	"load-needs-owner":        wrapping(loadNeedsOwner),
 	"initial-agent-ignored":   wrapping(ignoresInitialAgent),
+	"deleted-sessions-live":   wrapping(deletesNothing),
 	"message-elsewhere":       at("POST /message", http.NotFound),
 	"switch-wants-session-id": wrapping(wantsSessionID),
 }
@@ -101,6 +102,17 @@ func peek(r *http.Request) map[string]any {
 func replace(r *http.Request, body map[string]any) {
 	data, _ := json.Marshal(body)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+}
+
+// deletesNothing takes a session from the list that it shows, and keeps it.
+func deletesNothing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete && strings.HasPrefix(r.URL.Path, "/session/") {
+			succeed(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // loadSucceeds answers that it has loaded what does not exist.

@@ -55,6 +55,16 @@ func (s *suite) keptBy(ctx context.Context, keeper, other *client) error {
 		return err
 	}
 	began := keeper.act.mark
+	if rec, miss := s.awaitOn(ctx, began, func(r *transcript.Record) bool {
+		return r.Conn == keeper.name && s.foreignAnswer(keeper)(r) || r.Conn == other.name && isEvent(vocab.AgentSwitchedEvent)(r)
+	}); miss == nil && rec.Conn == other.name {
+		clauses := []string{"AS-094", "AS-095"}
+		if keeper.loaded {
+			clauses = append(clauses, "AS-101")
+		}
+		return s.Need(steps.Check{Clauses: clauses, At: rec.N, Observed: fmt.Sprintf("client %s was told %s", other.name, steps.Seen(rec)),
+			Expected: fmt.Sprintf("agent_switched on the connection of client %s alone, to which the session belongs", keeper.name)})
+	}
 	if err := s.isSwitched(ctx, keeper.name, "", `"requirement_analyzer"`); err != nil {
 		return err
 	}

@@ -1,0 +1,161 @@
+package mutants
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"parley/model"
+	proto "parley/protocol/agentselect"
+)
+
+// raceFaults go wrong where two things happen at once, or one after its time.
+var raceFaults = map[string]fault{
+	"late-end-clears-busy":      lateEnd,
+	"second-chat-clears-busy":   secondChat(func(m manager, session string) bool { return m.Running(session) }),
+	"second-chat-clears-asking": secondChat(func(m manager, session string) bool { return len(m.Pending(session)) > 0 }),
+	"previous-read-on-arrival":  previousOnArrival,
+	"chats-run-elsewhere":       chatsElsewhere,
+}
+
+// lateEnd ends an aborted turn when its model has answered, and not before; that clears the books of whatever runs by then.
+func lateEnd(o *options) middleware {
+	var mu sync.Mutex
+	said, cleared := map[string]string{}, map[string]bool{}
+	brain := o.Brain
+	o.Inbound = func(m manager, from connInfo, msg message) []message {
+		raw, present := msg["sessionId"]
+		session := correct.Target(m, from, raw, present)
+		mu.Lock()
+		defer mu.Unlock()
+		switch msg["type"] {
+		case proto.ChatType:
+			said[session], _ = msg["content"].(string)
+			delete(cleared, session)
+		case proto.AbortType:
+			if m.Running(session) && brain != nil {
+				go hearOut(brain, said[session], func() {
+					mu.Lock()
+					defer mu.Unlock()
+					cleared[session] = true
+				})
+			}
+		}
+		return []message{msg}
+	}
+	o.Policy = rules{busy: func(m manager, session string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return !cleared[session] && correct.Busy(m, session)
+	}}
+	return nil
+}
+
+// hearOut waits for an answer that nobody wants any more.
+func hearOut(brain *model.Brain, text string, then func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	request := model.Request{API: model.APIInProcess, Messages: []model.Message{{Role: model.RoleUser, Text: text}}}
+	if brain.Answer(ctx, request, func(model.Part) error { return nil }) == nil {
+		then()
+	}
+}
+
+// secondChat refuses a message while the session is at work, as it should, and takes the session from the books by the way.
+func secondChat(while func(m manager, session string) bool) fault {
+	return func(o *options) middleware {
+		cleared := map[string]bool{}
+		o.Inbound = func(m manager, from connInfo, msg message) []message {
+			if msg["type"] == proto.ChatType {
+				raw, present := msg["sessionId"]
+				session := correct.Target(m, from, raw, present)
+				cleared[session] = while(m, session)
+			}
+			return []message{msg}
+		}
+		o.Policy = rules{busy: func(m manager, session string) bool { return !cleared[session] && correct.Busy(m, session) }}
+		return nil
+	}
+}
+
+// previousOnArrival notes the agent in use when a switch arrives, and carries the switch out once it has looked elsewhere: for so
+// long others may come in between.
+func previousOnArrival(o *options) middleware {
+	const meeting = 500 * time.Millisecond // how long the first of two waits for the second
+	var mu sync.Mutex
+	current, noted := map[string]any{}, map[[2]any]any{} // by connection; by connection and agent
+	waiting := map[string]chan struct{}{}
+	o.Outbound = func(_ manager, to connInfo, ev event, send sender) {
+		if ev.Type == proto.AgentSwitchedEvent {
+			mu.Lock()
+			key := [2]any{to.ID, ev.Data[currentKey]}
+			if previous := noted[key]; previous != nil {
+				ev.Data = ev.Data.With("previousAgentId", previous)
+			}
+			delete(noted, key)
+			current[to.ID] = ev.Data[currentKey]
+			mu.Unlock()
+		}
+		send(to.ID, ev)
+	}
+	arrive := func(conn string, agent any) (met <-chan struct{}) {
+		mu.Lock()
+		defer mu.Unlock()
+		noted[[2]any{conn, agent}] = current[conn]
+		if other := waiting[conn]; other != nil {
+			close(other)
+			delete(waiting, conn)
+			return other
+		}
+		waiting[conn] = make(chan struct{})
+		return waiting[conn]
+	}
+	leave := func(conn string, met <-chan struct{}) {
+		mu.Lock()
+		defer mu.Unlock()
+		if waiting[conn] == met {
+			delete(waiting, conn)
+		}
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if msg := peekMessage(r); msg["type"] == proto.SwitchAgentType {
+				conn, _ := msg["connectionId"].(string)
+				agent, _ := msg["agentId"].(string)
+				met := arrive(conn, agent)
+				select {
+				case <-met:
+				case <-time.After(meeting):
+					leave(conn, met)
+				case <-r.Context().Done():
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// peekMessage is the client message of a request, nil if it is no such request.
+func peekMessage(r *http.Request) map[string]any {
+	if r.Method != http.MethodPost || r.URL.Path != "/message" {
+		return nil
+	}
+	return peek(r)
+}
+
+// chatsElsewhere starts a session of its own for every message of a session but the first.
+func chatsElsewhere(o *options) middleware {
+	chats := map[string]int{}
+	o.Inbound = func(m manager, from connInfo, msg message) []message {
+		if msg["type"] == proto.ChatType {
+			raw, present := msg["sessionId"]
+			session := correct.Target(m, from, raw, present)
+			if chats[session]++; session != "" && chats[session] > 1 {
+				msg["sessionId"] = m.NewSession(from)
+			}
+		}
+		return []message{msg}
+	}
+	return nil
+}
