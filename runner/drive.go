@@ -188,6 +188,7 @@ func (r *run) finish(d *driverRun, pl Planned, res steps.Result) {
 		res = lost(res)
 	}
 	r.passed(d, pl, res)
+	d.envs.Judged(res)
 	sc := r.scenario(d, pl, res)
 	r.mu.Lock()
 	r.results[d.name][pl.ID] = sc

@@ -2,74 +2,209 @@ package steps
 
 import (
 	"context"
-	"sync/atomic"
+	"regexp"
+	"sync"
 	"time"
 
 	"parley/internal/stall"
 	"parley/target"
+	"parley/verdict"
 )
 
-// A target that has left misses answers out, or the very first one, is waited for less: most is missing because it will never
-// come, and each of many would cost the whole limit.
+// No document says how soon a message has to come, so the limits are long; and what is missing will mostly never come, so each of
+// many misses would cost a whole limit. A wait gets less only by these rules, in this order:
+//
+//  1. A scenario whose clauses have all failed before in this run gets a fifth of each limit: whatever it misses, no clause
+//     comes to anything else.
+//  2. What the target has left out three times, each time within the whole limit, and has never sent, gets a fifth of the limit. Once is
+//     enough where the target has sent nothing whatever. A miss counts as one all the same: the target has missed the same kind
+//     within the whole limit. The first time that it comes after all, its waits are whole again for the rest of the run.
+//  3. A wait that has a fence (Wait.Fence) ends once the fence was answered, if the target has missed the same kind once within the
+//     whole limit although a fence was answered, and nothing that was awaited has ever come behind the answer of a fence. A
+//     server that handles messages side by side does that, and there fences end no wait.
+//
+// A kind is what is awaited: Wait.Kind, or the step that waits. What is missed of one kind shortens no wait of another. No wait gets
+// less than four times as long as the target has taken for anything. Limits that a profile sets are never shortened. That
+// something did not come within a shortened limit never proves absence: that takes a fence.
 const (
 	misses   = 3
-	hurry    = 5               // what part of a limit is left then
-	shortest = 2 * time.Second // a shorter wait says nothing about the target: it may be one for what should not come
-	slower   = 4               // and how many times as long as what the target has taken longest for, if that is more
+	hurry    = 5               // what part of a limit is left
+	slower   = 4               // how many times as long as what the target has taken longest for
+	shortest = 2 * time.Second // a shorter wait is for what should not come, and says nothing about the target
+
+	grace  = 500 * time.Millisecond // how long a wait goes on before its fence is sent
+	margin = time.Second            // and how long it lasts at least
 )
 
-// patience knows what a target has been waited for in vain, and in the end with success. It is safe for concurrent use.
+// patience knows what a target was waited for in vain, and in the end with success. It is safe for concurrent use.
 type patience struct {
-	missed  atomic.Int32
-	came    atomic.Bool  // anything
-	longest atomic.Int64 // nanoseconds
+	mu        sync.Mutex
+	kinds     map[string]*awaited
+	came      bool          // anything
+	longest   time.Duration // that anything took
+	overtaken bool          // something came behind the answer of a fence that was sent after it was due
+	failed    map[string]bool
 }
 
-// Event is Limits.Event, as long as it is worth it: of a limit that is the default, a fifth is left once three answers have not
-// come, or the first of all, or four times what the target has taken longest for.
-func (e *Env) Event() time.Duration {
-	return e.patience.of(e.Profile.Limits.Event, target.DefaultLimits().Event)
+// awaited is what is known of one kind.
+type awaited struct {
+	missed int // within the whole limit
+	fenced int // of these, with a fence answered
+	came   bool
 }
 
-// Turn is Limits.Turn, as long as it is worth it, in the same way as Event.
-func (e *Env) Turn() time.Duration {
-	return e.patience.of(e.Profile.Limits.Turn, target.DefaultLimits().Turn)
-}
-
-func (p *patience) of(limit, standard target.Duration) time.Duration {
-	if missed := p.missed.Load(); limit != standard || missed == 0 || missed < misses && p.came.Load() {
-		return limit.Duration
+func (p *patience) kind(name string) *awaited {
+	if p.kinds == nil {
+		p.kinds = map[string]*awaited{}
 	}
-	return min(limit.Duration, max(limit.Duration/hurry, slower*time.Duration(p.longest.Load())))
+	k := p.kinds[name]
+	if k == nil {
+		k = &awaited{}
+		p.kinds[name] = k
+	}
+	return k
+}
+
+// of is how long a kind is waited for, of a limit.
+func (p *patience) of(kind string, limit time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.kind(kind)
+	if k.came || k.missed == 0 || k.missed < misses && p.came {
+		return limit
+	}
+	return p.part(limit)
+}
+
+// part is what is left of a limit. p is locked.
+func (p *patience) part(limit time.Duration) time.Duration {
+	return min(limit, max(limit/hurry, slower*p.longest))
+}
+
+// closes reports whether the answer of a fence ends a wait of a kind, and how long that lasts at least.
+func (p *patience) closes(kind string) (least time.Duration, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(margin, slower*p.longest), p.kind(kind).fenced > 0 && !p.overtaken
+}
+
+// A waited is a wait that is over.
+type waited struct {
+	kind        string
+	took, limit time.Duration
+	whole       bool // the limit was not shortened, and the wait not ended by a fence
+	came        bool
+	fenced      bool // the answer of its fence had come before
+}
+
+// over takes note of a wait.
+func (p *patience) over(w waited) {
+	if w.limit < shortest {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.kind(w.kind)
+	switch {
+	case w.came:
+		k.came, p.came = true, true
+		p.longest = max(p.longest, w.took)
+		p.overtaken = p.overtaken || w.fenced
+	case w.whole:
+		k.missed++
+		if w.fenced {
+			k.fenced++
+		}
+	}
+}
+
+// Judged takes note of the clauses that a scenario has failed, once its result counts: a scenario that is run again is none.
+func (e *Env) Judged(res Result) {
+	e.patience.mu.Lock()
+	defer e.patience.mu.Unlock()
+	if e.patience.failed == nil {
+		e.patience.failed = map[string]bool{}
+	}
+	for _, c := range res.Clauses {
+		if c.Outcome == verdict.Failed || c.Outcome == verdict.Warned {
+			e.patience.failed[c.ID] = true
+		}
+	}
+}
+
+// decided reports whether all clauses that the scenario judges have failed before in this run.
+func (w *World) decided() bool {
+	p := &w.Env.patience
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id := range w.tags {
+		if !p.failed[id] {
+			return false
+		}
+	}
+	return len(w.tags) > 0
+}
+
+// Event is Limits.Event. World.Await shortens it where that changes no verdict.
+func (e *Env) Event() time.Duration { return e.Profile.Limits.Event.Duration }
+
+// Turn is Limits.Turn. World.Await shortens it where that changes no verdict.
+func (e *Env) Turn() time.Duration { return e.Profile.Limits.Turn.Duration }
+
+// Limit is how long a step may go on trying for what it does not await in one piece: the limit, or a part of it where all clauses of the
+// scenario have failed before.
+func (w *World) Limit(limit time.Duration) time.Duration {
+	if !w.Env.ours(limit) || !w.decided() {
+		return limit
+	}
+	w.Env.patience.mu.Lock()
+	defer w.Env.patience.mu.Unlock()
+	return w.Env.patience.part(limit)
+}
+
+// ours reports whether a limit is one that no profile has set.
+func (e *Env) ours(limit time.Duration) bool {
+	std, l := target.DefaultLimits(), e.Profile.Limits
+	return limit == std.Event.Duration && l.Event == std.Event || limit == std.Turn.Duration && l.Turn == std.Turn
+}
+
+// within is how long a kind is waited for, of a limit.
+func (e *Env) within(kind string, limit time.Duration) time.Duration {
+	if !e.ours(limit) {
+		return limit
+	}
+	return e.patience.of(kind, limit)
 }
 
 // AwaitModel waits for what the target has its model asked, which takes a turn at most. It returns how long that was, and the error
 // of asked where it did not come.
 func (e *Env) AwaitModel(ctx context.Context, asked func(context.Context) error) (within time.Duration, err error) {
-	within = e.Turn()
+	const kind = "a question to the model"
+	within = e.within(kind, e.Turn())
 	limited, cancel := stall.WithLimit(ctx, within)
 	defer cancel()
 	began := time.Now()
 	if err = asked(limited); err == nil || ctx.Err() == nil {
-		e.patience.waited(within, time.Since(began), err == nil)
+		e.patience.over(waited{kind: kind, limit: e.Turn(), took: time.Since(began), whole: within == e.Turn(), came: err == nil})
 	}
 	return within, err
 }
 
-// waited takes note of a wait that is over.
-func (p *patience) waited(limit, took time.Duration, came bool) {
-	if limit < shortest {
-		return
+type kindKey struct{}
+
+// withKind tells the waits of a step what kind of thing they are for, if they do not say so themselves: the step, whoever and whatever
+// it names.
+func withKind(ctx context.Context, step string) context.Context {
+	return context.WithValue(ctx, kindKey{}, named.ReplaceAllString(step, "…"))
+}
+
+// named is what differs between two uses of a step: quoted text, and the names of parties.
+var named = regexp.MustCompile(`"[^"]*"|\b[A-Z0-9]\b`)
+
+func kindOf(ctx context.Context, e Wait) string {
+	if e.Kind != "" {
+		return e.Kind
 	}
-	if !came {
-		p.missed.Add(1)
-		return
-	}
-	p.came.Store(true)
-	for {
-		longest := p.longest.Load()
-		if int64(took) <= longest || p.longest.CompareAndSwap(longest, int64(took)) {
-			return
-		}
-	}
+	kind, _ := ctx.Value(kindKey{}).(string)
+	return kind
 }

@@ -6,49 +6,217 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/target"
+	"parley/transcript"
+	"parley/verdict"
 )
 
-func TestPatience(t *testing.T) {
-	const turn, event = 20 * time.Second, 10 * time.Second
-	env := &Env{Profile: target.Default()}
-	wait := func(limit, took time.Duration, came bool) { env.patience.waited(limit, took, came) }
-	want := func(when string, event, turn time.Duration) {
-		t.Helper()
-		if env.Event() != event || env.Turn() != turn {
-			t.Errorf("%s: an event is waited for %v, a turn %v; want %v and %v", when, env.Event(), env.Turn(), event, turn)
-		}
-	}
-	want("at first", event, turn)
-	for range 100 {
-		wait(150*time.Millisecond, 150*time.Millisecond, false)
-	}
-	want("short waits", event, turn)
-	wait(event, time.Millisecond, true)
-	wait(event, event, false)
-	wait(event, event, false)
-	want("twice in vain", event, turn)
-	wait(event, 300*time.Millisecond, true)
-	wait(event, event, false)
-	want("three times in vain", event/5, turn/5)
-	wait(turn, 2*time.Second, true)
-	wait(event, time.Second, true)
-	want("a slow target", 8*time.Second, 8*time.Second)
-	wait(turn, 5*time.Second, true)
-	want("a slower one", event, turn)
+const never = time.Hour
 
-	env = &Env{Profile: target.Default()}
-	wait(event, event, false)
-	want("nothing ever came", event/5, turn/5)
-
-	env.Profile.Limits.Event.Duration = 9 * time.Second
-	want("a limit of its own", 9*time.Second, turn/5)
+// awaits lets a world wait once: what is awaited comes after a time, or never. It returns how long the wait was, and whether it ended
+// well.
+func awaits(t *testing.T, w *World, kind string, comes time.Duration) (took time.Duration, came bool) {
+	t.Helper()
+	mark, begin := w.T.Len(), time.Now()
+	timer := time.AfterFunc(comes, func() { said(w, "A", transcript.Stream, "yes") })
+	defer timer.Stop()
+	_, miss := w.Await(t.Context(), Wait{Conn: "A", After: mark, Kind: kind, Match: labelled("yes")})
+	return time.Since(begin), miss == nil
 }
 
-// TestAwaitModel: a model that is not asked costs a turn once, and less from then on; a run that ends says nothing.
+// TestKinds: what is missed of one kind shortens no wait of another, nor of its own once it has come.
+func TestKinds(t *testing.T) {
+	const whole, part = 10 * time.Second, 2 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		w := world(t, false, "@AS-001")
+		for i, row := range []struct {
+			kind  string
+			comes time.Duration
+			want  time.Duration
+			came  bool
+		}{
+			{"list", 0, 0, true},
+			{"switch", never, whole, false},
+			{"switch", never, whole, false},
+			{"switch", never, whole, false},
+			{"switch", never, part, false},
+			{"refusal", never, whole, false},
+			{"refusal", 3 * time.Second, 3 * time.Second, true},
+			{"switch", never, whole, false}, // four times what took longest is more than a limit
+			{"refusal", never, whole, false},
+			{"refusal", never, whole, false},
+			{"refusal", never, whole, false},
+			{"refusal", 9 * time.Second, 9 * time.Second, true}, // it has come before
+		} {
+			if took, came := awaits(t, w, row.kind, row.comes); took != row.want || came != row.came {
+				t.Errorf("%d: a %s is awaited for %v, came %v; want %v", i, row.kind, took, came, row.want)
+			}
+		}
+	})
+}
+
+// TestAfterAll: a kind that was missed three times and then comes within a shortened limit has whole waits from then on.
+func TestAfterAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world(t, false, "@AS-001")
+		awaits(t, w, "list", 0)
+		for range misses {
+			awaits(t, w, "switch", never)
+		}
+		if took, came := awaits(t, w, "switch", time.Second); took != time.Second || !came {
+			t.Errorf("it came: %v, after %v", came, took)
+		}
+		if took, came := awaits(t, w, "switch", 5*time.Second); took != 5*time.Second || !came {
+			t.Errorf("it came: %v, after %v; a kind that has come once is awaited for the whole limit", came, took)
+		}
+	})
+}
+
+// TestNothingAtAll: of a target that has said nothing whatever, one miss is enough.
+func TestNothingAtAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world(t, false, "@AS-001")
+		awaits(t, w, "list", never)
+		if took, _ := awaits(t, w, "list", never); took != 2*time.Second {
+			t.Errorf("the second miss of a target that says nothing took %v", took)
+		}
+	})
+}
+
+// TestOwnLimit: a limit that the profile sets is whole.
+func TestOwnLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world(t, false, "@AS-001")
+		w.Env.Profile.Limits.Event.Duration = 9 * time.Second
+		for range 5 {
+			if took, _ := awaits(t, w, "list", never); took != 9*time.Second {
+				t.Errorf("a wait took %v of 9s", took)
+			}
+		}
+	})
+}
+
+// TestDecided: where all clauses of a scenario have failed before, whole waits can change nothing.
+func TestDecided(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world(t, false, "@AS-001", "@AS-002")
+		awaits(t, w, "list", 0)
+		fails := func(id string, o verdict.Outcome) {
+			w.Env.Judged(Result{Clauses: []ClauseResult{{ID: id, Outcome: o}}})
+		}
+		fails("AS-001", verdict.Failed)
+		fails("AS-002", verdict.NotTested)
+		if took, _ := awaits(t, w, "switch", never); took != 10*time.Second || w.Limit(10*time.Second) != took {
+			t.Errorf("with a clause that may still pass, a wait took %v", took)
+		}
+		fails("AS-002", verdict.Warned)
+		if took, _ := awaits(t, w, "switch", never); took != 2*time.Second || w.Limit(10*time.Second) != took {
+			t.Errorf("with nothing left to find out, a wait took %v", took)
+		}
+		w = NewWorld(w.Env, nil, "n", nil, nil)
+		if took, _ := awaits(t, w, "refusal", never); took != 10*time.Second {
+			t.Errorf("in a scenario without clauses, a wait took %v", took)
+		}
+	})
+}
+
+// fenced is awaits with a fence that is answered a time after it was sent.
+func fenced(t *testing.T, w *World, comes, answered time.Duration) (took time.Duration, miss *Miss) {
+	t.Helper()
+	mark, begin := w.T.Len(), time.Now()
+	timer := time.AfterFunc(comes, func() { said(w, "A", transcript.Stream, "yes") })
+	defer timer.Stop()
+	_, miss = w.Await(t.Context(), Wait{Conn: "A", After: mark, Kind: "switch", Match: labelled("yes"),
+		Fence: func(context.Context) func(*transcript.Record) bool {
+			fence := time.AfterFunc(answered, func() { said(w, "A", transcript.Stream, "fence") })
+			t.Cleanup(func() { fence.Stop() })
+			return labelled("fence")
+		}})
+	return time.Since(begin), miss
+}
+
+// TestFence: the answer of a fence ends a wait, once a whole wait has shown that nothing comes behind it.
+func TestFence(t *testing.T) {
+	const whole = 10 * time.Second
+	type row struct {
+		comes, answered time.Duration
+		want            time.Duration
+		came            bool
+	}
+	for name, rows := range map[string][]row{
+		"a target that loses an answer": {
+			{0, never, 0, true},
+			{never, time.Millisecond, whole, false}, // nothing is known yet
+			{never, time.Millisecond, margin, false},
+			{700 * time.Millisecond, time.Millisecond, 700 * time.Millisecond, true}, // behind the answer, within the margin
+			{never, time.Millisecond, whole, false},                                  // so answers overtake each other here
+		},
+		"a fence that is not answered": {
+			{0, never, 0, true},
+			{never, never, whole, false},
+			{never, time.Millisecond, whole, false},
+			{never, never, whole, false},
+		},
+		"a fence that is answered late": {
+			{0, never, 0, true},
+			{never, time.Millisecond, whole, false},
+			{never, 3 * time.Second, grace + 3*time.Second, false},
+		},
+		"a target that handles messages side by side": {
+			{0, never, 0, true},
+			{3 * time.Second, time.Millisecond, 3 * time.Second, true},
+			{never, time.Millisecond, whole, false},
+			{never, time.Millisecond, whole, false},
+			{9 * time.Second, time.Millisecond, 9 * time.Second, true},
+		},
+		"a slow target": {
+			{400 * time.Millisecond, never, 400 * time.Millisecond, true},
+			{never, time.Millisecond, whole, false},
+			{1500 * time.Millisecond, time.Millisecond, 1500 * time.Millisecond, true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := world(t, false, "@AS-001")
+				for i, r := range rows {
+					if took, miss := fenced(t, w, r.comes, r.answered); took != r.want || (miss == nil) != r.came {
+						t.Errorf("%d: %v after %v; want %v", i, miss, took, r.want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestNoFence: where none can be sent, the wait is whole.
+func TestNoFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world(t, false, "@AS-001")
+		awaits(t, w, "switch", 0)
+		begin, calls := time.Now(), 0
+		_, miss := w.Await(t.Context(), Wait{Conn: "A", After: 1, Match: labelled("yes"),
+			Fence: func(context.Context) func(*transcript.Record) bool { calls++; return nil }})
+		if took := time.Since(begin); took != 10*time.Second || miss == nil || calls != 1 {
+			t.Errorf("%v after %v; the fence was asked for %d times", miss, took, calls)
+		}
+	})
+}
+
+// TestStepsAreKinds: a wait that names no kind has that of its step, whoever and whatever the step is about.
+func TestStepsAreKinds(t *testing.T) {
+	a := kindOf(withKind(t.Context(), `client A is refused with "agent_busy"`), Wait{})
+	b := kindOf(withKind(t.Context(), `client B is refused with "agent_not_found"`), Wait{})
+	c := kindOf(withKind(t.Context(), `client B is told the agents`), Wait{})
+	if a != b || a == c || kindOf(t.Context(), Wait{Kind: "list"}) != "list" {
+		t.Errorf("kinds %q, %q, %q", a, b, c)
+	}
+}
+
+// TestAwaitModel: a model that is not asked costs a turn three times, and less from then on; a run that ends says nothing.
 func TestAwaitModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		env := &Env{Profile: target.Default()}
+		w := world(t, false, "@AS-001")
+		awaits(t, w, "list", 0)
+		env := w.Env
 		never := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		over, end := context.WithCancel(t.Context())
 		end()
@@ -60,11 +228,12 @@ func TestAwaitModel(t *testing.T) {
 			ok    bool
 		}{
 			{"the run is over", over, never, 20 * time.Second, false},
-			{"asked at once", t.Context(), func(context.Context) error { return nil }, 20 * time.Second, true},
 			{"never asked", t.Context(), never, 20 * time.Second, false},
 			{"never, again", t.Context(), never, 20 * time.Second, false},
 			{"never, three times", t.Context(), never, 20 * time.Second, false},
 			{"and once more", t.Context(), never, 4 * time.Second, false},
+			{"asked at once", t.Context(), func(context.Context) error { return nil }, 4 * time.Second, true},
+			{"and never again", t.Context(), never, 20 * time.Second, false},
 		} {
 			if within, err := env.AwaitModel(row.ctx, row.asked); within != row.want || (err == nil) != row.ok {
 				t.Errorf("%s: %v within %v; want %v", row.what, err, within, row.want)

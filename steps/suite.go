@@ -171,9 +171,9 @@ func (s *Suite) Initialize(sc *godog.ScenarioContext) {
 	r := &scenario{s: s}
 	sc.Before(r.before)
 	s.Protocol.Register(sc, func() *World { return r.world })
-	sc.StepContext().Before(func(ctx context.Context, _ *godog.Step) (context.Context, error) {
+	sc.StepContext().Before(func(ctx context.Context, st *godog.Step) (context.Context, error) {
 		r.step = time.Now()
-		return ctx, nil
+		return withKind(ctx, st.Text), nil
 	})
 	sc.StepContext().After(r.afterStep)
 	sc.After(r.after)

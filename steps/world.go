@@ -31,8 +31,8 @@ type Env struct {
 	Strict  bool
 	Redact  *transcript.Redactor
 
-	// RefusalIsAll is set once an HTTP refusal was followed by no event for the whole event limit: from then on a target is
-	// given only the quiet window for one.
+	// RefusalIsAll is set once an HTTP refusal was followed by no event for the whole event limit: from then on a target that has
+	// never sent one is given only the quiet window for it.
 	RefusalIsAll atomic.Bool
 
 	// Learnt is what the scenarios have found out about the target that the others go by too, under keys of the protocol's own.
@@ -163,13 +163,19 @@ func (w *World) Finish() {
 
 // Wait describes an awaited record.
 type Wait struct {
-	Conn   string        // party on whose connection it is expected
-	After  int           // the mark: the number of the record that causes it
-	Within time.Duration // 0: Env.Event; what is less is a millisecond
+	Conn  string // party on whose connection it is expected
+	After int    // the mark: the number of the record that causes it
+	// Within is how long it may take; 0: Env.Event. What is less is a millisecond, and a limit that no profile sets may be
+	// shortened (patience.go).
+	Within time.Duration
+	Kind   string // what is awaited, in few words; "": the step says it
 	Match  func(*transcript.Record) bool
 	// Hopeless tells that the record can no longer come. What it returns is the reason; "" means go on. The end of
 	// the connection is hopeless in any case.
 	Hopeless func(*transcript.Record) string
+	// Fence, if not nil, sends a request whose answer comes behind the awaited record, and returns a matcher of that answer; nil where
+	// it cannot. It is called once, after a short first wait. See patience.go for when the answer ends the wait.
+	Fence func(context.Context) (answer func(*transcript.Record) bool)
 }
 
 // Miss tells that an awaited record did not come, and what came instead.
@@ -184,41 +190,22 @@ var errLimit = errors.New("limit")
 
 // Await waits for a record, event-driven. A *Miss says why it did not come.
 func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
-	if e.Within == 0 {
-		e.Within = w.Env.Event()
-	}
-	e.Within = max(e.Within, time.Millisecond) // of a deadline that is over nothing is left
-	began := time.Now()
-	ctx, cancel := stall.WithLimitCause(ctx, e.Within, errLimit)
+	a := w.awaiting(ctx, e)
+	ctx, cancel := stall.WithLimitCause(ctx, a.within, errLimit)
 	defer cancel()
-	var miss *Miss
-	rec, err := w.T.Await(ctx, e.After, func(r *transcript.Record) bool {
-		if r.Conn != e.Conn || r.Late {
-			return false
-		}
-		if e.Match(r) {
-			return true
-		}
-		if r.Dir == transcript.Received && r.Kind == transcript.Closed {
-			miss = &Miss{Reason: r.Label, At: r.N}
-			return true
-		}
-		if e.Hopeless != nil {
-			if why := e.Hopeless(r); why != "" {
-				miss = &Miss{Reason: why, At: r.N}
-				return true
-			}
-		}
-		return false
-	})
-	if miss == nil && (err == nil || errors.Is(err, errLimit)) {
-		w.Env.patience.waited(e.Within, time.Since(began), err == nil)
+	rec, err := a.run(ctx)
+	if a.miss == nil && (err == nil || errors.Is(err, errLimit)) {
+		w.Env.patience.over(waited{kind: a.kind, limit: a.limit, took: time.Since(a.began), whole: a.within == a.limit && !a.closed,
+			came: err == nil, fenced: a.answered > 0})
 	}
 	switch {
-	case miss != nil:
-		return transcript.Record{}, miss
+	case a.miss != nil:
+		return transcript.Record{}, a.miss
+	case a.closed:
+		return transcript.Record{}, &Miss{Reason: fmt.Sprintf(
+			"nothing of the kind before the answer of a later request, in record %d", a.answered)}
 	case errors.Is(err, errLimit):
-		return transcript.Record{}, &Miss{Reason: "nothing of the kind within " + Span(e.Within)}
+		return transcript.Record{}, &Miss{Reason: "nothing of the kind within " + Span(a.within)}
 	case err != nil: // the run was interrupted, or the scenario has no time left: nothing is the target's fault any more
 		w.cut = true
 		return transcript.Record{}, &Miss{Reason: "the scenario was cut off: " + err.Error()}
@@ -226,7 +213,96 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	return rec, nil
 }
 
-// Between returns the received records of a party, but for those that came after we had closed its connection, with numbers above after and below before (0: no upper bound).
+// awaiting is a wait that goes on.
+type awaiting struct {
+	Wait
+	w             *World
+	kind          string
+	limit, within time.Duration // as the profile has it, and as it is
+	began         time.Time
+	seen          int                           // the last record that was looked at
+	answer        func(*transcript.Record) bool // of the fence; nil before
+	answered      int                           // record of that answer
+	closed        bool                          // the fence has ended the wait
+	miss          *Miss
+}
+
+func (w *World) awaiting(ctx context.Context, e Wait) *awaiting {
+	if e.Within == 0 {
+		e.Within = w.Env.Event()
+	}
+	e.Within = max(e.Within, time.Millisecond) // of a deadline that is over nothing is left
+	a := &awaiting{Wait: e, w: w, kind: kindOf(ctx, e), limit: e.Within, began: time.Now(), seen: e.After}
+	a.within = min(w.Limit(a.limit), w.Env.within(a.kind, a.limit))
+	return a
+}
+
+// run waits for the record, and sends the fence meanwhile.
+func (a *awaiting) run(ctx context.Context) (transcript.Record, error) {
+	if a.Fence == nil || a.within <= margin {
+		return a.look(ctx, a.record)
+	}
+	rec, err := a.until(ctx, grace, a.record)
+	if !errors.Is(err, errStage) {
+		return rec, err
+	}
+	if a.answer = a.Fence(ctx); a.answer == nil {
+		return a.look(ctx, a.record)
+	}
+	rec, err = a.look(ctx, func(r *transcript.Record) bool { return a.record(r) || a.isAnswer(r) })
+	if err != nil || rec.N != a.answered {
+		return rec, err
+	}
+	least, ok := a.w.Env.patience.closes(a.kind)
+	if !ok {
+		return a.look(ctx, a.record)
+	}
+	rec, err = a.until(ctx, least-time.Since(a.began), a.record)
+	a.closed = errors.Is(err, errStage)
+	return rec, err
+}
+
+var errStage = errors.New("stage")
+
+// until looks for no longer than a stage of the wait: then the error is errStage.
+func (a *awaiting) until(ctx context.Context, stage time.Duration, match func(*transcript.Record) bool) (transcript.Record, error) {
+	ctx, cancel := stall.WithLimitCause(ctx, stage, errStage)
+	defer cancel()
+	return a.look(ctx, match)
+}
+
+// look goes on from the last record that was looked at.
+func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
+	return a.w.T.Await(ctx, a.seen, func(r *transcript.Record) bool {
+		a.seen = r.N
+		return r.Conn == a.Conn && !r.Late && match(r)
+	})
+}
+
+// record matches what ends the wait: what is awaited, or what says that it cannot come.
+func (a *awaiting) record(r *transcript.Record) bool {
+	if a.Match(r) {
+		return true
+	}
+	if r.Dir == transcript.Received && r.Kind == transcript.Closed {
+		a.miss = &Miss{Reason: r.Label, At: r.N}
+	} else if a.Hopeless != nil {
+		if why := a.Hopeless(r); why != "" {
+			a.miss = &Miss{Reason: why, At: r.N}
+		}
+	}
+	return a.miss != nil
+}
+
+func (a *awaiting) isAnswer(r *transcript.Record) bool {
+	if a.answer(r) {
+		a.answered = r.N
+	}
+	return a.answered > 0
+}
+
+// Between returns the received records of a party, but for those that came after we had closed its connection, with numbers above
+// after and below before (0: no upper bound).
 func (w *World) Between(conn string, after, before int) []transcript.Record {
 	var out []transcript.Record
 	for _, r := range w.T.After(after) {

@@ -3,7 +3,6 @@ package agentselect
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/cucumber/godog"
 
@@ -11,7 +10,6 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transcript"
-	wjson "parley/wire/json"
 )
 
 func (s *suite) registerAbsence(sc *godog.ScenarioContext) {
@@ -35,7 +33,7 @@ func (s *suite) registerAbsence(sc *godog.ScenarioContext) {
 func (s *suite) foreignError(name string) func(*transcript.Record) bool {
 	c := s.client(name)
 	return func(r *transcript.Record) bool {
-		return isEvent(vocab.ErrorEvent)(r) && hasCode(r) && !c.fences[r.N]
+		return isEvent(vocab.ErrorEvent)(r) && hasCode(r) && !c.isFence(r)
 	}
 }
 
@@ -68,12 +66,16 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 	if err != nil {
 		return err
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Match: isEvent(vocab.ErrorEvent), Hopeless: s.refusedOverHTTP(mark)})
+	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Kind: "the answer of a fence", Match: func(r *transcript.Record) bool {
+		return isEvent(vocab.ErrorEvent)(r) && !c.isFence(r)
+	}, Hopeless: s.refusedOverHTTP(mark)})
 	if miss != nil {
 		return steps.NotTestedf("fence: client %s got no error for %s, so absence cannot be proved: %s", c.name, nonce, miss.Reason)
 	}
 	c.fences[rec.N] = true
-	if !strings.Contains(wjson.Compact(rec.Event.Data), nonce) {
+	if names(&rec, nonce) {
+		s.Env.Learnt.Store(namesUnknown{}, true)
+	} else {
 		s.secondError(ctx, c, rec, nonce)
 	}
 	return nil
@@ -88,7 +90,7 @@ func (s *suite) secondError(ctx context.Context, c *client, first transcript.Rec
 	ctx, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Quiet.Duration)
 	defer cancel()
 	rec, err := s.T.Await(ctx, first.N, func(r *transcript.Record) bool {
-		return r.Conn == c.name && isEvent(vocab.ErrorEvent)(r) && strings.Contains(wjson.Compact(r.Event.Data), nonce)
+		return r.Conn == c.name && isEvent(vocab.ErrorEvent)(r) && names(r, nonce)
 	})
 	if err == nil {
 		delete(c.fences, first.N)
@@ -134,7 +136,7 @@ func (s *suite) nextOwn(c *client, mark int) int {
 
 func (s *suite) judgeAbsence(c *client, from, to int, what string, clauses []string, forbidden func(*transcript.Record) bool) error {
 	for _, r := range s.Between(c.name, from, to+1) {
-		if !c.fences[r.N] && forbidden(&r) {
+		if !c.isFence(&r) && forbidden(&r) {
 			return s.Need(steps.Check{Clauses: clauses, Expected: "no " + what + " on the connection of client " + c.name, Observed: steps.Seen(r), At: r.N})
 		}
 	}

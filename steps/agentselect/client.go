@@ -45,6 +45,7 @@ type client struct {
 	aborted bool
 	try     *attempt
 	fences  map[int]bool // answers of fences, by record number
+	probes  []string     // nonces of fences whose answers may come at any time
 }
 
 // act is what a client last did that the server answers.
@@ -54,6 +55,9 @@ type act struct {
 	agent    any // agent id as sent
 	named    bool
 	stranger bool // sent without a session while another client has one
+
+	elsewhere bool        // it names a session that is not the one of its connection
+	missed    *steps.Miss // what was awaited for it, in vain
 }
 
 // attempt is what came of loading a session.
@@ -351,7 +355,7 @@ func (s *suite) withSession(ctx context.Context, c *client) error {
 // mustCreate creates a session as a precondition. A target that cannot tell connections apart may need a moment to notice
 // that another one has gone, so there a refusal is tried again until the event limit.
 func (s *suite) mustCreate(ctx context.Context, c *client) error {
-	deadline := stall.In(s.Env.Event())
+	deadline := stall.In(s.Limit(s.Env.Event()))
 	refused, _, err := s.createSession(ctx, c, nil)
 	for pause := 5 * time.Millisecond; s.Env.Profile.AgentSelect.Correlation.Single && err == nil && refused != "" && !deadline.Over(); pause = min(2*pause, 100*time.Millisecond) {
 		s.pace(ctx, c, s.T.Len(), pause)

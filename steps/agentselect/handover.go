@@ -122,7 +122,7 @@ func (s *suite) foreignAnswer(c *client) func(*transcript.Record) bool {
 
 // awaitOn waits for a record on whichever connection.
 func (s *suite) awaitOn(ctx context.Context, mark int, match func(*transcript.Record) bool) (transcript.Record, *steps.Miss) {
-	within := s.Env.Event()
+	within := s.Limit(s.Env.Event())
 	limited, cancel := stall.WithLimit(ctx, within)
 	defer cancel()
 	rec, err := s.T.Await(limited, mark, match)
@@ -149,7 +149,7 @@ func (s *suite) stillFrom(ctx context.Context, c *client, fromRef, toRef string,
 	if _, err := s.sendSwitch(ctx, c, f, act{}); err != nil {
 		return err
 	}
-	rec, miss := s.outcome(ctx, c)
+	rec, miss := s.outcome(ctx, c, confirmation)
 	check := steps.Check{Clauses: clauses, Expected: fmt.Sprintf("client %s switched from %q", c.name, from)}
 	if miss != nil {
 		check.Observed, check.At = miss.Reason, miss.At

@@ -139,7 +139,7 @@ func (s *suite) busyWhileFirst(ctx context.Context, name string) error {
 	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
 		return err
 	}
-	rec, miss := s.outcome(ctx, c)
+	rec, miss := s.outcome(ctx, c, rejection)
 	clauses := []string{"AS-109", "AS-110"}
 	switch {
 	case miss != nil:

@@ -64,7 +64,7 @@ func (s *suite) isRefused(ctx context.Context, name string, codes ...string) err
 		codes = vocab.ErrorCodes
 	}
 	want := "an error event with errorCode " + strings.Join(codes, " or ")
-	rec, miss := s.outcome(ctx, c)
+	rec, miss := s.outcome(ctx, c, rejection)
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: append(specific, general...), Expected: want, Observed: miss.Reason, At: miss.At})
 	}

@@ -64,7 +64,7 @@ func (s *suite) loads(ctx context.Context, name, of string) error {
 	if o.session == "" {
 		return steps.NotTestedf("client %s has no session", of)
 	}
-	deadline := stall.In(s.Env.Event())
+	deadline := stall.In(s.Limit(s.Env.Event()))
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		s.mark, s.actor = s.T.Len(), c
 		refused, at, err := s.loadSession(ctx, c, o.session)
@@ -167,10 +167,10 @@ func (s *suite) firstSessionObserved(ctx context.Context, name string) error {
 	if len(c.earlier) == 0 {
 		return steps.NotTestedf("client %s had no earlier session", name)
 	}
-	if _, err := s.sendSwitch(ctx, c, fields{"agentId": vocab.General, "sessionId": c.earlier[0]}, act{named: true}); err != nil {
+	if _, err := s.sendSwitch(ctx, c, fields{"agentId": vocab.General, "sessionId": c.earlier[0]}, act{named: true, elsewhere: true}); err != nil {
 		return err
 	}
-	rec, miss := s.outcome(ctx, c)
+	rec, miss := s.outcome(ctx, c, whichever)
 	if miss != nil {
 		s.Note("the first of two sessions on one connection: %s", miss.Reason)
 		return nil

@@ -83,7 +83,7 @@ func (s *suite) switchesNamed(ctx context.Context, name, ref string) error {
 }
 
 func (s *suite) switchesSession(ctx context.Context, name, session, id string) error {
-	_, err := s.sendSwitch(ctx, s.client(name), fields{"agentId": id, "sessionId": session}, act{named: true})
+	_, err := s.sendSwitch(ctx, s.client(name), fields{"agentId": id, "sessionId": session}, act{named: true, elsewhere: true})
 	return err
 }
 
@@ -132,7 +132,7 @@ func (s *suite) hasSwitched(ctx context.Context, name, ref string) error {
 	if err := s.switchIdle(ctx, c, id); err != nil {
 		return err
 	}
-	rec, miss := s.outcome(ctx, c)
+	rec, miss := s.outcome(ctx, c, confirmation)
 	switch {
 	case miss != nil:
 		return steps.NotTestedf("client %s could not switch to %q: %s", name, id, miss.Reason)
@@ -161,13 +161,13 @@ func (s *suite) switchesOnceIdle(ctx context.Context, name, ref string) error {
 // switchIdle sends a switch, and again while the session is still busy, until the event limit: that a target needs a
 // moment to end a turn is legal (AC-124). The last attempt's answer is left for the step that follows.
 func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
-	deadline := stall.In(s.Env.Event())
+	deadline := stall.In(s.Limit(s.Env.Event()))
 	pause := 5 * time.Millisecond
 	for {
 		if _, err := s.sendSwitch(ctx, c, fields{"agentId": id}, act{}); err != nil {
 			return err
 		}
-		rec, miss := s.outcome(ctx, c)
+		rec, miss := s.outcome(ctx, c, confirmation)
 		if miss != nil || codeOf(rec) != vocab.AgentBusy || deadline.Over() {
 			return nil
 		}
@@ -213,7 +213,7 @@ func (s *suite) isSwitched(ctx context.Context, name, fromRef, toRef string) err
 // switchedTo judges the answer to a client's last switch. An empty from is not compared.
 func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) error {
 	claims := s.claims(c)
-	rec, miss := s.outcome(ctx, c)
+	rec, miss := s.outcome(ctx, c, confirmation)
 	expected := fmt.Sprintf("agent_switched to %q on the connection of client %s", to, c.name)
 	arrival := append(append([]string{}, always...), claims...)
 	if miss == nil || miss.At > 0 {
@@ -269,7 +269,7 @@ func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string,
 // the session that was bound before (AS-101).
 func (s *suite) isSwitchedInLoaded(ctx context.Context, name, of string) error {
 	c := s.client(name)
-	rec, miss := s.outcome(ctx, c)
+	rec, miss := s.outcome(ctx, c, confirmation)
 	expected := fmt.Sprintf("agent_switched in the session of client %s", of)
 	if miss != nil || rec.Event.Type != vocab.AgentSwitchedEvent {
 		seen, at := "", 0
@@ -316,7 +316,7 @@ func (s *suite) canSwitchToAll(ctx context.Context, name string) error {
 // whateverHeard records what a target does where no document says what it should (AS-G04).
 func (s *suite) whateverHeard(ctx context.Context, name string) error {
 	c := s.client(name)
-	rec, miss := s.outcome(ctx, c)
+	rec, miss := s.outcome(ctx, c, whichever)
 	if miss != nil {
 		s.Note("switching to the agent in use: %s", miss.Reason)
 		return nil
