@@ -71,6 +71,18 @@ Feature: 4.3 Synchronisation
       When the agent is started
       Then the agent goes by the state
 
+    @agent @EA-051 @EA-072 @EA-077
+    Scenario Outline: an agent goes by the state that shows nothing, whatever is announced
+      Given a host awaits the agent
+      And nothing is shown for a while behind call <n>, while tools are announced
+      When the agent is started
+      Then the agent takes nothing from what is shown no longer
+
+      Examples:
+        | n |
+        | 1 |
+        | 2 |
+
     @agent @EA-072 @EA-096a
     Scenario: an agent calls nothing while nothing is announced
       Given a host awaits the agent

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cucumber/godog"
@@ -30,11 +31,12 @@ type callee struct {
 	serving   context.Context // until the scenario is over
 	cancel    context.CancelFunc
 	work      sync.WaitGroup
-	ended     chan struct{} // closed behind the remark that the agent's process has ended
-	planned   int           // how much the host is to do otherwise than by its flow
-	started   int           // the mark of its start
-	back      int           // the record by which it joined again; 0: it has not
-	attending bool          // it plays its parts
+	ended     chan struct{}            // closed behind the remark that the agent's process has ended
+	planned   int                      // how much the host is to do otherwise than by its flow
+	started   int                      // the mark of its start
+	back      int                      // the record by which it joined again; 0: it has not
+	attending bool                     // it plays its parts
+	listed    atomic.Pointer[[]string] // what the schemas list of which the host has left it out
 }
 
 func (s *suite) registerAgent(sc *godog.ScenarioContext) {

@@ -26,6 +26,7 @@ func (s *suite) registerConsequences(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the agent waits for the state$`, s.waitsForState)
 	steps.Step(sc, `^the agent asks for a snapshot before it calls again$`, s.asksFirst)
 	steps.Step(sc, `^the agent calls nothing meanwhile$`, s.callsNothing)
+	steps.Step(sc, `^the agent takes nothing from what is shown no longer$`, s.takesNothingOld)
 	steps.Step(sc, `^the agent comes back$`, s.comesBack)
 }
 

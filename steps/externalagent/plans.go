@@ -67,6 +67,7 @@ func (s *suite) registerPlans(sc *godog.ScenarioContext) {
 			return []any{p.result, nothing, s.window(), p.updated()}
 		})
 	})
+	steps.Step(sc, `^nothing is shown for a while behind call (\d+), while tools are announced$`, func(n int) error { return s.plan(n, s.showsNothing) })
 	steps.Step(sc, `^the connection is lost behind call (\d+)$`, func(n int) error {
 		return s.plan(n, func(p *play, _ *transcript.Record, _ string) []any { return []any{p.result, p.updated(), hangUp{}} })
 	})

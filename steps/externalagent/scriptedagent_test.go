@@ -38,6 +38,7 @@ type mind struct {
 	deaf     bool   // it reads no more behind what it does not understand, and asks for snapshots
 	fixed    bool   // it picks what it picks, whatever may be picked
 	well     bool   // its process ends well
+	kept     bool   // it keeps a uiSpec until another one comes, and takes one from results
 	session  string // the relay session that it joins, whatever it was told
 }
 
@@ -205,7 +206,9 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 		a.waits = "a state"
 	case vocab.StateUpdated, vocab.SnapshotState:
 		a.knew = a.tools
-		a.ui, _ = env.Payload["uiSpec"].(object)
+		if ui, ok := env.Payload["uiSpec"].(object); ok || !a.kept {
+			a.ui = ui
+		}
 		a.tools, _ = env.Payload["toolSchema"].([]any)
 		switch {
 		case a.waits == vocab.ToolCall: // its result is still to come
@@ -234,6 +237,9 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 			return a.act(ctx, a.tools)
 		default:
 			a.waits = "a state"
+		}
+		if ui, ok := env.Payload["uiSpec"].(object); ok && a.kept {
+			a.ui = ui
 		}
 	case vocab.UserMessage:
 		if a.shy && !a.started {
@@ -272,6 +278,9 @@ func (a *scriptedAgent) pick(tools []any) any {
 			return of
 		}
 	}
+	if of, ok := wjson.Lookup(a.ui, "/items/0/id"); ok && a.kept {
+		return of
+	}
 	return "m1"
 }
 
@@ -292,12 +301,15 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 	switch {
 	case len(tools) == 0 && a.ui == nil:
 		return a.send(ctx, vocab.SessionEnd, object{"reason": "study-complete"})
-	case len(tools) == 0 && !a.restless:
+	case (len(tools) == 0 || a.ui == nil) && !a.restless:
 		a.waits = "tools"
 		return nil
 	case offered["select"] && len(selected) == 0:
 		return call("select", object{"itemId": a.pick(tools)})
 	case offered["setQuantity"] && len(quantities) == 0:
+		if a.kept {
+			return call("setQuantity", object{"itemId": a.pick(tools), "quantity": 1})
+		}
 		return call("setQuantity", object{"itemId": "adult", "quantity": 1})
 	case offered["prev"] && !offered["next"]:
 		return call("prev", object{})

@@ -17,6 +17,7 @@ var stateFaults = map[string]fault{
 	"tools-of-the-state-before":  choosingFrom(toolsBefore),
 	"tools-learnt-so-far":        choosingFrom(toolsLearnt),
 	"tools-kept-if-none-come":    deciding(toolsKept),
+	"ui-kept-if-null-comes":      deciding(uiKept),
 	"state-before-result-lost":   stateBeforeResultLost,
 	"deaf-to-states":             deafToStates,
 	"goes-on-after-a-while":      deciding(func() rules { return goesOnWithout(agent.NoUpdate) }),
@@ -147,6 +148,29 @@ func toolsKept() rules {
 		}
 		return *kept
 	}}
+}
+
+// uiKept takes uiSpec from a state, or a result, that has one, and toolSchema from any.
+func uiKept() rules {
+	var kept object
+	return rules{
+		settled: func(v view) bool {
+			if spec, ok := v.Result["uiSpec"].(object); ok {
+				kept = spec
+			}
+			return correct.Settled(v)
+		},
+		state: func(v view) state {
+			s := v.Last
+			if s.UISpec != nil || kept == nil || len(s.Tools) == 0 {
+				if s.UISpec != nil {
+					kept = s.UISpec
+				}
+				return s
+			}
+			return state{Serial: s.Serial, UISpec: kept, Tools: s.Tools, History: s.History}
+		},
+	}
 }
 
 // stateBeforeResultLost throws away what comes while it waits for a result, and then has no state to wait for.

@@ -1,0 +1,197 @@
+package externalagent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"parley/internal/stall"
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// showsNothing answers with a quick uiSpec, and then tells that none is active (EA-043), while tools are announced whose schemas do
+// not say which values their params may have: only what was shown before has some. In the quick uiSpec these bear the scenario's
+// nonce, so that nobody knows them by heart. The uiSpec comes back after a while.
+func (s *suite) showsNothing(p *play, r *transcript.Record, id string) []any {
+	to, tools, values := p.unlisted()
+	if to < 0 {
+		return []any{p.result, p.updated()}
+	}
+	ui := p.flow.Stages[to].UISpec
+	quick := replaced(ui, func(text string) string {
+		if slices.Contains(values, text) {
+			return text + "-" + s.Nonce
+		}
+		return text
+	})
+	s.agent.listed.Store(&values)
+	p.move(to, tools)
+	p.ui = nil
+	nothing := p.updated()
+	p.ui, p.narrow = copied(ui), nil
+	return []any{envelope(vocab.ToolResult, "", id, object{"ok": true, "toolName": payload(r)["toolName"], "uiSpec": quick}), nothing, s.window(), p.updated()}
+}
+
+// unlisted finds a stage, from the present one on in turn, with tools that take a value from what is shown, and gives these
+// without the values that their schemas list, and those. -1: there is none. The caller holds the lock.
+func (p *play) unlisted() (at int, tools []any, values []string) {
+	n := len(p.flow.Stages)
+	for i := range n {
+		at := (p.at + i) % n
+		for _, item := range p.flow.Stages[at].ToolSchema {
+			if params := item.(object)["parameters"]; len(listed(params)) > 0 {
+				values = append(values, listed(params)...)
+				free := copied(item).(object)
+				free["parameters"] = freed(params)
+				tools = append(tools, free)
+			}
+		}
+		if tools != nil {
+			return at, tools, values
+		}
+	}
+	return -1, nil, nil
+}
+
+// lists are the words by which a schema says which values there are.
+var lists = []string{"enum", "const", "default", "examples"}
+
+// listed are the texts of the enums in a schema.
+func listed(schema any) []string {
+	o, _ := schema.(object)
+	var out []string
+	for _, name := range names(o) {
+		if list, ok := o[name].([]any); ok && name == "enum" {
+			out = append(out, texts(list)...)
+		} else {
+			out = append(out, listed(o[name])...)
+		}
+	}
+	return out
+}
+
+// replaced is a value with each of its texts replaced, names of members not among them.
+func replaced(v any, f func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return f(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = replaced(x, f)
+		}
+		return out
+	case object:
+		out := object{}
+		for name, x := range v {
+			out[name] = replaced(x, f)
+		}
+		return out
+	}
+	return v
+}
+
+// freed is a schema without the values that it lists.
+func freed(schema any) any {
+	o, ok := schema.(object)
+	if !ok {
+		return schema
+	}
+	out := object{}
+	for name, v := range o {
+		if _, param := v.(object); param || !slices.Contains(lists, name) {
+			out[name] = freed(v)
+		}
+	}
+	return out
+}
+
+// takesNothingOld judges that, while no uiSpec is active, an agent makes no call with a value that it can only have from one which
+// was shown before (EA-051, EA-072, EA-077), and that it goes on once something is shown again, or has ended its session.
+func (s *suite) takesNothingOld(ctx context.Context) error {
+	end, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	limit, cancel := stall.WithLimit(ctx, s.pace().Duration)
+	defer cancel()
+	null := func(r *transcript.Record) bool { return tells(r) && stateOf(r).ui == nil }
+	from, err := s.T.Await(limit, s.begun(end)-1, func(r *transcript.Record) bool { return null(r) || r.N > end })
+	if err != nil || !null(&from) {
+		return steps.NotTestedf("the host has never shown nothing: no tool of the flow takes a value that its schema lists (external-agent.flow)")
+	}
+	next, err := s.T.Await(limit, from.N, func(r *transcript.Record) bool { return tells(r) && !null(r) })
+	if err != nil {
+		return steps.NotTestedf("the host did not go on: %v", err)
+	}
+	clauses := []string{"EA-051", "EA-072", "EA-077"}
+	overlaps, others := s.overlaps(next.N), 0
+	for _, r := range s.T.After(from.N) {
+		if r.N >= next.N || !received(vocab.ToolCall)(&r) || overlaps && r.At-from.At < crossing {
+			continue
+		}
+		if old := s.shownBefore(payload(&r)["params"], &from); old != "" {
+			return s.Judge(steps.Check{Clauses: clauses, At: r.N, Expected: fmt.Sprintf("no call by what was shown before record %d, by which no uiSpec is active", from.N),
+				Observed: fmt.Sprintf("a call with %s, which stands in an earlier uiSpec alone: %s", old, steps.Seen(r))})
+		}
+		others++
+	}
+	// It may take what is shown no longer for the end, and leave; one that has stopped proves nothing.
+	if _, miss := s.awaitAgent(ctx, from.N, s.pace(), func(r *transcript.Record) bool {
+		return received(vocab.SessionEnd)(r) || r.N > next.N && received(vocab.ToolCall)(r) && (r.At-next.At >= crossing || !s.overlaps(r.N))
+	}); miss != nil {
+		return steps.NotTestedf("the agent neither goes on nor ends its session: %s%s", miss.Reason, s.lastWords())
+	}
+	if others > 0 {
+		return steps.NotTestedf("what the agent has called while no uiSpec was active takes nothing from one that was")
+	}
+	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: next.N})
+}
+
+// shownBefore is the first text in params that stands in a uiSpec which the agent was told before a state, and nowhere in that
+// state; "" where there is none. What the flow lists for the params an agent may know by heart.
+func (s *suite) shownBefore(params any, now *transcript.Record) string {
+	old := map[string]bool{}
+	for _, r := range s.T.After(s.agent.started) {
+		if r.N < now.N && r.Dir == transcript.Sent && r.Event != nil {
+			for _, text := range texts(payload(&r)["uiSpec"]) {
+				old[text] = true
+			}
+		}
+	}
+	for _, text := range texts(payload(now)) {
+		delete(old, text)
+	}
+	if values := s.agent.listed.Load(); values != nil {
+		for _, text := range *values {
+			delete(old, text)
+		}
+	}
+	for _, text := range texts(params) {
+		if text != "" && old[text] {
+			return wjson.Compact(text)
+		}
+	}
+	return ""
+}
+
+// texts are those in a value, names of members not among them.
+func texts(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, x := range v {
+			out = append(out, texts(x)...)
+		}
+	case object:
+		for _, name := range names(v) {
+			out = append(out, texts(v[name])...)
+		}
+	}
+	return out
+}
