@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	vocab "parley/protocol/externalagent"
@@ -102,7 +103,12 @@ func TestLogsStay(t *testing.T) {
 		{"one more line", lines, second(func(file string) error {
 			b, err := os.ReadFile(file)
 			return errors.Join(err, os.WriteFile(file, append(b, "{}\n"...), 0o600))
-		}), "EA-010=failed EA-088=failed", "others"},
+		}), "EA-010=passed EA-088=passed", ""},
+		{"a byte is another", lines, second(func(file string) error {
+			b, err := os.ReadFile(file)
+			b[len(b)-2] = ' '
+			return errors.Join(err, os.WriteFile(file, b, 0o600))
+		}), "EA-010=failed EA-088=failed", "others: the same up to line "},
 		{"emptied", lines, second(func(file string) error { return os.Truncate(file, 0) }), "EA-088=failed", "and has 0 others"},
 		{"gone", lines, second(os.Remove), "EA-010=failed EA-088=failed", "s-20260213-001.jsonl"},
 		{"one file for all", lines, edit(vocab.SessionEnded, set("logFile", "logs/study/all.jsonl")), "EA-010=failed", "all.jsonl"},
@@ -114,6 +120,55 @@ func TestLogsStay(t *testing.T) {
 				t.Fatal(err)
 			}
 			expect(t, perform(t, environment(t, vocab.Host, p), p, tagsOf(r.want), r.lines), r.want, r.has)
+		})
+	}
+}
+
+// TestSharedLogs: one file may hold several sessions, be it that all have one name. What lay there before, and what others wrote
+// there, is not the session's.
+func TestSharedLogs(t *testing.T) {
+	const look = "And the log of agent A's session is complete and in order\n"
+	const lines = session + firstCall + ending + look + session + firstCall + ending + look + "And the logs that were read are as they were\n"
+	const all = "logs/study/all.jsonl"
+	// What malformed messages have left: of another session, of none, and half a line.
+	const before = `{"sessionId":"s-0","eventIndex":9,"timestamp":"2026-02-13T10:22:17.123Z","direction":"in","type":"snapshot.get","payload":[]}` + "\n" +
+		`{"sessionId":null,"eventIndex":9,"timestamp":"2026-02-13T10:22:17.123Z","direction":"in","type":"tool.call","payload":"{}"}` + "\n" + `oops` + "\n"
+	const want = "EA-010=passed EA-085=passed EA-086=passed EA-087=passed EA-088=passed EA-090=passed EA-092=passed EA-093=passed EA-107=passed"
+	for _, r := range []struct {
+		reason string
+		p      *peer
+		before string
+		want   string
+		has    string
+	}{
+		{"each session of its own name", &peer{}, "", want, ""},
+		{"one name for all", &peer{study: "P07"}, "", want, ""},
+		{"one name for all, and what lay there", &peer{study: "P07"}, strings.ReplaceAll(before, "s-0", "P07"), want, ""},
+		{"what malformed messages have left", &peer{}, before, want, ""},
+		{"what malformed messages leave meanwhile", &peer{line: func(l object) object {
+			if l["type"] == vocab.AgentMessage {
+				return nil
+			}
+			if l["type"] == vocab.SnapshotGet {
+				return object{"sessionId": "s-0", "eventIndex": 1, "timestamp": "now", "direction": "in", "type": vocab.ToolCall, "payload": []any{}}
+			}
+			return l
+		}}, "", want, ""},
+		{"a payload of the session's own is none", &peer{line: kinds(vocab.ToolResult, set("payload", []any{}))}, before, "EA-093=failed EA-010=passed", "payload, an object"},
+		{"its order is broken", &peer{line: everyLine(set("eventIndex", 1))}, before, "EA-088=failed EA-010=passed", all + ":5: "},
+		{"a line of the session is not there", &peer{line: kinds(vocab.ToolCall, nil)}, before, "EA-107=failed", vocab.ToolCall},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			r.p.appends, r.p.logs, r.p.bad = true, filepath.Join(t.TempDir(), "logs"), edit(vocab.SessionEnded, set("logFile", all))
+			if err := os.MkdirAll(filepath.Join(r.p.logs, "study"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(r.p.logs, "study", "all.jsonl"), []byte(r.before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			env := environment(t, vocab.Host, r.p)
+			env.Profile.ExternalAgent.Logs = r.p.logs
+			expect(t, perform(t, env, r.p, "@log "+tagsOf(r.want), lines), r.want, r.has)
 		})
 	}
 }

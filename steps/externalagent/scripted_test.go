@@ -32,6 +32,8 @@ type peer struct {
 	bad            bad
 	logs           string              // its folder; "": none
 	line           func(object) object // changes a line of the log; nil leaves it out
+	appends        bool                // every session is appended to one file
+	study          string              // the id of every session; "": each has its own
 
 	mu       sync.Mutex
 	conns    []*peerConn
@@ -141,7 +143,9 @@ func (c *peerConn) respond(r *transcript.Record) []any {
 	}
 	if kindOf(r) == vocab.SessionStart {
 		c.of.count++
-		pl.study = fmt.Sprintf("s-20260213-%03d", c.of.count)
+		if pl.study = c.of.study; pl.study == "" {
+			pl.study = fmt.Sprintf("s-20260213-%03d", c.of.count)
+		}
 		c.of.files[c.session] = nil
 	}
 	return pl.respond(r)

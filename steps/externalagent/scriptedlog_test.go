@@ -41,10 +41,15 @@ func (c *peerConn) writeLog(ended any) {
 		}
 	}
 	file := filepath.Join(c.of.logs, strings.TrimPrefix(name, "logs/"))
+	text := b.String()
+	if c.of.appends {
+		before, _ := os.ReadFile(file)
+		text = string(before) + text
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		panic(err)
 	}
-	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		panic(err)
 	}
 }

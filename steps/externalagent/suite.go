@@ -35,6 +35,7 @@ type suite struct {
 	observed   bool              // it has looked for that in a session of its own
 	perSession drift             // what two sessions tell differently, such as their ids; for this scenario alone, as it hides much
 	walked     []state           // how a session goes: its first state, and those behind the calls of the booking but the last
+	laid       laid              // the logs that lay there when the latest session was started
 	reads      map[string]string // logs as they were read, by the names that the target gives them
 	oddities   map[string]bool   // what was noted of announced schemas
 	read       struct {          // the toolSchema that was read last

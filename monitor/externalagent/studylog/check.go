@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	vocab "parley/protocol/externalagent"
 	wjson "parley/wire/json"
@@ -13,22 +12,20 @@ import (
 
 // Check judges a log. It never panics, whatever the bytes.
 func Check(r io.Reader, o Options) Report {
-	c := &checker{o: o, book: newBook(), in: newLines(r), wire: newWire(o.Messages), window: newWindow(maxWindow)}
+	c := &checker{o: o, book: newBook(), loose: newBook(), in: newLines(r), wire: newWire(o.Messages), window: newWindow(maxWindow), last: map[string]place{}}
 	c.window.compared = o.Messages != nil
-	if o.Session != "" {
-		c.session, c.from = &o.Session, "the session's"
-	}
 	for {
 		l, err := c.in.next()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				c.report.Err = fmt.Errorf("read line %d: %w", c.report.Lines+1, err)
+				c.report.Err = fmt.Errorf("read line %d: %w", c.number()+1, err)
 			}
 			break
 		}
 		c.report.Lines++
 		c.line(l)
 	}
+	c.settleOwners()
 	c.window.end(c.book)
 	c.end()
 	c.book.report(&c.report)
@@ -38,40 +35,53 @@ func Check(r io.Reader, o Options) Report {
 type checker struct {
 	o      Options
 	book   *book
+	loose  *book // of lines that name no session
+	into   *book // of the current line
 	in     *lines
 	wire   *wire
 	window *window
 	report Report
 
-	session *string      // that every line has; nil: not known yet
-	from    string       // whose that is
-	index   wjson.Number // of the latest line that has one; "": none has
-	at      int          // that line
-	skipped bool         // there was a line that was not judged
+	session     *string          // of the first line that names one; nil: not known yet
+	last        map[string]place // the latest index of each session
+	latest      place            // the latest of all that are judged
+	latestLoose bool             // its line names no session
+	owned       int              // lines of the expected session, or of any
+	strange     int              // lines of others than the expected one
+	other       string           // the first of these others
+	otherAt     int              // that line
+	skipped     bool             // there was a line that was not judged
 }
 
 var bom = []byte("\xEF\xBB\xBF")
 
+// number is that of the current line, in its file.
+func (c *checker) number() int { return c.o.Before + c.report.Lines }
+
 // breaks says that the current line breaks a clause.
 func (c *checker) breaks(clause, expected, observed string) {
-	c.book.breaks(Finding{Clause: clause, Line: c.report.Lines, Expected: expected, Observed: observed})
+	c.into.breaks(Finding{Clause: clause, Line: c.number(), Expected: expected, Observed: observed})
 }
 
-func (c *checker) kept(clause string) { c.book.kept(clause, c.report.Lines) }
+func (c *checker) kept(clause string) { c.into.kept(clause, c.number()) }
 
 // line judges a line as such (EA-085), and then its fields.
 func (c *checker) line(l line) {
 	const clause = "EA-085"
+	c.into = c.book
+	if c.o.Session != "" {
+		c.into = c.loose // until it is known whose it is
+	}
 	if l.long {
 		c.unjudged(fmt.Sprintf("of more than %d bytes", MaxLine))
 		return
 	}
 	text, marked := l.text, false
-	if c.report.Lines == 1 {
+	if c.number() == 1 {
 		text, marked = bytes.CutPrefix(text, bom)
 	}
 	if bytes.HasSuffix(text, []byte("\r")) && l.ended {
-		c.book.note(c.report.Lines, "the line ends in CRLF")
+		c.book.note(c.number(), "the line ends in CRLF")
 	}
 	if len(bytes.TrimLeft(text, " \t\r")) == 0 && !marked {
 		c.breaks(clause, "a JSON object", "an empty line")
@@ -94,6 +104,15 @@ func (c *checker) line(l line) {
 		return
 	}
 	c.report.Events++
+	who := c.ownerOf(object)
+	if who == others {
+		c.stranger(object)
+		return
+	}
+	if who == mine {
+		c.into = c.book
+		c.owned++
+	}
 	switch bad := c.faults(faults); {
 	case marked:
 		c.breaks(clause, "UTF-8 without a byte order mark", "a byte order mark before "+begins(text))
@@ -102,7 +121,7 @@ func (c *checker) line(l line) {
 	default:
 		c.kept(clause)
 	}
-	c.fields(object)
+	c.fields(object, who)
 }
 
 // faults is the first fault of a line. Half a surrogate pair in an escape is no fault of JSON's grammar.
@@ -111,7 +130,7 @@ func (c *checker) faults(faults []wjson.Fault) string {
 		if f.Kind != wjson.LoneSurrogate {
 			return plain(f.String())
 		}
-		c.book.note(c.report.Lines, "an escape is half of a surrogate pair")
+		c.book.note(c.number(), "an escape is half of a surrogate pair")
 	}
 	return ""
 }
@@ -119,20 +138,20 @@ func (c *checker) faults(faults []wjson.Fault) string {
 // unjudged notes a line that is beyond the bounds of a check: no clause forbids it.
 func (c *checker) unjudged(why string) {
 	c.skipped = true
-	c.book.note(c.report.Lines, "a line "+why+" is not judged")
+	c.book.note(c.number(), "a line "+why+" is not judged")
 }
 
 func (c *checker) torn(l line) {
-	c.report.Torn = &Torn{Line: c.report.Lines, Bytes: l.size, Start: begins(l.text)}
+	c.report.Torn = &Torn{Line: c.number(), Bytes: l.size, Start: begins(l.text)}
 	if c.o.Complete {
 		c.breaks("EA-085", "a JSON object, and the end of its line", "a torn line: "+begins(l.text))
 	}
 }
 
 // fields judges the six.
-func (c *checker) fields(event wjson.Object) {
+func (c *checker) fields(event wjson.Object, who owner) {
 	c.sessionID(event)
-	c.eventIndex(event)
+	c.eventIndex(event, who)
 	c.timestamp(event)
 	direction := c.direction(event)
 	typ := c.typ(event)
@@ -155,8 +174,12 @@ func (c *checker) fields(event wjson.Object) {
 		c.wraps(typ, direction, payload)
 	}
 	sum := sumOf(typ, payload)
-	sent := c.wire.line(c.book, sum, typ, direction, payload, c.report.Lines)
-	c.window.line(c.book, sum, typ, direction, sent, c.report.Lines)
+	if who == nobodys && c.o.Session != "" && c.wire.find(sum, typ, payload) == nil {
+		c.wire.unclaimed(typ, direction, payload, c.number())
+		return
+	}
+	sent := c.wire.line(c.into, sum, typ, direction, payload, c.number())
+	c.window.line(c.book, sum, typ, direction, sent, c.number())
 }
 
 // wraps judges, of a line whose message nobody knows, that its payload is no wrapper around one.
@@ -179,22 +202,14 @@ func (c *checker) sessionID(event wjson.Object) {
 		c.breaks(clause, "sessionId, a string", field("sessionId", v, there))
 		return
 	}
-	if s := &c.report.Sessions; len(*s) < maxSessions {
-		if short := plain(id); !slices.Contains(*s, short) {
-			*s = append(*s, short)
-		}
-	}
+	c.known(id)
 	if c.session == nil {
-		c.session, c.from = &id, fmt.Sprintf("that of line %d", c.report.Lines)
-	}
-	if id != *c.session {
-		c.breaks(clause, fmt.Sprintf("sessionId %s, %s", show(*c.session), c.from), show(id))
-		return
+		c.session = &id
 	}
 	c.kept(clause)
 }
 
-func (c *checker) eventIndex(event wjson.Object) {
+func (c *checker) eventIndex(event wjson.Object, who owner) {
 	v, there := event["eventIndex"]
 	n, ok := v.(wjson.Number)
 	if !ok {
@@ -203,19 +218,10 @@ func (c *checker) eventIndex(event wjson.Object) {
 	}
 	c.kept("EA-087")
 	if !counts(n) {
-		c.book.note(c.report.Lines, "eventIndex is no integer of 64 bits")
+		c.book.note(c.number(), "eventIndex is no integer of 64 bits")
 	}
-	if c.index != "" {
-		switch order, told := compare(c.index, n); {
-		case !told:
-			c.book.note(c.report.Lines, "eventIndex is beyond what is compared")
-		case order < 0:
-			c.kept("EA-088")
-		default:
-			c.breaks("EA-088", fmt.Sprintf("eventIndex above %s, that of line %d", show(c.index), c.at), show(n))
-		}
-	}
-	c.index, c.at = n, c.report.Lines
+	id, _ := event["sessionId"].(string)
+	c.ordered(n, id, who)
 }
 
 // timestamp judges that there is one. Its form is the example's alone (EA-089a), and only noted.
@@ -224,7 +230,7 @@ func (c *checker) timestamp(event wjson.Object) {
 	v, there := event["timestamp"]
 	switch v := v.(type) {
 	case wjson.Number:
-		c.book.note(c.report.Lines, other+": it is a number")
+		c.book.note(c.number(), other+": it is a number")
 	case string:
 		if v == "" {
 			c.breaks(clause, "timestamp, a text or a number", "an empty timestamp")
@@ -232,9 +238,9 @@ func (c *checker) timestamp(event wjson.Object) {
 		}
 		switch odd, asExample := instant(v); {
 		case odd != "":
-			c.book.note(c.report.Lines, other+": "+odd)
+			c.book.note(c.number(), other+": "+odd)
 		case !asExample:
-			c.book.note(c.report.Lines, other)
+			c.book.note(c.number(), other)
 		}
 	default:
 		c.breaks(clause, "timestamp, a text or a number", field("timestamp", v, there))
@@ -268,7 +274,10 @@ func (c *checker) typ(event wjson.Object) string {
 
 // end judges the log as a whole.
 func (c *checker) end() {
-	if c.session != nil {
+	switch {
+	case c.o.Session != "":
+		c.report.Session = c.o.Session
+	case c.session != nil:
 		c.report.Session = *c.session
 	}
 	if c.wire != nil {

@@ -119,10 +119,19 @@ var logs = []struct {
 	{reason: "no sessionId", in: one("sessionId", "session"), kept: "085 087 089 090 092 093", want: []string{"line 1: EA-086: expected sessionId, a string; found no sessionId"}},
 	{reason: "a sessionId that is a number", in: one(`"s-1"`, "1"), kept: "085 087 089 090 092 093", want: []string{"line 1: EA-086: expected sessionId, a string; found sessionId 1 (number)"}},
 	{reason: "a sessionId that is null", in: one(`"s-1"`, "null"), kept: "085 087 089 090 092 093", want: []string{"line 1: EA-086: expected sessionId, a string; found sessionId null"}},
-	{reason: "another one later", in: one("", "") + event(2, "internal", "a", "{}", "s-1", "s-2"), kept: "085 086 087 088 089 090 092 093",
-		want: []string{`line 2: EA-086: expected sessionId "s-1", that of line 1; found "s-2"`}},
-	{reason: "another one than the session's", in: one("", ""), o: Options{Session: "s-9"}, kept: "085 087 089 090 092 093",
-		want: []string{`line 1: EA-086: expected sessionId "s-9", the session's; found "s-1"`}},
+	{reason: "a file may hold several sessions, each with an order of its own", in: event(7, "internal", "a", "{}") + event(1, "internal", "a", "{}", "s-1", "s-2") + event(8, "internal", "a", "{}") + event(2, "internal", "a", "{}", "s-1", "s-2"),
+		kept: "085 086 087 088 089 090 092 093"},
+	{reason: "and one of them is out of order", in: event(7, "internal", "a", "{}") + event(1, "internal", "a", "{}", "s-1", "s-2") + event(8, "internal", "a", "{}") + event(1, "internal", "a", "{}", "s-1", "s-2"),
+		kept: "085 086 087 088 089 090 092 093", want: []string{"line 4: EA-088: expected eventIndex above 1, that of line 2; found 1"}},
+	{reason: "no line is the session's", in: one("", ""), o: Options{Session: "s-9"}, kept: "",
+		want: []string{`line 1: EA-086: expected sessionId "s-9", the session's; found "s-1"`}, notes: []string{`no line has the sessionId of the session: "s-9"`}},
+	{reason: "others' lines are not judged", in: event(1, "internal", "a", "{}") + event(1, "up", "", "[]", "s-1", "s-2", ":1,", ":null,"), o: Options{Session: "s-1", Complete: true}, kept: fine},
+	{reason: "nor is what names no session, among others'", in: event(1, "internal", "a", "{}") + event(1, "internal", "a", "{}", "s-1", "s-2") + event(1, "up", "", "[]", `"s-1"`, "null") + "oops\n" + `{"sessionId":`,
+		o: Options{Session: "s-1", Complete: true}, kept: fine, torn: true, notes: []string{"what a line that names no session breaks is not judged, as the file holds several sessions"}},
+	{reason: "what names no session is the one session's", in: event(1, "internal", "a", "{}") + event(1, "internal", "a", "{}", `"s-1"`, "null"), o: Options{Session: "s-1"}, kept: "085 086 087 089 090 092 093",
+		want: []string{"line 2: EA-086: expected sessionId, a string; found sessionId null", "line 2: EA-088: expected eventIndex above 1, that of line 1; found 1"}},
+	{reason: "lines are counted from the start of the file", in: one("direction", "dir"), o: Options{Session: "s-1", Before: 41}, kept: "085 086 087 089 092 093",
+		want: []string{strings.Replace(noDirection, "line 1", "line 42", 1) + "no direction"}},
 
 	// EA-087 and EA-088: eventIndex.
 	{reason: "no eventIndex", in: one(`"eventIndex":1,`, ""), kept: "085 086 089 090 092 093", want: []string{noIndex + "no eventIndex"}},
@@ -353,7 +362,7 @@ func TestMany(t *testing.T) {
 		}
 		return event(i, "internal", "a", "{}", "s-1", fmt.Sprint("s-", i))
 	}}, Options{})
-	if len(sessions.Sessions) != maxSessions || sessions.Session != "s-1" || sessions.Clauses["EA-086"] != (Tally{1, 99}) {
+	if len(sessions.Sessions) != maxSessions || sessions.Session != "s-1" || sessions.Clauses["EA-086"] != (Tally{100, 0}) {
 		t.Errorf("sessions %q, %+v", sessions.Sessions, sessions.Clauses["EA-086"])
 	}
 }

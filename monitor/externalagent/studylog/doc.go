@@ -10,9 +10,10 @@
 //
 //  1. EA-085: each line is one JSON object, in UTF-8, and no key stands twice in it. A line of more than 8 MiB, or
 //     nested deeper than 1000, is noted and not judged: no clause forbids it. What is no object is not judged any further.
-//  2. EA-086: sessionId is a string, the expected one, or else that of the first line that has one.
-//  3. EA-087: eventIndex is a number. One that is no integer of 64 bits is noted. EA-088: it is greater than that of the line
-//     before, to its last digit. Gaps are fine, and so is whatever it starts with.
+//  2. EA-086: sessionId is a string. One file may hold several sessions: where one is expected, the lines of others are not
+//     judged, and those that name none are its own as long as there are no others. It has at least one line.
+//  3. EA-087: eventIndex is a number. One that is no integer of 64 bits is noted. EA-088: it is greater than that of the line of
+//     the same session before, to its last digit. Gaps are fine, and so is whatever it starts with.
 //  4. EA-089: timestamp is a text that is not empty, or a number. A form other than the source's example, which is a date and
 //     time of ISO 8601 in UTC, with milliseconds and Z, is noted (EA-089a).
 //  5. EA-090: direction is in, out or internal.

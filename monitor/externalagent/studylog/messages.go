@@ -17,6 +17,7 @@ type wire struct {
 	oddLines int
 	oddBytes int
 	lines    map[way]int    // how many there are, of the session's types, those with internal too
+	loose    []looseLine    // lines that equal no message, and name no session
 	within   map[string]int // type → the first of its lines with internal
 }
 
@@ -31,6 +32,19 @@ type group struct {
 	lines   map[string]int   // direction → lines
 	first   map[string]int   // direction → the first of these
 	within  map[string]int   // direction → lines whose payload is a wrapper around it
+	strays  map[string][]stray
+}
+
+// looseLine is a line that is judged only once it is known that the file is of one session.
+type looseLine struct {
+	way
+	oddLine
+}
+
+// stray is a line of another session that equals a message.
+type stray struct {
+	line int
+	id   string
 }
 
 // oddLine is a line that equals no message.
@@ -63,7 +77,7 @@ func (w *wire) add(m Message) {
 	sum := sumOf(m.Type, m.Payload)
 	g := w.find(sum, m.Type, m.Payload)
 	if g == nil {
-		g = &group{typ: m.Type, payload: m.Payload, sent: map[string][]int{}, lines: map[string]int{}, first: map[string]int{}, within: map[string]int{}}
+		g = &group{typ: m.Type, payload: m.Payload, sent: map[string][]int{}, lines: map[string]int{}, first: map[string]int{}, within: map[string]int{}, strays: map[string][]stray{}}
 		w.groups[sum] = append(w.groups[sum], g)
 		w.all = append(w.all, g)
 	}
@@ -76,6 +90,9 @@ func (w *wire) add(m Message) {
 }
 
 func (w *wire) find(sum uint64, typ string, payload any) *group {
+	if w == nil {
+		return nil
+	}
 	for _, g := range w.groups[sum] {
 		if g.typ == typ && wjson.Equal(g.payload, payload) {
 			return g
@@ -123,6 +140,62 @@ func (w *wire) line(b *book, sum uint64, typ, direction string, payload wjson.Ob
 	}
 	w.odd[at] = append(w.odd[at], odd)
 	return false
+}
+
+// unclaimed takes a line that equals no message, and names no session.
+func (w *wire) unclaimed(typ, direction string, payload any, line int) {
+	if w == nil || w.oddLines >= maxOdd {
+		return
+	}
+	w.oddLines++
+	if w.oddBytes += weight(payload); w.oddBytes > maxOddBytes {
+		payload = nil
+	}
+	w.loose = append(w.loose, looseLine{way{typ, direction}, oddLine{line, payload}})
+}
+
+// merge takes lines that name no session for the session's: the file is of no other.
+func (w *wire) merge() {
+	if w == nil {
+		return
+	}
+	for _, l := range w.loose {
+		w.lines[l.way]++
+		if l.direction == vocab.Internal && w.within[l.typ] == 0 {
+			w.within[l.typ] = l.line
+		}
+		if w.odd[l.way] != nil {
+			w.odd[l.way] = append(w.odd[l.way], l.oddLine)
+			slices.SortFunc(w.odd[l.way], func(a, b oddLine) int { return a.line - b.line })
+		}
+	}
+	w.loose = nil
+}
+
+// elsewhere takes a line of another session, which may be what a message was logged as.
+func (w *wire) elsewhere(sum uint64, typ, direction string, payload any, line int, id string) {
+	if g := w.find(sum, typ, payload); g != nil && len(g.strays[direction]) < len(g.sent[direction]) {
+		g.strays[direction] = append(g.strays[direction], stray{line, id})
+	}
+}
+
+// adopt takes the lines of other sessions that equal messages for the session's, which has none of its own: its id is wrong
+// there, and is told.
+func (w *wire) adopt() {
+	if w == nil {
+		return
+	}
+	for _, g := range w.all {
+		for direction, lines := range g.strays {
+			for _, l := range lines {
+				w.lines[way{g.typ, direction}]++
+				if g.lines[direction]++; g.lines[direction] == 1 {
+					g.first[direction] = l.line
+				}
+			}
+			delete(g.strays, direction)
+		}
+	}
 }
 
 // weight is about what a value takes of memory.
@@ -324,8 +397,17 @@ func (w *wire) missing(b *book, missing []int, found int, complete, partly bool)
 	}
 	for _, i := range missing {
 		m := w.messages[i]
-		b.breaks(Finding{Clause: "EA-107", Record: m.Record, Expected: fmt.Sprintf("a line for the %s %s on the wire", m.Type, show(m.Payload)), Observed: "none"})
+		b.breaks(Finding{Clause: "EA-107", Record: m.Record, Expected: fmt.Sprintf("a line for the %s %s on the wire", m.Type, show(m.Payload)), Observed: w.nowhere(m)})
 	}
+}
+
+// nowhere says that a message has no line, or one of another session alone.
+func (w *wire) nowhere(m Message) string {
+	if g := w.find(sumOf(m.Type, m.Payload), m.Type, m.Payload); g != nil && len(g.strays[m.Direction]) > 0 {
+		l := g.strays[m.Direction][0]
+		return fmt.Sprintf("none; line %d has it with another sessionId, %s", l.line, show(l.id))
+	}
+	return "none"
 }
 
 // rest notes the lines that equal no message.

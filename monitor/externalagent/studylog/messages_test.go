@@ -197,3 +197,30 @@ func TestManyLinesThatAreNone(t *testing.T) {
 		t.Errorf("%q %q", failures(many), texts)
 	}
 }
+
+// TestOthersLines: a file may hold several sessions. What one of them is logged under by mistake is told, and what others logged
+// is not judged.
+func TestOthersLines(t *testing.T) {
+	theirs := func(lines ...string) string { return strings.ReplaceAll(wrote(lines...), `"s-1"`, `"s-2"`) }
+	spoilt := event(0, "in", "tool.call", `["spoilt"]`, "s-1", "s-2") + event(1, "in", "tool.call", `["spoilt"]`, `"s-1"`, "null") + event(2, "in", "tool.call", `{"spoilt":true}`, `"s-1"`, "null")
+	for _, r := range []struct {
+		reason, in string
+		want       []string
+	}{
+		{"others before", theirs(call, result) + spoilt + wrote(call, result), nil},
+		{"others between", wrote(call) + spoilt + strings.ReplaceAll(wrote(call, result), `"eventIndex":0`, `"eventIndex":9`)[len(wrote(call)):], nil},
+		{"a call stands under another session", theirs(call) + wrote(result), []string{`EA-107: expected a line for the tool.call {"params":{"itemId":"m1","n":[1,2]},"reason":"first","toolName":"select"} on the wire; found none; line 1 has it with another sessionId, "s-2"`}},
+		{"all of it does", theirs(call, result), []string{`line 1: EA-086: expected sessionId "s-1", the session's; found "s-2"`}},
+		{"nothing of it is there", theirs(start), []string{`line 1: EA-086: expected sessionId "s-1", the session's; found "s-2"`,
+			"EA-010: expected the log of a session that has ended; found none of its 2 messages",
+			`EA-107: expected a line for the tool.call {"params":{"itemId":"m1","n":[1,2]},"reason":"first","toolName":"select"} on the wire; found none`,
+			`EA-107: expected a line for the tool.result {"ok":true,"toolName":"select"} on the wire; found none`}},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			got := Check(strings.NewReader(r.in), Options{Session: "s-1", Messages: sent(t, call, result), Complete: true})
+			if diff := cmp.Diff(r.want, failures(got)); diff != "" {
+				t.Errorf("failures, want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}

@@ -13,6 +13,7 @@ const (
 	MaxFindings = 100     // failures of one clause that are kept
 
 	maxSessions = 16      // ids that are told
+	maxTracked  = 1 << 16 // sessions whose index is followed
 	maxWindow   = 1 << 16 // different messages among which a line with the right direction is looked for
 	maxOdd      = 1 << 12 // lines that are held against the messages that have none
 	maxOddBytes = 16 << 20
@@ -20,7 +21,7 @@ const (
 
 // Options say what is known of a log.
 type Options struct {
-	// Session is the expected sessionId; "": that of the first line.
+	// Session is the expected sessionId: lines with another one are not judged. "": every line is.
 	Session string
 
 	// Messages went over the wire in this session, in order, each once: from session.start to session.ended. nil: not
@@ -29,6 +30,9 @@ type Options struct {
 
 	// Complete tells that the session has ended, so that the log has everything.
 	Complete bool
+
+	// Before is how many lines of the file come before what is read.
+	Before int
 }
 
 // Message is one that the harness sent or received.
@@ -159,6 +163,37 @@ func (b *book) note(line int, text string) {
 		b.notes[text] = n
 	}
 	n.Count++
+}
+
+// merge takes over what another book says.
+func (b *book) merge(other *book) {
+	for clause, t := range other.tallies {
+		sum := b.tallies[clause]
+		if line, kept := other.first[clause]; kept && (sum.Kept == 0 || line < b.first[clause]) {
+			b.first[clause] = line
+		}
+		b.tallies[clause] = Tally{sum.Kept + t.Kept, sum.Broken + t.Broken}
+	}
+	of := map[string]int{}
+	for _, f := range b.broken {
+		of[f.Clause]++
+	}
+	for _, f := range other.broken {
+		if of[f.Clause]++; of[f.Clause] > MaxFindings {
+			b.dropped++
+			continue
+		}
+		b.broken = append(b.broken, f)
+	}
+	b.dropped += other.dropped
+}
+
+// count is how often anything was broken.
+func (b *book) count() (n int) {
+	for _, t := range b.tallies {
+		n += t.Broken
+	}
+	return n
 }
 
 // report writes down what was found.
