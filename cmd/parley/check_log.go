@@ -61,7 +61,7 @@ of it was judged, and there are no findings in others.`,
 		RunE: func(c *cobra.Command, args []string) error { return checkLog(c.Context(), args, o, s) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.session, "session", "", "`ID` that sessionId must be (default that of a file's first line)")
+	f.StringVar(&o.session, "session", "", "`ID` of the session whose lines are judged (default all)")
 	f.BoolVar(&o.complete, "complete", false, "the sessions have ended: a log without events, and one that ends in a torn line, is a finding")
 	f.StringVar(&o.format, "format", textFormat, "`FORMAT` to print: text or json")
 	return c
