@@ -7,7 +7,7 @@ Feature: 1 The flow of a chat
     @SC-005 @SC-029 @preflight-2
     Scenario: a chat starts a session
       When client A chats with "red"
-      Then client A is answered by "red"
+      Then client A is told the answer of "red"
 
     @SC-005 @SC-006 @model
     Scenario Outline: the agent_id alone says which session is meant, whichever connection asks

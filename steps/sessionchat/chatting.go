@@ -89,6 +89,7 @@ func (s *suite) registerChatting(sc *godog.ScenarioContext) {
 		return s.chat(ctx, client, name, &turn{}, "[[echo %s]] Hello", fields{"model": model})
 	})
 	steps.Step(sc, `^client (\w+) is answered by "(\w+)"$`, s.isAnswered)
+	steps.Step(sc, `^client (\w+) is told the answer of "(\w+)"$`, s.isTold)
 	steps.Step(sc, `^client (\w+) can chat with "(\w+)" again$`, s.canChatAgain)
 	steps.Step(sc, `^it is noted whether client (\w+) is answered by "(\w+)"$`, s.answerOrNot)
 	steps.Step(sc, `^the turn of "(\w+)" comes to some end$`, s.comesToSomeEnd)
@@ -248,21 +249,30 @@ var unanswered = append([]string{"SC-002", "SC-003", "SC-004", "SC-006", "SC-008
 	"SC-020", "SC-023", "SC-027", "SC-028", "SC-030", "SC-031", "SC-035", "SC-042", "SC-046", "SC-047", "SC-048", "SC-049", "SC-050",
 	"SC-053", "SC-054", "SC-055", "SC-057", "SC-058", "SC-059"}, answeredClauses...)
 
-// isAnswered judges that a chat is answered under its agent_id, and that its turn ends.
-func (s *suite) isAnswered(ctx context.Context, client, name string) error {
-	ss := s.session(name)
-	t := ss.turn()
+// isTold judges that a chat is answered under its agent_id, whatever becomes of its turn.
+func (s *suite) isTold(ctx context.Context, client, name string) error {
+	t := s.session(name).turn()
 	if t == nil || t.client != client {
 		return steps.NotTestedf("client %s has not chatted with %s", client, name)
 	}
 	rec, miss := s.awaitAnswer(ctx, t)
 	if miss != nil {
-		return s.Need(steps.Check{Clauses: unanswered, Expected: fmt.Sprintf("an answer to the chat, with agent_id %q", ss.agentID), Observed: s.instead(t, miss), At: miss.At})
+		return s.Need(steps.Check{Clauses: unanswered, Expected: fmt.Sprintf("an answer to the chat, with agent_id %q", t.of.agentID), Observed: s.instead(t, miss), At: miss.At})
 	}
+	return s.Judge(steps.Check{Clauses: answeredClauses, OK: true, At: rec.N})
+}
+
+// isAnswered judges that a chat is answered under its agent_id, and that its turn ends.
+func (s *suite) isAnswered(ctx context.Context, client, name string) error {
+	if err := s.isTold(ctx, client, name); err != nil {
+		return err
+	}
+	ss := s.session(name)
+	t := ss.turn()
 	if miss := s.awaitEnd(ctx, t); miss != nil {
 		return s.Need(steps.Check{Clauses: unanswered, Expected: fmt.Sprintf("the end of the turn (%s), with agent_id %q", vocab.ResultMessage, ss.agentID), Observed: s.instead(t, miss), At: miss.At})
 	}
-	return s.Judge(steps.Check{Clauses: answeredClauses, OK: true, At: rec.N})
+	return nil
 }
 
 // instead says what came in place of an answer: first of all the same words under another agent_id.

@@ -13,9 +13,9 @@ import (
 
 // doubtful tells whether a result behind a chat may be an earlier turn's: one of the session has ended before, by a result of
 // which this may be a second one, or by an error of which it may be the other half, and of the model's words for this turn
-// none has come yet.
+// none has come yet. A failure is no second result of a turn that was none.
 func (s *suite) doubtful(t *turn, r transcript.Record) bool {
-	if s.Env.Brain == nil || t.nonce == "" || !t.of.endedBefore(t) {
+	if s.Env.Brain == nil || t.nonce == "" || !t.of.endedBefore(t, text(&r, inSubtype) == vocab.Failed) {
 		return false
 	}
 	answer := s.answers(t)
@@ -27,13 +27,14 @@ func (s *suite) doubtful(t *turn, r transcript.Record) bool {
 	return true
 }
 
-// endedBefore tells whether a turn of the session has ended before another one.
-func (ss *session) endedBefore(t *turn) bool {
+// endedBefore tells whether a turn of the session has ended before another one, where that is asked, by a failure.
+func (ss *session) endedBefore(t *turn, failed bool) bool {
 	for _, earlier := range ss.turns {
 		if earlier == t {
 			return false
 		}
-		if earlier.over {
+		end := &earlier.end
+		if earlier.over && (!failed || end.Event != nil && end.Event.Type == vocab.ErrorMessage || text(end, inSubtype) == vocab.Failed) {
 			return true
 		}
 	}

@@ -23,21 +23,44 @@ func (s *suite) calls(t *turn) []model.Request {
 	return s.Env.Brain.Requests(t.nonce)
 }
 
-// modelCalled waits until the model has been asked for a turn.
+// modelCalled waits until the model has been asked for a turn, or the turn has ended without.
 func (s *suite) modelCalled(ctx context.Context, t *turn) error {
-	within, err := s.Env.AwaitModel(ctx, func(ctx context.Context) error {
-		_, err := s.Env.Brain.Await(ctx, t.nonce, 1)
+	within, _ := s.Env.AwaitModel(ctx, func(ctx context.Context) error {
+		running, cancel := context.WithCancel(ctx)
+		defer cancel()
+		watched := make(chan struct{})
+		go func() {
+			defer close(watched)
+			defer cancel()
+			_, _ = s.T.Await(running, t.mark, func(r *transcript.Record) bool {
+				return r.Conn == t.client && r.Dir == transcript.Received && r.Kind == transcript.Closed || s.endsUnasked(t, r)
+			})
+		}()
+		_, err := s.Env.Brain.Await(running, t.nonce, 1)
+		cancel()
+		<-watched
+		if ctx.Err() == nil { // what has ended was not waited for in vain
+			return nil
+		}
 		return err
 	})
-	if err != nil {
-		for _, r := range s.Between(t.client, t.mark, 0) {
-			if ofSession(t.of, vocab.ResultMessage)(&r) && !s.doubtful(t, r) {
-				return s.Need(steps.Check{Clauses: []string{"SC-036"}, Expected: "the model asked for the chat", Observed: "the turn has ended: " + steps.Seen(r), At: r.N})
-			}
-		}
-		return steps.NotTestedf("the model was not asked for the chat of client %s with %s within %s", t.client, t.of.name, steps.Span(within))
+	if len(s.calls(t)) > 0 {
+		return nil
 	}
-	return nil
+	for _, r := range s.Between(t.client, t.mark, 0) {
+		if s.endsUnasked(t, &r) {
+			return s.Need(steps.Check{Clauses: []string{"SC-036"}, Expected: "the model asked for the chat", Observed: "the turn has ended: " + steps.Seen(r), At: r.N})
+		}
+	}
+	if at := s.endedAt(s.client(t.client)); at > 0 {
+		return steps.NotTestedf("the model was not asked for the chat of client %s with %s: %s", t.client, t.of.name, steps.Seen(s.T.After(at - 1)[0]))
+	}
+	return steps.NotTestedf("the model was not asked for the chat of client %s with %s within %s", t.client, t.of.name, steps.Span(within))
+}
+
+// endsUnasked matches the end of a turn whose model waits, or fails: the model has been asked before, or will not be.
+func (s *suite) endsUnasked(t *turn, r *transcript.Record) bool {
+	return r.Conn == t.client && ofSession(t.of, vocab.ResultMessage)(r) && !s.doubtful(t, *r)
 }
 
 func userTexts(r model.Request) []string {
