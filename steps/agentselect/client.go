@@ -30,6 +30,7 @@ type client struct {
 	deleted  string   // id of the session that it has deleted
 	earlier  []string // sessions that it had before
 	loaded   bool     // the session was loaded, not created
+	given    int      // number of the last record before the session was asked for
 	avoid    string   // agent of the session that loading has replaced
 	switches int      // confirmed switches of the session
 	refusals int      // refused switches since the last confirmed one
@@ -218,6 +219,7 @@ func (s *suite) loadSession(ctx context.Context, c *client, id string) (string, 
 // openSession creates or loads a session over whichever driver runs.
 func (s *suite) openSession(ctx context.Context, c *client, kind string, f fields) (refused string, at int, err error) {
 	var id string
+	asked := s.T.Len()
 	if s.bind.ws {
 		id, refused, at, err = s.openSessionWS(ctx, c, kind, f)
 	} else {
@@ -233,6 +235,7 @@ func (s *suite) openSession(ctx context.Context, c *client, kind string, f field
 		c.earlier = append(c.earlier, c.session)
 		c.avoid = c.agent
 	}
+	c.given = asked
 	c.session, c.loaded, c.switches, c.agent, c.refusals = id, kind == vocab.SessionLoadType, 0, "", 0
 	return "", at, nil
 }

@@ -100,24 +100,31 @@ func (s *suite) isGivenStream(_ context.Context, name string) error {
 	return steps.NotTestedf("this driver shows no HTTP answer")
 }
 
-// event tells whether a record is something that the target said on the stream or socket.
-func isSaid(r *transcript.Record) bool {
-	return r.Kind == transcript.Stream || r.Kind == transcript.Frame
+// isNamed matches the events of this protocol. What no document names, such as a greeting of the server's own, may stand anywhere.
+var isNamed = isEvent(vocab.ConnectedEvent, vocab.AgentListEvent, vocab.AgentSwitchedEvent, vocab.ErrorEvent, vocab.MessageEvent,
+	vocab.ConfirmationRequestEvent, vocab.QuestionRequestEvent, vocab.CompleteEvent, vocab.SessionCreatedEvent, vocab.SessionLoadedEvent)
+
+// noteUnnamed tells what else the target said between two records.
+func (s *suite) noteUnnamed(name string, after, before int, where string) {
+	for _, r := range s.Between(name, after, before) {
+		if (r.Kind == transcript.Stream || r.Kind == transcript.Frame) && !isNamed(&r) {
+			s.Note("%s, an event that no document names: %s", where, steps.Seen(r))
+		}
+	}
 }
 
-// isToldConnectionFirst judges that the first event is connected (AS-030).
+// isToldConnectionFirst judges that the first event of this protocol is connected (AS-030).
 func (s *suite) isToldConnectionFirst(ctx context.Context, name string) error {
 	c := s.client(name)
 	clauses := []string{"AS-030", "AS-008", "AS-033", "AS-105", "AS-083", "AC-110"}
 	if err := s.notOpened(c, clauses...); err != nil {
 		return err
 	}
-	first, miss := s.Await(ctx, steps.Wait{Conn: name, After: c.opened, Match: func(r *transcript.Record) bool {
-		return r.Dir == transcript.Received && isSaid(r)
-	}})
+	first, miss := s.Await(ctx, steps.Wait{Conn: name, After: c.opened, Match: isNamed})
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: clauses, Expected: "the event connected", Observed: miss.Reason, At: miss.At})
 	}
+	s.noteUnnamed(name, c.opened, first.N, "before connected")
 	if err := s.Judge(steps.Check{Clauses: []string{"AS-030"}, OK: isEvent(vocab.ConnectedEvent)(&first),
 		Expected: "connected as the first event", Observed: steps.Seen(first), At: first.N}); err != nil {
 		return err
@@ -129,20 +136,19 @@ func (s *suite) isToldConnectionFirst(ctx context.Context, name string) error {
 	return nil
 }
 
-// isToldAgentsNext judges that agent_list is the very next event after connected (AS-033, AS-105).
+// isToldAgentsNext judges that agent_list is the next event of this protocol after connected (AS-033, AS-105).
 func (s *suite) isToldAgentsNext(ctx context.Context, name string) error {
 	c := s.client(name)
 	connected, miss := s.awaitEvent(ctx, c, c.opened, vocab.ConnectedEvent)
 	if miss != nil {
 		return steps.NotTestedf("client %s was not told that it is connected: %s", name, miss.Reason)
 	}
-	next, miss := s.Await(ctx, steps.Wait{Conn: name, After: connected.N, Match: func(r *transcript.Record) bool {
-		return r.Dir == transcript.Received && isSaid(r)
-	}})
+	next, miss := s.Await(ctx, steps.Wait{Conn: name, After: connected.N, Match: isNamed})
 	all := []string{"AS-008", "AS-016", "AS-033", "AS-105", "AS-083", "AC-110"}
 	if miss != nil {
 		return s.Need(steps.Check{Clauses: all, Expected: "agent_list after connected, without any message of the client", Observed: miss.Reason, At: miss.At})
 	}
+	s.noteUnnamed(name, connected.N, next.N, "between connected and agent_list")
 	checks := []steps.Check{{Clauses: []string{"AS-105", "AS-033"}, OK: isEvent(vocab.AgentListEvent)(&next),
 		Expected: "agent_list as the next event after connected", Observed: steps.Seen(next), At: next.N}}
 	if err := s.Judge(checks...); err != nil {

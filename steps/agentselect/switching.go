@@ -168,7 +168,13 @@ func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
 			return err
 		}
 		rec, miss := s.outcome(ctx, c, confirmation)
-		if miss != nil || codeOf(rec) != vocab.AgentBusy || deadline.Over() {
+		if miss != nil || codeOf(rec) != vocab.AgentBusy {
+			return nil
+		}
+		if deadline.Over() {
+			if t := c.turn; t != nil && t.fails && len(s.Env.Brain.Requests(t.nonce)) > t.calls {
+				return s.stillTried(c)
+			}
 			return nil
 		}
 		s.pace(ctx, c, rec.N, pause)

@@ -1,0 +1,127 @@
+package parley_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/model"
+	vocab "parley/protocol/agentselect"
+	"parley/reference-server/agentselect"
+	"parley/reference-server/bundled"
+	"parley/runner"
+	"parley/verdict"
+)
+
+type tell = func(connID string, ev agentselect.Event)
+
+// odd is an agent-select server that does something of which no document speaks, or that breaks one clause and no other.
+type odd struct {
+	name   string
+	make   func(o *agentselect.Options)
+	tags   string
+	quick  bool     // short limits: what is missing is part of it
+	breaks []string // clauses, failed or warned
+	says   string   // in the notes or the reasons of the scenarios
+	reason string
+}
+
+var odds = []odd{
+	{name: "a model that is retried", make: retries, tags: "@AS-111", quick: true,
+		says:   "the turn of client A still runs: its model fails each time, and the target has asked it ",
+		reason: "a turn that goes on makes its session busy"},
+	{name: "a greeting between connected and the list", make: greetsInBetween, tags: "@connect",
+		says:   "between connected and agent_list, an event that no document names: ",
+		reason: "AS-105 speaks of the events of the protocol"},
+	{name: "the list of a session comes late", make: listsLate(false), tags: "@AS-023 or @AS-024",
+		says:   "a list that came with the session, and late: ",
+		reason: "it belongs to the session and not to the switch behind it"},
+	{name: "a list with each switch", make: listsLate(true), tags: "@AS-023 or @AS-024", breaks: []string{"AS-024"},
+		reason: "the second switch brings another"},
+}
+
+// retries asks a model that fails again and again, and goes on with the turn meanwhile.
+func retries(o *agentselect.Options) {
+	brain := o.Brain
+	o.Inbound = func(_ agentselect.Manager, _ agentselect.ConnInfo, msg agentselect.Message) []agentselect.Message {
+		text, _ := msg["content"].(string)
+		if strings.HasPrefix(text, "[[fail ") {
+			ask := model.Request{Messages: []model.Message{{Role: model.RoleUser, Text: text}}}
+			for range 3 {
+				_ = brain.Answer(context.Background(), ask, func(model.Part) error { return nil })
+			}
+			nonce := strings.Fields(text)[1]
+			msg["content"] = "[[hold " + nonce + "]]"
+		}
+		return []agentselect.Message{msg}
+	}
+}
+
+func greetsInBetween(o *agentselect.Options) {
+	o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {
+		if ev.Type == vocab.AgentListEvent {
+			send(to.ID, agentselect.Event{Type: "todos", Data: agentselect.EventData{"todos": []any{}}})
+		}
+		send(to.ID, ev)
+	}
+}
+
+// listsLate sends the list that belongs to a session behind the first switch of the session, or behind each.
+func listsLate(each bool) func(o *agentselect.Options) {
+	return func(o *agentselect.Options) {
+		var mu sync.Mutex
+		list, told := map[string]agentselect.Event{}, map[string]bool{}
+		o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {
+			mu.Lock()
+			defer mu.Unlock()
+			send(to.ID, ev)
+			switch {
+			case ev.Type == vocab.AgentListEvent:
+				list[to.ID] = ev
+			case ev.Type == vocab.AgentSwitchedEvent && (each || !told[to.ID]):
+				told[to.ID] = true
+				send(to.ID, list[to.ID])
+			}
+		}
+	}
+}
+
+// TestOddServers: what no document speaks of breaks no clause, and what breaks one clause is told of that one.
+func TestOddServers(t *testing.T) {
+	t.Parallel()
+	for _, row := range odds {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			brain := model.New()
+			p := bundled.For("agent-select", "").Profile
+			p.Drivers = []string{"sse"}
+			if row.quick {
+				p.Limits.Event.Duration, p.Limits.Turn.Duration = 2*time.Second, 2*time.Second
+			}
+			l := &bundled.Launcher{Brain: brain, Make: func(o agentselect.Options) (bundled.Handler, error) {
+				row.make(&o)
+				return agentselect.New(o)
+			}}
+			res, err := runner.Run(context.Background(), runner.Options{Profile: p, Launcher: l, Brain: brain, Tags: row.tags, Again: "parley run"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := broken(res); !slices.Equal(got, row.breaks) {
+				t.Errorf("broken %v, want %v (%s)\n%s", got, row.breaks, row.reason, console(t, res))
+			}
+			said := false
+			for _, sc := range res.Runs[0].Scenarios {
+				said = said || strings.Contains(sc.Reason, row.says) || slices.ContainsFunc(sc.Notes, func(n string) bool { return strings.Contains(n, row.says) })
+				if sc.Outcome == verdict.HarnessError {
+					t.Errorf("%s: %s", sc.Name, sc.Reason)
+				}
+			}
+			if !said {
+				t.Errorf("nothing says %q\n%s", row.says, console(t, res))
+			}
+		})
+	}
+}
