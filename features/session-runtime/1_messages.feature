@@ -202,7 +202,7 @@ Feature: 1 What the orchestrator consumes
       When SessionManager reports an error
       Then the frontend hears of the error
 
-    @RT-011 @RT-104
+    @RT-002 @RT-011
     Scenario: an error of another agent ends nothing
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"

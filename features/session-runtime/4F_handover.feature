@@ -110,7 +110,7 @@ Feature: 4F A handover
       When agent "a" asks to hand "t1" over to agent "b"
       Then everything is handled
 
-    @RT-128 @RT-132
+    @RT-128 @RT-131 @RT-132
     Scenario: while the agent is still speaking
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"

@@ -1,6 +1,7 @@
 package sessionruntime
 
 import (
+	"fmt"
 	"slices"
 
 	vocab "parley/protocol/sessionruntime"
@@ -39,10 +40,30 @@ func (m *Model) announce(cause Message, from string, to []string, clauses []stri
 		match: func(p Message) bool {
 			return p.Kind() == Switch && p.Target == vocab.ToFrontend && !copies[p.Target] && names(p)
 		}, met: judge})
+	o := &owed{what: "CONTROL SWITCH_AGENT to " + words(to) + " on SYSTEM or BROADCAST", cause: cause, of: Switch, clauses: clauses, optional: optional, passing: true, match: match, met: judge}
 	if len(clauses) > 0 {
-		clauses = append(slices.Clone(clauses), "RT-091", "RT-167")
+		o.shown = []string{"RT-091", "RT-167"}
+		o.amiss = func() ([]string, string) { return m.switchAmiss(cause, names) }
 	}
-	return m.owe(&owed{what: "CONTROL SWITCH_AGENT to " + words(to) + " on SYSTEM or BROADCAST", cause: cause, clauses: clauses, optional: optional, passing: true, match: match, met: judge})
+	return m.owe(o)
+}
+
+// switchAmiss is a switch that is told, and not as it has to be.
+func (m *Model) switchAmiss(cause Message, names func(Message) bool) ([]string, string) {
+	for _, h := range m.heard { // one for the frontend beside the other is fine: it may have been taken for that
+		if h.N > cause.N && h.as == nil && h.Kind() == Switch && data(h.Message, SwitchTo) == "" {
+			return []string{"RT-066"}, fmt.Sprintf("only %s (record %d), which does not say to whom: %s", h.Name(), h.N, clip(h.Payload))
+		}
+		if h.N <= cause.N || h.Subtype != vocab.SwitchAgent || !names(h.Message) || h.as != nil && h.Target != vocab.ToFrontend {
+			continue
+		}
+		clauses := []string{"RT-091", "RT-167"}
+		if h.Event != vocab.Control {
+			clauses = []string{"RT-065", "RT-066"}
+		}
+		return clauses, fmt.Sprintf("only %s (record %d)", h.Name(), h.N)
+	}
+	return nil, ""
 }
 
 func data(p Message, name string) string { s, _ := p.Data[name].(string); return s }
@@ -54,7 +75,7 @@ func (m *Model) switched(p Message, from string) {
 	}
 	for _, name := range []string{SwitchFrom, SwitchTo, Reason, Trigger} {
 		_, there := p.Data[name]
-		m.check(there, p, []string{"RT-066"}, "payload with from, to, reason and trigger", "%s without %s: %s", p.Name(), name, clip(p.Payload))
+		m.member(there, p, []string{"RT-066"}, "payload with from, to, reason and trigger", "%s without %s: %s", p.Name(), name, clip(p.Payload))
 	}
 	if from != "" {
 		m.check(data(p, SwitchFrom) == from, p, []string{"RT-066", "RT-048"}, "from "+from, "from %s", clip(p.Data[SwitchFrom]))
@@ -90,7 +111,7 @@ func (m *Model) switchTo(d Message) {
 	if m.presence[to] != present { // it may be asked for first
 		m.mayAsk(d, to)
 	}
-	m.announce(d, was, []string{to}, []string{"RT-032", "RT-063", "RT-065"}, !needed)
+	m.announce(d, was, []string{to}, []string{"RT-006", "RT-032", "RT-063", "RT-065"}, !needed)
 	if needed {
 		m.activate(to)
 	} else if was != to {
@@ -104,7 +125,8 @@ func (m *Model) remove(d Message) {
 	mv.again = m.pending(mv)
 	known := m.presence[mv.agent] == present && !mv.again
 	m.moves = append(m.moves, mv)
-	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-110", "RT-113"}
+	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-110"}
+	stopped := []string{"RT-018", "RT-060", "RT-106", "RT-110"} // that it was accepted shows by the CANCEL
 	if !known {
 		m.stop(d, nil, true, func(t *turn) bool { return t.agent == mv.agent })
 		m.request(mv, d, clauses, true)
@@ -123,7 +145,7 @@ func (m *Model) remove(d Message) {
 	goOn := func(cause Message, clauses []string, open bool) {
 		open = open || len(may) > 0
 		if request == nil {
-			request = m.request(mv, cause, clauses, open)
+			request = m.request(mv, cause, clauses, open || mv.request.N > 0) // too early, and it is the request all the same
 			m.unbind(mv, cause)
 		} else if !request.done {
 			request.optional, request.cause = open, cause
@@ -135,7 +157,7 @@ func (m *Model) remove(d Message) {
 		return
 	}
 	m.hold(d, "RT-060", "RT-106", "RT-109")
-	m.after(speaking, func(cause Message, open bool) { goOn(cause, append([]string{"RT-060", "RT-106"}, clauses...), open) })
+	m.after(speaking, func(cause Message, open bool) { goOn(cause, stopped, open) })
 }
 
 // mayAsk: SessionManager may be asked for an agent.
@@ -170,20 +192,25 @@ func (m *Model) after(turns []*turn, do func(cause Message, open bool)) {
 
 // request owes the request to SessionManager (RT-110), and what follows from it.
 func (m *Model) request(mv *move, cause Message, clauses []string, optional bool) *owed {
-	return m.owe(&owed{what: "CONTROL REQUEST_REMOVE_AGENT for " + mv.agent + " to SYSTEM", cause: cause, clauses: clauses, optional: optional,
-		match: kindOf(RequestRemove, func(p Message) bool { return p.AgentID == mv.agent || p.AgentID == "" && len(m.moves) == 1 }),
-		met:   func(p Message) { m.requested(mv, p) }})
+	return m.owe(&owed{what: "CONTROL REQUEST_REMOVE_AGENT for " + mv.agent + " to SYSTEM", cause: cause, of: RequestRemove, agent: mv.agent, clauses: clauses, shown: []string{"RT-008", "RT-020", "RT-034", "RT-113"}, optional: optional,
+		amiss: m.elsewhere(cause, []string{"RT-113"}, func(p Message) bool {
+			return p.is(vocab.Control, vocab.RequestRemoveAgent, "") && p.Target != vocab.ToSystem
+		}),
+		match: kindOf(RequestRemove, func(p Message) bool {
+			return mv.request.N == 0 && (p.AgentID == mv.agent || p.AgentID == "" && len(m.moves) == 1)
+		}),
+		met: func(p Message) { m.requested(mv, p) }})
 }
 
 func (m *Model) requested(mv *move, p Message) {
 	mv.request = p
 	m.hold(p, "RT-115", "RT-116", "RT-171")
-	m.check(p.AgentID == mv.agent, p, []string{"RT-110"}, "payload.agent_id "+mv.agent, "%s", clip(p.Payload))
+	m.member(p.AgentID == mv.agent, p, []string{"RT-110"}, "payload.agent_id "+mv.agent, "%s", clip(p.Payload))
 	object, _ := p.Payload.(map[string]any)
 	session, inPayload := object["session_id"].(string)
-	m.check(!inPayload && p.Session == m.id || session == m.id, p, []string{"RT-110"}, "session_id "+m.id+", in the payload or as the message's own", "%s", clip(p.Payload))
+	m.member(!inPayload && p.Session == m.id || session == m.id, p, []string{"RT-110"}, "session_id "+m.id+", in the payload or as the message's own", "%s", clip(p.Payload))
 	_, reason := p.Data[Reason]
-	m.check(reason, p, []string{"RT-110"}, "a reason in the payload", "%s", clip(p.Payload))
+	m.member(reason, p, []string{"RT-110"}, "a reason in the payload", "%s", clip(p.Payload))
 }
 
 // mayLeave is a removal of which it is left open whether it is one.
@@ -221,7 +248,7 @@ func (m *Model) fallBack(mv *move, cause Message) {
 	rest := slices.DeleteFunc(m.agents(maybe), func(a string) bool { return a == mv.agent })
 	_, sure := m.sole()
 	if sure && slices.ContainsFunc(rest, func(a string) bool { return m.presence[a] == present }) {
-		mv.fallback = m.announce(cause, mv.agent, rest, []string{"RT-112", "RT-065"}, true)
+		mv.fallback = m.announce(cause, mv.agent, rest, []string{"RT-006", "RT-112", "RT-065"}, true)
 		mv.fallback.passing = false // with the request, or with the receipt
 	} else {
 		m.announce(cause, "", nil, nil, true).passing = false // to nobody, or to whoever: left open (RT-G08)
@@ -234,9 +261,21 @@ func (m *Model) invite(d Message) {
 	mv := &move{add: true, agent: d.AgentID, asked: d, invited: true}
 	mv.again = m.pending(mv) || m.presence[mv.agent] != absent
 	m.moves = append(m.moves, mv)
-	m.owe(&owed{what: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", cause: d, optional: mv.again,
-		clauses: []string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"},
-		match:   kindOf(RequestAdd, func(p Message) bool { return Mentions(p, mv.agent) }), met: func(p Message) { mv.request = p; m.hold(p, "RT-122", "RT-126", "RT-127") }})
+	m.owe(&owed{what: "CONTROL REQUEST_ADD_AGENT for " + mv.agent + " to SYSTEM", cause: d, optional: mv.again, of: RequestAdd, agent: mv.agent,
+		clauses: []string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"}, amiss: func() ([]string, string) { return m.addAmiss(d) },
+		match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, mv.agent) }), met: func(p Message) { mv.request = p; m.hold(p, "RT-122", "RT-126", "RT-127") }})
+}
+
+// addAmiss is a request for an agent that names another one, or that goes elsewhere.
+func (m *Model) addAmiss(cause Message) ([]string, string) {
+	p, ok := m.inPlace(cause, func(p Message) bool { return p.is(vocab.Control, vocab.RequestAddAgent, "") })
+	switch {
+	case !ok:
+		return nil, ""
+	case p.Target == vocab.ToSystem:
+		return []string{"RT-120"}, fmt.Sprintf("%s (record %d): %s", p.Name(), p.N, clip(p.Payload))
+	}
+	return []string{"RT-121"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
 }
 
 // moved is SessionManager's receipt for a move.
@@ -290,15 +329,65 @@ func (m *Model) moved(d Message) {
 	case add:
 		m.presence[mv.agent] = absent
 		m.hold(d, "RT-127")
-		m.owe(&owed{what: "the failure told to the frontend", cause: d, clauses: []string{"RT-043", "RT-046", "RT-126", "RT-163"},
-			match: func(p Message) bool { return p.Target == vocab.ToFrontend && p.Kind() != Added }})
+		m.owe(&owed{what: "the failure told to the frontend", cause: d, agent: mv.agent, clauses: []string{"RT-043", "RT-046", "RT-163"}, shown: []string{"RT-126"},
+			amiss: m.elsewhere(d, []string{"RT-046"}, func(p Message) bool {
+				return p.Target != vocab.ToFrontend && (p.Event == vocab.Error || p.Subtype == d.Subtype)
+			}), match: TellsOfFailure})
 	case done:
 		m.presence[mv.agent] = absent
 		m.removed(mv, d)
 	default:
-		m.owe(&owed{what: "ERROR REMOVE_AGENT_FAILED to the frontend", cause: d, clauses: []string{"RT-044", "RT-046", "RT-117", "RT-164"},
+		m.owe(&owed{what: "ERROR REMOVE_AGENT_FAILED to the frontend", cause: d, of: RemoveFailed, agent: mv.agent, clauses: []string{"RT-044", "RT-046", "RT-117", "RT-164"},
+			amiss: func() ([]string, string) {
+				if p, ok := m.inPlace(d, func(p Message) bool { return p.Kind() == Removed && about(mv)(p) }); ok {
+					return []string{"RT-115", "RT-116", "RT-117"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
+				}
+				if p, ok := m.inPlace(d, func(p Message) bool {
+					return p.Subtype == vocab.RemoveAgentFailed || p.is(vocab.Error, "", vocab.ToFrontend)
+				}); ok {
+					clauses := []string{"RT-117"}
+					if p.Target != vocab.ToFrontend {
+						clauses = append(clauses, "RT-046")
+					}
+					return clauses, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
+				}
+				return nil, ""
+			},
 			match: kindOf(RemoveFailed, about(mv))})
 		m.activate(append(listOf(m.active), m.agents(maybe)...)...)
+	}
+}
+
+// TellsOfFailure tells whether a message may give the frontend the failure of an invitation: nothing says how (RT-043), but not
+// what tells it of something else.
+func TellsOfFailure(p Message) bool {
+	switch p.Kind() {
+	case Added, Output, Accepted, RouteTimeout, Canceled, Prompt, Opened, Closed, Switch:
+		return false
+	case Notice:
+		return p.Subtype != vocab.AgentStarted && p.Subtype != vocab.NobodySpeaks && p.Subtype != vocab.CancelSent && p.Subtype != vocab.ActiveChanged
+	}
+	return p.Target == vocab.ToFrontend
+}
+
+// toldAmiss is EVENT AGENT_ADDED, or AGENT_REMOVED, that is told elsewhere, in another form, or of another agent. agents are the clauses
+// that the last of these breaks.
+func (m *Model) toldAmiss(d Message, name string, always, agents []string) func() ([]string, string) {
+	return func() ([]string, string) {
+		p, ok := m.inPlace(d, func(p Message) bool {
+			return p.Subtype == name || p.is("", d.Subtype, vocab.ToFrontend)
+		})
+		if !ok {
+			return nil, ""
+		}
+		clauses := agents
+		if p.Kind() != Added && p.Kind() != Removed { // nor where, nor in the form in which it has to be told
+			clauses = append(slices.Clone(always), "RT-010")
+			if p.Target != vocab.ToFrontend {
+				clauses = append(clauses, "RT-046")
+			}
+		}
+		return clauses, fmt.Sprintf("%s (record %d): %s", p.Name(), p.N, clip(p.Payload))
 	}
 }
 
@@ -311,8 +400,9 @@ func about(mv *move) func(Message) bool {
 
 func (m *Model) added(mv *move, d Message) {
 	m.presence[mv.agent] = present
-	clauses := []string{"RT-010", "RT-017", "RT-043", "RT-046", "RT-124", "RT-127", "RT-163"}
-	m.owe(&owed{what: "EVENT AGENT_ADDED to the frontend", cause: d, clauses: clauses, optional: !mv.invited, match: kindOf(Added, about(mv))})
+	clauses := []string{"RT-017", "RT-043", "RT-046", "RT-124", "RT-127", "RT-163"}
+	m.owe(&owed{what: "EVENT AGENT_ADDED to the frontend", cause: d, of: Added, agent: mv.agent, clauses: clauses, shown: []string{"RT-010"}, optional: !mv.invited,
+		amiss: m.toldAmiss(d, vocab.AgentAdded, []string{"RT-127"}, []string{"RT-124", "RT-127"}), match: kindOf(Added, about(mv))})
 	m.announce(d, "", []string{mv.agent}, nil, true) // RT-123
 	m.activate(append(listOf(m.active), mv.agent)...)
 	m.release(mv, d)
@@ -364,8 +454,8 @@ func (m *Model) settle(before int) {
 func sorted(all []string) []string { return listOf(setOf(all)) }
 
 func (m *Model) removed(mv *move, d Message) {
-	m.owe(&owed{what: "EVENT AGENT_REMOVED to the frontend", cause: d, clauses: []string{"RT-010", "RT-018", "RT-044", "RT-046", "RT-115", "RT-116", "RT-164"},
-		match: kindOf(Removed, about(mv))})
+	m.owe(&owed{what: "EVENT AGENT_REMOVED to the frontend", cause: d, of: Removed, agent: mv.agent, clauses: []string{"RT-018", "RT-044", "RT-046", "RT-116", "RT-164"},
+		shown: []string{"RT-010", "RT-115"}, amiss: m.toldAmiss(d, vocab.AgentRemoved, []string{"RT-116"}, []string{"RT-116"}), match: kindOf(Removed, about(mv))})
 	if mv.fallback != nil && !mv.fallback.done && m.active[mv.agent] { // due by now: with the request, or with the receipt
 		mv.fallback.optional, mv.fallback.cause = false, d
 	}
@@ -378,6 +468,7 @@ func (m *Model) strayRequest(p Message) {
 	}
 	for _, mv := range m.moves {
 		if !mv.add && mv.agent == p.AgentID && mv.request.N == 0 {
+			mv.request = p // it is the request all the same
 			m.fail(p, []string{"RT-060", "RT-106", "RT-109"}, "REQUEST_REMOVE_AGENT once agent "+mv.agent+", which is speaking, has acknowledged the CANCEL", "it is requested before that")
 			return
 		}
@@ -386,11 +477,29 @@ func (m *Model) strayRequest(p Message) {
 }
 
 func (m *Model) strayMove(p Message) {
+	waits, answered := false, false
+	for _, mv := range m.moves {
+		if mv.add == (p.Kind() == Added) && (mv.agent == p.AgentID || p.AgentID == "") {
+			waits, answered = waits || !mv.answered, answered || mv.answered
+		}
+	}
 	switch p.Kind() {
 	case Added:
-		m.fail(p, []string{"RT-122", "RT-126", "RT-127"}, "AGENT_ADDED once SessionManager has said ADD_AGENT_DONE", "%s without that, or once more: %s", p.Name(), clip(p.Payload))
+		clauses := []string{"RT-127"}
+		if waits {
+			clauses = []string{"RT-122", "RT-126", "RT-127"}
+		} else if answered && m.presence[p.AgentID] == absent { // it could not be added
+			clauses = []string{"RT-126", "RT-127"}
+		}
+		m.fail(p, clauses, "AGENT_ADDED once, when SessionManager has said ADD_AGENT_DONE", "%s without that, or once more: %s", p.Name(), clip(p.Payload))
 	case Removed:
-		m.fail(p, []string{"RT-115", "RT-116", "RT-171"}, "AGENT_REMOVED once SessionManager has said REMOVE_AGENT_DONE", "%s without that, or once more: %s", p.Name(), clip(p.Payload))
+		clauses := []string{"RT-116"}
+		if waits {
+			clauses = []string{"RT-115", "RT-116", "RT-171"}
+		} else if answered && m.presence[p.AgentID] != absent { // it could not be removed
+			clauses = []string{"RT-115", "RT-116"}
+		}
+		m.fail(p, clauses, "AGENT_REMOVED once, when SessionManager has said REMOVE_AGENT_DONE", "%s without that, or once more: %s", p.Name(), clip(p.Payload))
 	case RemoveFailed:
 		for _, mv := range m.moves { // one that waits for an acknowledgement may be given up
 			if !mv.add && mv.request.N == 0 && (p.AgentID == mv.agent || p.AgentID == "") {

@@ -1,6 +1,11 @@
 package sessionruntime
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+
+	vocab "parley/protocol/sessionruntime"
+)
 
 // speakers are the turns whose agents are speaking, and have not been asked to stop.
 func (m *Model) speakers() (out []*turn) {
@@ -25,9 +30,13 @@ func (m *Model) unsure() bool {
 // cancel is scenario C.
 func (m *Model) cancel(d Message) {
 	m.canceled = d
-	m.stop(d, []string{"RT-004", "RT-016", "RT-031", "RT-050", "RT-095", "RT-098", "RT-099"}, false, nil)
+	clauses := []string{"RT-004", "RT-016", "RT-031", "RT-099"}
+	if d.Subtype == vocab.Interrupt {
+		clauses = append(clauses, "RT-095")
+	}
+	m.stop(d, clauses, false, nil)
 	if len(m.speakers()) == 0 && !m.unsure() {
-		m.hold(d, "RT-097", "RT-145")
+		m.hold(d, m.silent(nil)...)
 	}
 }
 
@@ -45,9 +54,23 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 		if !may || of != nil && !of(t) {
 			continue
 		}
-		o := &owed{what: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", cause: d, clauses: clauses, optional: open || !speaks || t.status == unclear,
-			match: kindOf(CancelSent, func(p Message) bool { return m.meant(p) == t }),
-			met:   func(p Message) { m.stopSent(t, p, clauses) }}
+		o := &owed{what: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", cause: d, clauses: clauses, shown: []string{"RT-050", "RT-098"}, optional: open || !speaks || t.status == unclear,
+			turn: t, of: CancelSent, match: kindOf(CancelSent, func(p Message) bool { return m.means(p, t) }),
+			met: func(p Message) { m.stopSent(t, p) }}
+		if len(clauses) > 0 && !m.active[t.agent] { // another agent has become active meanwhile
+			o.clauses = append(slices.Clone(clauses), "RT-050")
+		}
+		if of == nil {
+			o.shown = append(o.shown, "RT-095")
+			o.amiss = func() ([]string, string) {
+				for _, h := range m.heard {
+					if h.N > d.N && h.Kind() == CancelSent && h.TargetID != "" {
+						return []string{"RT-050", "RT-098", "RT-099"}, fmt.Sprintf("%s for turn %q (record %d)", h.Name(), h.Turn, h.N)
+					}
+				}
+				return nil, ""
+			}
+		}
 		if of == nil && (speaks || t.status == unclear) {
 			o.choice = either
 		}
@@ -56,6 +79,12 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 		stopping = append(stopping, t)
 	}
 	return stopping
+}
+
+// means tells whether a published CANCEL is about a turn: or is for its agent, and names a turn that nobody is speaking in.
+func (m *Model) means(p Message, t *turn) bool {
+	of := m.meant(p)
+	return of == t || p.TargetID == t.agent && of != nil && !of.live() && of.status != unclear
 }
 
 // meant is the turn that a published CANCEL is about.
@@ -77,9 +106,12 @@ func (m *Model) meant(p Message) *turn {
 }
 
 // stopSent is the CANCEL on its way (RT-099).
-func (m *Model) stopSent(t *turn, p Message, clauses []string) {
+func (m *Model) stopSent(t *turn, p Message) {
 	m.check(p.TargetID == t.agent, p, []string{"RT-099", "RT-050", "RT-015"}, "the CANCEL for agent "+t.agent, "it goes to %q", p.TargetID)
-	m.check(p.Turn == t.id && p.Trace == t.trace, p, []string{"RT-099", "RT-098"}, "turn_id "+quote(t.id)+" and trace_id "+quote(t.trace), "%q and %q", p.Turn, p.Trace)
+	if p.Turn != "" {
+		m.member(p.Turn == t.id, p, []string{"RT-099", "RT-098"}, "turn_id "+quote(t.id)+", which is that of the turn that is speaking", "%q", p.Turn)
+	}
+	m.member(p.Turn != "" && (p.Trace == t.trace || p.Turn != t.id), p, []string{"RT-099"}, "turn_id "+quote(t.id)+" and trace_id "+quote(t.trace), "%q and %q", p.Turn, p.Trace)
 	if t.stopping.N == 0 {
 		t.stopping = p
 	}
@@ -106,9 +138,14 @@ func (m *Model) cancelAck(d Message) {
 		return
 	}
 	late := m.hasty() // it may be, by the orchestrator's clock
-	clauses := []string{"RT-005", "RT-016", "RT-038", "RT-102", "RT-105"}
-	m.owe(&owed{what: "EVENT CANCELED to the frontend", cause: d, clauses: clauses, optional: late || t.mayStop || t.status == unclear || t.status == completed || t.status == failed,
-		match: kindOf(Canceled, m.ofTurn(t))})
+	clauses := []string{"RT-016", "RT-102", "RT-105"}
+	if d.Event == vocab.Control {
+		clauses = append(clauses, "RT-005", "RT-038")
+	}
+	m.owe(&owed{what: "EVENT CANCELED to the frontend", cause: d, turn: t, of: Canceled, clauses: clauses,
+		amiss:    m.elsewhere(d, []string{"RT-105"}, func(p Message) bool { return p.is("", vocab.Canceled, "") }),
+		optional: late || t.mayStop || t.status == unclear || t.status == completed || t.status == failed,
+		match:    kindOf(Canceled, m.ofTurn(t))})
 	t.stopped, t.speaking = true, false
 	t.status = cancelled
 	for _, goOn := range t.resume {
@@ -138,12 +175,28 @@ func (m *Model) strayCancel(p Message) {
 	case t != nil && p.TargetID != t.agent:
 		m.fail(p, []string{"RT-099", "RT-015"}, "a CANCEL for the agent of the turn: "+t.agent, "%s for turn %q", p.Name(), p.Turn)
 	case t == nil || !t.live() && t.status != unclear:
-		m.fail(p, []string{"RT-097", "RT-145"}, "no CANCEL to an agent that is not speaking", "%s for turn %q", p.Name(), p.Turn)
+		m.fail(p, m.silent(t), "no CANCEL to an agent that is not speaking", "%s for turn %q", p.Name(), p.Turn)
 	case t.mayStop, m.handingOver(), m.leaving(p.TargetID):
 		t.asked, t.stopping, t.mayStop, t.speaking = true, p, true, false
 	default:
 		m.fail(p, []string{"RT-160"}, "a CANCEL to an agent where the frontend asks for one, or something has to wait for it", "%s for turn %q", p.Name(), p.Turn)
 	}
+}
+
+// silent are the clauses that keep a CANCEL from an agent that is not speaking: by how the turn has ended that it names, or, where it
+// names none, by how turns have ended.
+func (m *Model) silent(t *turn) []string {
+	clauses := []string{"RT-097"}
+	ended := func(as status) bool {
+		return t != nil && t.status == as || t == nil && slices.ContainsFunc(m.order, func(t *turn) bool { return t.status == as })
+	}
+	if ended(completed) {
+		clauses = append(clauses, "RT-145")
+	}
+	if ended(cancelled) {
+		clauses = append(clauses, "RT-103")
+	}
+	return clauses
 }
 
 // leaving tells whether an agent is to be removed, or the session closed: whatever it is still saying may be stopped.
@@ -154,6 +207,8 @@ func (m *Model) leaving(agent string) bool {
 func (m *Model) strayCanceled(p Message) {
 	t := m.turns[p.Turn]
 	switch {
+	case t == nil && p.Turn != "":
+		m.fail(p, []string{"RT-105"}, "EVENT CANCELED of the turn whose cancel was acknowledged", "it is told of turn %q, which there is not", p.Turn)
 	case t != nil && t.stopped:
 		m.fail(p, []string{"RT-105"}, "one EVENT CANCELED for each acknowledgement", "it is told once more of turn %q", p.Turn)
 	default:

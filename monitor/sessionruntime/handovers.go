@@ -32,7 +32,8 @@ func (m *Model) handover(d Message) {
 	if m.presence[h.to] != present { // it may be asked for first
 		m.mayAsk(d, h.to)
 	}
-	m.owe(&owed{what: "CONTROL HANDOVER_UI_PROMPT to the frontend", cause: d, clauses: []string{"RT-007", "RT-019", "RT-038", "RT-128", "RT-131"}, optional: h.free,
+	m.owe(&owed{what: "CONTROL HANDOVER_UI_PROMPT to the frontend", cause: d, of: Prompt, clauses: []string{"RT-007", "RT-019", "RT-038", "RT-131"}, shown: []string{"RT-128"}, optional: h.free,
+		amiss: m.elsewhere(d, []string{"RT-131"}, func(p Message) bool { return p.Subtype == vocab.HandoverUIPrompt }),
 		match: kindOf(Prompt, func(p Message) bool {
 			return h.prompt.N == 0 && m.isAbout(h, p)
 		}), met: func(p Message) { m.prompted(h, p) }})
@@ -53,9 +54,9 @@ func (m *Model) prompted(h *handover, p Message) {
 	h.prompt = p
 	m.hold(p, "RT-133", "RT-128")
 	for _, part := range [][2]string{{"the agent that asks", h.from}, {"the new agent", h.to}, {"the reason", text(h.asked.Payload, "reason")}} {
-		m.check(part[1] == "" || Mentions(p, part[1]), p, []string{"RT-132", "RT-130"}, "a prompt with the context of the request: "+part[0]+" "+quote(part[1]), "%s", clip(p.Payload))
+		m.member(part[1] == "" || Mentions(p, part[1]), p, []string{"RT-132", "RT-130"}, "a prompt with the context of the request: "+part[0]+" "+quote(part[1]), "%s", clip(p.Payload))
 	}
-	m.check(p.Turn != "" || m.wordsOf(h.from, p) || mentions(p.Payload, text(h.asked.Payload, "summary")), p, []string{"RT-132"},
+	m.member(p.Turn != "" || m.wordsOf(h.from, p) || mentions(p.Payload, text(h.asked.Payload, "summary")), p, []string{"RT-132"},
 		"what agent "+h.from+" has said last, its summary, or the turn_id", "%s", clip(p.Payload))
 }
 
@@ -87,9 +88,10 @@ func (m *Model) decide(d Message) {
 	}
 	was, sure := m.sole()
 	free := h.free || !sure || was == h.to || m.presence[h.to] != present
-	clauses := []string{"RT-007", "RT-019", "RT-035", "RT-061", "RT-134", "RT-065", "RT-165"}
+	clauses := []string{"RT-006", "RT-019", "RT-035", "RT-061", "RT-134", "RT-065", "RT-165"}
 	change := m.announce(d, was, []string{h.to}, clauses, free)
-	m.owe(&owed{what: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, cause: d, clauses: []string{"RT-061", "RT-135"}, optional: free,
+	m.owe(&owed{what: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, cause: d, of: Context, agent: h.to, clauses: []string{"RT-061", "RT-135"}, optional: free,
+		amiss: m.elsewhere(d, []string{"RT-135"}, func(p Message) bool { return p.Subtype == vocab.HandoverContext }),
 		match: func(p Message) bool { return p.Kind() == Context || p.Kind() == Route && m.isContext(h, p) },
 		met: func(p Message) {
 			h.handed = true
@@ -98,7 +100,7 @@ func (m *Model) decide(d Message) {
 				m.check(change.done, p, []string{"RT-136", "RT-061"}, "SWITCH_AGENT before the context", "the context comes first")
 			}
 			if m.spoke(h) {
-				m.check(m.wordsOf(h.from, p), p, []string{"RT-129", "RT-135"}, "the context with what agent "+h.from+" has said last", "%s", clip(p.Payload))
+				m.member(m.wordsOf(h.from, p), p, []string{"RT-129", "RT-135"}, "the context with what agent "+h.from+" has said last", "%s", clip(p.Payload))
 			}
 			m.contextTurn(d, p)
 			m.allow(d, "the context in the other form", func(c Message) bool {

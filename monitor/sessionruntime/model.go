@@ -25,6 +25,7 @@ type Model struct {
 	Findings []monitor.Finding
 
 	id        string
+	name      string // of the model: a session that is set up anew has another one
 	limits    Limits
 	presence  map[string]presence
 	active    map[string]bool // candidates; "" is nobody
@@ -43,8 +44,10 @@ type Model struct {
 	closing   *request // waits until nobody speaks
 	held      []hold
 	ignored   []ignored
+	answers   int     // receipts about the session that SessionManager has given
 	greeting  *owed   // who is active, told before anything was said
 	unnamed   int     // receipts about the session that were told by an EVENT of another name, or not yet
+	heard     []heard // all that was published
 	canceled  Message // the last cancel of the user
 }
 
@@ -62,8 +65,13 @@ type owed struct {
 	what     string
 	cause    Message
 	clauses  []string // broken when it does not come; shown when it does
+	shown    []string // shown as well when it comes
 	match    func(Message) bool
-	met      func(Message) // what follows when it comes; may be nil
+	met      func(Message)                         // what follows when it comes; may be nil
+	amiss    func() (clauses []string, how string) // what is there in its place, and which clauses that breaks; nil clauses: nothing; may be nil
+	of       Kind                                  // what it is, if it is always the same
+	turn     *turn                                 // that it is about; nil: the one that the cause names
+	agent    string                                // that it is about; "": the one that the cause names
 	optional bool
 	choice   *choice // of several, one is enough; nil: this one
 	timed    bool    // due at a time, and not by a fence
@@ -95,7 +103,7 @@ type remark struct {
 }
 
 func newModel(id string, limits Limits, agents []string, active string, at Message) *Model {
-	m := &Model{id: id, limits: limits, presence: map[string]presence{}, active: map[string]bool{active: true}, seen: map[string]bool{},
+	m := &Model{id: id, name: fmt.Sprintf("%s/%d", id, at.N), limits: limits, presence: map[string]presence{}, active: map[string]bool{active: true}, seen: map[string]bool{},
 		turns: map[string]*turn{}, outputs: map[string]*output{}}
 	for _, a := range agents {
 		m.presence[a] = present
@@ -109,13 +117,22 @@ func newModel(id string, limits Limits, agents []string, active string, at Messa
 // keep finds that clauses are kept.
 func (m *Model) keep(at Message, clauses ...string) {
 	if len(clauses) > 0 {
-		m.Findings = append(m.Findings, monitor.Finding{Clauses: clauses, OK: true, At: at.N})
+		m.Findings = append(m.Findings, monitor.Finding{Clauses: clauses, OK: true, At: at.N, Model: m.name})
 	}
 }
 
-// fail finds that clauses are broken.
+// fail finds that clauses are broken, by what the orchestrator did, or did not: it knows of the session what the model does not.
 func (m *Model) fail(at Message, clauses []string, expected, observed string, args ...any) {
-	m.Findings = append(m.Findings, monitor.Finding{Clauses: clauses, Expected: expected, Observed: fmt.Sprintf(observed, args...), At: at.N})
+	m.Findings = append(m.Findings, monitor.Finding{Clauses: clauses, Expected: expected, Observed: fmt.Sprintf(observed, args...), At: at.N, Model: m.name})
+}
+
+// member finds clauses kept, or broken, by what a message holds that was due: whatever that is, the model knows what is due next.
+func (m *Model) member(ok bool, at Message, clauses []string, expected, observed string, args ...any) {
+	f := monitor.Finding{Clauses: clauses, OK: ok, At: at.N}
+	if !ok {
+		f.Expected, f.Observed = expected, fmt.Sprintf(observed, args...)
+	}
+	m.Findings = append(m.Findings, f)
 }
 
 // check finds clauses kept, or broken.
@@ -250,27 +267,126 @@ func (m *Model) fromAgent(d Message) {
 	}
 }
 
-// Published takes in what the orchestrator has published.
+// Published takes in what the orchestrator has published. Of several that it may be, it is the one of which it says most: by
+// its mark, its turn, its trace; of those that it says as much of, one that has to come.
 func (m *Model) Published(p Message) {
-	for _, prefer := range []func(*owed) bool{
-		func(o *owed) bool { return !o.optional },
-		func(o *owed) bool { return o.copy },
-		func(o *owed) bool { return true },
-	} {
-		for i, o := range m.owed {
-			if !o.done && prefer(o) && o.match(p) {
-				o.done = true
-				m.owed = slices.Delete(m.owed, i, i+1)
-				m.take(o.choice)
-				m.keep(p, o.clauses...)
-				if o.met != nil {
-					o.met(p)
-				}
-				return
-			}
+	best := -1
+	for i, o := range m.owed {
+		if !o.done && o.match(p) && (best < 0 || o.fits(p) > m.owed[best].fits(p)) {
+			best = i
 		}
 	}
-	m.uncalledFor(p)
+	if best < 0 {
+		m.heard = append(m.heard, heard{Message: p})
+		m.uncalledFor(p)
+		return
+	}
+	o := m.owed[best]
+	m.heard = append(m.heard, heard{p, o})
+	o.done = true
+	m.owed = slices.Delete(m.owed, best, best+1)
+	m.take(o.choice)
+	m.keep(p, append(slices.Clone(o.clauses), o.shown...)...)
+	if o.met != nil {
+		o.met(p)
+	}
+}
+
+// heard is what was published, and what it was taken for; nil: for nothing that was due, or might come.
+type heard struct {
+	Message
+	as *owed
+}
+
+// fits tells how much a message says of what is owed: more is better.
+func (o *owed) fits(p Message) int {
+	turn, trace, agent := o.cause.Turn, o.cause.Trace, o.agent
+	if o.turn != nil {
+		turn, trace = o.turn.id, o.turn.trace
+	}
+	if agent == "" {
+		agent = o.cause.AgentID
+	}
+	most := 0
+	for _, id := range []struct {
+		owed, got string
+		weight    int
+	}{{Token(o.cause.Payload), Token(p.Payload), 64}, {turn, p.Turn, 32}, {trace, p.Trace, 16}, {agent, p.AgentID, 8}, {o.cause.Tx, p.Tx, 4}} {
+		switch {
+		case id.owed == "" || id.got == "":
+		case id.owed == id.got:
+			most += id.weight
+		default:
+			most -= id.weight
+		}
+	}
+	switch {
+	case !o.optional:
+		most += 2
+	case o.copy:
+		most++
+	}
+	return most
+}
+
+// missing is what has not come by a fence.
+func (m *Model) missing(o *owed, fence int) {
+	var like []string
+	for _, h := range m.heard {
+		switch fits := o.match(h.Message); {
+		case fits && h.N > o.cause.N && h.as != nil && h.as.optional: // that may have been this
+			return
+		case fits || h.N > o.cause.N && o.of != Other && h.Kind() == o.of:
+			like = append(like, h.told(o.cause.N))
+		}
+	}
+	clauses, how := o.clauses, ""
+	if o.amiss != nil {
+		if broken, is := o.amiss(); broken != nil {
+			clauses, how = broken, is
+		}
+	}
+	const most = 3
+	switch {
+	case how != "":
+	case len(like) == 0:
+		how = fmt.Sprintf("nothing of the kind up to the fence (record %d)", fence)
+	default:
+		how = fmt.Sprintf("not this one, up to the fence (record %d): there is %s", fence, strings.Join(like[max(0, len(like)-most):], "; "))
+	}
+	m.fail(Message{N: o.cause.N}, clauses, o.what, "%s", how)
+}
+
+// told says what was published, and what it was taken for.
+func (h heard) told(cause int) string {
+	how := "which nothing has called for"
+	switch {
+	case h.N < cause:
+		how = "which came before it was due"
+	case h.as != nil:
+		how = fmt.Sprintf("which was taken for %s, because of record %d", h.as.what, h.as.cause.N)
+	}
+	return fmt.Sprintf("%s (record %d), %s", h.Name(), h.N, how)
+}
+
+// inPlace is the last message behind a record that nothing has called for, and that fits.
+func (m *Model) inPlace(cause Message, fits func(Message) bool) (found Message, ok bool) {
+	for _, h := range m.heard {
+		if h.N > cause.N && h.as == nil && fits(h.Message) {
+			found, ok = h.Message, true
+		}
+	}
+	return found, ok
+}
+
+// elsewhere tells of a message that is what is owed, apart from whom it is for, or how it is called: that breaks other clauses.
+func (m *Model) elsewhere(cause Message, clauses []string, fits func(Message) bool) func() ([]string, string) {
+	return func() ([]string, string) {
+		if p, ok := m.inPlace(cause, fits); ok {
+			return clauses, fmt.Sprintf("%s (record %d): %s", p.Name(), p.N, clip(p.Payload))
+		}
+		return nil, ""
+	}
 }
 
 // take makes a choice: its other ways need not be taken any more.
@@ -295,7 +411,7 @@ func (m *Model) Fenced(before, at int, now time.Duration) {
 	m.owed = slices.DeleteFunc(m.owed, func(o *owed) bool { return o.done })
 	m.held = slices.DeleteFunc(m.held, func(h hold) bool {
 		if h.cause < before {
-			m.Findings = append(m.Findings, monitor.Finding{Clauses: h.clauses, OK: true, Expected: Absence, At: at})
+			m.Findings = append(m.Findings, monitor.Finding{Clauses: h.clauses, OK: true, Expected: Absence, At: at, Model: m.name})
 		}
 		return h.cause < before
 	})
@@ -305,7 +421,7 @@ func (m *Model) Fenced(before, at int, now time.Duration) {
 			continue
 		}
 		o.done = true
-		m.fail(Message{N: o.cause.N}, o.clauses, o.what, "nothing of the kind up to the fence (record %d)", at)
+		m.missing(o, at)
 	}
 }
 
@@ -342,6 +458,7 @@ func (m *Model) uncalledFor(p Message) {
 		m.strayRequest(p)
 	case RequestOpen, RequestClose:
 		if k == RequestClose && m.closing != nil {
+			m.closing.sent, m.closing = p, nil // it is the request all the same
 			m.fail(p, []string{"RT-152"}, "REQUEST_SESSION_CLOSE once the agent that is speaking has acknowledged the CANCEL", "it is requested before that")
 			return
 		}
@@ -359,7 +476,11 @@ func (m *Model) uncalledFor(p Message) {
 			m.unnamed--
 			return
 		}
-		m.fail(p, []string{"RT-154", "RT-155"}, "the result of SESSION_OPEN and SESSION_CLOSE told once, when SessionManager has said it", "%s before, or once more", p.Name())
+		if m.answers > 0 {
+			m.fail(p, []string{"RT-155"}, "each result of SESSION_OPEN and SESSION_CLOSE told once", "%s, which SessionManager has not said, or once more", p.Name())
+			return
+		}
+		m.fail(p, []string{"RT-154", "RT-155"}, "the result of SESSION_OPEN and SESSION_CLOSE told when SessionManager has said it", "%s before that", p.Name())
 	}
 }
 

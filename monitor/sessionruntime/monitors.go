@@ -13,14 +13,23 @@ import (
 
 // All lists the monitors of session-runtime.
 func All() []monitor.Monitor {
-	return []monitor.Monitor{{Name: "life-cycles", Clauses: Clauses(),
+	return []monitor.Monitor{{Name: "life-cycles", Clauses: Clauses(), Of: session,
 		Text: "turns and transactions take the ways of sections 2 and 4, each step once, and nothing is published without a cause",
 		Check: func(t []transcript.Record) []monitor.Finding {
 			return slices.DeleteFunc(Judge(t), func(f monitor.Finding) bool { return f.OK && f.Expected == Absence })
 		}}}
 }
 
-// Judge compares a transcript with a model of each session that the harness has set up.
+// session is the one that a record is about; "" for none.
+func session(r transcript.Record) string {
+	if m, ok := Read(r); ok {
+		return m.Session
+	}
+	return ""
+}
+
+// Judge compares a transcript with a model of each session that the harness has set up. What a model has found behind its first
+// deviation follows from that.
 func Judge(t []transcript.Record) []monitor.Finding {
 	j := &judgement{models: map[string]*Model{}, coming: map[string]*Model{}}
 	for _, r := range t {
@@ -28,7 +37,26 @@ func Judge(t []transcript.Record) []monitor.Finding {
 	}
 	var out []monitor.Finding
 	for _, m := range j.all {
-		out = append(out, m.Findings...)
+		out = append(out, m.found()...)
+	}
+	return out
+}
+
+// found is what the model has found up to its first deviation, in the order of the records, and what is broken behind that.
+func (m *Model) found() []monitor.Finding {
+	all := slices.Clone(m.Findings)
+	slices.SortStableFunc(all, func(a, b monitor.Finding) int { return a.At - b.At })
+	first := slices.IndexFunc(all, func(f monitor.Finding) bool { return !f.OK && f.Model != "" })
+	if first < 0 {
+		return all
+	}
+	at := all[first].At
+	out := all[:0]
+	for _, f := range all {
+		f.Follows = f.Model != "" && f.At > at
+		if !f.Follows || !f.OK {
+			out = append(out, f)
+		}
 	}
 	return out
 }
@@ -139,6 +167,6 @@ func Clauses() []string {
 var judged = []int{
 	1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16, 17, 18, 19, 20, 28, 31, 32, 33, 34, 35, 36, 38, 39, 40, 42, 43, 44, 45, 46, 48, 50, 52, 53, 55,
 	60, 61, 63, 65, 66, 68, 69, 70, 72, 74, 75, 76, 77, 78, 79, 80, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 97, 98, 99, 100,
-	102, 104, 105, 106, 109, 110, 112, 113, 115, 116, 117, 119, 120, 121, 122, 124, 126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 136,
+	102, 103, 104, 105, 106, 109, 110, 112, 113, 115, 116, 117, 119, 120, 121, 122, 124, 126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 136,
 	137, 141, 145, 148, 149, 150, 151, 152, 153, 154, 155, 160, 162, 163, 164, 165, 166, 167, 169, 171, 175,
 }

@@ -40,7 +40,8 @@ func (m *Model) output(d Message) {
 	}
 	t.said = append(t.said, o)
 	if o.must {
-		m.owe(&owed{what: "the output forwarded to the frontend", cause: d, clauses: []string{"RT-002", "RT-015", "RT-039", "RT-150"},
+		m.owe(&owed{what: "the output forwarded to the frontend", cause: d, turn: t, of: Output, clauses: []string{"RT-002", "RT-039"}, shown: []string{"RT-015", "RT-150"},
+			amiss: m.elsewhere(d, []string{"RT-002", "RT-015"}, func(p Message) bool { return Token(p.Payload) == Token(d.Payload) && p.Kind() != Output && p.N > d.N }),
 			match: kindOf(Output, func(p Message) bool { return Token(p.Payload) == Token(d.Payload) && o.passed == 0 }), met: func(p Message) { m.forwarded(o, p) }})
 	} else {
 		m.allow(d, "the output forwarded", kindOf(Output, func(p Message) bool { return Token(p.Payload) == Token(d.Payload) && o.passed == 0 })).met = func(p Message) { m.forwarded(o, p) }
@@ -73,10 +74,10 @@ func (m *Model) output(d Message) {
 func (m *Model) forwarded(o *output, p Message) {
 	o.passed++
 	o.turn.implicit = o.turn.implicit || o.first
-	m.check(wjson.Equal(o.d.Payload, p.Payload), p, []string{"RT-148"}, "the payload as the agent's: "+clip(o.d.Payload), "%s", clip(p.Payload))
+	m.member(wjson.Equal(o.d.Payload, p.Payload), p, []string{"RT-148"}, "the payload as the agent's: "+clip(o.d.Payload), "%s", clip(p.Payload))
 	m.kept(o.d, p, nil, []string{"RT-149"})
 	if o.gone {
-		m.fail(p, []string{"RT-150"}, "output forwarded as it comes", "this was forwarded after a later one of its turn")
+		m.member(false, p, []string{"RT-150"}, "output forwarded as it comes", "this was forwarded after a later one of its turn")
 	}
 	for i, other := range o.turn.said {
 		if o.gone {

@@ -273,6 +273,8 @@ func summed(all []monitor.Finding) (kept, broken, absent map[string]bool) {
 	for _, f := range all {
 		into := broken
 		switch {
+		case f.Follows:
+			continue
 		case f.OK && f.Expected == Absence:
 			into = absent
 		case f.OK:
@@ -299,7 +301,7 @@ func clauses(ids string) []string {
 func told(all []monitor.Finding) string {
 	var b strings.Builder
 	for _, f := range all {
-		if !f.OK {
+		if !f.OK && !f.Follows {
 			b.WriteString(strings.Join(f.Clauses, " ") + ": expected " + f.Expected + "; observed " + f.Observed + "\n")
 		}
 	}

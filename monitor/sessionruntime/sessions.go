@@ -1,6 +1,7 @@
 package sessionruntime
 
 import (
+	"fmt"
 	"slices"
 
 	vocab "parley/protocol/sessionruntime"
@@ -24,6 +25,7 @@ func (m *Model) session(d Message) {
 	}
 	m.requests = append(m.requests, rq)
 	clauses := []string{"RT-020", "RT-036", "RT-151", "RT-153"}
+	stopped := []string{"RT-152", "RT-153"} // that it was accepted shows by the CANCEL
 	if !rq.close {
 		m.ask(rq, d, clauses, RequestOpen, again)
 		return
@@ -37,7 +39,7 @@ func (m *Model) session(d Message) {
 		}
 	}
 	m.after(speaking, func(cause Message, open bool) {
-		m.ask(rq, cause, append([]string{"RT-152"}, clauses...), RequestClose, open || again || len(may) > 0)
+		m.ask(rq, cause, stopped, RequestClose, open || again || len(may) > 0)
 	})
 	if len(speaking) == 0 {
 		m.ask(rq, d, clauses, RequestClose, again || len(may) > 0)
@@ -51,18 +53,25 @@ func (m *Model) ask(rq *request, cause Message, clauses []string, k Kind, option
 	if m.closing == rq {
 		m.closing = nil
 	}
+	if rq.sent.N > 0 { // too early, and it is the request all the same
+		return
+	}
 	if rq.owed != nil {
 		if !rq.owed.done {
 			rq.owed.optional, rq.owed.cause = optional, cause
 		}
 		return
 	}
-	rq.owed = m.owe(&owed{what: "CONTROL " + string(k) + " to SYSTEM", cause: cause, clauses: clauses, optional: optional, match: kind(k),
+	rq.owed = m.owe(&owed{what: "CONTROL " + string(k) + " to SYSTEM", cause: cause, clauses: clauses, optional: optional, match: kind(k), of: k,
+		amiss: m.elsewhere(cause, []string{"RT-153"}, func(p Message) bool {
+			return p.Event == vocab.Control && (p.Subtype == vocab.RequestSessionOpen || p.Subtype == vocab.RequestSessionClose)
+		}),
 		met: func(p Message) { rq.sent = p; m.hold(p, "RT-154") }})
 }
 
 // answered is SessionManager's receipt: the frontend is told (RT-155).
 func (m *Model) answered(d Message) {
+	m.answers++
 	var rq *request
 	for _, c := range m.requests {
 		fits := d.Subtype == vocab.SessionFailed || c.close == (d.Subtype == vocab.SessionClosed)
@@ -89,8 +98,17 @@ func (m *Model) answered(d Message) {
 	if rq.close && d.Subtype == vocab.SessionClosed {
 		defer func() { m.loose = true }()
 	}
-	m.owe(&owed{what: "the result told to the frontend, as EVENT or ERROR", cause: d, clauses: []string{"RT-045", "RT-046", "RT-154", "RT-155", "RT-166"}, match: told,
-		met: unnamed})
+	m.owe(&owed{what: "the result told to the frontend, as EVENT or ERROR", cause: d, clauses: []string{"RT-045", "RT-046", "RT-155", "RT-166"}, shown: []string{"RT-154"}, match: told,
+		met: unnamed, amiss: func() ([]string, string) {
+			p, ok := m.inPlace(d, func(p Message) bool { return p.Subtype == d.Subtype || p.Kind() == Opened || p.Kind() == Closed })
+			switch {
+			case !ok:
+				return nil, ""
+			case p.Target == vocab.ToFrontend:
+				return []string{"RT-155"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
+			}
+			return []string{"RT-046", "RT-155"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
+		}})
 }
 
 // TellsOfSession tells whether a message gives the frontend a receipt of SessionManager's about the session. How it is called is

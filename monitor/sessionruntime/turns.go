@@ -52,7 +52,9 @@ type input struct {
 	said     Message
 	token    string
 	to       map[string]bool // agents that it may go to
-	clauses  []string        // about where it goes
+	clauses  []string        // broken where it goes nowhere
+	shown    []string        // shown as well where it goes where it has to
+	astray   []string        // broken where it goes elsewhere
 	optional bool
 	forbid   []string // clauses that are broken when it is routed; nil: it may be
 	why      string
@@ -60,6 +62,7 @@ type input struct {
 	accepted Message
 	twice    bool  // the bus has delivered it by two subscriptions
 	change   *owed // the switch that comes before it
+	mentions bool  // an agent
 }
 
 // userInput is scenario A, and B where an agent is mentioned.
@@ -68,11 +71,12 @@ func (m *Model) userInput(d Message) {
 	m.inputs = append(m.inputs, in)
 	m.mayStop(func(*turn) bool { return true }) // RT-G05
 	if form, who := mentioned(d); form != nil {
+		in.mentions = true
 		m.mention(in, who, form)
 		return
 	}
 	in.optional = m.busy()
-	in.clauses = []string{"RT-001", "RT-015", "RT-069", "RT-075"}
+	in.clauses, in.shown, in.astray = []string{"RT-001", "RT-015", "RT-075"}, []string{"RT-069"}, []string{"RT-015", "RT-069"}
 	who, sure := m.sole()
 	switch {
 	case sure && who == "":
@@ -89,7 +93,7 @@ func (m *Model) userInput(d Message) {
 // withoutActive is an input while no agent is active: the default one gets it, or SessionManager is asked (RT-070).
 func (m *Model) withoutActive(in *input) {
 	in.optional = in.optional || len(m.agents(present)) == 0
-	in.to, in.clauses = setOf(m.agents(maybe)), []string{"RT-070"}
+	in.to, in.clauses, in.shown, in.astray = setOf(m.agents(maybe)), []string{"RT-070"}, nil, []string{"RT-015", "RT-070"}
 	m.announce(in.said, "", m.agents(maybe), nil, true)
 	either := &choice{}
 	o := m.awaitRoute(in)
@@ -136,7 +140,7 @@ func mentioned(d Message) (form []string, who string) {
 // mention is scenario B.
 func (m *Model) mention(in *input, who string, form []string) {
 	in.optional = m.busy()
-	in.to, in.clauses = setOf([]string{who}), append([]string{"RT-088", "RT-092", "RT-086"}, form...)
+	in.to, in.clauses, in.shown, in.astray = setOf([]string{who}), []string{"RT-086", "RT-092"}, append([]string{"RT-088"}, form...), []string{"RT-015", "RT-092"}
 	switch m.presence[who] {
 	case absent:
 		m.mentionAbsent(in, who)
@@ -152,7 +156,15 @@ func (m *Model) mention(in *input, who string, form []string) {
 	case present:
 		was, sure := m.sole()
 		needed := sure && was != who && !in.optional
-		in.change = m.announce(in.said, was, []string{who}, append([]string{"RT-089", "RT-065", "RT-063"}, form...), !needed)
+		in.change = m.announce(in.said, was, []string{who}, []string{"RT-006", "RT-089", "RT-065", "RT-063"}, !needed)
+		in.change.shown = append(in.change.shown, form...)
+		wrong := in.change.amiss
+		in.change.amiss = func() ([]string, string) {
+			if in.routed != nil && !in.to[in.routed.agent] { // nobody has taken it for a mention
+				return append([]string{"RT-086", "RT-088", "RT-092"}, form...), fmt.Sprintf("no switch, and the input goes to agent %q (record %d)", in.routed.agent, in.routed.routed.N)
+			}
+			return wrong()
+		}
 		if in.optional {
 			m.activate(append(listOf(m.active), who)...)
 		} else {
@@ -174,17 +186,17 @@ func (m *Model) mentionAbsent(in *input, who string) {
 	}
 	either := &choice{taken: waits}
 	what := "a REQUEST_ADD_AGENT for " + who + ", or an ERROR to the frontend, as it is not in the session"
-	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either, optional: waits, passing: waits,
+	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either, optional: waits, passing: waits, of: RequestAdd, agent: who,
 		match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) }),
 		met: func(p Message) {
 			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}})
 		}})
-	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either, optional: waits, passing: waits, match: kind(Failure)})
+	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either, optional: waits, passing: waits, match: kind(Failure), of: Failure, agent: who})
 }
 
 // awaitRoute owes the input to its agent, and TURN_ACCEPTED to the frontend.
 func (m *Model) awaitRoute(in *input) *owed {
-	o := &owed{what: "the input on its way to agent " + words(listOf(in.to)), cause: in.said, clauses: in.clauses, optional: in.optional}
+	o := &owed{what: "the input on its way to agent " + words(listOf(in.to)), cause: in.said, clauses: in.clauses, shown: in.shown, optional: in.optional}
 	o.match = func(p Message) bool { return p.Kind() == Route && m.isOf(in, p) }
 	o.met = func(p Message) { m.route(in, p) }
 	return m.owe(o)
@@ -203,11 +215,19 @@ func (m *Model) isOf(in *input, p Message) bool {
 
 // route is the input on its way (RT-075).
 func (m *Model) route(in *input, p Message) {
-	m.check(in.to[p.TargetID] || in.optional && m.presence[p.TargetID] != absent, p, append([]string{"RT-015"}, in.clauses...), "the input for agent "+words(listOf(in.to)), "it goes to %q", p.TargetID)
+	astray := in.astray
+	if p.TargetID == "" {
+		astray = []string{"RT-015", "RT-075"}
+	}
+	if in.to[p.TargetID] || in.optional && m.presence[p.TargetID] != absent {
+		m.keep(p, append([]string{"RT-015"}, in.astray...)...)
+	} else {
+		m.fail(p, astray, "the input for agent "+words(listOf(in.to)), "it goes to %q", p.TargetID)
+	}
 	if in.change != nil && !in.change.optional {
 		m.check(in.change.done, p, []string{"RT-090"}, "SWITCH_AGENT before the input is routed", "the input is routed before it")
 	}
-	m.check(wjson.Equal(in.said.Payload, p.Payload), p, []string{"RT-068"}, "the payload as the user's: "+clip(in.said.Payload), "%s", clip(p.Payload))
+	m.member(wjson.Equal(in.said.Payload, p.Payload), p, []string{"RT-068"}, "the payload as the user's: "+clip(in.said.Payload), "%s", clip(p.Payload))
 	marks, _ := in.said.Data[Marks].([]string)
 	m.kept(in.said, p, marks, []string{"RT-068"})
 	m.ids(in, p)
@@ -232,11 +252,16 @@ func (m *Model) route(in *input, p Message) {
 		m.stop(m.canceled, nil, true, func(of *turn) bool { return of == t })
 	}
 	if in.accepted.N == 0 {
-		m.owe(&owed{what: "TURN_ACCEPTED to the frontend", cause: in.said, clauses: []string{"RT-009", "RT-074", "RT-076", "RT-093"},
+		o := &owed{what: "TURN_ACCEPTED to the frontend", cause: in.said, turn: t, of: Accepted, clauses: []string{"RT-009", "RT-074", "RT-076"},
+			amiss: m.elsewhere(in.said, []string{"RT-009", "RT-076"}, func(a Message) bool { return a.Subtype == vocab.TurnAccepted }),
 			match: kindOf(Accepted, func(a Message) bool { return a.Turn == t.id || a.Turn == "" }),
-			met:   func(a Message) { in.accepted = a; m.agree(in) }})
+			met:   func(a Message) { in.accepted = a; m.agree(in) }}
+		if in.mentions {
+			o.clauses = append(o.clauses, "RT-093")
+		}
+		m.owe(o)
 	} else {
-		m.keep(in.accepted, "RT-009", "RT-074", "RT-093")
+		m.keep(in.accepted, "RT-009", "RT-074")
 		m.agree(in)
 	}
 	m.awaitTimeout(t)
@@ -269,11 +294,11 @@ func (m *Model) kept(of, p Message, exempt []string, clauses []string) {
 			continue
 		}
 		if got, there := is[name]; !there || !wjson.Equal(was[name], got) {
-			m.fail(p, clauses, fmt.Sprintf("metadata.%s as the sender has set it: %s", name, clip(was[name])), "%s", clip(got))
+			m.member(false, p, clauses, fmt.Sprintf("metadata.%s as the sender has set it: %s", name, clip(was[name])), "%s", clip(got))
 			return
 		}
 	}
-	m.keep(p, clauses...)
+	m.member(true, p, clauses, "", "")
 }
 
 // ids: both are there, and kept where they were given (RT-072).
@@ -281,11 +306,11 @@ func (m *Model) ids(in *input, p Message) {
 	for _, id := range []struct{ name, given, got string }{{"turn_id", in.said.Turn, p.Turn}, {"trace_id", in.said.Trace, p.Trace}} {
 		switch {
 		case id.got == "":
-			m.fail(p, []string{"RT-072", "RT-075", "RT-053"}, "a "+id.name+" with the input", "none")
+			m.member(false, p, []string{"RT-072", "RT-075", "RT-053"}, "a "+id.name+" with the input", "none")
 		case id.given != "" && id.got != id.given:
-			m.fail(p, []string{"RT-072"}, id.name+" "+id.given+", as it was given", "%q", id.got)
+			m.member(false, p, []string{"RT-072"}, id.name+" "+id.given+", as it was given", "%q", id.got)
 		default:
-			m.keep(p, "RT-072", "RT-075", "RT-053")
+			m.member(true, p, []string{"RT-072", "RT-075", "RT-053"}, "", "")
 		}
 	}
 }
@@ -293,8 +318,8 @@ func (m *Model) ids(in *input, p Message) {
 // agree: TURN_ACCEPTED speaks of the turn that was routed (RT-076).
 func (m *Model) agree(in *input) {
 	t, a := in.routed, in.accepted
-	m.check(a.Turn == t.id && a.Trace == t.trace, a, []string{"RT-076"}, fmt.Sprintf("turn_id %q and trace_id %q", t.id, t.trace), "%q and %q", a.Turn, a.Trace)
-	m.check(a.TargetAgent == t.agent, a, []string{"RT-076", "RT-055"}, "target_agent "+t.agent, "%q", a.TargetAgent)
+	m.member(a.Turn == t.id && a.Trace == t.trace, a, []string{"RT-076"}, fmt.Sprintf("turn_id %q and trace_id %q", t.id, t.trace), "%q and %q", a.Turn, a.Trace)
+	m.member(a.TargetAgent == t.agent, a, []string{"RT-076", "RT-055"}, "target_agent "+t.agent, "%q", a.TargetAgent)
 }
 
 // started judges AGENT_STARTED, which may be absent: it tells of an acknowledgement (RT-081).
@@ -313,7 +338,7 @@ func (m *Model) started(p Message) {
 
 // awaitTimeout is what comes of a turn that nobody acknowledges (RT-078).
 func (m *Model) awaitTimeout(t *turn) {
-	t.timeout = m.owe(&owed{what: "ROUTE_TIMEOUT for a turn that nobody acknowledges", cause: t.routed, timed: true,
+	t.timeout = m.owe(&owed{what: "ROUTE_TIMEOUT for a turn that nobody acknowledges", cause: t.routed, timed: true, turn: t, of: RouteTimeout,
 		match: kindOf(RouteTimeout, func(p Message) bool { return p.Turn == t.id || p.Turn == "" && m.waiting() == t }),
 		met:   func(p Message) { m.timedOut(t, p) }})
 }
@@ -332,7 +357,10 @@ func (m *Model) waiting() (only *turn) {
 }
 
 func (m *Model) timedOut(t *turn, p Message) {
-	clauses := []string{"RT-077", "RT-078", "RT-080", "RT-094"}
+	clauses, came := []string{"RT-077", "RT-080"}, []string{"RT-077", "RT-078"}
+	if t.in.mentions {
+		clauses, came = append(clauses, "RT-094"), append(came, "RT-094")
+	}
 	switch {
 	case t.implicit:
 		m.fail(p, []string{"RT-169"}, "no ROUTE_TIMEOUT once a chunk was forwarded, which is an implicit start", "%s for turn %q", p.Name(), t.id)
@@ -342,7 +370,7 @@ func (m *Model) timedOut(t *turn, p Message) {
 	case m.limits.InputAck > 0 && t.status == routing && p.At-t.in.said.At < m.limits.InputAck*9/10:
 		m.fail(p, []string{"RT-077"}, fmt.Sprintf("INPUT_ACK awaited for %v", m.limits.InputAck), "ROUTE_TIMEOUT after %v", (p.At - t.in.said.At).Round(time.Millisecond))
 	default:
-		m.keep(p, "RT-077", "RT-078", "RT-094")
+		m.keep(p, came...)
 	}
 	t.status, t.speaking = failed, false
 }

@@ -77,25 +77,46 @@ func (s *suite) foreignSwitch(ctx context.Context, letter string) error {
 }
 
 func (s *suite) askedToRemove(ctx context.Context, letter string) error {
-	m, err := s.published(ctx, s.now.asked, []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-060", "RT-100", "RT-106", "RT-108", "RT-109", "RT-110", "RT-113", "RT-172"},
+	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-108", "RT-110"}
+	if ack := s.stopped(s.now.asked); ack.N > 0 && ack.From == s.agent(letter) { // that it was accepted shows by the CANCEL
+		clauses = []string{"RT-018", "RT-060", "RT-106", "RT-110"}
+		if ack.Event == vocab.Event {
+			clauses = append(clauses, "RT-102")
+		}
+	}
+	m, err := s.published(ctx, s.now.asked, clauses,
 		"CONTROL REQUEST_REMOVE_AGENT for "+s.agent(letter)+" to SYSTEM", func(m judge.Message) bool {
 			return m.Kind() == judge.RequestRemove && (m.AgentID == s.agent(letter) || m.AgentID == "")
-		})
-	if err == nil {
-		s.now.requests[letter] = m
+		}, instead{clauses: []string{"RT-113"}, how: "it is not on SYSTEM", match: func(m judge.Message) bool {
+			return control(vocab.RequestRemoveAgent)(m) && m.Target != vocab.ToSystem
+		}}, instead{clauses: []string{"RT-110"}, how: "it names another agent", match: func(m judge.Message) bool { return m.Kind() == judge.RequestRemove }}, s.otherName(letter, "RT-110"))
+	if err != nil {
+		return err
 	}
-	return err
+	s.now.requests[letter] = m
+	return s.Judge(steps.Check{Clauses: []string{"RT-060", "RT-100", "RT-106", "RT-109", "RT-113", "RT-172"}, OK: true})
+}
+
+// otherName is a request to SessionManager under another name than that of the source.
+func (s *suite) otherName(letter string, clauses ...string) instead {
+	return instead{clauses: append(clauses, "RT-172"), how: "it has another name", match: func(m judge.Message) bool {
+		return m.Kind() == judge.Other && m.Event == vocab.Control && m.Target == vocab.ToSystem && judge.Mentions(m, s.agent(letter))
+	}}
 }
 
 func (s *suite) askedToAdd(ctx context.Context, letter string) error {
-	m, err := s.published(ctx, s.now.asked, []string{"RT-017", "RT-020", "RT-025", "RT-033", "RT-119", "RT-120", "RT-121", "RT-172"},
+	id := s.agent(letter)
+	m, err := s.published(ctx, s.now.asked, []string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"},
 		"CONTROL REQUEST_ADD_AGENT for "+s.agent(letter)+" to SYSTEM", func(m judge.Message) bool {
 			return m.Kind() == judge.RequestAdd && judge.Mentions(m, s.agent(letter))
-		})
-	if err == nil {
-		s.now.requests[letter] = m
+		}, instead{clauses: []string{"RT-120"}, how: "it does not name agent " + id, match: func(m judge.Message) bool { return m.Kind() == judge.RequestAdd }},
+		instead{clauses: []string{"RT-121"}, how: "it is not on SYSTEM", match: control(vocab.RequestAddAgent)}, s.otherName(letter, "RT-121"),
+		instead{clauses: []string{"RT-017", "RT-020", "RT-025", "RT-119"}, how: "the agent is there, and nobody was asked for it", match: func(m judge.Message) bool { return m.Kind() == judge.Added }})
+	if err != nil {
+		return err
 	}
-	return err
+	s.now.requests[letter] = m
+	return s.Judge(steps.Check{Clauses: []string{"RT-025", "RT-172"}, OK: true})
 }
 
 var moveReceipts = map[string]string{"is removed": vocab.RemoveAgentDone, "could not be removed": vocab.RemoveAgentFailed,
@@ -122,28 +143,73 @@ func (s *suite) moveReceipt(ctx context.Context, letter, what, where string) (er
 	return err
 }
 
+// moves are the four results of a move: what is told of each, and the clauses that are broken where that is missing.
+var moves = map[string]struct {
+	kind    judge.Kind
+	name    string
+	clauses []string // where nothing is told
+	of      []string // where it is told of another agent
+	form    []string // where it is told in another form
+	order   []string // where it is told before the receipt, or something else is in its place
+}{
+	"is removed": {judge.Removed, vocab.AgentRemoved, []string{"RT-018", "RT-044", "RT-046", "RT-116", "RT-164"}, []string{"RT-116"}, []string{"RT-010", "RT-116"},
+		[]string{"RT-115", "RT-116", "RT-171"}},
+	"could not be removed": {judge.RemoveFailed, vocab.RemoveAgentFailed, []string{"RT-044", "RT-046", "RT-117", "RT-164"}, []string{"RT-117"}, []string{"RT-117"},
+		[]string{"RT-115", "RT-117"}},
+	"is added": {judge.Added, vocab.AgentAdded, []string{"RT-017", "RT-043", "RT-046", "RT-124", "RT-127", "RT-163"}, []string{"RT-124", "RT-127"}, []string{"RT-010", "RT-127"},
+		[]string{"RT-126", "RT-127"}},
+	"could not be added": {judge.Other, vocab.AddFailed, []string{"RT-043", "RT-046", "RT-163"}, nil, nil, []string{"RT-126", "RT-127"}},
+}
+
 // moveTold: the frontend is told of the receipt (RT-046).
 func (s *suite) moveTold(ctx context.Context, letter, what string) error {
 	id := s.agent(letter)
 	about := func(m judge.Message) bool { return m.AgentID == id || m.AgentID == "" }
-	match := map[string]func(judge.Message) bool{
-		"is removed":           func(m judge.Message) bool { return m.Kind() == judge.Removed && about(m) },
-		"could not be removed": func(m judge.Message) bool { return m.Kind() == judge.RemoveFailed && about(m) },
-		"is added":             func(m judge.Message) bool { return m.Kind() == judge.Added && about(m) },
-		"could not be added":   func(m judge.Message) bool { return m.Target == vocab.ToFrontend && m.Kind() != judge.Added },
-	}[what]
-	_, err := s.published(ctx, s.now.receipt, []string{"RT-010", "RT-017", "RT-018", "RT-043", "RT-044", "RT-046", "RT-062", "RT-111", "RT-115", "RT-116", "RT-117", "RT-118", "RT-124", "RT-126", "RT-127", "RT-163", "RT-164"},
-		"the frontend told that agent "+id+" "+what, match)
-	return err
+	o := moves[what]
+	match := judge.TellsOfFailure
+	if o.kind != judge.Other {
+		match = func(m judge.Message) bool { return m.Kind() == o.kind && about(m) }
+	}
+	tells := func(m judge.Message) bool { return m.Subtype == o.name || m.Subtype == moveReceipts[what] }
+	others := []instead{
+		{clauses: append([]string{"RT-062"}, o.of...), how: "it is about another agent", match: func(m judge.Message) bool { return o.kind != judge.Other && m.Kind() == o.kind }},
+		{clauses: append([]string{"RT-046"}, o.form...), how: "it is not told to the frontend", match: func(m judge.Message) bool { return tells(m) && m.Target != vocab.ToFrontend }},
+		{clauses: o.form, how: "it is told in another form", match: tells},
+		{clauses: o.order, how: "something else is told", match: func(m judge.Message) bool { return (m.Kind() == judge.Removed || m.Kind() == judge.Added) && about(m) }},
+		{since: s.now.began, clauses: append(s.beside(), o.order...), how: "it came before the receipt", match: func(m judge.Message) bool { return o.kind != judge.Other && m.Kind() == o.kind && m.AgentID == id }},
+	}
+	if _, err := s.published(ctx, s.now.receipt, append(s.beside(), o.clauses...), "the frontend told that agent "+id+" "+what, match, others...); err != nil {
+		return err
+	}
+	s.now.told++
+	return s.Judge(steps.Check{Clauses: append([]string{"RT-010", "RT-062", "RT-111", "RT-118"}, o.order...), OK: true})
 }
 
 var aboutSwitches = []string{"RT-006", "RT-032", "RT-048", "RT-061", "RT-063", "RT-065", "RT-066", "RT-089", "RT-091", "RT-112", "RT-134", "RT-167", "RT-176"}
 
 // switchAnnounced: each active change is published (section 3).
 func (s *suite) switchAnnounced(ctx context.Context, from, letter string) error {
-	m, err := s.published(ctx, s.mark, aboutSwitches, "CONTROL SWITCH_AGENT to "+s.agent(letter), func(m judge.Message) bool {
-		return m.Kind() == judge.Switch && text(m.Data[judge.SwitchTo]) == s.agent(letter)
-	})
+	names := func(m judge.Message) bool { return text(m.Data[judge.SwitchTo]) == s.agent(letter) }
+	others := s.otherSwitches(names)
+	for _, in := range s.now.inputs {
+		if in.said == s.mark && in.form != nil {
+			others = append(others, instead{clauses: append([]string{"RT-086", "RT-088", "RT-092"}, in.form...), how: "no switch, and the input goes to another agent", match: func(m judge.Message) bool {
+				return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token && m.TargetID != s.agent(letter)
+			}}, instead{clauses: append([]string{"RT-049", "RT-086", "RT-092"}, in.form...), how: "no switch, and the frontend is told an error", match: func(m judge.Message) bool { return m.Kind() == judge.Failure }})
+		}
+	}
+	if act := s.latest(anything); act.Subtype == vocab.HandoverConfirm {
+		asked := s.latest(control(vocab.HandoverRequest))
+		others = append(others, instead{since: asked.N, clauses: []string{"RT-061", "RT-128", "RT-133"}, how: "it came before the frontend had confirmed", match: func(m judge.Message) bool {
+			return m.Kind() == judge.Switch && names(m)
+		}})
+	}
+	m, err := s.published(ctx, s.mark, s.unannounced(), "CONTROL SWITCH_AGENT to "+s.agent(letter), func(m judge.Message) bool {
+		return m.Kind() == judge.Switch && names(m) && m.Target != vocab.ToFrontend
+	}, others...)
+	if err == nil {
+		err = s.Judge(steps.Check{Clauses: aboutSwitches, OK: true})
+	}
 	if err != nil {
 		return err
 	}
@@ -156,7 +222,11 @@ func (s *suite) switchAnnounced(ctx context.Context, from, letter string) error 
 
 // fallbackAnnounced: any of the agents that are left is fine (RT-G08).
 func (s *suite) fallbackAnnounced(ctx context.Context, letter string) error {
-	m, err := s.published(ctx, s.now.asked, aboutSwitches, "CONTROL SWITCH_AGENT to one of the agents that are left", func(m judge.Message) bool { return m.Kind() == judge.Switch })
+	m, err := s.published(ctx, s.now.asked, []string{"RT-006", "RT-063", "RT-065", "RT-112"}, "CONTROL SWITCH_AGENT to one of the agents that are left",
+		func(m judge.Message) bool { return m.Kind() == judge.Switch && m.Target != vocab.ToFrontend }, s.otherSwitches(func(judge.Message) bool { return true })...)
+	if err == nil {
+		err = s.Judge(steps.Check{Clauses: aboutSwitches, OK: true})
+	}
 	if err != nil {
 		return err
 	}

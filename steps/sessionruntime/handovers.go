@@ -58,10 +58,16 @@ func (s *suite) userIsAsked(ctx context.Context, letter, name string) error {
 	if err != nil {
 		return err
 	}
-	h.prompt, err = s.published(ctx, h.asked, []string{"RT-007", "RT-019", "RT-038", "RT-061", "RT-128", "RT-130", "RT-131", "RT-132"}, "CONTROL HANDOVER_UI_PROMPT to the frontend", func(m judge.Message) bool {
+	asked := s.latest(func(m judge.Message) bool { return m.N == h.asked })
+	h.prompt, err = s.published(ctx, h.asked, append([]string{"RT-007", "RT-019", "RT-038", "RT-130", "RT-131"}, broadcast(asked)...), "CONTROL HANDOVER_UI_PROMPT to the frontend", func(m judge.Message) bool {
 		return m.Kind() == judge.Prompt && judge.Mentions(m, s.agent(letter))
-	})
-	return err
+	}, instead{clauses: []string{"RT-130", "RT-132"}, how: "it does not name agent " + s.agent(letter), match: func(m judge.Message) bool { return m.Kind() == judge.Prompt }},
+		instead{clauses: []string{"RT-131"}, how: "it is not for the frontend, or no CONTROL", match: func(m judge.Message) bool { return m.Subtype == vocab.HandoverUIPrompt }},
+		instead{clauses: []string{"RT-061", "RT-128", "RT-131", "RT-133"}, how: "the switch comes unasked", match: func(m judge.Message) bool { return m.Kind() == judge.Switch }})
+	if err != nil {
+		return err
+	}
+	return s.Judge(steps.Check{Clauses: []string{"RT-061", "RT-128", "RT-132", "RT-042", "RT-168"}, OK: true})
 }
 
 // decides answers a prompt, with its ids and what it said.
@@ -111,11 +117,18 @@ func (s *suite) getsContext(ctx context.Context, letter, name string) error {
 	if err != nil {
 		return err
 	}
-	clauses := []string{"RT-007", "RT-061", "RT-129", "RT-135", "RT-136", "RT-173"}
-	m, err := s.published(ctx, h.decided, clauses, "HANDOVER_CONTEXT, or USER_INPUT, to agent "+s.agent(letter), func(m judge.Message) bool {
+	m, err := s.published(ctx, h.decided, []string{"RT-061", "RT-135"}, "HANDOVER_CONTEXT, or USER_INPUT, to agent "+s.agent(letter), func(m judge.Message) bool {
 		return m.Kind() == judge.Context || m.Kind() == judge.Route
-	})
+	}, instead{clauses: []string{"RT-135"}, how: "it is not for an agent", match: func(m judge.Message) bool { return m.Subtype == vocab.HandoverContext }},
+		instead{clauses: []string{"RT-135", "RT-173"}, how: "it has another name", match: func(m judge.Message) bool { return m.Target == vocab.ToAgent && m.TargetID == s.agent(letter) }},
+		instead{since: h.asked, clauses: []string{"RT-061", "RT-133"}, how: "it came before the frontend had confirmed", match: func(m judge.Message) bool { return m.Kind() == judge.Context }})
 	if err != nil {
+		return err
+	}
+	if m.TargetID != s.agent(letter) {
+		return s.Judge(steps.Check{Clauses: []string{"RT-015", "RT-135"}, Expected: "the context for agent " + s.agent(letter), Observed: seen(m), At: m.N})
+	}
+	if err := s.Judge(steps.Check{Clauses: []string{"RT-007", "RT-136"}, OK: true}); err != nil {
 		return err
 	}
 	if in.last != nil {

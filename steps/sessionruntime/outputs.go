@@ -60,8 +60,20 @@ func (s *suite) sends(ctx context.Context, letter, what, name, where string) err
 	}
 	in.pieces++
 	in.last = p
-	p.at, err = s.deliver(ctx, f)
-	return err
+	return s.speak(ctx, in, f)
+}
+
+// speak delivers output of a turn, the last that its agent has said.
+func (s *suite) speak(ctx context.Context, in *input, f frame) (err error) {
+	p := in.last
+	if p.at, err = s.deliver(ctx, f); err != nil {
+		return err
+	}
+	p.sent = s.latest(func(m judge.Message) bool { return m.N == p.at })
+	if f.stream.final && p.sent.From == in.agent && in.ended == "" {
+		in.ended = "final"
+	}
+	return nil
 }
 
 // repeats is one more chunk, whose payload is that of the chunk before: what differs is its id, and its place in the stream.
@@ -78,8 +90,7 @@ func (s *suite) repeats(ctx context.Context, letter, name string) error {
 	f.stream = &stream{chunk: true, seq: in.pieces}
 	in.pieces++
 	in.last = p
-	p.at, err = s.deliver(ctx, f)
-	return err
+	return s.speak(ctx, in, f)
 }
 
 // sendsOfAnother is output, in the present session, of a turn that belongs to another one.
@@ -98,7 +109,7 @@ func (s *suite) sendsOfAnother(ctx context.Context, letter, name, session string
 }
 
 func (s *suite) nothingForwarded(ctx context.Context) error {
-	return s.none(ctx, s.stray.at, againstOutput, "no AGENT_OUTPUT to the frontend", isOutput(s.stray))
+	return s.none(ctx, s.stray.at, []string{"RT-015", "RT-052", "RT-141"}, "no AGENT_OUTPUT to the frontend", isOutput(s.stray))
 }
 
 // ends is the final, and the frontend has it.
@@ -118,19 +129,53 @@ func (s *suite) forwarded(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.published(ctx, in.last.at, []string{"RT-002", "RT-011", "RT-015", "RT-039", "RT-042", "RT-064", "RT-082", "RT-104", "RT-139", "RT-140", "RT-141", "RT-142", "RT-146", "RT-148", "RT-150", "RT-168"},
-		"the output forwarded to the frontend", isOutput(in.last))
-	return err
+	clauses := s.unforwarded(in)
+	if err := s.probe(ctx, in, &clauses); err != nil {
+		return err
+	}
+	_, err = s.published(ctx, in.last.at, clauses, "the output forwarded to the frontend", isOutput(in.last),
+		instead{clauses: []string{"RT-002", "RT-015", "RT-139"}, how: "it is not for the frontend, or no AGENT_OUTPUT", match: func(m judge.Message) bool { return judge.Token(m.Payload) == in.last.token }})
+	if err != nil {
+		return err
+	}
+	in.passed = in.last.at
+	return s.Judge(steps.Check{Clauses: aboutOutput, OK: true})
 }
 
-var againstOutput = []string{"RT-014", "RT-015", "RT-052", "RT-056", "RT-079", "RT-104", "RT-141", "RT-162"}
+var aboutOutput = []string{"RT-002", "RT-011", "RT-015", "RT-039", "RT-042", "RT-082", "RT-139", "RT-140", "RT-141", "RT-142", "RT-146", "RT-148", "RT-150", "RT-168"}
+
+// probe finds out whether what is not forwarded is held back, where a scenario is about that: its agent says the rest.
+func (s *suite) probe(ctx context.Context, in *input, clauses *[]string) error {
+	p := in.last
+	if !s.Judges("RT-150") || p.sent.Final || p.sent.From != in.agent {
+		return nil
+	}
+	if err := s.fence(ctx); err != nil {
+		return err
+	}
+	if _, there := s.find(p.at, isOutput(p)); there {
+		return nil
+	}
+	rest := &piece{token: s.token()}
+	f := frame{event: vocab.AgentOutput, from: in.agent, trace: in.trace, turn: in.turn, payload: map[string]any{"text": "piece " + rest.token}, stream: &stream{chunk: true, seq: in.pieces, final: true}}
+	if _, err := s.deliver(ctx, f); err != nil {
+		return err
+	}
+	if err := s.fence(ctx); err != nil {
+		return err
+	}
+	if m, there := s.find(p.at, isOutput(p)); there {
+		return s.Need(steps.Check{Clauses: []string{"RT-139", "RT-150"}, Expected: "the output forwarded to the frontend as it comes", Observed: "it was held back until its agent had said more: " + seen(m), At: m.N})
+	}
+	return nil
+}
 
 func (s *suite) notForwarded(ctx context.Context, name string) error {
 	in, err := s.input(name)
 	if err != nil {
 		return err
 	}
-	return s.none(ctx, in.last.at, againstOutput, "no AGENT_OUTPUT to the frontend", isOutput(in.last))
+	return s.none(ctx, in.last.at, s.kept(in), "no AGENT_OUTPUT to the frontend", isOutput(in.last))
 }
 
 func (s *suite) sentAgain(ctx context.Context, name string) error {
@@ -164,13 +209,19 @@ func (s *suite) askedToStop(ctx context.Context, letter, name string) error {
 	if err != nil {
 		return err
 	}
-	in.stops, err = s.published(ctx, in.routed, aboutStops, "CONTROL CANCEL to agent "+s.agent(letter)+", which is speaking", func(m judge.Message) bool {
+	clauses, asked := s.stops(in)
+	in.stops, err = s.published(ctx, in.routed, clauses, "CONTROL CANCEL to agent "+s.agent(letter)+", which is speaking", func(m judge.Message) bool {
 		return m.Kind() == judge.CancelSent && (m.Turn == in.turn || m.Turn == "" && m.TargetID == in.agent || m.TargetID == s.agent(letter))
-	})
+	}, instead{since: asked.N, clauses: []string{"RT-050", "RT-098", "RT-099"}, how: "it is for another agent, and another turn", match: func(m judge.Message) bool { return m.Kind() == judge.CancelSent && m.TargetID != "" }},
+		instead{since: asked.N, clauses: []string{"RT-004", "RT-099"}, how: "it is for no agent, or in another form", match: func(m judge.Message) bool { return m.Subtype == vocab.Cancel && m.Target != vocab.ToFrontend }},
+		instead{since: asked.N, clauses: []string{"RT-031", "RT-095", "RT-099"}, how: "it is no CANCEL", match: func(m judge.Message) bool { return m.Subtype == vocab.Interrupt }})
 	if err != nil {
 		return err
 	}
-	return s.Judge(steps.Check{Clauses: aboutStops, OK: in.stops.TargetID == s.agent(letter), Expected: "the CANCEL for agent " + s.agent(letter), Observed: in.stops.Name(), At: in.stops.N})
+	if in.stops.TargetID != s.agent(letter) {
+		return s.Judge(steps.Check{Clauses: []string{"RT-050", "RT-099"}, Expected: "the CANCEL for agent " + s.agent(letter), Observed: in.stops.Name(), At: in.stops.N})
+	}
+	return s.Judge(steps.Check{Clauses: aboutStops, OK: true})
 }
 
 // oneToStop: of two that speak at once, the source does not say which is meant.
@@ -183,11 +234,11 @@ func (s *suite) oneToStop(ctx context.Context, one, other string) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.published(ctx, a.stop, aboutStops, "CONTROL CANCEL to an agent that is speaking", func(m judge.Message) bool { return m.Kind() == judge.CancelSent })
+	m, err := s.published(ctx, a.stop, []string{"RT-004", "RT-016", "RT-031", "RT-099"}, "CONTROL CANCEL to an agent that is speaking", func(m judge.Message) bool { return m.Kind() == judge.CancelSent })
 	if err != nil {
 		return err
 	}
-	return s.Judge(steps.Check{Clauses: aboutStops, OK: m.Turn == a.turn && m.TargetID == a.agent || m.Turn == b.turn && m.TargetID == b.agent,
+	return s.Judge(steps.Check{Clauses: []string{"RT-050", "RT-098", "RT-099"}, OK: m.Turn == a.turn && m.TargetID == a.agent || m.Turn == b.turn && m.TargetID == b.agent,
 		Expected: "one of the two turns that are speaking", Observed: fmt.Sprintf("%s with turn_id %q", m.Name(), m.Turn), At: m.N})
 }
 
@@ -212,10 +263,20 @@ func (s *suite) cancelled(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.published(ctx, in.ack, []string{"RT-005", "RT-016", "RT-038", "RT-095", "RT-102", "RT-103", "RT-105", "RT-168"}, "EVENT CANCELED to the frontend", func(m judge.Message) bool {
+	ack := s.latest(func(m judge.Message) bool { return m.N == in.ack })
+	clauses := append([]string{"RT-016", "RT-102", "RT-105"}, broadcast(ack)...)
+	if ack.Event == vocab.Control {
+		clauses = append(clauses, "RT-005", "RT-038")
+	}
+	_, err = s.published(ctx, in.ack, clauses, "EVENT CANCELED to the frontend", func(m judge.Message) bool {
 		return m.Kind() == judge.Canceled && (m.Turn == in.turn || m.Turn == "")
-	})
-	return err
+	}, instead{clauses: []string{"RT-105"}, how: "it is of another turn, or in another form", match: func(m judge.Message) bool { return m.Subtype == vocab.Canceled }},
+		instead{since: in.routed, clauses: []string{"RT-100", "RT-105"}, how: "it came before the confirmation", match: func(m judge.Message) bool { return m.Kind() == judge.Canceled && m.Turn == in.turn }})
+	if err != nil {
+		return err
+	}
+	in.ended = "cancel"
+	return s.Judge(steps.Check{Clauses: []string{"RT-095", "RT-103"}, OK: true})
 }
 
 // noneOf proves that nothing of a kind was published because of the latest act.
@@ -224,24 +285,7 @@ func (s *suite) noneOf(ctx context.Context, name string) error {
 		"REQUEST_SESSION_CLOSE": judge.RequestClose, "AGENT_REMOVED": judge.Removed, "AGENT_ADDED": judge.Added, "HANDOVER_CONTEXT": judge.Context, "USER_INPUT": judge.Route,
 		"AGENT_OUTPUT": judge.Output, "ROUTE_TIMEOUT": judge.RouteTimeout, "REQUEST_ADD_AGENT": judge.RequestAdd, "SESSION_CLOSED": judge.Closed}
 	k := kinds[name]
-	return s.none(ctx, s.mark, absent[k], "no "+string(k), func(m judge.Message) bool { return m.Kind() == k })
-}
-
-// absent are the clauses that are judged by what is not published.
-var absent = map[judge.Kind][]string{
-	judge.CancelSent:    {"RT-028", "RT-097", "RT-103", "RT-145", "RT-175"},
-	judge.Canceled:      {"RT-059", "RT-100", "RT-102", "RT-105", "RT-160"},
-	judge.Switch:        {"RT-028", "RT-061", "RT-122", "RT-128", "RT-133", "RT-137", "RT-175"},
-	judge.RequestRemove: {"RT-028", "RT-060", "RT-100", "RT-106", "RT-109", "RT-160", "RT-175"},
-	judge.RequestClose:  {"RT-028", "RT-152", "RT-160", "RT-175"},
-	judge.Removed:       {"RT-028", "RT-159", "RT-115", "RT-116", "RT-117", "RT-171", "RT-160"},
-	judge.Added:         {"RT-028", "RT-025", "RT-119", "RT-159", "RT-122", "RT-126", "RT-127", "RT-160"},
-	judge.Context:       {"RT-028", "RT-061", "RT-128", "RT-133", "RT-137"},
-	judge.Route:         {"RT-028", "RT-133", "RT-137", "RT-175"},
-	judge.Output:        {"RT-028", "RT-141"},
-	judge.RouteTimeout:  {"RT-003", "RT-042", "RT-168", "RT-077", "RT-080", "RT-161", "RT-169"},
-	judge.RequestAdd:    {"RT-028", "RT-122", "RT-175"},
-	judge.Closed:        {"RT-028", "RT-154", "RT-160"},
+	return s.none(ctx, s.mark, s.absence(k), "no "+string(k), func(m judge.Message) bool { return m.Kind() == k })
 }
 
 // timeIsOver goes by the orchestrator's own clock: an input of another session, that nobody acknowledges, has timed out later

@@ -70,6 +70,7 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 	if err != nil {
 		return err
 	}
+	ss.began = at
 	own := s.Env.Profile.Limits // a process may still be starting
 	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: at, Within: max(own.Open.Duration, own.Event.Duration), Match: func(r *transcript.Record) bool {
 		return r.Event != nil && r.Event.Type == judge.ReadyFrame && (member(r, judge.Session) == nil || member(r, judge.Session) == ss.id)
@@ -83,7 +84,7 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 
 // setUpAnew resets the session: the orchestrator has it as if nothing had been said.
 func (s *suite) setUpAnew(ctx context.Context) error {
-	s.now.inputs, s.now.handovers = map[string]*input{}, map[string]*handover{}
+	s.now.inputs, s.now.handovers, s.now.anew = map[string]*input{}, map[string]*handover{}, true
 	return s.sendSetUp(ctx, s.now)
 }
 
@@ -117,9 +118,26 @@ func (s *suite) asksForSession(ctx context.Context, what, where string) error {
 
 func (s *suite) managerAskedForSession(ctx context.Context, what string) (err error) {
 	k := map[string]judge.Kind{"open": judge.RequestOpen, "close": judge.RequestClose}[what]
-	s.now.request, err = s.published(ctx, s.now.asked, []string{"RT-020", "RT-036", "RT-151", "RT-152", "RT-153"}, "CONTROL "+string(k)+" to SYSTEM",
-		func(m judge.Message) bool { return m.Kind() == k })
-	return err
+	clauses := []string{"RT-020", "RT-036", "RT-151", "RT-153"}
+	if ack := s.stopped(s.now.asked); ack.N > 0 { // that it was accepted shows by the CANCEL
+		clauses = []string{"RT-152", "RT-153"}
+		if ack.Event == vocab.Event {
+			clauses = append(clauses, "RT-102")
+		}
+	}
+	s.now.request, err = s.published(ctx, s.now.asked, clauses, "CONTROL "+string(k)+" to SYSTEM", func(m judge.Message) bool { return m.Kind() == k },
+		instead{clauses: []string{"RT-153"}, how: "it is another request, or for somebody else", match: control(vocab.RequestSessionOpen, vocab.RequestSessionClose)})
+	if err != nil {
+		return err
+	}
+	return s.Judge(steps.Check{Clauses: []string{"RT-020", "RT-036", "RT-151", "RT-152", "RT-153"}, OK: true})
+}
+
+// stopped is the confirmation of a cancel that was given behind a record; the zero message where there is none.
+func (s *suite) stopped(after int) judge.Message {
+	return s.latest(func(m judge.Message) bool {
+		return m.N > after && (m.Subtype == vocab.CancelAck || m.Subtype == vocab.StreamStopped)
+	})
 }
 
 var sessionReceipts = map[string]string{"is opened": vocab.SessionOpened, "is closed": vocab.SessionClosed,
@@ -143,9 +161,17 @@ func (s *suite) receipt(subtype string, to judge.Message, payload map[string]any
 
 // sessionTold: the frontend gets the result, as EVENT or ERROR (RT-155).
 func (s *suite) sessionTold(ctx context.Context, what string) error {
-	_, err := s.published(ctx, s.now.receipt, []string{"RT-045", "RT-046", "RT-154", "RT-155", "RT-166"}, "the result told to the frontend, as EVENT or ERROR",
-		func(m judge.Message) bool { return judge.TellsOfSession(m, sessionReceipts[what]) })
-	return err
+	told := func(m judge.Message) bool { return judge.TellsOfSession(m, sessionReceipts[what]) }
+	_, err := s.published(ctx, s.now.receipt, []string{"RT-045", "RT-046", "RT-155", "RT-166"}, "the result told to the frontend, as EVENT or ERROR", told,
+		instead{clauses: []string{"RT-046", "RT-155"}, how: "it is not told to the frontend", match: func(m judge.Message) bool { return m.Subtype == sessionReceipts[what] && m.Target != vocab.ToFrontend }},
+		instead{clauses: []string{"RT-155"}, how: "it is not told as it is", match: func(m judge.Message) bool {
+			return m.Subtype == sessionReceipts[what] || m.Kind() == judge.Opened || m.Kind() == judge.Closed
+		}},
+		instead{since: s.now.asked, clauses: []string{"RT-154"}, how: "it came before the receipt", match: func(m judge.Message) bool { return told(m) && (m.Kind() == judge.Opened || m.Kind() == judge.Closed) }})
+	if err != nil {
+		return err
+	}
+	return s.Judge(steps.Check{Clauses: []string{"RT-154"}, OK: true})
 }
 
 // punctual is the most that something may be late that a limit brings about: who goes by a limit of his own, which is likely 5 s

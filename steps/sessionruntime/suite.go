@@ -47,10 +47,13 @@ type session struct {
 	agents    []string
 	first     string // the agent that is active at set-up; "" is nobody
 	active    string // by now
+	began     int    // number of the record that has set it up
+	anew      bool   // and not for the first time
 
 	asked   int           // number of the frontend's last request about agents, or the session
 	request judge.Message // about the session
 	receipt int
+	told    int // receipts about agents of which the frontend was told
 	errorAt int
 }
 
@@ -155,6 +158,9 @@ func (s *suite) observe() {
 func (s *suite) judged() error {
 	var checks []steps.Check
 	for _, f := range judge.Judge(s.T.All()) {
+		if f.Follows { // the monitor keeps it under what it follows from
+			continue
+		}
 		if f.OK && f.Expected == judge.Absence {
 			s.absences = append(s.absences, steps.Check{Clauses: f.Clauses, OK: true})
 			continue

@@ -55,13 +55,17 @@ type input struct {
 	last   *piece // of output
 	stop   int    // number of the last cancel by the user
 	stops  judge.Message
-	ack    int // of the cancel
+	ack    int      // of the cancel
+	ended  string   // "final", "cancel" or "time-out"
+	passed int      // number of the last record that was sent in the turn, and forwarded
+	form   []string // clauses about how it mentions an agent; nil: it mentions none
 }
 
 // piece is one output of an agent.
 type piece struct {
 	token string
 	at    int
+	sent  judge.Message
 }
 
 func (s *suite) input(name string) (*input, error) {
@@ -126,10 +130,13 @@ func (s *suite) mentions(ctx context.Context, letter, name, form string) error {
 	f := frame{event: vocab.UserInput, from: judge.Frontend}
 	switch form {
 	case "its subtype":
+		in.form = []string{"RT-083", "RT-174"}
 		f.subtype, f.mention, f.payload = vocab.Mention, who, "@"+who+" what about "+in.token+"?"
 	case "its payload":
+		in.form = []string{"RT-084"}
 		f.payload = map[string]any{"text": "what about " + in.token + "?", "mentioned_agent_id": who}
 	case "a choice in the interface":
+		in.form = []string{"RT-085"}
 		f.subtype, f.mention = vocab.Mention, who
 		f.payload = map[string]any{"type": "agent_selection", "text": "what about " + in.token + "?", "mentioned_agent_id": who}
 	}
@@ -152,16 +159,18 @@ func (s *suite) reaches(ctx context.Context, name, letter string, more ...string
 	if err != nil {
 		return err
 	}
-	clauses := append(more, aboutRoutes...)
-	m, err := s.published(ctx, in.said, clauses, "the input on its way to agent "+s.agent(letter), func(m judge.Message) bool {
+	m, err := s.published(ctx, in.said, s.unrouted(in), "the input on its way to agent "+s.agent(letter), func(m judge.Message) bool {
 		return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token
-	})
+	}, instead{clauses: append(s.unrouted(in), s.changed(in)...), how: "the frontend is told an error", match: func(m judge.Message) bool { return m.Kind() == judge.Failure }})
 	if err != nil {
 		return err
 	}
 	in.take(m)
 	s.Reached(steps.Answered)
-	return s.Need(steps.Check{Clauses: clauses, OK: m.TargetID == s.agent(letter), Expected: "the input for agent " + s.agent(letter), Observed: m.Name(), At: m.N})
+	if m.TargetID != s.agent(letter) {
+		return s.Need(steps.Check{Clauses: s.misrouted(in, m), Expected: "the input for agent " + s.agent(letter), Observed: m.Name(), At: m.N})
+	}
+	return s.Judge(steps.Check{Clauses: append(more, aboutRoutes...), OK: true})
 }
 
 func (in *input) take(m judge.Message) {
@@ -192,9 +201,13 @@ func (s *suite) accepted(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.published(ctx, in.said, []string{"RT-009", "RT-074", "RT-076", "RT-093", "RT-170"}, "TURN_ACCEPTED to the frontend before any acknowledgement", func(m judge.Message) bool {
+	clauses, other := []string{"RT-009", "RT-074", "RT-076", "RT-170"}, []string{"RT-076"}
+	if in.form != nil {
+		clauses, other = append(clauses, "RT-093"), append(other, "RT-093")
+	}
+	m, err := s.published(ctx, in.said, clauses, "TURN_ACCEPTED to the frontend before any acknowledgement", func(m judge.Message) bool {
 		return m.Kind() == judge.Accepted && (in.turn == "" || m.Turn == in.turn || m.Turn == "")
-	})
+	}, instead{clauses: other, how: "it is for another turn, or for somebody else", match: func(m judge.Message) bool { return m.Subtype == vocab.TurnAccepted }})
 	if err != nil {
 		return err
 	}
@@ -207,7 +220,13 @@ func (s *suite) reachesNobody(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.none(ctx, in.said, []string{"RT-028", "RT-086", "RT-087", "RT-122"}, "the input not routed", func(m judge.Message) bool {
+	clauses := []string{"RT-086", "RT-087"}
+	if s.onlyObserved() {
+		clauses = []string{"RT-028"}
+	} else if s.hasDelivered(0, control(vocab.InviteAgent)) {
+		clauses = append(clauses, "RT-122")
+	}
+	return s.none(ctx, in.said, clauses, "the input not routed", func(m judge.Message) bool {
 		return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token
 	})
 }
@@ -287,10 +306,20 @@ func (s *suite) timesOut(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.publishedWithin(ctx, in.said, s.withLimit(s.limits.InputAck), []string{"RT-073", "RT-077", "RT-078", "RT-082", "RT-094", "RT-059"},
+	clauses := []string{"RT-073", "RT-077", "RT-078", "RT-082"}
+	if in.form != nil {
+		clauses = append(clauses, "RT-094")
+	}
+	if in.ack > 0 || !s.hasDelivered(in.said, func(m judge.Message) bool { return m.Turn == in.turn }) {
+		clauses = append(clauses, "RT-059")
+	}
+	_, err = s.publishedWithin(ctx, in.said, s.withLimit(s.limits.InputAck), clauses,
 		fmt.Sprintf("ERROR ROUTE_TIMEOUT to the frontend once %v have passed", s.limits.InputAck), func(m judge.Message) bool {
 			return m.Kind() == judge.RouteTimeout && (m.Turn == in.turn || m.Turn == "")
-		})
+		}, instead{clauses: []string{"RT-073", "RT-078"}, how: "it is of another turn, or in another form", match: func(m judge.Message) bool { return m.Subtype == vocab.RouteTimeout }})
+	if err == nil {
+		in.ended = "time-out"
+	}
 	return err
 }
 
@@ -332,7 +361,11 @@ func (s *suite) report(ctx context.Context, f frame) (err error) {
 
 // hearsOfError: the frontend can show it (RT-011).
 func (s *suite) hearsOfError(ctx context.Context) error {
-	_, err := s.published(ctx, s.now.errorAt, []string{"RT-011", "RT-040"}, "the ERROR to the frontend", func(m judge.Message) bool {
+	clauses := []string{"RT-011"}
+	if by := s.latest(func(m judge.Message) bool { return m.Event == vocab.Error }); by.From != judge.Manager {
+		clauses = append(append(clauses, "RT-040"), broadcast(by)...)
+	}
+	_, err := s.published(ctx, s.now.errorAt, clauses, "the ERROR to the frontend", func(m judge.Message) bool {
 		return m.Event == vocab.Error && m.Target == vocab.ToFrontend
 	})
 	return err
@@ -340,9 +373,19 @@ func (s *suite) hearsOfError(ctx context.Context) error {
 
 // absentDealtWith: either is fine, and one has to happen (RT-087).
 func (s *suite) absentDealtWith(ctx context.Context, letter string) error {
-	m, err := s.published(ctx, s.mark, []string{"RT-049", "RT-086", "RT-087", "RT-122", "RT-111"}, "a REQUEST_ADD_AGENT for "+s.agent(letter)+", or an ERROR to the frontend", func(m judge.Message) bool {
+	clauses := []string{"RT-049", "RT-086", "RT-087"}
+	if s.hasDelivered(0, control(vocab.RemoveAgentDone)) {
+		clauses = append(clauses, "RT-111")
+	}
+	asked := s.latest(func(m judge.Message) bool { return m.Event == vocab.UserInput })
+	m, err := s.published(ctx, s.mark, []string{"RT-087"}, "a REQUEST_ADD_AGENT for "+s.agent(letter)+", or an ERROR to the frontend", func(m judge.Message) bool {
 		return m.Kind() == judge.RequestAdd || m.Event == vocab.Error && m.Target == vocab.ToFrontend
-	})
+	}, instead{clauses: clauses, how: "the input is routed", match: func(m judge.Message) bool {
+		return m.Kind() == judge.Route && judge.Token(m.Payload) == judge.Token(asked.Payload)
+	}})
+	if err == nil {
+		err = s.Judge(steps.Check{Clauses: clauses, OK: true})
+	}
 	if err == nil && m.Kind() == judge.RequestAdd {
 		s.now.requests[letter] = m
 	}

@@ -1,0 +1,338 @@
+package sessionruntime
+
+import (
+	"strings"
+
+	judge "parley/monitor/sessionruntime"
+	vocab "parley/protocol/sessionruntime"
+)
+
+// What is missing, or wrong, breaks the clauses that it shows broken, and no others: by what was asked for, and what had happened
+// before. What is there shows more than its absence does, so that a step may keep more clauses than it can break.
+
+// delivered are the messages that the harness has sent in the present session, behind a record.
+func (s *suite) delivered(after int, match func(judge.Message) bool) (out []judge.Message) {
+	for _, r := range s.T.After(max(after, s.now.began)) {
+		if m, ok := judge.Read(r); ok && m.Delivered && s.belongs(m, s.now) && !strings.HasPrefix(r.Label, judge.Back) && match(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (s *suite) hasDelivered(after int, match func(judge.Message) bool) bool {
+	return len(s.delivered(after, match)) > 0
+}
+
+// latest is the last message that was delivered in the present session, and that fits; the zero message where there is none.
+func (s *suite) latest(match func(judge.Message) bool) judge.Message {
+	if all := s.delivered(0, match); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return judge.Message{}
+}
+
+func anything(judge.Message) bool { return true }
+
+// control matches a CONTROL of one of some subtypes.
+func control(subtypes ...string) func(judge.Message) bool {
+	return func(m judge.Message) bool {
+		for _, name := range subtypes {
+			if m.Event == vocab.Control && m.Subtype == name {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// onlyObserved tells whether the latest act was one on BROADCAST, which nothing must follow from.
+func (s *suite) onlyObserved() bool {
+	m := s.latest(anything)
+	return m.Target == vocab.ToBroadcast && (m.From == judge.Frontend || m.From == judge.Manager || m.From == judge.Logger)
+}
+
+// broadcast are the clauses about what agents say there.
+func broadcast(m judge.Message) []string {
+	if m.Target == vocab.ToBroadcast {
+		return []string{"RT-042", "RT-168"}
+	}
+	return nil
+}
+
+// unrouted are broken where an input goes nowhere.
+func (s *suite) unrouted(in *input) []string {
+	clauses := []string{"RT-001", "RT-013", "RT-015", "RT-030", "RT-067", "RT-068", "RT-075"}
+	if in.form != nil {
+		clauses = append(clauses, "RT-049", "RT-086", "RT-092")
+	}
+	for _, other := range s.now.inputs { // whatever it was, the next input is routed
+		switch other.ended {
+		case "time-out":
+			clauses = append(clauses, "RT-079")
+		case "cancel":
+			clauses = append(clauses, "RT-103", "RT-104")
+		case "final":
+			clauses = append(clauses, "RT-145")
+		}
+	}
+	return clauses
+}
+
+// misrouted are broken where an input goes to another agent: by what had made somebody active.
+func (s *suite) misrouted(in *input, to judge.Message) []string {
+	switch {
+	case to.TargetID == "":
+		return []string{"RT-015", "RT-075"}
+	case in.form != nil:
+		return append([]string{"RT-015", "RT-049", "RT-092"}, in.form...)
+	}
+	return append([]string{"RT-014", "RT-015", "RT-048", "RT-069"}, s.changed(in)...)
+}
+
+// changed are the clauses about what has made an agent active, or has not, before an input.
+func (s *suite) changed(in *input) (clauses []string) {
+	act := s.latest(func(m judge.Message) bool {
+		return m.N < in.said && (names(m) || m.From == judge.Manager ||
+			control(vocab.SwitchAgent, vocab.HandoverRequest, vocab.HandoverConfirm, vocab.HandoverReject)(m))
+	})
+	switch {
+	case act.N == 0 && s.now.anew:
+		clauses = append(clauses, "RT-064")
+	case act.N == 0:
+	case act.Target == vocab.ToBroadcast && act.Event != vocab.UserInput:
+		clauses = append(clauses, "RT-028")
+	case act.Event == vocab.UserInput && s.absent(act):
+		clauses = append(clauses, "RT-048", "RT-049", "RT-086") // who was named has not become active
+	case act.Event == vocab.UserInput:
+		clauses = append(clauses, "RT-063", "RT-064", "RT-088")
+	case act.Subtype == vocab.SwitchAgent:
+		clauses = append(clauses, "RT-063", "RT-064")
+	case act.Subtype == vocab.HandoverRequest:
+		clauses = append(clauses, "RT-133")
+	case act.Subtype == vocab.HandoverConfirm:
+		clauses = append(clauses, "RT-063", "RT-064", "RT-134")
+	case act.Subtype == vocab.HandoverReject:
+		clauses = append(clauses, "RT-133", "RT-137")
+	case act.Subtype == vocab.RemoveAgentDone:
+		clauses = append(clauses, "RT-063", "RT-064", "RT-112")
+	}
+	return clauses
+}
+
+// beside are the clauses about one transaction beside another: where one was told of already, and several were asked for.
+func (s *suite) beside() []string {
+	if s.now.told > 0 && len(s.delivered(0, control(vocab.RemoveAgent, vocab.InviteAgent))) > 1 {
+		return []string{"RT-062"}
+	}
+	return nil
+}
+
+// names tells whether an input mentions an agent.
+func names(m judge.Message) bool {
+	return m.Data["mention"] != nil || hasMember(m.Payload, "mentioned_agent_id")
+}
+
+// hasMember tells whether an object has a member.
+func hasMember(v any, name string) bool {
+	object, _ := v.(map[string]any)
+	_, there := object[name]
+	return there
+}
+
+// absent tells whether an input mentions an agent that was not in the session when it was set up.
+func (s *suite) absent(m judge.Message) bool {
+	for _, letter := range s.now.agents {
+		if judge.Mentions(m, s.agent(letter)) || m.Data["mention"] == s.agent(letter) {
+			return false
+		}
+	}
+	return true
+}
+
+// stops are broken where no CANCEL comes: by what asks for one.
+func (s *suite) stops(in *input) (clauses []string, asked judge.Message) {
+	asked = s.latest(func(m judge.Message) bool {
+		return m.From == judge.Frontend && control(vocab.Cancel, vocab.Interrupt, vocab.RemoveAgent, vocab.SessionClose)(m)
+	})
+	switch asked.Subtype {
+	case vocab.RemoveAgent:
+		clauses = []string{"RT-060", "RT-106", "RT-109"}
+	case vocab.SessionClose:
+		clauses = []string{"RT-152"}
+	case vocab.Interrupt:
+		clauses = []string{"RT-004", "RT-016", "RT-031", "RT-095", "RT-099", "RT-142"}
+	default:
+		clauses = []string{"RT-004", "RT-016", "RT-031", "RT-099", "RT-142"}
+	}
+	if in.agent != s.agent(s.now.active) {
+		clauses = append(clauses, "RT-050")
+	}
+	if s.foreign(in, in.routed) {
+		clauses = append(clauses, "RT-141")
+	}
+	return clauses, asked
+}
+
+// foreign tells whether another agent has said something in a turn, behind a record.
+func (s *suite) foreign(in *input, after int) bool {
+	return s.hasDelivered(after, func(m judge.Message) bool {
+		return m.Event == vocab.AgentOutput && m.Turn == in.turn && m.From != in.agent
+	})
+}
+
+// unforwarded are broken where the latest output of a turn is not forwarded.
+func (s *suite) unforwarded(in *input) []string {
+	clauses := append([]string{"RT-002", "RT-039", "RT-082", "RT-139", "RT-140"}, broadcast(in.last.sent)...)
+	if in.last.sent.Final && !in.last.sent.Chunk {
+		clauses = append(clauses, "RT-146")
+	}
+	since := in.routed
+	if in.passed > 0 {
+		since = in.passed
+	}
+	if s.foreign(in, since) {
+		clauses = append(clauses, "RT-141")
+	}
+	if s.hasDelivered(0, func(m judge.Message) bool {
+		return m.Event == vocab.AgentOutput && m.Turn != in.turn && m.N < in.last.at
+	}) {
+		clauses = append(clauses, "RT-052", "RT-142") // each turn has a speaker of its own
+	} else if in.passed == 0 {
+		clauses = append(clauses, "RT-142")
+	}
+	return clauses
+}
+
+// kept are the clauses that keep an output from the frontend: by what is wrong with it.
+func (s *suite) kept(in *input) []string {
+	switch {
+	case in.turn == "":
+		return []string{"RT-052", "RT-141"}
+	case in.last.sent.From != in.agent:
+		return []string{"RT-141"}
+	}
+	switch in.ended {
+	case "time-out":
+		return []string{"RT-079", "RT-141"}
+	case "cancel":
+		return []string{"RT-104", "RT-141", "RT-162"}
+	case "final":
+		return []string{"RT-056", "RT-141"}
+	}
+	return []string{"RT-141"}
+}
+
+// absence are the clauses that are judged by a kind of message that is not published: by what was done last.
+func (s *suite) absence(k judge.Kind) []string {
+	if s.onlyObserved() {
+		return []string{"RT-028"}
+	}
+	act := s.latest(anything)
+	done := func(subtypes ...string) bool { return control(subtypes...)(act) }
+	switch k {
+	case judge.CancelSent:
+		return s.unspoken()
+	case judge.Canceled:
+		clauses := []string{"RT-100", "RT-102", "RT-105", "RT-160"}
+		if done(vocab.InputAck) {
+			clauses = append(clauses, "RT-059")
+		}
+		return clauses
+	case judge.Switch, judge.Context, judge.Route:
+		switch {
+		case done(vocab.HandoverReject):
+			return []string{"RT-137"}
+		case done(vocab.HandoverConfirm): // of what was not asked for, or is decided
+			return []string{"RT-061", "RT-065", "RT-133", "RT-135", "RT-137"}
+		case done(vocab.HandoverRequest):
+			return []string{"RT-061", "RT-128", "RT-133"}
+		}
+		return []string{"RT-122"}
+	case judge.RequestRemove:
+		return []string{"RT-060", "RT-100", "RT-106", "RT-109", "RT-160"}
+	case judge.RequestClose:
+		return []string{"RT-100", "RT-152", "RT-160"}
+	case judge.Removed:
+		if done(vocab.RemoveAgentFailed) {
+			return []string{"RT-115", "RT-116"}
+		}
+		return []string{"RT-115", "RT-116", "RT-159", "RT-160", "RT-171"}
+	case judge.Added:
+		if done(vocab.AddAgentFailed) {
+			return []string{"RT-126", "RT-127"}
+		}
+		return []string{"RT-025", "RT-119", "RT-122", "RT-126", "RT-127", "RT-159", "RT-160"}
+	case judge.RouteTimeout:
+		return s.untimely()
+	case judge.RequestAdd:
+		return []string{"RT-122"}
+	case judge.Closed:
+		return []string{"RT-154", "RT-160"}
+	}
+	return []string{"RT-141"} // output
+}
+
+// unspoken keep a CANCEL from agents that are not speaking: by how their turns have ended.
+func (s *suite) unspoken() []string {
+	clauses := []string{"RT-097"}
+	for _, in := range s.now.inputs {
+		switch in.ended {
+		case "cancel":
+			clauses = append(clauses, "RT-103")
+		case "final":
+			clauses = append(clauses, "RT-145")
+		case "time-out":
+			clauses = append(clauses, "RT-079")
+		}
+	}
+	return clauses
+}
+
+// untimely keep a ROUTE_TIMEOUT from turns.
+func (s *suite) untimely() []string {
+	ack := s.latest(control(vocab.InputAck))
+	if ack.N == 0 {
+		clauses := []string{"RT-077"}
+		if s.hasDelivered(0, func(m judge.Message) bool { return m.Event == vocab.AgentOutput }) {
+			clauses = append(clauses, "RT-169")
+		}
+		return clauses
+	}
+	return append([]string{"RT-003", "RT-077", "RT-080", "RT-161"}, broadcast(ack)...)
+}
+
+// unannounced are broken where no switch is told: by what has made an agent active.
+func (s *suite) unannounced() []string {
+	clauses := []string{"RT-006", "RT-063", "RT-065"}
+	switch act := s.latest(anything); {
+	case act.Event == vocab.UserInput:
+		return append(clauses, "RT-089")
+	case act.Subtype == vocab.SwitchAgent:
+		clauses = append(clauses, "RT-032")
+		for _, in := range s.now.inputs {
+			if in.pieces > 0 && in.ended == "" {
+				return append(clauses, "RT-176")
+			}
+		}
+		return clauses
+	case act.Subtype == vocab.HandoverConfirm:
+		return append(clauses, "RT-019", "RT-035", "RT-061", "RT-134", "RT-165")
+	}
+	return append(clauses, "RT-112")
+}
+
+// otherSwitches are switches that are told, and not as they have to be.
+func (s *suite) otherSwitches(names func(judge.Message) bool) []instead {
+	return []instead{
+		{clauses: []string{"RT-091", "RT-167"}, how: "it is not on SYSTEM or BROADCAST", match: func(m judge.Message) bool {
+			return control(vocab.SwitchAgent)(m) && m.Target != vocab.ToSystem && m.Target != vocab.ToBroadcast && names(m)
+		}},
+		{clauses: []string{"RT-066"}, how: "it does not say to whom", match: func(m judge.Message) bool {
+			return m.Kind() == judge.Switch && text(m.Data[judge.SwitchTo]) == ""
+		}},
+		{clauses: []string{"RT-065", "RT-066"}, how: "it is no CONTROL SWITCH_AGENT", match: func(m judge.Message) bool {
+			return m.Event != vocab.Control && m.Subtype == vocab.SwitchAgent && names(m)
+		}},
+	}
+}
