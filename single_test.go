@@ -16,6 +16,7 @@ import (
 	"parley/model"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/bundled"
+	"parley/reference-server/mutants"
 	"parley/runner"
 	"parley/target"
 	"parley/verdict"
@@ -27,6 +28,7 @@ import (
 type uncorrelated struct {
 	bundled.Handler
 	careless bool // takes it for the oldest connection instead of refusing it
+	newest   bool // a session is loaded for the newest connection instead of being refused
 
 	mu   sync.Mutex
 	open []string
@@ -81,6 +83,9 @@ func (u *uncorrelated) post(w http.ResponseWriter, r *http.Request) {
 		case len(open) == 1, u.careless && len(open) > 0:
 			msg["connectionId"] = open[0]
 			body, _ = json.Marshal(msg)
+		case load && u.newest && named && len(open) > 0:
+			msg["connectionId"] = open[len(open)-1]
+			body, _ = json.Marshal(msg)
 		case !named || load:
 			http.Error(w, `{"success":false,"error":"which connection?"}`, http.StatusBadRequest)
 			return
@@ -90,7 +95,8 @@ func (u *uncorrelated) post(w http.ResponseWriter, r *http.Request) {
 	u.Handler.ServeHTTP(w, r)
 }
 
-func judgeUncorrelated(t *testing.T, careless bool) *verdictOf {
+// judgeUncorrelated judges a server behind u, by the scenarios of some tags, or all.
+func judgeUncorrelated(t *testing.T, u *uncorrelated, make func(agentselect.Options) (bundled.Handler, error), tags string) *verdictOf {
 	t.Helper()
 	brain := model.New()
 	p := bundled.For("agent-select", "").Profile
@@ -99,13 +105,10 @@ func judgeUncorrelated(t *testing.T, careless bool) *verdictOf {
 	p.Capabilities = nil
 	p.Limits.Event.Duration = time.Second // the careless server leaves many answers out, and one scenario runs at a time
 	l := &bundled.Launcher{Brain: brain, Make: func(o agentselect.Options) (bundled.Handler, error) {
-		h, err := agentselect.New(o)
-		return &uncorrelated{Handler: h, careless: careless}, err
+		h, err := make(o)
+		return &uncorrelated{Handler: h, careless: u.careless, newest: u.newest}, err
 	}}
-	o := runner.Options{Profile: p, Launcher: l, Brain: brain, Again: "parley run"}
-	if careless {
-		o.Tags = "@AS-095"
-	}
+	o := runner.Options{Profile: p, Launcher: l, Brain: brain, Again: "parley run", Tags: tags}
 	res, err := runner.Run(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -126,11 +129,26 @@ type verdictOf struct {
 // TestSingleCorrelation: a target whose clients never say which connection they speak on is judged with one open
 // connection, and told apart from one that acts on another client's session.
 func TestSingleCorrelation(t *testing.T) {
-	if v := judgeUncorrelated(t, false); v.exit != verdict.ExitConformant {
+	sound := func(o agentselect.Options) (bundled.Handler, error) { return agentselect.New(o) }
+	if v := judgeUncorrelated(t, &uncorrelated{}, sound, ""); v.exit != verdict.ExitConformant {
 		t.Errorf("a careful server: exit %d\n%s", v.exit, v.text)
 	}
-	v := judgeUncorrelated(t, true)
+	v := judgeUncorrelated(t, &uncorrelated{careless: true}, sound, "@AS-095")
 	if v.exit != verdict.ExitNonConformant || v.outcome["AS-095"] != verdict.Failed {
 		t.Errorf("a server that takes a stranger's message for the oldest client's: exit %d, AS-095 %s\n%s", v.exit, v.outcome["AS-095"], v.text)
+	}
+}
+
+// TestSingleCorrelationHandsOver: that a session has one connection is tried with two open, whoever cannot tell them apart.
+func TestSingleCorrelationHandsOver(t *testing.T) {
+	sound := func(o agentselect.Options) (bundled.Handler, error) { return agentselect.New(o) }
+	if v := judgeUncorrelated(t, &uncorrelated{newest: true}, sound, "@AS-094"); v.outcome["AS-094"] != verdict.Passed {
+		t.Errorf("a server that loads for the newest connection: AS-094 %s\n%s", v.outcome["AS-094"], v.text)
+	}
+	leaky := func(o agentselect.Options) (bundled.Handler, error) {
+		return mutants.Handler("load-keeps-old-events", o)
+	}
+	if v := judgeUncorrelated(t, &uncorrelated{newest: true}, leaky, "@AS-094"); v.outcome["AS-094"] != verdict.Failed {
+		t.Errorf("one that goes on telling the old connection: AS-094 %s\n%s", v.outcome["AS-094"], v.text)
 	}
 }
