@@ -109,6 +109,11 @@ func TestMistakes(t *testing.T) {
 		{"an environment for a running process", "url: http://x\nmodel: {env: {A: b}}\n", `p.yaml:2:14: model.env: a target that runs already has its environment (give a command, or model.hook)`},
 		{"a tool without a name", "url: http://x\ntools: {confirm: {arguments: {}}}\n", `p.yaml:2:18: tools.confirm: has no name`},
 		{"an agent's id in capitals", "url: http://x\nagents: {custom: [{id: A}]}\n", `p.yaml:2:24: agents.custom[0].id: "A" is no agent id (a-z, 0-9, _ and -)`},
+		{"tools of no agent", "url: http://x\nagents: {tools: {General: []}}\n", `p.yaml:2:27: agents.tools.General: "General" is no agent id (a-z, 0-9, _ and -)`},
+		{"an agent's tool without a name", "url: http://x\nagents: {tools: {general: [a, '']}}\n", `p.yaml:2:31: agents.tools.general[1]: has no name`},
+		{"an agent's tool twice", "url: http://x\nagents: {tools: {general: [a, a]}}\n", `p.yaml:2:31: agents.tools.general[1]: the tool "a" is given twice`},
+		{"a tool that another list leaves out", "url: http://x\nagents: {custom: [{id: a, tools: [b, c]}], tools: {a: [b]}}\n",
+			`p.yaml:2:38: agents.custom[0].tools[1]: the tool "c" is not among agents.tools.a (that list has every tool of the agent: add it there, or take it out here)`},
 		{"an agent twice", "url: http://x\nagents: {custom: [{id: a}, {id: a}]}\n", `p.yaml:2:33: agents.custom[1].id: the agent "a" is given twice`},
 
 		{"an unknown correlation", "url: http://x\nagent-select: {correlation: double}\n", `p.yaml:2:29: agent-select.correlation: unknown correlation "double" (write single, {body: connectionId} or {header: X-Connection-Id})`},

@@ -223,6 +223,10 @@ type Agents struct {
 
 	// Custom are the custom agents that the target is configured with.
 	Custom []CustomAgent `yaml:"custom"`
+
+	// Tools are, by the id of an agent, the names of the tools that the model is offered with it: these and no others. An agent
+	// that is not in it may be offered any.
+	Tools map[string][]string `yaml:"tools"`
 }
 
 // CustomAgent is one custom agent.
@@ -231,7 +235,7 @@ type CustomAgent struct {
 	Name        string   `yaml:"name"`
 	Description string   `yaml:"description"`
 	Prompt      string   `yaml:"prompt"` // a marker that its system prompt contains, by which the model stub knows it
-	Tools       []string `yaml:"tools"`
+	Tools       []string `yaml:"tools"`  // some of the tools that its model is offered; all of them: Agents.Tools
 }
 
 // Has tells whether the profile declares a capability.

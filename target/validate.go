@@ -310,5 +310,36 @@ func (c *checker) agents() error {
 		}
 		seen[agent.ID] = true
 	}
+	return c.agentTools()
+}
+
+func (c *checker) agentTools() error {
+	a := c.p.Agents
+	for _, id := range slices.Sorted(maps.Keys(a.Tools)) {
+		path := "agents.tools." + id
+		if !agentselect.IDPattern.MatchString(id) {
+			return c.fail(path, fmt.Sprintf("%q is no agent id", id), "a-z, 0-9, _ and -")
+		}
+		seen := map[string]bool{}
+		for i, name := range a.Tools[id] {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			switch {
+			case name == "":
+				return c.fail(at, "has no name", "")
+			case seen[name]:
+				return c.fail(at, fmt.Sprintf("the tool %q is given twice", name), "")
+			}
+			seen[name] = true
+		}
+	}
+	for i, agent := range a.Custom {
+		all, whole := a.Tools[agent.ID]
+		for j, name := range agent.Tools {
+			if whole && !slices.Contains(all, name) {
+				return c.fail(fmt.Sprintf("agents.custom[%d].tools[%d]", i, j), fmt.Sprintf("the tool %q is not among agents.tools.%s", name, agent.ID),
+					"that list has every tool of the agent: add it there, or take it out here")
+			}
+		}
+	}
 	return nil
 }

@@ -40,6 +40,10 @@ func agentSelectProfile() *target.Profile {
 	Unhurry(&p.Limits)
 	p.Capabilities = []string{target.InitialAgentID, target.SessionList, target.SessionDelete, target.Health}
 	p.Agents.Custom = []target.CustomAgent{CodeReviewer}
+	p.Agents.Tools = map[string][]string{
+		proto.General:   {"read_file", "write_file", "run_command", "ask_user"},
+		CodeReviewer.ID: CodeReviewer.Tools,
+	}
 	p.Tools.Confirm = &target.Tool{Name: "run_command", Arguments: map[string]any{"command": "true"}, Response: true}
 	p.Tools.Ask = &target.Tool{Name: "ask_user", Arguments: map[string]any{"question": "May I go on?"}, Response: "yes"}
 	return p

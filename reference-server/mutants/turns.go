@@ -11,6 +11,7 @@ import (
 var turnFaults = map[string]fault{
 	"keeps-the-prompt":      configuring(func(c *agentselect.Config) { c.Prompt = general().Prompt }),
 	"keeps-the-tools":       configuring(func(c *agentselect.Config) { c.Tools = general().Tools }),
+	"offers-all-tools":      configuring(allTools),
 	"no-prompt-for-custom":  configuring(ifCustom(func(c *agentselect.Config) { c.Prompt = "" })),
 	"no-tools-for-custom":   configuring(ifCustom(func(c *agentselect.Config) { c.Tools = nil })),
 	"prompt-one-turn-late":  deciding(oneTurnLate),
@@ -33,6 +34,16 @@ func configuring(spoil func(c *agentselect.Config)) fault {
 			return c
 		}}
 	})
+}
+
+// allTools offers every agent the tools of all.
+func allTools(c *agentselect.Config) {
+	all := []string{"list_changes"} // of the custom agent
+	for _, a := range append(agentselect.Builtins(), agent{Tools: c.Tools}) {
+		all = append(all, a.Tools...)
+	}
+	slices.Sort(all)
+	c.Tools = slices.Compact(all)
 }
 
 func ifCustom(spoil func(c *agentselect.Config)) func(c *agentselect.Config) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/model"
 	"parley/steps"
@@ -141,14 +142,41 @@ func (s *suite) toolsGiven(name string, want bool) error {
 	if err != nil {
 		return err
 	}
-	if len(custom.Tools) == 0 {
-		return steps.NotTestedf("the profile names no tools of the custom agent (agents.custom[].tools)")
+	whole, err := s.judgeWholeLists(name)
+	if err != nil {
+		return err
 	}
 	got := toolSet(calls)
-	if want {
+	switch {
+	case len(custom.Tools) == 0 && whole[t.agent]:
+		return nil
+	case len(custom.Tools) == 0:
+		return steps.NotTestedf("the profile names no tools of the custom agent (agents.custom[].tools)")
+	case want:
 		return s.judgeTools(name, t, custom, got)
 	}
-	return s.judgeToolsGone(name, t, custom, got)
+	return s.judgeToolsGone(name, t, custom, got, whole[t.agent])
+}
+
+// judgeWholeLists judges the turns of a client whose agent has a list of all its tools in the profile: its model was offered
+// these and no others. It returns the agents of which it has judged a turn.
+func (s *suite) judgeWholeLists(name string) (map[string]bool, error) {
+	judged := map[string]bool{}
+	for _, t := range s.client(name).turns {
+		all, whole := s.Env.Profile.Agents.Tools[t.agent]
+		calls := s.calls(t)
+		if !whole || len(calls) == 0 {
+			continue
+		}
+		judged[t.agent] = true
+		want, got := slices.Sorted(slices.Values(all)), toolSet(calls)
+		if err := s.Judge(steps.Check{Clauses: []string{"AS-048"}, OK: slices.Equal(want, got), At: s.T.Len(),
+			Expected: fmt.Sprintf("the tools of %s, and no others (agents.tools.%s): %s", t.agent, t.agent, strings.Join(want, ", ")),
+			Observed: strings.Join(got, ", "), Diff: cmp.Diff(want, got, cmpopts.EquateEmpty())}); err != nil {
+			return judged, err
+		}
+	}
+	return judged, nil
 }
 
 // judgeTools judges the tools of a turn with the custom agent: all that the profile declares, and none that is another
@@ -181,11 +209,15 @@ func (s *suite) judgeTools(name string, t *turn, custom target.CustomAgent, got 
 	)
 }
 
-// judgeToolsGone judges the tools after switching back: those that came with the custom agent have gone with it.
-func (s *suite) judgeToolsGone(name string, t *turn, custom target.CustomAgent, got []string) error {
+// judgeToolsGone judges the tools after switching back: those that came with the custom agent have gone with it. Where the agents
+// were given the same tools, that can tell nothing, unless the profile has told all that are due.
+func (s *suite) judgeToolsGone(name string, t *turn, custom target.CustomAgent, got []string, whole bool) error {
 	of := s.toolsByAgent(name, t)
 	own := without(of[custom.ID], of[t.agent])
-	if len(own) == 0 {
+	switch {
+	case len(own) == 0 && whole:
+		return nil
+	case len(own) == 0:
 		return steps.NotTestedf("the tools of %s and of %s do not differ", custom.ID, t.agent)
 	}
 	kept := without(own, without(own, got))
