@@ -1,0 +1,136 @@
+package parley_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/model"
+	"parley/reference-server/agentselect"
+	"parley/reference-server/bundled"
+	"parley/reference-server/mutants"
+	"parley/reports"
+	"parley/runner"
+	"parley/target"
+	"parley/verdict"
+)
+
+// ofClause is what the scenarios of a name say of a clause, over each driver.
+func ofClause(res *reports.Results, name, clause string) (out []verdict.Outcome) {
+	for _, sc := range res.Runs[0].Scenarios {
+		if sc.Name != name {
+			continue
+		}
+		for _, c := range sc.Clauses {
+			if c.ID == clause {
+				out = append(out, c.Outcome)
+			}
+		}
+	}
+	return out
+}
+
+// TestWhatIsNeverGivenProvesNothing: that the custom agent's prompt is missing from a turn counts only where it has reached the
+// model in another.
+func TestWhatIsNeverGivenProvesNothing(t *testing.T) {
+	const name = "the model gets the old prompt and tools after switching back"
+	judge := func(make func(agentselect.Options) (bundled.Handler, error)) *reports.Results {
+		t.Helper()
+		brain := model.New()
+		res, err := runner.Run(context.Background(), runner.Options{Profile: bundled.For("agent-select", "").Profile, Brain: brain,
+			Launcher: &bundled.Launcher{Brain: brain, Make: make}, Tags: "@AS-047", Again: "parley run"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	res := judge(nil)
+	if got := ofClause(res, name, "AS-047"); len(got) == 0 || slices.Contains(got, verdict.NotTested) || slices.Contains(got, verdict.Failed) {
+		t.Errorf("the bundled server: AS-047 is %v\n%s", got, console(t, res))
+	}
+	res = judge(func(o agentselect.Options) (bundled.Handler, error) {
+		return mutants.Handler("no-prompt-for-custom", o)
+	})
+	if got := ofClause(res, name, "AS-047"); len(got) == 0 || slices.Contains(got, verdict.Passed) {
+		t.Errorf("a server that gives no agent of the user its prompt: AS-047 is %v, and the prompt was never there to be taken away", got)
+	}
+}
+
+// preached stands between a server and its model: the system prompt becomes a message of the user's role at the head of the
+// conversation, and a reminder follows what the user said, or the tools. Both are what some programs do.
+func preached(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var in map[string]any
+	if json.Unmarshal(body, &in) == nil {
+		if all, ok := in["messages"].([]any); ok {
+			for _, m := range all {
+				if m := m.(map[string]any); m["role"] == "system" {
+					m["role"] = "user"
+				}
+			}
+			in["messages"] = append(all, map[string]any{"role": "user", "content": "<reminder>Be brief.</reminder>"})
+			body, _ = json.Marshal(in)
+		}
+	}
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, strings.TrimPrefix(r.URL.Path, "/"), bytes.NewReader(body))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	out.Header = r.Header.Clone()
+	answer, err := http.DefaultTransport.RoundTrip(out)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer answer.Body.Close()
+	w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
+	w.WriteHeader(answer.StatusCode)
+	buf := make([]byte, 4096)
+	for {
+		n, err := answer.Body.Read(buf)
+		if n > 0 {
+			_, _ = w.Write(buf[:n])
+			_ = http.NewResponseController(w).Flush()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// TestPromptAsUserMessage: an agent's prompt that reaches the model in a message of the user's role is its prompt, and a message
+// behind the user's own hides no directive.
+func TestPromptAsUserMessage(t *testing.T) {
+	between := httptest.NewServer(http.HandlerFunc(preached))
+	t.Cleanup(between.Close)
+	p, err := target.Load("profiles/python.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundled.Unhurry(&p.Limits)
+	p.Drivers = []string{target.SSE}
+	p.Model.Env["OPENAI_BASE_URL"] = between.URL + "/{model}/v1"
+	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Again: "parley run", Tags: "@model"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sc := range res.Runs[0].Scenarios {
+		if sc.Outcome != verdict.Passed {
+			t.Errorf("%s %q: %s: %s", sc.ID, sc.Name, sc.Outcome, sc.Reason)
+		}
+	}
+	if t.Failed() {
+		t.Log(console(t, res))
+	}
+}
