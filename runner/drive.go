@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -26,7 +27,9 @@ func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
 	for stage := 1; stage <= 3; stage++ {
 		r.suite(ctx, d, stage, 1)
 	}
+	d.crowded = parallel > 1 && r.o.Enough == nil
 	r.suite(ctx, d, rest, parallel)
+	r.alone(ctx, d, parallel)
 	r.again(ctx, d)
 	r.explore(ctx, d)
 }
@@ -85,6 +88,8 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	switch {
 	case !ok, d.suspects != nil && !d.suspects[pl.key], r.o.Enough != nil && pl.Stage == 0 && r.o.Enough(pl):
 		return steps.Slot{Skip: notPlanned}
+	case errors.Is(context.Cause(ctx), errNoTime):
+		return steps.Slot{Skip: verdict.NotTested, Reason: errNoTime.Error()}
 	case ctx.Err() != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}
 	}
@@ -186,6 +191,9 @@ func (r *run) finish(d *driverRun, pl Planned, res steps.Result) {
 	}
 	if res.Outcome == verdict.EnvError && pl.Stage != 1 {
 		res = lost(res)
+	}
+	if pl.Stage == 0 && !pl.Exclusive() && r.setAside(d, pl, res) {
+		return // it may run again, alone, if the target was overloaded
 	}
 	r.passed(d, pl, res)
 	d.envs.Judged(res)

@@ -108,6 +108,7 @@ type Result struct {
 	Run      target.Running // the target that it ran against; nil when it did not run
 	Lost     int            // records beyond the transcript's bounds
 	Reached  Reach
+	Late     int // how often something had not come by its limit
 }
 
 // MonitorResult is what one monitor says of one clause in one transcript.
@@ -270,7 +271,7 @@ func skipped(sc *godog.Scenario, slot Slot) []ClauseResult {
 func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	outcome, reason := w.outcome(err)
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason), Failures: w.failures,
-		Notes: w.notes, Security: w.warnings, Records: w.T.All(), Evidence: w.evidence, Lost: w.T.Overflow(), Reached: w.reached}
+		Notes: w.notes, Security: w.warnings, Records: w.T.All(), Evidence: w.evidence, Lost: w.T.Overflow(), Reached: w.reached, Late: w.late}
 	if res.Lost > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not kept", res.Lost))
 	}

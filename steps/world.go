@@ -39,6 +39,9 @@ type Env struct {
 	Learnt sync.Map
 
 	patience patience
+
+	load    sync.Mutex
+	slowest time.Duration // see Sluggish
 }
 
 // World is one scenario's: its connections, its transcript, its judgements. Steps use it from one goroutine.
@@ -59,6 +62,7 @@ type World struct {
 	atEnd    []func()
 	serial   int
 	reached  Reach
+	late     int  // waits that have ended by their limit
 	whole    bool // every step was carried out
 	cut      bool // the scenario was cut off: what is missing from now on says nothing
 }
@@ -137,6 +141,9 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	c, err := w.Env.Driver.Open(limited, o, w.T.Append)
 	if err != nil {
 		w.cut = w.cut || ctx.Err() != nil
+		if limited.Err() != nil {
+			w.late++
+		}
 		return nil, err
 	}
 	if old := w.parties[o.Party]; old != nil {
@@ -205,11 +212,13 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 		return transcript.Record{}, &Miss{Reason: fmt.Sprintf(
 			"nothing of the kind before the answer of a later request, in record %d", a.answered)}
 	case errors.Is(err, errLimit):
+		w.late++
 		return transcript.Record{}, &Miss{Reason: "nothing of the kind within " + Span(a.within)}
 	case err != nil: // the run was interrupted, or the scenario has no time left: nothing is the target's fault any more
 		w.cut = true
 		return transcript.Record{}, &Miss{Reason: "the scenario was cut off: " + err.Error()}
 	}
+	w.Env.tookFor(time.Since(a.began), a.limit)
 	return rec, nil
 }
 
