@@ -292,7 +292,7 @@ func TestRelaysLedAstray(t *testing.T) {
 	}{
 		{"nothing is written", logging{&carrier{}, folder}, "EA-066=not-applicable", "of a relay it is looked at where files lie", false},
 		{"by its id", logging{writes, folder}, "EA-066=not-applicable", "of a relay it is looked at where files lie", true},
-		{"nobody knows the folder", logging{&carrier{}, ""}, "EA-066=not-tested", "external-agent.logs", false},
+		{"nobody knows the folder", logging{&carrier{}, ""}, "EA-066=not-applicable", "external-agent.logs", false},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			env := environment(t, vocab.Relay, r.run)

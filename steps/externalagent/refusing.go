@@ -64,7 +64,7 @@ func (s *suite) isInvalid(ctx context.Context, p *party, orClosed bool) error {
 	if q == nil {
 		return steps.NotTestedf("agent %s has sent nothing", p.name)
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Match: func(r *transcript.Record) bool {
+	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Kind: "a refusal of what is no envelope", Fence: s.fence(p), Match: func(r *transcript.Record) bool {
 		switch {
 		case closed(r):
 			return true
@@ -194,7 +194,7 @@ func (s *suite) callsAllRefused(ctx context.Context, p *party, code string) erro
 // isTurnedAway judges that a call before the join is refused (EA-079b).
 func (s *suite) isTurnedAway(ctx context.Context, p *party) error {
 	q := p.last
-	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Match: func(r *transcript.Record) bool {
+	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Kind: "a refusal before the join", Match: func(r *transcript.Record) bool {
 		return closed(r) || answers(q.id)(r) || received(vocab.ErrorMessage)(r) && field(r, "replyTo") == ""
 	}})
 	check := steps.Check{Clauses: []string{"EA-079b", "EA-026", "EA-025"}, At: q.mark,

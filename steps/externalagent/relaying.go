@@ -213,7 +213,7 @@ func (s *suite) passed(ctx context.Context, p *party) error {
 	if err != nil {
 		return err
 	}
-	fence, miss := s.Await(ctx, steps.Wait{Conn: h.name, After: q.mark, Match: func(r *transcript.Record) bool {
+	fence, miss := s.Await(ctx, steps.Wait{Conn: h.name, After: q.mark, Kind: "agent.message at the host", Fence: s.fenceAtHost(p), Match: func(r *transcript.Record) bool {
 		return received(vocab.AgentMessage)(r) && payload(r)["text"] == last
 	}})
 	if miss != nil {
@@ -227,7 +227,7 @@ func (s *suite) passed(ctx context.Context, p *party) error {
 	pl.push(ctx, func() []any {
 		return []any{envelope(vocab.UserMessage, "", "", object{"text": word, "stage": "fence"})}
 	})
-	heard, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: fence.N, Match: func(r *transcript.Record) bool {
+	heard, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: fence.N, Kind: "user.message at the agent", Fence: s.fence(p), Match: func(r *transcript.Record) bool {
 		return received(vocab.UserMessage)(r) && payload(r)["text"] == word
 	}})
 	if miss != nil {

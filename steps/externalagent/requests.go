@@ -83,7 +83,12 @@ func (s *suite) send(ctx context.Context, p *party, v any) (int, error) {
 
 // answer waits for what answers a request, whatever it says.
 func (s *suite) answer(ctx context.Context, q *request) (transcript.Record, *steps.Miss) {
-	rec, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Match: answers(q.id)})
+	return s.answerAs(ctx, q, "an answer to "+q.kind)
+}
+
+// answerAs is answer with the kind of what is awaited: a target may refuse nothing, and answer everything else.
+func (s *suite) answerAs(ctx context.Context, q *request, kind string) (transcript.Record, *steps.Miss) {
+	rec, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Kind: kind, Fence: s.fence(q.of), Match: answers(q.id)})
 	if miss != nil {
 		miss.Reason, miss.At = s.instead(q, miss)
 	}
@@ -182,7 +187,7 @@ func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) e
 		clauses = append(clauses, "EA-104", "EA-074")
 		shown = append(shown, "EA-104", "EA-074")
 	}
-	rec, miss := s.answer(ctx, q)
+	rec, miss := s.answerAs(ctx, q, "a refusal of "+q.kind+" with "+oneOf(codes))
 	check := steps.Check{Clauses: clauses, Expected: fmt.Sprintf("%s, or a tool.result with ok:false, with %s and replyTo %q", vocab.ErrorMessage, oneOf(codes), q.id), At: q.mark}
 	if q.kind != vocab.ToolCall {
 		check.Expected = fmt.Sprintf("%s with %s and replyTo %q", vocab.ErrorMessage, oneOf(codes), q.id)

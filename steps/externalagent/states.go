@@ -150,7 +150,7 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 		if last.at == 0 && s.same(first, snap) && s.nothingDone(p, from) {
 			return snap, nil // nothing has changed, and nothing is due
 		}
-		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: max(last.at, from), Match: received(vocab.StateUpdated)}); miss == nil {
+		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: max(last.at, from), Kind: "a state.updated that agrees with the snapshot", Fence: s.fence(p), Match: received(vocab.StateUpdated)}); miss == nil {
 			continue // one was still on its way
 		}
 		again, err := s.snapshot(ctx, p)
@@ -241,7 +241,7 @@ func (s *suite) startOf(p *party) int {
 
 // hearsOfState judges that a party is told of a new state, unasked, since the latest act (EA-055).
 func (s *suite) hearsOfState(ctx context.Context, p *party) error {
-	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.mark, Match: received(vocab.StateUpdated)})
+	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.mark, Kind: "a state.updated", Fence: s.fence(p), Match: received(vocab.StateUpdated)})
 	check := steps.Check{Clauses: []string{"EA-055", "EA-072", "EA-054", "EA-051"}, OK: miss == nil, Expected: "state.updated", At: rec.N}
 	if miss != nil {
 		check.Observed, check.At = miss.Reason, miss.At

@@ -69,7 +69,7 @@ func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 		switch {
 		case t == "@booking" && env.Role == vocab.Host && len(p.Booking) == 0:
 			return "the profile has no booking path (external-agent.booking)"
-		case t == "@log" && p.Logs == "":
+		case t == "@log" && env.Role == vocab.Host && p.Logs == "":
 			return "the profile does not say where the logs are (external-agent.logs)"
 		}
 	}
