@@ -1,0 +1,44 @@
+package externalagent
+
+import (
+	"testing"
+	"time"
+
+	vocab "parley/protocol/externalagent"
+	"parley/transcript"
+)
+
+// TestMisfitOnce: that the booking path does not fit is found once in a run; the next scenario that gets there is not tested at once.
+func TestMisfitOnce(t *testing.T) {
+	p := &peer{bad: all(edit(vocab.SnapshotState, set("toolSchema", []any{object{"name": "other"}})), edit(vocab.StateUpdated, set("toolSchema", []any{object{"name": "other"}})))}
+	env := environment(t, vocab.Host, p)
+	const want, why = "EA-007=not-tested", "the booking path does not fit (external-agent.booking in the profile): select: it is not announced at this stage"
+	expect(t, perform(t, env, p, "@EA-007", session+firstCall), want, why)
+	env.Profile.Limits.Event.Duration = patience
+	began := time.Now()
+	expect(t, perform(t, env, p, "@EA-007", session+firstCall), want, why)
+	if took := time.Since(began); took > patience/2 {
+		t.Errorf("it was waited for again, for %v", took)
+	}
+}
+
+// TestFitsLater: a host that takes its time to announce what comes next is waited for, in every scenario.
+func TestFitsLater(t *testing.T) {
+	n := 0
+	p := &peer{bad: func(c *peerConn, asked *transcript.Record, out []any) []any {
+		// The first snapshot of each session announces nothing; what follows it does.
+		if asked == nil || kindOf(asked) != vocab.SnapshotGet {
+			return out
+		}
+		if n++; n%2 == 0 {
+			return out
+		}
+		empty := copied(out[0]).(object)
+		empty["payload"].(object)["toolSchema"] = []any{}
+		return []any{empty, announced(c)}
+	}}
+	env := environment(t, vocab.Host, p)
+	for range 3 {
+		expect(t, perform(t, env, p, "@EA-007", session+firstCall), "EA-007=passed", "")
+	}
+}
