@@ -149,6 +149,12 @@ Feature: 4C A cancel
       Then the frontend hears that "t1" is cancelled
       And everything is handled
 
+    @RT-105
+    Scenario: a cancel twice is over once it is confirmed
+      Given agent "a" has confirmed in time that "t1" is cancelled, which was asked for twice
+      When the time for confirming a cancel is over
+      Then everything is handled
+
     @RT-097 @RT-145
     Scenario: the final is there before the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active

@@ -44,7 +44,7 @@ type act struct {
 // whats are what may happen; what takes several to mean something is drawn more often.
 var whats = []string{"nothing", "say", "say", "say", "mention", "mention", "acknowledge", "acknowledge", "acknowledge", "acknowledge", "chunk", "chunk", "chunk", "chunk", "final", "final",
 	"cancel", "cancel", "confirm cancel", "confirm cancel", "confirm cancel", "stopped", "remove", "removed", "removed", "not removed", "invite", "added", "added", "not added", "switch",
-	"hand over", "confirm", "confirm", "reject", "error", "foreign", "again", "again", "open", "opened"}
+	"hand over", "confirm", "confirm", "reject", "error", "foreign", "again", "again", "open", "opened", "time"}
 
 // Explore implements steps.Explorer: what users, agents and SessionManager may say about four inputs and three agents, and one
 // that is invited, in any order, sensible or not.
@@ -60,9 +60,15 @@ func (Protocol) Explore(draw *rapid.T) []string {
 		}
 	})
 	p := &play{owner: map[string]string{}, asked: map[string]bool{}, sent: map[string]bool{}}
+	if p.hurried = rapid.IntRange(0, 3).Draw(draw, "hurried") == 3; p.hurried {
+		p.say("Given confirmations of cancels are awaited for a short time")
+	}
 	p.say(`Given a session of agents "a", "b" and "c" where agent "a" is active`)
 	for _, a := range rapid.SliceOfN(one, 16, 40).Draw(draw, "acts") {
 		p.act(a)
+	}
+	if p.hurried {
+		p.say("When the time for confirming a cancel is over")
 	}
 	p.say("Then the orchestrator has kept to its life cycles")
 	return p.lines
@@ -75,6 +81,9 @@ type play struct {
 	asked  map[string]bool   // inputs that were to be handed over
 	sent   map[string]bool   // inputs of which something was sent
 	active string
+
+	hurried bool // confirmations of cancels are awaited for a short time, so that it may run out
+	waits   int  // how often that was let run out
 }
 
 func (p *play) say(format string, args ...any) {
@@ -90,6 +99,11 @@ func (p *play) act(a act) {
 			return
 		}
 		p.begin(a)
+	case "time":
+		if p.hurried && p.waits < 2 { // each takes its time
+			p.waits++
+			p.say("When the time for confirming a cancel is over")
+		}
 	case "switch":
 		p.say(`When the user switches to agent "%s"`, a.agent)
 		p.active = a.agent

@@ -35,6 +35,7 @@ func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^no (CANCEL|CANCELED|SWITCH_AGENT|REQUEST_REMOVE_AGENT|REQUEST_SESSION_CLOSE|AGENT_REMOVED|AGENT_ADDED|HANDOVER_CONTEXT|USER_INPUT|AGENT_OUTPUT|ROUTE_TIMEOUT|REQUEST_ADD_AGENT|SESSION_CLOSED) is published$`, s.noneOf)
 	steps.Step(sc, `^the time for (confirming a cancel|acknowledging an input) is over$`, s.timeIsOver)
 	steps.Step(sc, `^an input "(\w+)" that agent "(\w)" has acknowledged in time(?:( on BROADCAST)| after a switch to agent "(\w)")?$`, s.acknowledgedInTime)
+	steps.Step(sc, `^agent "(\w)" has confirmed in time that "(\w+)" is cancelled, which was asked for twice$`, s.cancelledInTime)
 	steps.Step(sc, `^agent "(\w)" sends a chunk of the other session's "(\w+)" of "(\w+)"$`, s.sendsOfAnother)
 	steps.Step(sc, `^nothing of it is forwarded$`, s.nothingForwarded)
 }
@@ -56,7 +57,7 @@ func (s *suite) sends(ctx context.Context, letter, what, name, where string) err
 	}
 	if what == "a chunk with odd values" || what == "the final with odd values" {
 		f.payload = map[string]any{"text": "片段 \"" + p.token + "\"\n", "tool_calls": []any{map[string]any{"name": "x", "arguments": map[string]any{"n": 1.5, "none": nil}}}, "empty": []any{}, "": false}
-		f.meta = map[string]any{"model": map[string]any{"name": "m", "temperature": 0.25}, "tags": []any{"a", "b"}, "none": nil}
+		f.meta = map[string]any{"model": map[string]any{"name": "m", "temperature": 0.25}, "tags": []any{"a", "b"}, "none": nil, "visibility": "internal"}
 	}
 	in.pieces++
 	in.last = p
@@ -316,6 +317,41 @@ func (s *suite) timeIsOver(ctx context.Context, what string) error {
 		}
 	}
 	return s.fence(ctx)
+}
+
+// cancelledInTime is a turn of a session that waits for confirmations of cancels no longer than it must: the user has asked twice, and
+// its agent has confirmed well within that. Where we are too slow for it, longer ones are asked for.
+func (s *suite) cancelledInTime(ctx context.Context, letter, name string) error {
+	s.limits.CancelAck = s.Env.Profile.SessionRuntime.Limits.CancelAck.Duration
+	for try := 1; ; try++ {
+		if err := s.setUp(ctx, fmt.Sprintf("hurried%d", try), `agents "a", "b" and "c"`, `agent "`+letter+`"`); err != nil {
+			return err
+		}
+		if err := s.isSpeaking(ctx, letter, name); err != nil {
+			return err
+		}
+		asked := s.T.Len()
+		for _, do := range []func() error{
+			func() error { return s.cancels(ctx, "cancels", "") },
+			func() error { return s.askedToStop(ctx, letter, name) },
+			func() error { return s.cancels(ctx, "interrupts", "") },
+			func() error { return s.confirmsCancel(ctx, letter, "confirms the cancel of", name, "") },
+			func() error { return s.fence(ctx) },
+		} {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		all := s.T.All()
+		took := all[len(all)-1].At - all[asked].At
+		if took < s.limits.CancelAck { // by any clock: it has been handled
+			return s.cancelled(ctx, name)
+		}
+		if try == 4 || s.Env.Profile.SessionRuntime.Limits.Fixed {
+			return steps.NotTestedf("the confirmation took %v, and the limit is %v: this machine is too slow for it", took, s.limits.CancelAck)
+		}
+		s.limits.CancelAck *= 4
+	}
 }
 
 // acknowledgedInTime is an input of a session that waits for acknowledgements no longer than it must, and gets this one well

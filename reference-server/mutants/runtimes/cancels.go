@@ -31,6 +31,35 @@ var cancelFaults = map[string]fault{
 	"cancel-sent-with-ack":      delayed(proto.Cancel, is(proto.Canceled)),
 }
 
+// secondCancelTimesOut has each request of the user begin a transaction, and the confirmation end the first alone: the second is over
+// once its time is, and tells the same.
+func secondCancelTimesOut() rules {
+	twice, confirmed := map[string]bool{}, map[string]bool{}
+	return rules{
+		cancels: func(v view, msg message) []string {
+			all := correct.Cancels(v, msg)
+			for _, id := range all {
+				t, _ := v.Turn(id)
+				twice[id] = t.CancelSent
+			}
+			return all
+		},
+		stopped: func(v view, t turn) []step {
+			if !twice[t.ID] || confirmed[t.ID] {
+				return correct.Stopped(v, t)
+			}
+			confirmed[t.ID] = true
+			return []step{orchestrator.TellCanceled, orchestrator.Resume}
+		},
+		cancelTimeout: func(v view, t turn) []step {
+			if confirmed[t.ID] {
+				return []step{orchestrator.TellCancelTimeout, orchestrator.Cancel, orchestrator.TellCanceled}
+			}
+			return correct.CancelTimeout(v, t)
+		},
+	}
+}
+
 // fromUser matches a CONTROL of the frontend.
 func fromUser(kind string) func(v view, msg message) bool {
 	return func(_ view, msg message) bool {
@@ -176,24 +205,25 @@ func cancelAfterFinal() rules {
 
 // canceledFaults take an ack that is none, or none that is one, or do not do what follows it (RT-102 to RT-105).
 var canceledFaults = map[string]fault{
-	"canceled-at-once":       ruling(rules{canceling: canceledAtOnce}),
-	"canceled-at-time-out":   ruling(rules{cancelTimeout: canceledAtTimeout}),
-	"canceled-by-second":     ruling(rules{canceling: canceledBySecond}),
-	"canceled-by-final":      ruling(rules{output: canceledByFinal}),
-	"canceled-by-next-chunk": ruling(rules{output: canceledByChunk}),
-	"canceled-not-told":      ruling(rules{stopped: func(view, turn) []step { return []step{orchestrator.Cancel, orchestrator.Resume} }}),
-	"canceled-told-twice":    ruling(rules{stopped: canceledToldTwice}),
-	"canceled-under-both":    telling(underBoth),
-	"canceled-per-request":   deciding(canceledPerRequest),
-	"canceled-named-stopped": renamed(proto.Canceled, "STOPPED"),
-	"stream-stopped-ignored": deafTo(proto.StreamStopped),
-	"cancel-ack-ignored":     deafTo(proto.CancelAck),
-	"stopped-by-anybody":     ruling(rules{stops: func(_ view, t turn, _ message) bool { return t.CancelSent }}),
-	"stopped-by-any-turn":    reading(of(proto.CancelAck, proto.StreamStopped), speakingTurn),
-	"stopped-by-input-ack":   taking(inputAckStops),
-	"output-after-ack":       ruling(rules{output: afterAck(func(message) bool { return true })}),
-	"final-after-ack":        ruling(rules{output: afterAck(orchestrator.IsFinal)}),
-	"stopped-turn-goes-on":   ruling(rules{stopped: func(view, turn) []step { return []step{orchestrator.TellCanceled, orchestrator.Resume} }}),
+	"canceled-at-once":        ruling(rules{canceling: canceledAtOnce}),
+	"canceled-at-time-out":    ruling(rules{cancelTimeout: canceledAtTimeout}),
+	"canceled-by-second":      ruling(rules{canceling: canceledBySecond}),
+	"canceled-by-final":       ruling(rules{output: canceledByFinal}),
+	"canceled-by-next-chunk":  ruling(rules{output: canceledByChunk}),
+	"canceled-not-told":       ruling(rules{stopped: func(view, turn) []step { return []step{orchestrator.Cancel, orchestrator.Resume} }}),
+	"canceled-told-twice":     ruling(rules{stopped: canceledToldTwice}),
+	"canceled-under-both":     telling(underBoth),
+	"canceled-per-request":    deciding(canceledPerRequest),
+	"second-cancel-times-out": deciding(secondCancelTimesOut),
+	"canceled-named-stopped":  renamed(proto.Canceled, "STOPPED"),
+	"stream-stopped-ignored":  deafTo(proto.StreamStopped),
+	"cancel-ack-ignored":      deafTo(proto.CancelAck),
+	"stopped-by-anybody":      ruling(rules{stops: func(_ view, t turn, _ message) bool { return t.CancelSent }}),
+	"stopped-by-any-turn":     reading(of(proto.CancelAck, proto.StreamStopped), speakingTurn),
+	"stopped-by-input-ack":    taking(inputAckStops),
+	"output-after-ack":        ruling(rules{output: afterAck(func(message) bool { return true })}),
+	"final-after-ack":         ruling(rules{output: afterAck(orchestrator.IsFinal)}),
+	"stopped-turn-goes-on":    ruling(rules{stopped: func(view, turn) []step { return []step{orchestrator.TellCanceled, orchestrator.Resume} }}),
 }
 
 func canceledAtOnce(view, turn) []step {

@@ -52,6 +52,7 @@ var payloadFaults = map[string]fault{
 	"output-trace-replaced":     rewriting(proto.AgentOutput, func(_ view, msg message) message { return named(msg, proto.TraceID, "trace-"+msg.ID) }),
 	"output-nulls-unmarked":     marking(proto.AgentOutput, loseNulls),
 	"output-tags-joined":        marking(proto.AgentOutput, joinTags),
+	"output-made-visible":       marking(proto.AgentOutput, func(metadata object) { metadata[proto.Visibility] = "both" }),
 	"output-model-hidden":       marking(proto.AgentOutput, within("model", lose("temperature"))),
 }
 
