@@ -38,6 +38,13 @@ func (t *Tap) Sink(r transcript.Record) int {
 // Close tells that the harness closes the connection.
 func (t *Tap) Close() { t.closing.Store(true) }
 
+// What a driver says of a request that was reset before any byte of its answer came: nobody can tell whether the target, its system or
+// something between has done that, nor whether the target has seen the request.
+const (
+	Repeated   = "repeated on a new connection: " // begins a remark
+	ResetTwice = "reset twice: "                  // begins the label of a Failure: the repetition was reset as well
+)
+
 // Driver opens connections to a target over one transport. Safe for concurrent use.
 type Driver interface {
 	// Name is the driver's name on the command line and in results: "sse", "ws", "stdio", "browser", "r3labs".

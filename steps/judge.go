@@ -118,6 +118,9 @@ func (w *World) Need(c Check) error {
 	broken := w.judge([]Check{c})
 	switch {
 	case w.cut:
+		if w.why != "" {
+			return NotTestedf("%s", w.why)
+		}
 		return NotTestedf("the scenario was cut off: interrupted, or out of time")
 	case c.OK:
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/cucumber/godog"
 	"pgregory.net/rapid"
 
+	"parley/driver"
 	"parley/internal/stall"
 	"parley/monitor"
 	"parley/target"
@@ -267,11 +269,24 @@ func skipped(sc *godog.Scenario, slot Slot) []ClauseResult {
 	return out
 }
 
+// repeated counts the requests that a driver has sent again.
+func (w *World) repeated(records []transcript.Record) (n int) {
+	for _, r := range records {
+		if r.Kind == transcript.Remark && strings.HasPrefix(r.Label, driver.Repeated) {
+			n++
+		}
+	}
+	return n
+}
+
 // result sums the scenario up and lets the monitors judge its transcript.
 func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	outcome, reason := w.outcome(err)
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason), Failures: w.failures,
 		Notes: w.notes, Security: w.warnings, Records: w.T.All(), Evidence: w.evidence, Lost: w.T.Overflow(), Reached: w.reached, Late: w.late}
+	if n := w.repeated(res.Records); n > 0 {
+		res.Notes = append(res.Notes, fmt.Sprintf("%d requests went down with their connection before any answer, and were repeated on a new one", n))
+	}
 	if res.Lost > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not kept", res.Lost))
 	}

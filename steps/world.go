@@ -65,6 +65,7 @@ type World struct {
 	late     int  // waits that have ended by their limit
 	whole    bool // every step was carried out
 	cut      bool // the scenario was cut off: what is missing from now on says nothing
+	why      string
 }
 
 // NewWorld makes the world of one scenario. decode fills the protocol's view of each record.
@@ -292,6 +293,9 @@ func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool
 func (a *awaiting) record(r *transcript.Record) bool {
 	if a.Match(r) {
 		return true
+	}
+	if r.Kind == transcript.Failure && strings.HasPrefix(r.Label, driver.ResetTwice) {
+		a.w.cut, a.w.why = true, r.Label // whether the target has seen the request is anybody's guess
 	}
 	if r.Dir == transcript.Received && r.Kind == transcript.Closed {
 		a.miss = &Miss{Reason: r.Label, At: r.N}

@@ -14,6 +14,7 @@ import (
 	"parley/driver"
 	"parley/monitor"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func TestIsClause(t *testing.T) {
@@ -266,5 +267,32 @@ func TestLost(t *testing.T) {
 	res := w.result(nil, nil)
 	if res.Lost != 3 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "3 records were not kept") {
 		t.Errorf("%d are lost; notes: %q", res.Lost, res.Notes)
+	}
+}
+
+// TestResetTwice: where nobody knows whether the target has seen a request, what is missing behind it says nothing.
+func TestResetTwice(t *testing.T) {
+	w := world(t, false, "@AS-001", "@AS-002")
+	_ = w.Judge(Check{Clauses: []string{"AS-002"}, OK: true})
+	w.T.Remark("A", "%sPOST /message", driver.Repeated)
+	said(w, "A", transcript.Failure, driver.ResetTwice+"read: connection reset by peer")
+	failed := func(r *transcript.Record) string {
+		if r.Kind == transcript.Failure {
+			return r.Label
+		}
+		return ""
+	}
+	_, miss := w.Await(t.Context(), Wait{Conn: "A", Match: labelled("yes"), Hopeless: failed})
+	if miss == nil || miss.At != 2 {
+		t.Fatalf("the wait ended with %v", miss)
+	}
+	err := w.Need(Check{Clauses: []string{"AS-001"}, Expected: "yes", Observed: miss.Reason})
+	res := w.result(nil, err)
+	want := []ClauseResult{{"AS-001", verdict.NotTested, "reset twice: read: connection reset by peer"}, {"AS-002", verdict.Passed, ""}}
+	if diff := cmp.Diff(want, res.Clauses); diff != "" {
+		t.Errorf("clauses; want(-) got(+):\n%s", diff)
+	}
+	if len(res.Notes) != 1 || !strings.HasPrefix(res.Notes[0], "1 requests went down") {
+		t.Errorf("notes %q", res.Notes)
 	}
 }

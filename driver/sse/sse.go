@@ -10,7 +10,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"parley/driver"
@@ -30,6 +33,7 @@ var errNoStream = errors.New("no event stream")
 // Driver opens event streams. Close it to give its pooled connections back.
 type Driver struct {
 	client *http.Client
+	fresh  *http.Client // makes a new connection for each request
 
 	// Tap, when set, is asked for every stream that opens; what it returns gets the stream's bytes as they arrive,
 	// after the codec, and is closed at the stream's end before the record of that end. The interop driver listens here.
@@ -45,18 +49,28 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(limited, network, addr)
 }
 
+// idleTime is how long a connection may have been idle and is used again. Servers close idle ones after five seconds or more; a
+// request that is on its way by then is reset.
+const idleTime = 4 * time.Second
+
 // New makes a driver with a connection pool of its own. Redirects are not followed: they are answers.
 func New() *Driver {
-	t := &http.Transport{
+	pool := &http.Transport{
 		DialContext:         dial,
 		MaxIdleConnsPerHost: 256,
 		MaxIdleConns:        512,
+		IdleConnTimeout:     idleTime,
 		DisableCompression:  true,
 	}
-	return &Driver{client: &http.Client{
+	fresh := &http.Transport{DialContext: dial, DisableKeepAlives: true, DisableCompression: true}
+	return &Driver{client: client(pool), fresh: client(fresh)}
+}
+
+func client(t *http.Transport) *http.Client {
+	return &http.Client{
 		Transport:     t,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	}
 }
 
 // Name implements driver.Driver.
@@ -240,7 +254,7 @@ func (c *conn) Send(_ context.Context, m driver.Message) (int, error) {
 // exchange waits for the answer of one request.
 func (c *conn) exchange(req *http.Request, n int) {
 	defer c.reqs.Done()
-	resp, err := c.d.client.Do(req)
+	resp, err := c.answer(req)
 	if err != nil {
 		if c.live.Err() == nil {
 			c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(), Reply: n})
@@ -257,6 +271,35 @@ func (c *conn) exchange(req *http.Request, n int) {
 		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status, Reply: n,
 		Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Bytes: body, Flushed: err == nil && len(body) <= MaxAnswer,
 	})
+}
+
+// answer sends a request, and once more, over a new connection, where the first one went down before it had brought a byte: an idle
+// connection may be closed by the target at the very moment at which it is used again.
+func (c *conn) answer(req *http.Request) (*http.Response, error) {
+	var reused, began atomic.Bool
+	resp, err := c.d.client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn:              func(i httptrace.GotConnInfo) { reused.Store(i.Reused) },
+		GotFirstResponseByte: func() { began.Store(true) },
+	})))
+	if err == nil || c.live.Err() != nil || began.Load() || !reused.Load() && !isReset(err) {
+		return resp, err
+	}
+	again := req.Clone(req.Context())
+	if again.Body, err = req.GetBody(); err != nil {
+		return nil, err
+	}
+	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Noted, Kind: transcript.Remark,
+		Label: driver.Repeated + req.Method + " " + req.URL.RequestURI() + ", whose connection went down before any answer"})
+	resp, err = c.d.fresh.Do(again)
+	if err != nil && isReset(err) {
+		err = fmt.Errorf(driver.ResetTwice+"%w", err)
+	}
+	return resp, err
+}
+
+// isReset reports whether the other end has reset the connection.
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // Close implements driver.Conn. An event stream knows no closing handshake, so both modes drop the connection.
