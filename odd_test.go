@@ -2,9 +2,13 @@ package parley_test
 
 import (
 	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +17,7 @@ import (
 	"parley/reference-server/agentselect"
 	"parley/reference-server/bundled"
 	"parley/runner"
+	"parley/target"
 	"parley/verdict"
 )
 
@@ -123,5 +128,64 @@ func TestOddServers(t *testing.T) {
 				t.Errorf("nothing says %q\n%s", row.says, console(t, res))
 			}
 		})
+	}
+}
+
+// resetsReused is a server whose connections are reset by the second request on them, before it is handled, as those of a server are whose
+// idle connections have just run out.
+func resetsReused(h http.Handler) *httptest.Server {
+	type key struct{}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Value(key{}).(*atomic.Int32).Add(1) == 1 {
+			h.ServeHTTP(w, r)
+			return
+		}
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		_ = c.(*net.TCPConn).SetLinger(0)
+		_ = c.Close()
+	}))
+	s.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		return context.WithValue(ctx, key{}, new(atomic.Int32))
+	}
+	s.Start()
+	return s
+}
+
+// TestResetOnReuse: that a connection is gone when it is used again is no verdict on the message.
+func TestResetOnReuse(t *testing.T) {
+	t.Parallel()
+	brain := model.New()
+	h, err := agentselect.New(agentselect.Options{Brain: brain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := resetsReused(h)
+	defer func() {
+		s.CloseClientConnections()
+		_ = h.Close(context.Background())
+		s.Close()
+	}()
+	p, err := target.ForURL(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundled.Unhurry(&p.Limits)
+	p.Tools.Confirm, p.Tools.Ask = bundled.For("agent-select", "").Profile.Tools.Confirm, bundled.For("agent-select", "").Profile.Tools.Ask
+	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true, Again: "parley run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := broken(res); len(got) > 0 {
+		t.Errorf("broken %v\n%s", got, console(t, res))
+	}
+	repeated := 0
+	for _, sc := range res.Runs[0].Scenarios {
+		repeated += len(slices.DeleteFunc(slices.Clone(sc.Notes), func(n string) bool { return !strings.Contains(n, "repeated on a new one") }))
+	}
+	if repeated == 0 || res.Exit != verdict.ExitConformant {
+		t.Errorf("exit %d; %d scenarios tell of a repeated request\n%s", res.Exit, repeated, console(t, res))
 	}
 }
