@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"parley/reference-server/bundled"
+	"parley/reference-server/mutants/pages"
 	"parley/runner"
 	"parley/target"
 	"parley/verdict"
@@ -95,6 +98,47 @@ func TestBadPages(t *testing.T) {
 			p.Limits.Open.Duration, p.Limits.Event.Duration = 5*time.Second, 300*time.Millisecond
 			p.Limits.Quiet.Duration, p.Limits.Scenario.Duration = 50*time.Millisecond, 10*time.Second
 			judgesBad(t, p, b.exit, b.may, b.reason)
+		})
+	}
+}
+
+// odd pages differ from the bundled one in what no document speaks of.
+var oddPages = []struct {
+	name    string
+	tags    string
+	patches []pages.Patch
+}{
+	{name: "lets a user abort from the echo on", tags: "@AC-079", patches: slices.Concat(unaware, []pages.Patch{
+		{File: "app.js", Old: streamed, New: "  if (event.data.role === \"user\") setRunning(true);\n"}})},
+	{name: "lets a user abort from the first piece on", tags: "@AC-079", patches: unaware},
+	{name: "takes a whole message for the end", tags: "@AC-079", patches: slices.Concat(unaware, []pages.Patch{
+		{File: "app.js", Old: streamed, New: "  if (event.data.role !== \"user\") setRunning(event.data.streaming === true);\n"}})},
+	{name: "is slow to show what it has asked", tags: "@AC-062", patches: []pages.Patch{
+		{File: "app.js", Old: "  log.add(\"sent\", ", New: "  await new Promise((then) => setTimeout(then));\n  log.add(\"sent\", "}}},
+}
+
+const streamed = "  if (event.data.streaming) setRunning(true);\n"
+
+// unaware does not take a turn for begun because a message was sent, or a switch refused.
+var unaware = []pages.Patch{
+	{File: "app.js", Old: "  const before = running;\n  setRunning(true);\n", New: "  const before = running;\n"},
+	{File: "app.js", Old: "    setRunning(true);\n    options.action", New: "    options.action"},
+}
+
+// TestOddPages: a page is not failed for how it tells that a turn runs, or for what else is its own affair.
+func TestOddPages(t *testing.T) {
+	for _, odd := range oddPages {
+		t.Run(odd.name, func(t *testing.T) {
+			p := target.DefaultFor("agent-client")
+			bundled.Unhurry(&p.Limits)
+			res, err := runner.Run(t.Context(), runner.Options{Profile: p, Launcher: &bundled.PageLauncher{Patch: pages.Mutant{ID: odd.name, Patches: odd.patches}.Patch},
+				Tags: odd.tags, AllowIncomplete: true, Again: "parley run"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Exit != verdict.ExitConformant {
+				t.Errorf("exit %d\n%s", res.Exit, console(t, res))
+			}
 		})
 	}
 }

@@ -85,6 +85,18 @@ Feature: 3.5 Errors
       Then "Planner" is selected
       And the chat tells of a switch from "General" to "Planner"
 
+    @AC-037 @AC-070 @AC-072 @AC-085 @AC-086
+    Scenario: there are none any more
+      Given a page with a session
+      When the user chooses "Debugger"
+      Then the page asks to switch to "Debugger"
+      When the server refuses with "agent_not_found", and has no agents
+      Then the page tells of it
+      And none of the options is an agent
+      When the server lists the agents
+      Then the selector is enabled
+      And the options are the agents
+
     @AC-037 @AC-070
     Scenario: without a list
       Given a page with a session
@@ -97,35 +109,41 @@ Feature: 3.5 Errors
   Rule: 例 4 - agent_busy 错误处理
 
     @AC-079 @AC-124
-    Scenario: 终止, and once more
+    Scenario Outline: 终止, and once more, where the answer comes <how>
       Given a page with a session
       And the user has sent "帮我写个排序算法"
-      And the server has begun to answer
+      And the server has begun to answer, <how>
       When the user chooses "Debugger"
       Then the page asks to switch to "Debugger"
       When the server refuses with "agent_busy"
       Then "General" is selected
       When the user aborts
       Then the page asks to abort
-      When the server has ended the turn
+      When the server has ended the turn, <ended>
       And the user chooses "Debugger"
       Then the page asks to switch to "Debugger"
       When the server switches to "Debugger"
       Then "Debugger" is selected
       And the chat tells of a switch from "General" to "Debugger"
 
+      Examples:
+        | how                                               | ended                |
+        | in pieces                                         | and says how         |
+        | in pieces, behind what the user has said          | and does not say how |
+        | in a whole message, behind what the user has said | and says how         |
+
     @AC-079 @AC-124
     Scenario: busy for a moment longer
       Given a page with a session
       And the user has sent "帮我写个排序算法"
-      And the server has begun to answer
+      And the server has begun to answer, in pieces, behind what the user has said
       When the user aborts
       Then the page asks to abort
       When the user chooses "Debugger"
       Then the page asks to switch to "Debugger"
       When the server refuses with "agent_busy"
       Then "General" is selected
-      When the server has ended the turn
+      When the server has ended the turn, and says how
       And the user chooses "Debugger"
       Then the page asks to switch to "Debugger"
       When the server switches to "Debugger"

@@ -88,6 +88,25 @@ Feature: 5.6 Losing the connection
     And the server switches from the agent "general" to "Debugger"
     Then the chat tells of a switch from "general" to "Debugger"
 
+  @AC-051 @AC-055
+  Scenario Outline: the session of before is not the one that is switched, where the stream <ends>
+    Given a page with a session
+    When the server's stream <ends>
+    Then the selector is disabled
+    When the page is connected again
+    And the server lists the agents
+    Then the selector is enabled
+    When the user asks for a new session
+    Then the page has another session
+    When the server lists the agents
+    And the user chooses "Debugger"
+    Then the page asks to switch to "Debugger"
+
+    Examples:
+      | ends   |
+      | ends   |
+      | breaks |
+
   @AC-107
   Scenario: the preselection is kept
     Given a page that is connected

@@ -54,6 +54,7 @@ func (s *suite) registerLists(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^"(.*)" is selected$`, func(ctx context.Context, name string) error { return s.isSelected(ctx, name, s.sees) })
 	steps.Step(sc, `^"(.*)" is still selected$`, func(ctx context.Context, name string) error { return s.isSelected(ctx, name, s.keeps) })
 	steps.Step(sc, `^the only option is "([^"]*)"(, and disabled)?$`, s.onlyOption)
+	steps.Step(sc, `^none of the options is an agent$`, s.noneIsAgent)
 	steps.Step(sc, `^the option is enabled$`, s.optionEnabled)
 	steps.Step(sc, `^the first option is "(.*)"$`, s.firstOption)
 	steps.Step(sc, `^no agent is said to be unknown$`, s.noneUnknown)
@@ -302,15 +303,40 @@ func (s *suite) onlyOption(ctx context.Context, text, disabled string) error {
 	if clauses == nil {
 		clauses = []string{"AC-098"}
 	}
-	expected := fmt.Sprintf("%q as the only option", text)
-	if disabled != "" {
-		expected += ", disabled"
-	}
-	return s.sees(ctx, s.now, expected, clauses, func(l *look.Look) string {
-		if o := l.Select.Options; len(o) == 1 && contains(o[0].Text, text) && (disabled == "" || o[0].Disabled) {
+	var seen *look.Look
+	if err := s.sees(ctx, s.now, fmt.Sprintf("%q as the only option", text), clauses, func(l *look.Look) string {
+		seen = l
+		if o := l.Select.Options; len(o) == 1 && contains(o[0].Text, text) {
 			return ""
 		}
 		return "the options are " + options(l)
+	}); err != nil || disabled == "" {
+		return err
+	}
+	return s.isOff(ctx, text, seen)
+}
+
+// isOff judges that the only option is disabled, which nothing else that the scenario is about depends on.
+func (s *suite) isOff(ctx context.Context, text string, seen *look.Look) error {
+	p := s.now
+	off := func(l *look.Look) bool { return len(l.Select.Options) > 0 && l.Select.Options[0].Disabled }
+	if !off(seen) {
+		_, _ = s.Await(ctx, steps.Wait{Conn: p.name, After: max(p.act, p.word), Match: s.looking(p, off)})
+	}
+	l, n := s.latest(p)
+	return s.Judge(steps.Check{Clauses: map[string][]string{texts.NoAgents: {"AC-032", "AC-100", "AC-121"}, texts.Disconnected: {"AC-108"}}[text], OK: off(l),
+		Expected: fmt.Sprintf("the option %q disabled", text), Observed: "the options are " + options(l), At: n})
+}
+
+// noneIsAgent: an empty list has taken the place of the last one.
+func (s *suite) noneIsAgent(ctx context.Context) error {
+	return s.sees(ctx, s.now, "none of the agents of before among the options", []string{"AC-072", "AC-085", "AC-086"}, func(l *look.Look) string {
+		for _, a := range known {
+			if slices.ContainsFunc(l.Select.Options, func(o look.Option) bool { return contains(o.Text, a.name) }) {
+				return "the options are " + options(l)
+			}
+		}
+		return ""
 	})
 }
 

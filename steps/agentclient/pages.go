@@ -45,14 +45,10 @@ func (s *suite) registerPages(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the page asks to load it$`, s.asksToLoad)
 
 	steps.Step(sc, `^the user has sent "([^"]*)"$`, s.says)
-	steps.Step(sc, `^the server has begun to answer$`, s.beginsToAnswer)
-	steps.Step(sc, `^the user aborts$`, func(ctx context.Context) error {
-		return s.does(ctx, s.now, "the user aborts", click(abort), "AC-079", "AC-124")
-	})
+	steps.Step(sc, `^the server has begun to answer, (.*)$`, s.beginsToAnswer)
+	steps.Step(sc, `^the user aborts$`, s.aborts)
 	steps.Step(sc, `^the page asks to abort$`, s.asksToAbort)
-	steps.Step(sc, `^the server has ended the turn$`, func(ctx context.Context) error {
-		return s.emit(ctx, s.now, vocab.CompleteEvent, fields{"sessionId": s.now.session, "cancelled": true})
-	})
+	steps.Step(sc, `^the server has ended the turn, (and says how|and does not say how)$`, s.endsTurn)
 }
 
 // connects types the server's address where the page has a field for it, and connects.
@@ -272,6 +268,7 @@ func (s *suite) asksToLoad(ctx context.Context) error {
 
 func (s *suite) says(ctx context.Context, text string) error {
 	p := s.now
+	p.said = text
 	if err := s.does(ctx, p, "the user types a message", fields{"do": "type", "on": message, "text": text}); err != nil {
 		return err
 	}
@@ -285,13 +282,78 @@ func (s *suite) says(ctx context.Context, text string) error {
 	return s.answered(ctx, p, r.N)
 }
 
-func (s *suite) beginsToAnswer(ctx context.Context) error {
+// beginsToAnswer has the server tell of a turn in one of the ways in which servers do: some repeat what the user has said, some
+// send the answer in pieces and some message by message.
+func (s *suite) beginsToAnswer(ctx context.Context, how string) error {
 	p := s.now
-	if err := s.emit(ctx, p, vocab.MessageEvent, fields{"role": "assistant", "content": "好的", "streaming": true, "sessionId": p.session}); err != nil {
-		return err
+	echo := fields{"role": "user", "content": p.said, "sessionId": p.session}
+	piece := fields{"role": "assistant", "content": "好的", "streaming": true, "sessionId": p.session}
+	whole := fields{"role": "assistant", "content": "好的,我先看一下", "sessionId": p.session}
+	ways := map[string]struct{ told, untold []fields }{
+		"in pieces": {[]fields{piece}, []fields{echo}},
+		"in pieces, behind what the user has said":          {[]fields{echo, piece}, nil},
+		"in a whole message, behind what the user has said": {[]fields{echo, whole}, []fields{piece}},
 	}
+	way, known := ways[how]
+	if !known {
+		return fmt.Errorf("%s is no way to answer that a step can name", how)
+	}
+	for _, said := range way.told {
+		if err := s.emit(ctx, p, vocab.MessageEvent, said); err != nil {
+			return err
+		}
+		if err := s.beats(ctx, p); err != nil {
+			return err
+		}
+	}
+	p.untold = way.untold
 	s.settle(ctx, p)
 	return nil
+}
+
+// beats sends a heartbeat as many servers do: a comment.
+func (s *suite) beats(ctx context.Context, p *page) error {
+	st := p.server.stream()
+	if st == nil {
+		return steps.NotTestedf("the page has no event stream open")
+	}
+	if _, err := st.Emit(ctx, "comment", []byte(": heartbeat\n\n")); err != nil {
+		return steps.NotTestedf("the page has closed its event stream: %v", err)
+	}
+	return nil
+}
+
+// aborts has the user abort. A page may let a user do so only behind one of the signs of a turn: where the server has not sent
+// that, it does now.
+func (s *suite) aborts(ctx context.Context) error {
+	p := s.now
+	usable := func(l *look.Look) bool { return l != nil && l.Controls[abort].Visible && !l.Controls[abort].Disabled }
+	s.settle(ctx, p)
+	for _, more := range p.untold {
+		l, at := s.latest(p)
+		if usable(l) {
+			break
+		}
+		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: at, Within: s.Env.Profile.Limits.Quiet.Duration, Match: func(r *transcript.Record) bool { return usable(lookOf(r, p)) }}); miss == nil {
+			break
+		}
+		s.Note("the page does not let a user abort before the server has sent: %s", string(encode(more)))
+		if err := s.emit(ctx, p, vocab.MessageEvent, more); err != nil {
+			return err
+		}
+		s.settle(ctx, p)
+	}
+	p.untold = nil
+	return s.does(ctx, p, "the user aborts", click(abort), "AC-079", "AC-124")
+}
+
+// endsTurn has the server end a turn. Whether it says that it was aborted is up to it.
+func (s *suite) endsTurn(ctx context.Context, how string) error {
+	d := fields{"sessionId": s.now.session}
+	if how == "and says how" {
+		d["cancelled"] = true
+	}
+	return s.emit(ctx, s.now, vocab.CompleteEvent, d)
 }
 
 func (s *suite) asksToAbort(ctx context.Context) error {

@@ -51,6 +51,8 @@ type page struct {
 	asks      int        // switches that the scenario expects so far
 	preselect int        // record of the first choice without a session
 	away      bool       // its server's port is closed
+	said      string     // by the user, last
+	untold    []fields   // what a server may say of a turn, and the scripted one has not
 }
 
 // Protocol is the agent-client entry of the suite.

@@ -55,6 +55,9 @@ func (s *suite) registerSwitching(sc *godog.ScenarioContext) {
 		return s.refuses(ctx, code, text, s.now.agents)
 	})
 	steps.Step(sc, `^the server refuses with "agent_not_found", and has (.*)$`, func(ctx context.Context, names string) error {
+		if names == "no agents" {
+			return s.refuses(ctx, vocab.AgentNotFound, "", []agent{})
+		}
 		return s.refuses(ctx, vocab.AgentNotFound, "", s.now.those(names))
 	})
 	steps.Step(sc, `^the server refuses with "agent_not_found", and gives no list$`, func(ctx context.Context) error {
@@ -221,6 +224,7 @@ func (s *suite) switchesAt(ctx context.Context, from string, to agent, name stri
 	for k, v := range more {
 		d[k] = v
 	}
+	s.settle(ctx, s.now) // what the page shows of its own request is not taken for what it shows of the event
 	if err := s.emit(ctx, s.now, vocab.AgentSwitchedEvent, d); err != nil {
 		return err
 	}

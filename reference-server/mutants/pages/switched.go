@@ -34,8 +34,7 @@ var switchedFaults = []Mutant{
 				"  if (!Object.keys(event.data).every((key) => allowed.includes(key))) return;\n"}},
 	},
 	{
-		// Not AC-062, as with success-not-logged.
-		ID: "untimed-events-dropped", Clauses: []string{"AC-088"}, Control: switches + or + refuses,
+		ID: "untimed-events-dropped", Clauses: []string{"AC-062", "AC-088"}, Control: switches + or + refuses,
 		Why:     "events are put in order by their time, and one without is in none",
 		Patches: []Patch{{app, "  const named = event.data.sessionId ?? null;\n", "  if (!event.timestamp && !event.data.timestamp) return;\n  const named = event.data.sessionId ?? null;\n"}},
 	},

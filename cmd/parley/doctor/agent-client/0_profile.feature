@@ -71,7 +71,7 @@ Feature: 0 What a profile declares is there
   Scenario: the user aborts
     Given a page with a session
     And the user has sent "hello"
-    And the server has begun to answer
+    And the server has begun to answer, in pieces, behind what the user has said
     When the user aborts
     Then the page asks to abort
 
