@@ -62,6 +62,32 @@ func TestWhatIsNeverGivenProvesNothing(t *testing.T) {
 	}
 }
 
+// TestRefusalThatMovesTheAgent: a refused switch that changes the agent breaks AS-053 alone, though fences are refused switches too,
+// and what they have changed looks as if another session had interfered.
+func TestRefusalThatMovesTheAgent(t *testing.T) {
+	for _, fault := range []string{"failed-switch-debugs", "failed-switch-resets"} {
+		t.Run(fault, func(t *testing.T) {
+			brain := model.New()
+			p := bundled.For("agent-select", "").Profile
+			p.Drivers = []string{target.SSE}
+			res, err := runner.Run(context.Background(), runner.Options{Profile: p, Brain: brain, Again: "parley run",
+				Launcher: &bundled.Launcher{Brain: brain, Make: func(o agentselect.Options) (bundled.Handler, error) { return mutants.Handler(fault, o) }}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var failed []string
+			for _, c := range res.Runs[0].Clauses {
+				if c.Outcome == verdict.Failed {
+					failed = append(failed, c.ID)
+				}
+			}
+			if !slices.Equal(failed, []string{"AS-053"}) {
+				t.Errorf("it fails %v, want AS-053 alone\n%s", failed, console(t, res))
+			}
+		})
+	}
+}
+
 // preached stands between a server and its model: the system prompt becomes a message of the user's role at the head of the
 // conversation, and a reminder follows what the user said, or the tools. Both are what some programs do.
 func preached(w http.ResponseWriter, r *http.Request) {

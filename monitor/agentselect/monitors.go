@@ -25,7 +25,7 @@ func All() []monitor.Monitor {
 		{Name: "lists-agree", Clauses: []string{"AS-052"},
 			Text: "the list in agent_not_found has the agents of the connection's own agent_list", Check: listsAgree},
 		{Name: "own-connection", Clauses: []string{"AS-059", "AS-095"},
-			Text: "no connection hears of a switch that only another one asked for", Check: ownConnection},
+			Text: "no connection hears of a switch that only another one asked for", Check: ownConnection, Of: switchesOn},
 		{Name: "list-before-answers", Clauses: []string{"AS-106"},
 			Text: "nothing that a client sends is answered on its connection before agent_list", Check: listBeforeAnswers},
 	}
@@ -157,9 +157,20 @@ func ownConnection(t []transcript.Record) []monitor.Finding {
 		if !isString(id) || named[id] {
 			continue
 		}
-		out = append(out, finding(r, asked[r.Conn][id] || !askedElsewhere(asked, r.Conn, id), "agent_switched on the connection that asked for it", "AS-059", "AS-095"))
+		f := finding(r, asked[r.Conn][id] || !askedElsewhere(asked, r.Conn, id), "agent_switched on the connection that asked for it", "AS-059", "AS-095")
+		f.Model = switchesOn(r)
+		out = append(out, f)
 	}
 	return out
+}
+
+// switchesOn names what ownConnection follows: which switches a connection is told of. Once one has gone astray it is no longer
+// known whose the next ones are.
+func switchesOn(r transcript.Record) string {
+	if r.Dir != transcript.Received || r.Event == nil || r.Event.Type != vocab.AgentSwitchedEvent {
+		return ""
+	}
+	return "switches on " + r.Conn
 }
 
 func askedElsewhere(asked map[string]map[any]bool, conn string, id any) bool {

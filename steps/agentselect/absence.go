@@ -76,6 +76,7 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 		return steps.NotTestedf("fence: client %s got no error for %s, so absence cannot be proved: %s", c.name, nonce, miss.Reason)
 	}
 	c.fences[rec.N] = true
+	c.unjudged++
 	if names(&rec, nonce) {
 		s.Env.Learnt.Store(namesUnknown{}, true)
 	} else {

@@ -34,6 +34,7 @@ type client struct {
 	avoid    string   // agent of the session that loading has replaced
 	switches int      // confirmed switches of the session
 	refusals int      // refused switches since the last confirmed one
+	unjudged int      // refused switches since then that no step judges: fences, and attempts while busy
 	agent    string   // the agent that the last confirmed switch named
 
 	act     act

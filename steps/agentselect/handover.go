@@ -157,7 +157,11 @@ func (s *suite) stillFrom(ctx context.Context, c *client, fromRef, toRef string,
 	}
 	previous, _ := wjson.Lookup(rec.Event.Data, "/previousAgentId")
 	check.Observed, check.At, check.OK = steps.Seen(rec), rec.N, rec.Event.Type == vocab.AgentSwitchedEvent && previous == any(from)
-	s.confirmed(c, to)
+	if rec.Event.Type == vocab.AgentSwitchedEvent {
+		if err := s.movedByRefusal(ctx, c, rec, from, to); err != nil {
+			return err
+		}
+	}
 	return s.Judge(check)
 }
 

@@ -65,7 +65,11 @@ func (s *suite) ofSession(c *client, mark int, r transcript.Record) bool {
 
 // actsAgain repeats the last act of a client: another switch, which has to succeed, or the same message once more.
 func (s *suite) actsAgain(ctx context.Context, c *client) error {
-	if c.act.kind != vocab.SwitchAgentType {
+	switch c.act.kind {
+	case vocab.SwitchAgentType:
+	case vocab.ChatType:
+		return s.hasChatted(ctx, c.name)
+	default:
 		return s.sendsType(ctx, c.name, c.act.kind)
 	}
 	for _, a := range c.offered {

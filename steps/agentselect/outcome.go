@@ -83,6 +83,7 @@ func (p *probe) send(ctx context.Context) func(*transcript.Record) bool {
 		return nil
 	}
 	p.mark, c.probes = mark, append(c.probes, p.nonce)
+	c.unjudged++
 	return p.is
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,7 +146,7 @@ func (s *suite) hasSwitched(ctx context.Context, name, ref string) error {
 
 // confirmed notes a switch that the target has confirmed.
 func (s *suite) confirmed(c *client, id string) {
-	c.agent, c.refusals, c.wasBusy, c.aborted = id, 0, false, false
+	c.agent, c.refusals, c.unjudged, c.wasBusy, c.aborted = id, 0, 0, false, false
 	c.switches++
 	s.accepted++
 }
@@ -177,6 +178,7 @@ func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
 			}
 			return nil
 		}
+		c.unjudged++
 		s.pace(ctx, c, rec.N, pause)
 		pause = min(2*pause, 100*time.Millisecond)
 	}
@@ -234,9 +236,56 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
 		return err
 	}
-	err := s.judgeSwitched(c, rec, from, to, claims)
+	if err := s.movedByRefusal(ctx, c, rec, from, to); err != nil {
+		return err
+	}
+	return s.judgeSwitched(c, rec, from, to, claims)
+}
+
+// movedByRefusal takes note of a confirmed switch, and where it came from elsewhere than it should, looks whether it was a refused
+// switch of the client's own, such as a fence, that had changed its agent: that breaks AS-053, and then nothing can be said of what
+// else might have changed it. It tries a refusal alone, from an agent that the refused one did not leave.
+func (s *suite) movedByRefusal(ctx context.Context, c *client, rec transcript.Record, from, to string) error {
+	refused := c.refusals + c.unjudged
 	s.confirmed(c, to)
-	return err
+	previous, _ := wjson.Lookup(rec.Event.Data, "/previousAgentId")
+	if from == "" || previous == any(from) || refused == 0 {
+		return nil
+	}
+	start := slices.DeleteFunc(slices.Clone(vocab.BuiltinIDs), func(id string) bool { return any(id) == previous || id == to })[0]
+	was, mark, actor := c.act, s.mark, s.actor
+	defer func() { c.act, s.mark, s.actor = was, mark, actor }()
+	if s.comesFrom(ctx, c, start, was.named) == nil {
+		return nil
+	}
+	if err := s.fence(ctx, c); err != nil {
+		return nil
+	}
+	left := s.comesFrom(ctx, c, to, was.named)
+	s.confirmed(c, to)
+	if left == nil || left == any(start) {
+		return nil
+	}
+	return s.Need(steps.Check{Clauses: []string{"AS-053"}, At: rec.N,
+		Expected: fmt.Sprintf("client %s still at %q after its refused switch", c.name, from),
+		Observed: fmt.Sprintf("%s; tried again, a refused switch led from %q to %s", steps.Seen(rec), start, quoted(left))})
+}
+
+// comesFrom switches a client and returns where its session came from, nil if it was not switched.
+func (s *suite) comesFrom(ctx context.Context, c *client, to string, named bool) any {
+	f := fields{"agentId": to}
+	if named {
+		f["sessionId"] = c.session
+	}
+	if _, err := s.sendSwitch(ctx, c, f, act{named: named}); err != nil {
+		return nil
+	}
+	rec, miss := s.outcome(ctx, c, confirmation)
+	if miss != nil || rec.Event.Type != vocab.AgentSwitchedEvent {
+		return nil
+	}
+	previous, _ := wjson.Lookup(rec.Event.Data, "/previousAgentId")
+	return previous
 }
 
 // judgeSwitched compares agent_switched with what it must say.
