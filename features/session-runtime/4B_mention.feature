@@ -58,6 +58,22 @@ Feature: 4B A mention
       Then "t1" runs at agent "b"
       And everything is handled
 
+  Rule: metadata.subtype=MENTION, 或 payload 结构含 mentioned_agent_id
+
+    @RT-030 @RT-084 @RT-088 @RT-092
+    Scenario Outline: a name in the text alone is no reason to stop
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1" with the name of agent "<agent>" behind an @, and nothing else
+      Then whoever gets "t1" answers it
+      When the user mentions agent "c" in "t2" by its payload
+      Then "t2" reaches agent "c"
+      And "t2" is accepted
+
+      Examples:
+        | agent |
+        | b     |
+        | x     |
+
   Rule: 校验 agent 是否在会话
 
     @RT-049 @RT-086 @RT-087

@@ -59,6 +59,22 @@ Feature: 4G An agent's output
       When agent "a" sends the final with odd values of "t1"
       Then the frontend gets what was sent of "t1"
 
+    @RT-148
+    Scenario Outline: text stays as it is
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" sends <text> of "t1"
+      Then the frontend gets what was sent of "t1"
+      When agent "a" ends "t1"
+      Then everything is handled
+
+      Examples:
+        | text                      |
+        | long text                 |
+        | text that looks like JSON |
+        | text of odd characters    |
+        | blanks                    |
+
     @RT-002 @RT-148 @RT-150
     Scenario: of an agent that is not active any more
       Given a session of agents "a", "b" and "c" where agent "a" is active

@@ -3,6 +3,7 @@ package sessionruntime
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 
@@ -75,6 +76,10 @@ func (m *Model) userInput(d Message) {
 		m.mention(in, who, form)
 		return
 	}
+	if who := addressed(d); who != "" {
+		m.perhapsMention(in, who)
+		return
+	}
 	in.optional = m.busy()
 	in.clauses, in.shown, in.astray = []string{"RT-001", "RT-015", "RT-075"}, []string{"RT-069"}, []string{"RT-015", "RT-069"}
 	who, sure := m.sole()
@@ -135,6 +140,41 @@ func mentioned(d Message) (form []string, who string) {
 		}
 	}
 	return form, who
+}
+
+// inWords is a name behind an "@".
+var inWords = regexp.MustCompile(`^@(\S+)`)
+
+// addressed is whom an input names in its text alone.
+func addressed(d Message) string {
+	said, _ := d.Payload.(string)
+	if name := inWords.FindStringSubmatch(said); name != nil {
+		return name[1]
+	}
+	return ""
+}
+
+// perhapsMention is an input that names an agent in its text alone. That is no form of a mention that the source has, and it may be
+// one more: it goes to the active agent, or the named one, or is refused.
+func (m *Model) perhapsMention(in *input, who string) {
+	in.optional = m.busy()
+	in.clauses = []string{"RT-001", "RT-015"}
+	was, sure := m.sole()
+	in.to = setOf(append(listOf(m.active), who))
+	in.optional = in.optional || !sure || m.presence[was] != present
+	m.announce(in.said, was, []string{who}, nil, true)
+	either := &choice{}
+	o := m.awaitRoute(in)
+	o.choice, o.waits = either, true
+	m.owe(&owed{what: o.what, cause: in.said, clauses: in.clauses, optional: in.optional, choice: either, match: kind(Failure)})
+	m.owe(&owed{what: o.what, cause: in.said, clauses: in.clauses, optional: in.optional, choice: either,
+		match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) }),
+		met: func(p Message) {
+			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}, again: true})
+		}})
+	if m.presence[who] != absent {
+		m.activate(append(listOf(m.active), who)...)
+	}
 }
 
 // mention is scenario B.

@@ -39,6 +39,7 @@ type frame struct {
 type field struct {
 	places target.Pointers
 	all    bool
+	free   bool // written only where nothing stands
 	value  any
 }
 
@@ -74,7 +75,7 @@ func (b *binding) encode(f frame) (driver.Message, error) {
 	put(at.Metadata, cloned(f.meta))
 	for _, fd := range f.fields {
 		for i, p := range fd.places {
-			if i == 0 || fd.all {
+			if _, there := p.Get(doc); (i == 0 || fd.all) && !(fd.free && there) {
 				put(p, fd.value)
 			}
 		}
@@ -118,6 +119,19 @@ func (b *binding) encode(f frame) (driver.Message, error) {
 		return driver.Message{}, fmt.Errorf("encode %s %s: %w", f.event, f.subtype, err)
 	}
 	return driver.Message{Label: strings.TrimSpace(f.event + " " + f.subtype), Body: body}, nil
+}
+
+// output is the payload of an agent that says a text: the text itself, unless this wire has the ids or marks of an output within its
+// payload and nowhere else.
+func (b *binding) output(said string) any {
+	at := b.wire.Fields
+	within := func(p target.Pointer) bool { return strings.HasPrefix(string(p), string(at.Payload)+"/") }
+	for _, places := range []target.Pointers{at.TurnID, at.TraceID, {at.IsChunk}, {at.Seq}, {at.Final}} {
+		if len(places) > 0 && !slices.ContainsFunc(places, func(p target.Pointer) bool { return !within(p) }) {
+			return map[string]any{"text": said}
+		}
+	}
+	return said
 }
 
 // cloned copies what the sender has put into metadata, deep enough that the binding's own marks do not get into it.

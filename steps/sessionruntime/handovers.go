@@ -70,7 +70,14 @@ func (s *suite) userIsAsked(ctx context.Context, letter, name string) error {
 	return s.Judge(steps.Check{Clauses: []string{"RT-061", "RT-128", "RT-132", "RT-042", "RT-168"}, OK: true})
 }
 
-// decides answers a prompt, with its ids and what it said.
+// named are the names that the profile gives for the agent that is to take over, where the prompt has none of its own there. The source
+// is silent on what an answer holds, so it holds all that a frontend knows.
+func (s *suite) named(letter string) []field {
+	at, id := s.bind.wire.Fields, s.agent(letter)
+	return []field{{places: at.TargetAgent, all: true, free: true, value: id}, {places: at.AgentID, free: true, value: id}, {places: at.To, free: true, value: id}}
+}
+
+// decides answers a prompt, with its ids, what it said, and the agent that it is about.
 func (s *suite) decides(ctx context.Context, what, name, where string) error {
 	h, err := s.handover(name)
 	if err != nil {
@@ -84,15 +91,16 @@ func (s *suite) decides(ctx context.Context, what, name, where string) error {
 	if said, ok := h.prompt.Payload.(map[string]any); ok {
 		payload = maps.Clone(said)
 	}
-	h.decided, err = s.deliver(ctx, frame{event: vocab.Control, subtype: subtype, from: judge.Frontend, target: onBroadcast(where), trace: h.prompt.Trace, turn: h.prompt.Turn, tx: h.prompt.Tx, payload: payload})
+	h.decided, err = s.deliver(ctx, frame{event: vocab.Control, subtype: subtype, from: judge.Frontend, target: onBroadcast(where), trace: h.prompt.Trace, turn: h.prompt.Turn, tx: h.prompt.Tx, payload: payload, fields: s.named(h.to)})
 	s.now.asked = h.decided
 	return err
 }
 
+// confirmsNothing says of a handover to an agent of the session all that an answer says: only the transaction there is not.
 func (s *suite) confirmsNothing(ctx context.Context) error {
 	id := s.token()[1:]
 	_, err := s.deliver(ctx, frame{event: vocab.Control, subtype: vocab.HandoverConfirm, from: judge.Frontend, trace: "no-trace-" + id, turn: "no-turn-" + id, tx: "no-tx-" + id,
-		payload: map[string]any{"tx_id": "no-tx-" + id}})
+		payload: map[string]any{"tx_id": "no-tx-" + id}, fields: s.named("b")})
 	return err
 }
 

@@ -3,6 +3,7 @@ package sessionruntime
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cucumber/godog"
@@ -13,7 +14,7 @@ import (
 )
 
 func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^agent "(\w)" sends (a chunk|the final|a final alone|a chunk with odd values|the final with odd values) of "(\w+)"( on BROADCAST)?$`, s.sends)
+	steps.Step(sc, `^agent "(\w)" sends (a chunk|the final|a final alone|a chunk with odd values|the final with odd values|long text|text that looks like JSON|text of odd characters|blanks) of "(\w+)"( on BROADCAST)?$`, s.sends)
 	steps.Step(sc, `^agent "(\w)" says the same in another chunk of "(\w+)"$`, s.repeats)
 	steps.Step(sc, `^the frontend gets what was sent of "(\w+)"$`, s.forwarded)
 	steps.Step(sc, `^the frontend does not get what was sent of "(\w+)"$`, s.notForwarded)
@@ -47,7 +48,7 @@ func (s *suite) sends(ctx context.Context, letter, what, name, where string) err
 		return err
 	}
 	p := &piece{token: s.token()}
-	f := s.fromAgent(letter, in, vocab.AgentOutput, "", map[string]any{"text": "piece " + p.token}, where)
+	f := s.fromAgent(letter, in, vocab.AgentOutput, "", s.bind.output(pieceOf(what, p.token)), where)
 	f.stream = &stream{chunk: true, seq: in.pieces}
 	switch what {
 	case "the final", "the final with odd values":
@@ -77,6 +78,22 @@ func (s *suite) speak(ctx context.Context, in *input, f frame) (err error) {
 	return nil
 }
 
+// pieceOf is what an agent says, as text: as models say it, with a blank before it and a line's end behind, and as it is spoilt most
+// easily.
+func pieceOf(what, token string) string {
+	switch what {
+	case "long text":
+		return "piece " + token + "\n" + strings.Repeat("one line of many, and no two blanks in it are to become one:  here\n", 200)
+	case "text that looks like JSON":
+		return `{"text": "piece ` + token + `", "n": 1.0}`
+	case "text of odd characters":
+		return "piece " + token + "\tcafe\u0301 👩‍💻 <b>&amp;</b> \\n %s ${x} \"'`\r\n\u00a0"
+	case "blanks":
+		return "  \n" + token + "\n\n  "
+	}
+	return " piece " + token + ": “好”\n"
+}
+
 // repeats is one more chunk, whose payload is that of the chunk before: what differs is its id, and its place in the stream.
 func (s *suite) repeats(ctx context.Context, letter, name string) error {
 	in, err := s.input(name)
@@ -87,7 +104,7 @@ func (s *suite) repeats(ctx context.Context, letter, name string) error {
 		return fmt.Errorf("nothing was said in %q that could be repeated", name)
 	}
 	p := &piece{token: in.last.token}
-	f := s.fromAgent(letter, in, vocab.AgentOutput, "", map[string]any{"text": "piece " + p.token}, "")
+	f := s.fromAgent(letter, in, vocab.AgentOutput, "", s.bind.output(pieceOf("", p.token)), "")
 	f.stream = &stream{chunk: true, seq: in.pieces}
 	in.pieces++
 	in.last = p
@@ -102,7 +119,7 @@ func (s *suite) sendsOfAnother(ctx context.Context, letter, name, session string
 	}
 	in := *of.inputs[name]
 	s.stray = &piece{token: s.token()}
-	f := s.fromAgent(letter, &in, vocab.AgentOutput, "", map[string]any{"text": "piece " + s.stray.token}, "")
+	f := s.fromAgent(letter, &in, vocab.AgentOutput, "", s.bind.output(pieceOf("", s.stray.token)), "")
 	f.stream = &stream{chunk: true}
 	var err error
 	s.stray.at, err = s.deliver(ctx, f)

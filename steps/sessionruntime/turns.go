@@ -18,6 +18,8 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the user picks "(\w+)" in the interface$`, func(ctx context.Context, name string) error { return s.says(ctx, name, "a choice") })
 	steps.Step(sc, `^the user says "(\w+)" on BROADCAST$`, func(ctx context.Context, name string) error { return s.says(ctx, name, "BROADCAST") })
 	steps.Step(sc, `^the user mentions agent "(\w)" in "(\w+)" by (its subtype|its payload|a choice in the interface)$`, s.mentions)
+	steps.Step(sc, `^the user says "(\w+)" with the name of agent "(\w)" behind an @, and nothing else$`, s.names)
+	steps.Step(sc, `^whoever gets "(\w+)" answers it$`, s.answeredByWhoever)
 	steps.Step(sc, `^"(\w+)" is delivered by a second subscription$`, s.saidAgain)
 
 	steps.Step(sc, `^"(\w+)" reaches agent "(\w)"$`, func(ctx context.Context, name, letter string) error { return s.reaches(ctx, name, letter) })
@@ -141,6 +143,34 @@ func (s *suite) mentions(ctx context.Context, letter, name, form string) error {
 		f.payload = map[string]any{"type": "agent_selection", "text": "what about " + in.token + "?", "mentioned_agent_id": who}
 	}
 	return s.say(ctx, name, in, f)
+}
+
+// names is an input with the name of an agent in its text alone: neither form of a mention that the source has (4B).
+func (s *suite) names(ctx context.Context, name, letter string) error {
+	in := &input{token: s.token()}
+	return s.say(ctx, name, in, frame{event: vocab.UserInput, from: judge.Frontend, payload: "@" + s.agent(letter) + " what about " + in.token + "?"})
+}
+
+// answeredByWhoever ends a turn that the source does not give to one agent alone. It may have been refused.
+func (s *suite) answeredByWhoever(ctx context.Context, name string) error {
+	if err := s.fence(ctx); err != nil {
+		return err
+	}
+	in, err := s.input(name)
+	if err != nil || in.routed == 0 {
+		return err
+	}
+	f := s.fromAgent("", in, vocab.Control, vocab.InputAck, map[string]any{}, "")
+	f.from = in.agent
+	if _, err := s.deliver(ctx, f); err != nil {
+		return err
+	}
+	f = s.fromAgent("", in, vocab.AgentOutput, "", s.bind.output(pieceOf("", s.token())), "")
+	f.from, f.stream = in.agent, &stream{final: true}
+	if _, err := s.deliver(ctx, f); err != nil {
+		return err
+	}
+	return s.fence(ctx)
 }
 
 func (s *suite) saidAgain(ctx context.Context, name string) error {

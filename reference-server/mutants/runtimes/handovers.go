@@ -2,6 +2,7 @@ package runtimes
 
 import (
 	"maps"
+	"slices"
 
 	proto "parley/protocol/sessionruntime"
 	"parley/reference-server/sessionruntime/orchestrator"
@@ -28,7 +29,19 @@ var handoverFaults = map[string]fault{
 	"reject-is-confirm":         upon(proto.HandoverReject, orchestrator.Activate, orchestrator.TellSwitch, orchestrator.GiveContext),
 	"reject-gives-context":      upon(proto.HandoverReject, orchestrator.GiveContext),
 	"reject-ignored":            deafTo(proto.HandoverReject),
+	"confirm-trusted":           taking(confirmTrusted),
 	"reject-switches-silently":  upon(proto.HandoverReject, orchestrator.Activate),
+}
+
+// confirmTrusted carries out what a confirmation says, whether or not anything waits for one.
+func confirmTrusted(v view, msg message) []message {
+	to := text(msg, "target_agent")
+	if kindOf(msg) != proto.HandoverConfirm || to == "" || slices.ContainsFunc(v.Transactions(), func(tx transaction) bool { return tx.ID == text(msg, proto.TxID) }) {
+		return []message{msg}
+	}
+	v.Send(switchOf(v, v.Active(), to))
+	v.Send(v.New(proto.Control, proto.HandoverContext, proto.ToAgent, to, object{"last_output": v.LastOutput(v.Active())}, ids{Tx: text(msg, proto.TxID)}))
+	return nil
 }
 
 // otherTarget reads whom it is about in a member of another name.

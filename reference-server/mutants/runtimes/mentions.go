@@ -4,6 +4,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	proto "parley/protocol/sessionruntime"
 	"parley/reference-server/sessionruntime/orchestrator"
@@ -29,6 +30,7 @@ var mentionFaults = map[string]fault{
 	"mention-input-to-old":      deciding(inputToOld),
 	"mention-input-to-both":     deciding(inputToBoth),
 	"mention-input-not-routed":  ruling(rules{input: programme(orchestrator.Activate, orchestrator.TellSwitch, orchestrator.Accept)}),
+	"mention-in-words-fatal":    receiving(fatalWords),
 	"mention-choice-reduced":    rewriting(proto.UserInput, reduced),
 }
 
@@ -62,6 +64,20 @@ func halfRead(v view, msg message, mentioned string) string {
 		v.Send(switchOf(v, active, mentioned))
 	}
 	return active
+}
+
+// fatalWords looks up the metadata of whatever has an "@" in it, does not find it, and handles nothing any more.
+func fatalWords() inbound {
+	dead := false
+	return func(_ view, msg message) []message {
+		subtype, payload := mentionsBy(msg)
+		said, _ := msg.Payload.(string)
+		dead = dead || kindOf(msg) == proto.UserInput && !subtype && !payload && strings.Contains(said, "@")
+		if dead {
+			return nil
+		}
+		return []message{msg}
+	}
 }
 
 var word = regexp.MustCompile(`@(\w+)`)

@@ -40,6 +40,14 @@ var payloadFaults = map[string]fault{
 	"output-payload-with-agent": rewriting(proto.AgentOutput, withAgent),
 	"output-payload-trimmed":    saying(proto.AgentOutput, each(trimmed)),
 	"output-payload-escaped":    saying(proto.AgentOutput, each(escaped)),
+	"output-text-trimmed":       saying(proto.AgentOutput, ofText(strings.TrimSpace)),
+	"output-text-quoted":        saying(proto.AgentOutput, ofText(quoted)),
+	"output-text-ascii":         saying(proto.AgentOutput, ofText(ascii)),
+	"output-text-cut":           saying(proto.AgentOutput, ofText(cut)),
+	"output-text-plain-lines":   saying(proto.AgentOutput, ofText(func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") })),
+	"output-text-one-blank":     saying(proto.AgentOutput, ofText(func(s string) string { return strings.ReplaceAll(s, "  ", " ") })),
+	"output-text-object":        saying(proto.AgentOutput, textObject),
+	"output-text-parsed":        saying(proto.AgentOutput, parsed),
 	"output-payload-nulls-lost": saying(proto.AgentOutput, nullsLost),
 	"output-payload-empty-lost": saying(proto.AgentOutput, emptyLost),
 	"output-payload-rounded":    saying(proto.AgentOutput, each(rounded)),
@@ -112,6 +120,51 @@ func kept(keep func(name string, v any) bool) func(v any) any {
 	return walk
 }
 
+// ofText changes a payload that is a text, and no other.
+func ofText(f func(s string) string) func(v any) any {
+	return func(v any) any {
+		if s, is := v.(string); is {
+			return f(s)
+		}
+		return v
+	}
+}
+
+func quoted(s string) string { return quotedJSON(s) }
+
+// ascii writes the characters that are not as escapes.
+func ascii(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r > 127 {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// cut keeps what a column has room for.
+func cut(s string) string { return s[:min(len(s), 4000)] }
+
+func textObject(v any) any {
+	if s, is := v.(string); is {
+		return object{"text": s}
+	}
+	return v
+}
+
+// parsed takes a text that looks like JSON for what it looks like.
+func parsed(v any) any {
+	s, is := v.(string)
+	var o object
+	if !is || json.Unmarshal([]byte(s), &o) != nil {
+		return v
+	}
+	return o
+}
+
 var (
 	nullsLost = kept(func(_ string, v any) bool { return v != nil })
 
@@ -137,6 +190,10 @@ func jsonText(v any) any {
 	if _, is := v.(object); !is {
 		return v
 	}
+	return quotedJSON(v)
+}
+
+func quotedJSON(v any) string {
 	data, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		panic(err) // it has come from a decoder

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,10 @@ var plays = []string{
 	// handovers
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nhandover a t1 b\nchunk a t1\nfin a t1\nin t2 text\nconfirm t1\nconfirm t1\nin t3 text\nmention t4 a payload",
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nfin a t1\nhandover a t1 b\nreject t1\nin t2 text\nconfirm t1",
+	"setup s a a,b,c\nin t1 text\nack a t1\nfin a t1\nconfirm t1 b\nin t2 text",
+	// text
+	"setup s a a,b,c\nin t1 text\nack a t1\nsays a t1 \" piece\\n\"\nsays a t1 \"two\\x20\\x20blanks\"\nsays a t1 \"a\\r\\nb\"\nsays a t1 \"好\"\nsays a t1 \"{\\\"n\\\":1}\"\nlong a t1\nfin a t1",
+	"setup s a a,b,c\nin t1 at\nin t2 text",
 	// the same words twice, and those of somebody else in place of an acknowledgement
 	"setup s a a,b,c\nin t1 text\nack a t1\nodd a t1\nodd a t1\nfin a t1",
 	"setup s a a,b,c\nin t1 text\nchunk b t1\ntime 60ms",
@@ -181,6 +186,9 @@ func (s *stage) message(words []string) message {
 	case "open", "close":
 		msg.Metadata[proto.TxID] = what
 	case "confirm", "reject":
+		if about != "" {
+			msg.Payload = object{"target_agent": about}
+		}
 		msg.Metadata[proto.TxID] = "handover " + who
 	case "manager":
 		msg.Subtype, msg.Sender, msg.Payload, msg.Metadata[proto.TxID] = who, proto.FromManager, object{"reason": "so"}, about
@@ -201,6 +209,14 @@ func (s *stage) message(words []string) message {
 	case "chunk", "fin", "lone", "odd":
 		byAgent()
 		return output(msg, what, s.acts)
+	case "says", "long":
+		byAgent()
+		said, _ := strconv.Unquote(strings.TrimRight(strings.Join(words[3:], " "), " "))
+		msg = output(msg, what, s.acts)
+		if msg.Payload = said; what == "long" {
+			msg.Payload = strings.Repeat("long text ", 1000)
+		}
+		return msg
 	case "ack", "stop":
 		byAgent()
 	}
@@ -216,6 +232,8 @@ func said(turn, what string) message {
 	case "odd":
 		msg.Payload = object{"text": "a\n\"b\"", "名": number("1"), "n": number("1.5"), "big": number("9007199254740991"), "none": nil, "empty": object{}, "list": []any{[]any{"x"}}}
 		msg.Metadata["client"], msg.Metadata["locale"] = object{"page": "/"}, "zh-CN"
+	case "at":
+		msg.Payload = "@b hello"
 	case "pick":
 		msg.Payload = object{"type": "selection", "value": "one"}
 	case "ids":
