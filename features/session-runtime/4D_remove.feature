@@ -116,6 +116,7 @@ Feature: 4D A removal
       And agent "a" is speaking in "t1"
       When the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
+      And everything is handled
       When the user removes agent "a"
       Then agent "a" is asked to stop "t1"
       When agent "a" confirms the cancel of "t1"

@@ -174,10 +174,13 @@ func (m *Model) strayCancel(p Message) {
 	case t != nil && t.status == failed: // the agent that has not acknowledged may be told
 	case t != nil && p.TargetID != t.agent:
 		m.fail(p, []string{"RT-099", "RT-015"}, "a CANCEL for the agent of the turn: "+t.agent, "%s for turn %q", p.Name(), p.Turn)
+	case t != nil && t.status == completed && t.mayStop && t.stirred >= m.handled: // sent before the final was handled, maybe
+		t.asked, t.stopping = true, p
 	case t == nil || !t.live() && t.status != unclear:
 		m.fail(p, m.silent(t), "no CANCEL to an agent that is not speaking", "%s for turn %q", p.Name(), p.Turn)
 	case t.mayStop, m.handingOver(), m.leaving(p.TargetID):
 		t.asked, t.stopping, t.mayStop, t.speaking = true, p, true, false
+		t.due = true // whatever waits until it has stopped, waits for this too
 	default:
 		m.fail(p, []string{"RT-160"}, "a CANCEL to an agent where the frontend asks for one, or something has to wait for it", "%s for turn %q", p.Name(), p.Turn)
 	}

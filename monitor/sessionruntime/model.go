@@ -46,6 +46,8 @@ type Model struct {
 	ignored   []ignored
 	answers   int     // receipts about the session that SessionManager has given
 	greeting  *owed   // who is active, told before anything was said
+	latest    int     // the record that was delivered last
+	handled   int     // whatever was delivered before this record has been handled
 	unnamed   int     // receipts about the session that were told by an EVENT of another name, or not yet
 	heard     []heard // all that was published
 	canceled  Message // the last cancel of the user
@@ -174,6 +176,7 @@ func (m *Model) Delivered(d Message) {
 		return
 	}
 	m.seen[d.ID] = true
+	m.latest = d.N
 	if m.greeting != nil {
 		m.greeting.done = true
 	}
@@ -401,6 +404,7 @@ func (m *Model) take(c *choice) {
 
 // Fenced tells that everything delivered before a record has been handled, by the time of another one.
 func (m *Model) Fenced(before, at int, now time.Duration) {
+	m.handled = before
 	for _, t := range m.order {
 		if t.acked.N > 0 && t.acked.N < before && now-t.in.said.At < m.limits.InputAck {
 			t.inTime = true

@@ -41,6 +41,7 @@ type turn struct {
 	stopped          bool                           // it was acknowledged
 	resume           []func(ack Message, open bool) // what waits for the acknowledgement
 	mayStop          bool                           // the source leaves open whether it is stopped
+	stirred          int                            // the record that left it open last
 	timeout          *owed
 	said             []*output // what may be forwarded, and has not been
 	implicit         bool      // a chunk was forwarded before any acknowledgement
@@ -321,7 +322,9 @@ func (m *Model) acceptedFirst(p Message) bool {
 // mayStop notes turns that may be stopped, as the source says nothing of them.
 func (m *Model) mayStop(which func(*turn) bool) {
 	for _, t := range m.order {
-		t.mayStop = t.mayStop || (t.live() || t.status == unclear) && which(t)
+		if (t.live() || t.status == unclear) && which(t) {
+			t.mayStop, t.stirred = true, m.latest
+		}
 	}
 }
 

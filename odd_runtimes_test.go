@@ -1,0 +1,95 @@
+package parley_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/reference-server/bundled"
+	"parley/runner"
+	"parley/target"
+	"parley/verdict"
+)
+
+// change replaces a text in one of the files of the Python orchestrator.
+type change struct{ file, from, to string }
+
+// oddRuntimes keep to the document in ways that the examples do not. Each is the Python orchestrator with a change.
+var oddRuntimes = []struct {
+	name, reason string
+	changes      []change
+}{
+	{"agent of the answer", "takes the agent from the answer to its prompt, and calls it otherwise in the prompt", []change{
+		{"orchestrator.py", `        to = tx.payload["target_agent_id"]`, `        to = msg["payload"]["target_agent_id"]`},
+		{"orchestrator.py", `{**tx.payload, "turn_id": turn_id,`, `{**{k: v for k, v in tx.payload.items() if k not in ("target_agent", "target_agent_id")},
+                "successor": tx.payload["target_agent_id"], "turn_id": turn_id,`},
+	}},
+	{"agent of the transaction", "asks in words, and knows for itself what it has asked", []change{
+		{"orchestrator.py", `"HANDOVER_UI_PROMPT", "FRONTEND", self._handover_payload(tx),`, `"HANDOVER_UI_PROMPT", "FRONTEND",
+                   "{from_agent_id} -> {target_agent_id}: {reason}; {summary}".format(**tx.payload),`},
+	}},
+	{"stops, then switches", "a switch of the user's stops who is speaking, and is announced behind that", []change{{"orchestrator.py", switchesOnRequest, stops + switchesOnRequest}}},
+	{"switches, then stops", "a switch of the user's is announced, and stops who is speaking", []change{{"orchestrator.py", switchesOnRequest, switchesOnRequest + stops}}},
+}
+
+// Where the Python orchestrator executes a switch of the user, and what stops who is speaking beside it.
+const (
+	switchesOnRequest = `        self._switch(to, payload.get("reason") or "requested by the user", "SWITCH_AGENT", metadata_ids(msg))
+`
+	stops = `        for turn in [t for t in self.context.speaking if t.waiting is None]:
+            self._cancel(turn)
+`
+)
+
+// TestOddRuntimes: nobody fails by what the document leaves open.
+func TestOddRuntimes(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Fatal("python3 is missing; install it: apt-get install -y python3   (3.11 or later)")
+	}
+	for _, o := range oddRuntimes {
+		t.Run(o.name, func(t *testing.T) {
+			p := changed(t, o.changes...)
+			res, err := runner.Run(context.Background(), runner.Options{Profile: p, Again: "parley run"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Verdict != verdict.Conformant {
+				t.Errorf("%s: %s\n%s", o.reason, console(t, res), res.Runs[0].TargetStderr)
+			}
+		})
+	}
+}
+
+// changed is the profile of a changed copy of the Python orchestrator.
+func changed(t *testing.T, changes ...change) *target.Profile {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"adapter.py", "orchestrator.py"} {
+		data, err := os.ReadFile(filepath.Join("examples", "adapters", "python", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(data)
+		for _, c := range changes {
+			if c.file != name {
+				continue
+			}
+			if strings.Count(text, c.from) != 1 {
+				t.Fatalf("%s does not have once: %s", name, c.from)
+			}
+			text = strings.Replace(text, c.from, c.to, 1)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := target.DefaultFor("session-runtime")
+	p.Name, p.Drivers, p.Dir = "changed orchestrator", []string{target.Stdio}, dir
+	p.Command = &target.Command{Run: []string{"python3", "adapter.py"}}
+	bundled.Unhurry(&p.Limits)
+	return p
+}
