@@ -175,7 +175,7 @@ func (s *suite) probe(ctx context.Context, in *input, clauses *[]string) error {
 		return nil
 	}
 	rest := &piece{token: s.token()}
-	f := frame{event: vocab.AgentOutput, from: in.agent, trace: in.trace, turn: in.turn, payload: map[string]any{"text": "piece " + rest.token}, stream: &stream{chunk: true, seq: in.pieces, final: true}}
+	f := frame{event: vocab.AgentOutput, from: in.agent, trace: in.trace, turn: in.turn, payload: s.bind.output(pieceOf("", rest.token)), stream: &stream{chunk: true, seq: in.pieces, final: true}}
 	if _, err := s.deliver(ctx, f); err != nil {
 		return err
 	}

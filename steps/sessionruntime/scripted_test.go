@@ -140,7 +140,10 @@ func (s *scripted) publish(m object) {
 
 func set(m object, way []string, value string) {
 	for _, name := range way[:len(way)-1] {
-		inner, _ := m[name].(object)
+		inner, is := m[name].(object)
+		if !is && m[name] != nil { // a text has no members
+			return
+		}
 		inner = maps.Clone(inner)
 		if inner == nil {
 			inner = object{}
