@@ -84,3 +84,17 @@ Feature: 1 What is within the scope of the prototype
       When agent A ends the session
       Then agent A is told that the session has ended
       And agent A has a new session, in which nothing is left of what was done
+
+    @host @EA-011 @booking
+    Scenario: a session that is started right behind the end of another is clean
+      Given it is known how a session goes
+      And agent A leaves traces of all kinds
+      When agent A ends the session and starts another right behind it
+      Then agent A has a new session, in which nothing is left of what was done
+
+    @host @EA-011 @booking
+    Scenario: a session that ends with a call under way leaves nothing to the next one
+      Given it is known how a session goes
+      And agent A has a session
+      When agent A makes a call, ends the session and starts another, without waiting
+      Then agent A has a new session, in which nothing is left of what was done

@@ -118,6 +118,9 @@ func (s *suite) wentWell(ctx context.Context, q *request, tool string) (transcri
 			check.Clauses = []string{"EA-007"}
 			return rec, s.Need(check)
 		}
+		if gone := s.lostBefore(q, rec.N); gone != "" {
+			return rec, steps.NotTestedf("%s was refused%s: %s; %s", tool, stageOf(q.before), steps.Seen(rec), gone)
+		}
 		return rec, steps.NotTestedf("%s, a call of the booking path, was refused: %s", tool, steps.Seen(rec))
 	}
 	if kindOf(&rec) != vocab.ToolResult {
@@ -217,7 +220,7 @@ func (s *suite) shows(q *request, before, after state) bool {
 // books goes through the whole booking, and judges each call and what follows it.
 func (s *suite) books(ctx context.Context, p *party) error {
 	seen := map[string]bool{}
-	now, err := s.snapshot(ctx, p)
+	now, err := s.still(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -164,3 +164,40 @@ func TestObserver(t *testing.T) {
 		})
 	}
 }
+
+// losesChoice is a host that takes back what select has chosen, as one that still resets something does.
+func losesChoice() bad {
+	return to(vocab.ToolCall, func(c *peerConn, asked *transcript.Record, out []any) []any {
+		if payload(asked)["toolName"] != "select" || !is(vocab.ToolResult, out[0]) {
+			return out
+		}
+		pl := c.of.sessions[c.session]
+		pl.ui = copied(pl.flow.Stages[pl.at].UISpec)
+		return append(out, announced(c))
+	})
+}
+
+// fallsBack is a host that goes back to its first stage behind each next.
+func fallsBack() bad {
+	return to(vocab.ToolCall, func(c *peerConn, asked *transcript.Record, out []any) []any {
+		if payload(asked)["toolName"] != vocab.Next || !is(vocab.ToolResult, out[0]) {
+			return out
+		}
+		pl := c.of.sessions[c.session]
+		pl.at, pl.ui = 0, copied(pl.flow.Stages[0].UISpec)
+		return append(out, announced(c))
+	})
+}
+
+// TestALostChoice: what a host has lost is no fault of the booking path's.
+func TestALostChoice(t *testing.T) {
+	runHosts(t, []hostRow{
+		{"a choice is gone", session + upToNext, losesChoice(), "EA-054=not-tested", `what select had brought is gone: uiSpec/selected was ["m1"] in record `},
+		{"a stage is gone", session + "And agent A books up to a call of \"setQuantity\"\nThen agent A is told that the call went well\n", fallsBack(), "EA-054=not-tested", `setQuantity cannot be called at stage "movie": what next had brought is gone: uiSpec`},
+		{"a path of another host", session + "And agent A books up to a call of \"setQuantity\"\nThen agent A is told that the call went well\n", edit(vocab.SnapshotState, func(p object) {
+			if ui, ok := p["uiSpec"].(object); ok && ui["stage"] == "ticket" {
+				p["toolSchema"] = []any{}
+			}
+		}), "EA-054=not-tested", "the booking path does not fit (external-agent.booking in the profile): setQuantity: it is not announced"},
+	})
+}

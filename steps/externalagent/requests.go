@@ -23,6 +23,7 @@ type request struct {
 	mark int    // number of the record by which it was sent
 
 	untyped bool   // the envelope has no type that is a string
+	before  state  // what was told before a call of the booking path
 	body    object // its payload
 }
 

@@ -2,11 +2,8 @@ package externalagent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/cucumber/godog"
@@ -33,6 +30,12 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^agent (\w+) ends the session$`, func(ctx context.Context, name string) error { return s.ends(ctx, s.party(name)) })
 	steps.Step(sc, `^agent (\w+) is told that the session has ended$`, func(ctx context.Context, name string) error { return s.isEnded(ctx, s.party(name)) })
 	steps.Step(sc, `^agent (\w+) has a new session, in which nothing is left of what was done$`, func(ctx context.Context, name string) error { return s.startsClean(ctx, s.party(name)) })
+	steps.Step(sc, `^agent (\w+) ends the session and starts another right behind it$`, func(ctx context.Context, name string) error {
+		return s.endsAndStarts(ctx, s.party(name), false)
+	})
+	steps.Step(sc, `^agent (\w+) makes a call, ends the session and starts another, without waiting$`, func(ctx context.Context, name string) error {
+		return s.endsAndStarts(ctx, s.party(name), true)
+	})
 	steps.Step(sc, `^what comes of agent (\w+)'s return is noted$`, func(ctx context.Context, name string) error { return s.returnNoted(ctx, s.party(name)) })
 	steps.Step(sc, `^it is known how a session goes$`, s.firstStateKnown)
 	steps.Step(sc, `^agent (\w+) leaves traces of all kinds$`, func(ctx context.Context, name string) error { return s.leavesTraces(ctx, s.party(name)) })
@@ -226,145 +229,4 @@ func (s *suite) endSessions() {
 		cancel()
 		p.study = ""
 	}
-}
-
-// firstStateKnown learns how a session goes: its first state, and those behind the calls of the booking but for the last one,
-// which would book. What two sessions tell differently, such as their own ids, is left out of comparisons.
-func (s *suite) firstStateKnown(ctx context.Context) error {
-	p := s.party("A")
-	if err := s.hasSession(ctx, p); err != nil {
-		return err
-	}
-	one, err := s.walk(ctx, p)
-	if err != nil {
-		return err
-	}
-	if err := s.anew(ctx, p); err != nil {
-		return err
-	}
-	s.walked, err = s.walk(ctx, p)
-	var missing *steps.NotTestedError
-	if errors.As(err, &missing) { // the same calls went well in the session before
-		return s.Need(steps.Check{Clauses: []string{"EA-011"}, At: s.mark, Expected: "a session in which the booking goes as in the one before", Observed: missing.Reason})
-	}
-	if err != nil {
-		return err
-	}
-	for i := range one {
-		if at := s.carried(one, s.walked[i], i); at != "" {
-			return s.Need(steps.Check{Clauses: []string{"EA-011"}, At: s.walked[i].at, Expected: fmt.Sprintf("the state as it was there in the session before, in record %d", one[i].at),
-				Observed: at + " is as that session has left it"})
-		}
-		s.leftOut(s.perSession.add(placesApart(one[i], s.walked[i])...))
-	}
-	return s.anew(ctx, p)
-}
-
-// carried is the first place at which a state is not as it was at that point of the session before, and as it became there
-// later: what was done there is still done. "" where there is none: what differs otherwise, such as an id, is the session's.
-func (s *suite) carried(before []state, now state, i int) string {
-	members := func(st state) map[string]any {
-		return map[string]any{"uiSpec": st.ui, "messageHistory": st.history, "toolSchema": st.tools}
-	}
-	is, was := members(now), members(before[i])
-	for _, name := range []string{"uiSpec", "messageHistory", "toolSchema"} {
-		for _, at := range changes(name, s.settled(name, was[name]), s.settled(name, is[name])) {
-			pointer := strings.TrimPrefix(at, name)
-			v, ok := wjson.Lookup(s.settled(name, is[name]), pointer)
-			if !ok || v == nil {
-				continue
-			}
-			for _, later := range before[i+1:] {
-				if old, there := wjson.Lookup(s.settled(name, members(later)[name]), pointer); there && wjson.Equal(old, v) {
-					return at
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// walk goes through the booking but for its last call, and gives the states.
-func (s *suite) walk(ctx context.Context, p *party) ([]state, error) {
-	path := s.path()
-	if len(path) == 0 {
-		return nil, steps.NotTestedf("there is no booking path (%s)", s.pathIn())
-	}
-	now, err := s.snapshot(ctx, p)
-	if err == nil {
-		now, _, err = s.ready(ctx, p, path[0], now)
-	}
-	out := []state{now}
-	for _, c := range path[:len(path)-1] {
-		if err != nil {
-			return nil, err
-		}
-		now, err = s.advance(ctx, p, c, now, false)
-		out = append(out, now)
-	}
-	return out, err
-}
-
-// leavesTraces does what can be done in a session that goes nowhere: it speaks, lets the participant speak where that can be
-// had, and calls every tool of the first stage that does not lead away. Sessions that have gone on are those of firstStateKnown.
-func (s *suite) leavesTraces(ctx context.Context, p *party) error {
-	if err := s.says(ctx, p, object{}); err != nil {
-		return err
-	}
-	s.traces = append(s.traces, s.word)
-	if s.participantSpeaks(ctx, p) == nil {
-		s.traces = append(s.traces, s.word)
-	}
-	now, err := s.snapshot(ctx, p)
-	if err != nil {
-		return err
-	}
-	announced, err := s.announced(now)
-	if err != nil {
-		return steps.NotTestedf("toolSchema is not understood: %v", err)
-	}
-	for i := range announced {
-		t := &announced[i]
-		if t.Name == vocab.Next || t.Name == vocab.Prev {
-			continue
-		}
-		for _, params := range slices.Backward(t.Examples(s.known(t.Name, now.ui))) { // the first is the likeliest to go well
-			q, err := s.call(ctx, p, t.Name, params)
-			if err != nil {
-				return err
-			}
-			if _, miss := s.answer(ctx, q); miss != nil {
-				return steps.NotTestedf("%s was not answered: %s", t.Name, miss.Reason)
-			}
-		}
-	}
-	return nil
-}
-
-// startsClean judges that a session goes as one goes in which nothing was done before (EA-011).
-func (s *suite) startsClean(ctx context.Context, p *party) error {
-	if err := s.hasSession(ctx, p); err != nil {
-		return err
-	}
-	now, err := s.walk(ctx, p)
-	var missing *steps.NotTestedError
-	if errors.As(err, &missing) {
-		return s.Judge(steps.Check{Clauses: []string{"EA-011"}, At: s.mark, Expected: "a session in which the booking goes as in one before", Observed: missing.Reason})
-	}
-	if err != nil {
-		return err
-	}
-	for i := range now {
-		said := wjson.Compact(now[i].history) + wjson.Compact(now[i].ui)
-		for _, word := range s.traces {
-			if strings.Contains(said, word) {
-				return s.Judge(steps.Check{Clauses: []string{"EA-011"}, At: now[i].at, Expected: "nothing of what was said in the session before", Observed: "it is still there: " + word})
-			}
-		}
-		if d := s.difference(s.walked[i], now[i]); d != "" {
-			return s.Judge(steps.Check{Clauses: []string{"EA-011"}, At: now[i].at, Expected: fmt.Sprintf("the state as it was there in a session before, in record %d", s.walked[i].at),
-				Observed: "another " + firstWord(d), Diff: clip(d, 4000)})
-		}
-	}
-	return s.Judge(steps.Check{Clauses: []string{"EA-011"}, OK: true, At: now[0].at})
 }

@@ -149,13 +149,13 @@ func namesOf(list []any) []string {
 // stepOf makes one call of the booking path, once it fits; last tells that it is the last one. What never fits is the
 // profile's fault.
 func (s *suite) stepOf(ctx context.Context, p *party, c target.ToolCall, now state, last bool) (*request, error) {
-	now, fits, err := s.ready(ctx, p, c, now)
+	now, fits, err := s.reached(ctx, p, c, now)
 	if err != nil {
 		return nil, err
 	}
 	p.before = now
 	q, err := s.call(ctx, p, c.Tool, fits.params)
-	q.sure, q.last = fits.sure, last
+	q.sure, q.last, q.before = fits.sure, last, now
 	return q, err
 }
 
@@ -199,7 +199,7 @@ func (s *suite) upTo(ctx context.Context, p *party, tool string) (*request, erro
 	if len(path) == 0 {
 		return nil, steps.NotTestedf("there is no booking path (%s)", s.pathIn())
 	}
-	now, err := s.snapshot(ctx, p)
+	now, err := s.still(ctx, p)
 	for i, c := range path {
 		if err != nil {
 			return nil, err
@@ -218,14 +218,14 @@ func (s *suite) upTo(ctx context.Context, p *party, tool string) (*request, erro
 // is at the same place.
 func (s *suite) eachStage(ctx context.Context, p *party, visit func(done int, now state, announced toolschema.Tools) (moved bool, err error)) error {
 	was := any(nil)
-	now, err := s.snapshot(ctx, p)
+	now, err := s.still(ctx, p)
 	if err != nil {
 		return err
 	}
 	path := s.path()
 	for done := 0; ; done++ {
 		if done < len(path) {
-			if now, _, err = s.ready(ctx, p, path[done], now); err != nil {
+			if now, _, err = s.reached(ctx, p, path[done], now); err != nil {
 				return err
 			}
 		}
@@ -257,7 +257,7 @@ func (s *suite) goTo(ctx context.Context, p *party, done int) (state, error) {
 	if err := s.anew(ctx, p); err != nil {
 		return state{}, err
 	}
-	now, err := s.snapshot(ctx, p)
+	now, err := s.still(ctx, p)
 	path := s.path()
 	for i, c := range path[:done] {
 		if err != nil {
@@ -268,7 +268,7 @@ func (s *suite) goTo(ctx context.Context, p *party, done int) (state, error) {
 	if err != nil || done == len(path) {
 		return now, err
 	}
-	now, _, err = s.ready(ctx, p, path[done], now)
+	now, _, err = s.reached(ctx, p, path[done], now)
 	return now, err
 }
 

@@ -22,6 +22,7 @@ type (
 	entry       = host.Entry
 	tool        = proto.Tool
 	sender      = func(message)
+	part        = host.Part
 	party       = relay.Party
 	envelope    = relay.Envelope
 	frame       = relay.Frame
