@@ -13,6 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/reports"
 	"parley/runner"
 	"parley/target"
 	"parley/verdict"
@@ -24,6 +25,7 @@ type badBooking struct {
 	talk   func(ctx context.Context, c *websocket.Conn) // what it does with a connection, until it returns
 	may    []string                                     // binding clauses that such a target may pass all the same
 	reason string
+	why    string // see badChat
 }
 
 // answering answers each envelope by a function of its type and id; "" says nothing.
@@ -59,12 +61,12 @@ var form = []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-024"}
 var welcome = append([]string{"EA-023a", "EA-028", "EA-029", "EA-030", "EA-103", "EA-106"}, form...)
 
 var badBookings = []badBooking{
-	{name: "silent", reason: "accepts and never says a word", talk: badChats[0].talk},
-	{name: "never reads", reason: "hangs behind the handshake", talk: badChats[1].talk},
-	{name: "closes at once", reason: "ends each connection in order", talk: badChats[2].talk},
-	{name: "resets", reason: "drops each connection", talk: badChats[3].talk},
-	{name: "echo", may: form, reason: "sends back what it gets", talk: each(func(got []byte) []byte { return got })},
-	{name: "no JSON", reason: "speaks another language", talk: always("hello?")},
+	{name: "silent", why: `opens, and nothing came`, reason: "accepts and never says a word", talk: badChats[0].talk},
+	{name: "never reads", why: `opens, and nothing came`, reason: "hangs behind the handshake", talk: badChats[1].talk},
+	{name: "closes at once", why: `ends without a word`, reason: "ends each connection in order", talk: badChats[2].talk},
+	{name: "resets", why: `ends without a word`, reason: "drops each connection", talk: badChats[3].talk},
+	{name: "echo", why: `it says `, reason: "sends back what it gets", talk: each(func(got []byte) []byte { return got })},
+	{name: "no JSON", why: `it says "hello?"`, reason: "speaks another language", talk: always("hello?")},
 	{name: "arrays", reason: "speaks in lists", talk: always(`[{"v":"mvp-0.2"}]`)},
 	{name: "a flood", reason: "never stops talking", may: form, talk: func(ctx context.Context, c *websocket.Conn) {
 		for i := 0; ctx.Err() == nil; i++ {
@@ -73,7 +75,7 @@ var badBookings = []badBooking{
 			}
 		}
 	}},
-	{name: "a huge message", reason: "answers with more than anybody reads", talk: each(func([]byte) []byte {
+	{name: "a huge message", why: `limits.max-event`, reason: "answers with more than anybody reads", talk: each(func([]byte) []byte {
 		return []byte(`{"v":"mvp-0.2","type":"relay.joined","payload":{"x":"` + strings.Repeat("x", 9<<20) + `"}}`)
 	})},
 	{name: "refuses everything", may: append([]string{"EA-069", "EA-070", "EA-084", "EA-023a"}, form...), reason: "answers every envelope with one error",
@@ -125,7 +127,7 @@ func TestBadBookingTargets(t *testing.T) {
 					t.Fatal(err)
 				}
 				p.Role, p.ExternalAgent.Session = role, "s-{nonce}"
-				judgesBad(t, p, verdict.ExitNonConformant, b.may, b.reason)
+				judgesOrNot(t, p, b.why, b.may, b.reason)
 			})
 		}
 	}
@@ -138,6 +140,45 @@ var reached = map[string][]string{"external-agent": {"EA-017"}, "session-chat": 
 func hurry(l *target.Limits) {
 	l.Open.Duration, l.Event.Duration = min(l.Open.Duration, 5*time.Second), min(l.Event.Duration, runner.MutantLimit)
 	l.HTTP.Duration, l.Turn.Duration = min(l.HTTP.Duration, 5*time.Second), min(l.Turn.Duration, 10*time.Second)
+}
+
+// judgesOrNot runs the suite against a bad target: it is judged, or else why says what stands in place of a verdict.
+func judgesOrNot(t *testing.T, p *target.Profile, why string, may []string, reason string) {
+	t.Helper()
+	if why == "" {
+		judgesBad(t, p, verdict.ExitNonConformant, may, reason)
+		return
+	}
+	hurry(&p.Limits)
+	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Again: "parley run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unjudged(t, res, why)
+}
+
+// unjudged holds the results of a target that does not speak its protocol: exit 3, one line that says why, and no clause that is
+// passed or failed.
+func unjudged(t *testing.T, res *reports.Results, why string) {
+	t.Helper()
+	if res.Exit != verdict.ExitUnreachable || res.Verdict != verdict.Incomplete {
+		t.Errorf("%s, exit %d, want %d", res.Verdict, res.Exit, verdict.ExitUnreachable)
+	}
+	run := res.Runs[0]
+	if env := run.Environment; !strings.Contains(env, why) || strings.Contains(env, "\n") || len(env) > 500 {
+		t.Errorf("it says %q, want a line with %q", env, why)
+	}
+	for _, c := range run.Clauses {
+		if c.Outcome != verdict.EnvError && c.Outcome != verdict.NotTested && !c.Excluded && !c.OtherRole {
+			t.Errorf("%s is %s", c.ID, c.Outcome)
+		}
+	}
+	for _, sc := range run.Scenarios {
+		if sc.Outcome != verdict.EnvError && sc.Outcome != verdict.NotTested || len(sc.Failures) > 0 {
+			t.Errorf("%s is %s with %d failures", sc.ID, sc.Outcome, len(sc.Failures))
+		}
+	}
+	sameInEveryReport(t, res)
 }
 
 // judgesBad runs the suite against a bad target: no clause passes but those that such a target keeps.

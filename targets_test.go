@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -71,6 +72,7 @@ type bad struct {
 	accept func(conn net.Conn) // what is done with each connection
 	may    []string            // binding clauses that such a target may pass all the same
 	reason string
+	why    string // what is said of one that is not judged, as nothing of the protocol ever comes
 }
 
 // connecting are the clauses that a target keeps which connects its clients and does nothing else.
@@ -117,20 +119,20 @@ func session(next http.HandlerFunc) http.HandlerFunc {
 }
 
 var bads = []bad{
-	{name: "silent connections", exit: 1, accept: func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
+	{name: "silent connections", exit: 3, why: "accepts connections and says nothing", accept: func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
 		reason: "accepts and never says a word"},
-	{name: "garbage", exit: 1, accept: func(c net.Conn) { _, _ = c.Write([]byte("\x00\xff\x16garbage\r\n\r\n")) },
+	{name: "garbage", exit: 3, why: "is no HTTP server", accept: func(c net.Conn) { _, _ = c.Write([]byte("\x00\xff\x16garbage\r\n\r\n")) },
 		reason: "is no HTTP server"},
-	{name: "resets", exit: 1, accept: func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) },
+	{name: "resets", exit: 3, why: "hangs up", accept: func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) },
 		reason: "drops every connection at once"},
-	{name: "silent streams", exit: 1, may: []string{"AS-029"}, serve: func(w http.ResponseWriter, r *http.Request) {
+	{name: "silent streams", exit: 3, why: "GET /events opens, and nothing came", serve: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(http.StatusOK)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}, reason: "opens the stream and sends nothing"},
-	{name: "500 to everything", exit: 1, serve: status(500), reason: "its handler crashes"},
-	{name: "404 to everything", exit: 1, serve: status(404), reason: "is some other server"},
+	{name: "500 to everything", exit: 3, why: "GET /events is answered by HTTP 500", serve: status(500), reason: "its handler crashes"},
+	{name: "404 to everything", exit: 3, why: "does not speak agent-select: GET /events is answered by HTTP 404", serve: status(404), reason: "is some other server"},
 	{name: "500 to every POST", exit: 1, may: connecting, serve: greets(status(500)), reason: "connects, and crashes at the first message"},
 	{name: "sessions, then 500", exit: 1, may: append([]string{"AS-098", "AS-099"}, connecting...), serve: greets(session(status(500))), reason: "crashes at the first switch"},
 	{name: "accepts every POST and says nothing", exit: 1, may: append([]string{"AS-098"}, connecting...), serve: greets(session(status(200))),
@@ -148,7 +150,7 @@ var bads = []bad{
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"type":"connected","data":{"connectionId":"c"}}`)
 	}, reason: "answers GET /events as an API call"},
-	{name: "an endless refusal", exit: 1, serve: func(w http.ResponseWriter, r *http.Request) {
+	{name: "an endless refusal", exit: 3, why: "wants credentials: GET /events is answered by HTTP 403", serve: func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		for r.Context().Err() == nil {
 			if _, err := w.Write(make([]byte, 1024)); err != nil {
@@ -157,7 +159,7 @@ var bads = []bad{
 			w.(http.Flusher).Flush()
 		}
 	}, reason: "refuses with a body that never ends"},
-	{name: "one endless event", exit: 1, may: []string{"AS-029"}, serve: func(w http.ResponseWriter, r *http.Request) {
+	{name: "one endless event", exit: 3, why: "GET /events opens, and ", serve: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, "data: ")
 		for r.Context().Err() == nil {
@@ -176,6 +178,10 @@ func TestBadTargets(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			res := judgeURL(t, b.start(t))
+			if b.why != "" {
+				unjudged(t, res, b.why)
+				return
+			}
 			if res.Exit != b.exit {
 				t.Errorf("exit %d, want %d (%s)\n%s", res.Exit, b.exit, b.reason, console(t, res))
 			}
@@ -233,6 +239,16 @@ func judgeURL(t *testing.T, url string) *reports.Results {
 		t.Fatal(err)
 	}
 	return res
+}
+
+// TestTLS: who has a certificate that nobody vouches for, or is spoken to without TLS, is told so.
+func TestTLS(t *testing.T) {
+	s := httptest.NewUnstartedServer(greets(status(http.StatusOK)))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it is told of each connection that is given up
+	s.StartTLS()
+	defer s.Close()
+	unjudged(t, judgeURL(t, s.URL), "has a TLS certificate that is not trusted")
+	unjudged(t, judgeURL(t, "http"+strings.TrimPrefix(s.URL, "https")), "speaks TLS (give an https URL)")
 }
 
 // TestDeadPort: a target that is not there is the environment's fault, and nothing of it has passed.

@@ -61,10 +61,12 @@ func aboutRun(r *Results) string {
 func (c *console) run(r *Results, run *Run) {
 	c.title(run)
 	if run.Environment != "" {
-		c.heading(magenta, "The target could not be started or reached")
+		c.heading(magenta, "The target could not be judged")
 		c.hang("  ", "", run.Environment, "")
 	}
-	c.tables(run)
+	if !unjudged(run) {
+		c.tables(run)
+	}
 	found := findingsOf(run, r.Strict)
 	c.findings("Failures", red, found.Failed)
 	c.brokenScenarios(run)
@@ -78,6 +80,12 @@ func (c *console) run(r *Results, run *Run) {
 	}
 	c.notes(run)
 	c.stderr(run)
+}
+
+// unjudged reports whether nothing came of a run, because its target could not be judged: no table would say more than that.
+func unjudged(run *Run) bool {
+	n := run.Totals.Clauses.ByOutcome
+	return run.Environment != "" && n[verdict.EnvError]+n[verdict.NotTested]+n[verdict.NotApplicable] == run.Totals.Clauses.Total
 }
 
 // title names the run, underlined, so that several in one report stay apart.

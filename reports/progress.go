@@ -126,7 +126,7 @@ func (p *Progress) redraw() {
 // tellFailure writes the line of a scenario that a person has to look at.
 func (p *Progress) tellFailure(s Scenario) {
 	switch s.Outcome {
-	case verdict.Failed, verdict.UnexpectedPass, verdict.EnvError, verdict.HarnessError:
+	case verdict.Failed, verdict.UnexpectedPass, verdict.HarnessError: // that a target cannot be judged is told once, at the end
 	default:
 		return
 	}

@@ -42,7 +42,7 @@ type Run struct {
 	Clauses      []Clause        `json:"clauses"`
 	Scenarios    []Scenario      `json:"scenarios"`
 	Notes        []Note          `json:"notes,omitempty"`         // differences between drivers, interop notes, security observations
-	Environment  string          `json:"environment,omitempty"`   // why the target could not be started or reached
+	Environment  string          `json:"environment,omitempty"`   // why the target could not be started or reached, or what is there in its place
 	TargetStderr string          `json:"target_stderr,omitempty"` // the last of what a spawned target wrote to stderr
 	Baseline     []BaselineRow   `json:"baseline,omitempty"`
 }

@@ -48,7 +48,7 @@ func grounds(r *Results) []string {
 	add(r.Partial || r.Exit == verdict.ExitInterrupted, "interrupted before its end")
 	add(t.harness > 0, "the harness itself failed in %s", count(t.harness, "scenario"))
 	add(t.harness == 0 && r.Exit == verdict.ExitHarness, "the harness itself failed")
-	add(t.unreachable || r.Exit == verdict.ExitUnreachable, "a target could not be started or reached")
+	add(t.unreachable || r.Exit == verdict.ExitUnreachable, "a target could not be judged")
 	add(t.failed > 0, "%d of %s failed", t.failed, count(t.total, "clause"))
 	add(t.badBaseline > 0, "%s of the baseline no longer hold%s", count(t.badBaseline, "row"), ending(t.badBaseline))
 	add(t.badBaseline == 0 && t.unexpected > 0, "%s passed that the baseline says fail", count(t.unexpected, "clause"))

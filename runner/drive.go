@@ -27,6 +27,13 @@ func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
 	for stage := 1; stage <= 3; stage++ {
 		r.suite(ctx, d, stage, 1)
 	}
+	if len(d.held) == 0 {
+		r.driveRest(ctx, d, parallel)
+	}
+}
+
+// driveRest runs what follows preflight.
+func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	d.crowded = parallel > 1 && r.o.Enough == nil
 	r.suite(ctx, d, rest, parallel)
 	r.alone(ctx, d, parallel)
@@ -197,6 +204,13 @@ func (r *run) finish(d *driverRun, pl Planned, res steps.Result) {
 	}
 	r.passed(d, pl, res)
 	d.envs.Judged(res)
+	if !r.hold(d, pl, res) {
+		r.keep(d, pl, res)
+	}
+}
+
+// keep takes a result into those of the run, and tells it.
+func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
 	sc := r.scenario(d, pl, res)
 	r.mu.Lock()
 	r.results[d.name][pl.ID] = sc

@@ -168,7 +168,7 @@ func kill(ctx context.Context, o MutantOptions, mu Mutant) (k Killed) {
 	for _, id := range mu.Clauses {
 		seen.alive[id] = true
 	}
-	res, err := Run(ctx, Options{Profile: &p, Launcher: mu.Launch(brain), Browser: o.browser, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain, Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
+	res, err := Run(ctx, Options{Profile: &p, Launcher: mu.Launch(brain), Browser: o.browser, known: true, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain, Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()
 		return k

@@ -65,6 +65,7 @@ type Options struct {
 	Again    string             // how this run is called on the command line, for "again" in failures
 	Godog    GodogOptions
 
+	known     bool // the target speaks its protocol: whatever it leaves out is judged
 	unguarded bool // no preflight: every scenario that is selected is asked
 }
 
@@ -154,6 +155,9 @@ type driverRun struct {
 	mu      sync.Mutex
 	failed  string      // why preflight failed; "" when it did not
 	reached steps.Reach // how far the target has come in preflight
+
+	heard bool   // something of the protocol has come
+	held  []held // results of preflight as long as nothing has
 
 	explored   []Planned       // places of random sequences
 	bystanders map[string]bool // scenarios during which the target's process ended
@@ -362,6 +366,7 @@ func (r *run) all(ctx context.Context) {
 		for _, d := range r.drivers {
 			r.drive(ctx, d, parallel)
 		}
+		r.settle(ctx, parallel)
 		return
 	}
 	var wg sync.WaitGroup
@@ -373,6 +378,7 @@ func (r *run) all(ctx context.Context) {
 		wg.Go(func() { r.drive(ctx, d, side) })
 	}
 	wg.Wait()
+	r.settle(ctx, each)
 }
 
 // writeTranscript keeps the wire evidence of a scenario, with secrets blanked.

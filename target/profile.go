@@ -257,6 +257,24 @@ func (p *Profile) told(driver string) string {
 	return ""
 }
 
+// PathOver is where a profile has the target's stream or socket over a driver; "" where it says nothing of that.
+func (p *Profile) PathOver(driver string) string {
+	switch {
+	case p.Protocol == agentselect.Protocol && driver == SSE:
+		return p.AgentSelect.SSE.Stream.Path
+	case driver != WS:
+	case p.Protocol == agentselect.Protocol:
+		return p.AgentSelect.WS.Path
+	case p.Protocol == sessionchat.Protocol:
+		return p.SessionChat.WS.Path
+	case p.Protocol == externalagent.Protocol:
+		return p.ExternalAgent.WS.Path
+	case p.Protocol == sessionruntime.Protocol:
+		return p.SessionRuntime.WS.Path
+	}
+	return ""
+}
+
 // ParallelOver is Parallel for one driver: over stdio the default is CalledConcurrency.
 func (p *Profile) ParallelOver(driver string) int {
 	if driver == Stdio && p.Concurrency == 0 {

@@ -13,7 +13,7 @@ const (
 	NotApplicable  Outcome = "not-applicable"    // an optional feature that the target does not declare or use
 	NotTested      Outcome = "not-tested"        // a precondition could not be reached; the reason names which
 	HarnessError   Outcome = "harness-error"     // our fault
-	EnvError       Outcome = "environment-error" // the target could not be started or reached
+	EnvError       Outcome = "environment-error" // the target could not be started or reached, or is another kind of server
 	ExpectedFail   Outcome = "expected-failure"  // failed, and the baseline says so
 	UnexpectedPass Outcome = "unexpected-pass"   // passed, and the baseline said that it fails
 )

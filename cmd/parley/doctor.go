@@ -49,7 +49,7 @@ Hooks of agent-select are tried with an agent parley_doctor, which is removed ag
 that can be restarted is restarted. A host is booked at. An agent is started and meets the host of the suite. An orchestrator is
 taken through a turn of each kind, over the first of its drivers; over stdio it is started for that. Of a page it is told which
 browser drives it, what each of its hooks finds, and what it asks of its server. Exit codes: 0 when all that
-is declared works, 1 when something does not, 2 and 3 as always.`,
+is declared works, 1 when something does not, 3 when nothing of the protocol came from the target, 2 and 3 as always.`,
 		Example: `  parley doctor --target my.yaml
   parley doctor --target http://localhost:3000 --protocol session-chat
   parley doctor --target ./dist
@@ -82,6 +82,9 @@ func doctor(ctx context.Context, name, protocol, role string, s *streams) error 
 		return err
 	}
 	d.summary()
+	if !d.met {
+		return exitError{verdict.ExitUnreachable}
+	}
 	if d.failed {
 		return exitError{verdict.ExitNonConformant}
 	}
@@ -143,6 +146,7 @@ type exam struct {
 	modelURL string
 	browser  *browser.Driver   // of a page; nil for others
 	state    map[string]string // what was told of an item, by its key
+	met      bool              // over one driver at least somebody was met who speaks the protocol
 	failed   bool
 	greeted  bool // the first driver got through the preflight
 }
@@ -218,7 +222,9 @@ func (d *exam) examine(ctx context.Context) error {
 			return err
 		}
 	}
-	d.rest(ctx)
+	if d.met {
+		d.rest(ctx)
+	}
 	if ctx.Err() != nil {
 		return context.Canceled
 	}

@@ -40,9 +40,12 @@ func (d *exam) scenarios(ctx context.Context, driver string, first bool) error {
 		return err
 	case ctx.Err() != nil:
 		return context.Canceled
-	case res.Exit == verdict.ExitUnreachable, res.Exit == verdict.ExitHarness:
+	case res.Exit == verdict.ExitHarness:
 		return exitError{res.Exit}
+	case res.Exit == verdict.ExitUnreachable: // another driver may do
+		return nil
 	}
+	d.met = true
 	return nil
 }
 
@@ -180,11 +183,14 @@ func (w *ward) reached(status, text string) (string, string) {
 
 func (w *ward) preflight(p runner.Planned, sc reports.Scenario) {
 	status, text := judged(sc)
-	if status == ok {
+	switch {
+	case status == ok:
 		w.greeted = w.greeted || w.first && p.Stage == 3
-	} else if gated(sc) {
+	case gated(sc), sc.Outcome == verdict.EnvError && p.Stage > 1:
 		status, text = notChecked, sc.Name
-	} else {
+	case sc.Outcome == verdict.EnvError && !w.profile.Dials(): // which says what to do
+		text = sc.Reason
+	default:
 		text += " (look at " + w.look[p.Stage] + ")"
 	}
 	w.tell(status, w.driver, "%s", text)

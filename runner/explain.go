@@ -1,0 +1,340 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/driver"
+	"parley/driver/sse"
+	"parley/driver/ws"
+	"parley/internal/clip"
+	"parley/internal/stall"
+	"parley/steps"
+	"parley/steps/agentselect"
+	"parley/target"
+	"parley/transcript"
+)
+
+// Patience of a look at what a server is. Nothing is judged by it.
+const (
+	lookTime  = 2 * time.Second // for one place to say something
+	lookWhole = 3 * time.Second // for all of them, side by side
+)
+
+// ForeignError tells that somebody answers where the target should be who does not speak the protocol, or wants credentials, or
+// says nothing: what was seen, and what to do, in one line.
+type ForeignError struct{ Msg string }
+
+func (e *ForeignError) Error() string { return e.Msg }
+
+// Recognise looks at the server at a base URL, for some seconds: a *ForeignError says that it does not speak its profile's
+// protocol, where that can be seen already. Nil says nothing: it may speak it in its own way.
+func Recognise(ctx context.Context, p *target.Profile, base string) error {
+	rec, ok := protocols[p.Protocol].(steps.Recognisable)
+	if !ok {
+		return nil
+	}
+	place := ownPlace(rec, p)
+	t := visit(ctx, p, base, place, rec)
+	if s := seenIn(t.All()); s.decisive() {
+		return &ForeignError{explain(ctx, rec, p.Protocol, p, base, place.Driver, t.All())}
+	}
+	return nil
+}
+
+// Explain says in one line why the server at a base URL is not taken for one of its profile's protocol, and what to do.
+func Explain(ctx context.Context, p *target.Profile, base string) error {
+	rec := protocols[p.Protocol].(steps.Recognisable)
+	place := ownPlace(rec, p)
+	t := visit(ctx, p, base, place, rec)
+	return &ForeignError{explain(ctx, rec, p.Protocol, p, base, place.Driver, t.All())}
+}
+
+// ownPlace is where a profile has its target.
+func ownPlace(rec steps.Recognisable, p *target.Profile) steps.Place {
+	place := rec.Places()[0]
+	if own := p.PathOver(place.Driver); own != "" {
+		place.Path = own
+	}
+	return place
+}
+
+// visit opens a place, says what is to be said there, and listens until something of a protocol came, the connection ended, or
+// its time is over.
+func visit(ctx context.Context, p *target.Profile, base string, place steps.Place, rec steps.Recognisable) *transcript.Transcript {
+	ctx, cancel := stall.WithLimit(ctx, lookTime)
+	defer cancel()
+	t := transcript.New(nil)
+	var d closingDriver = ws.New(protocols[p.Protocol].Subprotocols(p)...)
+	if place.Driver == sse.Name {
+		d = sse.New()
+	}
+	defer d.Close()
+	h := http.Header{}
+	for k, v := range p.Headers {
+		h.Set(k, v)
+	}
+	conn, err := d.Open(ctx, driver.OpenOptions{Party: "look", URL: base + place.Path, Header: h, MaxEvent: 1 << 20}, t.Append)
+	if err != nil {
+		return t
+	}
+	defer conn.Close(driver.Reset)
+	for _, text := range place.Say {
+		if _, err := conn.Send(ctx, driver.Message{Body: []byte(text)}); err != nil {
+			return t
+		}
+	}
+	_, _ = t.Await(ctx, 0, func(r *transcript.Record) bool {
+		return r.Dir == transcript.Received && (r.Kind == transcript.Closed || steps.Heard(rec, []transcript.Record{*r}))
+	})
+	return t
+}
+
+// seen is what a server did when it was connected to.
+type seen struct {
+	asked  string // "GET /events"
+	status int    // of its answer; 0 without one
+	media  string // of its answer
+	body   string // of a refusal
+	fault  string // how the transport failed, or ended
+	said   string // the first that it said on an open connection
+	opened bool   // the connection was what was asked for: an event stream, or a socket
+}
+
+// seenIn reads what a server did from a transcript.
+func seenIn(records []transcript.Record) seen {
+	var s seen
+	for _, r := range records {
+		switch {
+		case r.Dir == transcript.Sent && r.Kind == transcript.Open:
+			s.asked = askedAt(r.Label)
+		case r.Dir != transcript.Received:
+		case r.Kind == transcript.Open:
+			s.status = r.Status
+			s.media, _, _ = mime.ParseMediaType(r.Type)
+			s.opened = r.Label == "socket" || s.media == "text/event-stream" && r.Status == http.StatusOK
+		case r.Kind == transcript.Response && s.said == "" && !s.opened:
+			s.status, s.body, s.fault = r.Status, string(r.Bytes), ""
+			if r.Type != "" {
+				s.media, _, _ = mime.ParseMediaType(r.Type)
+			}
+		case r.Kind == transcript.Failure, r.Kind == transcript.Closed && !strings.Contains(r.Label, "by the harness"):
+			s.fault = r.Label
+		case (r.Kind == transcript.Stream || r.Kind == transcript.Frame || r.Kind == transcript.Comment) && s.said == "":
+			s.said = string(r.Bytes)
+		}
+	}
+	return s
+}
+
+// askedAt is what a person sees of where a connection was opened: "GET /events", "WebSocket /chat/ws".
+func askedAt(label string) string {
+	rest, socket := strings.CutSuffix(label, " (upgrade)")
+	if !socket {
+		return label
+	}
+	if u, err := url.Parse(strings.TrimPrefix(rest, "GET ")); err == nil {
+		return "WebSocket " + u.RequestURI()
+	}
+	return rest
+}
+
+func (s seen) says(words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(s.fault, w) || strings.Contains(s.body, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// decisive reports whether it makes no sense to try anything else: the server wants credentials, the transport is another, or
+// nobody answers.
+func (s seen) decisive() bool {
+	return s.status == http.StatusUnauthorized || s.status == http.StatusForbidden || s.status == 0 || s.plainToTLS()
+}
+
+// plainToTLS reports whether a TLS server has told that it was spoken to without.
+func (s seen) plainToTLS() bool {
+	return s.says("HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port")
+}
+
+// explain says in one line what is there in place of a target that speaks a protocol, and what to do.
+func explain(ctx context.Context, rec steps.Recognisable, protocol string, p *target.Profile, base, over string, records []transcript.Record) string {
+	s := seenIn(records)
+	at := "the target at " + base
+	switch {
+	case s.status == http.StatusUnauthorized || s.status == http.StatusForbidden:
+		mend := `give them in a profile: headers: {Authorization: "Bearer ${TOKEN}"}`
+		if len(p.Headers) > 0 {
+			mend = "those under headers: in the profile do not do"
+		}
+		return fmt.Sprintf("%s wants credentials: %s is answered by HTTP %d (%s)", at, s.asked, s.status, mend)
+	case s.plainToTLS(), s.status == 0 && s.says(`malformed HTTP response "\x15\x03`):
+		return fmt.Sprintf("%s speaks TLS (give an https URL)", at)
+	case s.says("server gave HTTP response to HTTPS client", "first record does not look like a TLS handshake"):
+		return fmt.Sprintf("%s does not speak TLS (give an http URL)", at)
+	case s.status == 0 && s.says("x509:", "certificate"):
+		return fmt.Sprintf("%s has a TLS certificate that is not trusted: %s (name the certificate, or that of its authority, by "+
+			"SSL_CERT_FILE=cert.pem in the environment)", at, lastPart(s.fault))
+	case s.status == 0 && s.says("tls:"):
+		return fmt.Sprintf("%s is not reached by TLS: %s (see its certificate and its TLS versions)", at, lastPart(s.fault))
+	case s.status == 0 && s.says("within the limit", "deadline exceeded", "Client.Timeout", "timed out"):
+		return fmt.Sprintf("%s accepts connections and says nothing: %s got no answer (is it the right port? is it still starting?)", at, s.asked)
+	case s.status == 0 && s.says("malformed"):
+		return fmt.Sprintf("%s is no HTTP server: %s (is it the right port?)", at, lastPart(s.fault))
+	case s.status == 0:
+		return fmt.Sprintf("%s hangs up: %s is answered by %s (%s)", at, s.asked, orNothing(lastPart(s.fault)), hangsUp(base))
+	}
+	text := fmt.Sprintf("%s does not speak %s: %s", at, protocol, s.instead(protocol))
+	if found := elsewhere(ctx, protocol, p, base); found != "" {
+		return text + "; " + found
+	}
+	return fmt.Sprintf("%s; nor was another protocol recognised at its usual places (where is it? %s in a profile says so%s)", text,
+		rec.PlaceKey(over), socketToo(over, base, protocol))
+}
+
+// socketToo says how to name a WebSocket without a profile.
+func socketToo(over, base, protocol string) string {
+	if over != ws.Name || protocol == "agent-select" {
+		return ""
+	}
+	return ", or a URL such as ws" + strings.TrimPrefix(base, "http") + "/path"
+}
+
+// instead says what a server did in place of speaking the protocol.
+func (s seen) instead(protocol string) string {
+	switch {
+	case s.opened && s.says("too big", "limited at"):
+		return fmt.Sprintf("%s opens, and a message is larger than a message may be (limits.max-event)", s.asked)
+	case s.opened && s.said != "":
+		return fmt.Sprintf("%s opens, and nothing of %s came; it says %s", s.asked, protocol, clip.Text(strconv.QuoteToGraphic(clip.Line(s.said, 80)), 100))
+	case s.opened && s.fault != "":
+		return fmt.Sprintf("%s opens, and ends without a word of it: %s", s.asked, lastPart(s.fault))
+	case s.opened:
+		return fmt.Sprintf("%s opens, and nothing came", s.asked)
+	case s.status >= 300 && s.status < 400:
+		return fmt.Sprintf("%s is answered by a redirection, HTTP %d, which is not followed", s.asked, s.status)
+	case s.status >= 500:
+		return fmt.Sprintf("%s is answered by HTTP %d (see its log)", s.asked, s.status)
+	case s.status == http.StatusOK && s.media != "":
+		return fmt.Sprintf("%s is answered by %s", s.asked, s.media)
+	}
+	return fmt.Sprintf("%s is answered by HTTP %d", s.asked, s.status)
+}
+
+// hangsUp says what to look at where a server hangs up without a word.
+func hangsUp(base string) string {
+	if strings.HasPrefix(base, "http:") {
+		return "is it the right port? does it want https? see its log"
+	}
+	return "is it the right port? see its log"
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}
+
+// lastPart is the end of a chain of errors, which tells what happened, on one line.
+func lastPart(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	for _, cut := range []string{"failed to WebSocket dial: ", "failed to send handshake request: "} {
+		text = strings.TrimPrefix(text, cut)
+	}
+	if rest, ok := strings.CutPrefix(text, `Get "`); ok {
+		if _, cause, ok := strings.Cut(rest, `": `); ok {
+			text = cause
+		}
+	}
+	for _, op := range []string{"read tcp ", "dial tcp "} { // and between which ports
+		if rest, ok := strings.CutPrefix(text, op); ok {
+			if _, cause, ok := strings.Cut(rest, ": "); ok {
+				text = cause
+			}
+		}
+	}
+	text, _, _ = strings.Cut(text, " (possibly because of")
+	return clip.Text(text, 160)
+}
+
+// elsewhere looks for a protocol that the server does speak, at the places where servers of each usually are, side by side; and
+// for a page. It says how to go on; "" when nothing was recognised.
+func elsewhere(ctx context.Context, own string, p *target.Profile, base string) string {
+	ctx, cancel := stall.WithLimit(ctx, lookWhole)
+	defer cancel()
+	type candidate struct {
+		protocol string
+		place    steps.Place
+		first    bool // the default place
+		spoke    bool
+	}
+	var all []*candidate
+	for _, name := range append([]string{own}, Protocols()...) {
+		rec, ok := protocols[name].(steps.Recognisable)
+		if !ok || name == own && len(all) > 0 {
+			continue
+		}
+		for i, place := range rec.Places() {
+			all = append(all, &candidate{protocol: name, place: place, first: i == 0})
+		}
+	}
+	var wg sync.WaitGroup
+	for _, c := range all {
+		rec := protocols[c.protocol].(steps.Recognisable)
+		wg.Go(func() { c.spoke = steps.Heard(rec, visit(ctx, p, base, c.place, rec).All()) })
+	}
+	page := false
+	wg.Go(func() { page = servesPage(ctx, p, base) })
+	wg.Wait()
+	for _, c := range all {
+		if !c.spoke {
+			continue
+		}
+		url := base
+		if c.place.Driver == ws.Name && !c.first {
+			url = "ws" + strings.TrimPrefix(base, "http") + c.place.Path
+		}
+		key := protocols[c.protocol].(steps.Recognisable).PlaceKey(c.place.Driver)
+		switch {
+		case c.protocol == own && (p.Path != "" || own == agentselect.Protocol{}.Name()):
+			return fmt.Sprintf("%s does (%s)", c.place.Path, key)
+		case c.protocol == own:
+			return fmt.Sprintf("%s does (--target %s)", c.place.Path, url)
+		}
+		return fmt.Sprintf("%s answers as %s: --target %s --protocol %[2]s?", c.place.Path, c.protocol, url)
+	}
+	if page {
+		return "it serves a page: --protocol agent-client?"
+	}
+	return ""
+}
+
+// servesPage reports whether a base URL is answered by a page.
+func servesPage(ctx context.Context, p *target.Profile, base string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/", nil)
+	if err != nil {
+		return false
+	}
+	for k, v := range p.Headers {
+		req.Header.Set(k, v)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = res.Body.Close()
+	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	return res.StatusCode == http.StatusOK && media == "text/html"
+}

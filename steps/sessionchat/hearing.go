@@ -1,0 +1,36 @@
+package sessionchat
+
+import (
+	vocab "parley/protocol/sessionchat"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+)
+
+var _ steps.Recognisable = Protocol{}
+
+// Ours implements steps.Recognisable: a message with a message_type, or with most of what else a message has.
+func (Protocol) Ours(message any, _ string) bool {
+	return steps.Text(message, inType) != "" || steps.Has(message, inAgent, inSession, inMessage, inTime) > 2
+}
+
+// Heard implements steps.Recognisable: a message whose type is where the profile says, and is one that it names.
+func (Protocol) Heard(ev *transcript.Event) bool {
+	return ev.Type != "" && ev.Type != foreign(ev.Type) && known[ev.Type]
+}
+
+var known = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: true, vocab.AssistantMessage: true, vocab.ResultMessage: true,
+	vocab.PongMessage: true}
+
+// Places implements steps.Recognisable. A ping costs nothing, and an unknown type is refused.
+func (Protocol) Places() []steps.Place {
+	say := []string{`{"type":"` + vocab.PingType + `"}`, `{"type":"parley-hello"}`}
+	var out []steps.Place
+	for _, path := range []string{vocab.Path, "/ws", "/api/chat/ws", "/ws/chat", "/chat"} {
+		out = append(out, steps.Place{Driver: target.WS, Path: path, Say: say})
+	}
+	return out
+}
+
+// PlaceKey implements steps.Recognisable.
+func (Protocol) PlaceKey(string) string { return "session-chat.ws.path" }
