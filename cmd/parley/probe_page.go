@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -189,11 +190,18 @@ func (p *pageProbe) asks(ctx context.Context) error {
 	}
 	knowing := *p.profile
 	knowing.AgentClient.Hooks.ServerURL = p.found["server-url"]
-	v, err := openVisit(ctx, p.browser, &knowing, p.base, p.found)
+	controls := maps.Clone(p.found)
+	for _, key := range []string{"selector", "sessions"} {
+		for _, hook := range listing(key) {
+			controls[key+" "+hook] = hook
+		}
+	}
+	v, err := openVisit(ctx, p.browser, &knowing, p.base, controls)
 	if err != nil {
 		return cannotOpen(p.profile, p.base, err)
 	}
 	defer v.close()
+	v.offers.Store(true)
 	if err := v.connect(ctx); err != nil {
 		p.note("unseen", "what it asks of its server: the user cannot connect: %v", err)
 		return nil
@@ -207,6 +215,7 @@ func (p *pageProbe) asks(ctx context.Context) error {
 			strings.Join(asked, ", "))
 	default:
 		p.note("requests", "when the user connected it asked for %s", strings.Join(asked, ", "))
+		p.lists(ctx, v)
 	}
 	return nil
 }

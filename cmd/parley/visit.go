@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -19,8 +20,9 @@ import (
 )
 
 // visit is a page that is open in a browser, which stays open, and a server that tells what the page asks of it: it opens event streams and says
-// nothing on them, and answers everything else by success.
+// nothing on them unless it is to offer agents, and answers everything else by success, and with a session in a list.
 type visit struct {
+	offers  atomic.Bool // agents, from now on
 	profile *target.Profile
 	page    *browser.Conn
 	server  *sse.Listener
@@ -34,7 +36,7 @@ const asker = "page asks"
 // looked at and acted on.
 func openVisit(ctx context.Context, d *browser.Driver, p *target.Profile, base string, controls map[string]string) (*visit, error) {
 	v := &visit{profile: p, t: transcript.New(nil)}
-	server, err := sse.Listen(sse.ListenOptions{Sink: v.t.Append, Party: func(*http.Request) string { return asker }, Answer: v.answer})
+	server, err := sse.Listen(sse.ListenOptions{Sink: v.t.Append, Party: func(*http.Request) string { return asker }, Answer: v.answer, Opened: v.offer})
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +70,7 @@ func (v *visit) answer(in sse.Incoming) sse.Answer {
 	if r.Method == http.MethodGet && (r.URL.Path == v.profile.AgentSelect.SSE.Stream.Path || strings.Contains(r.Header.Get("Accept"), "text/event-stream")) {
 		return sse.Answer{Stream: true}
 	}
-	return sse.Answer{Body: []byte(`{"success":true,"sessions":[]}`)}
+	return sse.Answer{Body: fmt.Appendf(nil, `{"success":true,"sessions":[{"id":%[1]q,"sessionId":%[1]q,"name":%[1]q,"title":%[1]q}]}`, offeredSession)}
 }
 
 // look is what is to be seen once the page has carried out what it has begun.
