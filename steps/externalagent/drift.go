@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"parley/internal/stall"
@@ -155,7 +156,7 @@ func (s *suite) watching() time.Duration { return min(2500*time.Millisecond, s.E
 func (s *suite) learnRestless(ctx context.Context, p *party) error {
 	within := time.Duration(0)
 	if !s.observable() && s.restless() {
-		within = s.watching()
+		within = s.horizon().enough(s.watching())
 	}
 	return s.watch(ctx, p, &s.drift, within)
 }
@@ -168,6 +169,7 @@ func (s *suite) watch(ctx context.Context, p *party, d *drift, within time.Durat
 		return err
 	}
 	end, most := stall.In(within), stall.In(s.watching())
+	began, latest := time.Now(), time.Duration(0)
 	for looks := 1; looks < 3 || !end.Over() || d.pending() && !most.Over(); looks++ {
 		if looks >= 3 {
 			s.pauseFor(ctx, s.watching()/25)
@@ -176,14 +178,56 @@ func (s *suite) watch(ctx context.Context, p *party, d *drift, within time.Durat
 		if err != nil {
 			return err
 		}
-		s.leftOut(d.look(now, next))
+		if news := d.look(now, next); len(news) > 0 {
+			latest = time.Since(began)
+			s.leftOut(news)
+		}
 		now = next
 	}
-	if within > 0 && len(d.changed) == 0 {
+	switch {
+	case within < s.watching():
+	case len(d.changed) == 0:
 		s.Env.Learnt.Store(stillKey{}, true)
+	default:
+		s.horizon().watched(latest)
 	}
 	return nil
 }
+
+// horizon is how soon all that changes by itself was known in the scenarios that have watched for it to the end. What changes is for
+// each scenario to find out; for how long it has to watch, they tell each other. It is safe for concurrent use.
+type horizon struct {
+	mu      sync.Mutex
+	watches int
+	latest  time.Duration
+}
+
+// tellers is how many scenarios watch to the end before others go by what they have found.
+const tellers = 3
+
+func (h *horizon) watched(latest time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.watches++
+	h.latest = max(h.latest, latest)
+}
+
+// enough is for how long to watch: four times as long as it has taken before, at most to the end.
+func (h *horizon) enough(end time.Duration) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watches < tellers {
+		return end
+	}
+	return min(end, 4*h.latest+end/25)
+}
+
+func (s *suite) horizon() *horizon {
+	h, _ := s.Env.Learnt.LoadOrStore(horizonKey{}, &horizon{})
+	return h.(*horizon)
+}
+
+type horizonKey struct{}
 
 // stillKey is where a run keeps that its target was watched for long, and nothing has changed: not what changes, which each
 // scenario has to find out for itself.
