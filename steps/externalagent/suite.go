@@ -38,6 +38,7 @@ type suite struct {
 	laid       laid              // the logs that lay there when the latest session was started
 	reads      map[string]string // logs as they were read, by the names that the target gives them
 	oddities   map[string]bool   // what was noted of announced schemas
+	behind     map[string]bool   // what a state.updated has not told, by party and kind: it is not awaited again in this scenario
 	read       struct {          // the toolSchema that was read last
 		list  []any
 		tools toolschema.Tools
@@ -90,7 +91,7 @@ func (Protocol) Stages() [3]string { return [3]string{"connecting", "joining", "
 
 // Register implements steps.Protocol.
 func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
-	s := &suite{parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{}, reads: map[string]string{}, oddities: map[string]bool{}}
+	s := &suite{parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{}, reads: map[string]string{}, oddities: map[string]bool{}, behind: map[string]bool{}}
 	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {
 			s.World, s.wire = w, w.Env.Profile.ExternalAgent

@@ -167,13 +167,15 @@ func (s *suite) settle(ctx context.Context, q *request, before state) (state, er
 	if err != nil || s.shows(q, before, now) {
 		return now, err
 	}
-	within := s.Env.Event()
-	if !slices.Contains(okOnly, q.tool) {
+	within, kind := s.Env.Event(), "a state.updated behind "+q.tool
+	without := q.of.name + " without " + kind
+	if !slices.Contains(okOnly, q.tool) || s.behind[without] {
 		within = s.Env.Profile.Limits.Quiet.Duration // to choose what is chosen already has no effect
 	}
-	if _, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Within: within, Kind: "a state.updated behind " + q.tool, Fence: s.fence(q.of), Match: func(r *transcript.Record) bool {
+	if _, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Within: within, Kind: kind, Fence: s.fence(q.of), Match: func(r *transcript.Record) bool {
 		return received(vocab.StateUpdated)(r) && s.shows(q, before, stateOf(r))
 	}}); miss != nil {
+		s.behind[without] = true
 		return now, nil
 	}
 	return s.snapshot(ctx, q.of)
