@@ -34,6 +34,7 @@ type party struct {
 	counting int    // the number of its next request; 0: its ids are unique in the run
 	returned bool   // it has lost its connection since
 	before   state  // what it was told before its latest call
+	laid     laid   // the logs that lay there when its latest session was started
 	schemas  int    // how many different toolSchemas it has met
 }
 

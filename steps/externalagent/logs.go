@@ -90,7 +90,7 @@ func (s *suite) logInOrder(p *party) error {
 	if _, read := s.reads[name]; !read {
 		s.reads[name] = string(content)
 	}
-	old := s.laid.within(content) // what lay there before the session began is not the session's
+	old := p.laid.within(content) // what lay there before the session began is not the session's
 	report := studylog.Check(bytes.NewReader(content[old:]), studylog.Options{Session: study, Messages: s.messages(p, q), Complete: true,
 		Before: bytes.Count(content[:old], []byte("\n"))})
 	form := "ISO 8601, in UTC and with milliseconds"

@@ -79,6 +79,26 @@ func TestLogs(t *testing.T) {
 	}
 }
 
+// TestAnotherSessionMeanwhile: a session of another agent, which begins while one goes on, takes nothing of that one's log away.
+func TestAnotherSessionMeanwhile(t *testing.T) {
+	p := &peer{logs: filepath.Join(t.TempDir(), "logs")}
+	if err := os.MkdirAll(p.logs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// The log is there from the first call on, as of a host that writes it event by event.
+	p.bad = to(vocab.RelayJoin, func(c *peerConn, _ *transcript.Record, out []any) []any {
+		for _, other := range p.conns {
+			if other.session != c.session && other.session != "" {
+				other.writeLog(object{"logFile": "logs/study/s-20260213-001.jsonl"})
+			}
+		}
+		return out
+	})
+	const lines = session + firstCall + "And agent B joins the relay session \"other\"\nAnd agent B is told that it has joined\nAnd agent B has a session\n" +
+		firstCall + ending + "And the log of agent A's session is complete and in order\n"
+	expect(t, perform(t, environment(t, vocab.Host, p), p, "@log @EA-107 @EA-093", lines), "EA-107=passed EA-093=passed", "")
+}
+
 // TestLogsStay: later sessions leave the logs of those before alone.
 func TestLogsStay(t *testing.T) {
 	const look = "And the log of agent A's session is complete and in order\n"

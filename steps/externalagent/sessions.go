@@ -43,7 +43,7 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 
 // starts asks for a study session. The values that name it carry the scenario's nonce where the profile says so.
 func (s *suite) starts(ctx context.Context, p *party) error {
-	s.laid = s.lying()
+	p.laid = s.lying()
 	start := s.wire.Start.For(s.Nonce)
 	_, err := s.ask(ctx, p, vocab.SessionStart, object{"studyId": start.StudyID, "participantId": start.ParticipantID})
 	return err

@@ -35,7 +35,6 @@ type suite struct {
 	observed   bool              // it has looked for that in a session of its own
 	perSession drift             // what two sessions tell differently, such as their ids; for this scenario alone, as it hides much
 	walked     []state           // how a session goes: its first state, and those behind the calls of the booking but the last
-	laid       laid              // the logs that lay there when the latest session was started
 	reads      map[string]string // logs as they were read, by the names that the target gives them
 	oddities   map[string]bool   // what was noted of announced schemas
 	behind     map[string]bool   // what a state.updated has not told, by party and kind: it is not awaited again in this scenario
