@@ -125,6 +125,11 @@ Feature: 5 Error codes
       Then agent A is refused with "NO_ACTIVE_SPEC"
       And agent A makes every call of the booking, and each is refused with "NO_ACTIVE_SPEC"
 
+    @host @EA-082 @booking
+    Scenario: a call wherever no uiSpec is active, be it for a moment
+      Given agent A has a session
+      Then agent A calls a tool whenever it is told that no uiSpec is active, up to the end of the booking, and is refused
+
   Rule: TOOL_EXECUTION_FAILED
 
     @host @EA-083

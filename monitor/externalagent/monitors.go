@@ -44,7 +44,7 @@ func All() []monitor.Monitor {
 			Text: "every error has a code of section 5 and a message", Check: errors},
 		{Name: "failures", Clauses: []string{"EA-104"}, Roles: host,
 			Text: "a tool.result that is not ok has a code of section 5", Check: failures},
-		{Name: "nothing-to-act-on", Clauses: []string{"EA-043"}, Roles: host,
+		{Name: "nothing-to-act-on", Clauses: []string{"EA-082"}, Roles: host,
 			Text: "while uiSpec is null, no call is carried out", Check: actsOnNothing},
 		{Name: "one-answer", Clauses: []string{"EA-104"}, Roles: host,
 			Text: "a tool.call is answered once: by a tool.result, or by an error", Check: oneAnswer},
@@ -347,13 +347,17 @@ func failures(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// actsOnNothing judges that a call is not carried out while the state has no uiSpec (EA-043). A state that has crossed the
+// actsOnNothing judges that a call is not carried out while the state has no uiSpec (EA-082). A state that has crossed the
 // call is left out of account: the one before the call and the one behind it must both have none.
 func actsOnNothing(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	null := map[string]bool{}  // by connection, as last told
 	calls := map[string]bool{} // by id: made while uiSpec was null
+	at := "/payload/code"
 	for _, r := range t {
+		if p, ok := strings.CutPrefix(r.Label, CodeAt); ok && r.Kind == transcript.Remark {
+			at = p
+		}
 		if r.Event == nil {
 			continue
 		}
@@ -371,7 +375,12 @@ func actsOnNothing(t []transcript.Record) []monitor.Finding {
 		case r.Event.Type == vocab.ToolResult && p["ok"] == true:
 			to, _ := env["replyTo"].(string)
 			if calls[to] && null[r.Conn] {
-				out = append(out, finding(&r, false, "EA-043", "a call refused with "+vocab.NoActiveSpec+" while uiSpec is null", "it was carried out"))
+				out = append(out, finding(&r, false, "EA-082", "a call refused with "+vocab.NoActiveSpec+" while uiSpec is null", "it was carried out"))
+			}
+		case r.Event.Type == vocab.ErrorMessage:
+			to, _ := env["replyTo"].(string)
+			if code, _ := wjson.Lookup(r.Event.Envelope, at); code == vocab.NoActiveSpec && calls[to] && null[r.Conn] {
+				out = append(out, finding(&r, true, "EA-082", "", ""))
 			}
 		}
 	}

@@ -201,3 +201,56 @@ func TestALostChoice(t *testing.T) {
 		}), "EA-054=not-tested", "the booking path does not fit (external-agent.booking in the profile): setQuantity: it is not announced"},
 	})
 }
+
+// draws is a host that has no uiSpec for a moment behind next, until it was asked some things: refuses is whether it refuses calls
+// then.
+func draws(refuses bool) bad {
+	left := 0
+	return func(c *peerConn, asked *transcript.Record, out []any) []any {
+		if asked == nil || len(out) == 0 {
+			return out
+		}
+		pl := c.of.sessions[c.session]
+		began := kindOf(asked) == vocab.ToolCall && payload(asked)["toolName"] == vocab.Next && is(vocab.ToolResult, out[0]) && left == 0
+		if began && pl.at < len(pl.flow.Stages) {
+			left = 4
+		}
+		if left == 0 {
+			return out
+		}
+		if kindOf(asked) == vocab.ToolCall && !began && refuses {
+			if is(vocab.ToolResult, out[0]) {
+				pl.undo()
+			}
+			out = []any{error1(asked, "NO_ACTIVE_SPEC")}
+		}
+		hide := func(p object) { p["uiSpec"], p["toolSchema"] = nil, []any{} }
+		out = all(edit(vocab.SnapshotState, hide), edit(vocab.StateUpdated, hide))(c, asked, out)
+		if left--; left == 0 {
+			out = append(out, announced(c))
+		}
+		return out
+	}
+}
+
+// TestNoSpecForAMoment: a call while no uiSpec is active is refused, be that for a moment.
+func TestNoSpecForAMoment(t *testing.T) {
+	const lines = session + "Then agent A calls a tool whenever it is told that no uiSpec is active, up to the end of the booking, and is refused\n"
+	never := edit(vocab.StateUpdated, func(p object) {
+		if p["uiSpec"] == nil {
+			p["uiSpec"] = object{"stage": "done"}
+		}
+	})
+	runHosts(t, []hostRow{
+		{"at the end alone", lines, nil, "EA-082=passed EA-104=passed", ""},
+		{"for a moment", lines, draws(true), "EA-082=passed", ""},
+		{"for a moment, and calls are carried out", lines, draws(false), "EA-082=failed", "tool.result"},
+		{"at the end, and calls are carried out", lines, carriesOut, "EA-082=failed", "tool.result"},
+		{"another code", lines, codes("NO_ACTIVE_SPEC", "UNKNOWN_TOOL"), "EA-082=failed", "UNKNOWN_TOOL"},
+		{"never", lines, all(never, edit(vocab.SnapshotState, func(p object) {
+			if p["uiSpec"] == nil {
+				p["uiSpec"] = object{"stage": "done"}
+			}
+		})), "EA-082=not-applicable", "uiSpec is null at no place of the booking"},
+	})
+}

@@ -106,6 +106,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s.registerCalls(sc)
 	s.registerStates(sc)
 	s.registerRefusing(sc)
+	s.registerNulls(sc)
 	s.registerSpeaking(sc)
 	s.registerLogs(sc)
 	s.registerRelaying(sc)

@@ -34,7 +34,7 @@ func registered() []map[string]fault {
 	return []map[string]fault{
 		joinFaults, sessionFaults, formFaults, versionFaults, junkFaults, typeFaults, payloadFaults, startFaults, snapshotFaults,
 		resultFaults, effectFaults, updateFaults, speechFaults, endFaults, resetFaults, errorFaults, gateFaults, toolFaults,
-		paramFaults, failureFaults, answerFaults, handoverFaults, backendFaults, logFaults, lineFaults, indexFaults, storeFaults,
+		paramFaults, failureFaults, answerFaults, handoverFaults, drawingFaults, backendFaults, logFaults, lineFaults, indexFaults, storeFaults,
 	}
 }
 

@@ -1,0 +1,121 @@
+package externalagent
+
+import (
+	"context"
+
+	"github.com/cucumber/godog"
+
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/transcript"
+)
+
+func (s *suite) registerNulls(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^agent (\w+) calls a tool whenever it is told that no uiSpec is active, up to the end of the booking, and is refused$`,
+		func(ctx context.Context, name string) error { return s.callsAtNull(ctx, s.party(name)) })
+}
+
+// callsAtNull goes through the booking, and makes a call wherever a state says that uiSpec is null, be it for a moment only, which
+// is to be refused (EA-082).
+func (s *suite) callsAtNull(ctx context.Context, p *party) error {
+	path := s.path()
+	if len(path) == 0 {
+		return steps.NotTestedf("there is no booking path (%s)", s.pathIn())
+	}
+	tried := 0
+	now, err := s.nullsSince(ctx, p, s.startOf(p), &tried)
+	for i, c := range path {
+		if err != nil {
+			return err
+		}
+		var q *request
+		if q, err = s.stepOf(ctx, p, c, now, i == len(path)-1); err != nil {
+			break
+		}
+		if _, err = s.wentWell(ctx, q, c.Tool); err != nil {
+			break
+		}
+		if now, err = s.nullsSince(ctx, p, q.mark, &tried); err != nil {
+			break
+		}
+		now, err = s.settle(ctx, q, q.before)
+	}
+	switch {
+	case err != nil:
+		return err
+	case tried == 0:
+		return &steps.NotApplicableError{Reason: "uiSpec is null at no place of the booking"}
+	}
+	return nil
+}
+
+// nullsSince waits for the first state that is told behind a mark. Where that is one without a uiSpec, it makes calls, as long as none
+// with one has come: a message that all stages may have, and the call of the booking that was made last, or its first. It gives
+// the state as it is in the end.
+func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) (state, error) {
+	quiet := s.Env.Profile.Limits.Quiet.Duration
+	if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: mark, Within: quiet, Kind: "a state at once", Match: received(vocab.StateUpdated)}); miss != nil {
+		if _, err := s.snapshot(ctx, p); err != nil {
+			return state{}, err
+		}
+	}
+	path := s.path()
+	for _, tool := range []string{vocab.PostMessage, path[0].Tool} {
+		last := s.lastTold(p)
+		if last.at == 0 || last.ui != nil {
+			break
+		}
+		params := object{"text": "parley"}
+		if tool != vocab.PostMessage {
+			known, err := paramsFor(path[0], p.before.ui)
+			if params = known; err != nil {
+				params = object{}
+			}
+		}
+		q, err := s.call(ctx, p, tool, params)
+		if err != nil {
+			return state{}, err
+		}
+		if _, miss := s.answer(ctx, q); miss == nil && !s.nullUpTo(q) {
+			s.Note("a call in the state of record %d, which had no uiSpec, has crossed one that has", last.at)
+			if s.wentThrough(q) && tool != vocab.PostMessage {
+				return state{}, steps.NotTestedf("%s was carried out in a state that has crossed it: the booking is no longer where it was", tool)
+			}
+			break
+		}
+		*tried++
+		if err := s.judgeRefusal(ctx, q, vocab.NoActiveSpec); err != nil {
+			return state{}, err
+		}
+		if s.wentThrough(q) {
+			return state{}, steps.NotTestedf("a call was carried out while no uiSpec was active: the booking is no longer where it was")
+		}
+	}
+	return s.snapshot(ctx, p)
+}
+
+// lastTold is the state that a party was told last.
+func (s *suite) lastTold(p *party) state {
+	var last state
+	for _, r := range s.Between(p.name, p.opened, 0) {
+		if _, there := payload(&r)["uiSpec"]; told(&r) && there {
+			last = stateOf(&r)
+		}
+	}
+	return last
+}
+
+// nullUpTo tells whether no state with a uiSpec was told between a call and its answer.
+func (s *suite) nullUpTo(q *request) bool {
+	for _, r := range s.Between(q.of.name, q.mark, 0) {
+		switch {
+		case answers(q.id)(&r):
+			return true
+		case told(&r) && stateOf(&r).ui != nil:
+			return false
+		}
+	}
+	return true
+}
+
+func told(r *transcript.Record) bool { return received(vocab.StateUpdated, vocab.SnapshotState)(r) }
