@@ -97,7 +97,9 @@ Feature: 1 What the orchestrator consumes
     @RT-042 @RT-168 @RT-039
     Scenario: what agents say on BROADCAST counts
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      When the user says "t1"
+      And agent "a" is speaking in "t0"
+      When agent "a" ends "t0"
+      And the user says "t1"
       Then "t1" reaches agent "a"
       When agent "a" acknowledges "t1" on BROADCAST
       And agent "a" sends a chunk of "t1" on BROADCAST
@@ -108,7 +110,12 @@ Feature: 1 What the orchestrator consumes
     @RT-042 @RT-168 @RT-102
     Scenario: a cancel that is confirmed on BROADCAST
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And agent "a" is speaking in "t1"
+      And agent "a" is speaking in "t0"
+      When the user cancels
+      Then agent "a" is asked to stop "t0"
+      When agent "a" confirms the cancel of "t0"
+      Then the frontend hears that "t0" is cancelled
+      Given agent "a" is speaking in "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
       When agent "a" confirms the cancel of "t1" on BROADCAST
@@ -117,7 +124,12 @@ Feature: 1 What the orchestrator consumes
     @RT-042 @RT-168 @RT-102
     Scenario: a stream that has stopped, on BROADCAST
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And agent "a" is speaking in "t1"
+      And agent "a" is speaking in "t0"
+      When the user cancels
+      Then agent "a" is asked to stop "t0"
+      When agent "a" has stopped the stream of "t0"
+      Then the frontend hears that "t0" is cancelled
+      Given agent "a" is speaking in "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
       When agent "a" has stopped the stream of "t1" on BROADCAST
@@ -126,12 +138,19 @@ Feature: 1 What the orchestrator consumes
     @RT-042 @RT-011
     Scenario: an error on BROADCAST
       Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t0"
+      When agent "a" reports an error in "t0"
+      Then the frontend hears of the error
+      Given session "two" of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" reports an error in "t1" on BROADCAST
       Then the frontend hears of the error
 
     @RT-042 @RT-077 @RT-168
     Scenario: an acknowledgement on BROADCAST
+      Given an input "t0" that agent "a" has acknowledged in time
+      When the time for acknowledging an input is over
+      Then no ROUTE_TIMEOUT is published
       Given an input "t1" that agent "a" has acknowledged in time on BROADCAST
       When the time for acknowledging an input is over
       Then no ROUTE_TIMEOUT is published
@@ -139,7 +158,12 @@ Feature: 1 What the orchestrator consumes
     @RT-042 @RT-168 @RT-131
     Scenario: a handover that is asked for on BROADCAST
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And agent "a" is speaking in "t1"
+      And agent "a" is speaking in "t0"
+      When agent "a" ends "t0"
+      And agent "a" asks to hand "t0" over to agent "b"
+      Then the user is asked whether agent "b" may take "t0" over
+      When the user rejects the handover of "t0"
+      Given agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "b" on BROADCAST
       Then the user is asked whether agent "b" may take "t1" over

@@ -207,6 +207,9 @@ Feature: 4A A plain input
     Scenario: the confirmation of a cancel is no acknowledgement
       Given acknowledgements of inputs are awaited for a short time
       And a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t0"
+      Then "t0" reaches agent "a"
+      And the frontend hears that "t0" has timed out
       When the user says "t1"
       Then "t1" reaches agent "a"
       When agent "a" confirms the cancel of "t1"

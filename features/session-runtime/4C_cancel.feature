@@ -25,7 +25,12 @@ Feature: 4C A cancel
     @RT-050 @RT-099
     Scenario: the agent that speaks is another than the active one
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And agent "a" is speaking in "t1"
+      And agent "a" is speaking in "t0"
+      When the user cancels
+      Then agent "a" is asked to stop "t0"
+      When agent "a" confirms the cancel of "t0"
+      Then the frontend hears that "t0" is cancelled
+      Given agent "a" is speaking in "t1"
       When the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
       When the user cancels

@@ -93,7 +93,7 @@ Feature: 4E An invitation
       When the user mentions agent "b" in "t1" by its payload
       Then "t1" reaches agent "b"
 
-    @RT-002 @RT-119
+    @RT-002 @RT-119 @RT-160
     Scenario: an invitation disturbs nobody who is speaking
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"

@@ -135,7 +135,9 @@ Feature: 4G An agent's output
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "b" sends the final of "t1"
-      And the user cancels
+      And agent "a" sends a chunk of "t1"
+      Then the frontend gets what was sent of "t1"
+      When the user cancels
       Then agent "a" is asked to stop "t1"
 
     @RT-141 @RT-142 @RT-050
@@ -155,7 +157,14 @@ Feature: 4G An agent's output
     @RT-050 @RT-142
     Scenario: the first chunk makes a speaker
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And agent "a" is speaking in "t1"
+      And agent "a" is speaking in "t0"
+      When agent "a" sends a chunk of "t0"
+      Then the frontend gets what was sent of "t0"
+      When the user cancels
+      Then agent "a" is asked to stop "t0"
+      When agent "a" confirms the cancel of "t0"
+      Then the frontend hears that "t0" is cancelled
+      Given agent "a" is speaking in "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
 

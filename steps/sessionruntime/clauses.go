@@ -52,19 +52,38 @@ func (s *suite) onlyObserved() bool {
 	return m.Target == vocab.ToBroadcast && (m.From == judge.Frontend || m.From == judge.Manager || m.From == judge.Logger)
 }
 
-// broadcast are the clauses about what agents say there.
-func broadcast(m judge.Message) []string {
-	if m.Target == vocab.ToBroadcast {
-		return []string{"RT-042", "RT-168"}
+// broadcast are the clauses about what agents say there: where the same was said on SYSTEM before, and was taken, or the scenario
+// would have ended.
+func (s *suite) broadcast(m judge.Message) []string {
+	if m.Target != vocab.ToBroadcast {
+		return nil
+	}
+	for _, r := range s.T.All() {
+		if twin, ok := judge.Read(r); ok && twin.Delivered && twin.N < m.N && twin.Event == m.Event && twin.Subtype == m.Subtype && twin.Target != vocab.ToBroadcast {
+			return []string{"RT-042", "RT-168"}
+		}
 	}
 	return nil
 }
 
+// was tells whether a message of a kind was published before, in any session: what was there once, and is missing now, tells more.
+func (s *suite) was(k judge.Kind) bool {
+	for _, r := range s.Between(bus, 0, 0) {
+		if m, ok := judge.Read(r); ok && m.Kind() == k {
+			return true
+		}
+	}
+	return false
+}
+
 // unrouted are broken where an input goes nowhere.
 func (s *suite) unrouted(in *input) []string {
-	clauses := []string{"RT-001", "RT-013", "RT-015", "RT-030", "RT-067", "RT-068", "RT-075"}
+	clauses := []string{"RT-001", "RT-013", "RT-015", "RT-067", "RT-075"}
+	if in.structured {
+		clauses = append(clauses, "RT-030", "RT-068")
+	}
 	if in.form != nil {
-		clauses = append(clauses, "RT-049", "RT-086", "RT-092")
+		clauses = append(clauses, "RT-030", "RT-049", "RT-086", "RT-092")
 	}
 	for _, other := range s.now.inputs { // whatever it was, the next input is routed
 		switch other.ended {
@@ -161,15 +180,15 @@ func (s *suite) stops(in *input) (clauses []string, asked judge.Message) {
 	case vocab.SessionClose:
 		clauses = []string{"RT-152"}
 	case vocab.Interrupt:
-		clauses = []string{"RT-004", "RT-016", "RT-031", "RT-095", "RT-099", "RT-142"}
+		clauses = []string{"RT-004", "RT-016", "RT-031", "RT-095", "RT-099"}
 	default:
-		clauses = []string{"RT-004", "RT-016", "RT-031", "RT-099", "RT-142"}
+		clauses = []string{"RT-004", "RT-016", "RT-031", "RT-099"}
 	}
-	if in.agent != s.agent(s.now.active) {
-		clauses = append(clauses, "RT-050")
-	}
-	if s.foreign(in, in.routed) {
-		clauses = append(clauses, "RT-141")
+	if s.was(judge.CancelSent) { // for another speaker
+		clauses = append(clauses, "RT-142")
+		if in.agent != s.agent(s.now.active) {
+			clauses = append(clauses, "RT-050")
+		}
 	}
 	return clauses, asked
 }
@@ -183,7 +202,7 @@ func (s *suite) foreign(in *input, after int) bool {
 
 // unforwarded are broken where the latest output of a turn is not forwarded.
 func (s *suite) unforwarded(in *input) []string {
-	clauses := append([]string{"RT-002", "RT-039", "RT-082", "RT-139", "RT-140"}, broadcast(in.last.sent)...)
+	clauses := append([]string{"RT-002", "RT-039", "RT-082", "RT-139", "RT-140"}, s.broadcast(in.last.sent)...)
 	if in.last.sent.Final && !in.last.sent.Chunk {
 		clauses = append(clauses, "RT-146")
 	}
@@ -198,8 +217,6 @@ func (s *suite) unforwarded(in *input) []string {
 		return m.Event == vocab.AgentOutput && m.Turn != in.turn && m.N < in.last.at
 	}) {
 		clauses = append(clauses, "RT-052", "RT-142") // each turn has a speaker of its own
-	} else if in.passed == 0 {
-		clauses = append(clauses, "RT-142")
 	}
 	return clauses
 }
@@ -299,7 +316,7 @@ func (s *suite) untimely() []string {
 		}
 		return clauses
 	}
-	return append([]string{"RT-003", "RT-077", "RT-080", "RT-161"}, broadcast(ack)...)
+	return append([]string{"RT-003", "RT-077", "RT-080", "RT-161"}, s.broadcast(ack)...)
 }
 
 // unannounced are broken where no switch is told: by what has made an agent active.

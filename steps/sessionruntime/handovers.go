@@ -59,7 +59,7 @@ func (s *suite) userIsAsked(ctx context.Context, letter, name string) error {
 		return err
 	}
 	asked := s.latest(func(m judge.Message) bool { return m.N == h.asked })
-	h.prompt, err = s.published(ctx, h.asked, append([]string{"RT-007", "RT-019", "RT-038", "RT-130", "RT-131"}, broadcast(asked)...), "CONTROL HANDOVER_UI_PROMPT to the frontend", func(m judge.Message) bool {
+	h.prompt, err = s.published(ctx, h.asked, append([]string{"RT-007", "RT-019", "RT-038", "RT-130", "RT-131"}, s.broadcast(asked)...), "CONTROL HANDOVER_UI_PROMPT to the frontend", func(m judge.Message) bool {
 		return m.Kind() == judge.Prompt && judge.Mentions(m, s.agent(letter))
 	}, instead{clauses: []string{"RT-130", "RT-132"}, how: "it does not name agent " + s.agent(letter), match: func(m judge.Message) bool { return m.Kind() == judge.Prompt }},
 		instead{clauses: []string{"RT-131"}, how: "it is not for the frontend, or no CONTROL", match: func(m judge.Message) bool { return m.Subtype == vocab.HandoverUIPrompt }},

@@ -282,7 +282,7 @@ func (s *suite) cancelled(ctx context.Context, name string) error {
 		return err
 	}
 	ack := s.latest(func(m judge.Message) bool { return m.N == in.ack })
-	clauses := append([]string{"RT-016", "RT-102", "RT-105"}, broadcast(ack)...)
+	clauses := append([]string{"RT-016", "RT-102", "RT-105"}, s.broadcast(ack)...)
 	if ack.Event == vocab.Control {
 		clauses = append(clauses, "RT-005", "RT-038")
 	}

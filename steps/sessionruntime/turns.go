@@ -46,21 +46,22 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 
 // input is what the user says, under the name that the scenario gives it, and its turn.
 type input struct {
-	token  string
-	said   int // number of the record
-	agent  string
-	turn   string
-	trace  string
-	routed int
-	acked  int
-	pieces int
-	last   *piece // of output
-	stop   int    // number of the last cancel by the user
-	stops  judge.Message
-	ack    int      // of the cancel
-	ended  string   // "final", "cancel" or "time-out"
-	passed int      // number of the last record that was sent in the turn, and forwarded
-	form   []string // clauses about how it mentions an agent; nil: it mentions none
+	token      string
+	said       int // number of the record
+	agent      string
+	turn       string
+	trace      string
+	routed     int
+	acked      int
+	pieces     int
+	last       *piece // of output
+	stop       int    // number of the last cancel by the user
+	stops      judge.Message
+	ack        int      // of the cancel
+	ended      string   // "final", "cancel" or "time-out"
+	passed     int      // number of the last record that was sent in the turn, and forwarded
+	structured bool     // its payload, and it mentions nobody
+	form       []string // clauses about how it mentions an agent; nil: it mentions none
 }
 
 // piece is one output of an agent.
@@ -114,6 +115,7 @@ func (s *suite) says(ctx context.Context, name, how string) error {
 	case "BROADCAST":
 		f.target = vocab.ToBroadcast
 	}
+	_, in.structured = f.payload.(map[string]any)
 	if how == "ids of its own" || how == "a trace_id of its own" {
 		f.trace = "trace-" + in.token[1:]
 	}
@@ -340,7 +342,7 @@ func (s *suite) timesOut(ctx context.Context, name string) error {
 	if in.form != nil {
 		clauses = append(clauses, "RT-094")
 	}
-	if in.ack > 0 || !s.hasDelivered(in.said, func(m judge.Message) bool { return m.Turn == in.turn }) {
+	if in.ack > 0 && s.was(judge.RouteTimeout) { // where nothing was said, it is told
 		clauses = append(clauses, "RT-059")
 	}
 	_, err = s.publishedWithin(ctx, in.said, s.withLimit(s.limits.InputAck), clauses,
@@ -360,9 +362,12 @@ func (s *suite) timedOutWith(ctx context.Context, one, other string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.publishedWithin(ctx, in.said, s.withLimit(s.limits.InputAck), []string{"RT-052", "RT-053", "RT-073", "RT-078"}, "ERROR ROUTE_TIMEOUT with the turn_id of "+name, func(m judge.Message) bool {
+		if _, err := s.publishedWithin(ctx, in.said, s.withLimit(s.limits.InputAck), []string{"RT-073", "RT-078"}, "ERROR ROUTE_TIMEOUT with the turn_id of "+name, func(m judge.Message) bool {
 			return m.Kind() == judge.RouteTimeout && m.Turn == in.turn
-		}); err != nil {
+		}, instead{clauses: []string{"RT-052", "RT-053", "RT-073"}, how: "it does not name the turn", match: func(m judge.Message) bool { return m.Kind() == judge.RouteTimeout }}); err != nil {
+			return err
+		}
+		if err := s.Judge(steps.Check{Clauses: []string{"RT-052", "RT-053"}, OK: true}); err != nil {
 			return err
 		}
 	}
@@ -393,7 +398,7 @@ func (s *suite) report(ctx context.Context, f frame) (err error) {
 func (s *suite) hearsOfError(ctx context.Context) error {
 	clauses := []string{"RT-011"}
 	if by := s.latest(func(m judge.Message) bool { return m.Event == vocab.Error }); by.From != judge.Manager {
-		clauses = append(append(clauses, "RT-040"), broadcast(by)...)
+		clauses = append(append(clauses, "RT-040"), s.broadcast(by)...)
 	}
 	_, err := s.published(ctx, s.now.errorAt, clauses, "the ERROR to the frontend", func(m judge.Message) bool {
 		return m.Event == vocab.Error && m.Target == vocab.ToFrontend
