@@ -42,7 +42,8 @@ func Recognise(ctx context.Context, p *target.Profile, base string) error {
 		return nil
 	}
 	place := ownPlace(rec, p)
-	t := visit(ctx, p, base, place, rec)
+	place.Say = nil
+	t := visit(ctx, p, base, place, nil, p.Limits.Open.Duration)
 	if s := seenIn(t.All()); s.decisive() {
 		return &ForeignError{explain(ctx, rec, p.Protocol, p, base, place.Driver, t.All())}
 	}
@@ -53,7 +54,7 @@ func Recognise(ctx context.Context, p *target.Profile, base string) error {
 func Explain(ctx context.Context, p *target.Profile, base string) error {
 	rec := protocols[p.Protocol].(steps.Recognisable)
 	place := ownPlace(rec, p)
-	t := visit(ctx, p, base, place, rec)
+	t := visit(ctx, p, base, place, rec, lookTime)
 	return &ForeignError{explain(ctx, rec, p.Protocol, p, base, place.Driver, t.All())}
 }
 
@@ -67,9 +68,9 @@ func ownPlace(rec steps.Recognisable, p *target.Profile) steps.Place {
 }
 
 // visit opens a place, says what is to be said there, and listens until something of a protocol came, the connection ended, or
-// its time is over.
-func visit(ctx context.Context, p *target.Profile, base string, place steps.Place, rec steps.Recognisable) *transcript.Transcript {
-	ctx, cancel := stall.WithLimit(ctx, lookTime)
+// its time is over. Of no protocol it only opens.
+func visit(ctx context.Context, p *target.Profile, base string, place steps.Place, rec steps.Recognisable, limit time.Duration) *transcript.Transcript {
+	ctx, cancel := stall.WithLimit(ctx, limit)
 	defer cancel()
 	t := transcript.New(nil)
 	var d closingDriver = ws.New(protocols[p.Protocol].Subprotocols(p)...)
@@ -86,6 +87,9 @@ func visit(ctx context.Context, p *target.Profile, base string, place steps.Plac
 		return t
 	}
 	defer conn.Close(driver.Reset)
+	if rec == nil {
+		return t
+	}
 	for _, text := range place.Say {
 		if _, err := conn.Send(ctx, driver.Message{Body: []byte(text)}); err != nil {
 			return t
@@ -291,7 +295,7 @@ func elsewhere(ctx context.Context, own string, p *target.Profile, base string) 
 	var wg sync.WaitGroup
 	for _, c := range all {
 		rec := protocols[c.protocol].(steps.Recognisable)
-		wg.Go(func() { c.spoke = steps.Heard(rec, visit(ctx, p, base, c.place, rec).All()) })
+		wg.Go(func() { c.spoke = steps.Heard(rec, visit(ctx, p, base, c.place, rec, lookTime).All()) })
 	}
 	page := false
 	wg.Go(func() { page = servesPage(ctx, p, base) })

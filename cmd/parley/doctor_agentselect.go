@@ -90,7 +90,7 @@ var agentSelectItems = []item{
 
 // agentSelectLooks look at the optional endpoints, over a connection of their own, at the configuration and the restart.
 func agentSelectLooks(ctx context.Context, d *exam) (map[string]look, func()) {
-	p := &probe{notebook: notebook{func(string, ...any) {}, map[string][]string{}}, profile: d.profile, run: d.running}
+	p := &probe{notebook: notebook{say: func(string, ...any) {}, seen: map[string][]string{}}, profile: d.profile, run: d.running}
 	driver := sse.New()
 	var c *party
 	err := errors.New("there is none")

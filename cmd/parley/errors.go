@@ -41,6 +41,7 @@ func exitCode(err error) int {
 		start       *target.StartError
 		hook        *target.HookError
 		missing     *browser.MissingError
+		foreign     *runner.ForeignError
 	)
 	switch {
 	case err == nil:
@@ -49,7 +50,7 @@ func exitCode(err error) int {
 		return done.code
 	case errors.As(err, &usage), errors.As(err, &profile):
 		return verdict.ExitUsage
-	case errors.As(err, &unreachable), errors.As(err, &start), errors.As(err, &hook), errors.As(err, &missing):
+	case errors.As(err, &unreachable), errors.As(err, &start), errors.As(err, &hook), errors.As(err, &missing), errors.As(err, &foreign):
 		return verdict.ExitUnreachable
 	case errors.Is(err, context.Canceled):
 		return verdict.ExitInterrupted

@@ -18,6 +18,7 @@ import (
 	"parley/protocol/externalagent"
 	"parley/protocol/sessionchat"
 	"parley/protocol/sessionruntime"
+	"parley/runner"
 	"parley/target"
 )
 
@@ -33,7 +34,8 @@ func initCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init URL|FOLDER | init --protocol session-runtime -- COMMAND… | init --role agent -- COMMAND…",
 		Short: "Probe a running server, a page or an agent, and write its profile",
-		Long: `Probe a running server, and write a profile of it. Beside each thing that was found out stands what was seen; what cannot be
+		Long: `Probe a running server, and write a profile of it. A server that does not speak the protocol, wants credentials or says nothing is told
+in one line: exit code 3, and nothing is written. Beside each thing that was found out stands what was seen; what cannot be
 seen from outside is there as comments to fill in.
 
 agent-select is tried at the paths of the default binding: the transports that it offers, how its events look, how a request
@@ -101,7 +103,7 @@ func initialise(ctx context.Context, args []string, o initOptions, s *streams) e
 	if _, err := os.Stat(o.out); err == nil && !o.force {
 		return usagef("--out: %s exists (name another file, or overwrite it with --force)", o.out)
 	}
-	n := notebook{func(format string, args ...any) { fmt.Fprintf(s.Err, format+"\n", args...) }, map[string][]string{}}
+	n := notebook{say: func(format string, args ...any) { fmt.Fprintf(s.Err, format+"\n", args...) }, seen: map[string][]string{}}
 	find := initServer
 	switch {
 	case role == externalagent.Agent:
@@ -159,7 +161,42 @@ func initServer(ctx context.Context, n notebook, args []string, o initOptions) (
 		return "", err
 	}
 	defer func() { _ = running.Stop(context.WithoutCancel(ctx)) }()
-	return ask(ctx, n, profile, running, strings.HasPrefix(args[0], "ws"))
+	if err := runner.Recognise(ctx, profile, running.BaseURL()); err != nil {
+		return "", err
+	}
+	met := profile.Protocol == agentclient.Protocol // a page speaks by itself
+	if !met {
+		n = n.patient(&met)
+	}
+	text, err := ask(ctx, n, profile, running, strings.HasPrefix(args[0], "ws"))
+	if err == nil && !met && ctx.Err() == nil {
+		return "", runner.Explain(ctx, profile, running.BaseURL())
+	}
+	return text, err
+}
+
+// patient is a notebook that says nothing until the target has shown that it speaks the protocol, and then all at once: of one
+// that does not, what was tried is of no use.
+func (n notebook) patient(met *bool) notebook {
+	say := n.say
+	var waiting []string
+	n.say = func(format string, args ...any) {
+		if *met {
+			say(format, args...)
+			return
+		}
+		waiting = append(waiting, fmt.Sprintf(format, args...))
+	}
+	n.met = func() {
+		if *met {
+			return
+		}
+		*met = true
+		for _, text := range waiting {
+			say("%s", text)
+		}
+	}
+	return n
 }
 
 // firstLook makes those limits that are the defaults the shorter ones of a first look: much is tried that a target need not have,
@@ -169,7 +206,7 @@ func firstLook(l *target.Limits) {
 	for limit, is := range map[*target.Duration]struct {
 		standard target.Duration
 		shorter  time.Duration
-	}{&l.Event: {standard.Event, 4 * time.Second}, &l.Turn: {standard.Turn, 10 * time.Second}, &l.HTTP: {standard.HTTP, 5 * time.Second}} {
+	}{&l.Event: {standard.Event, 4 * time.Second}, &l.Turn: {standard.Turn, 10 * time.Second}, &l.HTTP: {standard.HTTP, 5 * time.Second}, &l.Open: {standard.Open, 5 * time.Second}} {
 		if *limit == is.standard {
 			limit.Duration = is.shorter
 		}

@@ -46,7 +46,7 @@ func TestRecognise(t *testing.T) {
 			map[string]string{"message": "textarea"}},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
-			p := &pageProbe{notebook: notebook{func(string, ...any) {}, map[string][]string{}}}
+			p := &pageProbe{notebook: notebook{say: func(string, ...any) {}, seen: map[string][]string{}}}
 			p.recognise(sight.Look{Controls: tt.page})
 			if diff := cmp.Diff(tt.want, p.found); diff != "" {
 				t.Errorf("- want + got\n%s", diff)

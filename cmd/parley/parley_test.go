@@ -27,6 +27,7 @@ func TestExitCode(t *testing.T) {
 		{&target.UnreachableError{URL: "http://x"}, 3},
 		{&target.StartError{Reason: "ended"}, 3},
 		{&target.HookError{Name: "model", Err: errors.New("exit status 1")}, 3},
+		{fmt.Errorf("init: %w", &runner.ForeignError{Msg: "wants credentials"}), 3},
 		{fmt.Errorf("open: %w", &browser.MissingError{}), 3},
 		{context.Canceled, 130},
 		{errors.New("disk full"), 4},

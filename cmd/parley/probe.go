@@ -38,6 +38,14 @@ type probe struct {
 type notebook struct {
 	say  func(format string, args ...any) // tells how it goes, a line each
 	seen map[string][]string
+	met  func() // called once the target has shown that it speaks the protocol; may be nil
+}
+
+// welcome tells that the target speaks the protocol.
+func (n *notebook) welcome() {
+	if n.met != nil {
+		n.met()
+	}
 }
 
 // party is one connection of the probe.
@@ -69,7 +77,6 @@ func (p *probe) all(ctx context.Context) {
 		found = append(found, target.WS)
 	}
 	if len(found) == 0 {
-		p.note("drivers", "no agents were told on either: see where your server has its stream or socket, and say it under agent-select")
 		return
 	}
 	p.profile.Drivers = found
@@ -102,6 +109,7 @@ func (p *probe) greets(ctx context.Context, d closingDriver, where string) bool 
 		p.note("drivers", "%s: it opens, but no list of agents came within %v", where, p.profile.Limits.Event)
 		return false
 	}
+	p.welcome()
 	p.note("drivers", "%s: %s", where, g.words())
 	if p.agents == nil {
 		p.learn(g)

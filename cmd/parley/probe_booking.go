@@ -44,7 +44,6 @@ func (p *bookingProbe) all(ctx context.Context, exact bool) {
 		}
 	}
 	wire.WS.Path = paths[0]
-	p.note("unseen", "no relay.join was answered: see where the socket is (ws.path, ws.subprotocols), and who may ask (headers)")
 }
 
 // at opens a path, and joins the usual relay session there; nil when that is not answered.
@@ -57,9 +56,11 @@ func (p *bookingProbe) at(ctx context.Context, path string) *agentLine {
 	switch r := c.join(proto.AgentRole, proto.DefaultSession); {
 	case r == nil:
 		p.note("path", "WebSocket %s: it opens, but nothing answered relay.join within %v", path, p.profile.Limits.Event)
+		p.profile.Limits.Event.Duration = min(p.profile.Limits.Event.Duration, another)
 	case text("/type", r) != proto.RelayJoined:
 		p.note("path", "WebSocket %s: it opens, but relay.join is answered by %s", path, brief(r))
 	default:
+		p.welcome()
 		p.note("path", "WebSocket %s: it opens, and relay.join is answered by %s", path, brief(r))
 		return c
 	}

@@ -46,7 +46,6 @@ func (p *busProbe) all(ctx context.Context, exact bool) {
 		}
 	}
 	wire.WS.Path = paths[0]
-	p.note("unseen", "no set-up frame was answered: see where the socket is (ws.path, ws.subprotocols), and who may ask (headers)")
 }
 
 // spoken asks everything of a process that speaks over its stdin and stdout.
@@ -75,8 +74,10 @@ func (p *busProbe) at(ctx context.Context, d closingDriver, o driver.OpenOptions
 			how = "before " + end
 		}
 		p.note("path", "%s: it opens, but a set-up frame was not answered %s", where, how)
+		p.profile.Limits.Open.Duration = min(p.profile.Limits.Open.Duration, another)
 		return false
 	}
+	p.welcome()
 	p.note("path", "%s: it opens, and a set-up frame is answered", where)
 	p.fence(c)
 	p.wire(c)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -27,6 +28,9 @@ type chatProbe struct {
 // chatPaths are where a server may have its WebSocket, the likeliest first.
 var chatPaths = []string{proto.Path, "/ws", "/api/chat/ws", "/ws/chat", "/chat"}
 
+// another is how long an answer may take at one more path, where one opens and is silent.
+const another = 2 * time.Second
+
 // all asks everything: the first path where a chat is answered tells the wire. exact: there is one path only.
 func (p *chatProbe) all(ctx context.Context, exact bool) hearsay {
 	paths := chatPaths
@@ -39,11 +43,7 @@ func (p *chatProbe) all(ctx context.Context, exact bool) hearsay {
 			return h
 		}
 	}
-	p.note("unseen", "no chat was answered: see where the socket is (ws.path, ws.subprotocols)")
-	p.note("unseen", "what it wants to be sent (messages, fields.request), and who may ask (headers)")
-	h := hear(nil, "")
-	h.wire.WS.Path = paths[0]
-	return h
+	return hear(nil, "")
 }
 
 // at tries a path.
@@ -63,8 +63,10 @@ func (p *chatProbe) at(ctx context.Context, path string) (hearsay, bool) {
 		p.profile.Limits.Turn)
 	if len(turn) == 0 {
 		p.note("path", "WebSocket %s: it opens, but nothing answered a chat within %v", path, p.profile.Limits.Turn)
+		p.profile.Limits.Turn.Duration = min(p.profile.Limits.Turn.Duration, another)
 		return hearsay{}, false
 	}
+	p.welcome()
 	p.note("path", "WebSocket %s: it opens, and a chat is answered", path)
 	h := hear(turn, agentID)
 	p.tell(h)
