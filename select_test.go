@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"parley/model"
+	vocab "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/bundled"
 	"parley/reference-server/mutants"
@@ -40,21 +41,11 @@ func ofClause(res *reports.Results, name, clause string) (out []verdict.Outcome)
 // model in another.
 func TestWhatIsNeverGivenProvesNothing(t *testing.T) {
 	const name = "the model gets the old prompt and tools after switching back"
-	judge := func(make func(agentselect.Options) (bundled.Handler, error)) *reports.Results {
-		t.Helper()
-		brain := model.New()
-		res, err := runner.Run(context.Background(), runner.Options{Profile: bundled.For("agent-select", "").Profile, Brain: brain,
-			Launcher: &bundled.Launcher{Brain: brain, Make: make}, Tags: "@AS-047", Again: "parley run"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res
-	}
-	res := judge(nil)
+	res := judgeVariant(t, "@AS-047", nil)
 	if got := ofClause(res, name, "AS-047"); len(got) == 0 || slices.Contains(got, verdict.NotTested) || slices.Contains(got, verdict.Failed) {
 		t.Errorf("the bundled server: AS-047 is %v\n%s", got, console(t, res))
 	}
-	res = judge(func(o agentselect.Options) (bundled.Handler, error) {
+	res = judgeVariant(t, "@AS-047", func(o agentselect.Options) (bundled.Handler, error) {
 		return mutants.Handler("no-prompt-for-custom", o)
 	})
 	if got := ofClause(res, name, "AS-047"); len(got) == 0 || slices.Contains(got, verdict.Passed) {
@@ -67,14 +58,7 @@ func TestWhatIsNeverGivenProvesNothing(t *testing.T) {
 func TestRefusalThatMovesTheAgent(t *testing.T) {
 	for _, fault := range []string{"failed-switch-debugs", "failed-switch-resets"} {
 		t.Run(fault, func(t *testing.T) {
-			brain := model.New()
-			p := bundled.For("agent-select", "").Profile
-			p.Drivers = []string{target.SSE}
-			res, err := runner.Run(context.Background(), runner.Options{Profile: p, Brain: brain, Again: "parley run",
-				Launcher: &bundled.Launcher{Brain: brain, Make: func(o agentselect.Options) (bundled.Handler, error) { return mutants.Handler(fault, o) }}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			res := judgeVariant(t, "", func(o agentselect.Options) (bundled.Handler, error) { return mutants.Handler(fault, o) })
 			var failed []string
 			for _, c := range res.Runs[0].Clauses {
 				if c.Outcome == verdict.Failed {
@@ -85,6 +69,90 @@ func TestRefusalThatMovesTheAgent(t *testing.T) {
 				t.Errorf("it fails %v, want AS-053 alone\n%s", failed, console(t, res))
 			}
 		})
+	}
+}
+
+// judgeVariant judges a bundled server that was changed, over SSE, by the scenarios of some tags.
+func judgeVariant(t *testing.T, tags string, make func(o agentselect.Options) (bundled.Handler, error)) *reports.Results {
+	t.Helper()
+	brain := model.New()
+	p := bundled.For("agent-select", "").Profile
+	p.Drivers = []string{target.SSE}
+	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Brain: brain, Again: "parley run", Tags: tags,
+		Launcher: &bundled.Launcher{Brain: brain, Make: make}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// hidden keeps the sessions of other connections from whoever names them.
+type hidden struct{ agentselect.Correct }
+
+func (hidden) Target(m agentselect.Manager, c agentselect.ConnInfo, raw any, present bool) string {
+	session := agentselect.Correct{}.Target(m, c, raw, present)
+	if m.Owner(session) != c.ID {
+		return ""
+	}
+	return session
+}
+
+// TestSwitchesOfOthers: a switch of another connection's session is announced there, whether or not the asker hears it as well, or it
+// is refused.
+func TestSwitchesOfOthers(t *testing.T) {
+	const name = "a switch of another's session is announced where that session lives"
+	rows := []struct {
+		reason string
+		make   func(o *agentselect.Options)
+		note   string
+	}{
+		{"the asker hears of it too", func(o *agentselect.Options) {
+			asker := ""
+			o.Inbound = func(_ agentselect.Manager, from agentselect.ConnInfo, msg agentselect.Message) []agentselect.Message {
+				asker = from.ID
+				return []agentselect.Message{msg}
+			}
+			o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send func(string, agentselect.Event)) {
+				if ev.Type == vocab.AgentSwitchedEvent && asker != to.ID {
+					send(asker, ev) // and first
+				}
+				send(to.ID, ev)
+			}
+		}, ""},
+		{"it is refused", func(o *agentselect.Options) { o.Policy = hidden{} }, "a switch of another connection's session is refused"},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			res := judgeVariant(t, "@AS-095", func(o agentselect.Options) (bundled.Handler, error) {
+				r.make(&o)
+				return agentselect.New(o)
+			})
+			if got := ofClause(res, name, "AS-095"); !slices.Equal(got, []verdict.Outcome{verdict.Passed}) {
+				t.Errorf("AS-095 is %v\n%s", got, console(t, res))
+			}
+			for _, sc := range res.Runs[0].Scenarios {
+				if sc.Name == name && !strings.Contains(strings.Join(sc.Notes, "; "), r.note) {
+					t.Errorf("the notes are %q, want one with %q", sc.Notes, r.note)
+				}
+			}
+		})
+	}
+}
+
+// TestChatRunsElsewhere: a conversation that runs in another session than it named is told as that, wherever it is waited for.
+func TestChatRunsElsewhere(t *testing.T) {
+	res := judgeVariant(t, "@AS-006 or @AS-019 or @AS-047", func(o agentselect.Options) (bundled.Handler, error) { return mutants.Handler("chats-run-elsewhere", o) })
+	told := 0
+	for _, sc := range res.Runs[0].Scenarios {
+		if strings.Contains(sc.Reason, "nothing of the kind") {
+			t.Errorf("%q: %s", sc.Name, sc.Reason)
+		}
+		if strings.Contains(sc.Reason, "complete came for session ") && strings.Contains(sc.Reason, ", the chat named ") {
+			told++
+		}
+	}
+	if told < 3 {
+		t.Errorf("%d scenarios tell it\n%s", told, console(t, res))
 	}
 }
 
