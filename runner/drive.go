@@ -106,9 +106,20 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	return r.slot(ctx, d, &pl, r.nonce(d, pl.ID))
 }
 
-// nonce is what makes the names of a scenario unique: in the run, and among the runs, as a target may keep its sessions.
+// nonce is what makes the names of a scenario unique: in the run, and among the runs, as a target may keep its sessions. One
+// that runs again has another, as the target, and the model, remember it.
 func (r *run) nonce(d *driverRun, id string) string {
-	return fmt.Sprintf("%s-%s-%x", strings.ToLower(strings.ReplaceAll(id, ".", "-")), d.name, r.salt)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.begun == nil {
+		d.begun = map[string]int{}
+	}
+	d.begun[id]++
+	again := ""
+	if n := d.begun[id]; n > 1 {
+		again = fmt.Sprintf("r%d", n)
+	}
+	return fmt.Sprintf("%s-%s-%x%s", strings.ToLower(strings.ReplaceAll(id, ".", "-")), d.name, r.salt, again)
 }
 
 // slot gives a scenario the shared target, or says why it does not run.

@@ -162,6 +162,7 @@ type driverRun struct {
 	explored   []Planned       // places of random sequences
 	bystanders map[string]bool // scenarios during which the target's process ended
 	suspects   map[string]bool // while these run again, alone: only they
+	begun      map[string]int  // how often each scenario has, by its id
 	crowded    bool            // while many scenarios run at once
 	aside      []aside         // those among them that had to do without an answer
 }

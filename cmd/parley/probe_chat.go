@@ -168,14 +168,19 @@ func (c *chatter) after(msg map[string]any) target.Duration {
 	for _, name := range typeNames {
 		if key := textMember(msg, name); key != "" {
 			switch meaning(text(pointer(key), msg)) {
-			case proto.ResultMessage, proto.PongMessage, proto.ErrorMessage:
+			case proto.ResultMessage, proto.PongMessage:
 				return c.profile.Limits.Quiet
+			case proto.ErrorMessage: // that of a turn may have its result long behind it
+				return target.Duration{Duration: max(c.profile.Limits.Quiet.Duration, min(c.profile.Limits.Event.Duration, lateResult))}
 			}
 			break
 		}
 	}
 	return c.profile.Limits.Event
 }
+
+// lateResult is how long behind an error a result is waited for. Whether one comes at all is up to the target.
+const lateResult = time.Second
 
 // next waits for a text frame.
 func (c *chatter) next(mark int, limit target.Duration) (r transcript.Record, ended bool) {
