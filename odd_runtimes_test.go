@@ -31,9 +31,37 @@ var oddRuntimes = []struct {
 		{"orchestrator.py", `"HANDOVER_UI_PROMPT", "FRONTEND", self._handover_payload(tx),`, `"HANDOVER_UI_PROMPT", "FRONTEND",
                    "{from_agent_id} -> {target_agent_id}: {reason}; {summary}".format(**tx.payload),`},
 	}},
+	{"works in tasks", "leaves each message to a task, which the adapter lets run before it answers a fence", []change{{"adapter.py", handles, `        asyncio.create_task(later(frame))
+`}, {"adapter.py", "async def settle", `async def later(frame):
+    for _ in range(9):
+        await asyncio.sleep(0)
+    await runtimes[frame["session_id"]].on_message(frame)
+
+
+async def settle`}}},
+	{"works in tasks, with early fences", "leaves each message to a worker, and its fences tell nothing", []change{
+		{"adapter.py", handles, `        work.put_nowait((runtimes[frame["session_id"]], frame))
+`},
+		{"adapter.py", "        await settle()\n", ""},
+		{"adapter.py", "    loop = asyncio.get_running_loop()\n", `    loop = asyncio.get_running_loop()
+    global work
+    work = asyncio.Queue()
+
+    async def worker():
+        while True:
+            runtime, frame = await work.get()
+            await asyncio.sleep(0.003)
+            await runtime.on_message(frame)
+
+    working = asyncio.create_task(worker())
+`}}},
 	{"stops, then switches", "a switch of the user's stops who is speaking, and is announced behind that", []change{{"orchestrator.py", switchesOnRequest, stops + switchesOnRequest}}},
 	{"switches, then stops", "a switch of the user's is announced, and stops who is speaking", []change{{"orchestrator.py", switchesOnRequest, switchesOnRequest + stops}}},
 }
+
+// handles is where the adapter of the Python orchestrator hands a message on.
+const handles = `        await runtimes[frame["session_id"]].on_message(frame)
+`
 
 // Where the Python orchestrator executes a switch of the user, and what stops who is speaking beside it.
 const (

@@ -18,7 +18,7 @@ const (
 var sessionRuntimeCheckup = checkup{
 	items: []item{
 		{key: "session-runtime.fence", tag: "@doctor-fence",
-			look:     "session-runtime.fence: say fence: false where no fence frame is answered, and the quiet window stands in for it",
+			look:     "session-runtime.fence: say fence: false where no fence frame is answered, or one is before pending tasks have run, and the quiet window stands in for it",
 			declared: func(p *target.Profile) bool { return p.SessionRuntime.Fence },
 			without:  "absence is proved by waiting for limits.quiet, so that what comes later is missed",
 			needed: func(a asked, p *target.Profile) bool {

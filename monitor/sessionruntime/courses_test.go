@@ -34,6 +34,7 @@ type row struct {
 // courses are correct ones: nothing is broken, and what they show is kept.
 var courses = []row{
 	{reason: "A: an input on its way", in: routed + "fence\n", kept: "001 015 069 075 068 072 053 076 009 074 055"},
+	{reason: "what comes behind the fence, and nothing was delivered meanwhile", in: abc + "> user USER_INPUT #1\nfence\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\nfence\n", kept: "075 076"},
 	{reason: "A: a structured payload", in: abc + `> user USER_INPUT {"text":"#1","n":[1.5,null]}` + "\n" + `< USER_INPUT @a t1 {"n":[1.5,null],"text":"#1"}` + "\n< TURN_ACCEPTED t1 of=a\nfence\n", kept: "068 075 069"},
 	{reason: "A: ids of the user's own", in: abc + "> user USER_INPUT #1 t7\n< USER_INPUT @a t7 #1\n< TURN_ACCEPTED t7 of=a\nfence\n", kept: "072 075 076"},
 	{reason: "A: metadata of the user's own", in: abc + `> user USER_INPUT #1 meta={"page":{"n":1}}` + "\n" + `< USER_INPUT @a t1 #1 meta={"page":{"n":1},"visibility":"x"}` + "\n< TURN_ACCEPTED t1 of=a\nfence\n", kept: "068"},

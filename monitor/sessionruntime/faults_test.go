@@ -10,6 +10,7 @@ var faults = []row{
 	{reason: "A: to another agent than the active one", in: abc + "> user USER_INPUT #1\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\nfence\n", broken: "015 069"},
 	{reason: "A: routed twice", in: abc + "> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n< USER_INPUT @a t2 #1\nfence\n", broken: "075"},
 	{reason: "A: what nobody has said", in: abc + "< USER_INPUT @a t1 #7\nfence\n", broken: "015"},
+	{reason: "what comes behind the fence, and behind something else", in: abc + "> user USER_INPUT #1\n< USER_INPUT @a t1 #1\nfence\n> a INPUT_ACK t1\n< TURN_ACCEPTED t1 of=a\nfence\n", broken: "009 074 076"},
 	{reason: "A: another payload", in: abc + `> user USER_INPUT {"text":"#1","n":1}` + "\n" + `< USER_INPUT @a t1 {"text":"#1","n":2}` + "\n< TURN_ACCEPTED t1 of=a\nfence\n", broken: "068"},
 	{reason: "A: a payload in its printed form", in: abc + `> user USER_INPUT {"text":"#1"}` + "\n" + `< USER_INPUT @a t1 "map[text:#1]"` + "\n< TURN_ACCEPTED t1 of=a\nfence\n", broken: "068"},
 	{reason: "A: metadata gone", in: abc + `> user USER_INPUT #1 meta={"page":{"n":1}}` + "\n< USER_INPUT @a t1 #1 meta={}\n< TURN_ACCEPTED t1 of=a\nfence\n", broken: "068"},

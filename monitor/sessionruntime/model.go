@@ -44,8 +44,9 @@ type Model struct {
 	closing   *request // waits until nobody speaks
 	held      []hold
 	ignored   []ignored
-	answers   int     // receipts about the session that SessionManager has given
-	greeting  *owed   // who is active, told before anything was said
+	answers   int   // receipts about the session that SessionManager has given
+	greeting  *owed // who is active, told before anything was said
+	overdue   []overdue
 	latest    int     // the record that was delivered last
 	handled   int     // whatever was delivered before this record has been handled
 	unnamed   int     // receipts about the session that were told by an EVENT of another name, or not yet
@@ -279,6 +280,10 @@ func (m *Model) Published(p Message) {
 			best = i
 		}
 	}
+	if best < 0 && m.behindFence(p) {
+		m.heard = append(m.heard, heard{Message: p})
+		return
+	}
 	if best < 0 {
 		m.heard = append(m.heard, heard{Message: p})
 		m.uncalledFor(p)
@@ -333,7 +338,7 @@ func (o *owed) fits(p Message) int {
 }
 
 // missing is what has not come by a fence.
-func (m *Model) missing(o *owed, fence int) {
+func (m *Model) missing(o *owed, fence int, now time.Duration) {
 	var like []string
 	for _, h := range m.heard {
 		switch fits := o.match(h.Message); {
@@ -358,6 +363,38 @@ func (m *Model) missing(o *owed, fence int) {
 		how = fmt.Sprintf("not this one, up to the fence (record %d): there is %s", fence, strings.Join(like[max(0, len(like)-most):], "; "))
 	}
 	m.fail(Message{N: o.cause.N}, clauses, o.what, "%s", how)
+	m.overdue = append(m.overdue, overdue{owed: o, found: len(m.Findings) - 1, asked: m.handled, fence: fence, at: now})
+}
+
+// overdue is what had not come by a fence.
+type overdue struct {
+	*owed
+	found        int           // the finding that says so
+	asked, fence int           // the records by which the fence was asked, and answered
+	at           time.Duration // when it was answered
+}
+
+// behindFence takes what comes behind the fence that it was due by. Where nothing was delivered meanwhile, it is the fence that was answered
+// too early, of which no clause speaks; otherwise it may have another cause, and the finding tells what it looks like.
+func (m *Model) behindFence(p Message) bool {
+	for i, o := range m.overdue {
+		if !o.match(p) {
+			continue
+		}
+		m.overdue = slices.Delete(m.overdue, i, i+1)
+		if m.latest < o.asked {
+			m.Findings[o.found] = monitor.Finding{Clauses: o.clauses, OK: true, At: p.N, Model: m.name}
+			m.take(o.choice)
+			if o.met != nil {
+				o.met(p)
+			}
+			return true
+		}
+		m.Findings[o.found].Observed = fmt.Sprintf("it came %.1f ms behind the fence (record %d), as record %d: does the adapter answer before pending tasks have run?",
+			float64((p.At-o.at).Microseconds())/1000, o.fence, p.N)
+		return true
+	}
+	return false
 }
 
 // told says what was published, and what it was taken for.
@@ -425,7 +462,7 @@ func (m *Model) Fenced(before, at int, now time.Duration) {
 			continue
 		}
 		o.done = true
-		m.missing(o, at)
+		m.missing(o, at, now)
 	}
 }
 

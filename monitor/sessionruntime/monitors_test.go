@@ -346,3 +346,13 @@ func BenchmarkJudge(b *testing.B) {
 		})
 	}
 }
+
+// TestBehindTheFence: what comes behind the fence that it was due by is told as that, and not as missing.
+func TestBehindTheFence(t *testing.T) {
+	for _, f := range Judge(script(t, abc+"> user USER_INPUT #1\n< USER_INPUT @a t1 #1\nfence\n> a INPUT_ACK t1\n+ 2ms\n< TURN_ACCEPTED t1 of=a\n")) {
+		const want = "it came 2.0 ms behind the fence (record 6), as record 8: does the adapter answer before pending tasks have run?"
+		if !f.OK && f.Observed != want {
+			t.Errorf("observed is %q", f.Observed)
+		}
+	}
+}

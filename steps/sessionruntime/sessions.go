@@ -26,6 +26,7 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^confirmations of cancels are awaited for a short time$`, func() { s.limits.CancelAck = s.Env.Profile.SessionRuntime.Limits.CancelAck.Duration })
 	steps.Step(sc, `^the bus hands back what is published on SYSTEM and BROADCAST$`, s.handsBack)
 	steps.Step(sc, `^everything is handled$`, s.fence)
+	steps.Step(sc, `^a fence right behind (\d+) inputs is answered behind what they lead to$`, s.fenceIsLate)
 
 	steps.Step(sc, `^the user (opens|closes) the session( on BROADCAST)?$`, s.asksForSession)
 	steps.Step(sc, `^SessionManager is asked to (open|close) the session$`, s.managerAskedForSession)
@@ -106,6 +107,42 @@ func (s *suite) hurried() error {
 func (s *suite) handsBack() error {
 	s.echo, s.echoed = true, s.T.Len()
 	return nil
+}
+
+// fenceIsLate: what follows from messages is published before a fence behind them is answered. All of them are sent at once.
+func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
+	for i := range inputs {
+		if err := s.says(ctx, fmt.Sprintf("t%d", i+1), ""); err != nil {
+			return err
+		}
+	}
+	id, at, err := s.askFence(ctx)
+	if err != nil {
+		return err
+	}
+	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: at, Match: func(r *transcript.Record) bool { return isFenced(r, id) }})
+	if miss != nil {
+		return steps.NotTestedf("fence: it was not answered: %s", s.inPlace(at, miss))
+	}
+	fenced := s.latestFenced(id)
+	late, miss := s.Await(ctx, steps.Wait{Conn: bus, After: fenced.N, Within: s.Env.Profile.Limits.Quiet.Duration, Match: func(r *transcript.Record) bool {
+		m, ok := judge.Read(*r)
+		return ok && !m.Delivered && (m.Kind() == judge.Route || m.Kind() == judge.Accepted)
+	}})
+	if miss == nil {
+		return steps.NotTestedf("fence: %s came %.1f ms behind its answer (record %d), as record %d: the adapter answers before pending tasks have run. "+
+			"Have it wait for them, or say session-runtime.fence: false", late.Event.Type, float64((late.At-fenced.At).Microseconds())/1000, fenced.N, late.N)
+	}
+	return nil
+}
+
+func (s *suite) latestFenced(id string) (fenced transcript.Record) {
+	for _, r := range s.Between(bus, 0, 0) {
+		if isFenced(&r, id) {
+			fenced = r
+		}
+	}
+	return fenced
 }
 
 // asksForSession is SESSION_OPEN or SESSION_CLOSE (4H).

@@ -16,6 +16,12 @@ async def publish(msg: dict) -> None:
     print(json.dumps(msg), flush=True)
 
 
+async def settle() -> None:
+    """Let the tasks run that on_message has begun, as far as they get without waiting for time, or for another line."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
 async def handle(frame: dict) -> None:
     kind = frame.get("parley")
     if kind == "setup":
@@ -25,7 +31,8 @@ async def handle(frame: dict) -> None:
         runtimes[session_id] = SessionRuntime(
             session_id, frame["agents"], frame.get("active_agent_id"), frame.get("limits"), publish)
         await publish({"parley": "ready", "session_id": session_id})
-    elif kind == "fence":  # lines are handled one by one, so all before it are done
+    elif kind == "fence":  # lines are handled one by one, so all before it are done, once their tasks are
+        await settle()
         await publish({"parley": "fenced", "id": frame.get("id")})
     else:
         await runtimes[frame["session_id"]].on_message(frame)

@@ -21,7 +21,7 @@ Feature: 0 What a profile declares is there
   @doctor-fence
   Scenario: a fence is answered
     Given a session of agents "a", "b" and "c" where agent "a" is active
-    Then everything is handled
+    Then a fence right behind 5 inputs is answered behind what they lead to
 
   @doctor-accepted @RT-072 @RT-076
   Scenario: TURN_ACCEPTED comes with its fields
