@@ -189,3 +189,36 @@ func TestResetOnReuse(t *testing.T) {
 		t.Errorf("exit %d; %d scenarios tell of a repeated request\n%s", res.Exit, repeated, console(t, res))
 	}
 }
+
+// TestStrays: a server that takes every message for the oldest connection's breaks AS-095, which is told once for the run. What the
+// scenarios that ran beside each other miss for that is not tested.
+func TestStrays(t *testing.T) {
+	t.Parallel()
+	brain := model.New()
+	p := bundled.For("agent-select", "").Profile
+	p.Drivers = []string{target.SSE}
+	p.Limits.Event.Duration, p.Limits.Turn.Duration = time.Second, 2*time.Second
+	l := &bundled.Launcher{Brain: brain, Make: func(o agentselect.Options) (bundled.Handler, error) {
+		h, err := agentselect.New(o)
+		return &uncorrelated{Handler: h, careless: true}, err
+	}}
+	o := runner.Options{Profile: p, Launcher: l, Brain: brain, Tags: "@AS-095 or @AS-047 or @AS-053 or @AS-060 or @AS-077", Again: "parley run"}
+	res, err := runner.Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sc := range res.Runs[0].Scenarios {
+		beside := !slices.Contains(sc.Tags, "@exclusive") && !slices.Contains(sc.Tags, "@preflight-3")
+		for _, c := range sc.Clauses {
+			if c.Outcome == verdict.Failed && beside && c.ID != "AS-095" {
+				t.Errorf("%s: %s failed: %s", sc.Name, c.ID, c.Reason)
+			}
+		}
+	}
+	if got := broken(res); !slices.Contains(got, "AS-095") {
+		t.Errorf("broken %v, want AS-095 among them\n%s", got, console(t, res))
+	}
+	if text := console(t, res); strings.Count(text, "arrived on the connection of another client") != 1 || !strings.Contains(text, "correlation: single") {
+		t.Errorf("it is not told once, with the way out:\n%s", text)
+	}
+}

@@ -38,6 +38,7 @@ func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	r.suite(ctx, d, rest, parallel)
 	r.alone(ctx, d, parallel)
 	r.again(ctx, d)
+	r.setStraysApart(d)
 	r.explore(ctx, d)
 }
 

@@ -63,6 +63,10 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 		return
 	}
 	slowest := d.envs.Sluggish()
+	if strays, _, _ := d.envs.Strays(); strays > 0 {
+		r.asTheyCame(d, kept) // what came late was another scenario's
+		return
+	}
 	if slowest == 0 && !slices.ContainsFunc(kept, func(a aside) bool { return refused(a.res.Records) }) {
 		r.asTheyCame(d, kept)
 		return

@@ -39,6 +39,7 @@ type Env struct {
 	Learnt sync.Map
 
 	patience patience
+	strays   strays
 
 	load    sync.Mutex
 	slowest time.Duration // see Sluggish
