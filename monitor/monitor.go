@@ -6,8 +6,8 @@ package monitor
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"parley/internal/cut"
 	"parley/transcript"
 )
 
@@ -52,18 +52,7 @@ func (m Monitor) For(role string) bool { return len(m.Roles) == 0 || slices.Cont
 func Describe(r transcript.Record) string {
 	r.N, r.At = 0, 0
 	if r.Event != nil {
-		return r.Event.Type + " " + string(clip(r.Bytes, 300))
+		return r.Event.Type + " " + cut.Head(string(r.Bytes), 300)
 	}
 	return r.Line(300)
-}
-
-// clip keeps the first n bytes, whole characters of them.
-func clip(b []byte, n int) []byte {
-	if len(b) <= n {
-		return b
-	}
-	for n > 0 && !utf8.RuneStart(b[n]) {
-		n--
-	}
-	return append(append([]byte{}, b[:n]...), "…"...)
 }

@@ -14,7 +14,7 @@ import (
 	"parley/driver"
 	"parley/driver/sse"
 	"parley/driver/ws"
-	"parley/internal/clip"
+	"parley/internal/cut"
 	"parley/internal/stall"
 	"parley/steps"
 	"parley/steps/agentselect"
@@ -219,7 +219,7 @@ func (s seen) instead(protocol string) string {
 	case s.opened && s.says("too big", "limited at"):
 		return fmt.Sprintf("%s opens, and a message is larger than a message may be (limits.max-event)", s.asked)
 	case s.opened && s.said != "":
-		return fmt.Sprintf("%s opens, and nothing of %s came; it says %s", s.asked, protocol, clip.Text(strconv.QuoteToGraphic(clip.Line(s.said, 80)), 100))
+		return fmt.Sprintf("%s opens, and nothing of %s came; it says %s", s.asked, protocol, cut.Text(strconv.QuoteToGraphic(cut.Line(s.said, 80)), 100))
 	case s.opened && s.fault != "":
 		return fmt.Sprintf("%s opens, and ends without a word of it: %s", s.asked, lastPart(s.fault))
 	case s.opened:
@@ -252,8 +252,8 @@ func orNothing(text string) string {
 // lastPart is the end of a chain of errors, which tells what happened, on one line.
 func lastPart(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	for _, cut := range []string{"failed to WebSocket dial: ", "failed to send handshake request: "} {
-		text = strings.TrimPrefix(text, cut)
+	for _, lead := range []string{"failed to WebSocket dial: ", "failed to send handshake request: "} {
+		text = strings.TrimPrefix(text, lead)
 	}
 	if rest, ok := strings.CutPrefix(text, `Get "`); ok {
 		if _, cause, ok := strings.Cut(rest, `": `); ok {
@@ -268,7 +268,7 @@ func lastPart(text string) string {
 		}
 	}
 	text, _, _ = strings.Cut(text, " (possibly because of")
-	return clip.Text(text, 160)
+	return cut.Text(text, 160)
 }
 
 // elsewhere looks for a protocol that the server does speak, at the places where servers of each usually are, side by side; and

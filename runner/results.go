@@ -16,6 +16,7 @@ import (
 
 	"parley/driver/r3labs"
 	"parley/features"
+	"parley/internal/cut"
 	"parley/reports"
 	"parley/steps"
 	"parley/transcript"
@@ -203,7 +204,7 @@ func (r *run) report(ctx context.Context) *reports.Results {
 	interrupted := errors.Is(ctx.Err(), context.Canceled)
 	one := reports.Run{Protocol: r.protocol.Name(), Role: r.role, Target: r.describe(), Environment: r.redact.String(r.env), Notes: r.notes}
 	if r.shared != nil {
-		one.TargetStderr = r.redact.String(tail(r.lastWords+r.shared.Stderr(), maxStderr))
+		one.TargetStderr = r.redact.String(cut.End(r.lastWords+r.shared.Stderr(), maxStderr))
 	}
 	for _, d := range r.drivers {
 		for _, pl := range d.plan {
@@ -335,13 +336,6 @@ func goneAway(scenarios []reports.Scenario) bool {
 
 // maxStderr bounds what a report keeps of a target's stderr, in bytes from its end.
 const maxStderr = 64 << 10
-
-func tail(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[len(s)-n:], "")
-}
 
 // crossDocument stands before the section of a clause that another protocol's document states.
 const crossDocument = "agent-client "

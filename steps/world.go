@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/internal/cut"
 	"parley/internal/stall"
 	"parley/model"
 	"parley/target"
@@ -329,12 +330,4 @@ func (w *World) Between(conn string, after, before int) []transcript.Record {
 
 func compact(v any) string { return wjson.Compact(v) }
 
-func clipText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
-}
+func clipText(s string, n int) string { return cut.Head(s, n) }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"regexp"
 	"sync"
+
+	"parley/internal/cut"
 )
 
 // keptOutput is how much of each of a process's outputs is kept.
@@ -95,7 +97,11 @@ func (o *output) Write(p []byte) (int, error) { o.write(p); return len(p), nil }
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return string(o.buf[o.next:]) + string(o.buf[:o.next])
+	text := string(o.buf[o.next:]) + string(o.buf[:o.next])
+	if len(text) == keptOutput { // what came before is lost
+		return cut.Whole(text)
+	}
+	return text
 }
 
 // tees writes to each of several, whatever becomes of the others.

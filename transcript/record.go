@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"parley/internal/cut"
 )
 
 // Dir tells who acted.
@@ -94,7 +96,7 @@ func (r Record) Line(width int) string {
 	if r.Late {
 		b.WriteString("   (after the harness had closed the connection: not judged)")
 	}
-	return clip(b.String(), width)
+	return cut.Text(b.String(), width)
 }
 
 // printable keeps text as it is and writes what would break a line or is no UTF-8 as escapes.
@@ -122,19 +124,4 @@ func printable(s string) string {
 // isBidi names the controls that reorder what a reader sees.
 func isBidi(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
-}
-
-func clip(s string, width int) string {
-	if width <= 0 || utf8.RuneCountInString(s) <= width {
-		return s
-	}
-	cut, n := 0, 0
-	for i := range s {
-		if n == width-1 {
-			cut = i
-			break
-		}
-		n++
-	}
-	return s[:cut] + "…"
 }

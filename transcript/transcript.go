@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
+
+	"parley/internal/cut"
 )
 
 // Bounds of one scenario's transcript. A peer that sends more is recorded up to here, and the overflow is told.
@@ -62,27 +62,16 @@ func (t *Transcript) Append(r Record) int {
 // bound cuts a record to what is kept of it, and returns what it weighs. An event has all of its payload.
 func (r *Record) bound() int {
 	weight := len(r.Bytes)
-	if cut := len(r.Bytes) - MaxPayload; cut > 0 {
-		r.Cut += cut
-		r.Bytes = bytes.Clone(r.Bytes[:MaxPayload]) // the whole is let go
+	if len(r.Bytes) > MaxPayload {
+		kept := bytes.Clone(cut.Bytes(r.Bytes, MaxPayload)) // the whole is let go
+		r.Cut += len(r.Bytes) - len(kept)
+		r.Bytes = kept
 		if r.Event == nil {
-			weight = MaxPayload
+			weight = len(kept)
 		}
 	}
-	r.Label, r.Type = shorten(r.Label), shorten(r.Type)
+	r.Label, r.Type = cut.Head(r.Label, MaxLabel), cut.Head(r.Type, MaxLabel)
 	return weight + len(r.Label) + len(r.Type)
-}
-
-// shorten keeps the start of what is too long, whole characters of it.
-func shorten(s string) string {
-	if len(s) <= MaxLabel {
-		return s
-	}
-	end := MaxLabel
-	for end > MaxLabel-utf8.UTFMax && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return strings.Clone(s[:end]) + "…"
 }
 
 // Remark records a note of the harness itself.

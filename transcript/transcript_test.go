@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -94,7 +93,8 @@ func TestBoundsOfARecord(t *testing.T) {
 		{"a label and a type at the limit are kept", Record{Label: long, Type: long}, Record{Label: long, Type: long}},
 		{"longer ones are a peer's, and cut", Record{Label: long + "y", Type: long + "y"}, Record{Label: long + "…", Type: long + "…"}},
 		{"between characters", Record{Label: long[1:] + "主"}, Record{Label: long[1:] + "…"}},
-		{"what is no UTF-8 is cut too", Record{Label: strings.Repeat("\x80", MaxLabel+9)}, Record{Label: strings.Repeat("\x80", MaxLabel-utf8.UTFMax) + "…"}},
+		{"a payload too", Record{Bytes: []byte("ab" + strings.Repeat("主", MaxPayload/3+1))}, Record{Bytes: []byte("ab" + strings.Repeat("主", (MaxPayload-2)/3)), Cut: 3*(MaxPayload/3+1) - 3*((MaxPayload-2)/3)}},
+		{"what is no UTF-8 is cut too", Record{Label: strings.Repeat("\x80", MaxLabel+9)}, Record{Label: strings.Repeat("\x80", MaxLabel) + "…"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

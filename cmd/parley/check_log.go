@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/internal/cut"
 	"parley/monitor/externalagent/studylog"
 	"parley/verdict"
 )
@@ -331,9 +332,5 @@ func plainName(name string) string {
 		}
 		return '\uFFFD'
 	}, name)
-	const most = 300
-	if r := []rune(name); len(r) > most {
-		name = string(r[:most]) + "…"
-	}
-	return name
+	return cut.Text(name, 300)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"parley/internal/cut"
 	"parley/verdict"
 )
 
@@ -200,8 +201,8 @@ func (s *streams) scenarioTable(rows []listedScenario) error {
 // clip cuts the last column of a table where a terminal would wrap it; before is what stands to its left.
 func (s *streams) clip(text string, before int) string {
 	room := s.OutWidth - before
-	if r := []rune(text); s.OutTTY && s.OutWidth > 0 && room > 20 && len(r) > room {
-		return string(r[:room-1]) + "…"
+	if s.OutTTY && s.OutWidth > 0 && room > 20 {
+		return cut.Text(text, room)
 	}
 	return text
 }

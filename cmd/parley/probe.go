@@ -15,6 +15,7 @@ import (
 	"parley/driver"
 	"parley/driver/sse"
 	"parley/driver/ws"
+	"parley/internal/cut"
 	"parley/internal/stall"
 	proto "parley/protocol/agentselect"
 	"parley/steps"
@@ -302,11 +303,7 @@ func accepted(status int, answer any) error {
 
 // shorten keeps what a server says on one line.
 func shorten(text string) string {
-	text = oneLine(text)
-	if r := []rune(text); len(r) > 120 {
-		return string(r[:119]) + "…"
-	}
-	return text
+	return cut.Line(text, 120)
 }
 
 // joinPath is what a user sees of an endpoint.

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/go-json-experiment/json"
 
+	"parley/internal/cut"
 	"parley/transcript"
 )
 
@@ -216,9 +217,8 @@ func (c *Conn) console(typ, text string) {
 	}
 	c.consoles++
 	r := transcript.Record{Kind: transcript.Console, Type: typ, Bytes: []byte(text)}
-	if cut := len(text) - maxMessage; cut > 0 {
-		r.Bytes, r.Cut = []byte(text[:maxMessage]), cut
-	}
+	r.Bytes = cut.Bytes(r.Bytes, maxMessage)
+	r.Cut = len(text) - len(r.Bytes)
 	if c.consoles == maxConsole {
 		r.Label = "and no more of the console is recorded"
 	}

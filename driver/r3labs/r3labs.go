@@ -19,6 +19,7 @@ import (
 
 	"parley/driver"
 	"parley/driver/sse"
+	"parley/internal/cut"
 	"parley/transcript"
 )
 
@@ -137,7 +138,7 @@ func short(s string) string {
 	if len(s) <= most {
 		return s
 	}
-	return fmt.Sprintf("%s… (%d bytes, CRC %08x)", s[:most], len(s), crc32.ChecksumIEEE([]byte(s)))
+	return fmt.Sprintf("%s… (%d bytes, CRC %08x)", cut.Bytes([]byte(s), most), len(s), crc32.ChecksumIEEE([]byte(s)))
 }
 
 // Compare tells how the events that the library delivered differ from those of the stream; "" when they do not.

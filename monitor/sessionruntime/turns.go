@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"parley/internal/cut"
 	vocab "parley/protocol/sessionruntime"
 	wjson "parley/wire/json"
 )
@@ -498,14 +499,5 @@ func (m *Model) agentError(d Message) {
 }
 
 func clip(v any) string {
-	const most = 200
-	s := wjson.Compact(v)
-	if len(s) <= most {
-		return s
-	}
-	n := most
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
+	return cut.Head(wjson.Compact(v), 200)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/driver/browser/look"
+	"parley/internal/cut"
 	texts "parley/protocol/agentclient"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
@@ -276,10 +277,7 @@ func (s *suite) optionsAre(ctx context.Context, agents []agent, behind int) erro
 }
 
 func clip(text string) string {
-	if r := []rune(text); len(r) > 200 {
-		return string(r[:200]) + "…"
-	}
-	return text
+	return cut.Text(text, 200)
 }
 
 // way is sees, or keeps.

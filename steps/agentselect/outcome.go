@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/cut"
 	"parley/internal/stall"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
@@ -152,9 +153,4 @@ func hasCode(r *transcript.Record) bool {
 	return ok
 }
 
-func clip(t string) string {
-	if len(t) > 200 {
-		t = t[:200] + "…"
-	}
-	return t
-}
+func clip(t string) string { return cut.Head(t, 200) }

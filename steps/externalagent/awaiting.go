@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/cut"
 	"parley/internal/stall"
 	judge "parley/monitor/externalagent"
 	vocab "parley/protocol/externalagent"
@@ -181,10 +182,7 @@ func (s *suite) lastWords() string {
 	if text == "" {
 		return out
 	}
-	if len(text) > 600 {
-		text = "…" + strings.ToValidUTF8(text[len(text)-600:], "")
-	}
-	return out + "; it wrote: " + text
+	return out + "; it wrote: " + cut.Tail(text, 600)
 }
 
 // lastTrouble is the latest request of the agent that was refused, or end of a connection.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	wjson "parley/wire/json"
@@ -194,12 +195,7 @@ func firstWord(s string) string {
 	return w
 }
 
-func clip(s string, n int) string {
-	if len(s) > n {
-		return strings.ToValidUTF8(s[:n], "") + "…"
-	}
-	return s
-}
+func clip(s string, n int) string { return cut.Head(s, n) }
 
 // firstSnapshot is the first state that a party has asked for since a mark.
 func (s *suite) firstSnapshot(p *party, from int) state {

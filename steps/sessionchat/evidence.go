@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/cut"
 	"parley/internal/stall"
 	"parley/model"
 	vocab "parley/protocol/sessionchat"
@@ -94,10 +95,7 @@ func quoted(list []string) string {
 			out = append(out, fmt.Sprintf("and %d more", len(list)-i))
 			break
 		}
-		if len(t) > 80 {
-			t = strings.ToValidUTF8(t[:80], "") + "…"
-		}
-		out = append(out, strconv.Quote(t))
+		out = append(out, strconv.Quote(cut.Head(t, 80)))
 	}
 	if len(out) == 0 {
 		return "none"

@@ -12,6 +12,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/driver"
+	"parley/internal/cut"
 	"parley/internal/stall"
 	"parley/monitor"
 	judge "parley/monitor/sessionruntime"
@@ -457,12 +458,7 @@ func seen(m judge.Message) string {
 }
 
 func brief(v any) string {
-	const most = 160
-	s := wjson.Compact(v)
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return cut.Head(wjson.Compact(v), 160)
 }
 
 // inPlace says what came where something else was expected.

@@ -3,8 +3,9 @@ package json
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
+
+	"parley/internal/cut"
 )
 
 // What a [SyntaxError] may be; any other is against the grammar itself, and
@@ -66,11 +67,7 @@ func (f Fault) String() string {
 
 // short cuts what does not fit a message: keys may be of any length.
 func short(pointer string) string {
-	const most = 200
-	if len(pointer) <= most {
-		return pointer
-	}
-	return strings.ToValidUTF8(pointer[:most], "") + "…"
+	return cut.Head(pointer, 200)
 }
 
 // malformed returns the index of the first malformed byte of s, -1 if none.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/internal/cut"
 	wjson "parley/wire/json"
 )
 
@@ -431,11 +432,7 @@ func (o *oddities) marks(at string, schema, out object) {
 
 // short80 is a value for a note.
 func short80(v any) string {
-	text := wjson.Compact(v)
-	if len(text) > 80 {
-		text = strings.ToValidUTF8(text[:80], "") + "…"
-	}
-	return text
+	return cut.Head(wjson.Compact(v), 80)
 }
 
 // errForm is that an announced item has no form of which anything can be made.

@@ -1,5 +1,5 @@
-// Package clip shortens what is shown to people, never within a character. It is the one place where that is done.
-package clip
+// Package cut shortens what is shown to people, never within a character. It is the one place where that is done.
+package cut
 
 import (
 	"strings"
@@ -50,9 +50,30 @@ func End(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	at := len(s) - n
-	for skip := 0; skip < utf8.UTFMax-1 && at < len(s) && !utf8.RuneStart(s[at]); skip++ {
+	return Whole(s[len(s)-n:])
+}
+
+// Whole is s less the part of a character that it begins with, where its beginning was cut off.
+func Whole(s string) string {
+	at := 0
+	for at < utf8.UTFMax-1 && at < len(s) && !utf8.RuneStart(s[at]) {
 		at++
 	}
 	return s[at:]
+}
+
+// Head is s in at most n bytes and an ellipsis, where it is longer.
+func Head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return string(Bytes([]byte(s[:min(len(s), n+utf8.UTFMax)]), n)) + "…"
+}
+
+// Tail is End with an ellipsis before it, where s is longer.
+func Tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return "…" + End(s, n)
 }
