@@ -60,8 +60,10 @@ var agentSelectItems = []item{
 		declared: func(p *target.Profile) bool { return len(p.Agents.Custom) > 0 && p.Agents.Custom[0].Prompt != "" },
 		needed:   takes(`the prompt of the custom agent`)},
 	{key: "agents.custom[0].tools", tag: "@doctor-agent-tools", after: []string{"model", "agents.custom"}, look: "whether its model is offered tools of these names",
-		declared: func(p *target.Profile) bool { return len(p.Agents.Custom) > 0 && len(p.Agents.Custom[0].Tools) > 0 },
-		needed:   takes(`given the tools of the custom agent`)},
+		declared: func(p *target.Profile) bool {
+			return len(p.Agents.Custom) > 0 && (len(p.Agents.Custom[0].Tools) > 0 || p.Agents.Tools[p.Agents.Custom[0].ID] != nil)
+		},
+		needed: takes(`given the tools of the custom agent`)},
 	{key: "tools.confirm", tag: "@doctor-tools-confirm", after: []string{"model"}, look: "the tool's name, and whether the target asks before it runs it",
 		declared: func(p *target.Profile) bool { return p.Tools.Confirm != nil || p.Provoke.PendingConfirmation != "" },
 		needed:   takes(`(is asked|will ask) to confirm a tool$`)},

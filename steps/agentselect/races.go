@@ -115,7 +115,7 @@ func (s *suite) chatsOver(ctx context.Context, name string) error {
 	second := c.turn
 	c.turn, c.turns = first, c.turns[:len(c.turns)-1]
 	over := isEvent(vocab.CompleteEvent, vocab.ErrorEvent)
-	ctx, cancel := stall.WithLimit(ctx, s.Env.Event())
+	ctx, cancel := stall.WithLimit(ctx, s.Limit(s.Env.Event()))
 	defer cancel()
 	rec, err := s.T.Await(ctx, second.mark, func(r *transcript.Record) bool {
 		return r.Conn == name && (over(r) || r.Reply == second.mark && (r.Kind == transcript.Failure || r.Kind == transcript.Response && s.notAccepted(*r) != ""))
