@@ -32,6 +32,7 @@ type callee struct {
 	cancel    context.CancelFunc
 	work      sync.WaitGroup
 	ended     chan struct{}            // closed behind the remark that the agent's process has ended
+	whiles    int                      // how often it has announced nothing for a while
 	planned   int                      // how much the host is to do otherwise than by its flow
 	started   int                      // the mark of its start
 	back      int                      // the record by which it joined again; 0: it has not

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/internal/stall"
 	"parley/monitor/externalagent/toolschema"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
@@ -256,35 +255,6 @@ func (s *suite) asksFirst(ctx context.Context) error {
 	}
 	return s.Judge(steps.Check{Clauses: []string{"EA-076", "EA-077"}, OK: kindOf(&rec) == vocab.SnapshotGet, At: rec.N,
 		Expected: "snapshot.get before the next tool.call", Observed: steps.Seen(rec)})
-}
-
-// callsNothing judges that an agent calls nothing while nothing is announced (EA-096a). The end of the while is told by the
-// state behind it.
-func (s *suite) callsNothing(ctx context.Context) error {
-	end, err := s.done(ctx)
-	if err != nil {
-		return err
-	}
-	empty := func(r *transcript.Record) bool {
-		return r.Dir == transcript.Sent && kindOf(r) == vocab.StateUpdated && len(stateOf(r).list()) == 0
-	}
-	limit, cancel := stall.WithLimit(ctx, s.pace().Duration)
-	defer cancel()
-	from, err := s.T.Await(limit, s.begun(end), empty)
-	if err != nil {
-		return steps.NotTestedf("the host has not announced nothing: %v", err)
-	}
-	next, err := s.T.Await(limit, from.N, func(r *transcript.Record) bool { return tells(r) && !empty(r) })
-	if err != nil {
-		return steps.NotTestedf("the host did not go on: %v", err)
-	}
-	overlaps := s.overlaps(next.N)
-	for _, r := range s.T.After(from.N) {
-		if r.N < next.N && received(vocab.ToolCall)(&r) && (!overlaps || r.At-from.At >= crossing) {
-			return s.Judge(steps.Check{Clauses: []string{"EA-096a", "EA-072"}, Expected: "no call while toolSchema is empty", Observed: steps.Seen(r), At: r.N})
-		}
-	}
-	return s.Judge(steps.Check{Clauses: []string{"EA-096a", "EA-072"}, OK: true, At: next.N})
 }
 
 // comesBack waits until an agent has joined again behind the loss of its connection. One that is not declared to do so need

@@ -61,12 +61,7 @@ func (s *suite) registerPlans(sc *godog.ScenarioContext) {
 			return []any{p.updated(), envelope(vocab.ToolResult, "", id, object{"ok": true, "toolName": payload(r)["toolName"]})}
 		})
 	})
-	steps.Step(sc, `^nothing is announced for a while behind call (\d+)$`, func(n int) error {
-		return s.plan(n, func(p *play, _ *transcript.Record, _ string) []any {
-			nothing := envelope(vocab.StateUpdated, "", "", object{"source": vocab.SourceHost, "uiSpec": object{"stage": "please wait"}, "messageHistory": p.history, "toolSchema": []any{}})
-			return []any{p.result, nothing, s.window(), p.updated()}
-		})
-	})
+	steps.Step(sc, `^nothing is announced for a while behind call (\d+)$`, func(n int) error { return s.plan(n, s.announcesNothing) })
 	steps.Step(sc, `^nothing is shown for a while behind call (\d+), while tools are announced$`, func(n int) error { return s.plan(n, s.showsNothing) })
 	steps.Step(sc, `^the connection is lost behind call (\d+)$`, func(n int) error {
 		return s.plan(n, func(p *play, _ *transcript.Record, _ string) []any { return []any{p.result, p.updated(), hangUp{}} })

@@ -29,6 +29,7 @@ type mind struct {
 	forget   bool   // it does not ask for a snapshot once it has come back
 	stays    bool   // it stays away once its connection is lost
 	restless bool   // it calls while nothing is announced
+	starved  bool   // it comes to nothing for a while once nothing is announced, as on a busy machine
 	silent   bool   // it ends behind its join
 	offline  bool   // it does not connect
 	other    bool   // it comes back to another relay session
@@ -301,6 +302,20 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 	switch {
 	case len(tools) == 0 && a.ui == nil:
 		return a.send(ctx, vocab.SessionEnd, object{"reason": "study-complete"})
+	case len(tools) == 0 && a.starved:
+		a.starved = false
+		pause := time.NewTimer(3 * crossing)
+		defer pause.Stop()
+		select {
+		case <-ctx.Done():
+			return errEnough
+		case <-pause.C:
+		}
+		if a.restless {
+			return call("select", object{"itemId": "m1"})
+		}
+		a.waits = "tools"
+		return nil
 	case (len(tools) == 0 || a.ui == nil) && !a.restless:
 		a.waits = "tools"
 		return nil

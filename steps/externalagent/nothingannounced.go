@@ -1,0 +1,135 @@
+package externalagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/internal/stall"
+	"parley/monitor/externalagent/toolschema"
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/transcript"
+)
+
+// tries is how often nothing is announced for a while: an agent that takes longer for its next act than it was given has not shown
+// anything, as under load.
+const tries = 3
+
+// announcesNothing answers a call, and then announces no tool for a while; behind that the booking is elsewhere, with tools that were
+// not announced before: so a call that comes late is known by its tool. The caller holds the lock.
+func (s *suite) announcesNothing(p *play, _ *transcript.Record, _ string) []any {
+	nothing := envelope(vocab.StateUpdated, "", "", object{"source": vocab.SourceHost, "uiSpec": object{"stage": "please wait"}, "messageHistory": p.history, "toolSchema": []any{}})
+	p.elsewhere()
+	if s.agent.whiles++; s.agent.whiles < tries {
+		p.plans = append(p.plans, &plan{n: p.went + 1, fits: func(object, object) bool { return s.tookLong(0) != "" }, do: s.announcesNothing})
+	}
+	return []any{p.result, nothing, s.window(), p.updated()}
+}
+
+// announcesNone matches a state that announces no tool.
+func announcesNone(r *transcript.Record) bool {
+	return r.Dir == transcript.Sent && kindOf(r) == vocab.StateUpdated && len(stateOf(r).list()) == 0
+}
+
+// tookLong tells why a while, which began with a record, or the latest one, has shown nothing: the agent has taken longer for what it
+// did next. "" where it has not, or where nothing can be told yet.
+func (s *suite) tookLong(while int) string {
+	var from, next transcript.Record
+	for _, r := range s.T.After(s.agent.started) {
+		switch {
+		case announcesNone(&r) && (while == 0 || r.N == while):
+			from, next = r, transcript.Record{}
+		case from.N > 0 && next.N == 0 && tells(&r):
+			next = r
+		case next.N > 0 && received(vocab.ToolCall, vocab.SessionEnd)(&r):
+			took, given := r.At-next.At, next.At-from.At
+			if took > given {
+				return fmt.Sprintf("the agent has taken %s for its next act, and was given %s in which nothing was announced: it may not have come to a call",
+					took.Round(time.Millisecond), given.Round(time.Millisecond))
+			}
+			if while > 0 {
+				return ""
+			}
+			from, next = transcript.Record{}, transcript.Record{}
+		}
+	}
+	return ""
+}
+
+// callsNothing judges that an agent calls nothing while nothing is announced (EA-096a). The end of the while is told by the
+// state behind it.
+func (s *suite) callsNothing(ctx context.Context) error {
+	why := ""
+	for range tries {
+		slow, err := s.calledNothing(ctx)
+		var missing *steps.NotTestedError
+		switch {
+		case errors.As(err, &missing) && why != "":
+			return steps.NotTestedf("%s; and then %s", why, missing.Reason)
+		case err != nil || slow == "":
+			return err
+		}
+		s.Note("%s", slow)
+		why = slow
+		s.agent.planned++
+	}
+	return steps.NotTestedf("%s", why)
+}
+
+// calledNothing judges one while. It tells why that has shown nothing; "" where it has.
+func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
+	end, err := s.done(ctx)
+	if err != nil {
+		return "", err
+	}
+	limit, cancel := stall.WithLimit(ctx, s.pace().Duration)
+	defer cancel()
+	from, err := s.T.Await(limit, s.begun(end), announcesNone)
+	if err != nil {
+		return "", steps.NotTestedf("the host has not announced nothing: %v", err)
+	}
+	next, err := s.T.Await(limit, from.N, func(r *transcript.Record) bool { return tells(r) && !announcesNone(r) })
+	if err != nil {
+		return "", steps.NotTestedf("the host did not go on: %v", err)
+	}
+	clauses := []string{"EA-096a", "EA-072"}
+	overlaps := s.overlaps(next.N)
+	early := func(r *transcript.Record) bool { return overlaps && r.At-from.At < crossing }
+	for _, r := range s.T.After(from.N) {
+		if r.N < next.N && received(vocab.ToolCall)(&r) && !early(&r) {
+			return "", s.Judge(steps.Check{Clauses: clauses, Expected: "no call while toolSchema is empty", Observed: steps.Seen(r), At: r.N})
+		}
+	}
+	rec, miss := s.awaitAgent(ctx, next.N, s.pace(), func(r *transcript.Record) bool {
+		return received(vocab.SessionEnd)(r) || received(vocab.ToolCall)(r) && !early(r)
+	})
+	switch {
+	case miss != nil:
+		return "", steps.NotTestedf("the agent neither goes on nor ends its session: %s%s", miss.Reason, s.lastWords())
+	case kindOf(&rec) == vocab.ToolCall && s.goesBackTo(&rec, &from, &next):
+		return "", s.Judge(steps.Check{Clauses: clauses, At: rec.N, Observed: steps.Seen(rec),
+			Expected: fmt.Sprintf("a call of a tool that record %d announces; this one was announced last before record %d, in which none is", next.N, from.N)})
+	}
+	if slow := s.tookLong(from.N); slow != "" {
+		return slow, nil
+	}
+	return "", s.Judge(steps.Check{Clauses: clauses, OK: true, At: next.N})
+}
+
+// goesBackTo tells whether a call is of a tool that the present state does not announce, and that was announced last before the
+// while.
+func (s *suite) goesBackTo(call, while, present *transcript.Record) bool {
+	name, _ := payload(call)["toolName"].(string)
+	tools, err := toolschema.Parse(stateOf(present).list())
+	if err != nil || tools.Find(name) != nil {
+		return false
+	}
+	before := s.lastState(while.N)
+	if before == nil {
+		return false
+	}
+	tools, err = toolschema.Parse(stateOf(before).list())
+	return err == nil && tools.Find(name) != nil
+}
