@@ -35,7 +35,7 @@ func (s *suite) callsAtNull(ctx context.Context, p *party) error {
 		if _, err = s.wentWell(ctx, q, c.Tool); err != nil {
 			break
 		}
-		if now, err = s.nullsSince(ctx, p, q.mark, &tried); err != nil {
+		if _, err = s.nullsSince(ctx, p, q.mark, &tried); err != nil {
 			break
 		}
 		now, err = s.settle(ctx, q, q.before)

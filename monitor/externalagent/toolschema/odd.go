@@ -445,11 +445,12 @@ func item(v any) (name string, params any, err error) {
 	if text, ok := v.(string); ok && text != "" {
 		return text, nil, nil
 	}
-	obj, ok := v.(object)
+	obj, _ := v.(object)
 	if inner, wrapped := obj["function"].(object); wrapped && obj["name"] == nil {
 		obj = inner
 	}
-	if name, ok = obj["name"].(string); !ok {
+	name, ok := obj["name"].(string)
+	if !ok {
 		if name, ok = obj["toolName"].(string); !ok {
 			return "", nil, errForm
 		}
