@@ -72,11 +72,12 @@ func (c *console) run(r *Results, run *Run) {
 	c.brokenScenarios(run)
 	c.baseline(run)
 	c.findings("Warnings", yellow, found.Warned)
-	c.reasons("Not tested", yellow, reasonsFor(run, verdict.NotTested))
+	c.reasons("Not tested", yellow, "clause", reasonsFor(run, verdict.NotTested))
+	c.reasons("Not tested, though clauses of theirs were judged elsewhere", yellow, "scenario", leftOut(run))
 	c.expected(found.Expected)
 	if c.opts.Verbose {
 		c.findings("Observations, which count against nobody", cyan, found.Observed)
-		c.reasons("Not applicable", dim, reasonsFor(run, verdict.NotApplicable))
+		c.reasons("Not applicable", dim, "clause", reasonsFor(run, verdict.NotApplicable))
 	}
 	c.notes(run)
 	c.stderr(run)

@@ -63,8 +63,8 @@ func baselineText(row BaselineRow) string {
 	return text + ": " + row.Reason
 }
 
-// reasons writes why clauses came to nothing: each reason once, with the clauses that share it.
-func (c *console) reasons(title string, tint colour, groups []reasonGroup) {
+// reasons writes why clauses or scenarios came to nothing: each reason once, with those that share it.
+func (c *console) reasons(title string, tint colour, noun string, groups []reasonGroup) {
 	if len(groups) == 0 {
 		return
 	}
@@ -72,7 +72,7 @@ func (c *console) reasons(title string, tint colour, groups []reasonGroup) {
 	for _, g := range groups {
 		n += len(g.IDs)
 	}
-	c.heading(tint, "%s: %s", title, count(n, "clause"))
+	c.heading(tint, "%s: %s", title, count(n, noun))
 	for _, g := range groups {
 		c.hang("  ", "", fmt.Sprintf("%s (%d)", g.Reason, len(g.IDs)), "")
 		if g.Reason != verdict.NotRun { // who selects knows what was left out

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"slices"
+	"strings"
 
 	"parley/verdict"
 )
@@ -91,7 +92,37 @@ func levelRank(l verdict.Level) int {
 	return len(verdict.Levels)
 }
 
-// reasonGroup is one reason and the clauses that share it.
+// leftOut groups the scenarios that were not tested although a clause of theirs was judged elsewhere, by their reason: the list of
+// clauses does not tell of them. With several drivers an id has its driver.
+func leftOut(run *Run) []reasonGroup {
+	judged := map[string]bool{}
+	for _, c := range run.Clauses {
+		judged[c.ID] = c.Outcome != verdict.NotTested && c.Outcome != verdict.EnvError && c.Outcome != verdict.NotApplicable
+	}
+	var out []reasonGroup
+	at := map[string]int{}
+	for _, s := range run.Scenarios {
+		if s.Outcome != verdict.NotTested || !slices.ContainsFunc(s.Clauses, func(c ClauseResult) bool { return judged[c.ID] }) {
+			continue
+		}
+		id := s.ID
+		if len(run.Target.Drivers) > 1 {
+			id += " (" + s.Driver + ")"
+		}
+		reason, _, _ := strings.Cut(s.Reason, "\n")
+		n, known := at[reason]
+		if !known {
+			n = len(out)
+			at[reason] = n
+			out = append(out, reasonGroup{Reason: reason})
+		}
+		out[n].IDs = append(out[n].IDs, id)
+	}
+	slices.SortStableFunc(out, func(a, b reasonGroup) int { return len(b.IDs) - len(a.IDs) })
+	return out
+}
+
+// reasonGroup is one reason and the clauses, or scenarios, that share it.
 type reasonGroup struct {
 	Reason string
 	IDs    []string
