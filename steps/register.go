@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"reflect"
 	"regexp"
 	"sync"
 
@@ -18,5 +19,26 @@ func Step(sc *godog.ScenarioContext, expr string, do any) {
 	if !ok {
 		re, _ = compiled.LoadOrStore(expr, regexp.MustCompile(expr))
 	}
+	if h, ok := holding.Load(sc); ok {
+		do = h.(*handlers).held(do)
+	}
 	sc.Step(re.(*regexp.Regexp), do)
 }
+
+// handlers are what carries the steps of one scenario out. godog keeps a step's definition, and with it its handler, until all scenarios
+// have run; what a handler refers to, which is the scenario's whole world, is let go when the scenario is over.
+type handlers struct{ do []reflect.Value }
+
+// holding is where Step finds the handlers of a scenario while its steps are registered.
+var holding sync.Map // *godog.ScenarioContext → *handlers
+
+// held is a handler that refers to another one by its place alone.
+func (h *handlers) held(do any) any {
+	f := reflect.ValueOf(do)
+	at := len(h.do)
+	h.do = append(h.do, f)
+	return reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value { return h.do[at].Call(args) }).Interface()
+}
+
+// release lets go of them. No step is carried out any more.
+func (h *handlers) release() { clear(h.do) }

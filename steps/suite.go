@@ -167,13 +167,17 @@ type scenario struct {
 	first   error // the error that ended the scenario
 	failed  int   // failures before the step that runs
 	once    sync.Once
+
+	handlers *handlers // of its steps
 }
 
 // Initialize registers a scenario's hooks and steps: it is godog's ScenarioInitializer.
 func (s *Suite) Initialize(sc *godog.ScenarioContext) {
-	r := &scenario{s: s}
+	r := &scenario{s: s, handlers: &handlers{}}
 	sc.Before(r.before)
+	holding.Store(sc, r.handlers)
 	s.Protocol.Register(sc, func() *World { return r.world })
+	holding.Delete(sc)
 	sc.StepContext().Before(func(ctx context.Context, st *godog.Step) (context.Context, error) {
 		r.step = time.Now()
 		return withKind(ctx, st.Text), nil
@@ -233,6 +237,7 @@ func (r *scenario) after(ctx context.Context, sc *godog.Scenario, err error) (co
 }
 
 func (r *scenario) finish(sc *godog.Scenario, err error) error {
+	defer r.handlers.release()
 	if r.slot.Release != nil {
 		defer r.slot.Release()
 	}
