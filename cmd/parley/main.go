@@ -13,7 +13,9 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -30,15 +32,31 @@ func main() {
 }
 
 // tuneGC lets a run, which allocates much and lives for a second, collect less often: a quarter of its time went there. What
-// GOGC says in the environment counts. From gcLimit bytes on it is collected as often as it must be.
+// GOGC says in the environment counts. From gcLimit bytes on it is collected as often as it must be; where more than half of that is
+// alive, whenever twice as much is there.
 func tuneGC() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(1000)
 		debug.SetMemoryLimit(gcLimit)
+		new(collected).watch()
 	}
 }
 
-const gcLimit = 1 << 30
+const gcLimit = 160 << 20
+
+// collected is garbage in every collection, so that its finalizer runs behind each.
+type collected struct{ _ [16]byte }
+
+func (c *collected) watch() { runtime.SetFinalizer(c, (*collected).tune) }
+
+func (c *collected) tune() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	if live[0].Value.Kind() == metrics.KindUint64 {
+		debug.SetMemoryLimit(max(gcLimit, 2*int64(live[0].Value.Uint64())))
+	}
+	c.watch()
+}
 
 // parley carries out a command line and gives its exit code.
 func parley(args []string, s *streams) int {
