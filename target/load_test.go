@@ -117,6 +117,8 @@ func TestMistakes(t *testing.T) {
 		{"an agent twice", "url: http://x\nagents: {custom: [{id: a}, {id: a}]}\n", `p.yaml:2:33: agents.custom[1].id: the agent "a" is given twice`},
 
 		{"an unknown correlation", "url: http://x\nagent-select: {correlation: double}\n", `p.yaml:2:29: agent-select.correlation: unknown correlation "double" (write single, {body: connectionId} or {header: X-Connection-Id})`},
+		{"an endpoint that cannot tell", "url: http://x\nagent-select: {correlation: {body: a, load: single}}\n", `p.yaml:2:29: agent-select.correlation: load is neither single nor told apart any further (write load: {body: connectionId} or {header: X-Connection-Id})`},
+		{"a header of an endpoint", "url: http://x\nagent-select: {correlation: {body: a, create: {header: 'a b'}}}\n", `agent-select.correlation.create.header: "a b" is no name of an HTTP header`},
 		{"two correlations", "url: http://x\nagent-select: {correlation: {body: a, header: b}}\n", `p.yaml:2:29: agent-select.correlation: expected exactly one of body and header (write single, {body: connectionId} or {header: X-Connection-Id})`},
 		{"dots for slashes", "url: http://x\nagent-select: {envelope: {data: a.b}}\n", `p.yaml:2:33: agent-select.envelope.data: "a.b" is neither a name nor a JSON Pointer (write a name like agentId, or a pointer like /data/agentId)`},
 		{"a bad escape", "url: http://x\nagent-select: {envelope: {data: /a~2}}\n", `p.yaml:2:33: agent-select.envelope.data: "/a~2" is no JSON Pointer: ~ must be written ~0, and / within a name ~1 (write a name like agentId, or a pointer like /data/agentId)`},
@@ -193,6 +195,10 @@ func TestParse(t *testing.T) {
 			wire(func(a *AgentSelect) { a.Correlation = Correlation{Single: true} })},
 		{"correlation by header", "url: http://x\nagent-select: {correlation: {header: X-Conn}}",
 			wire(func(a *AgentSelect) { a.Correlation = Correlation{Header: "X-Conn"} })},
+		{"correlation by endpoint", "url: http://x\nagent-select: {correlation: {header: X-Conn, create: {body: connectionId}, load: {header: X-Load}}}",
+			wire(func(a *AgentSelect) {
+				a.Correlation = Correlation{Header: "X-Conn", Create: &Correlation{Body: "/connectionId"}, Load: &Correlation{Header: "X-Load"}}
+			})},
 		{"correlation by a nested field", "url: http://x\nagent-select: {correlation: {body: /meta/conn}}",
 			wire(func(a *AgentSelect) { a.Correlation = Correlation{Body: "/meta/conn"} })},
 		{"sse-event leaves the data bare", "url: http://x\nagent-select: {envelope: {type: sse-event}}",

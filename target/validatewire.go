@@ -117,8 +117,13 @@ func (c *checker) envelope() error {
 }
 
 func (c *checker) correlation() error {
-	if h := c.p.AgentSelect.Correlation.Header; h != "" && !httpToken.MatchString(h) {
-		return c.fail("agent-select.correlation.header", fmt.Sprintf("%q is no name of an HTTP header", h), "")
+	how := c.p.AgentSelect.Correlation
+	for _, place := range []struct{ key, header string }{
+		{"header", how.Header}, {"create.header", how.OfCreate().Header}, {"load.header", how.OfLoad().Header},
+	} {
+		if h := place.header; h != "" && !httpToken.MatchString(h) {
+			return c.fail("agent-select.correlation."+place.key, fmt.Sprintf("%q is no name of an HTTP header", h), "")
+		}
 	}
 	return nil
 }

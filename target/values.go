@@ -152,8 +152,10 @@ func (c *Correlation) fromYAML(d *decoder, n ast.Node, path string) error {
 		return nil
 	}
 	var full struct {
-		Body   Pointer `yaml:"body"`
-		Header string  `yaml:"header"`
+		Body   Pointer      `yaml:"body"`
+		Header string       `yaml:"header"`
+		Create *Correlation `yaml:"create"`
+		Load   *Correlation `yaml:"load"`
 	}
 	if err := d.into(n, &full, path); err != nil {
 		return err
@@ -161,7 +163,12 @@ func (c *Correlation) fromYAML(d *decoder, n ast.Node, path string) error {
 	if (full.Body == "") == (full.Header == "") {
 		return d.fail(path, "expected exactly one of body and header", shapes)
 	}
-	*c = Correlation{Body: full.Body, Header: full.Header}
+	for key, own := range map[string]*Correlation{"create": full.Create, "load": full.Load} {
+		if own != nil && (own.Single || own.Create != nil || own.Load != nil) {
+			return d.fail(path, key+" is neither single nor told apart any further", "write "+key+": {body: connectionId} or {header: X-Connection-Id}")
+		}
+	}
+	*c = Correlation{Body: full.Body, Header: full.Header, Create: full.Create, Load: full.Load}
 	return nil
 }
 

@@ -46,12 +46,28 @@ type WSWire struct {
 	Subprotocols []string `yaml:"subprotocols"` // offered in the handshake; default none
 }
 
-// Correlation is how a POST tells which connection it belongs to; exactly one field is set. In YAML it is "single" (the
-// target cannot tell), {body: connectionId} (a name or JSON Pointer in the body) or {header: X-Connection-Id}.
+// Correlation is how a POST tells which connection it belongs to; exactly one of Single, Body and Header is set. In YAML it is "single" (the
+// target cannot tell), {body: connectionId} (a name or JSON Pointer in the body) or {header: X-Connection-Id}. Where creating or loading a
+// session is told otherwise than messages, these stand beside it: {header: X-Connection-Id, create: {body: connectionId}}.
 type Correlation struct {
 	Single bool
 	Body   Pointer // default /connectionId
 	Header string
+	Create *Correlation // of session creation; nil: the same
+	Load   *Correlation // of session loading; nil: the same
+}
+
+// OfCreate is how the creation of a session tells its connection.
+func (c Correlation) OfCreate() Correlation { return c.or(c.Create) }
+
+// OfLoad is how loading a session tells its connection.
+func (c Correlation) OfLoad() Correlation { return c.or(c.Load) }
+
+func (c Correlation) or(own *Correlation) Correlation {
+	if own != nil {
+		return *own
+	}
+	return Correlation{Single: c.Single, Body: c.Body, Header: c.Header}
 }
 
 // Envelope is where an event keeps what every event has, as JSON Pointers into the event's object.

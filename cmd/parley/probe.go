@@ -256,6 +256,12 @@ func (p *probe) await(ctx context.Context, c *party, mark int, limit target.Dura
 // ask sends an HTTP request beside a connection and waits for its answer, which may be no JSON.
 func (p *probe) ask(ctx context.Context, c *party, e target.Endpoint, how target.Correlation, body map[string]any) (status int, answer any, err error) {
 	m := driver.Message{Method: e.Method, URL: p.run.BaseURL() + e.For(c.session), Header: http.Header{}}
+	switch e {
+	case p.profile.AgentSelect.SSE.Create:
+		how = how.OfCreate()
+	case p.profile.AgentSelect.SSE.Load:
+		how = how.OfLoad()
+	}
 	if body != nil {
 		if how.Body != "" {
 			how.Body.Put(body, c.id)

@@ -76,13 +76,20 @@ func (p *probe) ways() []target.Correlation {
 
 // correlationWords is a correlation as a profile writes it.
 func correlationWords(c target.Correlation) string {
-	switch {
-	case c.Single:
+	if c.Single {
 		return "single"
-	case c.Header != "":
-		return "{header: " + c.Header + "}"
 	}
-	return "{body: " + bare(c.Body) + "}"
+	words := "body: " + bare(c.Body)
+	if c.Header != "" {
+		words = "header: " + c.Header
+	}
+	if c.Create != nil {
+		words += ", create: " + correlationWords(*c.Create)
+	}
+	if c.Load != nil {
+		words += ", load: " + correlationWords(*c.Load)
+	}
+	return "{" + words + "}"
 }
 
 // bare is a pointer as a profile writes it: without its slash where it is but a name, and in quotes where YAML would take

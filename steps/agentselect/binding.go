@@ -82,8 +82,8 @@ func (b *binding) message(kind string, f fields, connID any) (driver.Message, er
 			return driver.Message{}, err
 		}
 	}
-	if !b.ws && connID != nil && b.wire.Correlation.Body != "" && !b.wire.Correlation.Single {
-		if err := put(b.wire.Correlation.Body, connID); err != nil {
+	if how := b.correlation(kind); !b.ws && connID != nil && how.Body != "" && !how.Single {
+		if err := put(how.Body, connID); err != nil {
 			return driver.Message{}, err
 		}
 	}
@@ -112,10 +112,21 @@ func (b *binding) carry(label string, e target.Endpoint, body []byte, connID any
 		return m
 	}
 	m.Method, m.URL = e.Method, b.base+e.Path
-	if h := b.wire.Correlation.Header; h != "" && connID != nil {
+	if h := b.correlation(label).Header; h != "" && connID != nil {
 		m.Header = http.Header{http.CanonicalHeaderKey(h): {fmt.Sprint(connID)}}
 	}
 	return m
+}
+
+// correlation is how a message of a kind tells its connection.
+func (b *binding) correlation(kind string) target.Correlation {
+	switch kind {
+	case vocab.SessionCreateType:
+		return b.wire.Correlation.OfCreate()
+	case vocab.SessionLoadType:
+		return b.wire.Correlation.OfLoad()
+	}
+	return b.wire.Correlation
 }
 
 func (b *binding) endpoint(kind string) target.Endpoint {

@@ -8,6 +8,7 @@ import (
 
 	"parley/driver/sse"
 	"parley/driver/ws"
+	vocab "parley/protocol/agentselect"
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
@@ -329,4 +330,31 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestCorrelationByEndpoint: each endpoint is told the connection in its own way.
+func TestCorrelationByEndpoint(t *testing.T) {
+	p := target.Default()
+	p.AgentSelect.Correlation = target.Correlation{Header: "X-Conn", Create: &target.Correlation{Body: "/connectionId"}, Load: &target.Correlation{Header: "X-Load"}}
+	b := newBinding(p, "http://x", target.SSE)
+	for kind, want := range map[string]string{
+		vocab.SwitchAgentType:   "X-Conn",
+		vocab.SessionCreateType: "connectionId",
+		vocab.SessionLoadType:   "X-Load",
+	} {
+		m, err := b.message(kind, fields{}, "conn_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for name := range m.Header {
+			got += name
+		}
+		if strings.Contains(string(m.Body), `"connectionId":"conn_1"`) {
+			got += "connectionId"
+		}
+		if got != want {
+			t.Errorf("%s: the connection is told by %q, want %q", kind, got, want)
+		}
+	}
 }
