@@ -231,6 +231,9 @@ func TestInitOfAnOddServer(t *testing.T) {
 		if p.AgentSelect.Correlation != want {
 			t.Errorf("correlation %+v, want %+v\n%s", p.AgentSelect.Correlation, want, said.String())
 		}
+		if told := strings.Contains(said.String(), "breaks AS-095 already"); told != single {
+			t.Errorf("that it guesses whose switch it is: told %v, want %v\n%s", told, single, said.String())
+		}
 		if a := p.AgentSelect; !a.Envelope.SSEEvent || a.Fields.Answer.SessionID != "/result/sid" || a.Fields.Answer.Success != "/ok" ||
 			a.Fields.Event.ConnectionID != "/client_id" || a.EventName("connected") != "welcome" {
 			text, _ := os.ReadFile(path)

@@ -53,6 +53,7 @@ func (p *probe) correlation(ctx context.Context) {
 	if err == nil {
 		p.profile.AgentSelect.Correlation = how
 		p.note("correlation", "single: a session and a switch work on one connection that no request names")
+		p.nameless(ctx, d)
 		return
 	}
 	p.note("correlation", "no way was found to create a session at %s and to switch by %s: %s",
@@ -138,6 +139,37 @@ func (p *probe) try(ctx context.Context, d driver.Driver, how target.Correlation
 		p.defaultAgent(r)
 	}
 	return nil
+}
+
+// nameless sees what becomes of a switch that names neither connection nor session while two connections are open: to carry it out
+// is to act on somebody's session by guessing, which breaks AS-095.
+func (p *probe) nameless(ctx context.Context, d driver.Driver) {
+	how := target.Correlation{Single: true}
+	first, err := p.join(ctx, d)
+	if err != nil {
+		return
+	}
+	defer first.close()
+	if err := p.create(ctx, first, how, nil); err != nil {
+		return
+	}
+	second, err := p.join(ctx, d)
+	if err != nil {
+		return
+	}
+	defer second.close()
+	mark := first.t.Len()
+	_, err = p.change(ctx, second, how, p.otherAgent(0))
+	guessed := "on the connection that has no session"
+	if err != nil {
+		_, there := p.await(ctx, first, mark, target.Duration{Duration: quick}, proto.AgentSwitchedEvent)
+		if guessed = "on the other connection"; there != nil {
+			p.note("correlation", "with two connections open, a switch that names neither connection nor session is not carried out, as AS-095 demands")
+			return
+		}
+	}
+	p.note("correlation", "with two connections open, a switch that names neither connection nor session is carried out, %s: that breaks AS-095 already; "+
+		"have requests tell their connection, by a field or a header, or refuse them", guessed)
 }
 
 // otherAgent picks an agent to switch to that is not the default one.
