@@ -118,7 +118,7 @@ func TestMistakes(t *testing.T) {
 
 		{"an unknown correlation", "url: http://x\nagent-select: {correlation: double}\n", `p.yaml:2:29: agent-select.correlation: unknown correlation "double" (write single, {body: connectionId} or {header: X-Connection-Id})`},
 		{"an endpoint that cannot tell", "url: http://x\nagent-select: {correlation: {body: a, load: single}}\n", `p.yaml:2:29: agent-select.correlation: load is neither single nor told apart any further (write load: {body: connectionId} or {header: X-Connection-Id})`},
-		{"a header of an endpoint", "url: http://x\nagent-select: {correlation: {body: a, create: {header: 'a b'}}}\n", `agent-select.correlation.create.header: "a b" is no name of an HTTP header`},
+		{"a header of an endpoint", "url: http://x\nagent-select: {correlation: {body: a, create: {header: 'a b'}}}\n", `p.yaml:2:56: agent-select.correlation.create.header: "a b" is no name of an HTTP header`},
 		{"two correlations", "url: http://x\nagent-select: {correlation: {body: a, header: b}}\n", `p.yaml:2:29: agent-select.correlation: expected exactly one of body and header (write single, {body: connectionId} or {header: X-Connection-Id})`},
 		{"dots for slashes", "url: http://x\nagent-select: {envelope: {data: a.b}}\n", `p.yaml:2:33: agent-select.envelope.data: "a.b" is neither a name nor a JSON Pointer (write a name like agentId, or a pointer like /data/agentId)`},
 		{"a bad escape", "url: http://x\nagent-select: {envelope: {data: /a~2}}\n", `p.yaml:2:33: agent-select.envelope.data: "/a~2" is no JSON Pointer: ~ must be written ~0, and / within a name ~1 (write a name like agentId, or a pointer like /data/agentId)`},
