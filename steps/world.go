@@ -216,7 +216,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 			"nothing of the kind before the answer of a later request, in record %d", a.answered)}
 	case errors.Is(err, errLimit):
 		w.late++
-		return transcript.Record{}, &Miss{Reason: "nothing of the kind within " + Span(a.within)}
+		return transcript.Record{}, &Miss{Reason: "nothing of the kind within " + Span(a.within) + w.cry(e.Conn, e.After)}
 	case err != nil: // the run was interrupted, or the scenario has no time left: nothing is the target's fault any more
 		w.cut = true
 		return transcript.Record{}, &Miss{Reason: "the scenario was cut off: " + err.Error()}

@@ -99,6 +99,9 @@ func (r Record) Line(width int) string {
 	return cut.Text(b.String(), width)
 }
 
+// Printable is text as it stands on a line: what would break the line, or reorder it, is written as escapes.
+func Printable(s string) string { return printable(s) }
+
 // printable keeps text as it is and writes what would break a line or is no UTF-8 as escapes.
 func printable(s string) string {
 	var b strings.Builder

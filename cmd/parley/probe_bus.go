@@ -13,6 +13,7 @@ import (
 	"parley/driver/ws"
 	"parley/internal/stall"
 	proto "parley/protocol/sessionruntime"
+	"parley/steps"
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
@@ -51,8 +52,14 @@ func (p *busProbe) all(ctx context.Context, exact bool) {
 // spoken asks everything of a process that speaks over its stdin and stdout.
 func (p *busProbe) spoken(ctx context.Context) {
 	if !p.at(ctx, stdio.New(), driver.OpenOptions{Process: target.Starter(p.run)}, "stdio") {
-		p.note("unseen", "no set-up frame was answered: see whether the command speaks one JSON message per line, each written at once")
+		p.note("unseen", "no set-up frame was answered: see whether the command speaks one JSON message per line, each written at once%s", cried(p.profile, p.run))
 	}
+}
+
+// cried is what the command wrote to stderr, as the end of a sentence.
+func cried(p *target.Profile, run target.Running) string {
+	w := steps.World{Env: &steps.Env{Redact: transcript.NewRedactor(p.Secrets...)}}
+	return w.Cry(run.Stderr())
 }
 
 // at tries one way to reach the orchestrator.

@@ -73,6 +73,9 @@ func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	return n, nil // what became of it is on the record; the caller waits for answers there
 }
 
+// Stderr is the last of what the process wrote to stderr so far, for earlier connections too.
+func (c *conn) Stderr() string { return c.w.proc.Stderr() }
+
 // Close implements driver.Conn. Graceful leaves the process to the next connection, unless it has ended, has closed its stdin
 // or stdout, or does not take what is on its way within a second; Reset kills it. Whether it still makes sense is not known
 // here: one that does not answer is better reset.

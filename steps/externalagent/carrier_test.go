@@ -34,7 +34,10 @@ type carried struct {
 }
 
 func (p *carrier) BaseURL() string { return "http://h" }
-func (p *carrier) Name() string    { return target.WS }
+
+// Stderr implements target.Running.
+func (p *carrier) Stderr() string { return "" }
+func (p *carrier) Name() string   { return target.WS }
 
 func (p *carrier) Open(_ context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
 	p.mu.Lock()

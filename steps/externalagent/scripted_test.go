@@ -43,7 +43,10 @@ type peer struct {
 }
 
 func (p *peer) BaseURL() string { return "http://h" }
-func (p *peer) Name() string    { return target.WS }
+
+// Stderr implements target.Running.
+func (p *peer) Stderr() string { return "" }
+func (p *peer) Name() string   { return target.WS }
 
 func (p *peer) Open(_ context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
 	p.mu.Lock()

@@ -63,6 +63,9 @@ type scripted struct {
 
 func (s *scripted) BaseURL() string { return "http://h" }
 
+// Stderr implements target.Running.
+func (s *scripted) Stderr() string { return "" }
+
 func (s *scripted) Name() string { return target.WS }
 
 func (s *scripted) Open(_ context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {

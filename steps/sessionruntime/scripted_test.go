@@ -50,7 +50,10 @@ type scripted struct {
 }
 
 func (s *scripted) BaseURL() string { return "http://h" }
-func (s *scripted) Name() string    { return target.WS }
+
+// Stderr implements target.Running.
+func (s *scripted) Stderr() string { return "" }
+func (s *scripted) Name() string   { return target.WS }
 
 func (s *scripted) Open(_ context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
 	if s.refuse != nil {

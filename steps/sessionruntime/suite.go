@@ -35,6 +35,7 @@ type suite struct {
 	echo     bool          // the bus hands what is published on SYSTEM and BROADCAST back to the orchestrator
 	echoed   int           // number of the last record that was looked at for that
 	mark     int           // the latest act
+	cried    string        // what had been written to stderr by then
 	stray    *piece        // output of a turn of another session
 	absences []steps.Check // what was not there, as it should not be: it counts where the scenario was carried out to its end
 }
@@ -259,7 +260,7 @@ func (s *suite) deliver(ctx context.Context, f frame) (int, error) {
 	if f.session == "" {
 		f.session = s.now.id
 	}
-	f.now = time.Now()
+	f.now, s.cried = time.Now(), s.stderr()
 	m, err := s.bind.encode(f)
 	if err != nil {
 		return 0, err
@@ -469,12 +470,27 @@ func (s *suite) inPlace(after int, miss *steps.Miss) string {
 			seen = append(seen, fmt.Sprintf("%s (record %d)", m.Name(), r.N))
 		}
 	}
+	cry := ""
+	if !strings.Contains(miss.Reason, "stderr") && s.endedAt() == 0 {
+		cry = s.Cry(strings.TrimPrefix(s.stderr(), s.cried))
+	}
 	if len(seen) == 0 {
-		return miss.Reason + "; nothing was published"
+		return miss.Reason + "; nothing was published" + cry
 	}
 	const most = 6
 	if len(seen) > most {
 		seen = append(seen[:most], fmt.Sprintf("and %d more", len(seen)-most))
 	}
-	return miss.Reason + "; published: " + strings.Join(seen, ", ")
+	return miss.Reason + "; published: " + strings.Join(seen, ", ") + cry
+}
+
+// stderr is what the target wrote to stderr so far: over stdio, the process of this connection.
+func (s *suite) stderr() string {
+	if process, ok := s.conn.(interface{ Stderr() string }); ok {
+		return process.Stderr()
+	}
+	if s.Target == nil {
+		return ""
+	}
+	return s.Target.Stderr()
 }

@@ -45,7 +45,7 @@ async def main() -> None:
         try:
             await handle(json.loads(line))
         except Exception as err:  # one bad line must not end the others' sessions
-            print(f"adapter: {err!r} in line {line!r}", file=sys.stderr, flush=True)
+            print(f"adapter: line {line!r}: {err!r}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

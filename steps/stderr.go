@@ -1,0 +1,40 @@
+package steps
+
+import (
+	"strings"
+
+	"parley/transcript"
+)
+
+// Bounds of what is told of a target's stderr beside something that did not come. The report has more of it.
+const (
+	maxCryLines = 3
+	maxCry      = 300 // bytes
+)
+
+// Cry is the end of what a target wrote to stderr, as the end of a sentence: the last lines, redacted, without control characters.
+// "" where it wrote nothing.
+func (w *World) Cry(stderr string) string {
+	var lines []string
+	for line := range strings.Lines(stderr) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	text := w.Env.Redact.String(strings.Join(lines[max(0, len(lines)-maxCryLines):], " / "))
+	if len(text) > maxCry { // the end says what went wrong
+		text = "…" + strings.ToValidUTF8(text[len(text)-maxCry:], "")
+	}
+	return "; on its stderr: " + transcript.Printable(text)
+}
+
+// cry is Cry for a target that has said nothing at all on a connection since a record.
+func (w *World) cry(conn string, after int) string {
+	if w.Target == nil || len(w.Between(conn, after, 0)) > 0 {
+		return ""
+	}
+	return w.Cry(w.Target.Stderr())
+}
