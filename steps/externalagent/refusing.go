@@ -12,6 +12,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
+	wjson "parley/wire/json"
 )
 
 func (s *suite) registerRefusing(sc *godog.ScenarioContext) {
@@ -263,6 +264,13 @@ var ways = map[string]string{
 	"that is unknown": "unknown", "that is negative": "negative",
 }
 
+// Of a host that announces very much, or refuses nothing, not every call tells something new: from manyCalls on none is made again at a
+// later stage, and of a tool that has taken manyTaken no further one.
+const (
+	manyCalls = 300
+	manyTaken = 10
+)
+
 // callsWrongly calls, at every stage, each announced tool with params that break its schema in one way (EA-081), and judges
 // that nothing came of it. The booking that goes on between them is the twin.
 func (s *suite) callsWrongly(ctx context.Context, p *party, how string) error {
@@ -271,17 +279,27 @@ func (s *suite) callsWrongly(ctx context.Context, p *party, how string) error {
 		return fmt.Errorf("no step makes a param %q", how)
 	}
 	tried, others := 0, map[string][]any{}
+	made, taken, left := map[string]bool{}, map[string]int{}, 0
 	err := s.eachStage(ctx, p, func(_ int, now state, announced toolschema.Tools) (bool, error) {
 		before := len(p.asked)
 		for i := range announced {
 			for _, w := range announced[i].WrongWith(way, s.known(announced[i].Name, now.ui), others) {
+				key := wjson.Compact([]any{w.Tool, w.Params})
+				if tried >= manyCalls && made[key] || taken[w.Tool] >= manyTaken {
+					left++
+					continue
+				}
 				tried++
+				made[key] = true
 				q, err := s.call(ctx, p, w.Tool, w.Params)
 				if err != nil {
 					return false, err
 				}
 				if err := s.judgeRefusal(ctx, q, vocab.InvalidParams); err != nil {
 					return false, err
+				}
+				if !s.wasRefused(q) {
+					taken[w.Tool]++
 				}
 			}
 		}
@@ -290,6 +308,9 @@ func (s *suite) callsWrongly(ctx context.Context, p *party, how string) error {
 		}
 		return s.unmoved(ctx, p, now, p.asked[before:])
 	})
+	if left > 0 {
+		s.Note("%d calls are left out, which were made at an earlier stage, or whose tool has taken %d others that it should have refused", left, manyTaken)
+	}
 	if err == nil && tried == 0 {
 		return &steps.NotApplicableError{Reason: "no announced schema is broken by a param " + how}
 	}
