@@ -60,7 +60,7 @@ func (s *suite) ready(ctx context.Context, p *page, on string) {
 	if on == session || l != nil && usable(l) {
 		return
 	}
-	_, _ = s.Await(ctx, steps.Wait{Conn: p.name, After: at, Match: func(r *transcript.Record) bool {
+	_, _ = s.awaitSight(ctx, p, steps.Wait{Conn: p.name, After: at, Match: func(r *transcript.Record) bool {
 		l := lookOf(r, p)
 		return l != nil && usable(l)
 	}})
@@ -79,6 +79,7 @@ func (s *suite) settle(ctx context.Context, p *page) {
 
 // remember keeps what is to be seen before something happens: what is told of it comes on top.
 func (s *suite) remember(p *page) {
+	p.unfenced = nil
 	if l, _ := s.latest(p); l != nil {
 		p.idle = l
 	}
@@ -126,7 +127,7 @@ func (s *suite) saw(ctx context.Context, p *page, expected string, clauses []str
 	if l, at := s.latest(p); l != nil {
 		last, n = why(l), at
 	}
-	r, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: mark, Match: func(r *transcript.Record) bool {
+	r, miss := s.awaitSight(ctx, p, steps.Wait{Conn: p.name, After: mark, Match: func(r *transcript.Record) bool {
 		l := lookOf(r, p)
 		if l == nil {
 			return false
@@ -171,6 +172,35 @@ func (s *suite) keeps(ctx context.Context, p *page, expected string, clauses []s
 
 // shows is the key under which a run learns whether the target shows what is said in the chat, by which a fence is told.
 type shows struct{ session bool }
+
+// lateness is how long a page that has nothing else to do may take to show something: so long it is waited for without a fence, and
+// for twice that behind one.
+const lateness = time.Second
+
+// awaitSight waits for what a page should show. Once it shows a message that it was sent later, it has handled all that came before,
+// and is given little more time: what it shows later than that hangs on nothing that it was told. Where there is no fence, the
+// event limit holds.
+func (s *suite) awaitSight(ctx context.Context, p *page, w steps.Wait) (transcript.Record, *steps.Miss) {
+	within := s.Env.Event()
+	if within <= 3*lateness {
+		return s.Await(ctx, w)
+	}
+	w.Within = lateness
+	if rec, miss := s.Await(ctx, w); miss == nil || miss.At > 0 {
+		return rec, miss
+	}
+	w.Within = within
+	if p.server.stream() == nil {
+		return s.Await(ctx, w)
+	}
+	p.unfenced, _ = s.latest(p)
+	if err := s.fence(ctx, p); err != nil {
+		w.Within = lateness
+	} else if known, ok := s.Env.Learnt.Load(shows{p.session != ""}); ok && known.(bool) {
+		w.Within = 2 * lateness
+	}
+	return s.Await(ctx, w)
+}
 
 // fence waits until the page has handled what the server has told it: a message in the chat is to be seen by then. A page that
 // shows none is given the quiet window.

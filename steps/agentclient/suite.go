@@ -43,6 +43,7 @@ type page struct {
 	act       int        // record of the user's latest act
 	word      int        // record of the server's latest event
 	idle      *look.Look // before that
+	unfenced  *look.Look // before a fence that something was awaited behind; nil where there was none since
 	rest      *look.Look // before the latest choice: how the selector looks when it does not switch
 	marks     []string   // the classes by which it looked busy
 	refusal   string     // the message of the server's latest error

@@ -99,7 +99,7 @@ func (s *suite) offers(ctx context.Context, p *page, a agent) {
 	if l != nil && offered(l) {
 		return
 	}
-	_, _ = s.Await(ctx, steps.Wait{Conn: p.name, After: at, Match: func(r *transcript.Record) bool {
+	_, _ = s.awaitSight(ctx, p, steps.Wait{Conn: p.name, After: at, Match: func(r *transcript.Record) bool {
 		l := lookOf(r, p)
 		return l != nil && offered(l)
 	}})

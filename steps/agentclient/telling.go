@@ -105,7 +105,7 @@ func (s *suite) hears(ctx context.Context, p *page, text string) (instead string
 	since := max(p.act, p.word)
 	before := p.idle
 	var news []string
-	_, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: since, Match: func(r *transcript.Record) bool {
+	_, miss := s.awaitSight(ctx, p, steps.Wait{Conn: p.name, After: since, Match: func(r *transcript.Record) bool {
 		if r.Kind == transcript.Dialog {
 			news, at = append(news, fmt.Sprintf("a dialog %q", clip(string(r.Bytes)))), r.N
 			return contains(string(r.Bytes), text)
@@ -122,6 +122,9 @@ func (s *suite) hears(ctx context.Context, p *page, text string) (instead string
 	l, n := s.latest(p)
 	if at == 0 {
 		at = n
+	}
+	if p.unfenced != nil { // what a fence has had the page show is none of it
+		l = p.unfenced
 	}
 	if before != nil && l != nil && strings.Contains(folded(before.Text), folded(text)) && strings.Contains(folded(l.Text), folded(text)) {
 		news = append(news, "the text was to be seen before already, and is told no more often")
@@ -180,7 +183,11 @@ func (s *suite) chatTells(ctx context.Context, from, to string) error {
 		if len(l.Chat) == 0 {
 			return "the chat is empty"
 		}
-		return fmt.Sprintf("the chat ends with %q", l.Chat[max(0, len(l.Chat)-3):])
+		said := l.Chat
+		if p.unfenced != nil {
+			said = p.unfenced.Chat
+		}
+		return fmt.Sprintf("the chat ends with %q", said[max(0, len(said)-3):])
 	})
 	if !found || err != nil || !s.Judges("AC-060") {
 		return err
