@@ -82,6 +82,17 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestCutIsNoPass: a wait that was cut short fails nobody, and is no pass either.
+func TestCutIsNoPass(t *testing.T) {
+	w := world(t, false, all...)
+	_ = w.Judge(ok("AS-001"))
+	w.CutOff()
+	_ = w.Judge(ok("AS-002"), broken("AS-005"))
+	if len(w.failures) > 0 || w.judged["AS-001"].outcome != verdict.Passed || len(w.judged) != 1 {
+		t.Errorf("failures %v, judged %v", w.failures, w.judged)
+	}
+}
+
 func TestNeed(t *testing.T) {
 	rows := []struct {
 		reason string
