@@ -4,7 +4,7 @@ Feature: 2 What the orchestrator keeps
 
   Rule: 以 turn_id 为 key
 
-    @RT-052 @RT-053 @RT-055 @RT-141 @RT-142
+    @RT-002 @RT-052 @RT-053 @RT-055 @RT-141 @RT-142
     Scenario: chunks of two agents at once
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"

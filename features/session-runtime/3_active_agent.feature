@@ -31,8 +31,10 @@ Feature: 3 The active agent
 
     @RT-176 @RT-032
     Scenario: a switch while an agent is speaking is no reason to refuse
-      Given a session of agents "a", "b" and "c" where agent "a" is active
-      And agent "a" is speaking in "t1"
+      Given a session of agents "a", "b" and "c" where agent "c" is active
+      When the user switches to agent "a"
+      Then a switch from agent "c" to agent "a" is announced
+      Given agent "a" is speaking in "t1"
       When the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
       When agent "a" ends "t1"

@@ -93,7 +93,9 @@ Feature: 4D A removal
     @RT-060 @RT-102 @RT-106
     Scenario: an agent that is speaking and stops its stream
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And agent "a" is speaking in "t1"
+      When the user removes agent "b"
+      Then SessionManager is asked to remove agent "b"
+      Given agent "a" is speaking in "t1"
       When the user removes agent "a"
       Then agent "a" is asked to stop "t1"
       When agent "a" has stopped the stream of "t1"
@@ -125,7 +127,9 @@ Feature: 4D A removal
     @RT-106 @RT-060
     Scenario: an agent that the user has cancelled already
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And agent "a" is speaking in "t1"
+      When the user removes agent "b"
+      Then SessionManager is asked to remove agent "b"
+      Given agent "a" is speaking in "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
       When the user removes agent "a"

@@ -72,7 +72,8 @@ Feature: 4E An invitation
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
       When SessionManager says that agent "d" could not be added
-      And the user mentions agent "d" in "t1" by its payload
+      Then everything is handled
+      When the user mentions agent "d" in "t1" by its payload
       Then "t1" reaches nobody
       When the user invites agent "e"
       Then SessionManager is asked to add agent "e"

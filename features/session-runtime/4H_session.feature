@@ -53,7 +53,11 @@ Feature: 4H Opening and closing the session
     @RT-102 @RT-152
     Scenario: closed while an agent is speaking that stops its stream
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And agent "a" is speaking in "t1"
+      When the user closes the session
+      Then SessionManager is asked to close the session
+      When SessionManager says that the session could not be closed
+      Then the frontend hears that the session could not be closed
+      Given agent "a" is speaking in "t1"
       When the user closes the session
       Then agent "a" is asked to stop "t1"
       When agent "a" has stopped the stream of "t1"

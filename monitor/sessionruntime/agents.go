@@ -126,7 +126,10 @@ func (m *Model) remove(d Message) {
 	known := m.presence[mv.agent] == present && !mv.again
 	m.moves = append(m.moves, mv)
 	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-110"}
-	stopped := []string{"RT-018", "RT-060", "RT-106", "RT-110"} // that it was accepted shows by the CANCEL
+	stopped := []string{"RT-018", "RT-110"} // that it was accepted shows by the CANCEL
+	if m.was(RequestRemove) {
+		stopped = append(stopped, "RT-060", "RT-106")
+	}
 	if !known {
 		m.stop(d, nil, true, func(t *turn) bool { return t.agent == mv.agent })
 		m.request(mv, d, clauses, true)
@@ -329,7 +332,7 @@ func (m *Model) moved(d Message) {
 	case add:
 		m.presence[mv.agent] = absent
 		m.hold(d, "RT-127")
-		m.owe(&owed{what: "the failure told to the frontend", cause: d, agent: mv.agent, clauses: []string{"RT-043", "RT-046", "RT-163"}, shown: []string{"RT-126"},
+		m.owe(&owed{what: "the failure told to the frontend", cause: d, agent: mv.agent, name: d.Subtype, clauses: []string{"RT-043", "RT-046", "RT-163"}, shown: []string{"RT-126"},
 			amiss: m.elsewhere(d, []string{"RT-046"}, func(p Message) bool {
 				return p.Target != vocab.ToFrontend && (p.Event == vocab.Error || p.Subtype == d.Subtype)
 			}), match: TellsOfFailure})

@@ -57,7 +57,7 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 		o := &owed{what: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", cause: d, clauses: clauses, shown: []string{"RT-050", "RT-098"}, optional: open || !speaks || t.status == unclear,
 			turn: t, of: CancelSent, match: kindOf(CancelSent, func(p Message) bool { return m.means(p, t) }),
 			met: func(p Message) { m.stopSent(t, p) }}
-		if len(clauses) > 0 && !m.active[t.agent] { // another agent has become active meanwhile
+		if len(clauses) > 0 && !m.active[t.agent] && m.was(CancelSent) { // another agent has become active meanwhile
 			o.clauses = append(slices.Clone(clauses), "RT-050")
 		}
 		if of == nil {

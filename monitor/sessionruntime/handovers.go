@@ -90,6 +90,13 @@ func (m *Model) decide(d Message) {
 	free := h.free || !sure || was == h.to || m.presence[h.to] != present
 	clauses := []string{"RT-006", "RT-019", "RT-035", "RT-061", "RT-134", "RT-065", "RT-165"}
 	change := m.announce(d, was, []string{h.to}, clauses, free)
+	wrong := change.amiss
+	change.amiss = func() ([]string, string) {
+		if broken, how := wrong(); broken != nil || !h.handed {
+			return broken, how
+		}
+		return []string{"RT-006", "RT-061", "RT-065", "RT-134"}, "no switch, and agent " + h.to + " has the context" // so it was taken
+	}
 	m.owe(&owed{what: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, cause: d, of: Context, agent: h.to, clauses: []string{"RT-061", "RT-135"}, optional: free,
 		amiss: m.elsewhere(d, []string{"RT-135"}, func(p Message) bool { return p.Subtype == vocab.HandoverContext }),
 		match: func(p Message) bool { return p.Kind() == Context || p.Kind() == Route && m.isContext(h, p) },

@@ -75,6 +75,7 @@ type owed struct {
 	of       Kind                                  // what it is, if it is always the same
 	turn     *turn                                 // that it is about; nil: the one that the cause names
 	agent    string                                // that it is about; "": the one that the cause names
+	name     string                                // that it often has; "": any
 	optional bool
 	choice   *choice // of several, one is enough; nil: this one
 	timed    bool    // due at a time, and not by a fence
@@ -319,7 +320,7 @@ func (o *owed) fits(p Message) int {
 	for _, id := range []struct {
 		owed, got string
 		weight    int
-	}{{Token(o.cause.Payload), Token(p.Payload), 64}, {turn, p.Turn, 32}, {trace, p.Trace, 16}, {agent, p.AgentID, 8}, {o.cause.Tx, p.Tx, 4}} {
+	}{{Token(o.cause.Payload), Token(p.Payload), 64}, {turn, p.Turn, 32}, {trace, p.Trace, 16}, {agent, p.AgentID, 8}, {o.cause.Tx, p.Tx, 4}, {o.name, p.Subtype, 3}} {
 		switch {
 		case id.owed == "" || id.got == "":
 		case id.owed == id.got:
@@ -339,12 +340,20 @@ func (o *owed) fits(p Message) int {
 
 // missing is what has not come by a fence.
 func (m *Model) missing(o *owed, fence int, now time.Duration) {
+	ways := []*owed{o} // any of them would do, and all are missing: that is told once
+	for _, other := range m.owed {
+		if other != o && !other.done && other.choice == o.choice && other.cause.N == o.cause.N {
+			ways, other.done = append(ways, other), true
+		}
+	}
 	var like []string
 	for _, h := range m.heard {
-		switch fits := o.match(h.Message); {
+		fits := slices.ContainsFunc(ways, func(o *owed) bool { return o.match(h.Message) })
+		of := slices.ContainsFunc(ways, func(o *owed) bool { return o.of != Other && h.Kind() == o.of })
+		switch {
 		case fits && h.N > o.cause.N && h.as != nil && h.as.optional: // that may have been this
 			return
-		case fits || h.N > o.cause.N && o.of != Other && h.Kind() == o.of:
+		case fits || h.N > o.cause.N && of:
 			like = append(like, h.told(o.cause.N))
 		}
 	}
@@ -407,6 +416,11 @@ func (h heard) told(cause int) string {
 		how = fmt.Sprintf("which was taken for %s, because of record %d", h.as.what, h.as.cause.N)
 	}
 	return fmt.Sprintf("%s (record %d), %s", h.Name(), h.N, how)
+}
+
+// was tells whether a message of a kind was published: then what is missing is not missing always.
+func (m *Model) was(k Kind) bool {
+	return slices.ContainsFunc(m.heard, func(h heard) bool { return h.Kind() == k })
 }
 
 // inPlace is the last message behind a record that nothing has called for, and that fits.

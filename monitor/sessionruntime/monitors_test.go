@@ -61,6 +61,25 @@ func TestFindingsTell(t *testing.T) {
 	}
 }
 
+// TestNothingOfTheKind is said only where there is nothing of the kind: what is there is told, and what it was taken for.
+func TestNothingOfTheKind(t *testing.T) {
+	for in, want := range map[string]string{
+		abc + "> user USER_INPUT #1 mention=x\nfence\n":                                  "nothing of the kind up to the fence",
+		runs + "> user USER_INPUT #7 mention=x\n> a ERROR t1 #4\n< ERROR t1 #4\nfence\n": "ERROR to FRONTEND (record 9), which was taken for the ERROR to the frontend, because of record 8",
+		abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>c\nfence\n":                     "SWITCH_AGENT to SYSTEM (record 4), which nothing has called for",
+	} {
+		var got []string
+		for _, f := range Judge(script(t, in)) {
+			if !f.OK && !f.Follows {
+				got = append(got, f.Observed)
+			}
+		}
+		if len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("%s: observed %q, want %q", in, got, want)
+		}
+	}
+}
+
 // TestAbsenceIsNoMonitorsFinding: what is not there is told to the scenario alone.
 func TestAbsenceIsNoMonitorsFinding(t *testing.T) {
 	records := script(t, abc+"> user CANCEL\nfence\n")

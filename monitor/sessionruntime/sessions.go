@@ -25,7 +25,10 @@ func (m *Model) session(d Message) {
 	}
 	m.requests = append(m.requests, rq)
 	clauses := []string{"RT-020", "RT-036", "RT-151", "RT-153"}
-	stopped := []string{"RT-152", "RT-153"} // that it was accepted shows by the CANCEL
+	stopped := []string{"RT-153"} // that it was accepted shows by the CANCEL
+	if m.was(RequestClose) {
+		stopped = append(stopped, "RT-152")
+	}
 	if !rq.close {
 		m.ask(rq, d, clauses, RequestOpen, again)
 		return

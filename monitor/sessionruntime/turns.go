@@ -227,13 +227,14 @@ func (m *Model) mentionAbsent(in *input, who string) {
 		}
 	}
 	either := &choice{taken: waits}
+	routed := m.elsewhere(in.said, []string{"RT-086", "RT-087"}, func(p Message) bool { return p.Kind() == Route && Token(p.Payload) == in.token })
 	what := "a REQUEST_ADD_AGENT for " + who + ", or an ERROR to the frontend, as it is not in the session"
-	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either, optional: waits, passing: waits, of: RequestAdd, agent: who,
+	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-087"}, shown: []string{"RT-086"}, amiss: routed, choice: either, optional: waits, passing: waits, of: RequestAdd, agent: who,
 		match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) }),
 		met: func(p Message) {
 			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}})
 		}})
-	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-086", "RT-087"}, choice: either, optional: waits, passing: waits, match: kind(Failure), of: Failure, agent: who})
+	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-087"}, shown: []string{"RT-086"}, amiss: routed, choice: either, optional: waits, passing: waits, match: kind(Failure), of: Failure, agent: who, name: vocab.AgentNotFound})
 }
 
 // awaitRoute owes the input to its agent, and TURN_ACCEPTED to the frontend.

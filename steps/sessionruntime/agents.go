@@ -79,9 +79,9 @@ func (s *suite) foreignSwitch(ctx context.Context, letter string) error {
 func (s *suite) askedToRemove(ctx context.Context, letter string) error {
 	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-108", "RT-110"}
 	if ack := s.stopped(s.now.asked); ack.N > 0 && ack.From == s.agent(letter) { // that it was accepted shows by the CANCEL
-		clauses = []string{"RT-018", "RT-060", "RT-106", "RT-110"}
-		if ack.Event == vocab.Event {
-			clauses = append(clauses, "RT-102")
+		clauses = []string{"RT-018", "RT-110"}
+		if s.was(judge.RequestRemove) { // for an agent that was not speaking
+			clauses = append(clauses, "RT-060", "RT-106")
 		}
 	}
 	m, err := s.published(ctx, s.now.asked, clauses,
@@ -176,12 +176,12 @@ func (s *suite) moveTold(ctx context.Context, letter, what string) error {
 		{clauses: append([]string{"RT-046"}, o.form...), how: "it is not told to the frontend", match: func(m judge.Message) bool { return tells(m) && m.Target != vocab.ToFrontend }},
 		{clauses: o.form, how: "it is told in another form", match: tells},
 		{clauses: o.order, how: "something else is told", match: func(m judge.Message) bool { return (m.Kind() == judge.Removed || m.Kind() == judge.Added) && about(m) }},
-		{since: s.now.began, clauses: append(s.beside(), o.order...), how: "it came before the receipt", match: func(m judge.Message) bool { return o.kind != judge.Other && m.Kind() == o.kind && m.AgentID == id }},
+		{since: s.now.began, clauses: append(s.beside(what), o.order...), how: "it came before the receipt", match: func(m judge.Message) bool { return o.kind != judge.Other && m.Kind() == o.kind && m.AgentID == id }},
 	}
-	if _, err := s.published(ctx, s.now.receipt, append(s.beside(), o.clauses...), "the frontend told that agent "+id+" "+what, match, others...); err != nil {
+	if _, err := s.published(ctx, s.now.receipt, append(s.beside(what), o.clauses...), "the frontend told that agent "+id+" "+what, match, others...); err != nil {
 		return err
 	}
-	s.now.told++
+	s.now.told[what] = true
 	return s.Judge(steps.Check{Clauses: append([]string{"RT-010", "RT-062", "RT-111", "RT-118"}, o.order...), OK: true})
 }
 
@@ -202,6 +202,8 @@ func (s *suite) switchAnnounced(ctx context.Context, from, letter string) error 
 		asked := s.latest(control(vocab.HandoverRequest))
 		others = append(others, instead{since: asked.N, clauses: []string{"RT-061", "RT-128", "RT-133"}, how: "it came before the frontend had confirmed", match: func(m judge.Message) bool {
 			return m.Kind() == judge.Switch && names(m)
+		}}, instead{clauses: []string{"RT-006", "RT-061", "RT-063", "RT-065", "RT-134"}, how: "no switch, and the agent has the context", match: func(m judge.Message) bool {
+			return m.Kind() == judge.Context && m.TargetID == s.agent(letter)
 		}})
 	}
 	m, err := s.published(ctx, s.mark, s.unannounced(), "CONTROL SWITCH_AGENT to "+s.agent(letter), func(m judge.Message) bool {

@@ -139,9 +139,9 @@ func (s *suite) changed(in *input) (clauses []string) {
 	return clauses
 }
 
-// beside are the clauses about one transaction beside another: where one was told of already, and several were asked for.
-func (s *suite) beside() []string {
-	if s.now.told > 0 && len(s.delivered(0, control(vocab.RemoveAgent, vocab.InviteAgent))) > 1 {
+// beside are the clauses about one transaction beside another: where one was told of already that ended so, and several were asked for.
+func (s *suite) beside(what string) []string {
+	if s.now.told[what] && len(s.delivered(0, control(vocab.RemoveAgent, vocab.InviteAgent))) > 1 {
 		return []string{"RT-062"}
 	}
 	return nil
@@ -213,10 +213,10 @@ func (s *suite) unforwarded(in *input) []string {
 	if s.foreign(in, since) {
 		clauses = append(clauses, "RT-141")
 	}
-	if s.hasDelivered(0, func(m judge.Message) bool {
-		return m.Event == vocab.AgentOutput && m.Turn != in.turn && m.N < in.last.at
-	}) {
-		clauses = append(clauses, "RT-052", "RT-142") // each turn has a speaker of its own
+	for _, other := range s.now.inputs {
+		if other != in && other.passed > 0 && other.ended == "" { // each turn has a speaker of its own
+			return append(clauses, "RT-052", "RT-142")
+		}
 	}
 	return clauses
 }
@@ -328,7 +328,7 @@ func (s *suite) unannounced() []string {
 	case act.Subtype == vocab.SwitchAgent:
 		clauses = append(clauses, "RT-032")
 		for _, in := range s.now.inputs {
-			if in.pieces > 0 && in.ended == "" {
+			if in.pieces > 0 && in.ended == "" && s.was(judge.Switch) { // while nobody spoke
 				return append(clauses, "RT-176")
 			}
 		}

@@ -40,7 +40,7 @@ func (s *suite) setUp(ctx context.Context, name, agents, active string) error {
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	ss := &session{name: name, id: fmt.Sprintf("%s-%s", name, s.Nonce), inputs: map[string]*input{}, handovers: map[string]*handover{}, requests: map[string]judge.Message{}}
+	ss := &session{name: name, id: fmt.Sprintf("%s-%s", name, s.Nonce), inputs: map[string]*input{}, handovers: map[string]*handover{}, requests: map[string]judge.Message{}, told: map[string]bool{}}
 	for _, m := range letters.FindAllStringSubmatch(agents, -1) {
 		ss.agents = append(ss.agents, m[1])
 	}
@@ -157,9 +157,9 @@ func (s *suite) managerAskedForSession(ctx context.Context, what string) (err er
 	k := map[string]judge.Kind{"open": judge.RequestOpen, "close": judge.RequestClose}[what]
 	clauses := []string{"RT-020", "RT-036", "RT-151", "RT-153"}
 	if ack := s.stopped(s.now.asked); ack.N > 0 { // that it was accepted shows by the CANCEL
-		clauses = []string{"RT-152", "RT-153"}
-		if ack.Event == vocab.Event {
-			clauses = append(clauses, "RT-102")
+		clauses = []string{"RT-153"}
+		if s.was(k) { // where nobody was speaking
+			clauses = append(clauses, "RT-152")
 		}
 	}
 	s.now.request, err = s.published(ctx, s.now.asked, clauses, "CONTROL "+string(k)+" to SYSTEM", func(m judge.Message) bool { return m.Kind() == k },

@@ -55,7 +55,7 @@ type session struct {
 	asked   int           // number of the frontend's last request about agents, or the session
 	request judge.Message // about the session
 	receipt int
-	told    int // receipts about agents of which the frontend was told
+	told    map[string]bool // results of moves of which the frontend was told, of whatever agent
 	errorAt int
 }
 

@@ -237,6 +237,9 @@ func (s *suite) accepted(ctx context.Context, name string) error {
 	if in.form != nil {
 		clauses, other = append(clauses, "RT-093"), append(other, "RT-093")
 	}
+	if err := s.acceptedLater(ctx, in); err != nil {
+		return err
+	}
 	m, err := s.published(ctx, in.said, clauses, "TURN_ACCEPTED to the frontend before any acknowledgement", func(m judge.Message) bool {
 		return m.Kind() == judge.Accepted && (in.turn == "" || m.Turn == in.turn || m.Turn == "")
 	}, instead{clauses: other, how: "it is for another turn, or for somebody else", match: func(m judge.Message) bool { return m.Subtype == vocab.TurnAccepted }})
@@ -244,6 +247,36 @@ func (s *suite) accepted(ctx context.Context, name string) error {
 		return err
 	}
 	return s.Judge(steps.Check{Clauses: []string{"RT-170"}, OK: !s.Env.Strict || m.Event == vocab.Event, Expected: "TURN_ACCEPTED as an EVENT", Observed: m.Name(), At: m.N})
+}
+
+// acceptedLater finds out whether TURN_ACCEPTED, where it does not come at once, comes once the agent has answered.
+func (s *suite) acceptedLater(ctx context.Context, in *input) error {
+	accepts := func(m judge.Message) bool { return m.Kind() == judge.Accepted }
+	if _, there := s.find(in.said, accepts); there || in.routed == 0 {
+		return nil
+	}
+	if err := s.fence(ctx); err != nil {
+		return err
+	}
+	if _, there := s.find(in.said, accepts); there {
+		return nil
+	}
+	for _, f := range []frame{
+		{event: vocab.Control, subtype: vocab.InputAck, payload: map[string]any{}},
+		{event: vocab.AgentOutput, payload: map[string]any{"text": "piece " + s.token()}, stream: &stream{final: true}},
+	} {
+		f.from, f.trace, f.turn = in.agent, in.trace, in.turn
+		if _, err := s.deliver(ctx, f); err != nil {
+			return err
+		}
+	}
+	if err := s.fence(ctx); err != nil {
+		return err
+	}
+	if m, there := s.find(in.said, accepts); there {
+		return s.Need(steps.Check{Clauses: []string{"RT-074", "RT-170"}, Expected: "TURN_ACCEPTED to the frontend before any acknowledgement", Observed: "it came only behind that: " + seen(m), At: m.N})
+	}
+	return nil
 }
 
 // reachesNobody proves that an input is not routed.
