@@ -50,6 +50,9 @@ What was found over all of them is one report with one verdict, the worst, and o
 is kept in --out: results.json (always written), junit.xml, report.html, and the transcript of every scenario. --format json
 alone prints nothing but the JSON; progress goes to stderr.
 
+A target that is a server, and from which nothing of the protocol comes, is not judged: one line says what is there instead (it wants
+credentials, it speaks another protocol, it is silent) and what to do, and the exit code is 3.
+
 A protocol or a role of which --tags selects nothing is left out. Each protocol is judged over those of the drivers in --driver that it
 has, and over all that it has with --driver all; one that has none of them is wrong usage, and not left out unnoticed. The
 bundled orchestrator of session-runtime is judged over ws, and over stdio too where that is asked for.
