@@ -113,7 +113,7 @@ func (s *suite) ready(ctx context.Context, p *party, c target.ToolCall, now stat
 		}
 		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: now.at, Within: left, Kind: "a state in which the booking path goes on", Fence: s.fence(p),
 			Match: received(vocab.StateUpdated)}); miss != nil {
-			if miss.At == 0 {
+			if miss.At == 0 && s.undone(p, now) == "" { // what a host has lost says nothing of the path
 				s.Env.Learnt.LoadOrStore(misfits, neverFits)
 			}
 			if s.Env.Role == vocab.Relay { // the host is the harness, and the path its own
