@@ -55,7 +55,7 @@ tools:
 	@missing=0; \
 	need() { command -v $$1 >/dev/null 2>&1 || { echo "missing: $$1 ($$2). Install it: $$3"; missing=1; }; }; \
 	need $(GO) "the Go toolchain, 1.26 or later" "https://go.dev/dl/"; \
-	need $${CC:-cc} "a C compiler, for the race detector" "apt-get install -y gcc libc6-dev"; \
+	need "$$($(GO) env CC)" "a C compiler, for the race detector" "apt-get install -y gcc libc6-dev"; \
 	need python3 "Python 3.11 or later, for a foreign target" "apt-get install -y python3"; \
 	need node "Node.js 20 or later, for a foreign target" "apt-get install -y nodejs"; \
 	browser=; for b in $(BROWSERS); do command -v $$b >/dev/null 2>&1 && browser=$$b; done; \
