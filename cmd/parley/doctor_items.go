@@ -146,11 +146,11 @@ func (a *audit) wanted(clause string, missing []item) (want string, all bool) {
 	return strings.Join(least, " + "), least != nil
 }
 
-// tested are the clauses that the suite tests, apart from those that monitors judge.
+// tested are the clauses that the suite tests, apart from those that monitors judge, and from those that inform: they are at most observed.
 func (a *audit) tested() []verdict.Row {
 	var out []verdict.Row
 	for _, row := range a.book.ledger.Rows() {
-		if row.Tested() && len(a.book.monitorsOf(row.ID)) == 0 {
+		if row.Tested() && row.Level != verdict.Info && len(a.book.monitorsOf(row.ID)) == 0 {
 			out = append(out, row)
 		}
 	}
