@@ -1,6 +1,7 @@
 package parley_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
@@ -132,17 +133,18 @@ func TestBadRuntimes(t *testing.T) {
 // badProcesses are orchestrators on stdio, as Python programs.
 var badProcesses = []struct {
 	name, script, reason string
+	exit                 int // 0: non-conformant
 }{
-	{"ends at once", `pass`, "is gone before it is asked"},
-	{"crashes at the first line", `sys.stdin.readline(); sys.exit("no idea")`, "fails"},
-	{"silent", `sys.stdin.read()`, "reads and never says a word"},
-	{"never reads", `threading.Event().wait()`, "neither reads nor writes"},
-	{"junk", "for line in sys.stdin: print('hello?', flush=True)", "speaks another language"},
-	{"no line", "for line in sys.stdin: sys.stdout.write('{\"parley\":\"ready\"}'); sys.stdout.flush()", "ends no line"},
-	{"an endless line", "sys.stdin.readline()\nwhile True: sys.stdout.write('x' * 65536)", "never ends its line"},
-	{"echo", "for line in sys.stdin: print(line, end='', flush=True)", "sends back what it gets"},
+	{"ends at once", `pass`, "is gone before it is asked", 0},
+	{"crashes at the first line", `sys.stdin.readline(); sys.exit("no idea")`, "fails", 0},
+	{"silent", `sys.stdin.read()`, "reads and never says a word", verdict.ExitUnreachable},
+	{"never reads", `threading.Event().wait()`, "neither reads nor writes", verdict.ExitUnreachable},
+	{"junk", "for line in sys.stdin: print('hello?', flush=True)", "speaks another language", verdict.ExitUnreachable},
+	{"no line", "for line in sys.stdin: sys.stdout.write('{\"parley\":\"ready\"}'); sys.stdout.flush()", "ends no line", 0},
+	{"an endless line", "sys.stdin.readline()\nwhile True: sys.stdout.write('x' * 65536)", "never ends its line", 0},
+	{"echo", "for line in sys.stdin: print(line, end='', flush=True)", "sends back what it gets", verdict.ExitUnreachable},
 	{"does nothing", "for line in sys.stdin:\n    f = json.loads(line)\n    if f.get('parley') == 'setup': print('{\"parley\":\"ready\"}', flush=True)\n" +
-		"    if f.get('parley') == 'fence': print(json.dumps({'parley': 'fenced', 'id': f['id']}), flush=True)", "answers set-ups and fences alone"},
+		"    if f.get('parley') == 'fence': print(json.dumps({'parley': 'fenced', 'id': f['id']}), flush=True)", "answers set-ups and fences alone", 0},
 }
 
 // TestBadProcesses is TestBadRuntimes over stdio.
@@ -158,7 +160,7 @@ func TestBadProcesses(t *testing.T) {
 			p.Name, p.Drivers, p.Dir = b.name, []string{target.Stdio}, t.TempDir()
 			p.Command = &target.Command{Run: []string{"python3", "-c", "import json, sys, threading\n" + b.script}}
 			p.Command.Stop.Duration = runner.MutantLimit
-			judgesBad(t, p, verdict.ExitNonConformant, nil, b.reason)
+			judgesBad(t, p, cmp.Or(b.exit, verdict.ExitNonConformant), nil, b.reason)
 		})
 	}
 }

@@ -2,11 +2,16 @@ package runner
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 
 	"parley/driver/r3labs"
 	"parley/driver/sse"
+	"parley/driver/stdio"
 	"parley/driver/ws"
+	"parley/internal/cut"
 	"parley/steps"
+	"parley/transcript"
 	"parley/verdict"
 )
 
@@ -19,11 +24,12 @@ type held struct {
 	res steps.Result
 }
 
-// recognisable gives the protocol of a target that is a server on a network, and has to be recognised; nil of any other.
+// recognisable gives the protocol of a target that is a server, on a network or at the end of a pipe, and has to be recognised; nil of
+// any other.
 func (r *run) recognisable(d *driverRun) steps.Recognisable {
 	p, ok := r.protocol.(steps.Recognisable)
-	onNetwork := d.name == sse.Name || d.name == ws.Name || d.name == r3labs.Name
-	if !ok || !onNetwork || r.o.known || r.o.unguarded || r.o.Profile.Dials() {
+	listens := d.name == sse.Name || d.name == ws.Name || d.name == r3labs.Name || d.name == stdio.Name
+	if !ok || !listens || r.o.known || r.o.unguarded || r.o.Profile.Dials() {
 		return nil
 	}
 	return p
@@ -36,7 +42,7 @@ func (r *run) hold(d *driverRun, pl Planned, res steps.Result) bool {
 	if d.heard || p == nil || pl.Stage == 0 {
 		return false
 	}
-	if steps.Heard(p, res.Records) || res.Outcome == verdict.EnvError || exited(res.Run, 0) {
+	if steps.Heard(p, res.Records) || res.Outcome == verdict.EnvError || exited(res.Run, 0) || d.name == stdio.Name && brokenOff(res.Records) {
 		d.heard = true
 		r.release(d, nil)
 		return false
@@ -77,7 +83,12 @@ func (r *run) settle(ctx context.Context, parallel int) {
 				first = h.res.Records
 			}
 		}
-		why := explain(ctx, r.recognisable(d), r.protocol.Name(), r.o.Profile, r.shared.BaseURL(), d.name, first)
+		why := ""
+		if d.name == stdio.Name {
+			why = explainProcess(r.protocol.Name(), first)
+		} else {
+			why = explain(ctx, r.recognisable(d), r.protocol.Name(), r.o.Profile, r.shared.BaseURL(), d.name, first)
+		}
 		r.mu.Lock()
 		r.env = why
 		r.mu.Unlock()
@@ -100,4 +111,15 @@ func unspoken(res *steps.Result, why string) {
 	for i := range res.Clauses {
 		res.Clauses[i].Outcome, res.Clauses[i].Reason = verdict.EnvError, why
 	}
+}
+
+// explainProcess says in one line what a process does in place of speaking a protocol on its stdout.
+func explainProcess(protocol string, records []transcript.Record) string {
+	does := "says nothing on its stdout (is it still starting? does it flush each line?)"
+	if s := seenIn(records); s.said != "" {
+		does = fmt.Sprintf("says %s there (each line of its stdout is one JSON message; what is for people goes to stderr)", cut.Text(strconv.QuoteToGraphic(cut.Line(s.said, 80)), 100))
+	} else if s.fault != "" {
+		does = fmt.Sprintf("says nothing that can be read: %s (each line of its stdout is one JSON message)", lastPart(s.fault))
+	}
+	return fmt.Sprintf("the target's process does not speak %s: it was given a line on its stdin, and %s", protocol, does)
 }
