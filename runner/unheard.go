@@ -85,7 +85,7 @@ func (r *run) settle(ctx context.Context, parallel int) {
 		}
 		why := ""
 		if d.name == stdio.Name {
-			why = explainProcess(r.protocol.Name(), first)
+			why = explainProcess(r.protocol.Name(), first) + steps.Cry(r.redact, r.shared.Stderr())
 		} else {
 			why = explain(ctx, r.recognisable(d), r.protocol.Name(), r.o.Profile, r.shared.BaseURL(), d.name, first)
 		}

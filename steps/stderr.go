@@ -14,7 +14,10 @@ const (
 
 // Cry is the end of what a target wrote to stderr, as the end of a sentence: the last lines, redacted, without control characters.
 // "" where it wrote nothing.
-func (w *World) Cry(stderr string) string {
+func (w *World) Cry(stderr string) string { return Cry(w.Env.Redact, stderr) }
+
+// Cry is World.Cry outside of a scenario.
+func Cry(redact *transcript.Redactor, stderr string) string {
 	var lines []string
 	for line := range strings.Lines(stderr) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -24,7 +27,7 @@ func (w *World) Cry(stderr string) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	text := w.Env.Redact.String(strings.Join(lines[max(0, len(lines)-maxCryLines):], " / "))
+	text := redact.String(strings.Join(lines[max(0, len(lines)-maxCryLines):], " / "))
 	if len(text) > maxCry { // the end says what went wrong
 		text = "…" + strings.ToValidUTF8(text[len(text)-maxCry:], "")
 	}
