@@ -9,7 +9,7 @@ func (c *console) findings(title string, tint colour, list []finding) {
 	}
 	hits := 0
 	for _, f := range list {
-		hits += len(f.Hits)
+		hits += timesFound(f.Hits)
 	}
 	c.heading(tint, "%s: %s, found %s", title, count(len(list), "clause"), times(hits))
 	for _, f := range list {
@@ -25,7 +25,7 @@ func (c *console) finding(f finding, tint colour) {
 	}
 	for i, h := range f.Hits {
 		if i == shownPerClause && !c.opts.Verbose {
-			c.hang("  ", "", "and "+count(len(f.Hits)-i, "more failure")+" of "+f.Clause.ID, dim)
+			c.hang("  ", "", "and "+count(timesFound(f.Hits[i:]), "more failure")+" of "+f.Clause.ID, dim)
 			return
 		}
 		if i > 0 {
@@ -64,6 +64,7 @@ func (p *printer) hit(h hit, dir string, excerpt bool) {
 	p.field("observed", red, f.Observed)
 	p.diff(f.Diff)
 	p.field("at", dim, f.At)
+	p.field("alike", dim, alike(f))
 	p.field("monitor", dim, f.Monitor)
 	p.following(f, excerpt)
 	if excerpt {
@@ -123,6 +124,15 @@ func (p *printer) excerpt(lines []string) {
 		p.hang(label, dim, line, dim)
 		label = strings.Repeat(" ", 13)
 	}
+}
+
+// timesFound is how often something was found.
+func timesFound(hits []hit) int {
+	n := 0
+	for _, h := range hits {
+		n += h.times()
+	}
+	return n
 }
 
 func times(n int) string {

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,6 +18,17 @@ type finding struct {
 type hit struct {
 	Scenario *Scenario
 	Failure  Failure
+}
+
+// times is how often something was found in the scenario.
+func (h hit) times() int { return max(h.Failure.Count, 1) }
+
+// alike says how many more of a failure's kind there were; "" for none.
+func alike(f Failure) string {
+	if f.Count < 2 {
+		return ""
+	}
+	return fmt.Sprintf("and %d more of this kind", f.Count-1)
 }
 
 // findings are the clauses of one run that something was found against, most binding level first.

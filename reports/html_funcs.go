@@ -31,6 +31,8 @@ var pageFuncs = template.FuncMap{
 	"limit":     func() int { return shownPerClause },
 	"minus":     func(a, b int) int { return a - b },
 	"followed":  func(f Failure) string { return count(len(f.Following)+f.MoreFollowing, "finding") },
+	"alike":     alike,
+	"found":     timesFound,
 	"join":      strings.Join,
 	"count":     count,
 	"step":      failedStep,

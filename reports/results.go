@@ -135,6 +135,7 @@ type Failure struct {
 	Diff     string        `json:"diff,omitempty"`    // a go-cmp diff, - expected + observed
 	At       string        `json:"at"`                // where: connection, record number, time since the scenario's start
 	Monitor  string        `json:"monitor,omitempty"` // the monitor that found it, when no step did
+	Count    int           `json:"count,omitempty"`   // how often the scenario found the like, with this one; absent for once
 	Excerpt  []string      `json:"excerpt,omitempty"` // the transcript around the place, a line each
 	Again    string        `json:"again"`             // the command that runs it again alone
 

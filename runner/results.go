@@ -85,7 +85,7 @@ func (r *run) commandLine() string {
 
 func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript.Record) reports.Failure {
 	row, _ := r.ledger.Row(f.Clause)
-	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor,
+	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor, Count: f.Count,
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes the two blanks at random
 		Again: r.commandLine() + " --driver " + sc.Driver + " --tags @" + f.Clause}

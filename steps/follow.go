@@ -58,14 +58,16 @@ func (w *World) monitored(m monitor.Monitor, records []transcript.Record) []Moni
 func (f *following) stepsFound(records []transcript.Record) {
 	for i := range f.w.failures {
 		one := &f.w.failures[i]
-		model, at := one.model, one.At
-		if at == 0 {
-			at = one.since
+		for _, seen := range one.sightings() {
+			model, at := seen.model, seen.at
+			if at == 0 {
+				at = seen.since
+			}
+			if model == "" && seen.at > 0 && seen.at <= len(records) && f.m.Of != nil {
+				model = f.m.Of(records[seen.at-1])
+			}
+			f.ended(model, at, one)
 		}
-		if model == "" && one.At > 0 && one.At <= len(records) && f.m.Of != nil {
-			model = f.m.Of(records[one.At-1])
-		}
-		f.ended(model, at, one)
 	}
 }
 
@@ -134,10 +136,14 @@ func (f *Failure) follow(one Failure) {
 	f.Following = append(f.Following, one)
 }
 
-// told is the failure by which the scenario has said just what a monitor has found; nil for none.
+// told is the failure by which the scenario has said just what a monitor has found, or that counts what it said there; nil for none.
 func (f *following) told(id string, one monitor.Finding) *Failure {
 	i := slices.IndexFunc(f.w.failures, func(told Failure) bool {
-		return told.Clause == id && told.At == one.At && told.Expected == one.Expected && told.Observed == one.Observed
+		if told.Clause != id {
+			return false
+		}
+		return told.At == one.At && told.Expected == one.Expected && told.Observed == one.Observed ||
+			one.At > 0 && slices.ContainsFunc(told.others, func(other sighting) bool { return other.at == one.At })
 	})
 	if i < 0 {
 		return nil

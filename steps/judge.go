@@ -3,6 +3,7 @@ package steps
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -20,7 +21,14 @@ type Check struct {
 	Diff     string // a go-cmp diff, - expected + observed; "" where the two lines say it all
 	At       int    // number of the record at which it was seen; 0 for none
 	Model    string // the model that a difference ends, as monitors name it (monitor.Finding); "" for that of the record, if any
+
+	// Group names the kind of the difference, where a step makes many comparisons that are likely to differ alike: of one kind the
+	// scenario keeps the first for each clause, and counts the others on it. "" stands alone.
+	Group string
 }
+
+// maxKept bounds the failures of one clause that a scenario keeps. Those beyond are counted on the last, whatever their kind.
+const maxKept = 40
 
 // Failure is one broken clause.
 type Failure struct {
@@ -31,10 +39,19 @@ type Failure struct {
 	Diff     string
 	At       int
 	Monitor  string
+	Count    int // how many of its kind there were, with this one; 0 for itself alone
 
 	Following     []Failure // what the model, which knew nothing more, would have said: it settles no clause. At most maxFollowing
 	MoreFollowing int       // how many more there were
 
+	group string
+	sighting
+	others []sighting // of its kind, that were counted
+}
+
+// sighting is where a failure was found.
+type sighting struct {
+	at    int    // the record, as of Check
 	model string // the model that it ends, where the step has named it
 	since int    // the last record when it was found
 }
@@ -97,13 +114,13 @@ func (w *World) judge(checks []Check) (broken []Failure) {
 			}
 			f := Failure{Clause: id, Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict),
 				Expected: c.Expected, Observed: c.Observed, Diff: c.Diff, At: c.At,
-				model: c.Model, since: w.T.Len()}
+				group: c.Group, sighting: sighting{c.At, c.Model, w.T.Len()}}
 			if f.Outcome == verdict.NotApplicable {
 				w.settle(id, f.Outcome, "observed: "+c.Observed+" (the document has: "+c.Expected+")")
 				continue
 			}
 			w.settle(id, f.Outcome, c.Observed)
-			w.failures = append(w.failures, f)
+			w.keep(f)
 			if f.Outcome == verdict.Failed {
 				broken = append(broken, f)
 			}
@@ -111,6 +128,40 @@ func (w *World) judge(checks []Check) (broken []Failure) {
 	}
 	return broken
 }
+
+// keep keeps a failure, or counts it on one of its kind.
+func (w *World) keep(f Failure) {
+	if !slices.ContainsFunc(w.fresh, func(one Failure) bool { return one.Clause == f.Clause && one.group == f.group && f.group != "" }) &&
+		len(w.fresh) < maxKept {
+		w.fresh = append(w.fresh, f)
+	}
+	kept, last := 0, -1
+	for i := range w.failures {
+		one := &w.failures[i]
+		if one.Clause != f.Clause {
+			continue
+		}
+		if f.group != "" && one.group == f.group {
+			one.count(f.sighting)
+			return
+		}
+		kept, last = kept+1, i
+	}
+	if kept >= maxKept {
+		w.failures[last].count(f.sighting)
+		return
+	}
+	w.failures = append(w.failures, f)
+}
+
+// count counts another failure of its kind.
+func (f *Failure) count(other sighting) {
+	f.Count = max(f.Count, 1) + 1
+	f.others = append(f.others, other)
+}
+
+// sightings are where it and the others of its kind were found, in order.
+func (f *Failure) sightings() []sighting { return append([]sighting{f.sighting}, f.others...) }
 
 // Need is Judge for a check without which the scenario cannot go on: it ends, with a *BrokenError where the check breaks
 // a clause that the scenario judges, and with a *NotTestedError where it breaks none.

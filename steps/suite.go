@@ -165,7 +165,6 @@ type scenario struct {
 	step    time.Time
 	steps   []StepResult
 	first   error // the error that ended the scenario
-	failed  int   // failures before the step that runs
 	once    sync.Once
 
 	handlers *handlers // of its steps
@@ -209,10 +208,10 @@ func (r *scenario) afterStep(ctx context.Context, st *godog.Step, status godog.S
 	if err != nil && r.first == nil {
 		r.first = err
 	}
-	if n := len(r.world.failures); n > r.failed && err == nil { // the step judged, and the scenario goes on
-		status, err = godog.StepFailed, &BrokenError{Failures: r.world.failures[r.failed:]}
+	if found := r.world.fresh; len(found) > 0 && err == nil { // the step judged, and the scenario goes on
+		status, err = godog.StepFailed, &BrokenError{Failures: found}
 	}
-	r.failed = len(r.world.failures)
+	r.world.fresh = nil
 	r.steps = append(r.steps, StepResult{Keyword: keyword(st), Text: st.Text, Status: status.String(), Duration: time.Since(r.step), Err: err})
 	return ctx, nil
 }

@@ -57,6 +57,7 @@ type World struct {
 	tags     map[string]bool // clauses that the scenario may judge
 	judged   map[string]judgement
 	failures []Failure
+	fresh    []Failure // found by the step that runs, one of each kind
 	notes    []string
 	warnings []string // about security
 	evidence []Evidence

@@ -156,7 +156,7 @@ func (s *suite) namesTool(rec *transcript.Record, tool string) {
 			clauses = append(clauses, "EA-049")
 		}
 	}
-	_ = s.Judge(steps.Check{Clauses: clauses, OK: got == tool, At: rec.N, Expected: fmt.Sprintf("payload.toolName is %q, the called tool", tool),
+	_ = s.Judge(steps.Check{Clauses: clauses, OK: got == tool, At: rec.N, Group: "toolName of " + tool, Expected: fmt.Sprintf("payload.toolName is %q, the called tool", tool),
 		Observed: "payload.toolName is " + wjson.Compact(got)})
 }
 
@@ -394,9 +394,10 @@ func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, 
 	if refused(&rec) {
 		code, seen = s.codeOf(&rec), steps.Seen(rec)
 	}
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-080", "EA-096"}, OK: code != vocab.UnknownTool, At: rec.N, Expected: "an announced tool that is known", Observed: seen})
+	_ = s.Judge(steps.Check{Clauses: []string{"EA-080", "EA-096"}, OK: code != vocab.UnknownTool, At: rec.N, Group: "unknown: " + t.Name,
+		Expected: "an announced tool that is known", Observed: seen})
 	if settled {
-		_ = s.Judge(steps.Check{Clauses: []string{"EA-081"}, OK: code != vocab.InvalidParams, At: rec.N,
+		_ = s.Judge(steps.Check{Clauses: []string{"EA-081"}, OK: code != vocab.InvalidParams, At: rec.N, Group: "right params of " + t.Name,
 			Expected: "params that keep to the announced schema accepted: " + wjson.Compact(params), Observed: seen})
 	}
 	if refused(&rec) {
@@ -404,7 +405,7 @@ func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, 
 	}
 	s.namesTool(&rec, t.Name)
 	s.notesQuick(&rec, t.Name)
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-007", "EA-046", "EA-047"}, OK: payload(&rec)["ok"] == true, At: rec.N,
+	_ = s.Judge(steps.Check{Clauses: []string{"EA-007", "EA-046", "EA-047"}, OK: payload(&rec)["ok"] == true, At: rec.N, Group: "ok of " + t.Name,
 		Expected: "payload.ok is true or false", Observed: "payload.ok is " + wjson.Compact(payload(&rec)["ok"])})
 	if t.Name == vocab.PostMessage { // a message is always to be seen; next and prev may have nowhere to go
 		if err := s.effectOf(ctx, q, now); err != nil {

@@ -141,7 +141,7 @@ func (s *suite) isJoined(ctx context.Context, p *party) error {
 	body := payload(&rec)
 	_ = s.Judge(steps.Check{Clauses: []string{"EA-028", "EA-103", "EA-106"}, OK: true, At: rec.N})
 	for _, echo := range []struct{ clause, name, want string }{{"EA-029", "role", p.role}, {"EA-030", "sessionId", p.session}} {
-		_ = s.Judge(steps.Check{Clauses: []string{echo.clause}, OK: body[echo.name] == echo.want, At: rec.N,
+		_ = s.Judge(steps.Check{Clauses: []string{echo.clause}, OK: body[echo.name] == echo.want, At: rec.N, Group: "relay.joined " + echo.name,
 			Expected: fmt.Sprintf("payload.%s is %q, as in relay.join", echo.name, echo.want),
 			Observed: fmt.Sprintf("payload.%s is %s", echo.name, wjson.Compact(body[echo.name]))})
 	}

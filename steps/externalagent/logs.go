@@ -102,7 +102,7 @@ func (s *suite) logInOrder(p *party) error {
 	s.Observe("EA-089a", "the timestamps: "+form)
 	var found []steps.Check
 	for _, fd := range report.Findings {
-		check := steps.Check{Clauses: []string{fd.Clause}, OK: fd.OK, At: rec.N, Expected: fd.Expected, Observed: fd.Observed}
+		check := steps.Check{Clauses: []string{fd.Clause}, OK: fd.OK, At: rec.N, Expected: fd.Expected, Observed: fd.Observed, Group: "log: " + fd.Expected}
 		if !fd.OK && fd.Line > 0 {
 			check.Observed = fmt.Sprintf("%s:%d: %s", name, fd.Line, fd.Observed)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cucumber/godog"
 
@@ -190,6 +191,7 @@ func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) e
 	}
 	rec, miss := s.answerAs(ctx, q, "a refusal of "+q.kind+" with "+oneOf(codes))
 	check := steps.Check{Clauses: clauses, Expected: fmt.Sprintf("%s, or a tool.result with ok:false, with %s and replyTo %q", vocab.ErrorMessage, oneOf(codes), q.id), At: q.mark}
+	group := func(outcome string) string { return strings.Join([]string{q.kind, q.tool, oneOf(codes), outcome}, " ") }
 	if q.kind != vocab.ToolCall {
 		check.Expected = fmt.Sprintf("%s with %s and replyTo %q", vocab.ErrorMessage, oneOf(codes), q.id)
 	}
@@ -201,11 +203,13 @@ func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) e
 		}
 		return s.Need(check)
 	case !refused(&rec):
+		check.Group = group("taken")
 		check.Clauses, check.Observed, check.At = drop(clauses, "EA-068", "EA-104", "EA-074"), steps.Seen(rec), rec.N
 		return s.Judge(check)
 	case s.codeOf(&rec) == vocab.NoActiveSpec && !slices.Contains(codes, vocab.NoActiveSpec) && s.nothingShown(q):
 		return steps.NotTestedf("no uiSpec is active, so that every call is refused with %s", vocab.NoActiveSpec)
 	case !slices.Contains(codes, s.codeOf(&rec)):
+		check.Group = group(s.codeOf(&rec))
 		check.Clauses, check.Observed, check.At = drop(clauses, "EA-068", "EA-104", "EA-074"), steps.Seen(rec), rec.N
 		return s.Judge(check)
 	}

@@ -174,10 +174,11 @@ func (s *suite) getsSnapshot(ctx context.Context, p *party) (state, error) {
 	_ = s.Judge(steps.Check{Clauses: []string{"EA-041", "EA-077a", "EA-103"}, OK: true, At: rec.N})
 	for _, m := range []struct{ clause, name string }{{"EA-004", "uiSpec"}, {"EA-005", "messageHistory"}, {"EA-006", "toolSchema"}} {
 		_, there := body[m.name]
-		_ = s.Judge(steps.Check{Clauses: []string{m.clause}, OK: there, At: rec.N, Expected: "snapshot.state with " + m.name, Observed: fmt.Sprintf("none in record %d", rec.N)})
+		_ = s.Judge(steps.Check{Clauses: []string{m.clause}, OK: there, At: rec.N, Group: "snapshot.state " + m.name,
+			Expected: "snapshot.state with " + m.name, Observed: fmt.Sprintf("none in record %d", rec.N)})
 	}
 	if p.study != "" {
-		_ = s.Judge(steps.Check{Clauses: []string{"EA-042"}, OK: body["sessionId"] == p.study, At: rec.N,
+		_ = s.Judge(steps.Check{Clauses: []string{"EA-042"}, OK: body["sessionId"] == p.study, At: rec.N, Group: "snapshot.state sessionId",
 			Expected: fmt.Sprintf("payload.sessionId is %q, as in session.started", p.study), Observed: "payload.sessionId is " + wjson.Compact(body["sessionId"])})
 	}
 	return stateOf(&rec), nil
