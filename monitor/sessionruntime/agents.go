@@ -193,6 +193,21 @@ func (m *Model) after(turns []*turn, do func(cause Message, open bool)) {
 	}
 }
 
+// afterOne does something once one of some turns that speak side by side has been stopped, and again with each other one: it need not wait
+// for them, but for whom the orchestrator has asked to stop.
+func (m *Model) afterOne(turns []*turn, do func(cause Message, open bool)) {
+	over, doubt := map[*turn]bool{}, false
+	for _, t := range turns {
+		t.resume = append(t.resume, func(by Message, open bool) {
+			over[t], doubt = true, doubt || open
+			waits := slices.ContainsFunc(turns, func(o *turn) bool { return o.stopping.N > 0 && !over[o] })
+			if !waits {
+				do(by, doubt || len(over) < len(turns))
+			}
+		})
+	}
+}
+
 // request owes the request to SessionManager (RT-110), and what follows from it.
 func (m *Model) request(mv *move, cause Message, clauses []string, optional bool) *owed {
 	return m.owe(&owed{what: "CONTROL REQUEST_REMOVE_AGENT for " + mv.agent + " to SYSTEM", cause: cause, of: RequestRemove, agent: mv.agent, clauses: clauses, shown: []string{"RT-008", "RT-020", "RT-034", "RT-113"}, optional: optional,

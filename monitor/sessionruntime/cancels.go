@@ -40,18 +40,21 @@ func (m *Model) cancel(d Message) {
 	}
 }
 
-// stop has those who speak stopped, or may have where that is left open. Of several speakers one is enough where nothing says
-// which (of is nil).
+// stop has those who speak stopped, or may have where that is left open: some turns, or whichever speak (of is nil). Of several that
+// speak side by side one is enough then, and none has to be where others are not meant: the source has one speaking_agent_id.
 func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool) (stopping []*turn) {
-	either := &choice{}
+	either, byUser := &choice{}, of == nil && d.Subtype != vocab.SessionClose
 	for _, t := range m.order {
-		if t.due && !t.stopped && (of == nil || of(t)) { // it has been asked for
+		if of != nil && !of(t) {
+			continue
+		}
+		if t.due && !t.stopped { // it has been asked for
 			stopping = append(stopping, t)
 			continue
 		}
-		speaks := t.speaking && !t.asked
+		speaks := t.speaking && !t.asked && !t.passed && (of == nil || !t.shared)
 		may := speaks || !t.stopped && (t.live() || t.status == unclear)
-		if !may || of != nil && !of(t) {
+		if !may {
 			continue
 		}
 		o := &owed{what: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", cause: d, clauses: clauses, shown: []string{"RT-050", "RT-098"}, optional: open || !speaks || t.status == unclear,
@@ -60,7 +63,7 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 		if len(clauses) > 0 && !m.active[t.agent] && m.was(CancelSent) { // another agent has become active meanwhile
 			o.clauses = append(slices.Clone(clauses), "RT-050")
 		}
-		if of == nil {
+		if byUser {
 			o.shown = append(o.shown, "RT-095")
 			o.amiss = func() ([]string, string) {
 				for _, h := range m.heard {
@@ -71,14 +74,48 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 				return nil, ""
 			}
 		}
-		if of == nil && (speaks || t.status == unclear) {
+		if byUser && (speaks || t.status == unclear) || of == nil && t.shared && speaks {
 			o.choice = either
 		}
 		m.owe(o)
-		t.asked, t.due = true, t.due || !o.optional
+		t.asked, t.due = true, t.due || !o.optional && !t.shared
 		stopping = append(stopping, t)
 	}
+	for _, t := range stopping {
+		m.passOn(t)
+	}
 	return stopping
+}
+
+// begins notes that a turn speaks. Where another one does, or may, the one speaking_agent_id is that of either, and nobody's as soon
+// as either has ended (RT-050): it may be one for each, too.
+func (m *Model) begins(t *turn) {
+	if !t.speaking {
+		for _, o := range m.order {
+			if o == t || !o.speaking && !o.begun {
+				continue
+			}
+			sure := o.speaking && !o.asked && !o.passed && o.status != unclear && !t.asked && t.status != unclear
+			o.shared, t.shared = true, true
+			o.passed, t.passed = o.passed || !sure, t.passed || !sure
+		}
+	}
+	t.speaking, t.begun = true, true
+}
+
+// passOn notes that a turn has ended, or is to: of those that spoke beside it, nobody knows whether they still do.
+func (m *Model) passOn(t *turn) {
+	for _, o := range m.order {
+		if t.shared && o.shared {
+			o.passed = true
+		}
+	}
+}
+
+// ends notes that a turn speaks no more.
+func (m *Model) ends(t *turn) {
+	t.speaking, t.begun = false, false
+	m.passOn(t)
 }
 
 // means tells whether a published CANCEL is about a turn: or is for its agent, and names a turn that nobody is speaking in.
@@ -116,6 +153,7 @@ func (m *Model) stopSent(t *turn, p Message) {
 		t.stopping = p
 	}
 	t.speaking = false
+	m.passOn(t)
 	m.hold(p, "RT-105", "RT-100")
 }
 
@@ -129,7 +167,8 @@ func (m *Model) cancelAck(d Message) {
 	}
 	if t.stopping.N == 0 && !t.due { // nobody has asked for it: what follows is left open
 		if t.live() || t.status == unclear {
-			t.status, t.speaking = unclear, false
+			t.status = unclear
+			m.ends(t)
 			m.allow(d, "EVENT CANCELED", kindOf(Canceled, m.ofTurn(t)))
 		}
 		return
@@ -146,8 +185,8 @@ func (m *Model) cancelAck(d Message) {
 		amiss:    m.elsewhere(d, []string{"RT-105"}, func(p Message) bool { return p.is("", vocab.Canceled, "") }),
 		optional: late || t.mayStop || t.status == unclear || t.status == completed || t.status == failed,
 		match:    kindOf(Canceled, m.ofTurn(t))})
-	t.stopped, t.speaking = true, false
-	t.status = cancelled
+	t.stopped, t.status = true, cancelled
+	m.ends(t)
 	for _, goOn := range t.resume {
 		goOn(d, late)
 	}
@@ -159,7 +198,7 @@ func (m *Model) hasty() bool { return m.limits.CancelAck > 0 && m.limits.CancelA
 
 // mustStop tells whether what waits for a turn has to wait: it is speaking, or was when a CANCEL was asked for.
 func (m *Model) mustStop(t *turn) bool {
-	return (t.speaking || t.due && !t.stopped && !m.hasty()) && t.status != unclear
+	return (t.speaking || t.due && !t.stopped && !m.hasty()) && t.status != unclear && !t.shared
 }
 
 // ofTurn matches what is about a turn, or says of none while it can only be this one.
@@ -181,6 +220,7 @@ func (m *Model) strayCancel(p Message) {
 	case t.mayStop, m.handingOver(), m.leaving(p.TargetID):
 		t.asked, t.stopping, t.mayStop, t.speaking = true, p, true, false
 		t.due = true // whatever waits until it has stopped, waits for this too
+		m.passOn(t)
 	default:
 		m.fail(p, []string{"RT-160"}, "a CANCEL to an agent where the frontend asks for one, or something has to wait for it", "%s for turn %q", p.Name(), p.Turn)
 	}

@@ -8,18 +8,21 @@ import (
 
 // How courses begin: a session, a turn that is routed, that runs, whose agent speaks, and that is over.
 const (
-	abc    = "set main a,b,c a\n"
-	routed = abc + "> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n"
-	runs   = routed + "> a INPUT_ACK t1\n"
-	speaks = runs + "> a AGENT_OUTPUT t1 #2 chunk\n< AGENT_OUTPUT t1 #2 chunk\n"
-	over   = speaks + "> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\nfence\n"
-	stops  = speaks + "> user CANCEL\n< CANCEL @a t1\n"
-	asked  = over + "> a HANDOVER_REQUEST t1 of=b #5\n< HANDOVER_UI_PROMPT t1 x1 of=b #5\n"
-	leaves = abc + "> user REMOVE_AGENT agent=b\n< REQUEST_REMOVE_AGENT agent=b x1\n"
-	comes  = abc + "> user INVITE_AGENT agent=d\n< REQUEST_ADD_AGENT agent=d x1\n"
-	next   = "> user USER_INPUT #9\n< USER_INPUT @a t9 #9\n< TURN_ACCEPTED t9 of=a\nfence\n"
-	nextB  = "> user USER_INPUT #9\n< USER_INPUT @b t9 #9\n< TURN_ACCEPTED t9 of=b\nfence\n"
-	nextC  = "> user USER_INPUT #9\n< USER_INPUT @c t9 #9\n< TURN_ACCEPTED t9 of=c\nfence\n"
+	abc     = "set main a,b,c a\n"
+	routed  = abc + "> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n"
+	runs    = routed + "> a INPUT_ACK t1\n"
+	speaks  = runs + "> a AGENT_OUTPUT t1 #2 chunk\n< AGENT_OUTPUT t1 #2 chunk\n"
+	over    = speaks + "> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\nfence\n"
+	stops   = speaks + "> user CANCEL\n< CANCEL @a t1\n"
+	bSpeaks = "> user USER_INPUT #6 mention=b\n< SWITCH_AGENT a>b\n< USER_INPUT @b t6 #6\n< TURN_ACCEPTED t6 of=b\n> b INPUT_ACK t6\n> b AGENT_OUTPUT t6 #7 chunk\n< AGENT_OUTPUT t6 #7 chunk\n"
+	beside  = speaks + bSpeaks
+	bEnds   = "> b AGENT_OUTPUT t6 #8 final\n< AGENT_OUTPUT t6 #8 final\n"
+	asked   = over + "> a HANDOVER_REQUEST t1 of=b #5\n< HANDOVER_UI_PROMPT t1 x1 of=b #5\n"
+	leaves  = abc + "> user REMOVE_AGENT agent=b\n< REQUEST_REMOVE_AGENT agent=b x1\n"
+	comes   = abc + "> user INVITE_AGENT agent=d\n< REQUEST_ADD_AGENT agent=d x1\n"
+	next    = "> user USER_INPUT #9\n< USER_INPUT @a t9 #9\n< TURN_ACCEPTED t9 of=a\nfence\n"
+	nextB   = "> user USER_INPUT #9\n< USER_INPUT @b t9 #9\n< TURN_ACCEPTED t9 of=b\nfence\n"
+	nextC   = "> user USER_INPUT #9\n< USER_INPUT @c t9 #9\n< TURN_ACCEPTED t9 of=c\nfence\n"
 )
 
 // row is a transcript, and what the model finds in it. Clauses stand without their RT-.

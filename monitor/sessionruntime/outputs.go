@@ -51,7 +51,7 @@ func (m *Model) output(d Message) {
 	}
 	switch {
 	case d.Final:
-		t.speaking = false
+		m.ends(t)
 		for _, goOn := range t.resume { // it has stopped by itself: what waits may go on
 			goOn(d, true)
 		}
@@ -64,8 +64,9 @@ func (m *Model) output(d Message) {
 		o.first = true
 		m.hold(d, "RT-169")
 		t.status = unclear
-		t.speaking = true
+		m.begins(t)
 	default:
+		m.begins(t)
 		t.speaking = !t.asked
 	}
 }

@@ -33,18 +33,28 @@ func (m *Model) session(d Message) {
 		m.ask(rq, d, clauses, RequestOpen, again)
 		return
 	}
-	var speaking, may []*turn
-	for _, t := range m.stop(d, []string{"RT-152"}, again, func(*turn) bool { return true }) {
-		if m.mustStop(t) {
+	var speaking, beside, may []*turn
+	sure := map[*turn]bool{} // of several that speak, one is asked to stop
+	for _, t := range m.speakers() {
+		sure[t] = t.shared && !t.passed && t.status != unclear
+	}
+	for _, t := range m.stop(d, []string{"RT-152"}, again, nil) {
+		switch {
+		case m.mustStop(t):
 			speaking = append(speaking, t)
-		} else {
+		case sure[t]:
+			beside = append(beside, t)
+		default:
 			may = append(may, t)
 		}
 	}
+	m.afterOne(beside, func(cause Message, open bool) {
+		m.ask(rq, cause, stopped, RequestClose, open || again || len(may)+len(speaking) > 0)
+	})
 	m.after(speaking, func(cause Message, open bool) {
 		m.ask(rq, cause, stopped, RequestClose, open || again || len(may) > 0)
 	})
-	if len(speaking) == 0 {
+	if len(speaking)+len(beside) == 0 {
 		m.ask(rq, d, clauses, RequestClose, again || len(may) > 0)
 	} else { // no request while a speaker has not been stopped
 		m.closing = rq

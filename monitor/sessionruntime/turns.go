@@ -34,6 +34,9 @@ type turn struct {
 	routed           Message
 	status           status
 	speaking         bool                           // a chunk has come, and neither final nor ack
+	begun            bool                           // the same, and it may have been asked to stop meanwhile
+	shared           bool                           // another turn has spoken meanwhile
+	passed           bool                           // and it is left open whether this one is known to speak
 	stopping         Message                        // the CANCEL that was published; N 0: none
 	acked            Message                        // INPUT_ACK of its agent; N 0: none
 	inTime           bool                           // it was handled before the limit was over, by any clock
@@ -417,7 +420,8 @@ func (m *Model) timedOut(t *turn, p Message) {
 	default:
 		m.keep(p, came...)
 	}
-	t.status, t.speaking = failed, false
+	t.status = failed
+	m.ends(t)
 }
 
 // leisure is a limit that no pause of a machine comes near.
@@ -495,6 +499,7 @@ func (m *Model) agentError(d Message) {
 		}})
 	if t := m.turns[d.Turn]; t != nil && t.live() && t.agent == d.From {
 		t.status = unclear
+		m.passOn(t)
 	}
 	m.mayStop(func(t *turn) bool { return t.agent == d.From })
 }
