@@ -56,6 +56,14 @@ async def settle`}}},
     working = asyncio.create_task(worker())
 `}}},
 	{"stops, then switches", "a switch of the user's stops who is speaking, and is announced behind that", []change{{"orchestrator.py", switchesOnRequest, stops + switchesOnRequest}}},
+	{"one slot", "has one speaking_agent_id: who spoke last", oneSlot},
+	{"one slot, and any end", "has one speaking_agent_id: who spoke last, and nobody as soon as any turn has ended", append(oneSlot,
+		change{"orchestrator.py", `            self.context.speaking.remove(turn)
+`, `            pass
+        self.context.speaking.clear()
+`})},
+	{"one slot, and the latest chunk", "has one speaking_agent_id: whose chunk was the latest", []change{{"orchestrator.py", listed, `        self.context.speaking = [turn]
+`}}},
 	{"switches, then stops", "a switch of the user's is announced, and stops who is speaking", []change{{"orchestrator.py", switchesOnRequest, switchesOnRequest + stops}}},
 }
 
@@ -71,6 +79,15 @@ const (
             self._cancel(turn)
 `
 )
+
+// Where the Python orchestrator lists who is speaking, and what has the first chunk of a turn put one in the place of the other.
+const listed = `        if turn not in self.context.speaking:
+            self.context.speaking.append(turn)
+`
+
+var oneSlot = []change{{"orchestrator.py", listed, `        if not turn.collected_output:
+            self.context.speaking = [turn]
+`}}
 
 // TestOddRuntimes: nobody fails by what the document leaves open.
 func TestOddRuntimes(t *testing.T) {
