@@ -1,6 +1,8 @@
 package runtimes
 
 import (
+	"slices"
+
 	proto "parley/protocol/sessionruntime"
 	"parley/reference-server/sessionruntime/orchestrator"
 )
@@ -16,6 +18,7 @@ var sessionFaults = map[string]fault{
 	"close-does-not-wait":         begins(proto.SessionClose, orchestrator.Interrupt, orchestrator.Request),
 	"close-cancels-behind":        begins(proto.SessionClose, orchestrator.Request, orchestrator.Interrupt),
 	"close-after-time-out":        ruling(rules{cancelTimeout: goesOn(proto.SessionClose)}),
+	"close-after-first-ack":       runtime(closesAfterFirst),
 	"close-needs-cancel-ack":      deciding(needsCancelAck(proto.SessionClose)),
 	"close-cancels-idle":          ruling(rules{begin: closeCancelsIdle}),
 	"open-cancels":                ruling(rules{begin: openCancels}),
@@ -49,6 +52,28 @@ func openCancels(v view, tx transaction) []step {
 		}
 	}
 	return correct.Begin(v, tx)
+}
+
+// closesAfterFirst stops all who speak, and waits for one of them.
+func closesAfterFirst(o *options) {
+	early := false
+	o.Outbound = func(_ view, msg message, send sender) {
+		if kindOf(msg) == proto.RequestSessionClose && early {
+			early = false
+			return
+		}
+		send(msg)
+	}
+	o.Policy = rules{stopped: func(v view, t turn) []step {
+		others := slices.DeleteFunc(speakers(v), func(o turn) bool { return o.ID == t.ID })
+		for _, tx := range v.Transactions() {
+			if tx.Kind == proto.SessionClose && !tx.Asked && len(others) > 0 && !early {
+				v.Send(v.New(proto.Control, proto.RequestSessionClose, proto.ToSystem, "", object{"session_id": v.SessionID()}, ids{Tx: tx.ID}))
+				early = true
+			}
+		}
+		return correct.Stopped(v, t)
+	}}
 }
 
 // openAsClose opens nothing while anybody speaks.
