@@ -72,6 +72,7 @@ var plays = []string{
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nopen\nmanager SESSION_OPENED open\nclose\nstopped a t1",
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nclose\ntime 60ms",
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nclose\nstop a t1",
+	"setup s a a,b,c\nin t1 text\nack a t1\nmention t2 b payload\nack b t2\nchunk a t1\nchunk b t2\nclose\nstop b t2\nstop a t1",
 	// BROADCAST, second deliveries and what comes back
 	"setup s a a,b,c\n*in t1 text\n*switch b\n*remove c\n*logger b\nin t9 text\nin t2 text\n*ack a t2\n*chunk a t2\nagain\n*cancel\ncancel\n*stop a t2\nagain\n*handover a t2 b",
 	"setup s a a,b,c\nin t1 text\nagain\nin - text\nagain\n*ack a -\ntime 60ms",
