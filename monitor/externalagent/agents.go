@@ -36,14 +36,18 @@ func joinsFirst(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// agentIDs judges that ids differ (EA-022b).
+// agentIDs judges that ids differ (EA-022b). An agent that comes anew, and begins with a session of its own, may count anew.
 func agentIDs(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
-	seen := map[string]int{}
+	seen, conn, anew := map[string]int{}, "", beginnings(t)
 	for _, r := range t {
 		if !target(&r) || r.Event == nil {
 			continue
 		}
+		if r.Conn != conn && anew[r.Conn] {
+			clear(seen)
+		}
+		conn = r.Conn
 		id, ok := r.Event.RequestID.(string)
 		if !ok {
 			continue
@@ -52,6 +56,17 @@ func agentIDs(t []transcript.Record) []monitor.Finding {
 			out = append(out, finding(&r, seen[id] == 0, "EA-022b", "an id that no other request has", fmt.Sprintf("id %q is that of record %d", id, seen[id])))
 		}
 		seen[id] = r.N
+	}
+	return out
+}
+
+// beginnings are the connections whose first request behind relay.join is session.start.
+func beginnings(t []transcript.Record) map[string]bool {
+	out := map[string]bool{}
+	for _, r := range t {
+		if _, known := out[r.Conn]; !known && target(&r) && r.Event != nil && r.Event.Type != vocab.RelayJoin {
+			out[r.Conn] = r.Event.Type == vocab.SessionStart
+		}
 	}
 	return out
 }

@@ -104,6 +104,8 @@ var agentRows = []row{
 	{monitor: "agent-ids", reason: "over two connections", kept: "EA-022b", in: "A < relay.join #a\nB < relay.join #b"},
 	{monitor: "agent-ids", reason: "the same id twice", broken: "EA-022b", in: "A < snapshot.get #a\nA < snapshot.get #a"},
 	{monitor: "agent-ids", reason: "the same id over two connections", broken: "EA-022b", in: "A < relay.join #a\nA closed\nB < relay.join #a"},
+	{monitor: "agent-ids", reason: "the same id in another life", kept: "EA-022b", in: "A < relay.join #a\nA < session.start #b\nA closed\nB < relay.join #a\nB < session.start #b"},
+	{monitor: "agent-ids", reason: "the same id where it goes on", kept: "EA-022b", broken: "EA-022b", in: "A < relay.join #a\nA < session.start #b\nA closed\nB < relay.join #a\nB < snapshot.get #c"},
 	{monitor: "agent-ids", reason: "the id of the request before the last", kept: "EA-022b", broken: "EA-022b", in: "A < snapshot.get #a\nA < snapshot.get #b\nA < snapshot.get #a"},
 	{monitor: "agent-ids", reason: "an empty id twice", broken: "EA-022b", in: `A < {"id":""}` + "\n" + `A < {"id":""}`},
 	{monitor: "agent-ids", reason: "one request", in: "A < relay.join #a"},

@@ -101,11 +101,16 @@ func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 		if r.N < next.N && received(vocab.ToolCall)(&r) && !early(&r) {
 			return "", s.Judge(steps.Check{Clauses: clauses, Expected: "no call while toolSchema is empty", Observed: steps.Seen(r), At: r.N})
 		}
+		if r.N < next.N && received(vocab.SessionEnd)(&r) { // it has nothing to call, and ends: what comes then is another session's
+			return "", s.Judge(steps.Check{Clauses: clauses, OK: true, At: r.N})
+		}
 	}
 	rec, miss := s.awaitAgent(ctx, next.N, s.pace(), func(r *transcript.Record) bool {
-		return received(vocab.SessionEnd)(r) || received(vocab.ToolCall)(r) && !early(r)
+		return received(vocab.SessionStart, vocab.SessionEnd)(r) || received(vocab.ToolCall)(r) && !early(r)
 	})
 	switch {
+	case miss == nil && kindOf(&rec) == vocab.SessionStart:
+		return "", steps.NotTestedf("the agent has begun another session (record %d) before it did anything more in this one", rec.N)
 	case miss != nil:
 		return "", steps.NotTestedf("the agent neither goes on nor ends its session: %s%s", miss.Reason, s.lastWords())
 	case kindOf(&rec) == vocab.ToolCall && s.goesBackTo(&rec, &from, &next):
