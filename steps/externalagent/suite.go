@@ -60,7 +60,7 @@ func (Protocol) Vet(p *target.Profile) error {
 }
 
 // Bind implements steps.Protocol: the decoder of a scenario's records.
-func (Protocol) Bind(*steps.Env, target.Running) func(*transcript.Record) { return decode }
+func (Protocol) Bind(*steps.Env, target.Running) func(*transcript.Record) { return (&repeats{}).decode }
 
 // NotRunnable implements steps.Protocol.
 func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
