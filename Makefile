@@ -18,8 +18,8 @@ build: ## build bin/parley
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/parley ./cmd/parley
 
 test: tools vet ## everything: vet, staticcheck, gofmt, all tests with the race detector, then foreign and bad targets, and the kill matrix
-	GOGC=400 $(GO) test -race -parallel 8 -timeout 12m -skip '$(SLOW)' ./...
-	GOGC=400 $(GO) test -parallel 24 -timeout 12m -run '$(SLOW)' . ./cmd/parley
+	GOGC=400 $(GO) test -race -parallel 8 -timeout 30m -skip '$(SLOW)' ./...
+	GOGC=400 $(GO) test -parallel 24 -timeout 30m -run '$(SLOW)' . ./cmd/parley
 
 quick: ## the tests of one package at a time, without the race detector: make quick PKG=./wire/sse
 	$(GO) test $(or $(PKG),./...)
