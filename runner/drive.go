@@ -104,7 +104,18 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	if pl.Exclusive() && d.gate(pl) == "" && r.protocol.NotRunnable(d.envs, pl.Tags) == "" {
 		return r.exclusive(ctx, r.nonce(d, pl.ID))
 	}
-	return r.slot(ctx, d, &pl, r.nonce(d, pl.ID))
+	release, err := d.occupying(ctx, r.protocol, sc)
+	if err != nil {
+		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}
+	}
+	s := r.slot(ctx, d, &pl, r.nonce(d, pl.ID))
+	if s.Release == nil {
+		release()
+		return s
+	}
+	unlock := s.Release
+	s.Release = func() { unlock(); release() }
+	return s
 }
 
 // nonce is what makes the names of a scenario unique: in the run, and among the runs, as a target may keep its sessions. One

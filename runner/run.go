@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"parley/driver"
 	"parley/driver/browser"
 	"parley/driver/r3labs"
@@ -159,12 +161,13 @@ type driverRun struct {
 	heard bool   // something of the protocol has come
 	held  []held // results of preflight as long as nothing has
 
-	explored   []Planned       // places of random sequences
-	bystanders map[string]bool // scenarios during which the target's process ended
-	suspects   map[string]bool // while these run again, alone: only they
-	begun      map[string]int  // how often each scenario has, by its id
-	crowded    bool            // while many scenarios run at once
-	aside      []aside         // those among them that had to do without an answer
+	explored   []Planned           // places of random sequences
+	bystanders map[string]bool     // scenarios during which the target's process ended
+	suspects   map[string]bool     // while these run again, alone: only they
+	begun      map[string]int      // how often each scenario has, by its id
+	crowded    bool                // while many scenarios run at once
+	aside      []aside             // those among them that had to do without an answer
+	workers    *semaphore.Weighted // see occupying
 }
 
 type closingDriver interface {
@@ -252,7 +255,7 @@ func newRun(o Options) (*run, error) {
 		if err != nil {
 			return nil, err
 		}
-		dr := &driverRun{name: name, d: d, plan: forDriver(all, name, sel, o.unguarded), byKey: map[string]Planned{}}
+		dr := &driverRun{name: name, d: d, plan: forDriver(all, name, sel, o.unguarded), byKey: map[string]Planned{}, workers: newWorkers()}
 		for _, pl := range dr.plan {
 			dr.byKey[pl.key] = pl
 		}

@@ -16,9 +16,10 @@ import (
 //
 //  1. A scenario whose clauses have all failed before in this run gets a fifth of each limit: whatever it misses, no clause
 //     comes to anything else.
-//  2. What the target has left out three times, each time within the whole limit, and has never sent, gets a fifth of the limit. Once is
-//     enough where the target has sent nothing whatever. A miss counts as one all the same: the target has missed the same kind
-//     within the whole limit. The first time that it comes after all, its waits are whole again for the rest of the run.
+//  2. What the target has left out three times, each time within the whole limit, and has never sent but at once (within a twentieth of
+//     the limit), gets a fifth of the limit. Once is enough where the target has sent nothing whatever. A miss counts as one all the
+//     same: the target has missed the same kind within the whole limit. The first time that it comes later than at once, its waits
+//     are whole again for the rest of the run. This goes for waits that have begun, too.
 //  3. A wait that has a fence (Wait.Fence) ends once the fence was answered, if the target has missed the same kind once within the
 //     whole limit although a fence was answered, and nothing that was awaited has ever come behind the answer of a fence. A
 //     server that handles messages side by side does that, and there fences end no wait.
@@ -48,9 +49,9 @@ type patience struct {
 
 // awaited is what is known of one kind.
 type awaited struct {
-	missed int // within the whole limit
-	fenced int // of these, with a fence answered
-	came   bool
+	missed int  // within the whole limit
+	fenced int  // of these, with a fence answered
+	slow   bool // it came, and not at once
 }
 
 func (p *patience) kind(name string) *awaited {
@@ -70,7 +71,7 @@ func (p *patience) of(kind string, limit time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := p.kind(kind)
-	if k.came || k.missed == 0 || k.missed < misses && p.came {
+	if k.slow || k.missed == 0 || k.missed < misses && p.came {
 		return limit
 	}
 	return p.part(limit)
@@ -107,7 +108,7 @@ func (p *patience) over(w waited) {
 	k := p.kind(w.kind)
 	switch {
 	case w.came:
-		k.came, p.came = true, true
+		k.slow, p.came = k.slow || w.took > w.limit/(hurry*slower), true
 		p.longest = max(p.longest, w.took)
 		p.overtaken = p.overtaken || w.fenced
 	case w.whole:
@@ -179,13 +180,18 @@ func (e *Env) within(kind string, limit time.Duration) time.Duration {
 // AwaitModel waits for what the target has its model asked, which takes a turn at most. It returns how long that was, and the error
 // of asked where it did not come.
 func (e *Env) AwaitModel(ctx context.Context, asked func(context.Context) error) (within time.Duration, err error) {
+	return e.AwaitModelFor(ctx, e.Turn(), asked)
+}
+
+// AwaitModelFor is AwaitModel with another limit than a turn.
+func (e *Env) AwaitModelFor(ctx context.Context, limit time.Duration, asked func(context.Context) error) (within time.Duration, err error) {
 	const kind = "a question to the model"
-	within = e.within(kind, e.Turn())
+	within = e.within(kind, limit)
 	limited, cancel := stall.WithLimit(ctx, within)
 	defer cancel()
 	began := time.Now()
 	if err = asked(limited); err == nil || ctx.Err() == nil {
-		e.patience.over(waited{kind: kind, limit: e.Turn(), took: time.Since(began), whole: within == e.Turn(), came: err == nil})
+		e.patience.over(waited{kind: kind, limit: limit, took: time.Since(began), whole: within == limit, came: err == nil})
 	}
 	return within, err
 }

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +51,43 @@ func TestKinds(t *testing.T) {
 			if took, came := awaits(t, w, row.kind, row.comes); took != row.want || came != row.came {
 				t.Errorf("%d: a %s is awaited for %v, came %v; want %v", i, row.kind, took, came, row.want)
 			}
+		}
+	})
+}
+
+// TestAtOnceOrNever: what has come only at once and was missed three times gets less; once it comes later than at once, no more.
+func TestAtOnceOrNever(t *testing.T) {
+	const whole, part = 10 * time.Second, 2 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		w := world(t, false, "@AS-001")
+		for i, row := range []struct{ comes, want time.Duration }{
+			{0, 0}, {never, whole}, {400 * time.Millisecond, 400 * time.Millisecond}, {never, whole}, {never, whole},
+			{never, part}, {0, 0}, {never, part},
+			{600 * time.Millisecond, 600 * time.Millisecond}, {never, whole}, {9 * time.Second, 9 * time.Second},
+		} {
+			if took, came := awaits(t, w, "switch", row.comes); took != row.want || came != (row.comes != never) {
+				t.Errorf("%d: awaited for %v, came %v; want %v", i, took, came, row.want)
+			}
+		}
+	})
+}
+
+// TestBegunBefore: a wait that goes on ends as well once others of its kind have been missed three times, and is no whole one.
+func TestBegunBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world(t, false, "@AS-001")
+		awaits(t, w, "list", 0)
+		var others sync.WaitGroup
+		for range misses {
+			others.Go(func() { awaits(t, w, "switch", never) })
+		}
+		time.Sleep(7 * time.Second) // synthetic
+		if took, came := awaits(t, w, "switch", never); took != 4*time.Second || came {
+			t.Errorf("it was awaited for %v, came %v; the others had ended after 3s", took, came)
+		}
+		others.Wait()
+		if n := w.Env.patience.kind("switch").missed; n != misses {
+			t.Errorf("%d whole misses, want %d", n, misses)
 		}
 	})
 }
@@ -233,7 +271,7 @@ func TestAwaitModel(t *testing.T) {
 			{"never, three times", t.Context(), never, 20 * time.Second, false},
 			{"and once more", t.Context(), never, 4 * time.Second, false},
 			{"asked at once", t.Context(), func(context.Context) error { return nil }, 4 * time.Second, true},
-			{"and never again", t.Context(), never, 20 * time.Second, false},
+			{"never again: it comes at once, or not at all", t.Context(), never, 4 * time.Second, false},
 		} {
 			if within, err := env.AwaitModel(row.ctx, row.asked); within != row.want || (err == nil) != row.ok {
 				t.Errorf("%s: %v within %v; want %v", row.what, err, within, row.want)

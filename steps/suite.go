@@ -83,6 +83,12 @@ type Explorer interface {
 	Explored() []string
 }
 
+// Holder is what a protocol offers beyond whose scenarios keep turns waiting for the model.
+type Holder interface {
+	// Holds is how many turns a scenario keeps waiting at once, at most.
+	Holds(sc *godog.Scenario) int
+}
+
 // Slot is what the runner gives a scenario: a target, or the reason why it does not run.
 type Slot struct {
 	Run     target.Running

@@ -253,22 +253,22 @@ func (w *World) awaiting(ctx context.Context, e Wait) *awaiting {
 // run waits for the record, and sends the fence meanwhile.
 func (a *awaiting) run(ctx context.Context) (transcript.Record, error) {
 	if a.Fence == nil || a.within <= margin {
-		return a.look(ctx, a.record)
+		return a.whole(ctx, a.record)
 	}
 	rec, err := a.until(ctx, grace, a.record)
 	if !errors.Is(err, errStage) {
 		return rec, err
 	}
 	if a.answer = a.Fence(ctx); a.answer == nil {
-		return a.look(ctx, a.record)
+		return a.whole(ctx, a.record)
 	}
-	rec, err = a.look(ctx, func(r *transcript.Record) bool { return a.record(r) || a.isAnswer(r) })
+	rec, err = a.whole(ctx, func(r *transcript.Record) bool { return a.record(r) || a.isAnswer(r) })
 	if err != nil || rec.N != a.answered {
 		return rec, err
 	}
 	least, ok := a.w.Env.patience.closes(a.kind)
 	if !ok {
-		return a.look(ctx, a.record)
+		return a.whole(ctx, a.record)
 	}
 	rec, err = a.until(ctx, least-time.Since(a.began), a.record)
 	a.closed = errors.Is(err, errStage)
@@ -290,6 +290,21 @@ func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool
 		a.seen = r.N
 		return r.Conn == a.Conn && !r.Late && match(r)
 	})
+}
+
+// whole looks for the whole limit, or for what is left of it by what other waits learn meanwhile.
+func (a *awaiting) whole(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
+	for a.within == a.limit && a.limit >= shortest {
+		rec, err := a.until(ctx, a.limit/hurry, match)
+		if !errors.Is(err, errStage) {
+			return rec, err
+		}
+		if part, gone := a.w.Env.within(a.kind, a.limit), time.Since(a.began); part < a.limit && part <= gone {
+			a.within = gone.Round(time.Millisecond)
+			return transcript.Record{}, errLimit
+		}
+	}
+	return a.look(ctx, match)
 }
 
 // record matches what ends the wait: what is awaited, or what says that it cannot come.

@@ -20,7 +20,7 @@ func (s *suite) registerStreams(sc *godog.ScenarioContext) {
 
 // stands waits until an event stream of the page stands that was opened after a record, and tells whether one does.
 func (s *suite) stands(ctx context.Context, p *page, after int, within time.Duration) bool {
-	limited, cancel := stall.WithLimit(ctx, within)
+	limited, cancel := stall.WithLimit(ctx, s.Limit(within))
 	defer cancel()
 	_, err := s.T.Await(limited, after, func(r *transcript.Record) bool {
 		return p.server.ofStreams(r) && r.Dir == transcript.Sent && r.Kind == transcript.Stream && r.Label == retry && p.server.stands(r.Conn)
@@ -51,7 +51,7 @@ func (s *suite) streamEnds(how string) error {
 
 func (s *suite) pageClosed(ctx context.Context) error {
 	p := s.now
-	limited, cancel := stall.WithLimit(ctx, s.Env.Event())
+	limited, cancel := stall.WithLimit(ctx, s.Limit(s.Env.Event()))
 	defer cancel()
 	_, err := s.T.Await(limited, p.act-1, func(r *transcript.Record) bool {
 		return p.server.ofStreams(r) && r.Dir == transcript.Received && r.Kind == transcript.Closed

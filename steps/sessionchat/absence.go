@@ -20,7 +20,7 @@ func (s *suite) registerAbsence(sc *godog.ScenarioContext) {
 // a whole turn of an agent_id that nobody has used. A ping would not do, as it may overtake a chat.
 func (s *suite) fence(ctx context.Context, c *client) error {
 	name := fmt.Sprintf("fence%d", s.Serial())
-	t := &turn{}
+	t := &turn{kind: "the end of a fence's turn"}
 	mark := s.mark
 	if err := s.chat(ctx, c.name, name, t, "[[echo %s]] fence"); err != nil {
 		return err

@@ -37,6 +37,7 @@ type turn struct {
 	cut    bool              // interrupted, or its connection was lost
 	cutAt  int               // record of its first interrupt
 	failed bool              // its model fails
+	kind   string            // of the wait for its end (Wait.Kind); "": the step says it
 	extra  bool              // sent while another turn of the session ran: whether it is answered is open
 }
 

@@ -109,7 +109,7 @@ func (s *suite) awaitEnd(ctx context.Context, t *turn) *steps.Miss {
 	if t.over {
 		return nil
 	}
-	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: ofSession(t.of, vocab.ResultMessage)}
+	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Kind: t.kind, Match: ofSession(t.of, vocab.ResultMessage)}
 	rec, miss := s.Await(ctx, w)
 	if miss != nil {
 		return miss

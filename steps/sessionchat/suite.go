@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/cucumber/godog"
 
@@ -69,6 +70,16 @@ func (Protocol) Subprotocols(p *target.Profile) []string { return p.SessionChat.
 
 // Certifying implements steps.Protocol.
 func (Protocol) Certifying() []string { return []string{target.WS} }
+
+// Holds implements steps.Holder.
+func (Protocol) Holds(sc *godog.Scenario) (n int) {
+	for _, st := range sc.Steps {
+		if strings.HasSuffix(st.Text, " that is held") {
+			n++
+		}
+	}
+	return n
+}
 
 // Stages implements steps.Protocol.
 func (Protocol) Stages() [3]string {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/internal/stall"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
@@ -145,9 +144,10 @@ func (s *suite) runAtOnce(ctx context.Context, one, other string) error {
 		if t == nil || !t.held {
 			return steps.NotTestedf("no turn of %s is held", name)
 		}
-		limited, cancel := stall.WithLimit(ctx, s.Env.Event())
-		_, err := s.Env.Brain.Await(limited, t.nonce, 1)
-		cancel()
+		_, err := s.Env.AwaitModelFor(ctx, s.Env.Event(), func(ctx context.Context) error {
+			_, err := s.Env.Brain.Await(ctx, t.nonce, 1)
+			return err
+		})
 		if err != nil {
 			for _, r := range s.Between(t.client, t.mark, 0) {
 				if ofSession(t.of, vocab.ResultMessage)(&r) {
