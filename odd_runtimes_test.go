@@ -138,3 +138,21 @@ func changed(t *testing.T, changes ...change) *target.Profile {
 	bundled.Unhurry(&p.Limits)
 	return p
 }
+
+// TestFirstChunkLate: an orchestrator that takes longer for a chunk than the shortest limit is given a longer one, and so its fault
+// is found: it forwards the chunk, and waits for the acknowledgement nevertheless.
+func TestFirstChunkLate(t *testing.T) {
+	t.Parallel()
+	p := changed(t,
+		change{"orchestrator.py", "        self._start(turn)  # output before INPUT_ACK is an implicit start\n", ""},
+		change{"adapter.py", handles, `        if frame.get("event") == "AGENT_OUTPUT":
+            await asyncio.sleep(0.09)
+` + handles})
+	res, err := runner.Run(context.Background(), runner.Options{Profile: p, Tags: "@RT-169", Again: "parley run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Verdict != verdict.NonConformant || !strings.Contains(console(t, res), "RT-169") {
+		t.Errorf("RT-169 did not fail: %s\n%s", console(t, res), res.Runs[0].TargetStderr)
+	}
+}
