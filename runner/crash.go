@@ -93,25 +93,39 @@ func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
 // stillRunning is what a failure by blame expected.
 const stillRunning = "a target that goes on to run"
 
-// blame fails what a scenario could not test because it ended the target's process: it ran alone.
+// blame names the clause that a scenario has broken which ended the target's process: it ran alone. Where a step has found one broken
+// that binds, it is that; otherwise it is the first of those that the scenario could not test, for which of them the target breaks cannot
+// be told. The others were not tested.
 func (r *run) blame(res *steps.Result, end string) {
-	at := 0
+	at, left := 0, -1
 	for _, rec := range res.Records {
 		if rec.Dir == transcript.Sent {
 			at = rec.N
 		}
 	}
+	for _, c := range res.Clauses {
+		if c.Outcome == verdict.Failed {
+			return
+		}
+	}
+	worst := verdict.NotApplicable
 	for i, c := range res.Clauses {
 		outcome := verdict.ByLevel(r.ledger.Level(c.ID), r.o.Strict)
 		if c.Outcome != verdict.NotTested && c.Outcome != verdict.EnvError || outcome == verdict.NotApplicable {
 			continue
 		}
-		res.Clauses[i].Outcome, res.Clauses[i].Reason = outcome, end
-		res.Failures = append(res.Failures, steps.Failure{Clause: c.ID, Outcome: outcome, Expected: stillRunning, Observed: end, At: at})
-		if outcome == verdict.Failed || res.Outcome != verdict.Failed {
-			res.Outcome, res.Reason = outcome, end
+		res.Clauses[i].Outcome, res.Clauses[i].Reason = verdict.NotTested, end
+		if left < 0 || outcome == verdict.Failed && worst != verdict.Failed {
+			left, worst = i, outcome
 		}
 	}
+	if left < 0 {
+		return
+	}
+	c := &res.Clauses[left]
+	c.Outcome = worst
+	res.Failures = append(res.Failures, steps.Failure{Clause: c.ID, Outcome: worst, Expected: stillRunning, Observed: end, At: at})
+	res.Outcome, res.Reason = worst, end
 }
 
 // brokenOff tells whether the target ended a connection, or could not be reached.
