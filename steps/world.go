@@ -212,6 +212,9 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	switch {
 	case a.miss != nil:
 		return transcript.Record{}, a.miss
+	case (a.closed || errors.Is(err, errLimit)) && w.T.Overflow() > 0: // it may have come, and was not kept
+		w.cut, w.why = true, "the target sent more than a transcript holds: what came behind that is not known"
+		return transcript.Record{}, &Miss{Reason: w.why}
 	case a.closed:
 		return transcript.Record{}, &Miss{Reason: fmt.Sprintf(
 			"nothing of the kind before the answer of a later request, in record %d", a.answered)}

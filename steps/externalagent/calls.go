@@ -328,12 +328,28 @@ func partOf(a, b any) bool {
 // away from the other tools of a stage, that is come to again in a new session.
 func (s *suite) callsEverything(ctx context.Context, p *party) error {
 	stages, tools := []int{}, [][]string{}
-	err := s.eachStage(ctx, p, func(done int, _ state, announced toolschema.Tools) (bool, error) {
-		if len(announced) > 0 {
-			stages, tools = append(stages, done), append(tools, announcedNames(announced))
+	seen, all, left := map[string]bool{}, 0, 0
+	err := s.eachStage(ctx, p, func(done int, now state, announced toolschema.Tools) (bool, error) {
+		var here []string
+		for i := range announced {
+			params, _ := announced[i].Example(s.known(announced[i].Name, now.ui))
+			key := wjson.Compact([]any{announced[i].Name, params})
+			if seen[key] && all >= manyRight {
+				left++
+				continue
+			}
+			seen[key] = true
+			all++
+			here = append(here, announced[i].Name)
+		}
+		if len(here) > 0 {
+			stages, tools = append(stages, done), append(tools, here)
 		}
 		return false, nil
 	})
+	if left > 0 {
+		s.Note("%d calls are left out, which are made at an earlier stage", left)
+	}
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,8 @@ func (s *suite) announced(now state) (toolschema.Tools, error) {
 	if s.read.tools != nil && wjson.Equal(s.read.list, list) {
 		return s.read.tools, nil
 	}
-	tools, err := toolschema.Parse(list)
+	memory, _ := s.Env.Learnt.LoadOrStore(schemas{}, &toolschema.Memory{})
+	tools, err := memory.(*toolschema.Memory).Parse(list)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +60,9 @@ func (s *suite) announced(now state) (toolschema.Tools, error) {
 	}
 	return tools, nil
 }
+
+// schemas is the key of the run's memory of what hosts announce.
+type schemas struct{}
 
 // fitting is how a call of the booking path can be made.
 type fitting struct {

@@ -1,6 +1,7 @@
 package toolschema
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	wjson "parley/wire/json"
 )
 
 type object = map[string]any
@@ -53,18 +56,50 @@ func (t Tools) Odd() []string {
 // Parse reads a toolSchema: items {name, description?, parameters}, where parameters is a JSON Schema object or a flat map
 // {param: {type, enum?, optional?}}; doc.go tells what else is understood. The document leaves the form of an item open, so
 // that an error here is nobody's fault.
-func Parse(list []any) (Tools, error) {
+func Parse(list []any) (Tools, error) { return new(Memory).Parse(list) }
+
+// Memory keeps the schemas that were read, as a host announces most of its tools again and again as they were. The zero value is ready;
+// it is safe for concurrent use.
+type Memory struct {
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]Tool // by what is announced of the parameters; their names are not kept
+}
+
+// maxRemembered bounds the schemas that are kept; those beyond are read each time.
+const maxRemembered = 1000
+
+// Parse is [Parse] for a toolSchema of which parts may have been read before.
+func (m *Memory) Parse(list []any) (Tools, error) {
 	out := Tools{}
 	for i, v := range list {
 		name, params, err := item(v)
 		if err != nil {
 			return nil, fmt.Errorf("item %d %w", i, err)
 		}
-		t := Tool{Name: name}
-		t.read, t.validator = reader(params)
+		t := m.tool(params)
+		t.Name = name
 		out = append(out, t)
 	}
 	return out, nil
+}
+
+// tool is one of the given parameters, without its name.
+func (m *Memory) tool(params any) (t Tool) {
+	key := sha256.Sum256([]byte(wjson.Compact(params)))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t, ok := m.known[key]
+	if ok {
+		return t
+	}
+	t.read, t.validator = reader(params)
+	if m.known == nil {
+		m.known = map[[sha256.Size]byte]Tool{}
+	}
+	if len(m.known) < maxRemembered {
+		m.known[key] = t
+	}
+	return t
 }
 
 // reader reads parameters when they are asked for. What is no JSON Schema even then restricts nothing.

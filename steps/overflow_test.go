@@ -1,0 +1,38 @@
+package steps
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"parley/transcript"
+)
+
+// TestWhatWasNotKept: where a target says more than a transcript holds, nobody knows whether what is waited for came.
+func TestWhatWasNotKept(t *testing.T) {
+	for _, r := range []struct {
+		reason   string
+		overflow bool
+		cut      bool
+	}{
+		{"what does not come is missing", false, false},
+		{"what may have come is not", true, true},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			w := world(t, false, "@AS-001")
+			if r.overflow {
+				for w.T.Overflow() == 0 {
+					w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Frame, Bytes: make([]byte, transcript.MaxPayload)})
+				}
+			}
+			_, miss := w.Await(t.Context(), Wait{Conn: "A", Kind: "something", Within: time.Millisecond, Match: func(*transcript.Record) bool { return false }})
+			if miss == nil || w.cut != r.cut || strings.Contains(miss.Reason, "more than a transcript holds") != r.cut {
+				t.Errorf("cut is %v, want %v: %v", w.cut, r.cut, miss)
+			}
+			found, miss := w.Await(t.Context(), Wait{Conn: "A", Kind: "something", Match: func(*transcript.Record) bool { return true }, Within: time.Millisecond})
+			if r.overflow && (miss != nil || found.N == 0) {
+				t.Errorf("what was kept is not found: %v", miss)
+			}
+		})
+	}
+}
