@@ -49,7 +49,7 @@ func eachCheckup(t *testing.T, test func(t *testing.T, protocol, role string, c 
 
 // TestItemsAreNeeded holds that the patterns still match the words of the features.
 func TestItemsAreNeeded(t *testing.T) {
-	unused := []string{"restart of agent-select", "provoke.running_turn", target.SessionList + " of agent-select", target.SessionDelete, target.Health}
+	unused := []string{"restart of agent-select", "provoke.running_turn", target.SessionList + " of agent-select", target.Health}
 	eachCheckup(t, func(t *testing.T, protocol, role string, c checkup) {
 		a := newTestAudit(t, protocol, role, func(*target.Profile) {})
 		for _, it := range c.items {
