@@ -146,8 +146,11 @@ func (r *run) slot(ctx context.Context, d *driverRun, pl *Planned, nonce string)
 	if err != nil {
 		return steps.Slot{Skip: verdict.NotTested, Reason: err.Error()}
 	}
+	d.mu.Lock()
+	beside := d.crowded && pl.Stage == rest
+	d.mu.Unlock()
 	r.lock.RLock()
-	return steps.Slot{Run: run, Nonce: nonce, Release: r.lock.RUnlock}
+	return steps.Slot{Run: run, Nonce: nonce, Beside: beside, Release: r.lock.RUnlock}
 }
 
 // notPlanned marks what the selection left out: it is in no result.

@@ -23,6 +23,9 @@ import (
 //  3. A wait that has a fence (Wait.Fence) ends once the fence was answered, if the target has missed the same kind once within the
 //     whole limit although a fence was answered, and nothing that was awaited has ever come behind the answer of a fence. A
 //     server that handles messages side by side does that, and there fences end no wait.
+//  4. Once an answer has been seen to come to a client of another scenario, a scenario that runs beside others gets a fifth of each
+//     limit, and so do its waits that have begun: what it misses may have gone elsewhere, and fails no clause but the one that this
+//     breaks. Nothing is learnt from it any more.
 //
 // A kind is what is awaited: Wait.Kind, or the step that waits. What is missed of one kind shortens no wait of another. No wait gets
 // less than four times as long as the target has taken for anything. Limits that a profile sets are never shortened. That
@@ -33,7 +36,7 @@ const (
 	slower   = 4               // how many times as long as what the target has taken longest for
 	shortest = 2 * time.Second // a shorter wait is for what should not come, and says nothing about the target
 
-	grace  = 500 * time.Millisecond // how long a wait goes on before its fence is sent
+	grace  = 500 * time.Millisecond // how long a wait goes on at least before its fence is sent
 	margin = time.Second            // and how long it lasts at least
 )
 
@@ -80,6 +83,13 @@ func (p *patience) of(kind string, limit time.Duration) time.Duration {
 // part is what is left of a limit. p is locked.
 func (p *patience) part(limit time.Duration) time.Duration {
 	return min(limit, max(limit/hurry, slower*p.longest))
+}
+
+// fences is how long a wait goes on before its fence is sent: what is merely slow is not disturbed.
+func (p *patience) fences() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return min(max(grace, (slower-1)*p.longest), shortest)
 }
 
 // closes reports whether the answer of a fence ends a wait of a kind, and how long that lasts at least.
@@ -152,10 +162,10 @@ func (e *Env) Event() time.Duration { return e.Profile.Limits.Event.Duration }
 // Turn is Limits.Turn. World.Await shortens it where that changes no verdict.
 func (e *Env) Turn() time.Duration { return e.Profile.Limits.Turn.Duration }
 
-// Limit is how long a step may go on trying for what it does not await in one piece: the limit, or a part of it where all clauses of the
-// scenario have failed before.
+// Limit is how long a step may go on trying for what it does not await in one piece: the limit, or a part of it where rule 1 or 4
+// shortens it.
 func (w *World) Limit(limit time.Duration) time.Duration {
-	if !w.Env.ours(limit) || !w.decided() {
+	if !w.Env.ours(limit) || !w.disturbed() && !w.decided() {
 		return limit
 	}
 	w.Env.patience.mu.Lock()
@@ -179,18 +189,22 @@ func (e *Env) within(kind string, limit time.Duration) time.Duration {
 
 // AwaitModel waits for what the target has its model asked, which takes a turn at most. It returns how long that was, and the error
 // of asked where it did not come.
-func (e *Env) AwaitModel(ctx context.Context, asked func(context.Context) error) (within time.Duration, err error) {
-	return e.AwaitModelFor(ctx, e.Turn(), asked)
+func (w *World) AwaitModel(ctx context.Context, asked func(context.Context) error) (within time.Duration, err error) {
+	return w.AwaitModelFor(ctx, w.Env.Turn(), asked)
 }
 
 // AwaitModelFor is AwaitModel with another limit than a turn.
-func (e *Env) AwaitModelFor(ctx context.Context, limit time.Duration, asked func(context.Context) error) (within time.Duration, err error) {
+func (w *World) AwaitModelFor(ctx context.Context, limit time.Duration, asked func(context.Context) error) (within time.Duration, err error) {
 	const kind = "a question to the model"
+	e := w.Env
 	within = e.within(kind, limit)
+	if w.disturbed() {
+		within = min(within, w.Limit(limit))
+	}
 	limited, cancel := stall.WithLimit(ctx, within)
 	defer cancel()
 	began := time.Now()
-	if err = asked(limited); err == nil || ctx.Err() == nil {
+	if err = asked(limited); (err == nil || ctx.Err() == nil) && !w.disturbed() {
 		e.patience.over(waited{kind: kind, limit: limit, took: time.Since(began), whole: within == limit, came: err == nil})
 	}
 	return within, err

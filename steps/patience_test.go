@@ -249,12 +249,38 @@ func TestStepsAreKinds(t *testing.T) {
 	}
 }
 
+// TestStrayed: once an answer has gone to a client of another scenario, what runs beside others waits for a fifth, also where it waits
+// already, and teaches nothing.
+func TestStrayed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world(t, false, "@AS-001")
+		alone := NewWorld(w.Env, nil, "alone", nil, nil)
+		w.beside = true
+		awaits(t, w, "list", 0)
+		timer := time.AfterFunc(5*time.Second, func() { alone.Strayed("AS-095", "n", "an answer") })
+		defer timer.Stop()
+		if took, came := awaits(t, w, "switch", never); took != 6*time.Second || came {
+			t.Errorf("a wait that had begun took %v", took)
+		}
+		for range misses + 1 {
+			if took, _ := awaits(t, w, "switch", never); took != 2*time.Second {
+				t.Errorf("beside others, a wait took %v", took)
+			}
+		}
+		if within, _ := w.AwaitModel(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }); within != 4*time.Second {
+			t.Errorf("beside others, the model was awaited for %v", within)
+		}
+		if took, _ := awaits(t, alone, "switch", never); took != 10*time.Second {
+			t.Errorf("alone, a wait took %v", took)
+		}
+	})
+}
+
 // TestAwaitModel: a model that is not asked costs a turn three times, and less from then on; a run that ends says nothing.
 func TestAwaitModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world(t, false, "@AS-001")
 		awaits(t, w, "list", 0)
-		env := w.Env
 		never := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		over, end := context.WithCancel(t.Context())
 		end()
@@ -273,7 +299,7 @@ func TestAwaitModel(t *testing.T) {
 			{"asked at once", t.Context(), func(context.Context) error { return nil }, 4 * time.Second, true},
 			{"never again: it comes at once, or not at all", t.Context(), never, 4 * time.Second, false},
 		} {
-			if within, err := env.AwaitModel(row.ctx, row.asked); within != row.want || (err == nil) != row.ok {
+			if within, err := w.AwaitModel(row.ctx, row.asked); within != row.want || (err == nil) != row.ok {
 				t.Errorf("%s: %v within %v; want %v", row.what, err, within, row.want)
 			}
 		}

@@ -29,3 +29,12 @@ func (e *Env) Strays() (count int, clause, first string) {
 	defer e.strays.mu.Unlock()
 	return e.strays.count, e.strays.clause, e.strays.first
 }
+
+// disturbed reports whether what is missing in this scenario may have gone to another that runs beside it.
+func (w *World) disturbed() bool {
+	if !w.beside {
+		return false
+	}
+	count, _, _ := w.Env.Strays()
+	return count > 0
+}

@@ -95,6 +95,7 @@ type Slot struct {
 	Nonce   string
 	Skip    verdict.Outcome // "" to run
 	Reason  string
+	Beside  bool   // others run at the same time
 	Release func() // called once when the scenario is over; may be nil
 }
 
@@ -203,6 +204,7 @@ func (r *scenario) before(ctx context.Context, sc *godog.Scenario) (context.Cont
 	}
 	r.started = time.Now()
 	r.world = NewWorld(r.s.Env, r.slot.Run, r.slot.Nonce, tags, r.s.Protocol.Bind(r.s.Env, r.slot.Run))
+	r.world.beside = r.slot.Beside
 	ctx, r.cancel = stall.WithLimit(ctx, r.s.Env.Profile.Limits.Scenario.Duration)
 	return ctx, nil
 }

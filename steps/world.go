@@ -54,6 +54,11 @@ type World struct {
 	Nonce  string // unique in the run; every directive and fence of the scenario carries it
 	Tags   []string
 
+	// Watch, if not nil, is shown each record that waits have come by, of all parties, once.
+	Watch   func(*transcript.Record)
+	watched int // the last of them
+
+	beside   bool            // other scenarios run at the same time
 	tags     map[string]bool // clauses that the scenario may judge
 	judged   map[string]judgement
 	failures []Failure
@@ -187,6 +192,8 @@ type Wait struct {
 	// Fence, if not nil, sends a request whose answer comes behind the awaited record, and returns a matcher of that answer; nil where
 	// it cannot. It is called once, after a short first wait. See patience.go for when the answer ends the wait.
 	Fence func(context.Context) (answer func(*transcript.Record) bool)
+	// Sent, if not nil, says when that was sent which the record answers that Match has taken; zero: when the wait began.
+	Sent func() time.Time
 }
 
 // Miss tells that an awaited record did not come, and what came instead.
@@ -205,8 +212,9 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	ctx, cancel := stall.WithLimitCause(ctx, a.within, errLimit)
 	defer cancel()
 	rec, err := a.run(ctx)
-	if a.miss == nil && (err == nil || errors.Is(err, errLimit)) {
-		w.Env.patience.over(waited{kind: a.kind, limit: a.limit, took: time.Since(a.began), whole: a.within == a.limit && !a.closed,
+	took := a.took()
+	if a.miss == nil && (err == nil || errors.Is(err, errLimit)) && !w.disturbed() {
+		w.Env.patience.over(waited{kind: a.kind, limit: a.limit, took: took, whole: a.within == a.limit && !a.closed,
 			came: err == nil, fenced: a.answered > 0})
 	}
 	switch {
@@ -225,7 +233,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 		w.cut = true
 		return transcript.Record{}, &Miss{Reason: "the scenario was cut off: " + err.Error()}
 	}
-	w.Env.tookFor(time.Since(a.began), a.limit)
+	w.Env.tookFor(took, a.limit)
 	return rec, nil
 }
 
@@ -253,12 +261,22 @@ func (w *World) awaiting(ctx context.Context, e Wait) *awaiting {
 	return a
 }
 
+// took is how long the target has taken so far.
+func (a *awaiting) took() time.Duration {
+	if a.Sent != nil {
+		if at := a.Sent(); !at.IsZero() {
+			return time.Since(at)
+		}
+	}
+	return time.Since(a.began)
+}
+
 // run waits for the record, and sends the fence meanwhile.
 func (a *awaiting) run(ctx context.Context) (transcript.Record, error) {
 	if a.Fence == nil || a.within <= margin {
 		return a.whole(ctx, a.record)
 	}
-	rec, err := a.until(ctx, grace, a.record)
+	rec, err := a.until(ctx, a.w.Env.patience.fences(), a.record)
 	if !errors.Is(err, errStage) {
 		return rec, err
 	}
@@ -291,6 +309,10 @@ func (a *awaiting) until(ctx context.Context, stage time.Duration, match func(*t
 func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
 	return a.w.T.Await(ctx, a.seen, func(r *transcript.Record) bool {
 		a.seen = r.N
+		if a.w.Watch != nil && r.N > a.w.watched {
+			a.w.watched = r.N
+			a.w.Watch(r)
+		}
 		return r.Conn == a.Conn && !r.Late && match(r)
 	})
 }
@@ -302,7 +324,7 @@ func (a *awaiting) whole(ctx context.Context, match func(*transcript.Record) boo
 		if !errors.Is(err, errStage) {
 			return rec, err
 		}
-		if part, gone := a.w.Env.within(a.kind, a.limit), time.Since(a.began); part < a.limit && part <= gone {
+		if part, gone := min(a.w.Limit(a.limit), a.w.Env.within(a.kind, a.limit)), time.Since(a.began); part < a.limit && part <= gone {
 			a.within = gone.Round(time.Millisecond)
 			return transcript.Record{}, errLimit
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/cucumber/godog"
 
@@ -70,17 +71,23 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 	if err != nil {
 		return err
 	}
-	second := ""
+	second, sent := "", time.Time{}
+	answered := time.Time{} // when that of the two was sent which was
 	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Kind: "the answer of a fence", Hopeless: s.refusedOverHTTP(mark),
 		Match: func(r *transcript.Record) bool {
-			return isEvent(vocab.ErrorEvent)(r) && (!c.isFence(r) || second != "" && names(r, second))
+			if isEvent(vocab.ErrorEvent)(r) && second != "" && names(r, second) {
+				answered = sent
+				return true
+			}
+			return isEvent(vocab.ErrorEvent)(r) && !c.isFence(r)
 		},
+		Sent: func() time.Time { return answered },
 		Fence: func(ctx context.Context) func(*transcript.Record) bool { // an answer may be lost; that of a second fence proves the same
 			again := fmt.Sprintf("fence-%s-%d", s.Nonce, s.Serial())
 			g := maps.Clone(f)
 			g["agentId"] = again
 			if _, err := s.send(ctx, c, vocab.SwitchAgentType, g); err == nil {
-				second, c.probes = again, append(c.probes, again)
+				second, sent, c.probes = again, time.Now(), append(c.probes, again)
 			}
 			return nil
 		}})

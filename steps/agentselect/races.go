@@ -164,7 +164,7 @@ func (s *suite) goesOn(ctx context.Context, c *client, mark int) (seen string, o
 		if err := s.respond(ctx, c.name, vocab.ConfirmationRequestEvent, vocab.ConfirmationResponse, true); err != nil {
 			return "", false
 		}
-		_, err := s.Env.AwaitModel(ctx, func(ctx context.Context) error {
+		_, err := s.AwaitModel(ctx, func(ctx context.Context) error {
 			_, err := s.Env.Brain.AwaitMatch(ctx, 1, withResult(c.turn))
 			return err
 		})

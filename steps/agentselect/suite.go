@@ -67,7 +67,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {
 			s.World = w
-			w.AtEnd(s.findStrays)
+			s.findsStrays()
 			s.bind = newBinding(w.Env.Profile, w.Target.BaseURL(), w.Env.Driver.Name())
 		}
 		return ctx, nil

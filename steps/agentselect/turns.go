@@ -141,7 +141,7 @@ func (s *suite) stillTried(c *client) error {
 
 // modelCalled waits until the model has been asked for the client's turn.
 func (s *suite) modelCalled(ctx context.Context, c *client) error {
-	within, err := s.Env.AwaitModel(ctx, func(ctx context.Context) error {
+	within, err := s.AwaitModel(ctx, func(ctx context.Context) error {
 		_, err := s.Env.Brain.Await(ctx, c.turn.nonce, 1)
 		return err
 	})
@@ -317,7 +317,7 @@ func (s *suite) isAskedAndGoesOn(ctx context.Context, name string) error {
 // calledAgain waits until the model was called a second time for a turn: with the result of its tool.
 func (s *suite) calledAgain(ctx context.Context, name string) error {
 	c := s.client(name)
-	within, err := s.Env.AwaitModel(ctx, func(ctx context.Context) error {
+	within, err := s.AwaitModel(ctx, func(ctx context.Context) error {
 		_, err := s.Env.Brain.AwaitMatch(ctx, 1, withResult(c.turn))
 		return err
 	})

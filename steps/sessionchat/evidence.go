@@ -26,7 +26,7 @@ func (s *suite) calls(t *turn) []model.Request {
 
 // modelCalled waits until the model has been asked for a turn, or the turn has ended without.
 func (s *suite) modelCalled(ctx context.Context, t *turn) error {
-	within, _ := s.Env.AwaitModel(ctx, func(ctx context.Context) error {
+	within, _ := s.AwaitModel(ctx, func(ctx context.Context) error {
 		running, cancel := context.WithCancel(ctx)
 		defer cancel()
 		watched := make(chan struct{})

@@ -144,7 +144,7 @@ func (s *suite) runAtOnce(ctx context.Context, one, other string) error {
 		if t == nil || !t.held {
 			return steps.NotTestedf("no turn of %s is held", name)
 		}
-		_, err := s.Env.AwaitModelFor(ctx, s.Env.Event(), func(ctx context.Context) error {
+		_, err := s.AwaitModelFor(ctx, s.Env.Event(), func(ctx context.Context) error {
 			_, err := s.Env.Brain.Await(ctx, t.nonce, 1)
 			return err
 		})
