@@ -13,15 +13,20 @@ func TestWhatWasNotKept(t *testing.T) {
 	for _, r := range []struct {
 		reason   string
 		overflow bool
+		asked    bool
 		cut      bool
 	}{
-		{"what does not come is missing", false, false},
-		{"what may have come is not", true, true},
+		{"what does not come is missing", false, false, false},
+		{"what may have come is not", true, true, true},
+		{"of a target that talks without being asked it is", true, false, false},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			w := world(t, false, "@AS-001")
 			if r.overflow {
 				for w.T.Overflow() == 0 {
+					if r.asked {
+						w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Sent, Kind: transcript.Frame})
+					}
 					w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Frame, Bytes: make([]byte, transcript.MaxPayload)})
 				}
 			}

@@ -220,7 +220,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	switch {
 	case a.miss != nil:
 		return transcript.Record{}, a.miss
-	case (a.closed || errors.Is(err, errLimit)) && w.T.Overflow() > 0: // it may have come, and was not kept
+	case (a.closed || errors.Is(err, errLimit)) && w.outgrown(): // it may have come, and was not kept
 		w.cut, w.why = true, "the target sent more than a transcript holds: what came behind that is not known"
 		return transcript.Record{}, &Miss{Reason: w.why}
 	case a.closed:
@@ -235,6 +235,25 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	}
 	w.Env.tookFor(took, a.limit)
 	return rec, nil
+}
+
+// outgrown tells whether the scenario's transcript could not keep what was said in answer to what was asked. A target that talks without
+// being asked has itself to blame.
+func (w *World) outgrown() bool {
+	const answers = 10 // to one message, at most
+	if w.T.Overflow() == 0 {
+		return false
+	}
+	sent, received := 1, 0
+	for _, r := range w.T.All() {
+		switch r.Dir {
+		case transcript.Sent:
+			sent++
+		case transcript.Received:
+			received++
+		}
+	}
+	return received <= answers*sent
 }
 
 // awaiting is a wait that goes on.
