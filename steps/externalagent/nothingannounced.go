@@ -33,6 +33,15 @@ func announcesNone(r *transcript.Record) bool {
 	return r.Dir == transcript.Sent && kindOf(r) == vocab.StateUpdated && len(stateOf(r).list()) == 0
 }
 
+// tooSlow tells why a while that was given has shown nothing of an agent that has taken so long for what it did next; "" where it has.
+func tooSlow(given, took time.Duration, what string) string {
+	if took <= given {
+		return ""
+	}
+	return fmt.Sprintf("the agent has taken %s for its next act, and was given %s in which %s: it may not have come to a call",
+		took.Round(time.Millisecond), given.Round(time.Millisecond), what)
+}
+
 // tookLong tells why a while, which began with a record, or the latest one, has shown nothing: the agent has taken longer for what it
 // did next. "" where it has not, or where nothing can be told yet.
 func (s *suite) tookLong(while int) string {
@@ -44,10 +53,8 @@ func (s *suite) tookLong(while int) string {
 		case from.N > 0 && next.N == 0 && tells(&r):
 			next = r
 		case next.N > 0 && received(vocab.ToolCall, vocab.SessionEnd)(&r):
-			took, given := r.At-next.At, next.At-from.At
-			if took > given {
-				return fmt.Sprintf("the agent has taken %s for its next act, and was given %s in which nothing was announced: it may not have come to a call",
-					took.Round(time.Millisecond), given.Round(time.Millisecond))
+			if slow := tooSlow(next.At-from.At, r.At-next.At, "nothing was announced"); slow != "" {
+				return slow
 			}
 			if while > 0 {
 				return ""

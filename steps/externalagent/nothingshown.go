@@ -140,10 +140,14 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 		others++
 	}
 	// It may take what is shown no longer for the end, and leave; one that has stopped proves nothing.
-	if _, miss := s.awaitAgent(ctx, from.N, s.pace(), func(r *transcript.Record) bool {
+	act, miss := s.awaitAgent(ctx, from.N, s.pace(), func(r *transcript.Record) bool {
 		return received(vocab.SessionEnd)(r) || r.N > next.N && received(vocab.ToolCall)(r) && (r.At-next.At >= crossing || !s.overlaps(r.N))
-	}); miss != nil {
+	})
+	if miss != nil {
 		return steps.NotTestedf("the agent neither goes on nor ends its session: %s%s", miss.Reason, s.lastWords())
+	}
+	if slow := tooSlow(next.At-from.At, act.At-next.At, "nothing was shown"); slow != "" {
+		return steps.NotTestedf("%s", slow)
 	}
 	if others > 0 {
 		return steps.NotTestedf("what the agent has called while no uiSpec was active takes nothing from one that was")
