@@ -46,6 +46,18 @@ var odds = []odd{
 		reason: "it belongs to the session and not to the switch behind it"},
 	{name: "a list with each switch", make: listsLate(true), tags: "@AS-023 or @AS-024", breaks: []string{"AS-024"},
 		reason: "the second switch brings another"},
+	{name: "an unknown agent is refused twice", make: refusesTwice, tags: "@AS-058 or @AS-059",
+		reason: "the second refusal of a fence is no other client's"},
+}
+
+// refusesTwice tells of an unknown agent twice.
+func refusesTwice(o *agentselect.Options) {
+	o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {
+		send(to.ID, ev)
+		if ev.Type == vocab.ErrorEvent && ev.Data["errorCode"] == vocab.AgentNotFound {
+			send(to.ID, ev)
+		}
+	}
 }
 
 // retries asks a model that fails again and again, and goes on with the turn meanwhile.
