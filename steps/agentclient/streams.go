@@ -75,7 +75,7 @@ func (s *suite) connectedAgain(ctx context.Context) error {
 				s.Note("the user could not connect again: %v", err)
 			}
 		}
-		if !s.stands(ctx, p, p.word, limits.Event.Duration) {
+		if !s.stands(ctx, p, p.word, max(limits.Open.Duration, limits.Event.Duration)) {
 			return steps.NotTestedf("the page did not ask for the events again, neither by itself nor when the user connected")
 		}
 	}
