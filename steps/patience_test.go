@@ -79,7 +79,8 @@ func TestBegunBefore(t *testing.T) {
 		awaits(t, w, "list", 0)
 		var others sync.WaitGroup
 		for range misses {
-			others.Go(func() { awaits(t, w, "switch", never) })
+			other := NewWorld(w.Env, nil, "other", w.Tags, nil) // a world has one goroutine
+			others.Go(func() { awaits(t, other, "switch", never) })
 		}
 		time.Sleep(7 * time.Second) // synthetic
 		if took, came := awaits(t, w, "switch", never); took != 4*time.Second || came {
