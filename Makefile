@@ -2,14 +2,35 @@
 .DEFAULT_GOAL := help
 GO ?= go
 
-# What runs against targets outside of the test's process, or many times over: without the race detector, under which everything
-# that it uses is tested anyhow.
-SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page|serve_client)$$
+# Packages whose tests judge targets with whole suites, start programs, or try every mutant: without the race detector, under which
+# what they use is tested anyhow.
+SUITES = ./test/...
+PROGRAMS = ./cli $$($(GO) list ./... | grep '/mutants$$')
+OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/mutants$$' -e '^parley/test/')
 
-.PHONY: help run test quick vet mutants bench fuzz build clean tools
+# Of these, the packages where concurrency lives: their files start goroutines or serve, or import sync. In `make test` the race
+# detector watches them alone; the rest runs one thing after the other.
+CONCURRENT = $$(git grep --untracked -lE '^[[:space:]]+go [a-z]|"sync|\.Go\(|t\.Parallel\(|httptest' -- '*.go' | sed 's|^|./|; s|/[^/]*$$||' | \
+	sort -u | grep -v -e '^\.$$' -e '^\./cli$$' -e '/mutants$$' -e '^\./test/' -e '^\./examples/')
+ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT))")
+
+# The suites that the race detector watches in `make test`, too: every driver's and every role's but those of pages, whose goroutines
+# are a browser's.
+RACY = ^TestFeatures$$/^(agent-select|session-chat|session-runtime|external-agent-.*)$$
+
+# What the race detector does not watch at night: what runs in other processes, or many times over.
+SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page|serve_agentclient)$$
+
+# What `make quick` leaves out beside the suites: whatever runs a program.
+LONG = ^Test(Script|Init.*)$$
+
+# The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
+OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=400 $(GO) test ./...
+
+.PHONY: help run test test-all quick vet mutants bench fuzz build clean tools
 
 help: ## list what there is
-	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## judge the bundled targets of every role over every driver, and print the verdict (needs Go alone; pages need Chromium too)
 	@CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all
@@ -17,14 +38,30 @@ run: ## judge the bundled targets of every role over every driver, and print the
 build: ## build bin/parley
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/parley ./cmd/parley
 
-test: tools vet ## everything: vet, staticcheck, gofmt, all tests with the race detector, then foreign and bad targets, and the kill matrix
-	GOGC=400 $(GO) test -race -parallel 8 -timeout 30m -skip '$(SLOW)' ./...
-	GOGC=400 $(GO) test -parallel 24 -timeout 30m -run '$(SLOW)' . ./cmd/parley
+# The suites wait for most of their time, so that the rest runs meanwhile.
+test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause
+	@$(MAKE) --no-print-directory -k -j 3 vet raced unraced
+	@$(GO) run ./internal/leftout
 
-quick: ## the tests of one package at a time, without the race detector: make quick PKG=./wire/sse
-	$(GO) test $(or $(PKG),./...)
+.PHONY: raced unraced
+unraced:
+	GOGC=400 $(GO) test -vet=off -p 4 -timeout 30m $(SUITES) $(PROGRAMS) $(ALONE)
+	GOGC=400 $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)' .
+	$(OWN)
 
-vet: ## gofmt, go vet, staticcheck
+raced:
+	GOGC=400 $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)
+	GOGC=400 $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '$(RACY)' .
+
+test-all: tools vet ## at night: everything, every mutant, and the race detector wherever it can be
+	GOGC=400 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...
+	GOGC=400 PARLEY_MUTANTS=all $(GO) test -parallel 24 -timeout 60m -run '$(SLOW)' $(SUITES) ./cli
+	$(OWN)
+
+quick: ## while you work: most tests, without the race detector, or all of a package: make quick PKG=./wire/sse
+	GOGC=400 $(GO) test -p 4 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)' . ./cli $(OTHERS))
+
+vet: ## gofmt, go vet, staticcheck by staticcheck.conf
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
@@ -39,8 +76,8 @@ bench: ## benchmarks of the hot paths
 fuzz: ## fuzz the codecs, the log checker, the relay and the bus, 30 s each
 	$(GO) test ./wire/sse -run '^$$' -fuzz FuzzDecoder -fuzztime 30s -fuzzminimizetime 10x
 	$(GO) test ./wire/json -run '^$$' -fuzz FuzzDecode -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./monitor/externalagent/studylog -run '^$$' -fuzz FuzzCheck -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./monitor/externalagent/studylog -run '^$$' -fuzz FuzzSum -fuzztime 30s -fuzzminimizetime 10x
+	$(GO) test ./steps/externalagent/studylog -run '^$$' -fuzz FuzzCheck -fuzztime 30s -fuzzminimizetime 10x
+	$(GO) test ./steps/externalagent/studylog -run '^$$' -fuzz FuzzSum -fuzztime 30s -fuzzminimizetime 10x
 	$(GO) test ./reference-server/externalagent/relay -run '^$$' -fuzz FuzzCheck -fuzztime 30s -fuzzminimizetime 10x
 	$(GO) test ./reference-server/sessionruntime -run '^$$' -fuzz FuzzFrame -fuzztime 30s -fuzzminimizetime 10x
 

@@ -6,17 +6,18 @@ import (
 
 	"parley/reference-server/bundled"
 	"parley/runner"
-	"parley/target"
+	"parley/steps/protocols"
+	"parley/test/suitetest"
 	"parley/verdict"
 )
 
 // BenchmarkSuite runs the whole suite of each protocol against its bundled server, over every driver that it has. The
 // metric ms/scenario is the wall time divided by the number of scenarios.
 func BenchmarkSuite(b *testing.B) {
-	for _, protocol := range bundled.Protocols() {
-		for _, role := range target.Roles(protocol) {
-			o := bundledOptions(protocol, role)
-			b.Run(subjectName(o.Profile), func(b *testing.B) { judged(b, protocol, role, func(*runner.Options) {}) })
+	for _, protocol := range bundled.All.Protocols() {
+		for _, role := range protocols.All.Roles(protocol) {
+			o := suitetest.Bundled(protocol, role)
+			b.Run(suitetest.Name(o.Profile), func(b *testing.B) { judged(b, protocol, role, func(*runner.Options) {}) })
 		}
 	}
 }
@@ -35,13 +36,14 @@ func BenchmarkRestarts(b *testing.B) {
 
 // BenchmarkExplore runs 100 random sequences.
 func BenchmarkExplore(b *testing.B) {
-	judged(b, "session-chat", "", func(o *runner.Options) { o.Tags, o.AllowIncomplete, o.Explore = "@explored", true, 100 })
+	judged(b, "session-chat", "",
+		func(o *runner.Options) { o.Tags, o.AllowIncomplete, o.Explore = "@explored", true, 100 })
 }
 
 func judged(b *testing.B, protocol, role string, change func(*runner.Options)) {
 	scenarios := 0
 	for b.Loop() {
-		o := bundledOptions(protocol, role)
+		o := suitetest.Bundled(protocol, role)
 		change(&o)
 		res, err := runner.Run(context.Background(), o)
 		if err != nil {

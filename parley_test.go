@@ -1,23 +1,25 @@
 // Package parley_test is the door for plain Go: `go test .` runs the features against the bundled server, or against
-// $PARLEY_TARGET (a URL or a profile), with godog's own flags.
+// $PARLEY_TARGET (a URL or a profile), with godog's own flags. Below test are the suites against targets that are
+// wrong, odd, overloaded, or of another language.
 package parley_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cucumber/godog"
 	"go.uber.org/goleak"
 
 	"parley/reference-server/bundled"
-	"parley/reports"
 	"parley/runner"
+	"parley/steps/protocols"
 	"parley/target"
+	"parley/test/suitetest"
 )
 
 // stock are godog's own flags: go test . --godog.tags='@AS-042' --godog.format=pretty
@@ -26,13 +28,13 @@ var stock = godog.Options{Format: "", Strict: true}
 func init() { godog.BindFlags("godog.", flag.CommandLine, &stock) }
 
 func TestMain(m *testing.M) {
-	bundled.Child()
+	bundled.All.Child()
 	flag.Parse()
 	goleak.VerifyTestMain(m)
 }
 
-// namedTarget is PARLEY_TARGET, and "" where it is not set. One that is set and empty names nothing, and least of all the
-// bundled targets.
+// namedTarget is PARLEY_TARGET, and "" where it is not set. One that is set and empty names nothing, and least of all
+// the bundled targets.
 func namedTarget() (string, error) {
 	name, given := os.LookupEnv("PARLEY_TARGET")
 	if given && strings.TrimSpace(name) == "" {
@@ -57,36 +59,23 @@ func subjects(t *testing.T) []runner.Options {
 	}
 	if name == "" {
 		var all []runner.Options
-		for _, protocol := range bundled.Protocols() {
-			for _, role := range target.Roles(protocol) {
-				all = append(all, bundledOptions(protocol, role))
+		for _, protocol := range bundled.All.Protocols() {
+			for _, role := range protocols.All.Roles(protocol) {
+				all = append(all, suitetest.Bundled(protocol, role))
 			}
 		}
 		return all
 	}
 	var p *target.Profile
 	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
-		p, err = target.ForURL(name)
+		p, err = protocols.Kinds().ForURL("agent-select", name)
 	} else {
-		p, err = target.Load(name)
+		p, err = protocols.Kinds().Load(name)
 	}
 	if err != nil {
 		t.Fatalf("PARLEY_TARGET: %v", err)
 	}
-	return []runner.Options{{Profile: p, Again: "parley run --target " + name}}
-}
-
-func bundledOptions(protocol, role string) runner.Options {
-	b := bundled.For(protocol, role)
-	return runner.Options{Profile: b.Profile, Launcher: b.Launcher, Brain: b.Brain, Again: "parley run --protocol " + protocol}
-}
-
-// subjectName is a target's protocol, and its role where it may have several.
-func subjectName(p *target.Profile) string {
-	if len(target.Roles(p.Protocol)) > 1 {
-		return p.Protocol + "-" + p.Role
-	}
-	return p.Protocol
+	return []runner.Options{{Protocols: protocols.All, Profile: p, Again: "parley run --target " + name}}
 }
 
 // format is the format that was asked for: without one godog prints nothing, and a failure is told in our own words.
@@ -100,27 +89,31 @@ func format() string {
 	return asked
 }
 
-// console renders results for a test's log.
-func console(t *testing.T, res *reports.Results) string {
-	t.Helper()
-	var b bytes.Buffer
-	if err := reports.WriteConsole(&b, res, reports.ConsoleOptions{Width: 120}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-// TestFeatures is the suite. PARLEY_ALLOW_INCOMPLETE=1 accepts that binding clauses were not tested, for a target without
-// a model stub or hooks; a selection by --godog.tags accepts it too.
+// TestFeatures is the suite. PARLEY_ALLOW_INCOMPLETE=1 accepts that binding clauses were not tested, for a target
+// without a model stub or hooks; a selection by --godog.tags accepts it too.
 func TestFeatures(t *testing.T) {
+	var mu sync.Mutex
 	judged := 0
+	whole := stock.Tags == "" && len(stock.Paths) == 0 && os.Getenv("PARLEY_TARGET") == ""
+	judges := judging{}
+	t.Cleanup(func() { // behind all of them
+		if whole {
+			judges.compare(t)
+		}
+		if judged == 0 {
+			t.Error("nothing was judged: the selection selects no scenario")
+		}
+	})
 	for _, o := range subjects(t) {
 		o.Godog = runner.GodogOptions{Format: format(), Tags: stock.Tags, Paths: of(o.Profile.Protocol, stock.Paths)}
 		o.AllowIncomplete = os.Getenv("PARLEY_ALLOW_INCOMPLETE") == "1" || stock.Tags != "" || len(stock.Paths) > 0
 		if len(stock.Paths) > 0 && len(o.Godog.Paths) == 0 {
 			continue // what is selected is another protocol's
 		}
-		t.Run(subjectName(o.Profile), func(t *testing.T) {
+		t.Run(suitetest.Name(o.Profile), func(t *testing.T) {
+			if o.Godog.Format == "" { // a format is printed as the run goes on
+				suitetest.Works(t)
+			}
 			res, err := runner.Run(context.Background(), o)
 			var usage *runner.UsageError
 			if errors.As(err, &usage) && stock.Tags != "" {
@@ -130,15 +123,17 @@ func TestFeatures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			judged++
 			if res.Exit != 0 {
-				t.Errorf("verdict %s, exit %d\n%s", res.Verdict, res.Exit, console(t, res))
+				t.Errorf("verdict %s, exit %d\n%s", res.Verdict, res.Exit, suitetest.Console(t, res))
+			}
+			if whole {
+				judges.take(t, o.Profile.Protocol, res)
 			}
 			t.Logf("verdict %s over %d scenarios", res.Verdict, res.Runs[0].Totals.Scenarios.Total)
 		})
-	}
-	if judged == 0 {
-		t.Error("nothing was judged: the selection selects no scenario")
 	}
 }
 

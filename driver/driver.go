@@ -1,5 +1,6 @@
 // Package driver defines how the harness reaches a target: a Driver opens connections over one transport, and hands
-// everything that is observed on them to a sink, in order. The drivers sit in subpackages: sse, ws, stdio, browser, r3labs.
+// everything that is observed on them to a sink, in order. The drivers sit in subpackages: sse, ws, stdio, browser,
+// r3labs.
 //
 // A driver knows bytes and no protocol: which path a message goes to and what an event means is the binding's.
 package driver
@@ -19,8 +20,8 @@ import (
 // from several goroutines at once.
 type Sink func(transcript.Record) int
 
-// Tap is the sink of one connection. It marks as Late what the target says once the harness has begun to close the connection, but
-// for the end itself: every Conn closes its Tap first.
+// Tap is the sink of one connection. It marks as Late what the target says once the harness has begun to close the
+// connection, but for the end itself: every Conn closes its Tap first.
 type Tap struct {
 	to      Sink
 	closing atomic.Bool
@@ -38,8 +39,8 @@ func (t *Tap) Sink(r transcript.Record) int {
 // Close tells that the harness closes the connection.
 func (t *Tap) Close() { t.closing.Store(true) }
 
-// What a driver says of a request that was reset before any byte of its answer came: nobody can tell whether the target, its system or
-// something between has done that, nor whether the target has seen the request.
+// What a driver says of a request that was reset before any byte of its answer came: nobody can tell whether the
+// target, its system or something between has done that, nor whether the target has seen the request.
 const (
 	Repeated   = "repeated on a new connection: " // begins a remark
 	ResetTwice = "reset twice: "                  // begins the label of a Failure: the repetition was reset as well
@@ -70,13 +71,16 @@ type OpenOptions struct {
 	URL      string      // of the stream or socket; http(s) for sse, http(s) or ws(s) for ws; of no use for stdio
 	Header   http.Header // sent with the opening and with every message; of no use for stdio
 	MaxEvent int         // bytes of one event, frame or line; 0: 8 MiB
-	Process  Starter     // stdio only: where the process comes from
-	Page     *Page       // browser only: how the page is read; nil: its text alone
+	// sse only: the target knows a client by its being the only one, so Close waits until it has noticed
+	Alone   bool
+	Process Starter // stdio only: where the process comes from
+	Page    *Page   // browser only: how the page is read; nil: its text alone
 }
 
 // Page says how a page is read. A hook is a CSS selector, or "text=" and the visible text of a control.
 type Page struct {
-	With     string            // whose profile (cookies, storage) the page shares: what Profile of that party's connection returned; "": a fresh one
+	// whose profile (cookies, storage) the page shares: what Profile of that party's connection returned; "": a fresh one
+	With     string
 	Language string            // e.g. "zh-CN": navigator.language(s) and Accept-Language; "": the browser's own
 	Allow    []string          // hosts (name or name:port) that it may ask besides loopback and its own
 	Select   string            // hook of the <select> that is read in full
@@ -84,9 +88,11 @@ type Page struct {
 	Chat     string            // hook of the chat's box
 	Log      string            // hook of the event log's panel
 	LogRow   string            // CSS selector of its rows; "": its direct children (of a <table>: its <tr>s)
-	Levels   map[string]string // level → CSS selector that a row, or something in it, matches; missing: by class or data-level
-	Loading  string            // CSS selector of what is visible while loading; "": see Busy and Classes of a look's Select
-	Dismiss  string            // hook of what closes a dialog that covers the page; "": none
+	// level → CSS selector that a row, or something in it, matches; missing: by class or data-level
+	Levels map[string]string
+	// CSS selector of what is visible while loading; "": see Busy and Classes of a look's Select
+	Loading string
+	Dismiss string // hook of what closes a dialog that covers the page; "": none
 }
 
 // Starter starts processes that speak over their stdin and stdout. Connections whose starters are equal (==) share
@@ -107,7 +113,8 @@ type Process interface {
 	ExitErr() error
 	// Stderr is the last of what it wrote to stderr; nothing is missing once it was stopped.
 	Stderr() string
-	// Stop ends the process and waits until nothing is left of it; once ctx has ended, without grace. It may be called again.
+	// Stop ends the process and waits until nothing is left of it; once ctx has ended, without grace. It may be called
+	// again.
 	Stop(ctx context.Context) error
 }
 

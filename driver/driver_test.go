@@ -15,8 +15,10 @@ func TestOpenError(t *testing.T) {
 		want   string
 	}{
 		{"no answer", &OpenError{URL: "http://h/events", Err: io.ErrUnexpectedEOF}, "open http://h/events: unexpected EOF"},
-		{"a refusal", &OpenError{URL: "http://h/events", Status: 404, Err: errors.New("Not Found")}, "open http://h/events: refused with HTTP status 404: Not Found"},
-		{"a status without a name", &OpenError{URL: "http://h/events", Status: 299, Err: errors.New("299")}, "open http://h/events: refused with HTTP status 299: 299"},
+		{"a refusal", &OpenError{URL: "http://h/events", Status: 404, Err: errors.New("Not Found")},
+			"open http://h/events: refused with HTTP status 404: Not Found"},
+		{"a status without a name", &OpenError{URL: "http://h/events", Status: 299, Err: errors.New("299")},
+			"open http://h/events: refused with HTTP status 299: 299"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -30,13 +32,15 @@ func TestOpenError(t *testing.T) {
 	}
 }
 
-// TestTap: what comes once the harness closes the connection is late, but for the end, and for what the harness itself says.
+// TestTap: what comes once the harness closes the connection is late, but for the end, and for what the harness itself
+// says.
 func TestTap(t *testing.T) {
 	log := transcript.New(nil)
 	tap := NewTap(log.Append)
 	all := []transcript.Record{
 		{Dir: transcript.Received, Kind: transcript.Frame}, {Dir: transcript.Received, Kind: transcript.Response},
-		{Dir: transcript.Sent, Kind: transcript.Frame}, {Dir: transcript.Noted, Kind: transcript.Remark}, {Dir: transcript.Received, Kind: transcript.Closed},
+		{Dir: transcript.Sent, Kind: transcript.Frame}, {Dir: transcript.Noted, Kind: transcript.Remark},
+		{Dir: transcript.Received, Kind: transcript.Closed},
 	}
 	for range 2 {
 		for _, r := range all {

@@ -3,44 +3,20 @@
 package features
 
 import (
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"sync"
 
 	"parley/verdict"
 )
 
-// FS holds every .feature and clauses.yaml, by protocol.
+// FS holds every .feature, clauses.yaml and judges.yaml, by protocol. The last says which steps judge which clause.
 //
-//go:embed */*.feature */clauses.yaml
+//go:embed */*.feature */clauses.yaml */judges.yaml
 var FS embed.FS
 
 // Version of the suite. It changes whenever a verdict may.
 const Version = "0.1.0"
-
-// Digest identifies the suite: "sha256:" over the names and bytes of every feature and ledger.
-var Digest = sync.OnceValue(func() string {
-	h := sha256.New()
-	err := fs.WalkDir(FS, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := fs.ReadFile(FS, path)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(h, "%s %d\n", path, len(b))
-		_, err = h.Write(b)
-		return err
-	})
-	if err != nil {
-		panic("embedded features: " + err.Error())
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
-})
 
 // Ledger reads the clause ledger of a protocol.
 func Ledger(protocol string) (*verdict.Ledger, error) {

@@ -14,6 +14,8 @@ import (
 
 	"parley/features"
 	"parley/runner"
+	"parley/steps"
+	"parley/steps/protocols"
 	"parley/verdict"
 )
 
@@ -38,7 +40,7 @@ func each(t *testing.T, test func(t *testing.T, protocol string, l *verdict.Ledg
 			if err != nil {
 				t.Fatal(err)
 			}
-			scenarios, err := runner.Scenarios(features.FS, name)
+			scenarios, err := runner.Scenarios(features.FS, protocols.Get(name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +76,7 @@ func TestLedgers(t *testing.T) {
 				last++
 			}
 			if !strings.HasPrefix(row.ID, prefix+"-") {
-				t.Errorf("%s is no clause of %s", row.ID, l.Source)
+				t.Errorf("%s is not a clause of %s", row.ID, l.Source)
 			}
 			// Ids are permanent: a clause is excluded with a reason, never dropped.
 			if want := fmt.Sprintf("%s-%03d", prefix, last); row.ID[:6] != want {
@@ -106,25 +108,18 @@ func TestQuotes(t *testing.T) {
 	})
 }
 
-// TestAudit: every clause is judged or excluded, and every tag and monitor names a clause.
+// TestAudit: every clause is judged or excluded, every tag and monitor names a clause, and steps say what they judge.
 func TestAudit(t *testing.T) {
-	each(t, func(t *testing.T, protocol string, l *verdict.Ledger, all []runner.Planned) {
-		p, err := runner.Protocol(protocol)
+	each(t, func(t *testing.T, protocol string, _ *verdict.Ledger, _ []runner.Planned) {
+		p := protocols.Get(protocol)
+		faults, err := runner.Audit(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		scenarios, monitors := verdict.Cover{}, verdict.Cover{}
-		for _, s := range all {
-			for _, id := range s.Clauses {
-				scenarios[id] = append(scenarios[id], s.ID)
-			}
+		if judges, err := steps.JudgesOf(p); judges == nil {
+			t.Errorf("which steps judge what is not said: %v", err)
 		}
-		for _, m := range p.Monitors() {
-			for _, id := range m.Clauses {
-				monitors[id] = append(monitors[id], m.Name)
-			}
-		}
-		for _, fault := range l.Audit(scenarios, monitors) {
+		for _, fault := range faults {
 			t.Error(fault)
 		}
 	})
@@ -143,7 +138,7 @@ func TestCrossReferences(t *testing.T) {
 			for _, id := range row.JudgedBy {
 				other, ok := l.Row(id)
 				if !ok || other.Cross || !row.Cross || !slices.Contains(other.See, row.ID) {
-					t.Errorf("%s is judged by %s, which is no clause of the ledger that sees it", row.ID, id)
+					t.Errorf("%s is judged by %s, which is not a clause of the ledger that sees it", row.ID, id)
 				}
 			}
 		}
@@ -305,10 +300,4 @@ func number(digits string) int {
 		panic(err)
 	}
 	return n
-}
-
-func TestDigest(t *testing.T) {
-	if got := features.Digest(); !regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`).MatchString(got) || got != features.Digest() {
-		t.Errorf("the digest is %q", got)
-	}
 }

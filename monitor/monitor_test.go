@@ -14,10 +14,14 @@ func TestDescribe(t *testing.T) {
 		in     transcript.Record
 		want   string
 	}{
-		{"an event is told by its type and bytes", transcript.Record{N: 7, Event: &transcript.Event{Type: "agent_list"}, Bytes: []byte(`{"a":1}`)}, `agent_list {"a":1}`},
-		{"a long one is cut", transcript.Record{Event: &transcript.Event{Type: "x"}, Bytes: []byte(strings.Repeat("y", 301))}, "x " + strings.Repeat("y", 300) + "…"},
-		{"between characters", transcript.Record{Event: &transcript.Event{Type: "x"}, Bytes: []byte(strings.Repeat("y", 299) + "主代理")}, "x " + strings.Repeat("y", 299) + "…"},
-		{"what is no event by its line, without number and time", transcript.Record{N: 7, At: 9, Conn: "A", Dir: transcript.Received, Kind: transcript.Closed, Label: "gone"},
+		{"an event is told by its type and bytes", transcript.Record{N: 7, Event: &transcript.Event{Type: "agent_list"},
+			Bytes: []byte(`{"a":1}`)}, `agent_list {"a":1}`},
+		{"a long one is cut", transcript.Record{Event: &transcript.Event{Type: "x"}, Bytes: []byte(strings.Repeat("y", 301))},
+			"x " + strings.Repeat("y", 300) + "…"},
+		{"between characters", transcript.Record{Event: &transcript.Event{Type: "x"},
+			Bytes: []byte(strings.Repeat("y", 299) + "主代理")}, "x " + strings.Repeat("y", 299) + "…"},
+		{"what is no event by its line, without number and time",
+			transcript.Record{N: 7, At: 9, Conn: "A", Dir: transcript.Received, Kind: transcript.Closed, Label: "gone"},
 			"   0     0.000 ms  A   <- closed gone"},
 	}
 	for _, r := range rows {

@@ -14,9 +14,10 @@ const shownPerClause = 3
 
 // ConsoleOptions shape the text report.
 type ConsoleOptions struct {
-	Color   bool   // ANSI colours
-	Width   int    // columns of the terminal; 0 means 100, and no less than 60 are used
-	Verbose bool   // every failure in full with its transcript, observations, what is not applicable, every scenario's notes
+	Color bool // ANSI colours
+	Width int  // columns of the terminal; 0 means 100, and no less than 60 are used
+	// every failure in full with its transcript, observations, what is not applicable, every scenario's notes
+	Verbose bool
 	Dir     string // where the results lie, as the user would type it; "" when they were not kept
 }
 
@@ -83,10 +84,12 @@ func (c *console) run(r *Results, run *Run) {
 	c.stderr(run)
 }
 
-// unjudged reports whether nothing came of a run, because its target could not be judged: no table would say more than that.
+// unjudged reports whether nothing came of a run, because its target could not be judged: no table would say more than
+// that.
 func unjudged(run *Run) bool {
 	n := run.Totals.Clauses.ByOutcome
-	return run.Environment != "" && n[verdict.EnvError]+n[verdict.NotTested]+n[verdict.NotApplicable] == run.Totals.Clauses.Total
+	return run.Environment != "" &&
+		n[verdict.EnvError]+n[verdict.NotTested]+n[verdict.NotApplicable] == run.Totals.Clauses.Total
 }
 
 // title names the run, underlined, so that several in one report stay apart.

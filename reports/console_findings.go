@@ -82,7 +82,8 @@ func (p *printer) following(f Failure, all bool) {
 	label := pad("  following", 13)
 	for i, next := range f.Following {
 		if i == shownFollowing && !all {
-			p.hang(label, dim, "and "+count(len(f.Following)+f.MoreFollowing-i, "more finding")+" of a model that knew nothing more", dim)
+			p.hang(label, dim, "and "+count(len(f.Following)+f.MoreFollowing-i,
+				"more finding")+" of a model that knew nothing more", dim)
 			return
 		}
 		p.hang(label, dim, next.Clause+": "+next.Observed, dim)

@@ -76,7 +76,8 @@ func TestConsoleCountsTheRest(t *testing.T) {
 func TestConsoleEvidence(t *testing.T) {
 	got := consoleText(t, sample(), ConsoleOptions{Width: 60, Dir: "out"})
 	for _, id := range []string{"4.2-01", "4.3-03"} { // a failure, an error
-		want := "  transcript out/transcripts/AS-" + id + ".txt\n  picture    out/evidence/sse-AS-" + id + "-page-A.png\n  page       out/evidence/sse-AS-" + id + "-page-A.html\n"
+		want := "  transcript out/transcripts/AS-" + id + ".txt\n  picture    out/evidence/sse-AS-" + id +
+			"-page-A.png\n  page       out/evidence/sse-AS-" + id + "-page-A.html\n"
 		if !strings.Contains(got, want) {
 			t.Errorf("no\n%sin:\n%s", want, got)
 		}
@@ -84,14 +85,16 @@ func TestConsoleEvidence(t *testing.T) {
 }
 
 func TestEvidenceLabel(t *testing.T) {
-	for mediaType, want := range map[string]string{"image/png": "picture", "image/webp": "picture", "text/html": "page", "text/plain": "evidence", "": "evidence"} {
+	for mediaType, want := range map[string]string{"image/png": "picture", "image/webp": "picture", "text/html": "page",
+		"text/plain": "evidence", "": "evidence"} {
 		if got := evidenceLabel(Evidence{Type: mediaType}); got != want {
 			t.Errorf("%q is labelled %s, want %s", mediaType, got, want)
 		}
 	}
 }
 
-// TestNothingRedIsMissing: a clause that failed without a record, and a scenario that failed without a clause, are told.
+// TestNothingRedIsMissing: a clause that failed without a record, and a scenario that failed without a clause, are
+// told.
 func TestNothingRedIsMissing(t *testing.T) {
 	run := Run{
 		Clauses:   []Clause{{ID: "X-001", Level: verdict.Must, Outcome: verdict.Failed, Reason: "the monitor stopped"}},
@@ -115,11 +118,14 @@ func TestConsoleLastLine(t *testing.T) {
 	}{
 		{"all is well", Results{Verdict: verdict.Conformant}, Run{Clauses: []Clause{clause(verdict.Must, verdict.Passed)}},
 			"CONFORMANT  every applicable binding clause holds · exit 0 · results in out"},
-		{"warnings are told", Results{Verdict: verdict.Conformant}, Run{Clauses: []Clause{clause(verdict.Should, verdict.Warned)}},
+		{"warnings are told", Results{Verdict: verdict.Conformant},
+			Run{Clauses: []Clause{clause(verdict.Should, verdict.Warned)}},
 			"CONFORMANT  every applicable binding clause holds; 1 warning · exit 0 · results in out"},
-		{"failed", Results{Verdict: verdict.NonConformant, Exit: 1}, Run{Clauses: []Clause{clause(verdict.Must, verdict.Failed), clause(verdict.Must, verdict.NotTested)}},
+		{"failed", Results{Verdict: verdict.NonConformant, Exit: 1},
+			Run{Clauses: []Clause{clause(verdict.Must, verdict.Failed), clause(verdict.Must, verdict.NotTested)}},
 			"NON-CONFORMANT  1 of 2 clauses failed; 1 binding clause was not tested · exit 1 · results in out"},
-		{"a filter", Results{Verdict: verdict.Incomplete, Exit: 5, Selection: "@AS-001"}, Run{Clauses: []Clause{clause(verdict.Conflict, verdict.NotTested)}},
+		{"a filter", Results{Verdict: verdict.Incomplete, Exit: 5, Selection: "@AS-001"},
+			Run{Clauses: []Clause{clause(verdict.Conflict, verdict.NotTested)}},
 			"INCOMPLETE  1 binding clause was not tested; only @AS-001 was run · exit 5 · results in out"},
 		{"allowed", Results{Verdict: verdict.Incomplete}, Run{Clauses: []Clause{clause(verdict.Must, verdict.NotTested)}},
 			"INCOMPLETE  1 binding clause was not tested · exit 0, as incomplete runs are allowed · results in out"},
@@ -130,10 +136,13 @@ func TestConsoleLastLine(t *testing.T) {
 		{"interrupted, with a baseline of what had not run", Results{Verdict: verdict.Incomplete, Exit: 130, Partial: true},
 			Run{Baseline: []BaselineRow{{Clause: "X-001", Reason: "issue 1", State: verdict.RowUnused}}},
 			"INCOMPLETE  interrupted before its end · exit 130 · results in out"},
-		{"out of reach, while our own fault counts for another run", Results{Verdict: verdict.Incomplete, Exit: 4}, Run{Environment: "no route"},
+		{"out of reach, while our own fault counts for another run", Results{Verdict: verdict.Incomplete, Exit: 4},
+			Run{Environment: "no route"},
 			"INCOMPLETE  the harness itself failed; a target could not be judged · exit 4 · results in out"},
-		{"our own fault", Results{Verdict: verdict.Incomplete, Exit: 4}, Run{}, "INCOMPLETE  the harness itself failed · exit 4 · results in out"},
-		{"nothing", Results{Verdict: verdict.Incomplete, Exit: 5}, Run{}, "INCOMPLETE  no binding clause was tested · exit 5 · results in out"},
+		{"our own fault", Results{Verdict: verdict.Incomplete, Exit: 4}, Run{},
+			"INCOMPLETE  the harness itself failed · exit 4 · results in out"},
+		{"nothing", Results{Verdict: verdict.Incomplete, Exit: 5}, Run{},
+			"INCOMPLETE  no binding clause was tested · exit 5 · results in out"},
 	} {
 		tt.r.Runs = []Run{tt.run}
 		lines := strings.Split(strings.TrimSpace(consoleText(t, &tt.r, ConsoleOptions{Width: 120, Dir: "out"})), "\n")
@@ -153,7 +162,8 @@ func TestCompareSections(t *testing.T) {
 }
 
 func TestDuration(t *testing.T) {
-	for ms, want := range map[float64]string{0: "0.0 ms", 3.25: "3.2 ms", 250: "250 ms", 12345: "12.3 s", 125000: "2 min 05 s"} {
+	for ms, want := range map[float64]string{0: "0.0 ms", 3.25: "3.2 ms", 250: "250 ms", 12345: "12.3 s",
+		125000: "2 min 05 s"} {
 		if got := duration(ms); got != want {
 			t.Errorf("duration(%v) = %s, want %s", ms, got, want)
 		}

@@ -39,8 +39,8 @@ type findings struct {
 	Observed []finding // recorded only: MAY and INFO
 }
 
-// findingsOf sorts every failure of a run under its clause. A clause that failed without a failure record, by its outcome
-// alone, is among them too: nothing red may be missing from a report.
+// findingsOf sorts every failure of a run under its clause. A clause that failed without a failure record, by its
+// outcome alone, is among them too: nothing red may be missing from a report.
 func findingsOf(run *Run, strict bool) findings {
 	var f findings
 	for _, c := range clausesWithHits(run) {
@@ -104,8 +104,8 @@ func levelRank(l verdict.Level) int {
 	return len(verdict.Levels)
 }
 
-// leftOut groups the scenarios that were not tested although a clause of theirs was judged elsewhere, by their reason: the list of
-// clauses does not tell of them. With several drivers an id has its driver.
+// leftOut groups the scenarios that were not tested although a clause of theirs was judged elsewhere, by their reason:
+// the list of clauses does not tell of them. With several drivers an id has its driver.
 func leftOut(run *Run) []reasonGroup {
 	judged := map[string]bool{}
 	for _, c := range run.Clauses {
@@ -114,7 +114,8 @@ func leftOut(run *Run) []reasonGroup {
 	var out []reasonGroup
 	at := map[string]int{}
 	for _, s := range run.Scenarios {
-		if s.Outcome != verdict.NotTested || !slices.ContainsFunc(s.Clauses, func(c ClauseResult) bool { return judged[c.ID] }) {
+		if s.Outcome != verdict.NotTested || !slices.ContainsFunc(s.Clauses,
+			func(c verdict.Judgement) bool { return judged[c.Clause] }) {
 			continue
 		}
 		id := s.ID

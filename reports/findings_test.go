@@ -9,14 +9,15 @@ import (
 
 // TestLeftOut: a scenario that was not tested is named with its reason also where its clause passed in another one.
 func TestLeftOut(t *testing.T) {
-	clauses := func(ids ...string) (out []ClauseResult) {
+	clauses := func(ids ...string) (out []verdict.Judgement) {
 		for _, id := range ids {
-			out = append(out, ClauseResult{ID: id, Outcome: verdict.NotTested})
+			out = append(out, verdict.Judgement{Clause: id, Outcome: verdict.NotTested})
 		}
 		return out
 	}
 	run := Run{Protocol: "agent-select", Target: Target{Drivers: []string{"sse", "ws"}},
-		Clauses: []Clause{{ID: "AS-001", Level: verdict.Must, Outcome: verdict.Passed}, {ID: "AS-002", Level: verdict.Must, Outcome: verdict.NotTested, Reason: "no model"}},
+		Clauses: []Clause{{ID: "AS-001", Level: verdict.Must, Outcome: verdict.Passed},
+			{ID: "AS-002", Level: verdict.Must, Outcome: verdict.NotTested, Reason: "no model"}},
 		Scenarios: []Scenario{
 			{ID: "AS-1.1-01", Driver: "sse", Outcome: verdict.Passed, Clauses: clauses("AS-001")},
 			{ID: "AS-1.1-02", Driver: "sse", Outcome: verdict.NotTested, Reason: "no hook\nat all", Clauses: clauses("AS-001")},
@@ -24,7 +25,8 @@ func TestLeftOut(t *testing.T) {
 			{ID: "AS-1.1-04", Driver: "sse", Outcome: verdict.NotTested, Reason: "no model", Clauses: clauses("AS-002")},
 		}}
 	var b strings.Builder
-	if err := WriteConsole(&b, &Results{Verdict: verdict.Incomplete, Exit: 5, Runs: []Run{run}}, ConsoleOptions{}); err != nil {
+	if err := WriteConsole(&b, &Results{Verdict: verdict.Incomplete, Exit: 5, Runs: []Run{run}},
+		ConsoleOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	want := "Not tested, though clauses of theirs were judged elsewhere: 2 scenarios\n  no hook (2)\n    AS-1.1-02 (sse) AS-1.1-03 (ws)\n"

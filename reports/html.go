@@ -20,9 +20,9 @@ var (
 	pageTemplate = template.Must(template.New("report.gohtml").Funcs(pageFuncs).ParseFS(pageFiles, "page/*.gohtml"))
 )
 
-// WriteHTML writes r as one page that needs nothing else: no network, no script (which only filters), and no colours (each
-// outcome has its mark). Its links to transcripts, and the pictures that it shows, are relative to the results' folder. Every
-// text of a target is escaped, and a content security policy forbids whatever would get through.
+// WriteHTML writes r as one page that needs nothing else: no network, no script (which only filters), and no colours
+// (each outcome has its mark). Its links to transcripts, and the pictures that it shows, are relative to the results'
+// folder. Every text of a target is escaped, and a content security policy forbids whatever would get through.
 func WriteHTML(w io.Writer, r *Results) error {
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, newPage(presentable(r))); err != nil {
@@ -32,10 +32,11 @@ func WriteHTML(w io.Writer, r *Results) error {
 	return err
 }
 
-// pagePolicy is the content security policy of the page. Its pictures lie beside it, on a server or in a folder: to some
-// browsers 'self' is none of the latter.
+// pagePolicy is the content security policy of the page. Its pictures lie beside it, on a server or in a folder: to
+// some browsers 'self' is none of the latter.
 func pagePolicy() string {
-	return fmt.Sprintf("default-src 'none'; img-src 'self' file:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
+	return fmt.Sprintf("default-src 'none'; img-src 'self' file:; style-src '%s'; script-src '%s'; base-uri 'none'; "+
+		"form-action 'none'",
 		digestSource(pageStyle), digestSource(pageScript))
 }
 

@@ -136,11 +136,11 @@ func prose(s string) []phrase {
 	return out
 }
 
-// besidePage is a path that leads to a file of evidence: neither to another host nor out of the results' folder, whoever wrote
-// the results.
+// besidePage is a path that leads to a file of evidence: neither to another host nor out of the results' folder,
+// whoever wrote the results.
 var besidePage = regexp.MustCompile(`^evidence/[\w-][\w.-]*$`)
 
-// pictured tells whether the page itself shows a piece of evidence; the rest it links to.
+// pictured reports whether the page itself shows a piece of evidence; the rest it links to.
 func pictured(e Evidence) bool {
 	return strings.HasPrefix(e.Type, "image/") && besidePage.MatchString(e.Path)
 }

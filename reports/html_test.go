@@ -66,15 +66,18 @@ func text(n *html.Node) string {
 func TestHTMLGolden(t *testing.T) { golden(t, "report.golden.html", htmlText(t, sample())) }
 
 // hostilePaths lead elsewhere than to evidence, however a browser reads them.
-var hostilePaths = []string{"javascript:alert(1)", "https://example.org/x.png", "//example.org/x.png", `\\example.org\x.png`, "file://example.org/x.png",
-	"data:image/svg+xml,<svg onload=alert(1)>", "/etc/x.png", "../x.png", "evidence/../../x.png", "evidence/..", "evidence//example.org/x.png", nasty, ""}
+var hostilePaths = []string{"javascript:alert(1)", "https://example.org/x.png", "//example.org/x.png",
+	`\\example.org\x.png`, "file://example.org/x.png",
+	"data:image/svg+xml,<svg onload=alert(1)>", "/etc/x.png", "../x.png", "evidence/../../x.png", "evidence/..",
+	"evidence//example.org/x.png", nasty, ""}
 
 // hostile is sample with a nasty text in every field that is a text.
 func hostile() *Results {
 	r := sample()
 	hostileRun := &r.Runs[0]
 	hostileRun.Protocol, hostileRun.Role, hostileRun.Environment = nasty, nasty, nasty
-	hostileRun.Target = Target{Name: nasty, URL: "javascript:alert(1)", Drivers: []string{nasty, `"><img src=x onerror=alert(1)>`}, Capabilities: []string{nasty}, Profile: nasty}
+	hostileRun.Target = Target{Name: nasty, URL: "javascript:alert(1)",
+		Drivers: []string{nasty, `"><img src=x onerror=alert(1)>`}, Capabilities: []string{nasty}, Profile: nasty}
 	for i := range hostileRun.Clauses {
 		c := &hostileRun.Clauses[i]
 		c.ID, c.Section, c.Text, c.Reason = nasty+strconv.Itoa(i), nasty, nasty, nasty
@@ -83,7 +86,8 @@ func hostile() *Results {
 	}
 	for i := range hostileRun.Scenarios {
 		s := &hostileRun.Scenarios[i]
-		s.Name, s.Feature, s.Rule, s.Location, s.Driver, s.Reason, s.Notes = nasty, nasty, nasty, nasty, nasty, nasty, []string{nasty}
+		s.Name, s.Feature, s.Rule, s.Location, s.Driver, s.Reason, s.Notes = nasty, nasty, nasty, nasty, nasty, nasty,
+			[]string{nasty}
 		s.Transcript = &Transcript{Path: "javascript:alert(1)", SHA256: nasty}
 		s.Evidence = nil
 		for _, path := range hostilePaths {
@@ -91,10 +95,11 @@ func hostile() *Results {
 				Evidence{Name: `"><img src=x onerror=alert(1)>`, Type: "text/html", Path: path, SHA256: nasty})
 		}
 		s.Steps = []Step{{Keyword: nasty, Text: nasty, Status: nasty, Error: nasty}}
-		s.Clauses = []ClauseResult{{ID: nasty, Outcome: verdict.Failed, Reason: `" onmouseover="alert(1)`}}
+		s.Clauses = []verdict.Judgement{{Clause: nasty, Outcome: verdict.Failed, Reason: `" onmouseover="alert(1)`}}
 		for j := range s.Failures {
-			s.Failures[j] = Failure{Clause: nasty, Level: verdict.Must, Text: nasty, Section: nasty, Expected: nasty, Observed: nasty,
-				Diff: nasty, At: nasty, Monitor: nasty, Excerpt: []string{nasty}, Again: nasty,
+			s.Failures[j] = Failure{Clause: nasty, Level: verdict.Must, Text: nasty, Section: nasty, Expected: nasty,
+				Observed: nasty,
+				Diff:     nasty, At: nasty, Monitor: nasty, Excerpt: []string{nasty}, Again: nasty,
 				Following: []Following{{Clause: nasty, Expected: nasty, Observed: nasty, At: nasty, Monitor: nasty}}}
 		}
 	}
@@ -102,8 +107,8 @@ func hostile() *Results {
 	return r
 }
 
-// TestHTMLEscapesTheWire: whatever a target sends, the page has its own script, its own elements and no others, and shows
-// the text as text.
+// TestHTMLEscapesTheWire: whatever a target sends, the page has its own script, its own elements and no others, and
+// shows the text as text.
 func TestHTMLEscapesTheWire(t *testing.T) {
 	ours := strings.Fields("html head meta title style body header div p h1 span ul li dl dt dd main section h2 nav a b h3 h4 pre " +
 		"table thead tbody tr th td svg rect article details summary form label select option input output ol code script img")
@@ -135,8 +140,8 @@ func TestHTMLEscapesTheWire(t *testing.T) {
 	}
 }
 
-// TestHTMLPolicy: the page allows its own style and script by their digests, asks for nothing from outside, and nothing else
-// may run.
+// TestHTMLPolicy: the page allows its own style and script by their digests, asks for nothing from outside, and nothing
+// else may run.
 func TestHTMLPolicy(t *testing.T) {
 	doc := parseHTML(t, sample())
 	policy := ""
@@ -146,7 +151,8 @@ func TestHTMLPolicy(t *testing.T) {
 		}
 	}
 	style, script := text(elements(doc, "style")[0]), text(elements(doc, "script")[0])
-	for _, want := range []string{"default-src 'none'", "img-src 'self' file:", "style-src '" + digestSource(style) + "'", "script-src '" + digestSource(script) + "'", "base-uri 'none'", "form-action 'none'"} {
+	for _, want := range []string{"default-src 'none'", "img-src 'self' file:", "style-src '" + digestSource(style) + "'",
+		"script-src '" + digestSource(script) + "'", "base-uri 'none'", "form-action 'none'"} {
 		if !strings.Contains(policy, want) {
 			t.Errorf("the policy lacks %s: %s", want, policy)
 		}
@@ -181,8 +187,8 @@ func TestHTMLLinks(t *testing.T) {
 	}
 }
 
-// TestHTMLEvidence: a picture stands beside the failure, the error and the scenario, opens when it is clicked, and says what it
-// is where it cannot be seen; the page's DOM is a link.
+// TestHTMLEvidence: a picture stands beside the failure, the error and the scenario, opens when it is clicked, and says
+// what it is where it cannot be seen; the page's DOM is a link.
 func TestHTMLEvidence(t *testing.T) {
 	doc := parseHTML(t, sample())
 	shown := map[string]int{}
@@ -205,7 +211,8 @@ func TestHTMLEvidence(t *testing.T) {
 	for id, want := range map[string]int{"3.2-01": 1, "4.3-03": 2, "4.2-01": 2, "2.1-01": 0} { // beside a failure or an error, and with its scenario
 		picture, dom := "evidence/sse-AS-"+id+"-page-A.png", "evidence/sse-AS-"+id+"-page-A.html"
 		if shown[picture] != want || links[picture] != want || links[dom] != want || shown[dom] != 0 {
-			t.Errorf("%s: the picture is shown %d times and linked %d times, the page linked %d times, want %d", id, shown[picture], links[picture], links[dom], want)
+			t.Errorf("%s: the picture is shown %d times and linked %d times, the page linked %d times, want %d", id,
+				shown[picture], links[picture], links[dom], want)
 		}
 	}
 }
@@ -217,7 +224,8 @@ func TestHTMLShowsOnlyWhatLiesBeside(t *testing.T) {
 			t.Errorf("%q is shown", path)
 		}
 	}
-	for _, e := range []Evidence{{Type: "text/html", Path: "evidence/page-A.html"}, {Type: "", Path: "evidence/page-A.png"}} {
+	for _, e := range []Evidence{{Type: "text/html", Path: "evidence/page-A.html"},
+		{Type: "", Path: "evidence/page-A.png"}} {
 		if pictured(e) {
 			t.Errorf("%+v is shown as a picture", e)
 		}
@@ -246,7 +254,8 @@ func TestHTMLPicture(t *testing.T) {
 				continue
 			}
 			look := shownLook(shownOutcome(c))
-			if text(sq) != look.mark || !strings.Contains(attr(sq, "title"), look.word) || !strings.Contains(attr(sq, "aria-label"), look.word) {
+			if text(sq) != look.mark || !strings.Contains(attr(sq, "title"), look.word) ||
+				!strings.Contains(attr(sq, "aria-label"), look.word) {
 				t.Errorf("%s is shown as %q, %q", c.ID, text(sq), attr(sq, "title"))
 			}
 			if other, taken := marks[look.mark]; taken && other != look.word {

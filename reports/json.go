@@ -10,9 +10,9 @@ import (
 	legacy "github.com/go-json-experiment/json/v1"
 )
 
-// WriteJSON writes r as results.json: indented, keys in the order of the model, map keys sorted, empty lists and maps as []
-// and {}. The schema id is always SchemaID. A byte that is not UTF-8 is written as the four characters \xNN, so that what
-// was observed stays readable and the file stays valid.
+// WriteJSON writes r as results.json: indented, keys in the order of the model, map keys sorted, empty lists and maps
+// as [] and {}. The schema id is always SchemaID. A byte that is not UTF-8 is written as the four characters \xNN, so
+// that what was observed stays readable and the file stays valid.
 func WriteJSON(w io.Writer, r *Results) error {
 	c := *r
 	c.Schema = SchemaID
@@ -32,8 +32,8 @@ func marshalText(enc *jsontext.Encoder, s string) error {
 	return enc.WriteToken(jsontext.String(validUTF8(s)))
 }
 
-// ReadJSON reads a results.json and refuses anything else: another version of the schema, a key that the schema does not
-// know or misses, a value out of its range, a duplicate key, or anything after the end.
+// ReadJSON reads a results.json and refuses anything else: another version of the schema, a key that the schema does
+// not know or misses, a value out of its range, a duplicate key, or anything after the end.
 func ReadJSON(r io.Reader) (*Results, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {

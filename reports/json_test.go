@@ -48,7 +48,8 @@ func TestJSONRoundTrip(t *testing.T) {
 
 func TestJSONEmpty(t *testing.T) {
 	got := string(written(t, &Results{Runs: []Run{{}}}))
-	for _, want := range []string{`"clauses": []`, `"drivers": []`, `"by_level": {}`, `"by_outcome": {}`, `"schema": "` + SchemaID + `"`} {
+	for _, want := range []string{`"clauses": []`, `"drivers": []`, `"by_level": {}`, `"by_outcome": {}`, `"schema": "` +
+		SchemaID + `"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in:\n%s", want, got)
 		}

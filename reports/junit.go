@@ -65,11 +65,11 @@ type (
 )
 
 // WriteJUnit writes r as JUnit XML: a testsuite for every run and driver, a testcase for every scenario. Failed and
-// unexpected-pass are failures; environment and harness errors are errors; not-applicable, not-tested and expected-failure
-// are skipped, and the message begins with which of them it is. A warning passes and is told in system-out. A scenario fails
-// for what a monitor has found in it, too, so that there are failures where, and only where, a clause counts as failed. What
-// belongs to a run and to none of its scenarios (a target out of reach, a baseline to mend) is a testsuite of its own, there only when
-// something is wrong.
+// unexpected-pass are failures; environment and harness errors are errors; not-applicable, not-tested and
+// expected-failure are skipped, and the message begins with which of them it is. A warning passes and is told in
+// system-out. A scenario fails for what a monitor has found in it, too, so that there are failures where, and only
+// where, a clause counts as failed. What belongs to a run and to none of its scenarios (a target out of reach, a
+// baseline to mend) is a testsuite of its own, there only when something is wrong.
 func WriteJUnit(w io.Writer, r *Results) error {
 	r = presentable(r)
 	root := junitRoot{Name: "parley", Time: seconds(r.Duration)}
@@ -155,7 +155,8 @@ func scenarioCase(run *Run, s *Scenario) junitCase {
 		duration: s.Duration,
 	}
 	for _, cl := range s.Clauses {
-		c.Properties = append(c.Properties, junitProperty{"clause", cl.ID}, junitProperty{"clause." + cl.ID, string(cl.Outcome)})
+		c.Properties = append(c.Properties, junitProperty{"clause", cl.Clause},
+			junitProperty{"clause." + cl.Clause, string(cl.Outcome)})
 	}
 	c.Properties = append(c.Properties, junitProperty{"outcome", string(s.Outcome)}, junitProperty{"location", s.Location})
 	c.judge(s, failedClauses(run))
@@ -242,7 +243,8 @@ func runCases(run *Run) []junitCase {
 	var out []junitCase
 	if run.Environment != "" {
 		out = append(out, junitCase{Class: class, Name: "the target can be reached", Time: seconds(0), Error: &junitTrouble{
-			Message: "environment-error: " + run.Environment, Type: string(verdict.EnvError), Text: run.Environment + "\n" + run.TargetStderr,
+			Message: "environment-error: " + run.Environment, Type: string(verdict.EnvError), Text: run.Environment + "\n" +
+				run.TargetStderr,
 		}})
 	}
 	failed := failedClauses(run)

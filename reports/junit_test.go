@@ -122,7 +122,9 @@ func TestJUnitTextIsComplete(t *testing.T) {
 			if !strings.HasSuffix(c.Name, shown) {
 				t.Errorf("name is %q", c.Name)
 			}
-			for _, want := range []string{"observed   error " + shown, "expected   error with an errorCode", "errors-have-codes", "record 9", "transcripts/AS-4.2-01.txt", "evidence/sse-AS-4.2-01-page-A.png", "evidence/sse-AS-4.2-01-page-A.html", "--tags '@AS-085 and not @slow'", "切换失败"} {
+			for _, want := range []string{"observed   error " + shown, "expected   error with an errorCode", "errors-have-codes",
+				"record 9", "transcripts/AS-4.2-01.txt", "evidence/sse-AS-4.2-01-page-A.png", "evidence/sse-AS-4.2-01-page-A.html",
+				"--tags '@AS-085 and not @slow'", "切换失败"} {
 				if !strings.Contains(c.Failure.Text, want) {
 					t.Errorf("no %q in:\n%s", want, c.Failure.Text)
 				}

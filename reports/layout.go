@@ -7,7 +7,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// columns counts the columns of a terminal that s takes: wide characters (Chinese, most emoji) two, combining marks none.
+// columns counts the columns of a terminal that s takes: wide characters (Chinese, most emoji) two, combining marks
+// none.
 func columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -54,8 +55,8 @@ func shorten(s string, n int) string {
 	return s
 }
 
-// wrap breaks one line into lines of at most limit columns: at a space where there is one, else between wide characters or
-// after a comma, else anywhere. Leading spaces stay. A limit below 1 never breaks.
+// wrap breaks one line into lines of at most limit columns: at a space where there is one, else between wide characters
+// or after a comma, else anywhere. Leading spaces stay. A limit below 1 never breaks.
 func wrap(s string, limit int) []string {
 	if limit < 1 {
 		return []string{s}
@@ -89,7 +90,7 @@ func breakLine(s string, limit int) (head, rest string) {
 	return s, ""
 }
 
-// mayBreak tells whether a line may end between two characters.
+// mayBreak reports whether a line may end between two characters.
 func mayBreak(before, after rune) bool {
 	switch {
 	case after == ' ':

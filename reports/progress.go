@@ -21,9 +21,9 @@ type ProgressOptions struct {
 	Width int  // columns of the terminal; 0 means 80
 }
 
-// Progress tells how far a run is. On a terminal it keeps one line up to date; piped, it writes a line for every scenario
-// that fails and one for every quarter of the way. Its methods may be called from any goroutine. Nothing is written before
-// Start or once Stop has returned. Errors of the writer are ignored: progress is a courtesy.
+// Progress tells how far a run is. On a terminal it keeps one line up to date; piped, it writes a line for every
+// scenario that fails and one for every quarter of the way. Its methods may be called from any goroutine. Nothing is
+// written before Start or once Stop has returned. Errors of the writer are ignored: progress is a courtesy.
 type Progress struct {
 	opts  ProgressOptions
 	paint paint
@@ -91,7 +91,8 @@ func (p *Progress) Note(text string) {
 	p.draw()
 }
 
-// Stop ends the progress and takes the live line away, so that what follows starts on a clean line. It may be called again.
+// Stop ends the progress and takes the live line away, so that what follows starts on a clean line. It may be called
+// again.
 func (p *Progress) Stop() {
 	p.mu.Lock()
 	if p.running {
@@ -126,7 +127,8 @@ func (p *Progress) redraw() {
 // tellFailure writes the line of a scenario that a person has to look at.
 func (p *Progress) tellFailure(s Scenario) {
 	switch s.Outcome {
-	case verdict.Failed, verdict.UnexpectedPass, verdict.HarnessError: // that a target cannot be judged is told once, at the end
+	// that a target cannot be judged is told once, at the end
+	case verdict.Failed, verdict.UnexpectedPass, verdict.HarnessError:
 	default:
 		return
 	}

@@ -34,17 +34,19 @@ type Suite struct {
 
 // Run is one protocol in one role against one target.
 type Run struct {
-	Protocol     string          `json:"protocol"`
-	Role         string          `json:"role"`
-	Verdict      verdict.Verdict `json:"verdict"`
-	Target       Target          `json:"target"`
-	Totals       Totals          `json:"totals"`
-	Clauses      []Clause        `json:"clauses"`
-	Scenarios    []Scenario      `json:"scenarios"`
-	Notes        []Note          `json:"notes,omitempty"`         // differences between drivers, interop notes, security observations
-	Environment  string          `json:"environment,omitempty"`   // why the target could not be started or reached, or what is there in its place
-	TargetStderr string          `json:"target_stderr,omitempty"` // the last of what a spawned target wrote to stderr
-	Baseline     []BaselineRow   `json:"baseline,omitempty"`
+	Protocol  string          `json:"protocol"`
+	Role      string          `json:"role"`
+	Verdict   verdict.Verdict `json:"verdict"`
+	Target    Target          `json:"target"`
+	Totals    Totals          `json:"totals"`
+	Clauses   []Clause        `json:"clauses"`
+	Scenarios []Scenario      `json:"scenarios"`
+	// differences between drivers, interop notes, security observations
+	Notes []Note `json:"notes,omitempty"`
+	// why the target could not be started or reached, or what is there in its place
+	Environment  string        `json:"environment,omitempty"`
+	TargetStderr string        `json:"target_stderr,omitempty"` // the last of what a spawned target wrote to stderr
+	Baseline     []BaselineRow `json:"baseline,omitempty"`
 }
 
 // Target is what was judged.
@@ -58,7 +60,8 @@ type Target struct {
 
 // Totals counts clauses and scenarios by outcome. The denominators are fixed before the first scenario runs.
 type Totals struct {
-	Clauses   Count            `json:"clauses"`              // clauses that are tested in this protocol; excluded ones are not counted
+	// clauses that are tested in this protocol; excluded ones are not counted
+	Clauses   Count            `json:"clauses"`
 	Excluded  int              `json:"excluded"`             // clauses that the ledger excludes
 	OtherRole int              `json:"other_role,omitempty"` // clauses that are judged of targets of other roles
 	Scenarios Count            `json:"scenarios"`            // one per scenario and driver
@@ -84,35 +87,34 @@ type Clause struct {
 	Monitors  []string                   `json:"monitors"`  // names of the monitors that judge it
 	Reason    string                     `json:"reason"`
 	Excluded  bool                       `json:"excluded,omitempty"`
-	OtherRole bool                       `json:"other_role,omitempty"` // it is judged of targets of another role; the reason names them
+	// it is judged of targets of another role; the reason names them
+	OtherRole bool `json:"other_role,omitempty"`
 }
 
 // Scenario is one scenario over one driver.
 type Scenario struct {
-	ID         string          `json:"id"` // <prefix>-<section>-<nn>, nn counting the scenarios of its feature file: unique with Driver, and the same for one Suite.Digest
-	Name       string          `json:"name"`
-	Feature    string          `json:"feature"`
-	Rule       string          `json:"rule,omitempty"`
-	Location   string          `json:"location"` // features/…:line
-	Driver     string          `json:"driver"`
-	Role       string          `json:"role"`
-	Tags       []string        `json:"tags"` // "@" included
-	Outcome    verdict.Outcome `json:"outcome"`
-	Reason     string          `json:"reason"`
-	Clauses    []ClauseResult  `json:"clauses"`
-	Duration   float64         `json:"duration_ms"`
-	Steps      []Step          `json:"steps"`
-	Notes      []string        `json:"notes"`
-	Failures   []Failure       `json:"failures"`
-	Transcript *Transcript     `json:"transcript,omitempty"`
-	Evidence   []Evidence      `json:"evidence,omitempty"` // what was kept beside the transcript, where something is wrong
-}
-
-// ClauseResult is what one scenario says of one clause.
-type ClauseResult struct {
-	ID      string          `json:"id"`
-	Outcome verdict.Outcome `json:"outcome"`
-	Reason  string          `json:"reason,omitempty"`
+	// <prefix>-<section>-<nn>, nn counting the scenarios of its feature file: unique with Driver, and the same for one
+	// Suite.Digest
+	ID       string              `json:"id"`
+	Name     string              `json:"name"`
+	Feature  string              `json:"feature"`
+	Rule     string              `json:"rule,omitempty"`
+	Location string              `json:"location"` // features/…:line
+	Driver   string              `json:"driver"`
+	Role     string              `json:"role"`
+	Tags     []string            `json:"tags"` // "@" included
+	Outcome  verdict.Outcome     `json:"outcome"`
+	Reason   string              `json:"reason"`
+	Clauses  []verdict.Judgement `json:"clauses"`
+	Duration float64             `json:"duration_ms"`
+	Steps    []Step              `json:"steps"`
+	// clauses that were judged behind the last step, sorted
+	AtEnd      []string    `json:"judged_at_end,omitempty"`
+	Notes      []string    `json:"notes"`
+	Failures   []Failure   `json:"failures"`
+	Transcript *Transcript `json:"transcript,omitempty"`
+	// what was kept beside the transcript, where something is wrong
+	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
 // Step is one step of a scenario. Status is passed, failed, skipped, undefined, pending or ambiguous.
@@ -122,6 +124,8 @@ type Step struct {
 	Status   string  `json:"status"`
 	Duration float64 `json:"duration_ms"`
 	Error    string  `json:"error,omitempty"`
+
+	Clauses []string `json:"clauses,omitempty"` // that it has judged, sorted
 }
 
 // Failure is one broken clause in one scenario, in full.
@@ -135,11 +139,13 @@ type Failure struct {
 	Diff     string        `json:"diff,omitempty"`    // a go-cmp diff, - expected + observed
 	At       string        `json:"at"`                // where: connection, record number, time since the scenario's start
 	Monitor  string        `json:"monitor,omitempty"` // the monitor that found it, when no step did
-	Count    int           `json:"count,omitempty"`   // how often the scenario found the like, with this one; absent for once
-	Excerpt  []string      `json:"excerpt,omitempty"` // the transcript around the place, a line each
-	Again    string        `json:"again"`             // the command that runs it again alone
+	// how often the scenario found the like, with this one; absent for once
+	Count   int      `json:"count,omitempty"`
+	Excerpt []string `json:"excerpt,omitempty"` // the transcript around the place, a line each
+	Again   string   `json:"again"`             // the command that runs it again alone
 
-	Following     []Following `json:"following,omitempty"`      // what was found behind it by a model that knew nothing more: it settles no clause
+	// what was found behind it by a model that knew nothing more: it settles no clause
+	Following     []Following `json:"following,omitempty"`
 	MoreFollowing int         `json:"more_following,omitempty"` // how many more of these there were
 }
 
@@ -158,8 +164,8 @@ type Transcript struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Evidence is where something else lies that shows what happened in a scenario, such as a picture of a page and its DOM,
-// relative to the results' folder.
+// Evidence is where something else lies that shows what happened in a scenario, such as a picture of a page and its
+// DOM, relative to the results' folder.
 type Evidence struct {
 	Name   string `json:"name"` // within its scenario: page-A.png
 	Type   string `json:"type"` // media type

@@ -66,7 +66,8 @@ func unreachableRun() Run {
 		Target:      Target{Name: "demo page", URL: "file:///srv/demo/index.html"},
 		Environment: "start the target: exec: \"chromium\": executable file not found in $PATH",
 		Clauses: []Clause{
-			{ID: "AC-001", Level: verdict.Must, Section: "3.1", Text: "The client shows the list of agents.", Outcome: verdict.EnvError},
+			{ID: "AC-001", Level: verdict.Must, Section: "3.1", Text: "The client shows the list of agents.",
+				Outcome: verdict.EnvError},
 		},
 	}
 }
@@ -74,24 +75,39 @@ func unreachableRun() Run {
 func sampleClauses() []Clause {
 	clause := func(id string, l verdict.Level, section, text string, o verdict.Outcome, reason string) Clause {
 		by := map[string]verdict.Outcome{"sse": o, "ws": o}
-		return Clause{ID: id, Level: l, Section: section, Text: text, Outcome: o, ByDriver: by, Scenarios: []string{section + "-01"}, Reason: reason}
+		return Clause{ID: id, Level: l, Section: section, Text: text, Outcome: o, ByDriver: by,
+			Scenarios: []string{section + "-01"}, Reason: reason}
 	}
 	list := []Clause{
-		clause("AS-001", verdict.Info, "1.1", "Three built-in main agents exist with ids `general`, `requirement_analyzer`, `debugger`.", verdict.Passed, ""),
-		clause("AS-003", verdict.Info, "1.1", "Agents are managed by `MainAgentManager`.", verdict.NotApplicable, "not observable"),
-		clause("AS-008", verdict.Must, "2.1", "On SSE connection the server pushes the list of available agents without any client request.", verdict.Passed, ""),
-		clause("AS-011", verdict.Must, "2.1", "A client can switch the current session's main agent by sending a message.", verdict.UnexpectedPass, "the baseline says that it fails"),
-		clause("AS-024", verdict.Should, "3.1", "The list is not sent again after a session was created.", verdict.Warned, ""),
-		clause("AS-047", verdict.Must, "3.2", "After a switch the model receives the new agent's system prompt.", verdict.NotTested, "no model stub was reached"),
-		clause("AS-048", verdict.Must, "3.2", "After a switch the model receives the new agent's tools.", verdict.NotTested, "no model stub was reached"),
-		clause("AS-066", verdict.May, "3.4", "A target may offer agents of a project beside those of the user.", verdict.NotApplicable, "capability project-agents is not declared"),
-		clause("AS-080", verdict.Must, "4.1", "agentId must match [a-z0-9_-]+ in full: nothing is trimmed, folded or decoded before it is compared, whatever a form handler would do.", verdict.Failed, ""),
+		clause("AS-001", verdict.Info, "1.1",
+			"Three built-in main agents exist with ids `general`, `requirement_analyzer`, `debugger`.", verdict.Passed, ""),
+		clause("AS-003", verdict.Info, "1.1", "Agents are managed by `MainAgentManager`.", verdict.NotApplicable,
+			"not observable"),
+		clause("AS-008", verdict.Must, "2.1",
+			"On SSE connection the server pushes the list of available agents without any client request.", verdict.Passed, ""),
+		clause("AS-011", verdict.Must, "2.1", "A client can switch the current session's main agent by sending a message.",
+			verdict.UnexpectedPass, "the baseline says that it fails"),
+		clause("AS-024", verdict.Should, "3.1", "The list is not sent again after a session was created.", verdict.Warned,
+			""),
+		clause("AS-047", verdict.Must, "3.2", "After a switch the model receives the new agent's system prompt.",
+			verdict.NotTested, "no model stub was reached"),
+		clause("AS-048", verdict.Must, "3.2", "After a switch the model receives the new agent's tools.", verdict.NotTested,
+			"no model stub was reached"),
+		clause("AS-066", verdict.May, "3.4", "A target may offer agents of a project beside those of the user.",
+			verdict.NotApplicable, "capability project-agents is not declared"),
+		clause("AS-080", verdict.Must, "4.1",
+			"agentId must match [a-z0-9_-]+ in full: nothing is trimmed, folded or decoded before it is compared, whatever a form handler would do.", verdict.Failed, ""),
 		clause("AS-085", verdict.Must, "4.2", "The error that answers a switch carries an errorCode.", verdict.Failed, ""),
-		clause("AS-091", verdict.Must, "4.3", "An unknown sessionId is answered with session_not_found.", verdict.NotTested, "a fence on client B failed"),
-		clause("AS-098", verdict.Must, "4.3", "A restart keeps nothing of an unbound connection.", verdict.EnvError, "the target did not come up again"),
-		clause("AS-099", verdict.Must, "4.3", "Two sessions never share an agent by accident.", verdict.HarnessError, "step undefined"),
-		clause("AS-110", verdict.Must, "4.4", "After abort a switch succeeds within the event limit.", verdict.ExpectedFail, "aborting takes effect at the end of the turn, issue 17"),
-		clause("AS-123", verdict.Conflict, "10.2", "currentAgentId is present at connect: null, or an id from the list.", verdict.Passed, ""),
+		clause("AS-091", verdict.Must, "4.3", "An unknown sessionId is answered with session_not_found.", verdict.NotTested,
+			"a fence on client B failed"),
+		clause("AS-098", verdict.Must, "4.3", "A restart keeps nothing of an unbound connection.", verdict.EnvError,
+			"the target did not come up again"),
+		clause("AS-099", verdict.Must, "4.3", "Two sessions never share an agent by accident.", verdict.HarnessError,
+			"step undefined"),
+		clause("AS-110", verdict.Must, "4.4", "After abort a switch succeeds within the event limit.", verdict.ExpectedFail,
+			"aborting takes effect at the end of the turn, issue 17"),
+		clause("AS-123", verdict.Conflict, "10.2", "currentAgentId is present at connect: null, or an id from the list.",
+			verdict.Passed, ""),
 	}
 	list[8].Monitors = []string{"ids-are-exact"}
 	list[9].ByDriver["ws"] = verdict.NotTested
@@ -112,8 +128,10 @@ func sampleScenarios() []Scenario {
 		scenario("4.2-01", "error code · "+nasty, verdict.Failed, "AS-085"),
 	}
 	list[1].Failures = []Failure{{
-		Clause: "AS-024", Level: verdict.Should, Section: "3.1", Text: "The list is not sent again after a session was created.",
-		Expected: "no agent_list after session_created", Observed: "agent_list with 3 agents", At: "client A, record 5, +2.0 ms",
+		Clause: "AS-024", Level: verdict.Should, Section: "3.1",
+		Text:     "The list is not sent again after a session was created.",
+		Expected: "no agent_list after session_created", Observed: "agent_list with 3 agents",
+		At:    "client A, record 5, +2.0 ms",
 		Again: "parley run --protocol agent-select --target my.yaml --tags @AS-024",
 	}}
 	list[2].Reason = "no model stub was reached"
@@ -121,10 +139,12 @@ func sampleScenarios() []Scenario {
 	list[4].Reason = "the target did not come up again within 10 s"
 	list[5].Reason = "step undefined"
 	list[5].Steps[1].Status, list[5].Steps[1].Error = "undefined", "no step matches: "+nasty
-	list[6].Failures = []Failure{{Clause: "AS-110", Level: verdict.Must, Section: "4.4", Expected: "agent_switched", Observed: "agent_busy"}}
+	list[6].Failures = []Failure{{Clause: "AS-110", Level: verdict.Must, Section: "4.4", Expected: "agent_switched",
+		Observed: "agent_busy"}}
 	list[8].Failures = []Failure{{
 		Clause: "AS-085", Level: verdict.Must, Section: "4.2", Text: "The error that answers a switch carries an errorCode.",
-		Expected: `error with an errorCode`, Observed: "error " + nasty, Monitor: "errors-have-codes", At: "client A, record 9, +3.1 ms",
+		Expected: `error with an errorCode`, Observed: "error " + nasty, Monitor: "errors-have-codes",
+		At:    "client A, record 9, +3.1 ms",
 		Diff:  "  map[string]any{\n- \t\"errorCode\": string(\"agent_not_found\"),\n  \t\"message\":   string(\"切换失败，目标主代理不存在，请检查后重试\"),\n+ \t\"raw\":       " + nasty + ",\n  }\n",
 		Again: "parley run --protocol agent-select --target my.yaml --driver sse --tags '@AS-085 and not @slow' --seed 42 --out parley-results",
 	}}
@@ -148,15 +168,18 @@ func sampleEvidence(id string) []Evidence {
 func trimmedIDs() []Scenario {
 	var out []Scenario
 	for i, id := range []string{" debugger", "debugger ", "DEBUGGER", "de%62ugger"} {
-		s := scenario("4.1-0"+string(rune('5'+i)), "surrounding white space is not trimmed · \""+id+"\"", verdict.Failed, "AS-080")
+		s := scenario("4.1-0"+string(rune('5'+i)), "surrounding white space is not trimmed · \""+id+"\"", verdict.Failed,
+			"AS-080")
 		s.Rule = "An id is taken as it was sent"
-		s.Steps[1].Status, s.Steps[1].Error = "failed", "AS-080: expected error invalid_agent_id_format, observed agent_switched"
+		s.Steps[1].Status, s.Steps[1].Error = "failed",
+			"AS-080: expected error invalid_agent_id_format, observed agent_switched"
 		s.Failures = []Failure{{
 			Clause: "AS-080", Level: verdict.Must, Section: "4.1", Text: "agentId must match [a-z0-9_-]+ in full.",
 			Expected: "error with errorCode invalid_agent_id_format",
 			Observed: `agent_switched {"previousAgentId":"general","currentAgentId":"debugger","agentName":"调试助手，负责定位和修复问题，并解释其原因"}`,
 			At:       "client A, record 9, +3.1 ms", Again: "parley run --protocol agent-select --target my.yaml --tags @AS-080",
-			Excerpt: []string{"7  +2.9 ms  client A  sent      {\"type\":\"switch_agent\",\"agentId\":\"" + id + "\"}", "9  +3.1 ms  client A  received  agent_switched"},
+			Excerpt: []string{"7  +2.9 ms  client A  sent      {\"type\":\"switch_agent\",\"agentId\":\"" + id + "\"}",
+				"9  +3.1 ms  client A  received  agent_switched"},
 		}}
 		if i == 1 {
 			s.Failures[0].Count = 12
@@ -175,7 +198,8 @@ func trimmedIDs() []Scenario {
 
 func scenario(id, name string, o verdict.Outcome, clauses ...string) Scenario {
 	s := Scenario{
-		ID: id, Name: name, Feature: id[:3] + " Switching", Location: "features/agent-select/" + id[:3] + "_switching.feature:12",
+		ID: id, Name: name, Feature: id[:3] + " Switching", Location: "features/agent-select/" + id[:3] +
+			"_switching.feature:12",
 		Driver: "sse", Role: "server", Outcome: o, Duration: 3.25,
 		Steps: []Step{
 			{Keyword: "Given ", Text: "client A has a session", Status: "passed", Duration: 1.5},
@@ -184,7 +208,7 @@ func scenario(id, name string, o verdict.Outcome, clauses ...string) Scenario {
 		Transcript: &Transcript{Path: "transcripts/AS-" + id + ".txt", SHA256: strings.Repeat("ab", 32)},
 	}
 	for _, c := range clauses {
-		s.Clauses = append(s.Clauses, ClauseResult{ID: c, Outcome: o})
+		s.Clauses = append(s.Clauses, verdict.Judgement{Clause: c, Outcome: o})
 	}
 	return s
 }

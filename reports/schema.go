@@ -18,11 +18,12 @@ import (
 //go:embed results.schema.json
 var resultsSchema []byte
 
-// Schema returns the JSON Schema (draft 2020-12) of results.json; its $id is SchemaID. The caller may keep and change it.
+// Schema returns the JSON Schema (draft 2020-12) of results.json; its $id is SchemaID. The caller may keep and change
+// it.
 func Schema() []byte { return slices.Clone(resultsSchema) }
 
-// Validate tells whether b is a results.json: well-formed, and with exactly the keys and values that Schema allows. The
-// error is one line that names the first place that differs.
+// Validate reports whether b is a results.json: well-formed, and with exactly the keys and values that Schema allows.
+// The error is one line that names the first place that differs.
 func Validate(b []byte) error {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
 	if err != nil {

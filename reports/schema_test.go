@@ -36,8 +36,8 @@ func parsedSchema(t *testing.T) schemaNode {
 	return root
 }
 
-// TestSchemaMatchesModel walks Results and the schema side by side: each field is a property, each property a field, what
-// has no omitempty is required, and the kinds agree.
+// TestSchemaMatchesModel walks Results and the schema side by side: each field is a property, each property a field,
+// what has no omitempty is required, and the kinds agree.
 func TestSchemaMatchesModel(t *testing.T) {
 	root := parsedSchema(t)
 	if root.ID != SchemaID {
@@ -66,6 +66,9 @@ func (w schemaWalk) object(at string, typ reflect.Type, node schemaNode) {
 	var fields, required []string
 	for f := range typ.Fields() {
 		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		fields = append(fields, name)
 		if opts != "omitempty" {
 			required = append(required, name)
@@ -94,8 +97,9 @@ func (w schemaWalk) value(at string, typ reflect.Type, node schemaNode) {
 		node = w.root.Defs[name]
 	}
 	want := map[reflect.Kind]string{
-		reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "number", reflect.String: "string",
-		reflect.Slice: "array", reflect.Map: "object", reflect.Struct: "object",
+		reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "number",
+		reflect.String: "string",
+		reflect.Slice:  "array", reflect.Map: "object", reflect.Struct: "object",
 	}
 	if typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
@@ -139,7 +143,8 @@ func TestSchemaEnums(t *testing.T) {
 	}
 	same("outcome", texts(verdict.Outcomes))
 	same("level", texts(verdict.Levels))
-	same("verdict", texts([]verdict.Verdict{verdict.Conformant, verdict.AsExpected, verdict.NonConformant, verdict.Incomplete}))
+	same("verdict", texts([]verdict.Verdict{verdict.Conformant, verdict.AsExpected, verdict.NonConformant,
+		verdict.Incomplete}))
 }
 
 func texts[T ~string](list []T) []string {
@@ -206,7 +211,8 @@ func TestResultsOfOld(t *testing.T) {
 
 // TestBaselineStates: whatever became of a row, results with it can be read again.
 func TestBaselineStates(t *testing.T) {
-	for _, state := range []string{verdict.RowApplied, verdict.RowStale, verdict.RowExpired, verdict.RowUnknown, verdict.RowUnused} {
+	for _, state := range []string{verdict.RowApplied, verdict.RowStale, verdict.RowExpired, verdict.RowUnknown,
+		verdict.RowUnused} {
 		r := sample()
 		r.Runs[0].Baseline = []BaselineRow{{Clause: "AS-080", Reason: "issue 1", State: state}}
 		if err := Validate(written(t, r)); err != nil {

@@ -12,8 +12,8 @@ import (
 // validUTF8 writes every byte that is not UTF-8 as \xNN and leaves the rest alone.
 func validUTF8(s string) string { return escape(s, func(rune) bool { return true }) }
 
-// visible makes a text from the wire fit for a terminal, XML and HTML: what has no glyph (control characters, bidirectional
-// marks, a BOM, bytes that are not UTF-8) is written as a Go escape. Line breaks and tabs stay.
+// visible makes a text from the wire fit for a terminal, XML and HTML: what has no glyph (control characters,
+// bidirectional marks, a BOM, bytes that are not UTF-8) is written as a Go escape. Line breaks and tabs stay.
 func visible(s string) string {
 	return escape(s, func(r rune) bool { return unicode.IsGraphic(r) || r == '\n' || r == '\t' })
 }
@@ -64,8 +64,8 @@ func escapeRune(r rune, b byte, bad bool) string {
 // sgr is a terminal's colour code; servers that log in colour send it.
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// presentable is a copy of r in which every text is visible. The writers for people start from it, so that none of their
-// texts can hold a byte that its format cannot.
+// presentable is a copy of r in which every text is visible. The writers for people start from it, so that none of
+// their texts can hold a byte that its format cannot.
 func presentable(r *Results) *Results {
 	c := *r
 	c.Runs = make([]Run, len(r.Runs))

@@ -106,8 +106,8 @@ func (t *sums) addClause(c Clause) {
 	}
 }
 
-// troubledRows are the baseline rows that someone must mend: everything but those that applied, and those of clauses that were
-// not judged, of which nothing is known.
+// troubledRows are the baseline rows that someone must mend: everything but those that applied, and those of clauses
+// that were not judged, of which nothing is known.
 func troubledRows(rows []BaselineRow) []BaselineRow {
 	var out []BaselineRow
 	for _, row := range rows {

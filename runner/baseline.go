@@ -15,7 +15,7 @@ func checkBaseline(b *verdict.Baseline, l *verdict.Ledger) error {
 	}
 	for _, e := range b.Expected {
 		if _, ok := l.Row(e.Clause); !ok {
-			return &UsageError{Msg: "baseline: " + e.Clause + " is no clause of " + l.Protocol}
+			return &UsageError{Msg: "baseline: " + e.Clause + " is not a clause of " + l.Protocol}
 		}
 	}
 	return nil
@@ -53,7 +53,8 @@ func (r *run) applyBaseline(clauses []reports.Clause) []reports.BaselineRow {
 	return out
 }
 
-// excuse changes the outcome of the clauses of scenarios which the baseline knows, and that of the scenarios to what is left.
+// excuse changes the outcome of the clauses of scenarios which the baseline knows, and that of the scenarios to what is
+// left.
 func excuse(scenarios []reports.Scenario, clauses []reports.Clause) {
 	over := map[string]verdict.Outcome{} // all scenarios
 	for _, c := range clauses {
@@ -64,7 +65,7 @@ func excuse(scenarios []reports.Scenario, clauses []reports.Clause) {
 		sc.Clauses = slices.Clone(sc.Clauses)
 		found := map[verdict.Outcome]bool{}
 		for j, c := range sc.Clauses {
-			if (c.Outcome == verdict.Failed || c.Outcome == verdict.Warned) && over[c.ID] == verdict.ExpectedFail {
+			if (c.Outcome == verdict.Failed || c.Outcome == verdict.Warned) && over[c.Clause] == verdict.ExpectedFail {
 				sc.Clauses[j].Outcome = verdict.ExpectedFail
 			}
 			found[sc.Clauses[j].Outcome] = true

@@ -22,8 +22,10 @@ func TestCheckBaseline(t *testing.T) {
 		want   string
 	}{
 		{"no baseline", nil, ""},
-		{"clauses of the ledger", &verdict.Baseline{Expected: []verdict.Expected{{Clause: "AS-042"}, {Clause: "AC-110"}}}, ""},
-		{"a clause of nobody", &verdict.Baseline{Expected: []verdict.Expected{{Clause: "AS-042"}, {Clause: "AS-999"}}}, "baseline: AS-999 is no clause of agent-select"},
+		{"clauses of the ledger", &verdict.Baseline{Expected: []verdict.Expected{{Clause: "AS-042"}, {Clause: "AC-110"}}},
+			""},
+		{"a clause of nobody", &verdict.Baseline{Expected: []verdict.Expected{{Clause: "AS-042"}, {Clause: "AS-999"}}},
+			"baseline: AS-999 is not a clause of agent-select"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -45,7 +47,8 @@ func TestApplyBaseline(t *testing.T) {
 		{ID: "AS-005", Outcome: verdict.Failed, Reason: "that"},
 	}
 	r := &run{o: Options{Baseline: &verdict.Baseline{Expected: []verdict.Expected{
-		{Clause: "AS-001", Reason: "issue 1", Expires: "9999-12-31"}, {Clause: "AS-002", Reason: "issue 2"}, {Clause: "AS-003", Reason: "issue 3"},
+		{Clause: "AS-001", Reason: "issue 1", Expires: "9999-12-31"}, {Clause: "AS-002", Reason: "issue 2"},
+		{Clause: "AS-003", Reason: "issue 3"},
 		{Clause: "AS-004", Reason: "issue 4", Expires: "2020-01-01"}, {Clause: "AS-999", Reason: "issue 9"}}}}}
 	got := r.applyBaseline(clauses)
 	want := []reports.BaselineRow{

@@ -3,9 +3,10 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
@@ -14,7 +15,8 @@ import (
 
 // A target whose process ends by itself takes down every scenario that runs at that moment. It is started again for
 // those that follow; those that ran are run again, each alone, so that the one which ends the process is blamed and the
-// others are not.
+// others are not; what was wrong in what came before stays (standing). Where none of them ends it alone, it is the many
+// that end it: then all stay as they came.
 
 // maxCrashes is how often a target is started again before the run gives it up.
 const maxCrashes = 20
@@ -42,7 +44,7 @@ func (r *run) alive(ctx context.Context) (target.Running, error) {
 	return next, nil
 }
 
-// exited tells whether a target's process has ended by itself, or does within a time.
+// exited reports whether a target's process has ended by itself, or does within a time.
 func exited(run target.Running, within time.Duration) bool {
 	e, ok := run.(target.Exiter)
 	if !ok || e.Exited() == nil {
@@ -56,7 +58,7 @@ func exited(run target.Running, within time.Duration) bool {
 	if within == 0 {
 		return false
 	}
-	late, cancel := stall.WithLimit(context.Background(), within)
+	late, cancel := deadline.WithLimit(context.Background(), within)
 	defer cancel()
 	select {
 	case <-e.Exited():
@@ -66,8 +68,8 @@ func exited(run target.Running, within time.Duration) bool {
 	}
 }
 
-// crashed tells that the target's process ended during a scenario which did not pass. In the first round the scenario is
-// put aside; when it has run alone, the end of the process is part of its result.
+// crashed tells that the target's process ended during a scenario which did not pass. In the first round the scenario
+// is put aside; when it has run alone, the end of the process is part of its result.
 func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
 	if res.Run == nil || res.Outcome == verdict.Passed || !brokenOff(res.Records) || !exited(res.Run, noticed) {
 		return false
@@ -75,27 +77,30 @@ func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.suspects == nil && pl.Stage == 0 && !pl.Exclusive() {
-		if d.bystanders == nil {
-			d.bystanders = map[string]bool{}
-		}
-		d.bystanders[pl.key] = true
+		d.bystanders = append(d.bystanders, aside{pl: pl, res: *res})
 		return true
 	}
-	end := fmt.Sprintf("the target's process ended during this scenario: %v", res.Run.(target.Exiter).ExitErr())
+	d.culprits++
+	r.blame(res, tellEnd(res))
+	return false
+}
+
+// tellEnd adds to a result how the target's process ended.
+func tellEnd(res *steps.Result) (end string) {
+	end = fmt.Sprintf("the target's process ended during this scenario: %v", res.Run.(target.Exiter).ExitErr())
 	res.Notes = append(res.Notes, end)
 	for i := range res.Failures {
 		res.Failures[i].Observed += "; " + end
 	}
-	r.blame(res, end)
-	return false
+	return end
 }
 
 // stillRunning is what a failure by blame expected.
 const stillRunning = "a target that goes on to run"
 
-// blame names the clause that a scenario has broken which ended the target's process: it ran alone. Where a step has found one broken
-// that binds, it is that; otherwise it is the first of those that the scenario could not test, for which of them the target breaks cannot
-// be told. The others were not tested.
+// blame names the clause that a scenario has broken which ended the target's process: it ran alone. Where a step has
+// found one broken that binds, it is that; otherwise it is the first of those that the scenario could not test, for
+// which of them the target breaks cannot be told. The others were not tested.
 func (r *run) blame(res *steps.Result, end string) {
 	at, left := 0, -1
 	for _, rec := range res.Records {
@@ -110,7 +115,7 @@ func (r *run) blame(res *steps.Result, end string) {
 	}
 	worst := verdict.NotApplicable
 	for i, c := range res.Clauses {
-		outcome := verdict.ByLevel(r.ledger.Level(c.ID), r.o.Strict)
+		outcome := verdict.ByLevel(r.ledger.Level(c.Clause), r.o.Strict)
 		if c.Outcome != verdict.NotTested && c.Outcome != verdict.EnvError || outcome == verdict.NotApplicable {
 			continue
 		}
@@ -124,27 +129,66 @@ func (r *run) blame(res *steps.Result, end string) {
 	}
 	c := &res.Clauses[left]
 	c.Outcome = worst
-	res.Failures = append(res.Failures, steps.Failure{Clause: c.ID, Outcome: worst, Expected: stillRunning, Observed: end, At: at})
+	res.Failures = append(res.Failures, steps.Failure{Clause: c.Clause, Outcome: worst,
+		Finding: verdict.Finding{Expected: stillRunning, Observed: end, At: at}})
 	res.Outcome, res.Reason = worst, end
 }
 
-// brokenOff tells whether the target ended a connection, or could not be reached.
+// brokenOff reports whether the target ended a connection, or could not be reached.
 func brokenOff(records []transcript.Record) bool {
 	for _, rec := range records {
-		if rec.Dir == transcript.Received && (rec.Kind == transcript.Failure || rec.Kind == transcript.Closed && rec.Label != "closed by the harness") {
+		if rec.Dir == transcript.Received && (rec.Kind == transcript.Failure || rec.Kind == transcript.Closed &&
+			rec.Label != "closed by the harness") {
 			return true
 		}
 	}
 	return false
 }
 
-// again runs the bystanders of a crash, one at a time.
+// again runs the bystanders of a crash, one at a time. What they do alone counts where one of them has ended the
+// process alone.
 func (r *run) again(ctx context.Context, d *driverRun) {
 	d.mu.Lock()
-	d.suspects = d.bystanders
-	any := len(d.suspects) > 0
+	first := d.bystanders
+	d.suspects = map[string]bool{}
+	for _, a := range first {
+		d.suspects[a.pl.key] = true
+	}
+	var alone []aside
+	d.culprits, d.rerun = 0, &alone
 	d.mu.Unlock()
-	if any {
-		r.suite(ctx, d, rest, 1)
+	if len(first) == 0 {
+		d.suspects, d.rerun = nil, nil
+		return
+	}
+	r.suite(ctx, d, rest, 1)
+	d.mu.Lock()
+	d.rerun = nil
+	culprits := d.culprits
+	d.mu.Unlock()
+	if culprits > 0 || ctx.Err() != nil {
+		for i, a := range alone {
+			if was := slices.IndexFunc(first, func(b aside) bool { return b.pl.key == a.pl.key }); was >= 0 {
+				alone[i].res = standing(first[was].res, a.res)
+			}
+		}
+		r.asTheyAre(d, alone)
+		return
+	}
+	blamed := false
+	for i := range first {
+		tellEnd(&first[i].res)
+		blamed = blamed || first[i].res.Outcome == verdict.Failed
+	}
+	if !blamed { // no step has found anything: nothing tells whose the end was
+		r.blame(&first[0].res, first[0].res.Notes[len(first[0].res.Notes)-1])
+	}
+	r.asTheyAre(d, first)
+}
+
+// asTheyAre takes results in whose scenarios are not run again.
+func (r *run) asTheyAre(d *driverRun, list []aside) {
+	for _, a := range list {
+		r.accept(d, a.pl, a.res)
 	}
 }

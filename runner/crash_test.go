@@ -11,7 +11,8 @@ import (
 	"parley/verdict"
 )
 
-// TestBlame: a scenario that ends the target's process breaks one clause, and leaves the others that it could not test untested.
+// TestBlame: a scenario that ends the target's process breaks one clause, and leaves the others that it could not test
+// untested.
 func TestBlame(t *testing.T) {
 	ledger, err := features.Ledger("session-chat")
 	if err != nil {
@@ -24,28 +25,31 @@ func TestBlame(t *testing.T) {
 		}
 	}
 	const open, end = verdict.NotTested, "the process ended"
-	clause := func(id string, o verdict.Outcome) steps.ClauseResult { return steps.ClauseResult{ID: id, Outcome: o} }
+	clause := func(id string, o verdict.Outcome) verdict.Judgement { return verdict.Judgement{Clause: id, Outcome: o} }
 	for _, row := range []struct {
 		what    string
 		outcome verdict.Outcome
-		clauses []steps.ClauseResult
+		clauses []verdict.Judgement
 		want    []verdict.Outcome
 		blamed  string
 		total   verdict.Outcome
 	}{
-		{"the first that binds", open, []steps.ClauseResult{clause(may, open), clause(should, open), clause(must, open), clause(also, open)},
+		{"the first that binds", open, []verdict.Judgement{clause(may, open), clause(should, open), clause(must, open),
+			clause(also, open)},
 			[]verdict.Outcome{open, open, verdict.Failed, open}, must, verdict.Failed},
-		{"not what it has shown before", open, []steps.ClauseResult{clause(must, verdict.Passed), clause(also, open)},
+		{"not what it has shown before", open, []verdict.Judgement{clause(must, verdict.Passed), clause(also, open)},
 			[]verdict.Outcome{verdict.Passed, verdict.Failed}, also, verdict.Failed},
-		{"a target that is gone", verdict.EnvError, []steps.ClauseResult{clause(must, verdict.EnvError), clause(also, verdict.EnvError)},
+		{"a target that is gone", verdict.EnvError, []verdict.Judgement{clause(must, verdict.EnvError),
+			clause(also, verdict.EnvError)},
 			[]verdict.Outcome{verdict.Failed, open}, must, verdict.Failed},
-		{"what a step has found", verdict.Failed, []steps.ClauseResult{clause(must, open), clause(also, verdict.Failed)},
+		{"what a step has found", verdict.Failed, []verdict.Judgement{clause(must, open), clause(also, verdict.Failed)},
 			[]verdict.Outcome{open, verdict.Failed}, "", verdict.Failed},
-		{"a warning does not stand for it", verdict.Warned, []steps.ClauseResult{clause(should, verdict.Warned), clause(must, open)},
+		{"a warning does not stand for it", verdict.Warned,
+			[]verdict.Judgement{clause(should, verdict.Warned), clause(must, open)},
 			[]verdict.Outcome{verdict.Warned, verdict.Failed}, must, verdict.Failed},
-		{"only what should be", open, []steps.ClauseResult{clause(should, open), clause(may, open)},
+		{"only what should be", open, []verdict.Judgement{clause(should, open), clause(may, open)},
 			[]verdict.Outcome{verdict.Warned, open}, should, verdict.Warned},
-		{"nothing that binds", open, []steps.ClauseResult{clause(may, open)}, []verdict.Outcome{open}, "", open},
+		{"nothing that binds", open, []verdict.Judgement{clause(may, open)}, []verdict.Outcome{open}, "", open},
 	} {
 		t.Run(row.what, func(t *testing.T) {
 			r := &run{ledger: ledger}
@@ -57,7 +61,8 @@ func TestBlame(t *testing.T) {
 			}
 			var want []steps.Failure
 			if row.blamed != "" {
-				want = []steps.Failure{{Clause: row.blamed, Outcome: row.total, Expected: stillRunning, Observed: end, At: 1}}
+				want = []steps.Failure{{Clause: row.blamed, Outcome: row.total,
+					Finding: verdict.Finding{Expected: stillRunning, Observed: end, At: 1}}}
 			}
 			if res.Outcome != row.total || !cmp.Equal(got, row.want) || len(res.Failures) != len(want) ||
 				len(want) > 0 && (res.Failures[0].Clause != want[0].Clause || res.Failures[0].Outcome != want[0].Outcome || res.Failures[0].At != 1) {

@@ -2,7 +2,8 @@ package runner
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,11 +21,7 @@ func (r *run) differences() []reports.Note {
 		return nil
 	}
 	var out []reports.Note
-	ids := make([]string, 0, len(r.traces))
-	for id := range r.traces {
-		ids = append(ids, id)
-	}
-	sort.Strings(ids)
+	ids := slices.Sorted(maps.Keys(r.traces))
 	for _, id := range ids {
 		if r.racing[id] {
 			continue
@@ -39,7 +36,8 @@ func (r *run) differences() []reports.Note {
 		}
 		if diff := cmp.Diff(a, b); diff != "" {
 			diff = strings.ReplaceAll(diff, "\u00a0", " ")
-			out = append(out, reports.Note{Kind: "driver-difference", Scenario: id, Text: fmt.Sprintf("sse (-) and ws (+) differ:\n%s", strings.TrimSpace(diff))})
+			out = append(out, reports.Note{Kind: "driver-difference", Scenario: id,
+				Text: fmt.Sprintf("sse (-) and ws (+) differ:\n%s", strings.TrimSpace(diff))})
 		}
 	}
 	return out

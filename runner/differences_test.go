@@ -27,18 +27,22 @@ func TestDifferences(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			one := &run{protocol: agentselect.Protocol{}, traces: map[string]map[string][]string{"AS-1.1-01": {"sse": r.sse, "ws": r.ws}}, racing: map[string]bool{"AS-1.1-01": r.racing},
-				results: map[string]map[string]reports.Scenario{"sse": {"AS-1.1-01": {Outcome: verdict.Passed}}, "ws": {"AS-1.1-01": {Outcome: r.outcome}}}}
+			one := &run{protocol: agentselect.Protocol{}, traces: map[string]map[string][]string{"AS-1.1-01": {"sse": r.sse,
+				"ws": r.ws}}, racing: map[string]bool{"AS-1.1-01": r.racing},
+				results: map[string]map[string]reports.Scenario{"sse": {"AS-1.1-01": {Outcome: verdict.Passed}},
+					"ws": {"AS-1.1-01": {Outcome: r.outcome}}}}
 			got := one.differences()
 			if (len(got) == 1) != r.want {
 				t.Fatalf("notes: %+v", got)
 			}
-			if r.want && (got[0].Kind != "driver-difference" || got[0].Scenario != "AS-1.1-01" || !strings.Contains(got[0].Text, "client A: complete {}") || strings.Contains(got[0].Text, "\u00a0")) {
+			if r.want && (got[0].Kind != "driver-difference" || got[0].Scenario != "AS-1.1-01" ||
+				!strings.Contains(got[0].Text, "client A: complete {}") || strings.Contains(got[0].Text, "\u00a0")) {
 				t.Errorf("the note is %+v", got[0])
 			}
 		})
 	}
-	alone := &run{protocol: agentselect.Protocol{}, traces: map[string]map[string][]string{"AS-1.1-01": {"sse": same}}, results: map[string]map[string]reports.Scenario{"sse": {"AS-1.1-01": {Outcome: verdict.Passed}}}}
+	alone := &run{protocol: agentselect.Protocol{}, traces: map[string]map[string][]string{"AS-1.1-01": {"sse": same}},
+		results: map[string]map[string]reports.Scenario{"sse": {"AS-1.1-01": {Outcome: verdict.Passed}}}}
 	if got := alone.differences(); got != nil {
 		t.Errorf("one driver differs from nobody: %+v", got)
 	}

@@ -20,22 +20,28 @@ import (
 
 // drive runs the plan of one driver: the three preflight stages one after the other, then the rest side by side.
 func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
-	d.envs = &steps.Env{Profile: r.o.Profile, Role: r.role, Driver: d.d, Ledger: r.ledger, Brain: r.brain, Strict: r.o.Strict, Redact: r.redact}
+	d.envs = &steps.Env{Profile: r.o.Profile, Role: r.role, Driver: d.d, Ledger: r.ledger, Brain: r.brain,
+		Strict: r.o.Strict, Redact: r.redact}
 	if r.o.unguarded {
 		d.reached = steps.Answered
 	}
 	for stage := 1; stage <= 3; stage++ {
-		r.suite(ctx, d, stage, 1)
+		r.stage(ctx, d, stage)
 	}
 	if len(d.held) == 0 {
 		r.driveRest(ctx, d, parallel)
 	}
+	r.tellRepeats(d)
 }
 
 // driveRest runs what follows preflight.
 func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	d.crowded = parallel > 1 && r.o.Enough == nil
-	r.suite(ctx, d, rest, parallel)
+	d.envs.Alone(parallel)
+	d.slots = newSlots(parallel, r.lendable(d.name, parallel))
+	began := time.Now()
+	r.suite(ctx, d, rest, parallel+d.slots.most)
+	r.tellShared(d, time.Since(began))
 	r.alone(ctx, d, parallel)
 	r.again(ctx, d)
 	r.setStraysApart(d)
@@ -46,8 +52,8 @@ func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 const rest = 0
 
 // suite hands the scenarios of a stage to godog. What became of them is told by done, not by godog's exit code, which
-// counts skipped scenarios as passed. Files of which nothing is planned are not read: that would take longer than a short
-// run itself.
+// counts skipped scenarios as passed. Files without planned scenarios are not read: that would take longer than a
+// short run itself.
 func (r *run) suite(ctx context.Context, d *driverRun, stage, parallel int) {
 	tag := fmt.Sprintf("@preflight-%d", stage)
 	if stage == rest {
@@ -65,11 +71,11 @@ func (r *run) suite(ctx context.Context, d *driverRun, stage, parallel int) {
 	if r.o.Godog.Format != "" {
 		o.Format, o.Output, o.Concurrency = r.o.Godog.Format, r.o.Godog.Output, 1
 	}
-	godog.TestSuite{Name: r.protocol.Name() + "/" + d.name, ScenarioInitializer: s.Initialize, Options: o}.Run()
+	godog.TestSuite{Name: steps.Name(r.protocol) + "/" + d.name, ScenarioInitializer: s.Initialize, Options: o}.Run()
 }
 
-// files lists the feature files that have planned scenarios of a stage, as paths within the features. What is drawn at random
-// is in none.
+// files lists the feature files that have planned scenarios of a stage, as paths within the features. What is drawn at
+// random is in none.
 func (d *driverRun) files(stage int) (out []string) {
 	for _, pl := range d.plan {
 		at, written := strings.CutPrefix(pl.Location, "features/")
@@ -85,9 +91,10 @@ func (d *driverRun) files(stage int) (out []string) {
 const silent = "parley-silent"
 
 func init() {
-	godog.Format(silent, "prints nothing: the results come from Parley's own model", func(suite string, out io.Writer) godog.Formatter {
-		return godog.NewBaseFmt(suite, io.Discard)
-	})
+	godog.Format(silent, "prints nothing: the results come from Parley's own model",
+		func(suite string, out io.Writer) godog.Formatter {
+			return godog.NewBaseFmt(suite, io.Discard)
+		})
 }
 
 // begin gives a scenario its target, or says why it does not run.
@@ -101,25 +108,61 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	case ctx.Err() != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}
 	}
-	if pl.Exclusive() && d.gate(pl) == "" && r.protocol.NotRunnable(d.envs, pl.Tags) == "" {
-		return r.exclusive(ctx, r.nonce(d, pl.ID))
-	}
-	release, err := d.occupying(ctx, r.protocol, sc)
+	room, err := d.room(ctx, r.protocol, sc, pl)
 	if err != nil {
 		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}
 	}
-	s := r.slot(ctx, d, &pl, r.nonce(d, pl.ID))
+	var s steps.Slot
+	if pl.Exclusive() && d.gate(pl) == "" && r.protocol.NotRunnable(d.envs, pl.Tags) == "" {
+		s = r.exclusive(ctx, r.nonce(d, pl.ID))
+	} else {
+		s = r.slot(ctx, d, &pl, r.nonce(d, pl.ID))
+	}
 	if s.Release == nil {
-		release()
+		room.leave()
 		return s
 	}
 	unlock := s.Release
-	s.Release = func() { unlock(); release() }
+	s.Release = func() { unlock(); room.leave() }
+	s.Lender, s.Turns = room.slot, room.turns
 	return s
 }
 
-// nonce is what makes the names of a scenario unique: in the run, and among the runs, as a target may keep its sessions. One
-// that runs again has another, as the target, and the model, remember it.
+// room is what a scenario takes of a target.
+type room struct {
+	slot, turns steps.Lender // nil: not to be lent
+	leave       func()
+}
+
+// room has a scenario wait until there is room for it at the target.
+func (d *driverRun) room(ctx context.Context, p steps.Protocol, sc *godog.Scenario, pl Planned) (room, error) {
+	r := room{leave: func() {}}
+	if pl.Stage != rest {
+		return r, nil
+	}
+	held := 0
+	if !pl.Exclusive() {
+		var err error
+		if held, err = d.occupying(ctx, p, sc); err != nil {
+			return r, err
+		}
+	}
+	if err := d.slots.take(ctx, 1); err != nil {
+		d.workers.give(held)
+		return r, err
+	}
+	r.leave = func() { d.slots.give(1); d.workers.give(held) }
+	if d.slots.most > 0 {
+		r.slot = lender{d.slots, 1}
+		if held > 0 {
+			r.turns = lender{d.workers, held}
+		}
+	}
+	return r, nil
+}
+
+// nonce is what makes the names of a scenario unique: in the run, and among the runs, as a target may keep its
+// sessions. One that runs again has another, as the target, and the model, remember it.
 func (r *run) nonce(d *driverRun, id string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -211,23 +254,42 @@ func (r *run) done(d *driverRun, res steps.Result) {
 }
 
 func (r *run) finish(d *driverRun, pl Planned, res steps.Result) {
-	defer func() {
-		if p := recover(); p != nil { // a mistake of ours must not look like the target's
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.broken = true
-			r.notes = append(r.notes, reports.Note{Kind: "harness", Text: fmt.Sprintf("result of %s: %v\n%s", pl.Name, p, debug.Stack())})
-		}
-	}()
+	defer r.recovered(pl)
 	if r.crashed(d, pl, &res) {
 		return // it runs again, alone, to tell the culprit from the bystanders
 	}
+	d.mu.Lock()
+	if d.rerun != nil {
+		*d.rerun = append(*d.rerun, aside{pl: pl, res: res})
+	}
+	later := d.rerun != nil
+	d.mu.Unlock()
+	if !later {
+		r.accept(d, pl, res)
+	}
+}
+
+// recovered, deferred, takes note of a mistake of ours, which must not look like the target's.
+func (r *run) recovered(pl Planned) {
+	if p := recover(); p != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.broken = true
+		r.notes = append(r.notes, reports.Note{Kind: "harness",
+			Text: fmt.Sprintf("result of %s: %v\n%s", pl.Name, p, debug.Stack())})
+	}
+}
+
+// accept takes in a result that is not about to be replaced by that of the scenario alone, but for an overload.
+func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
+	defer r.recovered(pl)
 	if res.Outcome == verdict.EnvError && pl.Stage != 1 {
 		res = lost(res)
 	}
-	if pl.Stage == 0 && !pl.Exclusive() && r.setAside(d, pl, res) {
+	if pl.Stage == 0 && (!pl.Exclusive() || wentAwayIn(res)) && r.setAside(d, pl, res) {
 		return // it may run again, alone, if the target was overloaded
 	}
+	res = d.afresh(pl, res)
 	r.passed(d, pl, res)
 	d.envs.Judged(res)
 	if !r.hold(d, pl, res) {
@@ -271,19 +333,11 @@ func lost(res steps.Result) steps.Result {
 	return res
 }
 
+// judgements are those of a scenario over a driver.
 func judgements(driver, id string, res steps.Result) []verdict.Judgement {
-	var out []verdict.Judgement
-	for _, c := range res.Clauses {
-		out = append(out, verdict.Judgement{Clause: c.ID, Driver: driver, Scenario: id, Outcome: c.Outcome, Reason: c.Reason})
+	all := slices.Concat(res.Clauses, res.Monitors)
+	for i := range all {
+		all[i].Driver, all[i].Scenario = driver, id
 	}
-	for _, m := range res.Monitors {
-		j := verdict.Judgement{Clause: m.Clause, Driver: driver, Scenario: id, Outcome: verdict.Passed, Monitor: m.Monitor}
-		if m.Failure != nil {
-			j.Outcome, j.Reason = m.Failure.Outcome, m.Failure.Observed
-		} else if m.Follows != "" {
-			j.Outcome, j.Reason = verdict.NotTested, m.Follows
-		}
-		out = append(out, j)
-	}
-	return out
+	return all
 }

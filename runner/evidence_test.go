@@ -14,6 +14,7 @@ import (
 
 	"parley/reports"
 	"parley/steps"
+	"parley/steps/protocols"
 	"parley/transcript"
 	"parley/verdict"
 )
@@ -21,7 +22,7 @@ import (
 // keeping is a run of a protocol whose targets have one role, or several, that keeps its results in a folder.
 func keeping(t *testing.T, protocol, role, out string) *run {
 	t.Helper()
-	p, err := Protocol(protocol)
+	p, err := protocols.All.Find(protocol)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +51,8 @@ func digestOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestEvidence: what a scenario attaches lies in a file of its own, named as its transcript is; its report says where, and
-// what the file's digest is. Secrets are blanked in text, and pictures stay as they are.
+// TestEvidence: what a scenario attaches lies in a file of its own, named as its transcript is; its report says where,
+// and what the file's digest is. Secrets are blanked in text, and pictures stay as they are.
 func TestEvidence(t *testing.T) {
 	png, dom := []byte("\x89PNG s3cret"), []byte("<p>s3cret</p>")
 	list := []steps.Evidence{{Name: "page-A.png", Type: "image/png", Body: png}, {Name: "page-A.html", Type: "text/html", Body: dom}}
@@ -106,12 +107,12 @@ func TestEvidenceNotKept(t *testing.T) {
 		{"as large as may be", file("a.png", maxEvidence), nil, "", false},
 		{"too large", file("a.png", maxEvidence+1), nil, "evidence a.png of driver sse not kept: it has 8388609 bytes, more than 8388608", false},
 		{"too large once its secrets are blanked", steps.Evidence{Name: "a.txt", Type: "text/plain", Body: bytes.Repeat([]byte("s3cret"), maxEvidence/6)}, nil, "evidence a.txt of driver sse not kept", false},
-		{"a path", file("../a.png", 1), nil, `evidence not written: "../a.png" is no name`, true},
+		{"a path", file("../a.png", 1), nil, `evidence not written: "../a.png" cannot be the name`, true},
 		{"a path of another system", file(`..\a.png`, 1), nil, "evidence not written: ", true},
 		{"two dots", file("a..png", 1), nil, "evidence not written: ", true},
 		{"no dot", file("png", 1), nil, "evidence not written: ", true},
 		{"nothing before the dot", file(".png", 1), nil, "evidence not written: ", true},
-		{"a line break behind it", file("a.png\n", 1), nil, "evidence not written: ", true},
+		{"a line break after it", file("a.png\n", 1), nil, "evidence not written: ", true},
 		{"another alphabet", file("页.png", 1), nil, "evidence not written: ", true},
 		{"no name", file("", 1), nil, "evidence not written: ", true},
 		{"the folder cannot be made", file("a.png", 1), taken, "evidence not written: mkdir ", true},

@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,9 +16,8 @@ import (
 	"parley/driver/sse"
 	"parley/driver/ws"
 	"parley/internal/cut"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/steps"
-	"parley/steps/agentselect"
 	"parley/target"
 	"parley/transcript"
 )
@@ -28,34 +28,39 @@ const (
 	lookWhole = 3 * time.Second // for all of them, side by side
 )
 
-// ForeignError tells that somebody answers where the target should be who does not speak the protocol, or wants credentials, or
-// says nothing: what was seen, and what to do, in one line.
+// ForeignError tells that somebody answers where the target should be who does not speak the protocol, or wants
+// credentials, or says nothing: what was seen, and what to do, in one line.
 type ForeignError struct{ Msg string }
 
 func (e *ForeignError) Error() string { return e.Msg }
 
-// Recognise looks at the server at a base URL, for some seconds: a *ForeignError says that it does not speak its profile's
-// protocol, where that can be seen already. Nil says nothing: it may speak it in its own way.
-func Recognise(ctx context.Context, p *target.Profile, base string) error {
-	rec, ok := protocols[p.Protocol].(steps.Recognisable)
-	if !ok {
+// Recognise looks at the server at a base URL, for some seconds: a *ForeignError says that it does not speak its
+// profile's protocol, where that can be seen already. Nil says nothing: it may speak it in its own way.
+func Recognise(ctx context.Context, ps *steps.Protocols, p *target.Profile, base string) error {
+	protocol, err := ps.Find(p.Protocol)
+	rec, ok := protocol.(steps.Recognisable)
+	if err != nil || !ok {
 		return nil
 	}
 	place := ownPlace(rec, p)
 	place.Say = nil
-	t := visit(ctx, p, base, place, nil, p.Limits.Open.Duration)
+	t := visit(ctx, protocol, p, base, place, nil, p.Limits.Open.Duration)
 	if s := seenIn(t.All()); s.decisive() {
-		return &ForeignError{explain(ctx, rec, p.Protocol, p, base, place.Driver, t.All())}
+		return &ForeignError{explain(ctx, ps, protocol, p, base, place.Driver, t.All())}
 	}
 	return nil
 }
 
 // Explain says in one line why the server at a base URL is not taken for one of its profile's protocol, and what to do.
-func Explain(ctx context.Context, p *target.Profile, base string) error {
-	rec := protocols[p.Protocol].(steps.Recognisable)
+func Explain(ctx context.Context, ps *steps.Protocols, p *target.Profile, base string) error {
+	protocol, err := ps.Find(p.Protocol)
+	if err != nil {
+		return err
+	}
+	rec := protocol.(steps.Recognisable)
 	place := ownPlace(rec, p)
-	t := visit(ctx, p, base, place, rec, lookTime)
-	return &ForeignError{explain(ctx, rec, p.Protocol, p, base, place.Driver, t.All())}
+	t := visit(ctx, protocol, p, base, place, rec, lookTime)
+	return &ForeignError{explain(ctx, ps, protocol, p, base, place.Driver, t.All())}
 }
 
 // ownPlace is where a profile has its target.
@@ -67,13 +72,14 @@ func ownPlace(rec steps.Recognisable, p *target.Profile) steps.Place {
 	return place
 }
 
-// visit opens a place, says what is to be said there, and listens until something of a protocol came, the connection ended, or
-// its time is over. Of no protocol it only opens.
-func visit(ctx context.Context, p *target.Profile, base string, place steps.Place, rec steps.Recognisable, limit time.Duration) *transcript.Transcript {
-	ctx, cancel := stall.WithLimit(ctx, limit)
+// visit opens a place, says what is to be said there, and listens until something of a protocol came, the connection
+// ended, or its time is over. Of no protocol it only opens.
+func visit(ctx context.Context, protocol steps.Protocol, p *target.Profile, base string, place steps.Place,
+	rec steps.Recognisable, limit time.Duration) *transcript.Transcript {
+	ctx, cancel := deadline.WithLimit(ctx, limit)
 	defer cancel()
 	t := transcript.New(nil)
-	var d closingDriver = ws.New(protocols[p.Protocol].Subprotocols(p)...)
+	var d closingDriver = ws.New(protocol.Subprotocols(p)...)
 	if place.Driver == sse.Name {
 		d = sse.New()
 	}
@@ -82,7 +88,8 @@ func visit(ctx context.Context, p *target.Profile, base string, place steps.Plac
 	for k, v := range p.Headers {
 		h.Set(k, v)
 	}
-	conn, err := d.Open(ctx, driver.OpenOptions{Party: "look", URL: base + place.Path, Header: h, MaxEvent: 1 << 20}, t.Append)
+	conn, err := d.Open(ctx, driver.OpenOptions{Party: "look", URL: base + place.Path, Header: h, MaxEvent: 1 << 20},
+		t.Append)
 	if err != nil {
 		return t
 	}
@@ -151,16 +158,14 @@ func askedAt(label string) string {
 }
 
 func (s seen) says(words ...string) bool {
-	for _, w := range words {
-		if strings.Contains(s.fault, w) || strings.Contains(s.body, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool {
+		return strings.Contains(s.fault, w) ||
+			strings.Contains(s.body, w)
+	})
 }
 
-// decisive reports whether it makes no sense to try anything else: the server wants credentials, the transport is another, or
-// nobody answers.
+// decisive reports whether it makes no sense to try anything else: the server wants credentials, the transport is
+// another, or nobody answers.
 func (s seen) decisive() bool {
 	return s.status == http.StatusUnauthorized || s.status == http.StatusForbidden || s.status == 0 || s.plainToTLS()
 }
@@ -171,8 +176,9 @@ func (s seen) plainToTLS() bool {
 }
 
 // explain says in one line what is there in place of a target that speaks a protocol, and what to do.
-func explain(ctx context.Context, rec steps.Recognisable, protocol string, p *target.Profile, base, over string, records []transcript.Record) string {
-	s := seenIn(records)
+func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, p *target.Profile, base, over string,
+	records []transcript.Record) string {
+	s, name := seenIn(records), steps.Name(protocol)
 	at := "the target at " + base
 	switch {
 	case s.status == http.StatusUnauthorized || s.status == http.StatusForbidden:
@@ -186,28 +192,31 @@ func explain(ctx context.Context, rec steps.Recognisable, protocol string, p *ta
 	case s.says("server gave HTTP response to HTTPS client", "first record does not look like a TLS handshake"):
 		return fmt.Sprintf("%s does not speak TLS (give an http URL)", at)
 	case s.status == 0 && s.says("x509:", "certificate"):
-		return fmt.Sprintf("%s has a TLS certificate that is not trusted: %s (name the certificate, or that of its authority, by "+
+		return fmt.Sprintf("%s has a TLS certificate that is not trusted: %s (name the certificate, or that of its "+
+			"authority, by "+
 			"SSL_CERT_FILE=cert.pem in the environment)", at, lastPart(s.fault))
 	case s.status == 0 && s.says("tls:"):
 		return fmt.Sprintf("%s is not reached by TLS: %s (see its certificate and its TLS versions)", at, lastPart(s.fault))
 	case s.status == 0 && s.says("within the limit", "deadline exceeded", "Client.Timeout", "timed out"):
-		return fmt.Sprintf("%s accepts connections and says nothing: %s got no answer (is it the right port? is it still starting?)", at, s.asked)
+		return fmt.Sprintf("%s accepts connections and says nothing: %s got no answer (is it the right port? is it still "+
+			"starting?)", at, s.asked)
 	case s.status == 0 && s.says("malformed"):
 		return fmt.Sprintf("%s is no HTTP server: %s (is it the right port?)", at, lastPart(s.fault))
 	case s.status == 0:
 		return fmt.Sprintf("%s hangs up: %s is answered by %s (%s)", at, s.asked, orNothing(lastPart(s.fault)), hangsUp(base))
 	}
-	text := fmt.Sprintf("%s does not speak %s: %s", at, protocol, s.instead(protocol))
-	if found := elsewhere(ctx, protocol, p, base); found != "" {
+	text := fmt.Sprintf("%s does not speak %s: %s", at, name, s.instead(name))
+	if found := elsewhere(ctx, ps, protocol, p, base); found != "" {
 		return text + "; " + found
 	}
-	return fmt.Sprintf("%s; nor was another protocol recognised at its usual places (where is it? %s in a profile says so%s)", text,
-		rec.PlaceKey(over), socketToo(over, base, protocol))
+	return fmt.Sprintf("%s; nor was another protocol recognised at its usual places (where is it? %s in a profile says "+
+		"so%s)", text,
+		protocol.(steps.Recognisable).PlaceKey(over), socketToo(over, base, protocol))
 }
 
 // socketToo says how to name a WebSocket without a profile.
-func socketToo(over, base, protocol string) string {
-	if over != ws.Name || protocol == "agent-select" {
+func socketToo(over, base string, protocol steps.Protocol) string {
+	if over != ws.Name || protocol.Kind().Locate == nil {
 		return ""
 	}
 	return ", or a URL such as ws" + strings.TrimPrefix(base, "http") + "/path"
@@ -219,7 +228,8 @@ func (s seen) instead(protocol string) string {
 	case s.opened && s.says("too big", "limited at"):
 		return fmt.Sprintf("%s opens, and a message is larger than a message may be (limits.max-event)", s.asked)
 	case s.opened && s.said != "":
-		return fmt.Sprintf("%s opens, and nothing of %s came; it says %s", s.asked, protocol, cut.Text(strconv.QuoteToGraphic(cut.Line(s.said, 80)), 100))
+		return fmt.Sprintf("%s opens, and nothing of %s came; it says %s", s.asked, protocol,
+			cut.Text(strconv.QuoteToGraphic(cut.Line(s.said, 80)), 100))
 	case s.opened && s.fault != "":
 		return fmt.Sprintf("%s opens, and ends without a word of it: %s", s.asked, lastPart(s.fault))
 	case s.opened:
@@ -271,31 +281,37 @@ func lastPart(text string) string {
 	return cut.Text(text, 160)
 }
 
-// elsewhere looks for a protocol that the server does speak, at the places where servers of each usually are, side by side; and
-// for a page. It says how to go on; "" when nothing was recognised.
-func elsewhere(ctx context.Context, own string, p *target.Profile, base string) string {
-	ctx, cancel := stall.WithLimit(ctx, lookWhole)
+// elsewhere looks for a protocol that the server does speak, at the places where servers of each usually are, side by
+// side; and for a page. It says how to go on; "" when nothing was recognised.
+func elsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *target.Profile, base string) string {
+	ctx, cancel := deadline.WithLimit(ctx, lookWhole)
 	defer cancel()
 	type candidate struct {
-		protocol string
+		protocol steps.Protocol
+		rec      steps.Recognisable
 		place    steps.Place
 		first    bool // the default place
 		spoke    bool
 	}
 	var all []*candidate
-	for _, name := range append([]string{own}, Protocols()...) {
-		rec, ok := protocols[name].(steps.Recognisable)
-		if !ok || name == own && len(all) > 0 {
-			continue
+	add := func(p steps.Protocol) {
+		if rec, ok := p.(steps.Recognisable); ok {
+			for i, place := range rec.Places() {
+				all = append(all, &candidate{protocol: p, rec: rec, place: place, first: i == 0})
+			}
 		}
-		for i, place := range rec.Places() {
-			all = append(all, &candidate{protocol: name, place: place, first: i == 0})
+	}
+	add(own)
+	for _, other := range ps.Sorted() {
+		if steps.Name(other) != steps.Name(own) {
+			add(other)
 		}
 	}
 	var wg sync.WaitGroup
 	for _, c := range all {
-		rec := protocols[c.protocol].(steps.Recognisable)
-		wg.Go(func() { c.spoke = steps.Heard(rec, visit(ctx, p, base, c.place, rec, lookTime).All()) })
+		wg.Go(func() {
+			c.spoke = steps.Heard(c.rec, visit(ctx, own, p, base, c.place, c.rec, lookTime).All())
+		})
 	}
 	page := false
 	wg.Go(func() { page = servesPage(ctx, p, base) })
@@ -308,17 +324,19 @@ func elsewhere(ctx context.Context, own string, p *target.Profile, base string) 
 		if c.place.Driver == ws.Name && !c.first {
 			url = "ws" + strings.TrimPrefix(base, "http") + c.place.Path
 		}
-		key := protocols[c.protocol].(steps.Recognisable).PlaceKey(c.place.Driver)
+		isOwn := steps.Name(c.protocol) == steps.Name(own)
 		switch {
-		case c.protocol == own && (p.Path != "" || own == agentselect.Protocol{}.Name()):
-			return fmt.Sprintf("%s does (%s)", c.place.Path, key)
-		case c.protocol == own:
+		case isOwn && (p.Path != "" || own.Kind().Locate == nil):
+			return fmt.Sprintf("%s does (%s)", c.place.Path, c.rec.PlaceKey(c.place.Driver))
+		case isOwn:
 			return fmt.Sprintf("%s does (--target %s)", c.place.Path, url)
 		}
-		return fmt.Sprintf("%s answers as %s: --target %s --protocol %[2]s?", c.place.Path, c.protocol, url)
+		return fmt.Sprintf("%s answers as %s: --target %s --protocol %[2]s?", c.place.Path, steps.Name(c.protocol), url)
 	}
-	if page {
-		return "it serves a page: --protocol agent-client?"
+	for _, other := range ps.Sorted() {
+		if page && slices.Contains(other.Kind().Drivers, target.Browser) {
+			return "it serves a page: --protocol " + steps.Name(other) + "?"
+		}
 	}
 	return ""
 }

@@ -65,8 +65,8 @@ func (r *run) explore(ctx context.Context, d *driverRun) {
 	}
 }
 
-// settings gives rapid what it takes from flags, and returns what undoes it. It writes no files, and a program that is no
-// test lacks the flags that it looks at.
+// settings gives rapid what it takes from flags, and returns what undoes it. It writes no files, and a program that is
+// no test lacks the flags that it looks at.
 func settings(checks int, seed int64, shrinking time.Duration) (restore func()) {
 	testing.Init()
 	if !flag.Parsed() {
@@ -74,7 +74,8 @@ func settings(checks int, seed int64, shrinking time.Duration) (restore func()) 
 	}
 	was := map[string]string{}
 	for name, value := range map[string]string{
-		"rapid.checks": strconv.Itoa(checks), "rapid.nofailfile": "true", "rapid.shrinktime": shrinking.String(), "test.short": "false",
+		"rapid.checks": strconv.Itoa(checks), "rapid.nofailfile": "true", "rapid.shrinktime": shrinking.String(),
+		"test.short": "false",
 		"rapid.seed": strconv.FormatUint(uint64(seed)&math.MaxInt64+1, 10), // 0 would be a random one
 	} {
 		if f := flag.Lookup(name); f != nil {
@@ -105,8 +106,8 @@ type attempt struct {
 	res   steps.Result
 }
 
-// patience is how often a sequence is tried: once, and while a failing one is made shorter more often, as what depends on
-// who is faster does not fail each time.
+// patience is how often a sequence is tried: once, and while a failing one is made shorter more often, as what depends
+// on who is faster does not fail each time.
 func (e *exploration) patience() int {
 	if e.failing == nil {
 		return 1
@@ -144,7 +145,9 @@ func (e *exploration) keepFailing(t *property) {
 	if strings.Contains(t.said, "flaky") {
 		again = fmt.Sprintf("it does not fail each time: %d of %d sequences that were tried failed", e.broke, e.tries)
 	}
-	e.run.note(reports.Note{Kind: "explored", Scenario: pl.ID, Text: fmt.Sprintf("the shortest sequence that breaks a clause (%s):\n%s", again, gherkin(e.run.protocol, a.lines, brokenBy(a.res)...))})
+	e.run.note(reports.Note{Kind: "explored", Scenario: pl.ID,
+		Text: fmt.Sprintf("the shortest sequence that breaks a clause (%s):\n%s", again,
+			gherkin(e.run.protocol, a.lines, brokenBy(a.res)...))})
 	e.run.take(e.driver, pl, a.res)
 	e.driver.explored = e.driver.explored[:e.next] // what was not drawn was not planned
 	e.driver.plan = e.driver.plan[:e.driver.suite+e.next]
@@ -174,7 +177,8 @@ func gherkin(p steps.Protocol, lines []string, marks ...string) string {
 	if len(marks) == 0 {
 		marks = p.(steps.Explorer).Explored()
 	}
-	fmt.Fprintf(&b, "@%s\nFeature: Explored\n\n  %s\n  Scenario: a random sequence\n", p.Name(), strings.Join(marks, " "))
+	fmt.Fprintf(&b, "@%s\nFeature: Explored\n\n  %s\n  Scenario: a random sequence\n", steps.Name(p),
+		strings.Join(marks, " "))
 	last := ""
 	for _, l := range lines {
 		keyword, text, _ := strings.Cut(l, " ")
@@ -190,7 +194,7 @@ func gherkin(p steps.Protocol, lines []string, marks ...string) string {
 
 // sequence runs a drawn sequence as a scenario of its own feature; nil where it could not be run.
 func (r *run) sequence(ctx context.Context, d *driverRun, pl *Planned, lines []string, n int) *steps.Result {
-	file := fmt.Sprintf("%s/explored.feature", r.protocol.Name())
+	file := fmt.Sprintf("%s/explored.feature", steps.Name(r.protocol))
 	fsys := fstest.MapFS{file: {Data: []byte(gherkin(r.protocol, lines))}}
 	var got *steps.Result
 	s := &steps.Suite{Protocol: r.protocol, Env: d.envs,
@@ -198,7 +202,8 @@ func (r *run) sequence(ctx context.Context, d *driverRun, pl *Planned, lines []s
 			return r.slot(ctx, d, pl, fmt.Sprintf("x%d-%s-%x", n, d.name, r.salt))
 		},
 		Done: func(res steps.Result) { got = &res }}
-	o := &godog.Options{FS: fsys, Paths: []string{file}, Concurrency: 1, Strict: true, DefaultContext: ctx, Format: silent, Output: io.Discard, NoColors: true}
+	o := &godog.Options{FS: fsys, Paths: []string{file}, Concurrency: 1, Strict: true, DefaultContext: ctx, Format: silent,
+		Output: io.Discard, NoColors: true}
 	godog.TestSuite{Name: "explored", ScenarioInitializer: s.Initialize, Options: o}.Run()
 	return got
 }
@@ -210,9 +215,9 @@ func explorations(p steps.Protocol, n int, sel tags.Expr) ([]Planned, error) {
 	}
 	ex, ok := p.(steps.Explorer)
 	if !ok {
-		return nil, &UsageError{Msg: fmt.Sprintf("%s cannot be explored by random sequences", p.Name())}
+		return nil, &UsageError{Msg: fmt.Sprintf("%s cannot be explored by random sequences", steps.Name(p))}
 	}
-	marks := append([]string{"@" + p.Name(), "@explored"}, ex.Explored()...)
+	marks := append([]string{"@" + steps.Name(p), "@explored"}, ex.Explored()...)
 	if !sel.Match(marks) {
 		return nil, &UsageError{Msg: "tag expression leaves the random sequences out: add `or @explored`, or explore without it"}
 	}
@@ -224,7 +229,8 @@ func explorations(p steps.Protocol, n int, sel tags.Expr) ([]Planned, error) {
 	}
 	var out []Planned
 	for i := range n {
-		out = append(out, Planned{ID: fmt.Sprintf("%s-explored-%03d", prefix(p.Name()), i+1), Name: fmt.Sprintf("random sequence %d", i+1), Feature: "Explored",
+		out = append(out, Planned{ID: fmt.Sprintf("%s-explored-%03d", p.Kind().Prefix, i+1),
+			Name: fmt.Sprintf("random sequence %d", i+1), Feature: "Explored",
 			Location: "drawn at random", Tags: marks, Clauses: clauses, key: fmt.Sprintf("explored#%d", i+1)})
 	}
 	return out, nil

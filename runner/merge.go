@@ -13,8 +13,8 @@ import (
 	"parley/verdict"
 )
 
-// Count tells how many scenarios runs would run, each over each of its drivers, and runs nothing. A *UsageError says why
-// one of them cannot be.
+// Count tells how many scenarios runs would run, each over each of its drivers, and runs nothing. A *UsageError says
+// why one of them cannot be.
 func Count(runs ...Options) (int, error) {
 	n := 0
 	for _, o := range runs {
@@ -31,9 +31,9 @@ func Count(runs ...Options) (int, error) {
 // sideBySide is how many runs RunAll carries out at once: while one waits for its last scenarios the next is at work.
 const sideBySide = 2
 
-// RunAll carries out runs, up to two at once and each against a target of its own, and merges what they found in the order
-// in which they were given. Those that ctx ends before they begin are in the results as not tested. Errors are those of Run;
-// Count tells beforehand whether there will be one.
+// RunAll carries out runs, up to two at once and each against a target of its own, and merges what they found in the
+// order in which they were given. Those that ctx ends before they begin are in the results as not tested. Errors are
+// those of Run; Count tells beforehand whether there will be one.
 func RunAll(ctx context.Context, runs ...Options) (*reports.Results, error) {
 	found := make([]*reports.Results, len(runs))
 	var g errgroup.Group
@@ -65,9 +65,9 @@ func leaveOut(ctx context.Context, o Options) (*reports.Results, error) {
 	return r.report(ctx), nil
 }
 
-// Merge makes one of the results of several runs of one suite, made on the same terms, in their order; of none it is nil.
-// The verdict is the worst; the exit code is the one that counts where several apply; the time is from the first start to
-// the last end.
+// Merge makes one of the results of several runs of one suite, made on the same terms, in their order; of none it is
+// nil. The verdict is the worst; the exit code is the one that counts where several apply; the time is from the first
+// start to the last end.
 func Merge(results ...*reports.Results) *reports.Results {
 	if len(results) == 0 {
 		return nil

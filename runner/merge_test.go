@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/reports"
+	"parley/steps/protocols"
 	"parley/target"
 	"parley/verdict"
 )
@@ -20,8 +21,8 @@ func found(protocol string, v verdict.Verdict, exit int) *reports.Results {
 		Started: noon, Duration: 10, Runs: []reports.Run{{Protocol: protocol, Verdict: v}}}
 }
 
-// TestMergedVerdict holds verdict and exit code to the contract: where several codes apply the order is 4, 3, 1, 5, 0, and an
-// interrupt comes before all. What is true of two runs does not hang on their order.
+// TestMergedVerdict holds verdict and exit code to the contract: where several codes apply the order is 4, 3, 1, 5, 0,
+// and an interrupt comes before all. What is true of two runs does not hang on their order.
 func TestMergedVerdict(t *testing.T) {
 	const fine, bad, partly = verdict.Conformant, verdict.NonConformant, verdict.Incomplete
 	type one struct {
@@ -38,7 +39,8 @@ func TestMergedVerdict(t *testing.T) {
 		{"a failure counts before incompleteness", one{partly, 5}, one{bad, 1}, one{bad, 1}},
 		{"incomplete runs are allowed", one{fine, 0}, one{partly, 0}, one{partly, 0}},
 		{"they are allowed, and one fails", one{partly, 0}, one{bad, 1}, one{bad, 1}},
-		{"a target out of reach counts before a failure, and the verdict keeps the failure", one{bad, 1}, one{partly, 3}, one{bad, 3}},
+		{"a target out of reach counts before a failure, and the verdict keeps the failure", one{bad, 1}, one{partly, 3},
+			one{bad, 3}},
 		{"a target out of reach counts before incompleteness", one{partly, 5}, one{partly, 3}, one{partly, 3}},
 		{"our own failure counts before a target out of reach", one{partly, 3}, one{partly, 4}, one{partly, 4}},
 		{"our own failure counts before a failure", one{bad, 1}, one{partly, 4}, one{bad, 4}},
@@ -62,7 +64,8 @@ func TestMergeKeepsEverything(t *testing.T) {
 	b.Started, b.Duration, b.Partial = noon.Add(10*time.Millisecond), 20.25, true
 	c.Started, c.Duration = noon.Add(31*time.Millisecond), 1
 	got := Merge(a, b, c)
-	want := &reports.Results{Schema: reports.SchemaID, Suite: reports.Suite{Version: "1"}, Verdict: verdict.Incomplete, Exit: 5, Partial: true,
+	want := &reports.Results{Schema: reports.SchemaID, Suite: reports.Suite{Version: "1"}, Verdict: verdict.Incomplete,
+		Exit: 5, Partial: true,
 		Selection: "@X-001; drivers ws: b is judged over sse", Seed: 7, Started: noon, Duration: 32,
 		Runs: []reports.Run{{Protocol: "a", Verdict: verdict.Conformant}, {Protocol: "b", Verdict: verdict.Incomplete},
 			{Protocol: "c", Verdict: verdict.Conformant}}}
@@ -100,12 +103,12 @@ func TestRunAllAfterItsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var runs []Options
-	for _, protocol := range Protocols() {
-		p, err := target.ForURLOf(protocol, "http://127.0.0.1:1")
+	for _, protocol := range protocols.All.Names() {
+		p, err := protocols.Kinds().ForURL(protocol, "http://127.0.0.1:1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		runs = append(runs, Options{Profile: p, Launcher: nobody{t}})
+		runs = append(runs, Options{Protocols: protocols.All, Profile: p, Launcher: nobody{t}})
 	}
 	total, err := Count(runs...)
 	if err != nil {
@@ -115,7 +118,8 @@ func TestRunAllAfterItsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !res.Partial || res.Exit != verdict.ExitInterrupted || res.Verdict != verdict.Incomplete || len(res.Runs) != len(runs) {
+	if !res.Partial || res.Exit != verdict.ExitInterrupted || res.Verdict != verdict.Incomplete ||
+		len(res.Runs) != len(runs) {
 		t.Errorf("partial %v, exit %d, %s, %d runs", res.Partial, res.Exit, res.Verdict, len(res.Runs))
 	}
 	for _, run := range res.Runs {
@@ -132,8 +136,9 @@ func TestRunAllAfterItsEnd(t *testing.T) {
 }
 
 func TestRunAllRefuses(t *testing.T) {
-	p := target.Default()
-	good, bad := Options{Profile: p, Launcher: nobody{t}}, Options{Profile: p, Launcher: nobody{t}, Tags: "@AS-999"}
+	p := protocols.Kinds().New("agent-select")
+	good, bad := Options{Protocols: protocols.All, Profile: p, Launcher: nobody{t}},
+		Options{Protocols: protocols.All, Profile: p, Launcher: nobody{t}, Tags: "@AS-999"}
 	if _, err := Count(good, bad); err == nil {
 		t.Error("a selection of nothing is counted")
 	}

@@ -11,8 +11,7 @@ import (
 
 	"parley/driver"
 	"parley/driver/browser"
-	"parley/features"
-	"parley/model"
+	"parley/llm"
 	"parley/reports"
 	"parley/runner/tags"
 	"parley/steps"
@@ -27,11 +26,12 @@ type Mutant struct {
 	Why     string   // why a real implementation would have this fault
 	Control string   // tag expression of scenarios that must still pass; "" where the fault shows everywhere
 	Drivers []string // over which it is judged
-	Launch  func(*model.Brain) target.Launcher
+	Launch  func(*llm.Brain) target.Launcher
 }
 
 // MutantOptions says which mutants to run.
 type MutantOptions struct {
+	Protocols   *steps.Protocols // what can be judged
 	Protocol    string
 	Role        string          // of the targets; "": the protocol's first
 	Profile     *target.Profile // of the bundled target
@@ -39,18 +39,20 @@ type MutantOptions struct {
 	Concurrency int          // mutants side by side; 0: 24, and of pages, which share one browser, 8
 	Done        func(Killed) // told of each mutant as it is done, from many goroutines; may be nil
 
-	browser driver.Driver // that pages share; nil where there are none. Opening one costs too much for a preflight of each mutant
+	// that pages share; nil where there are none. Opening one costs too much for a preflight of each mutant
+	browser driver.Driver
 }
 
 // Killed is what came of one mutant.
 type Killed struct {
-	ID       string            `json:"id"`
-	Why      string            `json:"why"`
-	Clauses  map[string]string `json:"clauses"`          // clause → how it was judged: "killed", or why not
-	Control  []string          `json:"control_failures"` // control scenarios that did not pass
-	By       map[string]string `json:"killed_by"`        // clause → the scenario or monitor that killed it, with its driver
-	OK       bool              `json:"ok"`               // every clause killed, every control passed
-	Error    string            `json:"error,omitempty"`  // the mutant could not be run
+	ID      string            `json:"id"`
+	Why     string            `json:"why"`
+	Clauses map[string]string `json:"clauses"`          // clause → how it was judged: "killed", or why not
+	Control []string          `json:"control_failures"` // control scenarios that did not pass
+	// clause → the scenario or monitor that killed it, with its driver
+	By       map[string]string `json:"killed_by"`
+	OK       bool              `json:"ok"`              // every clause killed, every control passed
+	Error    string            `json:"error,omitempty"` // the mutant could not be run
 	Duration float64           `json:"duration_ms"`
 }
 
@@ -62,14 +64,19 @@ type KillMatrix struct {
 	Mutants  []Killed            `json:"mutants"`
 	Clauses  map[string][]string `json:"clauses"`  // clause → mutants that it killed
 	Unproved []string            `json:"unproved"` // binding tested clauses that no mutant proves
-	Survived []string            `json:"survived"` // mutants that some clause of theirs did not kill, or whose control failed
-	OK       bool                `json:"ok"`
-	Duration float64             `json:"duration_ms"`
+	// mutants that some clause of theirs did not kill, or whose control failed
+	Survived []string `json:"survived"`
+	OK       bool     `json:"ok"`
+	Duration float64  `json:"duration_ms"`
 }
 
 // Mutants runs each mutant against the clauses that it should break and its control scenarios, side by side.
 func Mutants(ctx context.Context, o MutantOptions) (*KillMatrix, error) {
-	ledger, err := features.Ledger(o.Protocol)
+	protocol, err := o.Protocols.Find(o.Protocol)
+	if err != nil {
+		return nil, &UsageError{Msg: err.Error()}
+	}
+	ledger, err := steps.LedgerOf(protocol)
 	if err != nil {
 		return nil, err
 	}
@@ -82,22 +89,18 @@ func Mutants(ctx context.Context, o MutantOptions) (*KillMatrix, error) {
 		}
 	}
 	if pages {
-		shared := browser.New(browser.Options{Command: o.Profile.BrowserProgram()})
+		shared := browser.New(browser.Options{Command: o.Profile.Reach().Browser})
 		defer shared.Close()
 		o.browser = shared
 	}
-	protocol, err := Protocol(o.Protocol)
-	if err != nil {
-		return nil, err
-	}
-	all, err := Scenarios(features.FS, o.Protocol)
+	all, err := Scenarios(protocol.Features(), protocol)
 	if err != nil {
 		return nil, err
 	}
 	if o.Role == "" {
 		o.Role = steps.Roles(protocol)[0]
 	}
-	m := &KillMatrix{Protocol: o.Protocol, Role: o.Role, Suite: reports.Suite{Version: features.Version, Digest: features.Digest()},
+	m := &KillMatrix{Protocol: o.Protocol, Role: o.Role, Suite: suiteOf(o.Protocols),
 		Mutants: make([]Killed, len(o.Mutants)), Clauses: map[string][]string{}, Unproved: []string{}, Survived: []string{}}
 	gate := make(chan struct{}, o.Concurrency)
 	var wg sync.WaitGroup
@@ -133,7 +136,8 @@ func (m *KillMatrix) sum(ledger *verdict.Ledger, concerned map[string][]string) 
 		}
 	}
 	for _, row := range ledger.Rows() {
-		if row.Tested() && row.Level.Binding() && !row.Cross && len(m.Clauses[row.ID]) == 0 && slices.Contains(concerned[row.ID], m.Role) {
+		if row.Tested() && row.Level.Binding() && !row.Cross && len(m.Clauses[row.ID]) == 0 &&
+			slices.Contains(concerned[row.ID], m.Role) {
 			m.Unproved = append(m.Unproved, row.ID)
 		}
 	}
@@ -143,15 +147,16 @@ func (m *KillMatrix) sum(ledger *verdict.Ledger, concerned map[string][]string) 
 
 const killed = "killed"
 
-// MutantLimit is Limits.Event of mutants: a fault may well be an answer that never comes, and each of these costs it. They answer
-// within milliseconds, and none waits for a disk to have what it writes.
+// MutantLimit is Limits.Event of mutants: a fault may well be an answer that never comes, and each of these costs it.
+// They answer within milliseconds, and none waits for a disk to have what it writes.
 const MutantLimit = 2 * time.Second
 
-// unhurried is by how much longer the limits are of a mutant that did not fall by the short ones: then they are those of a user.
+// unhurried is by how much longer the limits are of a mutant that did not fall by the short ones: then they are those
+// of a user.
 const unhurried = 5
 
-// kill runs one mutant. Short limits save time, and are no part of the proof: on a machine so busy that a scenario reaches one of them,
-// a mutant may not fall by them, or a control scenario not pass. Then those count that a user has.
+// kill runs one mutant. Short limits save time, and are no part of the proof: on a machine so busy that a scenario
+// reaches one of them, a mutant may not fall by them, or a control scenario not pass. Then those count that a user has.
 func kill(ctx context.Context, o MutantOptions, mu Mutant) Killed {
 	k := killWithin(ctx, o, mu, MutantLimit)
 	if k.OK || k.Error != "" || ctx.Err() != nil {
@@ -173,8 +178,8 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 		k.Error = err.Error()
 		return k
 	}
-	brain := model.New()
-	p := *o.Profile
+	brain := llm.New()
+	p := o.Profile.Clone()
 	p.Limits.Event.Duration = limit
 	p.Limits.Turn.Duration, p.Limits.HTTP.Duration, p.Limits.Reload.Duration = 2*limit, 2*limit, 2*limit
 	if o.browser == nil { // a page waits for its browser, and may leave out one thing after the other until one proves a clause
@@ -184,7 +189,9 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	for _, id := range mu.Clauses {
 		seen.alive[id] = true
 	}
-	res, err := Run(ctx, Options{Profile: &p, Launcher: mu.Launch(brain), Browser: o.browser, known: true, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain, Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
+	res, err := Run(ctx, Options{Protocols: o.Protocols, Profile: p, Launcher: mu.Launch(brain), Browser: o.browser,
+		known: true, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain,
+		Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()
 		return k
@@ -272,7 +279,7 @@ func judge(k *Killed, mu Mutant, run reports.Run, control tags.Expr) {
 	}
 }
 
-// onlyCrashed tells whether a clause failed for no other reason than that the target's process ended.
+// onlyCrashed reports whether a clause failed for no other reason than that the target's process ended.
 func onlyCrashed(run reports.Run, id string) bool {
 	crashed := false
 	for _, sc := range run.Scenarios {
@@ -304,7 +311,7 @@ func killer(run reports.Run, id string) string {
 func about(sc reports.Scenario, clauses []string) bool {
 	for _, c := range sc.Clauses {
 		for _, id := range clauses {
-			if c.ID == id {
+			if c.Clause == id {
 				return true
 			}
 		}

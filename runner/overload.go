@@ -4,54 +4,61 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
+	"strings"
 	"time"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
+	"parley/monitor"
 	"parley/reports"
 	"parley/steps"
 	"parley/transcript"
 	"parley/verdict"
 )
 
-// A target that is slow because many scenarios run at once is overloaded, and not wrong. Where answers were missing while others
-// came late, or connections were refused for want of room, the scenarios that had to do without are run again, each alone, and
-// judged by that. A missing answer among quick ones is no overload: that scenario stays failed.
+// A target that is slow because many scenarios run at once is overloaded, and not wrong. Where answers were missing
+// while others came late, or connections were refused for want of room, the scenarios that had to do without are run
+// again, each alone, and judged by that. A missing answer among quick ones is no overload: that scenario stays failed.
+// What came and was wrong stays in any case (standing), since it might come right alone.
 
 const (
-	probes   = 2                // so many are run again first: where none of them holds alone, the target is broken, and the rest stays as it is
+	// so many are run again first: where none of them holds alone, the target is broken, and the rest stays as it is
+	probes   = 2
 	patience = 60 * time.Second // for all that run again
 )
 
-// setAside keeps the result of a scenario that had to do without an answer while others ran, until it is known whether the
-// target was overloaded.
+// setAside keeps the result of a scenario that had to do without an answer while others ran, until it is known whether
+// the target was overloaded.
 func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	short := res.Outcome == verdict.Failed || res.Outcome == verdict.NotTested || res.Outcome == verdict.Warned
-	if !d.crowded || !short || res.Late == 0 && !refused(res.Records) {
+	missed := (res.Late > 0 || refused(res.Records)) && res.Lacks()
+	unheard := wentAwayIn(res) || slices.ContainsFunc(res.Records, steps.Unheard)
+	one := aside{pl: pl, res: res, missed: missed, unheard: unheard, cut: cutOff(res)}
+	if !d.crowded || !short || !one.missed && !one.unheard && !one.cut {
 		return false
 	}
-	d.aside = append(d.aside, aside{pl, res})
-	d.envs.Judged(res) // as far as it is known
+	d.aside = append(d.aside, one) // no clause has failed by that yet, and no wait of others is shortened
 	return true
 }
+
+// wentAwayIn reports whether nobody listened in a scenario, though somebody had before.
+func wentAwayIn(res steps.Result) bool { return strings.HasPrefix(res.Reason, wentAway) }
 
 // aside is a scenario that had to do without an answer, and what came of it.
 type aside struct {
 	pl  Planned
 	res steps.Result
+
+	missed  bool // answers did not come in time, or were refused
+	unheard bool // nobody listened
+	cut     bool // see cutOff
+	excused bool // it was cut off by a target that has no more room
 }
 
-// refused reports whether the target has said that it has no room: HTTP 429 or 503, or the close code 1013.
-func refused(records []transcript.Record) bool {
-	return slices.ContainsFunc(records, func(r transcript.Record) bool {
-		return r.Dir == transcript.Received && (r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable || r.Status == tryAgainLater)
-	})
-}
-
-const tryAgainLater = 1013 // a WebSocket close code, of the registry of RFC 6455, 11.7
+// refused reports whether the target has said that it has no room.
+func refused(records []transcript.Record) bool { return slices.ContainsFunc(records, steps.NoRoom) }
 
 // alone judges what was set aside: as it came, or, where the target was overloaded, by running it again without others.
 func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
@@ -63,17 +70,28 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 		return
 	}
 	slowest := d.envs.Sluggish()
-	if strays, _, _ := d.envs.Strays(); strays > 0 {
+	if strays, _ := d.envs.Strays(); strays > 0 {
 		r.asTheyCame(d, kept) // what came late was another scenario's
 		return
 	}
-	if slowest == 0 && !slices.ContainsFunc(kept, func(a aside) bool { return refused(a.res.Records) }) {
-		r.asTheyCame(d, kept)
+	full := slices.ContainsFunc(kept, func(a aside) bool { return refused(a.res.Records) })
+	room := 0
+	if slices.ContainsFunc(kept, func(a aside) bool { return a.cut }) {
+		room = r.roomOf(ctx, d)
+	}
+	stays := func(a aside) bool {
+		return !a.unheard && (!a.missed || slowest == 0 && !full) && (!a.cut || room == 0)
+	}
+	r.asTheyCame(d, slices.DeleteFunc(slices.Clone(kept), func(a aside) bool { return !stays(a) }))
+	if kept = slices.DeleteFunc(kept, stays); len(kept) == 0 {
 		return
+	}
+	for i := range kept {
+		kept[i].excused = kept[i].cut && room > 0
 	}
 	again := 0
 	d.envs.Forget() // what is missed alone is missed for other reasons, and within whole limits
-	limited, cancel := stall.WithLimitCause(ctx, patience, errNoTime)
+	limited, cancel := deadline.WithLimitCause(ctx, patience, errNoTime)
 	defer cancel()
 	held := 0
 	for i := 0; held == 0 && len(kept) > 0; i++ {
@@ -93,11 +111,18 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 	if slowest == 0 {
 		why = "it refused some for want of room"
 	}
-	r.note(reports.Note{Kind: "target", Text: fmt.Sprintf("the target is overloaded by %d scenarios at once (%s): %d of the %d that had to do without an answer hold alone, and were judged by that. "+
-		"Give --concurrency %d, or concurrency: %d in the profile", parallel, why, held, again, max(parallel/8, 1), max(parallel/8, 1))})
+	if room > 0 {
+		why = fmt.Sprintf("it has room for %d connections", room)
+	}
+	r.note(reports.Note{Kind: "target",
+		Text: fmt.Sprintf("the target is overloaded by %d scenarios at once (%s): %d of the %d that had to do without an "+
+			"answer hold alone, and were judged by that. "+
+			"Give --concurrency %d, or concurrency: %d in the profile", parallel, why, held, again, max(parallel/8, 1),
+			max(parallel/8, 1))})
 }
 
-var errNoTime = errors.New("the target was overloaded, and no time was left to judge this again alone: give --concurrency 1")
+var errNoTime = errors.New("the target was overloaded, and no time was left to judge this again alone: give " +
+	"--concurrency 1")
 
 // asTheyCame takes in what was set aside.
 func (r *run) asTheyCame(d *driverRun, kept []aside) {
@@ -107,26 +132,43 @@ func (r *run) asTheyCame(d *driverRun, kept []aside) {
 }
 
 // repeat runs scenarios again, one at a time, and tells how many hold. One for which no time is left is not tested.
-func (r *run) repeat(ctx context.Context, d *driverRun, again []aside) (held int) {
-	suspects := map[string]bool{}
+func (r *run) repeat(ctx context.Context, d *driverRun, again []aside) int {
+	suspects, before := map[string]bool{}, map[string]steps.Result{}
 	for _, a := range again {
-		suspects[a.pl.key] = true
+		if a.excused { // all that it found wrong came behind the end of its connection
+			a.res.Failures = whateverWasLost(a.res.Failures, r.protocol.Monitors())
+		}
+		suspects[a.pl.key], before[a.pl.key] = true, a.res
 	}
 	d.mu.Lock()
-	d.suspects = suspects
+	d.suspects, d.before, d.hold = suspects, before, 0
 	d.mu.Unlock()
 	if len(suspects) > 0 {
 		r.suite(ctx, d, rest, 1)
 	}
 	d.mu.Lock()
-	d.suspects = nil
-	d.mu.Unlock()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, a := range again {
-		if r.results[d.name][a.pl.ID].Outcome == verdict.Passed {
-			held++
-		}
+	defer d.mu.Unlock()
+	d.suspects, d.before = nil, nil
+	return d.hold
+}
+
+// whateverWasLost are the failures that no other message of the target could have prevented.
+func whateverWasLost(list []steps.Failure, monitors []monitor.Monitor) []steps.Failure {
+	return slices.DeleteFunc(slices.Clone(list), func(f steps.Failure) bool {
+		return !slices.ContainsFunc(monitors, func(m monitor.Monitor) bool { return m.Name == f.Monitor && m.PerRecord })
+	})
+}
+
+// afresh takes in what came of a scenario that was set aside, and has run again, alone.
+func (d *driverRun) afresh(pl Planned, res steps.Result) steps.Result {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	first, again := d.before[pl.key]
+	if !again {
+		return res
 	}
-	return held
+	if res.Outcome == verdict.Passed {
+		d.hold++
+	}
+	return standing(first, res)
 }

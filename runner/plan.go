@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/cucumber/godog"
@@ -26,16 +27,11 @@ type Planned struct {
 	key      string
 }
 
-// Exclusive tells whether the scenario needs the target for itself.
+// Exclusive reports whether the scenario needs the target for itself.
 func (p Planned) Exclusive() bool { return p.has("@exclusive") }
 
 func (p Planned) has(tag string) bool {
-	for _, t := range p.Tags {
-		if t == tag {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.Tags, tag)
 }
 
 // Needs is how far the target must have come in preflight for the scenario to be asked.
@@ -49,9 +45,10 @@ func (p Planned) Needs() steps.Reach {
 	return steps.Answered
 }
 
-// Scenarios lists every scenario of a protocol, in the order of its feature files. Two that say the same in one file are an
-// error: they would be one.
-func Scenarios(fsys fs.FS, protocol string) ([]Planned, error) {
+// Scenarios lists every scenario of a protocol, in the order of its feature files. Two that say the same in one file
+// are an error: they would be one.
+func Scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
+	protocol := steps.Name(p)
 	features, err := retrieve(fsys, "", protocol)
 	if err != nil {
 		return nil, fmt.Errorf("read features of %s: %w", protocol, err)
@@ -60,12 +57,13 @@ func Scenarios(fsys fs.FS, protocol string) ([]Planned, error) {
 	known := map[string]string{}
 	for _, f := range features {
 		section, _, _ := strings.Cut(path.Base(f.doc.Uri), "_")
-		for i, p := range f.pickles {
-			pl := Planned{Name: p.Name, Feature: f.doc.Feature.Name, key: pickleKey(p)}
-			pl.ID = fmt.Sprintf("%s-%s-%02d", prefix(protocol), section, i+1)
-			pl.describe(f.doc, p)
+		for i, pickle := range f.pickles {
+			pl := Planned{Name: pickle.Name, Feature: f.doc.Feature.Name, key: pickleKey(pickle)}
+			pl.ID = fmt.Sprintf("%s-%s-%02d", p.Kind().Prefix, section, i+1)
+			pl.describe(f.doc, pickle)
 			if first, twice := known[pl.key]; twice {
-				return nil, fmt.Errorf("read features of %s: the scenarios at %s and %s say the same: leave one out", protocol, first, pl.Location)
+				return nil, fmt.Errorf("read features of %s: the scenarios at %s and %s say the same: leave one out", protocol,
+					first, pl.Location)
 			}
 			known[pl.key] = pl.Location
 			out = append(out, pl)
@@ -114,7 +112,8 @@ func keep(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([]Planned
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, &UsageError{Msg: fmt.Sprintf("the selection %q selects no scenario; godog's tags are joined by &&, and excluded by ~", strings.TrimSpace(g.Tags+" "+strings.Join(g.Paths, " ")))}
+		return nil, &UsageError{Msg: fmt.Sprintf("the selection %q selects no scenario; godog's tags are joined by &&, "+
+			"and excluded by ~", strings.TrimSpace(g.Tags+" "+strings.Join(g.Paths, " ")))}
 	}
 	var out []Planned
 	for _, p := range all {
@@ -125,13 +124,8 @@ func keep(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([]Planned
 	return out, nil
 }
 
-// prefix of scenario ids, which is that of the protocol's clauses.
-func prefix(protocol string) string {
-	return map[string]string{"agent-select": "AS", "agent-client": "AC", "session-chat": "SC", "session-runtime": "RT", "external-agent": "EA"}[protocol]
-}
-
-// pickleKey identifies a scenario, an Examples row included, by what it says: godog's ids count through all files of a parse,
-// and change with the files that are read.
+// pickleKey identifies a scenario, an Examples row included, by what it says: godog's ids count through all files of a
+// parse, and change with the files that are read.
 func pickleKey(p *messages.Pickle) string {
 	var b strings.Builder
 	say := func(parts ...string) {
@@ -162,21 +156,21 @@ func pickleKey(p *messages.Pickle) string {
 	return b.String()
 }
 
-func (pl *Planned) describe(doc *messages.GherkinDocument, p *messages.Pickle) {
-	for _, t := range p.Tags {
-		pl.Tags = append(pl.Tags, t.Name)
+func (p *Planned) describe(doc *messages.GherkinDocument, pickle *messages.Pickle) {
+	for _, t := range pickle.Tags {
+		p.Tags = append(p.Tags, t.Name)
 		if id := strings.TrimPrefix(t.Name, "@"); steps.IsClause(id) {
-			pl.Clauses = append(pl.Clauses, id)
+			p.Clauses = append(p.Clauses, id)
 		}
 		if n, ok := strings.CutPrefix(t.Name, "@preflight-"); ok && len(n) == 1 {
-			pl.Stage = int(n[0] - '0')
+			p.Stage = int(n[0] - '0')
 		}
 	}
-	last := p.AstNodeIds[len(p.AstNodeIds)-1]
+	last := pickle.AstNodeIds[len(pickle.AstNodeIds)-1]
 	line := int64(0)
 	eachScenario(doc.Feature, func(rule string, s *messages.Scenario) {
-		if s.Id == p.AstNodeIds[0] {
-			pl.Rule, line = rule, s.Location.Line
+		if s.Id == pickle.AstNodeIds[0] {
+			p.Rule, line = rule, s.Location.Line
 		}
 		for _, e := range s.Examples {
 			for _, row := range e.TableBody {
@@ -186,8 +180,8 @@ func (pl *Planned) describe(doc *messages.GherkinDocument, p *messages.Pickle) {
 			}
 		}
 	})
-	file, _, _ := strings.Cut(p.Uri, ".feature") // a selection by line leaves the line in the name
-	pl.Location = fmt.Sprintf("features/%s.feature:%d", file, line)
+	file, _, _ := strings.Cut(pickle.Uri, ".feature") // a selection by line leaves the line in the name
+	p.Location = fmt.Sprintf("features/%s.feature:%d", file, line)
 }
 
 func eachScenario(f *messages.Feature, visit func(rule string, s *messages.Scenario)) {
@@ -207,7 +201,7 @@ func eachScenario(f *messages.Feature, visit func(rule string, s *messages.Scena
 }
 
 // forDriver leaves out what is about another transport, and what the selection leaves out. Preflight always runs: the
-// rest hangs on it.
+// rest depends on it.
 func forDriver(all []Planned, driver string, sel tags.Expr, unguarded bool) []Planned {
 	var out []Planned
 	for _, p := range all {

@@ -15,6 +15,7 @@ import (
 	"parley/features"
 	"parley/runner/tags"
 	"parley/steps"
+	"parley/steps/protocols"
 )
 
 // files are two feature files of a protocol, with everything that a plan looks at.
@@ -60,7 +61,7 @@ Feature: 3.1 Connecting
 
 func plan(t *testing.T, fsys fs.FS) []Planned {
 	t.Helper()
-	all, err := Scenarios(fsys, "agent-select")
+	all, err := Scenarios(fsys, protocols.Get("agent-select"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,18 +73,27 @@ func TestScenarios(t *testing.T) {
 	connect := func(own ...string) []string { return append([]string{"@server", "@connect"}, own...) }
 	const first, other = "features/agent-select/3.1_connection.feature:", "features/agent-select/3.10_other.feature:"
 	want := []Planned{
-		{ID: "AS-3.1-01", Name: "the first", Feature: "3.1 Connecting", Location: first + "5", Tags: connect("@preflight-1", "@interop", "@AS-008"), Clauses: []string{"AS-008"}, Stage: 1},
-		{ID: "AS-3.1-02", Name: "over one transport", Feature: "3.1 Connecting", Rule: "what holds", Location: first + "10", Tags: connect("@sse", "@AS-029", "@AS-029a"), Clauses: []string{"AS-029", "AS-029a"}},
-		{ID: "AS-3.1-03", Name: "of each A", Feature: "3.1 Connecting", Rule: "what holds", Location: first + "19", Tags: connect("@AS-030"), Clauses: []string{"AS-030"}},
-		{ID: "AS-3.1-04", Name: "of each B", Feature: "3.1 Connecting", Rule: "what holds", Location: first + "23", Tags: connect("@AS-030", "@AS-031", "@two-clients"), Clauses: []string{"AS-030", "AS-031"}},
-		{ID: "AS-3.10-01", Name: "alone", Feature: "3.10 Other", Location: other + "3", Tags: []string{"@ws", "@exclusive", "@AS-040"}, Clauses: []string{"AS-040"}},
-		{ID: "AS-3.10-02", Name: "a session", Feature: "3.10 Other", Location: other + "7", Tags: []string{"@preflight-2", "@not-a-clause", "@AS-x"}, Stage: 2},
-		{ID: "AS-3.10-03", Name: "a switch", Feature: "3.10 Other", Location: other + "11", Tags: []string{"@preflight-3", "@interop"}, Stage: 3},
+		{ID: "AS-3.1-01", Name: "the first", Feature: "3.1 Connecting", Location: first + "5",
+			Tags: connect("@preflight-1", "@interop", "@AS-008"), Clauses: []string{"AS-008"}, Stage: 1},
+		{ID: "AS-3.1-02", Name: "over one transport", Feature: "3.1 Connecting", Rule: "what holds", Location: first + "10",
+			Tags: connect("@sse", "@AS-029", "@AS-029a"), Clauses: []string{"AS-029", "AS-029a"}},
+		{ID: "AS-3.1-03", Name: "of each A", Feature: "3.1 Connecting", Rule: "what holds", Location: first + "19",
+			Tags: connect("@AS-030"), Clauses: []string{"AS-030"}},
+		{ID: "AS-3.1-04", Name: "of each B", Feature: "3.1 Connecting", Rule: "what holds", Location: first + "23",
+			Tags: connect("@AS-030", "@AS-031", "@two-clients"), Clauses: []string{"AS-030", "AS-031"}},
+		{ID: "AS-3.10-01", Name: "alone", Feature: "3.10 Other", Location: other + "3",
+			Tags: []string{"@ws", "@exclusive", "@AS-040"}, Clauses: []string{"AS-040"}},
+		{ID: "AS-3.10-02", Name: "a session", Feature: "3.10 Other", Location: other + "7",
+			Tags: []string{"@preflight-2", "@not-a-clause", "@AS-x"}, Stage: 2},
+		{ID: "AS-3.10-03", Name: "a switch", Feature: "3.10 Other", Location: other + "11",
+			Tags: []string{"@preflight-3", "@interop"}, Stage: 3},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Planned{}), cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b Planned) bool { return a.ID < b.ID })); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Planned{}), cmpopts.EquateEmpty(),
+		cmpopts.SortSlices(func(a, b Planned) bool { return a.ID < b.ID })); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
-	needs := map[string]steps.Reach{"AS-3.1-01": steps.Nothing, "AS-3.1-02": steps.Opened, "AS-3.1-03": steps.Opened, "AS-3.1-04": steps.Opened,
+	needs := map[string]steps.Reach{"AS-3.1-01": steps.Nothing, "AS-3.1-02": steps.Opened, "AS-3.1-03": steps.Opened,
+		"AS-3.1-04":  steps.Opened,
 		"AS-3.10-01": steps.Answered, "AS-3.10-02": steps.Greeted, "AS-3.10-03": steps.Given}
 	for _, p := range got {
 		if p.Needs() != needs[p.ID] {
@@ -102,7 +112,7 @@ func TestScenariosThatCannotBeRead(t *testing.T) {
 		"said twice":    fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Feature: f\n  Scenario: s\n    When a\n\n  Scenario: s\n    When a\n")}},
 		"a cut outline": fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Feature: f\n  Scenario Outline: s\n    When <a>\n    Examples:\n      | a |\n      | 1 | 2 |\n")}},
 	} {
-		if all, err := Scenarios(fsys, "agent-select"); err == nil {
+		if all, err := Scenarios(fsys, protocols.Get("agent-select")); err == nil {
 			t.Errorf("%s: %d scenarios were read", reason, len(all))
 		}
 	}
@@ -112,12 +122,13 @@ func TestScenariosThatCannotBeRead(t *testing.T) {
 func TestKeyOfAScenario(t *testing.T) {
 	const text = "Feature: f\n%s\n  Scenario: s\n    When a\n%s"
 	known := map[string]string{}
-	for _, tail := range []string{"", "    Then b\n", "      | c |\n", "      | c |\n      | c |\n", "      | c | c |\n", "      \"\"\"\n      c\n      \"\"\"\n"} {
+	for _, tail := range []string{"", "    Then b\n", "      | c |\n", "      | c |\n      | c |\n", "      | c | c |\n",
+		"      \"\"\"\n      c\n      \"\"\"\n"} {
 		for _, tag := range []string{"", "  @t"} {
 			file := fmt.Sprintf(text, tag, tail)
 			keyIn := func(others string) string {
 				all, err := Scenarios(fstest.MapFS{"agent-select/1_a.feature": {Data: []byte("Feature: before\n" + others)},
-					"agent-select/2_x.feature": {Data: []byte(file)}}, "agent-select")
+					"agent-select/2_x.feature": {Data: []byte(file)}}, protocols.Get("agent-select"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -138,11 +149,11 @@ func TestKeyOfAScenario(t *testing.T) {
 // TestPlanOfTheFeatures: an id names one scenario, the same one every time, and its location is where it stands.
 func TestPlanOfTheFeatures(t *testing.T) {
 	for _, protocol := range features.Protocols() {
-		all, err := Scenarios(features.FS, protocol)
+		all, err := Scenarios(features.FS, protocols.Get(protocol))
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Scenarios(features.FS, protocol)
+		again, err := Scenarios(features.FS, protocols.Get(protocol))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +203,8 @@ func lineOf(t *testing.T, location string) string {
 func TestIDsStay(t *testing.T) {
 	more := fstest.MapFS{}
 	for name, f := range files {
-		more[name] = &fstest.MapFile{Data: append(append([]byte{}, f.Data...), "\n  Scenario: one more\n    When nothing\n"...)}
+		more[name] = &fstest.MapFile{Data: append(append([]byte{}, f.Data...),
+			"\n  Scenario: one more\n    When nothing\n"...)}
 	}
 	more["agent-select/2.1_more.feature"] = &fstest.MapFile{Data: []byte("Feature: 2.1 More\n  Scenario: one more\n    When nothing\n")}
 	now := map[string]string{}
@@ -229,7 +241,8 @@ func TestForDriver(t *testing.T) {
 		{"the interop driver runs preflight and what is about it", "r3labs", "", []string{"3.1-01", "3.10-02", "3.10-03"}},
 		{"a selection, and preflight", "sse", "@AS-031", []string{"3.1-01", "3.1-04", "3.10-02", "3.10-03"}},
 		{"a selection of nothing leaves preflight", "sse", "@AS-040", []string{"3.1-01", "3.10-02", "3.10-03"}},
-		{"a selection by exclusion", "ws", "not @connect and not @AS-008", []string{"3.1-01", "3.10-01", "3.10-02", "3.10-03"}},
+		{"a selection by exclusion", "ws", "not @connect and not @AS-008",
+			[]string{"3.1-01", "3.10-01", "3.10-02", "3.10-03"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -265,18 +278,20 @@ func TestKeep(t *testing.T) {
 			}
 		})
 	}
-	if _, err := keep(plan(t, files), files, "agent-select", GodogOptions{Paths: []string{"agent-select/none.feature"}}); err == nil {
+	if _, err := keep(plan(t, files), files, "agent-select",
+		GodogOptions{Paths: []string{"agent-select/none.feature"}}); err == nil {
 		t.Error("a file that is not there was selected")
 	}
 }
 
 func TestPrefixes(t *testing.T) {
 	for _, p := range features.Protocols() {
-		if prefix(p) == "" {
+		if protocols.Get(p).Kind().Prefix == "" {
 			t.Errorf("%s has no prefix", p)
 		}
 	}
-	if _, err := Protocol("no-such-protocol"); err == nil || fmt.Sprintf("%T", err) != "*runner.UsageError" {
+	if _, err := protocols.All.Find("no-such-protocol"); err == nil ||
+		fmt.Sprintf("%T", err) != "*steps.UnknownProtocolError" {
 		t.Errorf("Protocol: %v", err)
 	}
 }

@@ -3,17 +3,20 @@ package runner
 import (
 	"fmt"
 	"io/fs"
+	"parley/steps"
 
 	"github.com/cucumber/godog"
 )
 
 // Steps lists the texts of the steps of every scenario of a protocol, by the scenario's id.
-func Steps(fsys fs.FS, protocol string) (map[string][]string, error) {
-	planned, err := Scenarios(fsys, protocol)
+func Steps(fsys fs.FS, p steps.Protocol) (map[string][]string, error) {
+	protocol := steps.Name(p)
+	planned, err := Scenarios(fsys, p)
 	if err != nil {
 		return nil, err
 	}
-	features, err := godog.TestSuite{Name: protocol, Options: &godog.Options{FS: fsys, Paths: []string{protocol}}}.RetrieveFeatures()
+	features, err := godog.TestSuite{Name: protocol, Options: &godog.Options{FS: fsys,
+		Paths: []string{protocol}}}.RetrieveFeatures()
 	if err != nil {
 		return nil, fmt.Errorf("read features of %s: %w", protocol, err)
 	}

@@ -6,16 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
 	"parley/driver/r3labs"
-	"parley/features"
 	"parley/internal/cut"
 	"parley/reports"
 	"parley/steps"
@@ -30,7 +29,8 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 	sc := r.blank(d, pl)
 	sc.Outcome, sc.Reason, sc.Duration = res.Outcome, r.redact.String(res.Reason), millis(res.Duration)
 	for _, c := range res.Clauses {
-		sc.Clauses = append(sc.Clauses, reports.ClauseResult{ID: c.ID, Outcome: c.Outcome, Reason: r.redact.String(c.Reason)})
+		c.Reason = r.redact.String(c.Reason)
+		sc.Clauses = append(sc.Clauses, c)
 	}
 	for _, rec := range res.Records {
 		if text, ok := strings.CutPrefix(rec.Label, r3labs.RemarkPrefix); ok && rec.Kind == transcript.Remark {
@@ -44,21 +44,18 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 		sc.Notes = append(sc.Notes, r.redact.String(n))
 	}
 	for _, s := range res.Steps {
-		step := reports.Step{Keyword: s.Keyword, Text: s.Text, Status: s.Status, Duration: millis(s.Duration)}
+		step := reports.Step{Keyword: s.Keyword, Text: s.Text, Status: s.Status, Duration: millis(s.Duration),
+			Clauses: s.Clauses}
 		if s.Err != nil {
 			step.Error = r.redact.String(s.Err.Error())
 		}
 		sc.Steps = append(sc.Steps, step)
 	}
+	sc.AtEnd = res.AtEnd
 	sc.Transcript = r.writeTranscript(d, pl, res.Records)
 	sc.Evidence = r.writeEvidence(d, pl, res.Evidence)
 	for _, f := range res.Failures {
 		sc.Failures = append(sc.Failures, r.failure(sc, f, res.Records))
-	}
-	for _, m := range res.Monitors {
-		if m.Failure != nil {
-			sc.Failures = append(sc.Failures, r.failure(sc, *m.Failure, res.Records))
-		}
 	}
 	return sc
 }
@@ -71,8 +68,10 @@ func (r *run) note(n reports.Note) {
 
 // blank is the report of a scenario that has not run.
 func (r *run) blank(d *driverRun, pl Planned) reports.Scenario {
-	return reports.Scenario{ID: pl.ID, Name: pl.Name, Feature: pl.Feature, Rule: pl.Rule, Location: pl.Location, Driver: d.name,
-		Role: r.role, Tags: append([]string{}, pl.Tags...), Clauses: []reports.ClauseResult{}, Steps: []reports.Step{}, Notes: []string{}, Failures: []reports.Failure{}}
+	return reports.Scenario{ID: pl.ID, Name: pl.Name, Feature: pl.Feature, Rule: pl.Rule, Location: pl.Location,
+		Driver: d.name,
+		Role:   r.role, Tags: append([]string{}, pl.Tags...), Clauses: []verdict.Judgement{}, Steps: []reports.Step{},
+		Notes: []string{}, Failures: []reports.Failure{}}
 }
 
 // commandLine is how the run is called on the command line.
@@ -85,7 +84,8 @@ func (r *run) commandLine() string {
 
 func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript.Record) reports.Failure {
 	row, _ := r.ledger.Row(f.Clause)
-	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor, Count: f.Count,
+	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor,
+		Count:    f.Count,
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes the two blanks at random
 		Again: r.commandLine() + " --driver " + sc.Driver + " --tags @" + f.Clause}
@@ -128,7 +128,8 @@ func excerpt(records []transcript.Record, at int, redact *transcript.Redactor) [
 }
 
 // writeTranscript writes the wire evidence of a scenario.
-func writeTranscript(out, rel string, pl Planned, records []transcript.Record, redact *transcript.Redactor) (*reports.Transcript, error) {
+func writeTranscript(out, rel string, pl Planned, records []transcript.Record,
+	redact *transcript.Redactor) (*reports.Transcript, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n%s\n%s\n\n", pl.ID, pl.Name, pl.Location, strings.Join(pl.Tags, " "))
 	for _, rec := range records {
@@ -148,8 +149,8 @@ const maxEvidence = 8 << 20
 // evidenceName is what may become the end of a file's name, wherever it lies.
 var evidenceName = regexp.MustCompile(`^[A-Za-z0-9-]+\.[A-Za-z0-9-]+$`)
 
-// writeEvidence keeps what a scenario has attached, with secrets blanked where it is text. What is too large is left out,
-// with a note.
+// writeEvidence keeps what a scenario has attached, with secrets blanked where it is text. What is too large is left
+// out, with a note.
 func (r *run) writeEvidence(d *driverRun, pl Planned, list []steps.Evidence) []reports.Evidence {
 	if r.o.Out == "" {
 		return nil
@@ -160,7 +161,9 @@ func (r *run) writeEvidence(d *driverRun, pl Planned, list []steps.Evidence) []r
 			e.Body = r.redact.Bytes(e.Body)
 		}
 		if n := len(e.Body); n > maxEvidence {
-			r.note(reports.Note{Kind: "harness", Scenario: pl.ID, Text: fmt.Sprintf("evidence %s of driver %s not kept: it has %d bytes, more than %d", e.Name, d.name, n, maxEvidence)})
+			r.note(reports.Note{Kind: "harness", Scenario: pl.ID,
+				Text: fmt.Sprintf("evidence %s of driver %s not kept: it has %d bytes, more than %d", e.Name, d.name, n,
+					maxEvidence)})
 			continue
 		}
 		kept, err := writeEvidence(r.o.Out, d.name+"-"+r.roleName()+pl.ID+"-", e)
@@ -176,7 +179,7 @@ func (r *run) writeEvidence(d *driverRun, pl Planned, list []steps.Evidence) []r
 // writeEvidence writes a file of evidence; its name begins with prefix.
 func writeEvidence(out, prefix string, e steps.Evidence) (reports.Evidence, error) {
 	if !evidenceName.MatchString(e.Name) {
-		return reports.Evidence{}, fmt.Errorf("%q is no name for a file of evidence", e.Name)
+		return reports.Evidence{}, fmt.Errorf("%q cannot be the name of a file of evidence", e.Name)
 	}
 	if err := os.MkdirAll(filepath.Join(out, "evidence"), 0o755); err != nil {
 		return reports.Evidence{}, err
@@ -186,7 +189,8 @@ func writeEvidence(out, prefix string, e steps.Evidence) (reports.Evidence, erro
 		return reports.Evidence{}, err
 	}
 	sum := sha256.Sum256(e.Body)
-	return reports.Evidence{Name: e.Name, Type: e.Type, Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])}, nil
+	return reports.Evidence{Name: e.Name, Type: e.Type, Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])},
+		nil
 }
 
 // notWritten tells that a part of the results is missing, which is the harness's own failure.
@@ -202,7 +206,8 @@ func (r *run) report(ctx context.Context) *reports.Results {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	interrupted := errors.Is(ctx.Err(), context.Canceled)
-	one := reports.Run{Protocol: r.protocol.Name(), Role: r.role, Target: r.describe(), Environment: r.redact.String(r.env), Notes: r.notes}
+	one := reports.Run{Protocol: steps.Name(r.protocol), Role: r.role, Target: r.describe(),
+		Environment: r.redact.String(r.env), Notes: r.notes}
 	if r.shared != nil {
 		one.TargetStderr = r.redact.String(cut.End(r.lastWords+r.shared.Stderr(), maxStderr))
 	}
@@ -212,25 +217,27 @@ func (r *run) report(ctx context.Context) *reports.Results {
 		}
 	}
 	if goneAway(one.Scenarios) {
-		one.Notes = append(one.Notes, reports.Note{Kind: "target", Text: wentAway + "; failures of scenarios that ran at that moment may be each other's: run it again with --concurrency 1, or let a profile start it"})
+		one.Notes = append(one.Notes, reports.Note{Kind: "target", Text: wentAway +
+			"; failures of scenarios that ran at that moment may be each other's: run it again with --concurrency 1, or let " +
+			"a profile start it"})
 	}
 	one.Notes = append(one.Notes, r.differences()...)
 	one.Clauses = r.clauses(one.Scenarios)
 	one.Baseline = r.applyBaseline(one.Clauses)
 	excuse(one.Scenarios, one.Clauses)
 	one.Totals = totals(one.Clauses, one.Scenarios)
-	var sums []verdict.Sum
+	var counted []verdict.Judgement
 	for _, c := range one.Clauses {
 		if !c.Excluded && !c.OtherRole {
-			sums = append(sums, verdict.Sum{Level: c.Level, Outcome: c.Outcome})
+			counted = append(counted, verdict.Judgement{Clause: c.ID, Outcome: c.Outcome})
 		}
 	}
-	v, exit := verdict.Decide(sums, r.filtered() != "", r.broken, r.env != "", r.o.AllowIncomplete)
+	v, exit := verdict.Decide(counted, r.ledger.Level, r.filtered() != "", r.broken, r.env != "", r.o.AllowIncomplete)
 	one.Verdict = v
 	if interrupted {
 		exit = verdict.ExitInterrupted
 	}
-	return &reports.Results{Schema: reports.SchemaID, Suite: reports.Suite{Version: features.Version, Digest: features.Digest()},
+	return &reports.Results{Schema: reports.SchemaID, Suite: suiteOf(r.o.Protocols),
 		Verdict: v, Exit: exit, Partial: interrupted, Selection: r.filtered(), Strict: r.o.Strict, Seed: r.o.Seed,
 		Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
 }
@@ -246,25 +253,21 @@ func (r *run) filtered() string {
 	}
 	if !r.certified() {
 		why = append(why, fmt.Sprintf("drivers %s: %s is judged over %s; the others never certify it",
-			strings.Join(driverNames(r.o), ", "), r.protocol.Name(), strings.Join(r.protocol.Certifying(), " and ")))
+			strings.Join(driverNames(r.o), ", "), steps.Name(r.protocol), strings.Join(r.protocol.Certifying(), " and ")))
 	}
 	return strings.Join(why, "; ")
 }
 
-// certifying tells whether a driver's results count for the protocol.
+// certifying reports whether a driver's results count for the protocol.
 func (r *run) certifying(driver string) bool { return slices.Contains(r.protocol.Certifying(), driver) }
 
 func (r *run) certified() bool {
-	for _, d := range r.drivers {
-		if r.certifying(d.name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.drivers, func(d *driverRun) bool { return r.certifying(d.name) })
 }
 
 func (r *run) describe() reports.Target {
-	t := reports.Target{Name: r.o.Profile.Name, URL: r.o.Profile.URL, Drivers: driverNames(r.o), Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path}
+	t := reports.Target{Name: r.o.Profile.Name, URL: r.o.Profile.URL, Drivers: driverNames(r.o),
+		Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path}
 	if r.shared != nil {
 		t.URL = r.shared.BaseURL()
 	}
@@ -282,8 +285,8 @@ func (r *run) outcomeOf(d *driverRun, pl Planned) reports.Scenario {
 		sc.Outcome, sc.Reason = verdict.EnvError, r.env
 	}
 	for _, id := range pl.Clauses {
-		sc.Clauses = append(sc.Clauses, reports.ClauseResult{ID: id, Outcome: sc.Outcome, Reason: sc.Reason})
-		r.judged = append(r.judged, verdict.Judgement{Clause: id, Driver: d.name, Scenario: pl.ID, Outcome: sc.Outcome, Reason: sc.Reason})
+		j := verdict.Judgement{Clause: id, Driver: d.name, Scenario: pl.ID, Outcome: sc.Outcome, Reason: sc.Reason}
+		sc.Clauses, r.judged = append(sc.Clauses, j), append(r.judged, j)
 	}
 	return sc
 }
@@ -297,56 +300,49 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 	judges := map[string]map[string]bool{}
 	for _, sc := range scenarios {
 		for _, c := range sc.Clauses {
-			if judges[c.ID] == nil {
-				judges[c.ID] = map[string]bool{}
+			if judges[c.Clause] == nil {
+				judges[c.Clause] = map[string]bool{}
 			}
-			judges[c.ID][sc.ID] = true
+			judges[c.Clause][sc.ID] = true
 		}
 	}
 	monitors := r.monitorNames()
 	var out []reports.Clause
 	for _, row := range r.ledger.Rows() {
-		c := reports.Clause{ID: row.ID, Level: row.Level, Section: row.Section, Text: row.Text, ByDriver: map[string]verdict.Outcome{},
-			Scenarios: sorted(judges[row.ID]), Monitors: append([]string{}, monitors[row.ID]...)}
+		c := reports.Clause{ID: row.ID, Level: row.Level, Section: row.Section, Text: row.Text,
+			ByDriver:  map[string]verdict.Outcome{},
+			Scenarios: append([]string{}, slices.Sorted(maps.Keys(judges[row.ID]))...),
+			Monitors:  append([]string{}, monitors[row.ID]...)}
 		if row.Cross { // its section is of another document
-			c.Section = crossDocument + row.Section
+			c.Section = r.o.Protocols.OfClause(row.ID) + " " + row.Section
 		}
 		if !row.Tested() {
 			c.Excluded, c.Outcome, c.Reason = true, verdict.NotApplicable, "excluded: "+row.Reason
 		} else if !r.isJudged(row.ID) {
-			c.OtherRole, c.Outcome, c.Reason = true, verdict.NotApplicable, "of targets of another role: "+strings.Join(r.concerned[row.ID], ", ")
+			c.OtherRole, c.Outcome, c.Reason = true, verdict.NotApplicable,
+				"of targets of another role: "+strings.Join(r.concerned[row.ID], ", ")
 		} else {
-			a := verdict.Aggregate(byClause[row.ID], r.counts(byClause[row.ID]))
-			c.Outcome, c.ByDriver, c.Reason = a.Outcome, a.ByDriver, r.redact.String(a.Reason)
+			c.Outcome, c.Reason, c.ByDriver = verdict.Aggregate(byClause[row.ID], r.counts(byClause[row.ID]))
+			c.Reason = r.redact.String(c.Reason)
 		}
 		out = append(out, c)
 	}
 	return out
 }
 
-// goneAway tells whether a target that Parley has not started was gone in the middle of the run.
+// goneAway reports whether a target that Parley has not started was gone in the middle of the run.
 func goneAway(scenarios []reports.Scenario) bool {
-	for _, sc := range scenarios {
-		if strings.HasPrefix(sc.Reason, wentAway) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(scenarios, func(sc reports.Scenario) bool { return strings.HasPrefix(sc.Reason, wentAway) })
 }
 
 // maxStderr bounds what a report keeps of a target's stderr, in bytes from its end.
 const maxStderr = 64 << 10
 
-// crossDocument stands before the section of a clause that another protocol's document states.
-const crossDocument = "agent-client "
-
 // counts says which drivers' passes make a clause pass: the certifying one where it ran. A clause that only another
 // binding can show is judged over that.
 func (r *run) counts(js []verdict.Judgement) func(string) bool {
-	for _, j := range js {
-		if r.certifying(j.Driver) {
-			return r.certifying
-		}
+	if slices.ContainsFunc(js, func(j verdict.Judgement) bool { return r.certifying(j.Driver) }) {
+		return r.certifying
 	}
 	return func(string) bool { return true }
 }
@@ -364,18 +360,10 @@ func (r *run) monitorNames() map[string][]string {
 	return out
 }
 
-func sorted(set map[string]bool) []string {
-	out := make([]string, 0, len(set))
-	for s := range set {
-		out = append(out, s)
-	}
-	sort.Strings(out)
-	return out
-}
-
 // totals counts by outcome, level and section.
 func totals(clauses []reports.Clause, scenarios []reports.Scenario) reports.Totals {
-	t := reports.Totals{Clauses: count(), Scenarios: count(), ByLevel: map[string]reports.Count{}, BySection: map[string]reports.Count{}}
+	t := reports.Totals{Clauses: count(), Scenarios: count(), ByLevel: map[string]reports.Count{},
+		BySection: map[string]reports.Count{}}
 	add := func(c *reports.Count, o verdict.Outcome) { c.Total++; c.ByOutcome[o]++ }
 	in := func(m map[string]reports.Count, key string, o verdict.Outcome) {
 		c, ok := m[key]
@@ -405,3 +393,8 @@ func totals(clauses []reports.Clause, scenarios []reports.Scenario) reports.Tota
 }
 
 func count() reports.Count { return reports.Count{ByOutcome: map[verdict.Outcome]int{}} }
+
+// suiteOf identifies the suite that judges.
+func suiteOf(ps *steps.Protocols) reports.Suite {
+	return reports.Suite{Version: ps.Version, Digest: ps.Digest}
+}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,33 +9,18 @@ import (
 	"parley/steps"
 )
 
-// Roles lists the roles that a target of a protocol can have, the default one first. A *UsageError says that there is no such
-// protocol.
-func Roles(protocol string) ([]string, error) {
-	p, err := Protocol(protocol)
-	if err != nil {
-		return nil, err
-	}
-	return steps.Roles(p), nil
-}
-
 // roleOf settles the role of a run's target.
 func roleOf(p steps.Protocol, o Options) (string, error) {
 	known := steps.Roles(p)
-	role := o.Role
-	if role == "" {
-		role = o.Profile.Role
-	}
-	if role == "" {
-		role = known[0]
-	}
+	role := cmp.Or(o.Role, o.Profile.Role, known[0])
 	if !slices.Contains(known, role) {
-		return "", &UsageError{Msg: fmt.Sprintf("%s has no role %q (known: %s)", p.Name(), role, strings.Join(known, ", "))}
+		return "", &UsageError{Msg: fmt.Sprintf("%s has no role %q (known: %s)", steps.Name(p), role,
+			strings.Join(known, ", "))}
 	}
 	return role, nil
 }
 
-// isJudged tells whether a clause is judged of targets of the run's role.
+// isJudged reports whether a clause is judged of targets of the run's role.
 func (r *run) isJudged(id string) bool {
 	return len(steps.Roles(r.protocol)) == 1 || slices.Contains(r.concerned[id], r.role)
 }
@@ -47,29 +33,12 @@ func (r *run) roleName() string {
 	return r.role + "-"
 }
 
-// transcriptRoles are what roleName may be.
-func transcriptRoles() []string {
-	out := []string{""}
-	for _, p := range protocols {
-		for _, role := range steps.Roles(p) {
-			out = append(out, role+"-")
-		}
-	}
-	return out
-}
-
 // forRole leaves the scenarios that judge targets of a role.
 func forRole(p steps.Protocol, role string, all []Planned) []Planned {
 	if len(steps.Roles(p)) == 1 {
 		return all
 	}
-	var out []Planned
-	for _, pl := range all {
-		if pl.has("@" + role) {
-			out = append(out, pl)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(all), func(pl Planned) bool { return !pl.has("@" + role) })
 }
 
 // concerned tells of each clause which roles of targets it is judged of.

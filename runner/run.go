@@ -8,16 +8,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"parley/driver"
 	"parley/driver/browser"
@@ -25,18 +22,12 @@ import (
 	"parley/driver/sse"
 	"parley/driver/stdio"
 	"parley/driver/ws"
-	"parley/features"
-	"parley/internal/stall"
-	"parley/model"
-	"parley/model/stub"
+	"parley/internal/deadline"
+	"parley/llm"
+	"parley/llm/stub"
 	"parley/reports"
 	"parley/runner/tags"
 	"parley/steps"
-	"parley/steps/agentclient"
-	"parley/steps/agentselect"
-	"parley/steps/externalagent"
-	"parley/steps/sessionchat"
-	"parley/steps/sessionruntime"
 	"parley/target"
 	"parley/transcript"
 	"parley/verdict"
@@ -44,10 +35,12 @@ import (
 
 // Options says what to run.
 type Options struct {
-	Profile  *target.Profile // what is under test
-	Launcher target.Launcher // how it is started; nil: by its profile
-	Browser  driver.Driver   // the browser of pages, which stays open; nil: one of the run's own
-	Brain    *model.Brain    // the brain behind a target in this process; nil: a stub is started when the profile asks for one
+	Protocols *steps.Protocols // what can be judged
+	Profile   *target.Profile  // what is under test
+	Launcher  target.Launcher  // how it is started; nil: by its profile
+	Browser   driver.Driver    // the browser of pages, which stays open; nil: one of the run's own
+	// the brain behind a target in this process; nil: a stub is started when the profile asks for one
+	Brain *llm.Brain
 
 	Role            string   // of the target; "": what the profile declares, else the protocol's first
 	Drivers         []string // nil: what the profile declares
@@ -60,11 +53,12 @@ type Options struct {
 	Shrinking       time.Duration // bounds the search for a shorter sequence that fails, too; 0: 15 s
 	Baseline        *verdict.Baseline
 
-	FS       fs.FS              // features; nil: the embedded ones
-	Enough   func(Planned) bool // asked before each scenario, from many goroutines: whether nothing hangs on it any more; may be nil
-	Out      string             // folder for transcripts and other evidence; "" keeps none
-	Observer Observer           // may be nil
-	Again    string             // how this run is called on the command line, for "again" in failures
+	FS fs.FS // features; nil: the embedded ones
+	// asked before each scenario, from many goroutines: whether nothing depends on it any more; may be nil
+	Enough   func(Planned) bool
+	Out      string   // folder for transcripts and other evidence; "" keeps none
+	Observer Observer // may be nil
+	Again    string   // how this run is called on the command line, for "again" in failures
 	Godog    GodogOptions
 
 	known     bool // the target speaks its protocol: whatever it leaves out is judged
@@ -76,7 +70,7 @@ type GodogOptions struct {
 	Format string    // "" prints nothing
 	Output io.Writer // nil: os.Stdout
 	Tags   string    // a selection in godog's own dialect
-	Paths  []string  // a selection of feature files, such as agent-select/3.3_unknown_agent.feature:11
+	Paths  []string  // a selection of feature files, such as tickets/3.3_unknown_ticket.feature:11
 }
 
 // Observer follows a run. Its methods are called from many goroutines.
@@ -96,27 +90,6 @@ type UsageError struct{ Msg string }
 
 func (e *UsageError) Error() string { return e.Msg }
 
-// protocols that the suite can judge.
-var protocols = map[string]steps.Protocol{
-	"agent-client":    agentclient.Protocol{},
-	"agent-select":    agentselect.Protocol{},
-	"external-agent":  externalagent.Protocol{},
-	"session-chat":    sessionchat.Protocol{},
-	"session-runtime": sessionruntime.Protocol{},
-}
-
-// Protocols lists the ids of the protocols that the suite can judge, sorted.
-func Protocols() []string { return slices.Sorted(maps.Keys(protocols)) }
-
-// Protocol finds a protocol of the suite.
-func Protocol(name string) (steps.Protocol, error) {
-	p, ok := protocols[name]
-	if !ok {
-		return nil, &UsageError{Msg: fmt.Sprintf("protocol %q is unknown; known: %s", name, strings.Join(Protocols(), ", "))}
-	}
-	return p, nil
-}
-
 // run is the state of one run.
 type run struct {
 	o         Options
@@ -124,7 +97,7 @@ type run struct {
 	role      string
 	concerned map[string][]string // clause → the roles of targets that its scenarios and monitors judge
 	ledger    *verdict.Ledger
-	brain     *model.Brain
+	brain     *llm.Brain
 	modelURL  string
 	shared    target.Running // see alive
 	crashes   int            // how often its process has ended by itself
@@ -158,16 +131,22 @@ type driverRun struct {
 	failed  string      // why preflight failed; "" when it did not
 	reached steps.Reach // how far the target has come in preflight
 
-	heard bool   // something of the protocol has come
-	held  []held // results of preflight as long as nothing has
+	heard bool        // something of the protocol has come
+	mute  atomic.Bool // nothing whatever has, for as long as it may take
+	held  []held      // results of preflight as long as nothing has
 
-	explored   []Planned           // places of random sequences
-	bystanders map[string]bool     // scenarios during which the target's process ended
-	suspects   map[string]bool     // while these run again, alone: only they
-	begun      map[string]int      // how often each scenario has, by its id
-	crowded    bool                // while many scenarios run at once
-	aside      []aside             // those among them that had to do without an answer
-	workers    *semaphore.Weighted // see occupying
+	explored   []Planned               // places of random sequences
+	bystanders []aside                 // scenarios during which the target's process ended, and what came of them then
+	culprits   int                     // scenarios that have ended it alone
+	rerun      *[]aside                // while bystanders run again: what comes of them
+	suspects   map[string]bool         // while these run again, alone: only they
+	before     map[string]steps.Result // while they do after an overload: what came of them beside others
+	hold       int                     // how many of those have passed
+	begun      map[string]int          // how often each scenario has, by its id
+	crowded    bool                    // while many scenarios run at once
+	aside      []aside                 // those among them that had to do without an answer
+	workers    *slots                  // see occupying
+	slots      *slots                  // of the scenarios behind preflight
 }
 
 type closingDriver interface {
@@ -188,7 +167,7 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 	}
 	watching, unwatch := context.WithCancel(context.Background())
 	var watch sync.WaitGroup
-	watch.Go(func() { stall.Watch(watching) })
+	watch.Go(func() { deadline.Watch(watching) })
 	defer func() { unwatch(); watch.Wait() }()
 	if stop, err := r.launch(ctx); err != nil {
 		r.env = err.Error()
@@ -200,15 +179,15 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 }
 
 func newRun(o Options) (*run, error) {
-	if o.FS == nil {
-		o.FS = features.FS
-	}
 	if o.Launcher == nil {
 		o.Launcher = target.NewLauncher(o.Profile)
 	}
-	p, err := Protocol(o.Profile.Protocol)
+	p, err := o.Protocols.Find(o.Profile.Protocol)
 	if err != nil {
-		return nil, err
+		return nil, &UsageError{Msg: err.Error()}
+	}
+	if o.FS == nil {
+		o.FS = p.Features()
 	}
 	role, err := roleOf(p, o)
 	if err != nil {
@@ -219,7 +198,7 @@ func newRun(o Options) (*run, error) {
 			return nil, &UsageError{Msg: err.Error()}
 		}
 	}
-	ledger, err := features.Ledger(p.Name())
+	ledger, err := steps.LedgerOf(p)
 	if err != nil {
 		return nil, err
 	}
@@ -230,12 +209,12 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, &UsageError{Msg: err.Error()}
 	}
-	all, err := Scenarios(o.FS, p.Name())
+	all, err := Scenarios(o.FS, p)
 	if err != nil {
 		return nil, err
 	}
 	concerned := concerned(p, all)
-	if all, err = keep(forRole(p, role, all), o.FS, p.Name(), o.Godog); err != nil {
+	if all, err = keep(forRole(p, role, all), o.FS, steps.Name(p), o.Godog); err != nil {
 		return nil, err
 	}
 	explored, err := explorations(p, o.Explore, sel)
@@ -245,17 +224,24 @@ func newRun(o Options) (*run, error) {
 	if err := selects(o.Tags, sel, append(slices.Clone(all), explored...)); err != nil {
 		return nil, err
 	}
-	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger, salt: mathrand.Uint32() & 0xffffff, racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
+	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger, salt: mathrand.Uint32() & 0xffffff,
+		racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
 		traces: map[string]map[string][]string{}, redact: transcript.NewRedactor(o.Profile.Secrets...)}
 	for _, p := range all {
 		r.racing[p.ID] = p.has("@race")
 	}
-	for _, name := range driverNames(o) {
-		d, err := newDriver(name, p, o)
+	return r, r.openDrivers(all, explored, sel)
+}
+
+// openDrivers makes the drivers of a run, each with its plan.
+func (r *run) openDrivers(all, explored []Planned, sel tags.Expr) error {
+	for _, name := range driverNames(r.o) {
+		d, err := newDriver(name, r.protocol, r.o)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		dr := &driverRun{name: name, d: d, plan: forDriver(all, name, sel, o.unguarded), byKey: map[string]Planned{}, workers: newWorkers()}
+		dr := &driverRun{name: name, d: d, plan: forDriver(all, name, sel, r.o.unguarded), byKey: map[string]Planned{},
+			workers: newWorkers(), slots: newSlots(1, 0)}
 		for _, pl := range dr.plan {
 			dr.byKey[pl.key] = pl
 		}
@@ -264,7 +250,7 @@ func newRun(o Options) (*run, error) {
 		r.drivers = append(r.drivers, dr)
 		r.results[name] = map[string]reports.Scenario{}
 	}
-	return r, nil
+	return nil
 }
 
 // selects refuses a selection that selects nothing: it would judge nothing and look well.
@@ -277,7 +263,8 @@ func selects(text string, sel tags.Expr, all []Planned) error {
 	if text == "" {
 		return &UsageError{Msg: "the selection of features selects no scenario"}
 	}
-	return &UsageError{Msg: fmt.Sprintf("tag expression %q selects no scenario; `parley list` shows the clauses that can be named", text)}
+	return &UsageError{Msg: fmt.Sprintf("tag expression %q selects no scenario; "+
+		"`list` shows the clauses that can be named", text)}
 }
 
 func driverNames(o Options) []string {
@@ -304,7 +291,7 @@ func newDriver(name string, protocol steps.Protocol, o Options) (closingDriver, 
 		if o.Browser != nil {
 			return kept{o.Browser}, nil
 		}
-		return browser.New(browser.Options{Command: o.Profile.BrowserProgram()}), nil
+		return browser.New(browser.Options{Command: o.Profile.Reach().Browser}), nil
 	case r3labs.Name:
 		return r3labs.New(), nil
 	}
@@ -330,7 +317,7 @@ func (r *run) launch(ctx context.Context) (func(), error) {
 	stopModel := func() {}
 	r.brain = r.o.Brain
 	if r.brain == nil && r.o.Profile.UsesModel() {
-		r.brain = model.New()
+		r.brain = llm.New()
 		srv, err := stub.Start(r.brain)
 		if err != nil {
 			return nil, fmt.Errorf("start the model stub: %w", err)
@@ -351,7 +338,7 @@ func (r *run) launch(ctx context.Context) (func(), error) {
 }
 
 func stopWithin(d time.Duration, stop func(context.Context) error) {
-	ctx, cancel := stall.WithLimit(context.Background(), d)
+	ctx, cancel := deadline.WithLimit(context.Background(), d)
 	defer cancel()
 	_ = stop(ctx)
 }
@@ -362,7 +349,7 @@ func (r *run) all(ctx context.Context) {
 	if parallel == 0 {
 		parallel = r.o.Profile.Parallel()
 	}
-	if r.o.Profile.AgentSelect.Correlation.Single { // whatever was asked for: more at once would disturb each other
+	if r.o.Profile.Reach().Shared != "" { // whatever was asked for: more at once would disturb each other
 		parallel = 1
 	}
 	each := max(parallel/len(r.drivers), 1)
@@ -401,8 +388,8 @@ func (r *run) writeTranscript(d *driverRun, pl Planned, records []transcript.Rec
 
 var errNoOut = errors.New("no folder for results")
 
-// PrepareOut makes the results' folder, and removes the transcripts and the evidence that an earlier run left in it: those
-// that bear the name of a driver. Whatever else lies there stays.
+// PrepareOut makes the results' folder, and removes the transcripts and the evidence that an earlier run left in it:
+// those that bear the name of a driver. Whatever else lies there stays.
 func PrepareOut(dir string) error {
 	if dir == "" {
 		return errNoOut
@@ -428,7 +415,7 @@ func PrepareOut(dir string) error {
 func leftovers() []string {
 	var out []string
 	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name} {
-		for _, role := range transcriptRoles() {
+		for _, role := range []string{"", "[a-z]*-"} {
 			scenario := driver + "-" + role + "[A-Z][A-Z]-*"
 			out = append(out, filepath.Join("transcripts", scenario+".txt"), filepath.Join("evidence", scenario+"-*.*"))
 		}

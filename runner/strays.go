@@ -2,20 +2,28 @@ package runner
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"parley/reports"
 	"parley/verdict"
 )
 
-// setStraysApart judges no scenario by what others may have done to it: where answers arrive at clients of other scenarios, what was
-// missing or too much in a scenario that ran beside others is not tested. The clause that this breaks stays failed, and so does
-// whatever failed in preflight and in scenarios that ran alone.
+// setStraysApart judges no scenario by what others may have done to it: where answers arrive at clients of other
+// scenarios, what was missing or too much in a scenario that ran beside others is not tested. The clauses that this
+// breaks stay failed, and so does whatever failed in preflight and in scenarios that ran alone.
 func (r *run) setStraysApart(d *driverRun) {
-	count, clause, first := d.envs.Strays()
-	if count == 0 {
+	count, first := d.envs.Strays()
+	if count == 0 || r.o.Enough != nil {
 		return
 	}
-	why := fmt.Sprintf("answers of this target arrive on the connections of other clients (%s), so this may be another scenario's", clause)
+	broken := slices.DeleteFunc(slices.Clone(first.Clauses), func(id string) bool { return !d.breaks(r, id) })
+	if len(broken) == 0 { // nothing may be taken back for what is not told
+		return
+	}
+	slices.Sort(broken)
+	names := strings.Join(broken, ", ")
+	why := fmt.Sprintf("%s (%s), so this may be another scenario's doing", first.What, names)
 	apart := map[string]bool{}
 	for _, pl := range d.plan {
 		apart[pl.ID] = pl.Stage == 0 && !pl.Exclusive()
@@ -23,35 +31,44 @@ func (r *run) setStraysApart(d *driverRun) {
 	changed := 0
 	r.mu.Lock()
 	for id, sc := range r.results[d.name] {
-		if apart[id] && unsettle(&sc, clause, why) {
+		if apart[id] && unsettle(&sc, broken, why) {
 			r.results[d.name][id] = sc
 			changed++
 		}
 	}
 	for i, j := range r.judged {
-		if j.Driver == d.name && apart[j.Scenario] && j.Clause != clause && isBroken(j.Outcome) {
+		if j.Driver == d.name && apart[j.Scenario] && !slices.Contains(broken, j.Clause) && isBroken(j.Outcome) {
 			r.judged[i].Outcome, r.judged[i].Reason = verdict.NotTested, why
 		}
 	}
 	r.mu.Unlock()
-	r.note(reports.Note{Kind: "target", Text: fmt.Sprintf("%d answers arrived on the connection of another client: %s. That breaks %s; what failed in %d scenarios "+
-		"that ran beside others is not tested for that. If the target is given the connection in another way, "+
-		"declare that (correlation; parley init finds it out); if it cannot tell connections apart, declare correlation: single", count, first, clause, changed)})
+	r.note(reports.Note{Kind: "target", Text: strings.TrimSpace(fmt.Sprintf("%s, %d times: %s. That breaks %s; "+
+		"what failed in %d scenarios that ran beside others is not tested for that. %s",
+		first.What, count, first.Seen, names, changed, first.Advice))})
 }
 
-// unsettle takes the failures of a scenario back, but for those of one clause.
-func unsettle(sc *reports.Scenario, but, why string) (changed bool) {
+// breaks reports whether a clause was found broken over a driver.
+func (d *driverRun) breaks(r *run, clause string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.judged, func(j verdict.Judgement) bool {
+		return j.Driver == d.name && j.Clause == clause && isBroken(j.Outcome)
+	})
+}
+
+// unsettle takes the failures of a scenario back, but for those of some clauses.
+func unsettle(sc *reports.Scenario, but []string, why string) (changed bool) {
 	worst := verdict.NotTested
 	var kept []reports.Failure
 	for _, f := range sc.Failures {
-		if f.Clause == but {
+		if slices.Contains(but, f.Clause) {
 			kept = append(kept, f)
 		}
 	}
 	for i, c := range sc.Clauses {
 		switch {
 		case !isBroken(c.Outcome):
-		case c.ID == but:
+		case slices.Contains(but, c.Clause):
 			worst = c.Outcome
 		default:
 			sc.Clauses[i].Outcome, sc.Clauses[i].Reason, changed = verdict.NotTested, why, true

@@ -15,8 +15,8 @@ import (
 	"parley/verdict"
 )
 
-// A target from which nothing of the protocol has come by the end of preflight is not judged: it wants credentials, speaks
-// another protocol, or says nothing. So what preflight found is held back until something came.
+// A target from which nothing of the protocol has come by the end of preflight is not judged: it wants credentials,
+// speaks another protocol, or says nothing. So what preflight found is held back until something came.
 
 // held is a result of preflight that is not told yet.
 type held struct {
@@ -24,8 +24,8 @@ type held struct {
 	res steps.Result
 }
 
-// recognisable gives the protocol of a target that is a server, on a network or at the end of a pipe, and has to be recognised; nil of
-// any other.
+// recognisable gives the protocol of a target that is a server, on a network or at the end of a pipe, and has to be
+// recognised; nil of any other.
 func (r *run) recognisable(d *driverRun) steps.Recognisable {
 	p, ok := r.protocol.(steps.Recognisable)
 	listens := d.name == sse.Name || d.name == ws.Name || d.name == r3labs.Name || d.name == stdio.Name
@@ -35,14 +35,15 @@ func (r *run) recognisable(d *driverRun) steps.Recognisable {
 	return p
 }
 
-// hold keeps a result of preflight back as long as nothing of the protocol has come; it reports whether it did. A process that
-// has ended by itself is a target's fault, and is judged.
+// hold keeps a result of preflight back as long as nothing of the protocol has come; it reports whether it did. A
+// process that has ended by itself is a target's fault, and is judged.
 func (r *run) hold(d *driverRun, pl Planned, res steps.Result) bool {
 	p := r.recognisable(d)
 	if d.heard || p == nil || pl.Stage == 0 {
 		return false
 	}
-	if steps.Heard(p, res.Records) || res.Outcome == verdict.EnvError || exited(res.Run, 0) || d.name == stdio.Name && brokenOff(res.Records) {
+	if !d.mute.Load() && steps.Heard(p, res.Records) || res.Outcome == verdict.EnvError || exited(res.Run, 0) ||
+		d.name == stdio.Name && brokenOff(res.Records) {
 		d.heard = true
 		r.release(d, nil)
 		return false
@@ -63,8 +64,8 @@ func (r *run) release(d *driverRun, change func(*steps.Result)) {
 	}
 }
 
-// settle goes on with the drivers over which nothing of the protocol has come, where it came over another; where it came over
-// none, it says what is there instead.
+// settle goes on with the drivers over which nothing of the protocol has come, where it came over another; where it
+// came over none, it says what is there instead.
 func (r *run) settle(ctx context.Context, parallel int) {
 	var mute []*driverRun
 	for _, d := range r.drivers {
@@ -85,9 +86,9 @@ func (r *run) settle(ctx context.Context, parallel int) {
 		}
 		why := ""
 		if d.name == stdio.Name {
-			why = explainProcess(r.protocol.Name(), first) + steps.Cry(r.redact, r.shared.Stderr())
+			why = explainProcess(steps.Name(r.protocol), first) + steps.Cry(r.redact, r.shared.Stderr())
 		} else {
-			why = explain(ctx, r.recognisable(d), r.protocol.Name(), r.o.Profile, r.shared.BaseURL(), d.name, first)
+			why = explain(ctx, r.o.Protocols, r.protocol, r.o.Profile, r.shared.BaseURL(), d.name, first)
 		}
 		r.mu.Lock()
 		r.env = why
@@ -117,9 +118,11 @@ func unspoken(res *steps.Result, why string) {
 func explainProcess(protocol string, records []transcript.Record) string {
 	does := "says nothing on its stdout (is it still starting? does it flush each line?)"
 	if s := seenIn(records); s.said != "" {
-		does = fmt.Sprintf("says %s there (each line of its stdout is one JSON message; what is for people goes to stderr)", cut.Text(strconv.QuoteToGraphic(cut.Line(s.said, 80)), 100))
+		does = fmt.Sprintf("says %s there (each line of its stdout is one JSON message; what is for people goes to stderr)",
+			cut.Text(strconv.QuoteToGraphic(cut.Line(s.said, 80)), 100))
 	} else if s.fault != "" {
-		does = fmt.Sprintf("says nothing that can be read: %s (each line of its stdout is one JSON message)", lastPart(s.fault))
+		does = fmt.Sprintf("says nothing that can be read: %s (each line of its stdout is one JSON message)",
+			lastPart(s.fault))
 	}
 	return fmt.Sprintf("the target's process does not speak %s: it was given a line on its stdin, and %s", protocol, does)
 }

@@ -20,8 +20,8 @@ func scenarioOf(lines ...string) *godog.Scenario {
 	return sc
 }
 
-// TestHeldTurns: however many scenarios run side by side, no more turns wait for the model than a small target has workers for;
-// other scenarios do not wait, nor does one that runs alone.
+// TestHeldTurns: however many scenarios run side by side, no more turns wait for the model than a small target has
+// workers for; other scenarios do not wait, nor does one that runs alone.
 func TestHeldTurns(t *testing.T) {
 	p := sessionchat.Protocol{}
 	one := scenarioOf(`client A chats with "red" in a turn that is held`, `client A interrupts "red"`)
@@ -32,11 +32,11 @@ func TestHeldTurns(t *testing.T) {
 		d := &driverRun{crowded: true, workers: newWorkers()}
 		var free []func()
 		for i, sc := range []*godog.Scenario{one, two, one, none, none} {
-			release, err := d.occupying(t.Context(), p, sc)
+			held, err := d.occupying(t.Context(), p, sc)
 			if err != nil {
 				t.Fatalf("%d: %v", i, err)
 			}
-			free = append(free, release)
+			free = append(free, func() { d.workers.give(held) })
 		}
 		for name, sc := range map[string]*godog.Scenario{"one more": one, "one that needs all": most} {
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -53,10 +53,8 @@ func TestHeldTurns(t *testing.T) {
 		for _, release := range free {
 			release()
 		}
-		if release, err := d.occupying(t.Context(), p, most); err != nil {
+		if _, err := d.occupying(t.Context(), p, most); err != nil {
 			t.Errorf("with all workers free: %v", err)
-		} else {
-			release()
 		}
 	})
 }

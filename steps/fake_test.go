@@ -50,7 +50,8 @@ func (c *fakeConn) Send(_ context.Context, m driver.Message) (int, error) {
 }
 
 func (c *fakeConn) Close(how driver.CloseMode) error {
-	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Closed, Label: "closed by the harness"})
+	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Closed,
+		Label: "closed by the harness"})
 	return nil
 }
 
@@ -61,7 +62,7 @@ func world(t *testing.T, strict bool, tags ...string) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := target.Default()
+	p := target.Kind{Protocol: "agent-select"}.New()
 	p.Limits.Event.Duration = 10 * time.Second // a test that reaches it has failed
 	return NewWorld(&Env{Profile: p, Driver: &fake{}, Ledger: l, Strict: strict}, nil, "nonce", tags, nil)
 }

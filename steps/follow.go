@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,7 +10,8 @@ import (
 	"parley/verdict"
 )
 
-// maxFollowing bounds what is kept under one failure: what follows shows how far a deviation reached, and no more than that.
+// maxFollowing bounds what is kept under one failure: what follows shows how far a deviation reached, and no more than
+// that.
 const maxFollowing = 20
 
 // deviation is where a model was wrong first. Behind its record the model knows nothing (RULINGS 9).
@@ -29,9 +31,10 @@ type following struct {
 	follows    map[string]*Failure // by clause: what the first finding that follows, follows from
 }
 
-// monitored reduces a monitor's findings to one result per clause: the first that breaks it, else that it was kept, else that
-// all there was to say of it follows from a deviation.
-func (w *World) monitored(m monitor.Monitor, records []transcript.Record) []MonitorResult {
+// monitored reduces a monitor's findings to one judgement per clause: the first that breaks it, else that it was kept,
+// else that all there was to say of it follows from a deviation.
+func (w *World) monitored(m monitor.Monitor, records []transcript.Record) (out []verdict.Judgement,
+	failures []Failure) {
 	f := &following{w: w, m: m, broken: map[string]*Failure{}, kept: map[string]bool{}, follows: map[string]*Failure{}}
 	f.stepsFound(records)
 	found := slices.Clone(m.Check(transcript.Judged(records)))
@@ -39,19 +42,22 @@ func (w *World) monitored(m monitor.Monitor, records []transcript.Record) []Moni
 	for _, one := range found {
 		f.take(one)
 	}
-	var out []MonitorResult
 	for _, id := range m.Clauses {
-		switch {
-		case f.broken[id] != nil:
-			out = append(out, MonitorResult{Monitor: m.Name, Clause: id, Failure: f.broken[id]})
+		j := verdict.Judgement{Clause: id, Outcome: verdict.Passed, Monitor: m.Name}
+		switch broken, first := f.broken[id], f.follows[id]; {
+		case broken != nil:
+			j.Outcome, j.Reason = broken.Outcome, broken.Observed
+			failures = append(failures, *broken)
 		case f.kept[id]:
-			out = append(out, MonitorResult{Monitor: m.Name, Clause: id})
-		case f.follows[id] != nil:
-			first := f.follows[id]
-			out = append(out, MonitorResult{Monitor: m.Name, Clause: id, Follows: fmt.Sprintf("what was found follows from %s: %s", first.Clause, first.Observed)})
+		case first != nil:
+			j.Outcome, j.Reason = verdict.NotTested, fmt.Sprintf("what was found follows from %s: %s", first.Clause,
+				first.Observed)
+		default:
+			continue
 		}
+		out = append(out, j)
 	}
-	return out
+	return out, failures
 }
 
 // stepsFound takes the deviations that steps have found before.
@@ -59,20 +65,17 @@ func (f *following) stepsFound(records []transcript.Record) {
 	for i := range f.w.failures {
 		one := &f.w.failures[i]
 		for _, seen := range one.sightings() {
-			model, at := seen.model, seen.at
-			if at == 0 {
-				at = seen.since
-			}
-			if model == "" && seen.at > 0 && seen.at <= len(records) && f.m.Of != nil {
-				model = f.m.Of(records[seen.at-1])
+			model, at := seen.Model, cmp.Or(seen.At, seen.since)
+			if model == "" && seen.At > 0 && seen.At <= len(records) && f.m.Of != nil {
+				model = f.m.Of(records[seen.At-1])
 			}
 			f.ended(model, at, one)
 		}
 	}
 }
 
-// ended notes that a failure of a clause that binds has ended a model. A SHOULD that is broken leaves it as it is: otherwise a
-// warning could hide a failure.
+// ended notes that a failure of a clause that binds has ended a model. A SHOULD that is broken leaves it as it is:
+// otherwise a warning could hide a failure.
 func (f *following) ended(model string, at int, by *Failure) {
 	if model != "" && by.Outcome == verdict.Failed {
 		f.deviations = append(f.deviations, deviation{model, at, by})
@@ -98,8 +101,8 @@ func (f *following) take(one monitor.Finding) {
 	from := f.first(one)
 	ended := false
 	for i, id := range one.Clauses {
-		fail := &Failure{Clause: id, Outcome: verdict.ByLevel(f.w.Env.Ledger.Level(id), f.w.Env.Strict),
-			Expected: one.Expected, Observed: one.Observed, At: one.At, Monitor: f.m.Name}
+		fail := &Failure{Finding: one, Clause: id, Outcome: verdict.ByLevel(f.w.Env.Ledger.Level(id), f.w.Env.Strict),
+			Monitor: f.m.Name}
 		switch {
 		case from != nil:
 			if f.follows[id] == nil {
@@ -136,14 +139,15 @@ func (f *Failure) follow(one Failure) {
 	f.Following = append(f.Following, one)
 }
 
-// told is the failure by which the scenario has said just what a monitor has found, or that counts what it said there; nil for none.
+// told is the failure by which the scenario has said just what a monitor has found, or that counts what it said there;
+// nil for none.
 func (f *following) told(id string, one monitor.Finding) *Failure {
 	i := slices.IndexFunc(f.w.failures, func(told Failure) bool {
 		if told.Clause != id {
 			return false
 		}
 		return told.At == one.At && told.Expected == one.Expected && told.Observed == one.Observed ||
-			one.At > 0 && slices.ContainsFunc(told.others, func(other sighting) bool { return other.at == one.At })
+			one.At > 0 && slices.ContainsFunc(told.others, func(other *Failure) bool { return other.At == one.At })
 	})
 	if i < 0 {
 		return nil

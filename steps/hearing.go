@@ -3,15 +3,17 @@ package steps
 import (
 	"bytes"
 
+	"parley/driver"
+	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
-// Recognisable is what a protocol offers beyond whose targets are servers: what shows that one speaks it. A target from which
-// nothing of the protocol ever came is not judged: it is another kind of server, or none.
+// Recognisable is what a protocol offers beyond whose targets are servers: what shows that one speaks it. A target from
+// which nothing of the protocol ever came is not judged: it is another kind of server, or none.
 type Recognisable interface {
-	// Ours reports whether a decoded message can only be of this protocol's server, in the default binding. name is that of the
-	// event on an event stream; "" elsewhere.
+	// Ours reports whether a decoded message can only be of this protocol's server, in the default binding. name is that
+	// of the event on an event stream; "" elsewhere.
 	Ours(message any, name string) bool
 	// Heard reports whether an event, as the binding of a profile has decoded it, is one of this protocol's server.
 	Heard(ev *transcript.Event) bool
@@ -19,6 +21,13 @@ type Recognisable interface {
 	Places() []Place
 	// PlaceKey is the key of a profile that says where the target is, over a driver.
 	PlaceKey(driver string) string
+}
+
+// Prober is what a protocol offers beyond whose targets may take long for their first word in preflight, and have
+// something to say that takes no time.
+type Prober interface {
+	// Probe is a connection, and messages that a target answers at once, the most harmless first.
+	Probe(env *Env, run target.Running) (driver.OpenOptions, []driver.Message, error)
 }
 
 // Place is where a server may be found, and what is said there to have it say something.

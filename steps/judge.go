@@ -1,59 +1,60 @@
 package steps
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
+	"parley/monitor"
 	"parley/transcript"
 	"parley/verdict"
 )
 
-// Check is one comparison of what was expected with what was observed, and the clauses that a difference would break.
-// A scenario's tags say which of these clauses it may judge; the others are left to the scenarios that are about them.
-type Check struct {
-	Clauses  []string
-	OK       bool
-	Expected string
-	Observed string
-	Diff     string // a go-cmp diff, - expected + observed; "" where the two lines say it all
-	At       int    // number of the record at which it was seen; 0 for none
-	Model    string // the model that a difference ends, as monitors name it (monitor.Finding); "" for that of the record, if any
+// Check is a Finding of a step. A scenario's tags say which of its clauses it may judge; the others are left to the
+// scenarios that are about them.
+type Check = verdict.Finding
 
-	// Group names the kind of the difference, where a step makes many comparisons that are likely to differ alike: of one kind the
-	// scenario keeps the first for each clause, and counts the others on it. "" stands alone.
-	Group string
+// Miss tells that an awaited record did not come, and what came instead.
+type Miss = verdict.Miss
+
+// CheckOf is a Check of one record, which is what was observed.
+func CheckOf(r transcript.Record, ok bool, expected string, clauses ...string) Check {
+	return Check{Clauses: clauses, OK: ok, Expected: expected, Observed: Seen(r), At: r.N}
 }
 
-// maxKept bounds the failures of one clause that a scenario keeps. Those beyond are counted on the last, whatever their kind.
+// maxKept bounds the failures of one clause that a scenario keeps. Those beyond are counted on the last, whatever their
+// kind.
 const maxKept = 40
 
-// Failure is one broken clause.
+// Failure is one clause that a finding has broken.
 type Failure struct {
-	Clause   string
-	Outcome  verdict.Outcome
-	Expected string
-	Observed string
-	Diff     string
-	At       int
-	Monitor  string
-	Count    int // how many of its kind there were, with this one; 0 for itself alone
+	verdict.Finding // whose Observed, At and so on they are
 
-	Following     []Failure // what the model, which knew nothing more, would have said: it settles no clause. At most maxFollowing
-	MoreFollowing int       // how many more there were
+	Clause  string
+	Outcome verdict.Outcome
+	Monitor string // that has found it; "": a step has
+	// nothing came within its limit, or the target refused for want of room: it may be overloaded, and not wrong
+	Missing bool
+	Count   int // how many of its kind there were, with this one; 0 for itself alone
 
-	group string
-	sighting
-	others []sighting // of its kind, that were counted
+	// what the model, which knew nothing more, would have said: it settles no clause. At most maxFollowing
+	Following     []Failure
+	MoreFollowing int // how many more there were
+
+	since  int        // the last record when it was found
+	gone   bool       // a connection had ended before what was awaited came
+	others []*Failure // of its kind, that were counted
 }
 
-// sighting is where a failure was found.
-type sighting struct {
-	at    int    // the record, as of Check
-	model string // the model that it ends, where the step has named it
-	since int    // the last record when it was found
+// WorstOf is the outcome of a scenario by its failures.
+func WorstOf(list []Failure) verdict.Outcome {
+	if slices.ContainsFunc(list, func(f Failure) bool { return f.Outcome == verdict.Failed }) {
+		return verdict.Failed
+	}
+	return verdict.Warned
 }
 
 // BrokenError ends a scenario: a clause that it judges is broken. The failures themselves are with the world.
@@ -87,12 +88,6 @@ type NotApplicableError struct{ Reason string }
 
 func (e *NotApplicableError) Error() string { return "not applicable: " + e.Reason }
 
-// judgement is what a scenario has found out about one clause.
-type judgement struct {
-	outcome verdict.Outcome
-	reason  string
-}
-
 // Judge records checks. Checks whose clauses the scenario is not tagged with decide nothing. A clause that is broken
 // does not end the scenario, so that it tells everything it can; what the scenario cannot go on without is for Need.
 // A broken SHOULD warns, and below that a difference is an observation.
@@ -104,17 +99,24 @@ func (w *World) Judge(checks ...Check) error {
 // judge records checks and returns the failures of clauses that bind.
 func (w *World) judge(checks []Check) (broken []Failure) {
 	for _, c := range checks {
-		if w.cut { // what is missing then was not waited for, and what is not there was not looked for long enough
+		if w.isCut() { // what is missing then was not waited for, and what is not there was not looked for long enough
+			w.skip(c.Clauses)
 			continue
 		}
+		first := w.endedBy(c.Model)
 		for _, id := range w.tagged(c.Clauses) {
-			if c.OK {
+			if c.OK && first < 0 {
 				w.settle(id, verdict.Passed, "")
+			}
+			if c.OK {
 				continue
 			}
-			f := Failure{Clause: id, Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict),
-				Expected: c.Expected, Observed: c.Observed, Diff: c.Diff, At: c.At,
-				group: c.Group, sighting: sighting{c.At, c.Model, w.T.Len()}}
+			f := Failure{Finding: c, Clause: id, Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict),
+				Missing: w.missing(c), since: w.T.Len(), gone: w.ended(c)}
+			if first >= 0 {
+				w.failures[first].follow(f)
+				continue
+			}
 			if f.Outcome == verdict.NotApplicable {
 				w.settle(id, f.Outcome, "observed: "+c.Observed+" (the document has: "+c.Expected+")")
 				continue
@@ -129,9 +131,21 @@ func (w *World) judge(checks []Check) (broken []Failure) {
 	return broken
 }
 
+// endedBy is the index of the failure by which a step has ended a model; -1: nothing has.
+func (w *World) endedBy(model string) int {
+	return slices.IndexFunc(w.failures, func(f Failure) bool {
+		return model != "" && f.Outcome == verdict.Failed && slices.ContainsFunc(f.sightings(), func(s *Failure) bool {
+			return s.Model != "" && monitor.Covers(s.Model, model)
+		})
+	})
+}
+
 // keep keeps a failure, or counts it on one of its kind.
 func (w *World) keep(f Failure) {
-	if !slices.ContainsFunc(w.fresh, func(one Failure) bool { return one.Clause == f.Clause && one.group == f.group && f.group != "" }) &&
+	if !slices.ContainsFunc(w.fresh, func(one Failure) bool {
+		return one.Clause == f.Clause && one.Group == f.Group &&
+			f.Group != ""
+	}) &&
 		len(w.fresh) < maxKept {
 		w.fresh = append(w.fresh, f)
 	}
@@ -141,38 +155,59 @@ func (w *World) keep(f Failure) {
 		if one.Clause != f.Clause {
 			continue
 		}
-		if f.group != "" && one.group == f.group {
-			one.count(f.sighting)
+		if f.Group != "" && one.Group == f.Group {
+			one.count(f)
 			return
 		}
 		kept, last = kept+1, i
 	}
 	if kept >= maxKept {
-		w.failures[last].count(f.sighting)
+		w.failures[last].count(f)
 		return
 	}
 	w.failures = append(w.failures, f)
 }
 
 // count counts another failure of its kind.
-func (f *Failure) count(other sighting) {
+func (f *Failure) count(other Failure) {
 	f.Count = max(f.Count, 1) + 1
-	f.others = append(f.others, other)
+	f.Missing = f.Missing && other.Missing
+	f.others = append(f.others, &other)
+}
+
+// missing reports whether a difference is no more than an answer that was not there in time, or that the target had no
+// room for the request. What came in its place is wrong, however busy the target is.
+func (w *World) missing(c Check) bool {
+	if at := w.T.After(c.At - 1); c.At > 0 && len(at) > 0 && at[0].Dir == transcript.Received {
+		switch at[0].Kind {
+		// a page looks like something at any time; what has failed has said nothing
+		case transcript.Snapshot, transcript.Failure:
+		default:
+			return NoRoom(at[0])
+		}
+	}
+	return c.Miss != nil && c.Miss.Late
+}
+
+// ended reports whether a difference is that a connection has ended before what was awaited came.
+func (w *World) ended(c Check) bool {
+	if c.Miss == nil || c.Miss.At == 0 {
+		return false
+	}
+	at := w.T.After(c.Miss.At - 1)
+	return len(at) > 0 && (at[0].Kind == transcript.Closed || at[0].Kind == transcript.Failure)
 }
 
 // sightings are where it and the others of its kind were found, in order.
-func (f *Failure) sightings() []sighting { return append([]sighting{f.sighting}, f.others...) }
+func (f *Failure) sightings() []*Failure { return append([]*Failure{f}, f.others...) }
 
-// Need is Judge for a check without which the scenario cannot go on: it ends, with a *BrokenError where the check breaks
-// a clause that the scenario judges, and with a *NotTestedError where it breaks none.
+// Need is Judge for a check without which the scenario cannot go on: it ends, with a *BrokenError where the check
+// breaks a clause that the scenario judges, and with a *NotTestedError where it breaks none.
 func (w *World) Need(c Check) error {
 	broken := w.judge([]Check{c})
 	switch {
 	case w.cut:
-		if w.why != "" {
-			return NotTestedf("%s", w.why)
-		}
-		return NotTestedf("the scenario was cut off: interrupted, or out of time")
+		return NotTestedf("%s", w.cutBy())
 	case c.OK:
 		return nil
 	case len(broken) > 0:
@@ -195,7 +230,7 @@ const (
 // Reached notes how far the target has come.
 func (w *World) Reached(r Reach) { w.reached = max(w.reached, r) }
 
-// Broken tells whether the scenario has found anything that a clause forbids, or warns of.
+// Broken reports whether the scenario has found anything that a clause forbids, or warns of.
 func (w *World) Broken() bool { return len(w.failures) > 0 }
 
 // Observe records an observation on a clause of any level: it never counts against the target.
@@ -206,22 +241,49 @@ func (w *World) Observe(id, what string) {
 }
 
 func (w *World) tagged(ids []string) []string {
-	var out []string
-	for _, id := range ids {
-		if w.tags[id] {
-			out = append(out, id)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !w.tags[id] })
 }
+
+// isCut reports whether the scenario was cut off, be it that its time is over and no wait has noticed.
+func (w *World) isCut() bool {
+	w.cut = w.cut || w.over != nil && w.over() != nil
+	return w.cut
+}
+
+// cutBy says what has cut the scenario off.
+func (w *World) cutBy() string {
+	if w.why != "" {
+		return w.why
+	}
+	return "the scenario was cut off: interrupted, or out of time"
+}
+
+// skip notes that a check of clauses was left out, because the scenario was cut off.
+// An earlier check that was kept is then no pass.
+func (w *World) skip(ids []string) {
+	for _, id := range w.tagged(ids) {
+		if w.skipped == nil {
+			w.skipped = map[string]bool{}
+		}
+		w.skipped[id] = true
+	}
+}
+
+// voided reports whether the checks of a clause that were kept make no pass: the cut came before another check of it,
+// or
+// before steps that may have one.
+func (w *World) voided(id string) bool { return w.skipped[id] || w.cut && !w.whole }
 
 // settle keeps the worst that was said of a clause within the scenario.
 func (w *World) settle(id string, o verdict.Outcome, reason string) {
+	if !slices.Contains(w.judging, id) {
+		w.judging = append(w.judging, id)
+	}
 	was, ok := w.judged[id]
-	if ok && severity(was.outcome) >= severity(o) {
+	if ok && severity(was.Outcome) >= severity(o) {
 		return
 	}
-	w.judged[id] = judgement{outcome: o, reason: reason}
+	w.judged[id] = verdict.Judgement{Clause: id, Outcome: o, Reason: reason}
 }
 
 func severity(o verdict.Outcome) int {
@@ -248,16 +310,13 @@ func (w *World) outcome(err error) (verdict.Outcome, string) {
 	case errors.As(err, &unreachable):
 		return verdict.EnvError, unreachable.Error()
 	case len(w.failures) > 0:
-		worst := verdict.Warned
-		for _, f := range w.failures {
-			if f.Outcome == verdict.Failed {
-				worst = verdict.Failed
-			}
-		}
+		worst := WorstOf(w.failures)
 		if worst == verdict.Failed || err == nil {
 			return worst, w.failures[0].Observed
 		}
 		return worst, err.Error()
+	case err == nil && len(w.skipped) > 0:
+		return verdict.NotTested, w.cutBy()
 	case err == nil:
 		return verdict.Passed, ""
 	case errors.As(err, &notTested):
@@ -266,39 +325,31 @@ func (w *World) outcome(err error) (verdict.Outcome, string) {
 		return verdict.NotApplicable, notApplicable.Reason
 	case errors.As(err, &broken):
 		return verdict.Failed, broken.Error()
+	case w.isCut() && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
+		return verdict.NotTested, w.cutBy()
 	}
 	return verdict.HarnessError, err.Error()
 }
 
 // clauseOutcomes lists what the scenario says of each of its tags, in order.
-func (w *World) clauseOutcomes(total verdict.Outcome, reason string) []ClauseResult {
-	var ids []string
-	for id := range w.tags {
-		ids = append(ids, id)
-	}
-	sort.Strings(ids)
-	var out []ClauseResult
-	for _, id := range ids {
+func (w *World) clauseOutcomes(total verdict.Outcome, reason string) (out []verdict.Judgement) {
+	for _, id := range slices.Sorted(maps.Keys(w.tags)) {
 		j, ok := w.judged[id]
-		if !ok {
-			j = judgement{outcome: verdict.NotTested, reason: "not reached"}
+		switch {
+		case ok && j.Outcome == verdict.Passed && w.voided(id):
+			j.Outcome, j.Reason = verdict.NotTested, w.cutBy()
+		case !ok:
+			j = verdict.Judgement{Clause: id, Outcome: verdict.NotTested, Reason: "not reached"}
 			switch total {
 			case verdict.NotApplicable, verdict.HarnessError, verdict.EnvError, verdict.NotTested:
-				j = judgement{outcome: total, reason: reason}
+				j.Outcome, j.Reason = total, reason
 			case verdict.Failed, verdict.Warned:
-				j.reason = "not reached: " + reason
+				j.Reason = "not reached: " + reason
 			}
 		}
-		out = append(out, ClauseResult{ID: id, Outcome: j.outcome, Reason: j.reason})
+		out = append(out, j)
 	}
 	return out
-}
-
-// ClauseResult is what one scenario says of one clause.
-type ClauseResult struct {
-	ID      string
-	Outcome verdict.Outcome
-	Reason  string
 }
 
 // brief renders data with its short members first, so that a long list does not hide them where the text is clipped.
@@ -307,28 +358,17 @@ func brief(v any) string {
 	if !ok {
 		return compact(v)
 	}
-	keys := make([]string, 0, len(obj))
-	for k := range obj {
-		keys = append(keys, k)
-	}
-	long := func(k string) bool {
+	var short, long []string
+	for _, k := range slices.Sorted(maps.Keys(obj)) {
+		part := compact(k) + ":" + compact(obj[k])
 		switch obj[k].(type) {
 		case []any, map[string]any:
-			return true
+			long = append(long, part)
+		default:
+			short = append(short, part)
 		}
-		return false
 	}
-	sort.Slice(keys, func(i, j int) bool {
-		if a, b := long(keys[i]), long(keys[j]); a != b {
-			return b
-		}
-		return keys[i] < keys[j]
-	})
-	parts := make([]string, len(keys))
-	for i, k := range keys {
-		parts[i] = compact(k) + ":" + compact(obj[k])
-	}
-	return "{" + strings.Join(parts, ",") + "}"
+	return "{" + strings.Join(append(short, long...), ",") + "}"
 }
 
 // Seen renders a record as an observation: what it says, when, and where.

@@ -30,7 +30,7 @@ func outcomes(w *World, err error) []string {
 	total, reason := w.outcome(err)
 	var out []string
 	for _, c := range w.clauseOutcomes(total, reason) {
-		out = append(out, c.ID+" "+string(c.Outcome))
+		out = append(out, c.Clause+" "+string(c.Outcome))
 	}
 	return out
 }
@@ -45,19 +45,31 @@ func TestJudge(t *testing.T) {
 		failed []string // clauses of failures, with their outcomes
 	}{
 		{"what is kept has passed", false, []string{"@AS-001"}, []Check{ok("AS-001")}, []string{"AS-001 passed"}, nil},
-		{"a clause that the scenario is not about is left to others", false, []string{"@AS-001"}, []Check{ok("AS-001"), broken("AS-006", "AS-002")}, []string{"AS-001 passed"}, nil},
-		{"a broken MUST has failed", false, []string{"@AS-001"}, []Check{broken("AS-001")}, []string{"AS-001 failed"}, []string{"AS-001 failed"}},
-		{"a broken CONFLICT too", false, []string{"@AS-005"}, []Check{broken("AS-005")}, []string{"AS-005 failed"}, []string{"AS-005 failed"}},
-		{"a broken SHOULD warns", false, []string{"@AS-002"}, []Check{broken("AS-002")}, []string{"AS-002 warned"}, []string{"AS-002 warned"}},
-		{"and fails in strict mode", true, []string{"@AS-002"}, []Check{broken("AS-002")}, []string{"AS-002 failed"}, []string{"AS-002 failed"}},
-		{"MAY and INFO are observed", false, []string{"@AS-003", "@AS-004"}, []Check{broken("AS-003", "AS-004")}, []string{"AS-003 not-applicable", "AS-004 not-applicable"}, nil},
-		{"in strict mode too", true, []string{"@AS-003", "@AS-004"}, []Check{broken("AS-003", "AS-004")}, []string{"AS-003 not-applicable", "AS-004 not-applicable"}, nil},
-		{"a clause that no ledger has binds", false, []string{"@AS-999"}, []Check{broken("AS-999")}, []string{"AS-999 failed"}, []string{"AS-999 failed"}},
+		{"a clause that the scenario is not about is left to others", false, []string{"@AS-001"},
+			[]Check{ok("AS-001"), broken("AS-006", "AS-002")}, []string{"AS-001 passed"}, nil},
+		{"a broken MUST has failed", false, []string{"@AS-001"}, []Check{broken("AS-001")}, []string{"AS-001 failed"},
+			[]string{"AS-001 failed"}},
+		{"a broken CONFLICT too", false, []string{"@AS-005"}, []Check{broken("AS-005")}, []string{"AS-005 failed"},
+			[]string{"AS-005 failed"}},
+		{"a broken SHOULD warns", false, []string{"@AS-002"}, []Check{broken("AS-002")}, []string{"AS-002 warned"},
+			[]string{"AS-002 warned"}},
+		{"and fails in strict mode", true, []string{"@AS-002"}, []Check{broken("AS-002")}, []string{"AS-002 failed"},
+			[]string{"AS-002 failed"}},
+		{"MAY and INFO are observed", false, []string{"@AS-003", "@AS-004"}, []Check{broken("AS-003", "AS-004")},
+			[]string{"AS-003 not-applicable", "AS-004 not-applicable"}, nil},
+		{"in strict mode too", true, []string{"@AS-003", "@AS-004"}, []Check{broken("AS-003", "AS-004")},
+			[]string{"AS-003 not-applicable", "AS-004 not-applicable"}, nil},
+		{"a clause that no ledger has binds", false, []string{"@AS-999"}, []Check{broken("AS-999")},
+			[]string{"AS-999 failed"}, []string{"AS-999 failed"}},
 		{"one check breaks every clause that it names", false, all, []Check{broken("AS-001", "AS-002", "AS-005")},
-			[]string{"AS-001 failed", "AS-002 warned", "AS-003 not-tested", "AS-004 not-tested", "AS-005 failed"}, []string{"AS-001 failed", "AS-002 warned", "AS-005 failed"}},
-		{"a failure stays, whatever comes after it", false, []string{"@AS-001"}, []Check{ok("AS-001"), broken("AS-001"), ok("AS-001")}, []string{"AS-001 failed"}, []string{"AS-001 failed"}},
-		{"a warning stays too", false, []string{"@AS-002"}, []Check{broken("AS-002"), ok("AS-002")}, []string{"AS-002 warned"}, []string{"AS-002 warned"}},
-		{"every check is judged, also behind one that is broken", false, []string{"@AS-001", "@AS-006"}, []Check{broken("AS-001"), ok("AS-006")}, []string{"AS-001 failed", "AS-006 passed"}, []string{"AS-001 failed"}},
+			[]string{"AS-001 failed", "AS-002 warned", "AS-003 not-tested", "AS-004 not-tested", "AS-005 failed"},
+			[]string{"AS-001 failed", "AS-002 warned", "AS-005 failed"}},
+		{"a failure stays, whatever comes after it", false, []string{"@AS-001"},
+			[]Check{ok("AS-001"), broken("AS-001"), ok("AS-001")}, []string{"AS-001 failed"}, []string{"AS-001 failed"}},
+		{"a warning stays too", false, []string{"@AS-002"}, []Check{broken("AS-002"), ok("AS-002")},
+			[]string{"AS-002 warned"}, []string{"AS-002 warned"}},
+		{"every check is judged, also behind one that is broken", false, []string{"@AS-001", "@AS-006"},
+			[]Check{broken("AS-001"), ok("AS-006")}, []string{"AS-001 failed", "AS-006 passed"}, []string{"AS-001 failed"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -88,8 +100,46 @@ func TestCutIsNoPass(t *testing.T) {
 	_ = w.Judge(ok("AS-001"))
 	w.CutOff()
 	_ = w.Judge(ok("AS-002"), broken("AS-005"))
-	if len(w.failures) > 0 || w.judged["AS-001"].outcome != verdict.Passed || len(w.judged) != 1 {
+	if len(w.failures) > 0 || w.judged["AS-001"].Outcome != verdict.Passed || len(w.judged) != 1 {
 		t.Errorf("failures %v, judged %v", w.failures, w.judged)
+	}
+}
+
+// TestCutTakesPassBack: where the cut has left out a check of a clause that was kept before, the clause is not tested,
+// nor is the scenario; a failure from before stays.
+func TestCutTakesPassBack(t *testing.T) {
+	const untested = verdict.NotTested
+	one, both := []Check{ok("AS-001")}, []Check{ok("AS-001", "AS-006")}
+	for _, row := range []struct {
+		reason string
+		ends   bool // before its last step
+		before []Check
+		behind []Check
+		total  verdict.Outcome
+		first  verdict.Outcome // of AS-001
+		second verdict.Outcome // of AS-006
+	}{
+		{"the same clause", false, both, one, untested, untested, verdict.Passed},
+		{"it is broken then", false, both, []Check{broken("AS-001")}, untested, untested, verdict.Passed},
+		{"another clause", false, one, []Check{ok("AS-006")}, untested, verdict.Passed, untested},
+		{"other scenarios' clause", false, both, []Check{ok("AS-002")}, verdict.Passed, verdict.Passed, verdict.Passed},
+		{"the last steps are left out", true, both, one, untested, untested, untested},
+		{"broken before", false, []Check{broken("AS-001"), ok("AS-006")}, both, verdict.Failed, verdict.Failed, untested},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			w := world(t, false, "@AS-001", "@AS-006")
+			w.whole = !row.ends
+			_ = w.Judge(row.before...)
+			w.CutOff()
+			_ = w.Judge(row.behind...)
+			if total, reason := w.outcome(nil); total != row.total {
+				t.Errorf("the scenario is %s: %s, want %s", total, reason, row.total)
+			}
+			want := []string{"AS-001 " + string(row.first), "AS-006 " + string(row.second)}
+			if diff := cmp.Diff(want, outcomes(w, nil)); diff != "" {
+				t.Errorf("want(-) got(+):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -102,11 +152,16 @@ func TestNeed(t *testing.T) {
 		text   string
 	}{
 		{"what is there", ok("AS-001"), false, nil, ""},
-		{"a clause that binds is broken", broken("AS-001", "AS-005"), false, &BrokenError{}, "AS-001, AS-005 broken\n  expected  this\n  observed  that\n-this +that"},
-		{"a SHOULD is broken: it warns, and the rest cannot be asked", broken("AS-002"), false, &NotTestedError{}, "not tested: expected this; observed that"},
-		{"an observation ends it as well", broken("AS-004"), false, &NotTestedError{}, "not tested: expected this; observed that"},
-		{"no clause of the scenario is broken", broken("AS-006"), false, &NotTestedError{}, "not tested: expected this; observed that"},
-		{"the scenario was cut off: nothing is the target's fault any more", broken("AS-001"), true, &NotTestedError{}, "not tested: the scenario was cut off: interrupted, or out of time"},
+		{"a clause that binds is broken", broken("AS-001", "AS-005"), false, &BrokenError{},
+			"AS-001, AS-005 broken\n  expected  this\n  observed  that\n-this +that"},
+		{"a SHOULD is broken: it warns, and the rest cannot be asked", broken("AS-002"), false, &NotTestedError{},
+			"not tested: expected this; observed that"},
+		{"an observation ends it as well", broken("AS-004"), false, &NotTestedError{},
+			"not tested: expected this; observed that"},
+		{"no clause of the scenario is broken", broken("AS-006"), false, &NotTestedError{},
+			"not tested: expected this; observed that"},
+		{"the scenario was cut off: nothing is the target's fault any more", broken("AS-001"), true, &NotTestedError{},
+			"not tested: the scenario was cut off: interrupted, or out of time"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -139,15 +194,23 @@ func TestOutcome(t *testing.T) {
 		{"a failure", []Check{broken("AS-001")}, nil, verdict.Failed, "that", "not-tested"},
 		{"a warning", []Check{broken("AS-002")}, nil, verdict.Warned, "that", "not-tested"},
 		{"a warning and a failure", []Check{broken("AS-002"), broken("AS-001")}, nil, verdict.Failed, "that", "not-tested"},
-		{"a failure that ended it", []Check{broken("AS-001")}, &BrokenError{Failures: []Failure{{Clause: "AS-001"}}}, verdict.Failed, "that", "not-tested"},
-		{"a failure before something could not be tested", []Check{broken("AS-001")}, NotTestedf("no model"), verdict.Failed, "that", "not-tested"},
-		{"a warning before it", []Check{broken("AS-002")}, NotTestedf("no model"), verdict.Warned, "not tested: no model", "not-tested"},
-		{"it could not be tested", []Check{ok("AS-001")}, NotTestedf("no %s", "model"), verdict.NotTested, "no model", "not-tested"},
-		{"it is optional", nil, &NotApplicableError{Reason: "not declared"}, verdict.NotApplicable, "not declared", "not-applicable"},
-		{"wrapped errors count as well", nil, fmt.Errorf("step: %w", NotTestedf("no model")), verdict.NotTested, "no model", "not-tested"},
-		{"nobody listens", []Check{broken("AS-001")}, &UnreachableError{Err: errors.New("refused")}, verdict.EnvError, "the target cannot be reached: refused", "environment-error"},
+		{"a failure that ended it", []Check{broken("AS-001")}, &BrokenError{Failures: []Failure{{Clause: "AS-001"}}},
+			verdict.Failed, "that", "not-tested"},
+		{"a failure before something could not be tested", []Check{broken("AS-001")}, NotTestedf("no model"), verdict.Failed,
+			"that", "not-tested"},
+		{"a warning before it", []Check{broken("AS-002")}, NotTestedf("no model"), verdict.Warned, "not tested: no model",
+			"not-tested"},
+		{"it could not be tested", []Check{ok("AS-001")}, NotTestedf("no %s", "model"), verdict.NotTested, "no model",
+			"not-tested"},
+		{"it is optional", nil, &NotApplicableError{Reason: "not declared"}, verdict.NotApplicable, "not declared",
+			"not-applicable"},
+		{"wrapped errors count as well", nil, fmt.Errorf("step: %w", NotTestedf("no model")), verdict.NotTested, "no model",
+			"not-tested"},
+		{"nobody listens", []Check{broken("AS-001")}, &UnreachableError{Err: errors.New("refused")}, verdict.EnvError,
+			"the target cannot be reached: refused", "environment-error"},
 		{"any other error is ours", nil, errors.New("oops"), verdict.HarnessError, "oops", "harness-error"},
-		{"an undefined step is ours", nil, godog.ErrUndefined, verdict.HarnessError, godog.ErrUndefined.Error(), "harness-error"},
+		{"an undefined step is ours", nil, godog.ErrUndefined, verdict.HarnessError, godog.ErrUndefined.Error(),
+			"harness-error"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -158,7 +221,7 @@ func TestOutcome(t *testing.T) {
 				t.Errorf("outcome is %s, %q; want %s, %q", got, why, r.want, r.why)
 			}
 			for _, c := range w.clauseOutcomes(got, why) {
-				if c.ID != "AS-006" {
+				if c.Clause != "AS-006" {
 					continue
 				}
 				if string(c.Outcome) != r.left || c.Reason == "" {
@@ -174,7 +237,8 @@ func TestObserve(t *testing.T) {
 	w.Observe("AS-001", "green")
 	w.Observe("AS-006", "not a tag of this scenario")
 	got := w.clauseOutcomes(verdict.Passed, "")
-	if diff := cmp.Diff([]ClauseResult{{"AS-001", verdict.NotApplicable, "observed: green"}}, got); diff != "" {
+	if diff := cmp.Diff([]verdict.Judgement{{Clause: "AS-001", Outcome: verdict.NotApplicable, Reason: "observed: green"}},
+		got); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
 	_ = w.Judge(broken("AS-001"))
@@ -217,19 +281,24 @@ func TestMonitored(t *testing.T) {
 	}{
 		{"nothing was seen: nothing is said", nil, nil},
 		{"kept", []monitor.Finding{f(true, 1, "AS-001", "AS-002")}, []string{"AS-001 kept", "AS-002 kept"}},
-		{"the first break is told", []monitor.Finding{f(true, 1, "AS-001"), f(false, 2, "AS-001"), f(false, 3, "AS-001")}, []string{"AS-001 failed at 2"}},
-		{"by its level", []monitor.Finding{f(false, 1, "AS-001", "AS-002", "AS-004")}, []string{"AS-001 failed at 1", "AS-002 warned at 1", "AS-004 not-applicable at 1"}},
-		{"clauses that are not the monitor's are left out", []monitor.Finding{f(false, 1, "AS-006"), f(true, 1, "AS-001")}, []string{"AS-001 kept"}},
+		{"the first break is told", []monitor.Finding{f(true, 1, "AS-001"), f(false, 2, "AS-001"), f(false, 3, "AS-001")},
+			[]string{"AS-001 failed at 2"}},
+		{"by its level", []monitor.Finding{f(false, 1, "AS-001", "AS-002", "AS-004")},
+			[]string{"AS-001 failed at 1", "AS-002 warned at 1", "AS-004 not-applicable at 1"}},
+		{"clauses that are not the monitor's are left out", []monitor.Finding{f(false, 1, "AS-006"), f(true, 1, "AS-001")},
+			[]string{"AS-001 kept"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
 			w := world(t, false, "@AS-003") // monitors judge whatever the scenario is about
-			m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001", "AS-002", "AS-004"}, Check: func([]transcript.Record) []monitor.Finding { return r.findings }}
+			m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001", "AS-002", "AS-004"},
+				Check: func([]transcript.Record) []monitor.Finding { return r.findings }}
 			var got []string
-			for _, x := range w.result([]monitor.Monitor{m}, nil).Monitors {
+			res := w.result([]monitor.Monitor{m}, nil)
+			for _, x := range res.Monitors {
 				line := x.Clause + " kept"
-				if x.Failure != nil {
-					line = fmt.Sprintf("%s %s at %d", x.Clause, x.Failure.Outcome, x.Failure.At)
+				if x.Outcome != verdict.Passed {
+					line = fmt.Sprintf("%s %s at %d", x.Clause, x.Outcome, failureOf(res, x).At)
 				}
 				got = append(got, line)
 			}
@@ -246,8 +315,10 @@ func TestSeen(t *testing.T) {
 		in     transcript.Record
 		want   string
 	}{
-		{"an event", transcript.Record{Event: &transcript.Event{Type: "error", Data: map[string]any{"b": "主", "a": nil}}}, `error {"a":null,"b":"主"}   +1.5 ms, record 7`},
-		{"an answer", transcript.Record{Kind: transcript.Response, Label: "404 Not Found", Bytes: []byte("no")}, "HTTP 404 Not Found no   +1.5 ms, record 7"},
+		{"an event", transcript.Record{Event: &transcript.Event{Type: "error", Data: map[string]any{"b": "主", "a": nil}}},
+			`error {"a":null,"b":"主"}   +1.5 ms, record 7`},
+		{"an answer", transcript.Record{Kind: transcript.Response, Label: "404 Not Found", Bytes: []byte("no")},
+			"HTTP 404 Not Found no   +1.5 ms, record 7"},
 		{"an end", transcript.Record{Kind: transcript.Closed, Label: "gone"}, "gone   +1.5 ms, record 7"},
 		{"a failure", transcript.Record{Kind: transcript.Failure, Label: "reset"}, "reset   +1.5 ms, record 7"},
 	}

@@ -27,14 +27,17 @@ func TestWhatWasNotKept(t *testing.T) {
 					if r.asked {
 						w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Sent, Kind: transcript.Frame})
 					}
-					w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Frame, Bytes: make([]byte, transcript.MaxPayload)})
+					w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Frame,
+						Bytes: make([]byte, transcript.MaxPayload)})
 				}
 			}
-			_, miss := w.Await(t.Context(), Wait{Conn: "A", Kind: "something", Within: time.Millisecond, Match: func(*transcript.Record) bool { return false }})
+			_, miss := w.Await(t.Context(), Wait{Conn: "A", Kind: "something", Within: time.Millisecond,
+				Match: func(*transcript.Record) bool { return false }})
 			if miss == nil || w.cut != r.cut || strings.Contains(miss.Reason, "more than a transcript holds") != r.cut {
 				t.Errorf("cut is %v, want %v: %v", w.cut, r.cut, miss)
 			}
-			found, miss := w.Await(t.Context(), Wait{Conn: "A", Kind: "something", Match: func(*transcript.Record) bool { return true }, Within: time.Millisecond})
+			found, miss := w.Await(t.Context(), Wait{Conn: "A", Kind: "something",
+				Match: func(*transcript.Record) bool { return true }, Within: time.Millisecond})
 			if r.overflow && (miss != nil || found.N == 0) {
 				t.Errorf("what was kept is not found: %v", miss)
 			}

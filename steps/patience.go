@@ -6,20 +6,21 @@ import (
 	"sync"
 	"time"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/target"
 	"parley/verdict"
 )
 
-// No document says how soon a message has to come, so the limits are long; and what is missing will mostly never come, so each of
-// many misses would cost a whole limit. A wait gets less only by these rules, in this order:
+// No document says how soon a message has to come, so the limits are long; and what is missing will mostly never come,
+// so each of many misses would cost a whole limit. A wait gets less only by these rules, in this order:
 //
 //  1. A scenario whose clauses have all failed before in this run gets a fifth of each limit: whatever it misses, no clause
 //     comes to anything else.
 //  2. What the target has left out three times, each time within the whole limit, and has never sent but at once (within a twentieth of
-//     the limit), gets a fifth of the limit. Once is enough where the target has sent nothing whatever. A miss counts as one all the
-//     same: the target has missed the same kind within the whole limit. The first time that it comes later than at once, its waits
-//     are whole again for the rest of the run. This goes for waits that have begun, too.
+//     the limit), gets a fifth of the limit. Once is enough where the target has sent nothing whatever, and where no clause can fail for
+//     it (Wait.Proof); of what has never come a twentieth is left then, once it was missed three times, however long they were.
+//     A miss counts as one all the same: the target has missed the same kind within the whole limit. The first time that it comes later
+//     than at once, its waits are whole again for the rest of the run. This goes for waits that have begun, too.
 //  3. A wait that has a fence (Wait.Fence) ends once the fence was answered, if the target has missed the same kind once within the
 //     whole limit although a fence was answered, and nothing that was awaited has ever come behind the answer of a fence. A
 //     server that handles messages side by side does that, and there fences end no wait.
@@ -27,9 +28,9 @@ import (
 //     limit, and so do its waits that have begun: what it misses may have gone elsewhere, and fails no clause but the one that this
 //     breaks. Nothing is learnt from it any more.
 //
-// A kind is what is awaited: Wait.Kind, or the step that waits. What is missed of one kind shortens no wait of another. No wait gets
-// less than four times as long as the target has taken for anything. Limits that a profile sets are never shortened. That
-// something did not come within a shortened limit never proves absence: that takes a fence.
+// A kind is what is awaited: Wait.Kind, or the step that waits. What is missed of one kind shortens no wait of another.
+// No wait gets less than four times as long as the target has taken for anything. Limits that a profile sets are never
+// shortened. That something did not come within a shortened limit never proves absence: that takes a fence.
 const (
 	misses   = 3
 	hurry    = 5               // what part of a limit is left
@@ -46,14 +47,18 @@ type patience struct {
 	kinds     map[string]*awaited
 	came      bool          // anything
 	longest   time.Duration // that anything took
+	alone     time.Duration // the same, before scenarios ran side by side
+	crowd     int           // how many have run since
 	overtaken bool          // something came behind the answer of a fence that was sent after it was due
 	failed    map[string]bool
 }
 
 // awaited is what is known of one kind.
 type awaited struct {
-	missed int  // within the whole limit
-	fenced int  // of these, with a fence answered
+	missed int // within the whole limit
+	short  int // within less
+	fenced int // of these, with a fence answered
+	came   bool
 	slow   bool // it came, and not at once
 }
 
@@ -69,13 +74,17 @@ func (p *patience) kind(name string) *awaited {
 	return k
 }
 
-// of is how long a kind is waited for, of a limit.
-func (p *patience) of(kind string, limit time.Duration) time.Duration {
+// of is how long a kind is waited for, of a limit. proof: no clause can fail for it.
+func (p *patience) of(kind string, limit time.Duration, proof bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := p.kind(kind)
-	if k.slow || k.missed == 0 || k.missed < misses && p.came {
+	once := !p.came || proof
+	if k.slow || k.missed == 0 || k.missed < misses && !once {
 		return limit
+	}
+	if proof && !k.came && k.missed+k.short >= misses {
+		return min(limit, max(limit/(hurry*slower), slower*p.longest))
 	}
 	return p.part(limit)
 }
@@ -90,6 +99,14 @@ func (p *patience) fences() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return min(max(grace, (slower-1)*p.longest), shortest)
+}
+
+// Undisturbed is a quiet window, made longer for a slow target: three times what it has taken for anything, and two
+// seconds at most.
+func (e *Env) Undisturbed(quiet time.Duration) time.Duration {
+	e.patience.mu.Lock()
+	defer e.patience.mu.Unlock()
+	return max(quiet, min((slower-1)*e.patience.longest, shortest))
 }
 
 // closes reports whether the answer of a fence ends a wait of a kind, and how long that lasts at least.
@@ -118,7 +135,7 @@ func (p *patience) over(w waited) {
 	k := p.kind(w.kind)
 	switch {
 	case w.came:
-		k.slow, p.came = k.slow || w.took > w.limit/(hurry*slower), true
+		k.slow, k.came, p.came = k.slow || w.took > w.limit/(hurry*slower), true, true
 		p.longest = max(p.longest, w.took)
 		p.overtaken = p.overtaken || w.fenced
 	case w.whole:
@@ -126,10 +143,13 @@ func (p *patience) over(w waited) {
 		if w.fenced {
 			k.fenced++
 		}
+	default:
+		k.short++
 	}
 }
 
-// Judged takes note of the clauses that a scenario has failed, once its result counts: a scenario that is run again is none.
+// Judged takes note of the clauses that a scenario has failed, once its result counts: a scenario that is run again is
+// none.
 func (e *Env) Judged(res Result) {
 	e.patience.mu.Lock()
 	defer e.patience.mu.Unlock()
@@ -138,7 +158,7 @@ func (e *Env) Judged(res Result) {
 	}
 	for _, c := range res.Clauses {
 		if c.Outcome == verdict.Failed || c.Outcome == verdict.Warned {
-			e.patience.failed[c.ID] = true
+			e.patience.failed[c.Clause] = true
 		}
 	}
 }
@@ -162,8 +182,8 @@ func (e *Env) Event() time.Duration { return e.Profile.Limits.Event.Duration }
 // Turn is Limits.Turn. World.Await shortens it where that changes no verdict.
 func (e *Env) Turn() time.Duration { return e.Profile.Limits.Turn.Duration }
 
-// Limit is how long a step may go on trying for what it does not await in one piece: the limit, or a part of it where rule 1 or 4
-// shortens it.
+// Limit is how long a step may go on trying for what it does not await in one piece: the limit, or a part of it where
+// rule 1 or 4 shortens it.
 func (w *World) Limit(limit time.Duration) time.Duration {
 	if !w.Env.ours(limit) || !w.disturbed() && !w.decided() {
 		return limit
@@ -180,40 +200,98 @@ func (e *Env) ours(limit time.Duration) bool {
 }
 
 // within is how long a kind is waited for, of a limit.
-func (e *Env) within(kind string, limit time.Duration) time.Duration {
+func (e *Env) within(kind string, limit time.Duration, proof bool) time.Duration {
 	if !e.ours(limit) {
 		return limit
 	}
-	return e.patience.of(kind, limit)
+	return e.patience.of(kind, limit, proof)
 }
 
-// AwaitModel waits for what the target has its model asked, which takes a turn at most. It returns how long that was, and the error
-// of asked where it did not come.
+// AwaitModel waits for what the target has its model asked, which takes a turn at most. It returns how long that was,
+// and the error of asked where it did not come. asked is called several times: others may learn meanwhile that less is
+// enough.
 func (w *World) AwaitModel(ctx context.Context, asked func(context.Context) error) (within time.Duration, err error) {
 	return w.AwaitModelFor(ctx, w.Env.Turn(), asked)
 }
 
 // AwaitModelFor is AwaitModel with another limit than a turn.
-func (w *World) AwaitModelFor(ctx context.Context, limit time.Duration, asked func(context.Context) error) (within time.Duration, err error) {
+func (w *World) AwaitModelFor(ctx context.Context, limit time.Duration,
+	asked func(context.Context) error) (within time.Duration, err error) {
 	const kind = "a question to the model"
 	e := w.Env
-	within = e.within(kind, limit)
+	within = e.within(kind, limit, false)
 	if w.disturbed() {
 		within = min(within, w.Limit(limit))
 	}
-	limited, cancel := stall.WithLimit(ctx, within)
+	limited, cancel := deadline.WithLimit(ctx, within)
 	defer cancel()
+	defer w.Idles()()
 	began := time.Now()
-	if err = asked(limited); (err == nil || ctx.Err() == nil) && !w.disturbed() {
+	for {
+		stage, over := deadline.WithLimit(limited, min(limit/hurry, within))
+		err = asked(stage)
+		staged := stage.Err() != nil
+		over()
+		if err == nil || !staged || limited.Err() != nil {
+			break
+		}
+		gone := time.Since(began)
+		if part := min(w.Limit(limit), e.within(kind, limit, false)); part < limit && part <= gone {
+			within = min(within, gone.Round(time.Millisecond))
+			break
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		w.late++
+	}
+	if (err == nil || ctx.Err() == nil) && !w.disturbed() {
 		e.patience.over(waited{kind: kind, limit: limit, took: time.Since(began), whole: within == limit, came: err == nil})
 	}
 	return within, err
 }
 
+// A Try is a wait in several pieces, between which something is done. It learns like one wait.
+type Try struct {
+	Within time.Duration // for all pieces; shortened like the limit of one wait
+
+	env   *Env
+	kind  string
+	limit time.Duration
+	whole bool
+	clock deadline.Deadline
+	off   func() bool
+}
+
+// Try begins a wait that takes a time at most, and stands for one of a limit, which is more. Its kind is that of the
+// step.
+func (w *World) Try(ctx context.Context, limit, within time.Duration) *Try {
+	t := &Try{Within: within, env: w.Env, kind: kindOf(ctx, Wait{}), limit: limit, whole: true, clock: deadline.In(limit),
+		off: w.disturbed}
+	if !w.Env.ours(limit) {
+		return t
+	}
+	if w.disturbed() || w.decided() || w.Env.within(t.kind, limit, false) < limit {
+		p := &w.Env.patience
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		t.Within = p.part(within)
+	}
+	t.whole = t.Within == within
+	return t
+}
+
+// Over ends a try whose pieces have taken all of their time, or until what was awaited came.
+func (t *Try) Over(came bool) {
+	if !t.off() {
+		t.env.patience.over(waited{kind: t.kind, limit: t.limit, took: max(t.limit-t.clock.Left(), 0), whole: t.whole,
+			came: came})
+	}
+}
+
 type kindKey struct{}
 
-// withKind tells the waits of a step what kind of thing they are for, if they do not say so themselves: the step, whoever and whatever
-// it names.
+// withKind tells the waits of a step what kind of thing they are for, if they do not say so themselves: the step,
+// whoever and whatever it names.
 func withKind(ctx context.Context, step string) context.Context {
 	return context.WithValue(ctx, kindKey{}, named.ReplaceAllString(step, "…"))
 }

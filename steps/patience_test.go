@@ -13,8 +13,8 @@ import (
 
 const never = time.Hour
 
-// awaits lets a world wait once: what is awaited comes after a time, or never. It returns how long the wait was, and whether it ended
-// well.
+// awaits lets a world wait once: what is awaited comes after a time, or never. It returns how long the wait was, and
+// whether it ended well.
 func awaits(t *testing.T, w *World, kind string, comes time.Duration) (took time.Duration, came bool) {
 	t.Helper()
 	mark, begin := w.T.Len(), time.Now()
@@ -55,7 +55,8 @@ func TestKinds(t *testing.T) {
 	})
 }
 
-// TestAtOnceOrNever: what has come only at once and was missed three times gets less; once it comes later than at once, no more.
+// TestAtOnceOrNever: what has come only at once and was missed three times gets less; once it comes later than at once,
+// no more.
 func TestAtOnceOrNever(t *testing.T) {
 	const whole, part = 10 * time.Second, 2 * time.Second
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +73,8 @@ func TestAtOnceOrNever(t *testing.T) {
 	})
 }
 
-// TestBegunBefore: a wait that goes on ends as well once others of its kind have been missed three times, and is no whole one.
+// TestBegunBefore: a wait that goes on ends as well once others of its kind have been missed three times, and is no
+// whole one.
 func TestBegunBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world(t, false, "@AS-001")
@@ -93,7 +95,8 @@ func TestBegunBefore(t *testing.T) {
 	})
 }
 
-// TestAfterAll: a kind that was missed three times and then comes within a shortened limit has whole waits from then on.
+// TestAfterAll: a kind that was missed three times and then comes within a shortened limit has whole waits from then
+// on.
 func TestAfterAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world(t, false, "@AS-001")
@@ -140,7 +143,7 @@ func TestDecided(t *testing.T) {
 		w := world(t, false, "@AS-001", "@AS-002")
 		awaits(t, w, "list", 0)
 		fails := func(id string, o verdict.Outcome) {
-			w.Env.Judged(Result{Clauses: []ClauseResult{{ID: id, Outcome: o}}})
+			w.Env.Judged(Result{Clauses: []verdict.Judgement{{Clause: id, Outcome: o}}})
 		}
 		fails("AS-001", verdict.Failed)
 		fails("AS-002", verdict.NotTested)
@@ -244,21 +247,21 @@ func TestNoFence(t *testing.T) {
 func TestStepsAreKinds(t *testing.T) {
 	a := kindOf(withKind(t.Context(), `client A is refused with "agent_busy"`), Wait{})
 	b := kindOf(withKind(t.Context(), `client B is refused with "agent_not_found"`), Wait{})
-	c := kindOf(withKind(t.Context(), `client B is told the agents`), Wait{})
+	c := kindOf(withKind(t.Context(), `client B receives the list of agents`), Wait{})
 	if a != b || a == c || kindOf(t.Context(), Wait{Kind: "list"}) != "list" {
 		t.Errorf("kinds %q, %q, %q", a, b, c)
 	}
 }
 
-// TestStrayed: once an answer has gone to a client of another scenario, what runs beside others waits for a fifth, also where it waits
-// already, and teaches nothing.
+// TestStrayed: once an answer has gone to a client of another scenario, what runs beside others waits for a fifth, also
+// where it waits already, and teaches nothing.
 func TestStrayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world(t, false, "@AS-001")
 		alone := NewWorld(w.Env, nil, "alone", nil, nil)
 		w.beside = true
 		awaits(t, w, "list", 0)
-		timer := time.AfterFunc(5*time.Second, func() { alone.Strayed("AS-095", "n", "an answer") })
+		timer := time.AfterFunc(5*time.Second, func() { alone.Strayed(Stray{Clauses: []string{"AS-095"}}) })
 		defer timer.Stop()
 		if took, came := awaits(t, w, "switch", never); took != 6*time.Second || came {
 			t.Errorf("a wait that had begun took %v", took)
@@ -268,7 +271,8 @@ func TestStrayed(t *testing.T) {
 				t.Errorf("beside others, a wait took %v", took)
 			}
 		}
-		if within, _ := w.AwaitModel(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }); within != 4*time.Second {
+		if within, _ := w.AwaitModel(t.Context(),
+			func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }); within != 4*time.Second {
 			t.Errorf("beside others, the model was awaited for %v", within)
 		}
 		if took, _ := awaits(t, alone, "switch", never); took != 10*time.Second {
@@ -277,7 +281,8 @@ func TestStrayed(t *testing.T) {
 	})
 }
 
-// TestAwaitModel: a model that is not asked costs a turn three times, and less from then on; a run that ends says nothing.
+// TestAwaitModel: a model that is not asked costs a turn three times, and less from then on; a run that ends says
+// nothing.
 func TestAwaitModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world(t, false, "@AS-001")

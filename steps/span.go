@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Span renders a time for a finding: in milliseconds below one second and otherwise in seconds, with three digits at most.
-// What is less than nothing is nothing.
+// Span renders a time for a finding: in milliseconds below one second and otherwise in seconds, with three digits at
+// most. What is less than nothing is nothing.
 func Span(d time.Duration) string {
 	d = max(d, 0)
 	if d < 999500*time.Microsecond {

@@ -12,8 +12,8 @@ const (
 	maxCry      = 300 // bytes
 )
 
-// Cry is the end of what a target wrote to stderr, as the end of a sentence: the last lines, redacted, without control characters.
-// "" where it wrote nothing.
+// Cry is the end of what a target wrote to stderr, as the end of a sentence: the last lines, redacted, without control
+// characters. "" where it wrote nothing.
 func (w *World) Cry(stderr string) string { return Cry(w.Env.Redact, stderr) }
 
 // Cry is World.Cry outside of a scenario.

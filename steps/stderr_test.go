@@ -43,7 +43,8 @@ func TestCry(t *testing.T) {
 		t.Errorf("a silent target: %v", miss)
 	}
 	said(w, "A", transcript.Stream, "hello")
-	if _, miss = w.Await(t.Context(), Wait{Conn: "A", Within: time.Millisecond, Match: nothing}); strings.Contains(miss.Reason, "stderr") {
+	if _, miss = w.Await(t.Context(), Wait{Conn: "A", Within: time.Millisecond,
+		Match: nothing}); strings.Contains(miss.Reason, "stderr") {
 		t.Errorf("one that has said something: %v", miss)
 	}
 }

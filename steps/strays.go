@@ -1,40 +1,56 @@
 package steps
 
 import (
-	"fmt"
+	"slices"
 	"sync"
 )
 
-// strays are what a target said to one scenario about another: where that happens, scenarios that run side by side disturb each other.
-type strays struct {
-	mu     sync.Mutex
-	clause string
-	first  string
-	count  int
+// Stray is what a target did to one scenario because of another: where that happens, scenarios that run side by side
+// disturb each other.
+type Stray struct {
+	Clauses []string // that this breaks
+	What    string   // what happens, in the plural: "answers arrive on the connections of other clients"
+	Seen    string   // where it was seen, and what
+	Advice  string   // what the profile may have to say; "": nothing
 }
 
-// Strayed takes note of an answer that came to a client of another scenario, which breaks a clause.
-func (w *World) Strayed(clause, nonce, seen string) {
+// strays are those of one run over one driver.
+type strays struct {
+	mu    sync.Mutex
+	first Stray // with the clauses of all
+	count int
+}
+
+// Strayed takes note of a stray. Of several, the first is told, with the clauses that any of them breaks.
+func (w *World) Strayed(one Stray) {
 	s := &w.Env.strays
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.count++; s.count == 1 {
-		s.clause, s.first = clause, fmt.Sprintf("a client of scenario %s was told what a client of scenario %s had asked: %s", w.Nonce, nonce, seen)
+		s.first = one
+	}
+	for _, id := range one.Clauses {
+		if !slices.Contains(s.first.Clauses, id) {
+			s.first.Clauses = append(slices.Clip(s.first.Clauses), id)
+		}
 	}
 }
 
-// Strays tells how many answers came to clients of other scenarios, the first of them, and the clause that this breaks; 0 for none.
-func (e *Env) Strays() (count int, clause, first string) {
+// Beside reports whether other scenarios run at the same time.
+func (w *World) Beside() bool { return w.beside }
+
+// Strays returns how many strays were seen, and the first of them.
+func (e *Env) Strays() (count int, first Stray) {
 	e.strays.mu.Lock()
 	defer e.strays.mu.Unlock()
-	return e.strays.count, e.strays.clause, e.strays.first
+	return e.strays.count, e.strays.first
 }
 
-// disturbed reports whether what is missing in this scenario may have gone to another that runs beside it.
+// disturbed reports whether what is missing in this scenario may be another's doing that runs beside it.
 func (w *World) disturbed() bool {
 	if !w.beside {
 		return false
 	}
-	count, _, _ := w.Env.Strays()
+	count, _ := w.Env.Strays()
 	return count > 0
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/monitor"
 	"parley/target"
 	"parley/transcript"
@@ -23,8 +25,10 @@ import (
 
 // Protocol is what a protocol adds to the suite.
 type Protocol interface {
-	// Name is the protocol's id.
-	Name() string
+	// Kind is what the protocol says of its targets: its id, their roles and drivers, and its section of a profile.
+	Kind() target.Kind
+	// Features has the protocol's scenarios and its ledger, in the folder of its id.
+	Features() fs.FS
 	// Bind makes the decoder that gives records their protocol events.
 	Bind(env *Env, run target.Running) func(*transcript.Record)
 	// NotRunnable says why a scenario with these tags cannot run against this target; "" when it can.
@@ -47,27 +51,16 @@ type Protocol interface {
 type Comparer interface {
 	// Course reduces a transcript to what must not depend on the transport.
 	Course(records []transcript.Record) []string
-	// SameCourse tells whether two courses of one scenario are the same.
+	// SameCourse reports whether two courses of one scenario are the same.
 	SameCourse(a, b []string) bool
 }
 
-// Roled is what a protocol offers beyond whose target can be one of several parties.
-type Roled interface {
-	// Roles are the roles that a target can have, the default one first. A scenario is for those whose names are among its
-	// tags.
-	Roles() []string
-}
+// Name is the id of a protocol.
+func Name(p Protocol) string { return p.Kind().Protocol }
 
-// Server is the only role of a target of a protocol that is not Roled.
-const Server = "server"
-
-// Roles are the roles that a target of a protocol can have, the default one first.
-func Roles(p Protocol) []string {
-	if roled, ok := p.(Roled); ok {
-		return roled.Roles()
-	}
-	return []string{Server}
-}
+// Roles are the roles that a target of a protocol can have, the default one first. Where there are several, a scenario
+// is for those whose names are among its tags.
+func Roles(p Protocol) []string { return p.Kind().Roles }
 
 // Vetter is what a protocol offers beyond that reads more than the profile before it runs.
 type Vetter interface {
@@ -96,6 +89,8 @@ type Slot struct {
 	Skip    verdict.Outcome // "" to run
 	Reason  string
 	Beside  bool   // others run at the same time
+	Lender  Lender // nil: the slot is never lent
+	Turns   Lender // of what the turns that it holds take of the target; nil: none, or never lent
 	Release func() // called once when the scenario is over; may be nil
 }
 
@@ -105,12 +100,13 @@ type Result struct {
 	Driver   string
 	Outcome  verdict.Outcome
 	Reason   string
-	Clauses  []ClauseResult
-	Failures []Failure // of steps
-	Monitors []MonitorResult
+	Clauses  []verdict.Judgement // of its tags, in order
+	Monitors []verdict.Judgement // of monitors
+	Failures []Failure           // of steps, and behind them those of monitors
 	Notes    []string
 	Security []string // observations about the target's security
 	Steps    []StepResult
+	AtEnd    []string // clauses that were judged behind the last step, sorted
 	Duration time.Duration
 	Records  []transcript.Record
 	Evidence []Evidence
@@ -120,14 +116,6 @@ type Result struct {
 	Late     int // how often something had not come by its limit
 }
 
-// MonitorResult is what one monitor says of one clause in one transcript.
-type MonitorResult struct {
-	Monitor string
-	Clause  string
-	Failure *Failure // nil: kept, or Follows
-	Follows string   // all that it had to say of the clause follows from an earlier deviation, which this names; "" otherwise
-}
-
 // StepResult is one step of a scenario.
 type StepResult struct {
 	Keyword  string
@@ -135,6 +123,7 @@ type StepResult struct {
 	Status   string
 	Duration time.Duration
 	Err      error
+	Clauses  []string // that it has judged, sorted
 }
 
 // UnreachableError tells that nobody listens where the target should be.
@@ -143,14 +132,15 @@ type UnreachableError struct{ Err error }
 func (e *UnreachableError) Error() string { return "the target cannot be reached: " + e.Err.Error() }
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Unreachable tells whether an error of opening means that nobody listens where the target should be. Who accepts a
+// Unreachable reports whether an error of opening means that nobody listens where the target should be. Who accepts a
 // connection and resets it is there.
 func Unreachable(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial" && !errors.Is(err, syscall.ECONNRESET)
 }
 
-// Is lets godog show what was not tested as skipped. godog counts skipped scenarios as passed; our own verdict does not.
+// Is lets godog show what was not tested as skipped. godog counts skipped scenarios as passed; our own verdict does
+// not.
 func (e *NotTestedError) Is(other error) bool     { return other == godog.ErrSkip }
 func (e *NotApplicableError) Is(other error) bool { return other == godog.ErrSkip }
 
@@ -204,12 +194,17 @@ func (r *scenario) before(ctx context.Context, sc *godog.Scenario) (context.Cont
 	}
 	r.started = time.Now()
 	r.world = NewWorld(r.s.Env, r.slot.Run, r.slot.Nonce, tags, r.s.Protocol.Bind(r.s.Env, r.slot.Run))
-	r.world.beside = r.slot.Beside
-	ctx, r.cancel = stall.WithLimit(ctx, r.s.Env.Profile.Limits.Scenario.Duration)
+	r.world.beside, r.world.lender, r.world.turns = r.slot.Beside, r.slot.Lender, r.slot.Turns
+	if begun := r.s.Env.Begun; begun != nil {
+		begun(r.world.T)
+	}
+	ctx, r.cancel = deadline.WithLimit(ctx, r.s.Env.Profile.Limits.Scenario.Duration)
+	r.world.over = ctx.Err
 	return ctx, nil
 }
 
-func (r *scenario) afterStep(ctx context.Context, st *godog.Step, status godog.StepResultStatus, err error) (context.Context, error) {
+func (r *scenario) afterStep(ctx context.Context, st *godog.Step, status godog.StepResultStatus,
+	err error) (context.Context, error) {
 	if r.world == nil {
 		return ctx, nil
 	}
@@ -220,7 +215,10 @@ func (r *scenario) afterStep(ctx context.Context, st *godog.Step, status godog.S
 		status, err = godog.StepFailed, &BrokenError{Failures: found}
 	}
 	r.world.fresh = nil
-	r.steps = append(r.steps, StepResult{Keyword: keyword(st), Text: st.Text, Status: status.String(), Duration: time.Since(r.step), Err: err})
+	r.steps = append(r.steps, StepResult{Keyword: keyword(st), Text: st.Text, Status: status.String(),
+		Duration: time.Since(r.step), Err: err,
+		Clauses: slices.Sorted(slices.Values(r.world.judging))})
+	r.world.judging = nil
 	return ctx, nil
 }
 
@@ -236,7 +234,8 @@ func keyword(st *godog.Step) string {
 	return "*"
 }
 
-// after finishes the scenario: late judgements, monitors, the result. A scenario that broke a clause fails in godog too.
+// after finishes the scenario: late judgements, monitors, the result. A scenario that broke a clause fails in godog
+// too.
 func (r *scenario) after(ctx context.Context, sc *godog.Scenario, err error) (context.Context, error) {
 	var fail error
 	r.once.Do(func() { fail = r.finish(sc, err) })
@@ -249,7 +248,8 @@ func (r *scenario) finish(sc *godog.Scenario, err error) error {
 		defer r.slot.Release()
 	}
 	if r.world == nil {
-		r.s.Done(Result{Scenario: sc, Driver: r.s.Env.Driver.Name(), Outcome: r.slot.Skip, Reason: r.slot.Reason, Clauses: skipped(sc, r.slot)})
+		r.s.Done(Result{Scenario: sc, Driver: r.s.Env.Driver.Name(), Outcome: r.slot.Skip, Reason: r.slot.Reason,
+			Clauses: skipped(sc, r.slot)})
 		return nil
 	}
 	defer r.cancel()
@@ -263,6 +263,7 @@ func (r *scenario) finish(sc *godog.Scenario, err error) error {
 		r.first = errors.New("the scenario ended before its last step")
 	}
 	res := r.world.result(r.s.Protocol.Monitors(), r.first)
+	res.AtEnd = slices.Sorted(slices.Values(r.world.judging))
 	res.Scenario, res.Driver, res.Steps, res.Duration, res.Run = sc, r.s.Env.Driver.Name(), r.steps, took, r.slot.Run
 	r.s.Done(res)
 	if r.first == nil && len(r.world.failures) > 0 && res.Outcome == verdict.Failed {
@@ -271,11 +272,10 @@ func (r *scenario) finish(sc *godog.Scenario, err error) error {
 	return nil
 }
 
-func skipped(sc *godog.Scenario, slot Slot) []ClauseResult {
-	var out []ClauseResult
+func skipped(sc *godog.Scenario, slot Slot) (out []verdict.Judgement) {
 	for _, t := range sc.Tags {
 		if id := t.Name[1:]; IsClause(id) {
-			out = append(out, ClauseResult{ID: id, Outcome: slot.Skip, Reason: slot.Reason})
+			out = append(out, verdict.Judgement{Clause: id, Outcome: slot.Skip, Reason: slot.Reason})
 		}
 	}
 	return out
@@ -294,19 +294,25 @@ func (w *World) repeated(records []transcript.Record) (n int) {
 // result sums the scenario up and lets the monitors judge its transcript.
 func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	outcome, reason := w.outcome(err)
-	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason), Failures: w.failures,
-		Notes: w.notes, Security: w.warnings, Records: w.T.All(), Evidence: w.evidence, Lost: w.T.Overflow(), Reached: w.reached, Late: w.late}
+	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason),
+		Notes: w.notes, Security: w.warnings, Records: w.T.All(), Evidence: w.evidence, Lost: w.T.Overflow(),
+		Reached: w.reached, Late: w.late}
 	if n := w.repeated(res.Records); n > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("%d requests went down with their connection before any answer, and were repeated on a new one", n))
+		res.Notes = append(res.Notes, fmt.Sprintf("%d requests went down with their connection before any answer, and "+
+			"were repeated on a new one", n))
 	}
 	if res.Lost > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not kept", res.Lost))
+		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not kept",
+			res.Lost))
 	}
+	var found []Failure
 	for _, m := range monitors {
 		if !m.For(w.Env.Role) {
 			continue
 		}
-		res.Monitors = append(res.Monitors, w.monitored(m, res.Records)...)
+		said, failures := w.monitored(m, res.Records)
+		res.Monitors, found = append(res.Monitors, said...), append(found, failures...)
 	}
+	res.Failures = slices.Concat(w.failures, found) // monitors have told what follows from the former
 	return res
 }

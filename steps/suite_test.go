@@ -3,7 +3,9 @@ package steps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -75,6 +77,22 @@ const scenarios = `Feature: 1 What can become of a scenario
   Scenario: takes too long
     Then it waits for ever
 
+  @AS-001 @AS-006
+  Scenario: is cut between two checks
+    Then it keeps "AS-001" and "AS-006"
+    And it keeps "AS-001" once its time is over
+
+  @AS-001
+  Scenario: is cut before its last step
+    Then it keeps "AS-001"
+    And it needs "AS-006" when its time is over
+    And it breaks "AS-001"
+
+  @AS-001
+  Scenario: has no time left to send
+    Then it keeps "AS-001"
+    And it sends when its time is over
+
   @AS-001 @skip
   Scenario: is not asked
     Then it panics
@@ -83,7 +101,11 @@ const scenarios = `Feature: 1 What can become of a scenario
 // toy is a protocol.
 type toy struct{}
 
-func (toy) Name() string                                         { return "toy" }
+func (toy) Kind() target.Kind {
+	return target.Kind{Protocol: "toy",
+		Roles: []string{target.Server}}
+}
+func (toy) Features() fs.FS                                      { return nil }
 func (toy) Subprotocols(*target.Profile) []string                { return nil }
 func (toy) Certifying() []string                                 { return []string{"ws"} }
 func (toy) Stages() [3]string                                    { return [3]string{"one", "two", "three"} }
@@ -95,7 +117,7 @@ func (toy) Register(sc *godog.ScenarioContext, w func() *World) {
 		_, err := w().Open(ctx, driver.OpenOptions{Party: "A"})
 		return err
 	})
-	Step(sc, `^it keeps "(.*)"$`, func(id string) error { return w().Judge(ok(id)) })
+	Step(sc, `^it keeps "([^"]*)"$`, func(id string) error { return w().Judge(ok(id)) })
 	Step(sc, `^it breaks "(.*)"$`, func(id string) error { return w().Judge(broken(id)) })
 	Step(sc, `^it needs "(.*)"$`, func(id string) error { return w().Need(broken(id)) })
 	Step(sc, `^it breaks "(.*)" at the end$`, func(id string) { w().AtEnd(func() { _ = w().Judge(broken(id)) }) })
@@ -104,10 +126,44 @@ func (toy) Register(sc *godog.ScenarioContext, w func() *World) {
 	Step(sc, `^nobody listens$`, func() error { return &UnreachableError{Err: errors.New("refused")} })
 	Step(sc, `^it errs$`, func() error { return errors.New("oops") })
 	Step(sc, `^it panics$`, func() { panic("oops") })
+	Step(sc, `^it keeps "([^"]*)" and "([^"]*)"$`, func(a, b string) error { return w().Judge(ok(a, b)) })
+	Step(sc, `^it keeps "([^"]*)" once its time is over$`, func(ctx context.Context, id string) error {
+		<-ctx.Done() // no wait of ours notices
+		return w().Judge(ok(id))
+	})
+	Step(sc, `^it needs "(.*)" when its time is over$`, func(ctx context.Context, id string) error {
+		<-ctx.Done()
+		return w().Need(ok(id))
+	})
+	Step(sc, `^it sends when its time is over$`, func(ctx context.Context) error {
+		<-ctx.Done()
+		return fmt.Errorf("send: %w", ctx.Err())
+	})
 	Step(sc, `^it waits for ever$`, func(ctx context.Context) error {
 		_, miss := w().Await(ctx, Wait{Conn: "A", Match: func(*transcript.Record) bool { return false }})
 		return w().Need(Check{Clauses: []string{"AS-001"}, Expected: "it", Observed: miss.Reason})
 	})
+}
+
+// came is what becomes of the scenarios: the outcome, those of the clauses, and the states of the steps.
+var came = map[string][]string{
+	"passes":                          {"passed", "AS-001 passed", "passed", "passed"},
+	"breaks a clause and goes on":     {"failed", "AS-001 failed", "AS-006 passed", "failed", "passed"},
+	"breaks what it needs":            {"failed", "AS-001 failed", "AS-006 not-tested", "failed"},
+	"warns":                           {"warned", "AS-002 warned", "failed"},
+	"breaks a clause at its very end": {"failed", "AS-001 failed", "passed"},
+	"lacks a precondition": {"not-tested", "AS-001 not-tested", "AS-006 passed", "passed", "skipped",
+		"skipped"},
+	"is optional":                  {"not-applicable", "AS-001 not-applicable", "skipped"},
+	"finds nobody":                 {"environment-error", "AS-001 environment-error", "failed"},
+	"is our mistake":               {"harness-error", "AS-001 harness-error", "failed"},
+	"panics":                       {"harness-error", "AS-001 harness-error", "failed"},
+	"has a step that nobody wrote": {"harness-error", "AS-001 harness-error", "undefined"},
+	"takes too long":               {"not-tested", "AS-001 not-tested", "skipped"},
+	"is not asked":                 {"not-tested", "AS-001 not-tested"},
+	"is cut between two checks":    {"not-tested", "AS-001 not-tested", "AS-006 passed", "passed", "passed"},
+	"is cut before its last step":  {"not-tested", "AS-001 not-tested", "passed", "skipped", "skipped"},
+	"has no time left to send":     {"not-tested", "AS-001 not-tested", "passed", "failed"},
 }
 
 func TestSuite(t *testing.T) {
@@ -132,7 +188,7 @@ func TestSuite(t *testing.T) {
 			}
 			lines := []string{string(r.Outcome)}
 			for _, c := range r.Clauses {
-				lines = append(lines, c.ID+" "+string(c.Outcome))
+				lines = append(lines, c.Clause+" "+string(c.Outcome))
 			}
 			for _, st := range r.Steps {
 				lines = append(lines, st.Status)
@@ -149,30 +205,16 @@ func TestSuite(t *testing.T) {
 		}}
 	fsys := fstest.MapFS{"toy/1_toy.feature": {Data: []byte(scenarios)}}
 	status := godog.TestSuite{Name: "toy", ScenarioInitializer: s.Initialize, Options: &godog.Options{
-		FS: fsys, Paths: []string{"toy"}, Format: "progress", Output: io.Discard, Strict: true, Concurrency: 4, NoColors: true}}.Run()
-	want := map[string][]string{
-		"passes":                          {"passed", "AS-001 passed", "passed", "passed"},
-		"breaks a clause and goes on":     {"failed", "AS-001 failed", "AS-006 passed", "failed", "passed"},
-		"breaks what it needs":            {"failed", "AS-001 failed", "AS-006 not-tested", "failed"},
-		"warns":                           {"warned", "AS-002 warned", "failed"},
-		"breaks a clause at its very end": {"failed", "AS-001 failed", "passed"},
-		"lacks a precondition":            {"not-tested", "AS-001 not-tested", "AS-006 passed", "passed", "skipped", "skipped"},
-		"is optional":                     {"not-applicable", "AS-001 not-applicable", "skipped"},
-		"finds nobody":                    {"environment-error", "AS-001 environment-error", "failed"},
-		"is our mistake":                  {"harness-error", "AS-001 harness-error", "failed"},
-		"panics":                          {"harness-error", "AS-001 harness-error", "failed"},
-		"has a step that nobody wrote":    {"harness-error", "AS-001 harness-error", "undefined"},
-		"takes too long":                  {"not-tested", "AS-001 not-tested", "skipped"},
-		"is not asked":                    {"not-tested", "AS-001 not-tested"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+		FS: fsys, Paths: []string{"toy"}, Format: "progress", Output: io.Discard, Strict: true, Concurrency: 4,
+		NoColors: true}}.Run()
+	if diff := cmp.Diff(came, got); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
 	if status == 0 {
 		t.Error("godog calls it a success")
 	}
-	if released != len(want)-1 {
-		t.Errorf("%d targets were given back, of %d", released, len(want)-1)
+	if released != len(came)-1 {
+		t.Errorf("%d targets were given back, of %d", released, len(came)-1)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,8 +14,8 @@ import (
 
 	"parley/driver"
 	"parley/internal/cut"
-	"parley/internal/stall"
-	"parley/model"
+	"parley/internal/deadline"
+	"parley/llm"
 	"parley/target"
 	"parley/transcript"
 	"parley/verdict"
@@ -28,19 +29,25 @@ type Env struct {
 	Role    string // the target's; see Roles
 	Driver  driver.Driver
 	Ledger  *verdict.Ledger
-	Brain   *model.Brain // nil: no model that we control stands behind the target
+	Brain   *llm.Brain // nil: no model that we control stands behind the target
 	Strict  bool
 	Redact  *transcript.Redactor
 
-	// RefusalIsAll is set once an HTTP refusal was followed by no event for the whole event limit: from then on a target that has
-	// never sent one is given only the quiet window for it.
+	// RefusalIsAll is set once an HTTP refusal was followed by no event for the whole event limit: from then on a target
+	// that has never sent one is given only the quiet window for it.
 	RefusalIsAll atomic.Bool
 
-	// Learnt is what the scenarios have found out about the target that the others go by too, under keys of the protocol's own.
+	// Begun, if not nil, is given the transcript of each scenario that begins. It is set while none runs.
+	Begun func(*transcript.Transcript)
+
+	// Learnt is what the scenarios have found out about the target that the others go by too, under keys of the protocol's
+	// own.
 	Learnt sync.Map
 
 	patience patience
+	opened   opened
 	strays   strays
+	again    again
 
 	load    sync.Mutex
 	slowest time.Duration // see Sluggish
@@ -59,10 +66,14 @@ type World struct {
 	watched int // the last of them
 
 	beside   bool            // other scenarios run at the same time
+	lender   Lender          // of its slot; nil: it lends none
+	turns    Lender          // of its held turns; nil: it has, or lends, none
+	idle     atomic.Bool     // it waits
 	tags     map[string]bool // clauses that the scenario may judge
-	judged   map[string]judgement
+	judged   map[string]verdict.Judgement
 	failures []Failure
 	fresh    []Failure // found by the step that runs, one of each kind
+	judging  []string  // the clauses that the step which runs has judged
 	notes    []string
 	warnings []string // about security
 	evidence []Evidence
@@ -74,12 +85,14 @@ type World struct {
 	whole    bool // every step was carried out
 	cut      bool // the scenario was cut off: what is missing from now on says nothing
 	why      string
+	over     func() error    // not nil once the scenario's time is over; may be nil
+	skipped  map[string]bool // clauses of which a check was not judged, because the scenario was cut off
 }
 
 // NewWorld makes the world of one scenario. decode fills the protocol's view of each record.
 func NewWorld(env *Env, run target.Running, nonce string, tags []string, decode func(*transcript.Record)) *World {
 	w := &World{Env: env, Target: run, Nonce: nonce, Tags: tags, T: transcript.New(decode),
-		tags: map[string]bool{}, judged: map[string]judgement{}, parties: map[string]driver.Conn{}}
+		tags: map[string]bool{}, judged: map[string]verdict.Judgement{}, parties: map[string]driver.Conn{}}
 	for _, t := range tags {
 		if id := strings.TrimPrefix(t, "@"); IsClause(id) {
 			w.tags[id] = true
@@ -88,7 +101,7 @@ func NewWorld(env *Env, run target.Running, nonce string, tags []string, decode 
 	return w
 }
 
-// IsClause tells whether a tag (without @) has the form of a clause id.
+// IsClause reports whether a tag (without @) has the form of a clause id.
 func IsClause(tag string) bool {
 	if len(tag) < 6 || tag[2] != '-' {
 		return false
@@ -98,17 +111,12 @@ func IsClause(tag string) bool {
 		len(split) <= 1 && strings.Trim(split, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// Judges tells whether the scenario is tagged with a clause.
+// Judges reports whether the scenario is tagged with a clause.
 func (w *World) Judges(id string) bool { return w.tags[id] }
 
-// HasTag tells whether the scenario bears a tag, "@" included.
+// HasTag reports whether the scenario bears a tag, "@" included.
 func (w *World) HasTag(tag string) bool {
-	for _, t := range w.Tags {
-		if t == tag {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(w.Tags, tag)
 }
 
 // Note adds a remark to the scenario's result.
@@ -144,26 +152,47 @@ func (w *World) CutOff() { w.cut = true }
 
 // Open connects a party. A target that refuses is a Miss with the reason.
 func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
-	limited, cancel := stall.WithLimit(ctx, w.Env.Profile.Limits.Open.Duration)
+	limited, cancel := deadline.WithLimit(ctx, w.Env.Profile.Limits.Open.Duration)
 	defer cancel()
 	o.MaxEvent = int(w.Env.Profile.Limits.MaxEvent)
+	closed := w.Env.opens(o)
 	c, err := w.Env.Driver.Open(limited, o, w.T.Append)
 	if err != nil {
+		closed()
 		w.cut = w.cut || ctx.Err() != nil
-		if limited.Err() != nil {
+		if limited.Err() != nil && ctx.Err() == nil {
 			w.late++
+			return nil, &lateError{err}
 		}
 		return nil, err
 	}
 	if old := w.parties[o.Party]; old != nil {
 		_ = old.Close(driver.Reset)
 	}
+	w.Env.opensFirst(o)
+	if o.Page == nil && o.Process == nil { // what steps see of a page is more than a connection
+		c = &counted{Conn: c, closed: closed}
+	}
 	w.parties[o.Party] = c
 	return c, nil
 }
 
-// Whole tells, to what runs at the scenario's end, whether every step was carried out: what was to be absent counts only with
-// all the rest, which shows that the target would have done it.
+// lateError is that of a connection that was not open within its limit.
+type lateError struct{ error }
+
+func (e *lateError) Unwrap() error { return e.error }
+
+// NotOpened is the miss of a connection that could not be opened: nil for none.
+func NotOpened(err error) *Miss {
+	if err == nil {
+		return nil
+	}
+	var late *lateError
+	return &Miss{Reason: err.Error(), Late: errors.As(err, &late)}
+}
+
+// Whole tells, to what runs at the scenario's end, whether every step was carried out: what was to be absent counts
+// only with all the rest, which shows that the target would have done it.
 func (w *World) Whole() bool { return w.whole }
 
 // Finish runs what waits for the scenario's end, and closes its connections.
@@ -185,33 +214,29 @@ type Wait struct {
 	// shortened (patience.go).
 	Within time.Duration
 	Kind   string // what is awaited, in few words; "": the step says it
+	Proof  bool   // it is awaited as a proof alone: where it does not come, something is not tested, and nothing fails
 	Match  func(*transcript.Record) bool
 	// Hopeless tells that the record can no longer come. What it returns is the reason; "" means go on. The end of
 	// the connection is hopeless in any case.
 	Hopeless func(*transcript.Record) string
-	// Fence, if not nil, sends a request whose answer comes behind the awaited record, and returns a matcher of that answer; nil where
-	// it cannot. It is called once, after a short first wait. See patience.go for when the answer ends the wait.
+	// Fence, if not nil, sends a request whose answer comes behind the awaited record, and returns a matcher of that
+	// answer; nil where it cannot. It is called once, after a short first wait. See patience.go for when the answer ends
+	// the wait.
 	Fence func(context.Context) (answer func(*transcript.Record) bool)
 	// Sent, if not nil, says when that was sent which the record answers that Match has taken; zero: when the wait began.
 	Sent func() time.Time
 }
-
-// Miss tells that an awaited record did not come, and what came instead.
-type Miss struct {
-	Reason string
-	At     int // the record that ended the wait; 0 when time did
-}
-
-func (m *Miss) Error() string { return m.Reason }
 
 var errLimit = errors.New("limit")
 
 // Await waits for a record, event-driven. A *Miss says why it did not come.
 func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	a := w.awaiting(ctx, e)
-	ctx, cancel := stall.WithLimitCause(ctx, a.within, errLimit)
+	ctx, cancel := deadline.WithLimitCause(ctx, a.within, errLimit)
 	defer cancel()
+	goesOn := w.Idles()
 	rec, err := a.run(ctx)
+	goesOn()
 	took := a.took()
 	if a.miss == nil && (err == nil || errors.Is(err, errLimit)) && !w.disturbed() {
 		w.Env.patience.over(waited{kind: a.kind, limit: a.limit, took: took, whole: a.within == a.limit && !a.closed,
@@ -228,7 +253,8 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 			"nothing of the kind before the answer of a later request, in record %d", a.answered)}
 	case errors.Is(err, errLimit):
 		w.late++
-		return transcript.Record{}, &Miss{Reason: "nothing of the kind within " + Span(a.within) + w.cry(e.Conn, e.After)}
+		return transcript.Record{}, &Miss{Late: true, Reason: "nothing of the kind within " + Span(a.within) +
+			w.cry(e.Conn, e.After)}
 	case err != nil: // the run was interrupted, or the scenario has no time left: nothing is the target's fault any more
 		w.cut = true
 		return transcript.Record{}, &Miss{Reason: "the scenario was cut off: " + err.Error()}
@@ -237,8 +263,8 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	return rec, nil
 }
 
-// outgrown tells whether the scenario's transcript could not keep what was said in answer to what was asked. A target that talks without
-// being asked has itself to blame.
+// outgrown reports whether the scenario's transcript could not keep what was said in answer to what was asked. A target
+// that talks without being asked has itself to blame.
 func (w *World) outgrown() bool {
 	const answers = 10 // to one message, at most
 	if w.T.Overflow() == 0 {
@@ -263,6 +289,7 @@ type awaiting struct {
 	kind          string
 	limit, within time.Duration // as the profile has it, and as it is
 	began         time.Time
+	clock         deadline.Deadline             // of the limit, since then
 	seen          int                           // the last record that was looked at
 	answer        func(*transcript.Record) bool // of the fence; nil before
 	answered      int                           // record of that answer
@@ -275,19 +302,20 @@ func (w *World) awaiting(ctx context.Context, e Wait) *awaiting {
 		e.Within = w.Env.Event()
 	}
 	e.Within = max(e.Within, time.Millisecond) // of a deadline that is over nothing is left
-	a := &awaiting{Wait: e, w: w, kind: kindOf(ctx, e), limit: e.Within, began: time.Now(), seen: e.After}
-	a.within = min(w.Limit(a.limit), w.Env.within(a.kind, a.limit))
+	a := &awaiting{Wait: e, w: w, kind: kindOf(ctx, e), limit: e.Within, began: time.Now(), clock: deadline.In(e.Within),
+		seen: e.After}
+	a.within = min(w.Limit(a.limit), w.Env.within(a.kind, a.limit, a.Proof))
 	return a
 }
 
-// took is how long the target has taken so far.
+// took is how long the target has taken so far, without the stalls of the harness, which no limit counts.
 func (a *awaiting) took() time.Duration {
 	if a.Sent != nil {
 		if at := a.Sent(); !at.IsZero() {
 			return time.Since(at)
 		}
 	}
-	return time.Since(a.began)
+	return max(a.limit-a.clock.Left(), 0)
 }
 
 // run waits for the record, and sends the fence meanwhile.
@@ -318,8 +346,9 @@ func (a *awaiting) run(ctx context.Context) (transcript.Record, error) {
 var errStage = errors.New("stage")
 
 // until looks for no longer than a stage of the wait: then the error is errStage.
-func (a *awaiting) until(ctx context.Context, stage time.Duration, match func(*transcript.Record) bool) (transcript.Record, error) {
-	ctx, cancel := stall.WithLimitCause(ctx, stage, errStage)
+func (a *awaiting) until(ctx context.Context, stage time.Duration,
+	match func(*transcript.Record) bool) (transcript.Record, error) {
+	ctx, cancel := deadline.WithLimitCause(ctx, stage, errStage)
 	defer cancel()
 	return a.look(ctx, match)
 }
@@ -343,7 +372,8 @@ func (a *awaiting) whole(ctx context.Context, match func(*transcript.Record) boo
 		if !errors.Is(err, errStage) {
 			return rec, err
 		}
-		if part, gone := min(a.w.Limit(a.limit), a.w.Env.within(a.kind, a.limit)), time.Since(a.began); part < a.limit && part <= gone {
+		if part, gone := min(a.w.Limit(a.limit), a.w.Env.within(a.kind, a.limit, a.Proof)),
+			time.Since(a.began); part < a.limit && part <= gone {
 			a.within = gone.Round(time.Millisecond)
 			return transcript.Record{}, errLimit
 		}
@@ -376,8 +406,8 @@ func (a *awaiting) isAnswer(r *transcript.Record) bool {
 	return a.answered > 0
 }
 
-// Between returns the received records of a party, but for those that came after we had closed its connection, with numbers above
-// after and below before (0: no upper bound).
+// Between returns the received records of a party, but for those that came after we had closed its connection, with
+// numbers above after and below before (0: no upper bound).
 func (w *World) Between(conn string, after, before int) []transcript.Record {
 	var out []transcript.Record
 	for _, r := range w.T.After(after) {

@@ -8,8 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-
-	"parley/protocol/externalagent"
 )
 
 // agentLauncher launches a target that Dials: it starts nothing before it is called.
@@ -39,7 +37,7 @@ func (l agentLauncher) Launch(ctx context.Context, o LaunchOptions) (Running, er
 
 // Private needs a command, and that its agents need not all connect to one address.
 func (l agentLauncher) Private() bool {
-	return l.p.Command != nil && l.p.ExternalAgent.Agent.Listen == ""
+	return l.p.Command != nil && l.p.Reach().Listen == ""
 }
 
 // agents is the Running of a target that Dials. Its setup is what is known before a call.
@@ -56,7 +54,8 @@ var (
 	_ Caller  = (*agents)(nil)
 )
 
-// Call starts the command, with a scratch folder of its own. Without a command it does nothing: the agent comes by itself.
+// Call starts the command, with a scratch folder of its own. Without a command it does nothing: the agent comes by
+// itself.
 func (a *agents) Call(ctx context.Context, o CallOptions) (Called, error) {
 	a.life.RLock()
 	defer a.life.RUnlock()
@@ -69,7 +68,7 @@ func (a *agents) Call(ctx context.Context, o CallOptions) (Called, error) {
 		return selfDriven{}, nil
 	}
 	c := &agentCall{of: a, setup: a.setup, stdout: &output{}, stderr: &output{}}
-	c.fill.url, c.fill.session = o.URL, cmp.Or(o.Session, externalagent.DefaultSession)
+	c.fill.url, c.fill.session = o.URL, cmp.Or(o.Session, a.profile.Reach().Session)
 	_, c.fill.port = hostPort(o.URL)
 	tee := a.teeFor(o.Stderr)
 	c.stdout.tee, c.stderr.tee = tee, append(tees{a.stderr}, tee...)

@@ -13,19 +13,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/internal/stall"
-	"parley/protocol/externalagent"
+	"parley/internal/deadline"
+	"parley/internal/procgroup"
 )
 
 // fakeAgent is the profile of a fake agent in a mode, in a folder of its own.
 func fakeAgent(t *testing.T, mode string) *Profile {
 	t.Helper()
-	p := DefaultFor(externalagent.Protocol)
-	p.Role, p.Dir, p.Command = externalagent.Agent, t.TempDir(), fake(t, mode).Command
+	p := toys.New("dialling")
+	p.Role, p.Dir, p.Command = "agent", t.TempDir(), fake(t, mode).Command
 	return p
 }
 
-// launchAgents launches agents in a scratch folder of the test's own, and checks at its end that nothing is left of them.
+// launchAgents launches agents in a scratch folder of the test's own, and checks at its end that nothing is left of
+// them.
 func launchAgents(t *testing.T, p *Profile, o LaunchOptions) *agents {
 	t.Helper()
 	scratch := t.TempDir()
@@ -116,17 +117,17 @@ func TestCall(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if alive(calls[0].proc.group) || exists(calls[0].fill.dir) || closed(calls[0].Exited()) {
+	if procgroup.Alive(calls[0].proc.group) || exists(calls[0].fill.dir) || closed(calls[0].Exited()) {
 		t.Error("the one that was stopped runs, has left its folder, or counts as ended by itself")
 	}
-	if !alive(calls[1].proc.group) || !exists(calls[1].fill.dir) {
+	if !procgroup.Alive(calls[1].proc.group) || !exists(calls[1].fill.dir) {
 		t.Error("another one has ended with it")
 	}
 	if err := a.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
 	for i, c := range calls {
-		if alive(c.proc.group) || exists(c.fill.dir) || closed(c.Exited()) {
+		if procgroup.Alive(c.proc.group) || exists(c.fill.dir) || closed(c.Exited()) {
 			t.Errorf("agent %d still runs, has left its folder, or counts as ended by itself", i)
 		}
 	}
@@ -141,7 +142,8 @@ func TestCall(t *testing.T) {
 // TestCallAsEnvironment: what the agent is told stands in its environment too.
 func TestCallAsEnvironment(t *testing.T) {
 	p := fakeAgent(t, "")
-	p.Command.Run = []string{"sh", "-c", `echo "$PARLEY_URL $PARLEY_SESSION $PARLEY_PORT $PARLEY_DIR $PARLEY_PROFILE_DIR" >&2; exec sleep 600`}
+	p.Command.Run = []string{"sh", "-c",
+		`echo "$PARLEY_URL $PARLEY_SESSION $PARLEY_PORT $PARLEY_DIR $PARLEY_PROFILE_DIR" >&2; exec sleep 600`}
 	c, said := call(t, launchAgents(t, p, LaunchOptions{}), "s 1")
 	want := "ws://127.0.0.1:4711/agent/ws s 1 4711 " + c.fill.dir + " " + p.Dir + "\n"
 	if diff := cmp.Diff(want, said); diff != "" {
@@ -181,7 +183,7 @@ func TestStopAgents(t *testing.T) {
 		c, _ := call(t, a, "")
 		calls = append(calls, c)
 	}
-	limit := stall.In(3 * p.Command.Stop.Duration)
+	limit := deadline.In(3 * p.Command.Stop.Duration)
 	if err := a.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -189,7 +191,7 @@ func TestStopAgents(t *testing.T) {
 		t.Error("it took three graces")
 	}
 	for i, c := range calls {
-		if alive(c.proc.group) {
+		if procgroup.Alive(c.proc.group) {
 			t.Errorf("agent %d still runs", i)
 		}
 	}
@@ -225,7 +227,8 @@ func TestCallGivenUp(t *testing.T) {
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(enough)
-	if _, err := launchAgents(t, fakeAgent(t, "agent"), LaunchOptions{}).Call(ctx, CallOptions{}); !errors.Is(err, enough) {
+	if _, err := launchAgents(t, fakeAgent(t, "agent"), LaunchOptions{}).Call(ctx, CallOptions{}); !errors.Is(err,
+		enough) {
 		t.Errorf("got %v, want the cause of the context", err)
 	}
 }
@@ -305,8 +308,8 @@ func TestAgentInItsFolder(t *testing.T) {
 
 // TestSelfDriven: an agent that connects by itself is neither started nor stopped.
 func TestSelfDriven(t *testing.T) {
-	p := DefaultFor(externalagent.Protocol)
-	p.Role, p.Dir, p.ExternalAgent.Agent.Listen = externalagent.Agent, t.TempDir(), "127.0.0.1:4711"
+	p := toys.New("dialling")
+	p.Role, p.Dir, toy(p).Listen = "agent", t.TempDir(), "127.0.0.1:4711"
 	a := launchAgents(t, p, LaunchOptions{})
 	c, err := a.Call(t.Context(), CallOptions{URL: "ws://127.0.0.1:4711/agent/ws"})
 	if err != nil {
@@ -350,10 +353,10 @@ func TestPrivateAgents(t *testing.T) {
 		want   bool
 	}{
 		{"an agent that is started", func(*Profile) {}, true},
-		{"an agent that connects by itself", func(p *Profile) { p.Command, p.ExternalAgent.Agent.Listen = nil, "127.0.0.1:4711" }, false},
-		{"agents that are started, and know one address", func(p *Profile) { p.ExternalAgent.Agent.Listen = "127.0.0.1:4711" }, false},
-		{"a host on a port of its own", func(p *Profile) { p.Role, p.URL = externalagent.Host, "http://127.0.0.1:{port}" }, true},
-		{"a relay that runs already", func(p *Profile) { p.Role, p.Command, p.URL = externalagent.Relay, nil, "http://x" }, false},
+		{"an agent that connects by itself", func(p *Profile) { p.Command, toy(p).Listen = nil, "127.0.0.1:4711" }, false},
+		{"agents that are started, and know one address", func(p *Profile) { toy(p).Listen = "127.0.0.1:4711" }, false},
+		{"a host on a port of its own", func(p *Profile) { p.Role, p.URL = "host", "http://127.0.0.1:{port}" }, true},
+		{"a relay that runs already", func(p *Profile) { p.Role, p.Command, p.URL = "relay", nil, "http://x" }, false},
 	} {
 		p := fakeAgent(t, "agent")
 		tt.change(p)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,9 +20,9 @@ import (
 // maxProfile bounds what is parsed: nested YAML is read recursively.
 const maxProfile = 64 << 10
 
-// decoder puts a YAML document into a struct. The library parses; the walk over its nodes is ours, because every mistake
-// gets a place, words of this domain and a mend, and the checks that follow need the places too.
-type decoder struct {
+// Decoder puts a YAML document into a struct. The library parses; the walk over its nodes is ours, because every
+// mistake gets a place, words of this domain and a mend, and the checks that follow need the places too.
+type Decoder struct {
 	file string
 	at   map[string]place // by path, such as "limits.open" or "drivers[1]"; "" is the document
 }
@@ -28,33 +30,34 @@ type decoder struct {
 // place is a line and a column, from 1.
 type place struct{ line, col int }
 
-// custom is a type that reads its own node.
-type custom interface {
-	fromYAML(d *decoder, n ast.Node, path string) error
+// Decodable is a type that reads its own node. Path is where the node stands in the profile, such as "limits.open".
+type Decodable interface {
+	FromYAML(d *Decoder, n ast.Node, path string) error
 }
 
 // document reads YAML down to the mapping that is the profile, which decode then puts into a struct that holds the
 // defaults.
-func (d *decoder) document(b []byte) (body ast.Node, err error) {
+func (d *Decoder) document(b []byte) (body ast.Node, err error) {
 	d.at = map[string]place{"": {1, 1}}
 	switch {
 	case len(b) > maxProfile:
-		return nil, d.fail("", fmt.Sprintf("a profile of %d bytes is too large", len(b)), fmt.Sprintf("at most %d", maxProfile))
+		return nil, d.Fail("", fmt.Sprintf("a profile of %d bytes is too large", len(b)),
+			fmt.Sprintf("at most %d", maxProfile))
 	case !utf8.Valid(b):
-		return nil, d.fail("", "the profile is not UTF-8", "")
+		return nil, d.Fail("", "the profile is not UTF-8", "")
 	}
 	body, err = d.parse(bytes.TrimPrefix(b, []byte("\ufeff")))
 	if err == nil && body == nil {
-		err = d.fail("", "the profile is empty", "give at least a url or a command")
+		err = d.Fail("", "the profile is empty", "give at least a url or a command")
 	}
 	return body, err
 }
 
 // parse gives the body of the only document; nil when there is none.
-func (d *decoder) parse(b []byte) (body ast.Node, err error) {
+func (d *Decoder) parse(b []byte) (body ast.Node, err error) {
 	defer func() { // the parser's own slips are not to end a run
 		if r := recover(); r != nil {
-			body, err = nil, d.fail("", fmt.Sprintf("the profile is not valid YAML: %v", r), "")
+			body, err = nil, d.Fail("", fmt.Sprintf("the profile is not valid YAML: %v", r), "")
 		}
 	}()
 	f, err := parser.ParseBytes(b, 0)
@@ -64,9 +67,9 @@ func (d *decoder) parse(b []byte) (body ast.Node, err error) {
 		if tok := at.GetToken(); tok != nil {
 			d.at[""] = placeOf(tok)
 		}
-		return nil, d.fail("", "not valid YAML: "+at.GetMessage(), "")
+		return nil, d.Fail("", "not valid YAML: "+at.GetMessage(), "")
 	case err != nil:
-		return nil, d.fail("", "not valid YAML: "+err.Error(), "")
+		return nil, d.Fail("", "not valid YAML: "+err.Error(), "")
 	}
 	for _, doc := range f.Docs {
 		if doc.Body == nil {
@@ -74,15 +77,15 @@ func (d *decoder) parse(b []byte) (body ast.Node, err error) {
 		}
 		if body != nil {
 			d.at[""] = d.placeAt(doc.Body)
-			return nil, d.fail("", "a second document", "a profile is one YAML document")
+			return nil, d.Fail("", "a second document", "a profile is one YAML document")
 		}
 		body = doc.Body
 	}
 	return body, nil
 }
 
-// fail is the error at a path, or at what encloses it.
-func (d *decoder) fail(path, msg, mend string) error {
+// Fail is the error at a path, or at what encloses it.
+func (d *Decoder) Fail(path, msg, mend string) error {
 	if path != "" {
 		msg = path + ": " + msg
 	}
@@ -95,15 +98,15 @@ func (d *decoder) fail(path, msg, mend string) error {
 }
 
 // decode puts n into v.
-func (d *decoder) decode(n ast.Node, v reflect.Value, path string) error {
+func (d *Decoder) decode(n ast.Node, v reflect.Value, path string) error {
 	if path != "" {
 		d.at[path] = d.placeAt(n)
 	}
 	if err := d.refuse(n, v, path); err != nil {
 		return err
 	}
-	if c, ok := v.Addr().Interface().(custom); ok {
-		return c.fromYAML(d, n, path)
+	if c, ok := v.Addr().Interface().(Decodable); ok {
+		return c.FromYAML(d, n, path)
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -119,7 +122,7 @@ func (d *decoder) decode(n ast.Node, v reflect.Value, path string) error {
 	case reflect.Slice:
 		return d.list(n, v, path)
 	case reflect.Interface:
-		value, err := d.any(n, path)
+		value, err := d.Any(n, path)
 		if err == nil && value != nil {
 			v.Set(reflect.ValueOf(value))
 		}
@@ -138,12 +141,12 @@ func (d *decoder) decode(n ast.Node, v reflect.Value, path string) error {
 		}
 		value, ok := i.Value.(uint64) // negative ones are int64
 		if !ok || value > math.MaxInt32 {
-			return d.fail(path, i.Token.Value+" is out of range", "")
+			return d.Fail(path, i.Token.Value+" is out of range", "")
 		}
 		v.SetInt(int64(value))
 		return nil
 	}
-	s, err := d.text(n, path)
+	s, err := d.Text(n, path)
 	if err == nil {
 		v.SetString(s)
 	}
@@ -151,39 +154,48 @@ func (d *decoder) decode(n ast.Node, v reflect.Value, path string) error {
 }
 
 // refuse turns down what a profile has no use for, so that what is read is what is written.
-func (d *decoder) refuse(n ast.Node, v reflect.Value, path string) error {
+func (d *Decoder) refuse(n ast.Node, v reflect.Value, path string) error {
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode:
-		return d.fail(path, "anchors and aliases are not read", "write the value out")
+		return d.Fail(path, "anchors and aliases are not read", "write the value out")
 	case *ast.TagNode:
-		return d.fail(path, "tags are not read", "write the plain value")
+		return d.Fail(path, "tags are not read", "write the plain value")
 	case *ast.NullNode:
-		if v.Kind() != reflect.Interface && v.Type() != reflect.TypeFor[Value]() { // a JSON value may be null
+		if v.Kind() != reflect.Interface && !nullable(v) { // a JSON value may be null
 			mend := "give it one, or delete the line"
-			if strings.HasPrefix(path, "agent-client.hooks.") {
+			if v.Kind() == reflect.String {
 				mend += "; what starts with # is to be quoted"
 			}
-			return d.fail(path, "has no value", mend)
+			return d.Fail(path, "has no value", mend)
 		}
 	}
 	return nil
 }
 
-// member is one entry of a mapping.
-type member struct {
-	key   string
-	at    place
-	value ast.Node
+// Nullable is a type of values that may be null.
+type Nullable interface{ Nullable() }
+
+func nullable(v reflect.Value) bool {
+	_, is := v.Addr().Interface().(Nullable)
+	return is
 }
 
-// members lists a mapping's entries in order, and refuses duplicates and keys that are no text.
-func (d *decoder) members(n ast.Node, path string) ([]member, error) {
+// Member is one entry of a mapping.
+type Member struct {
+	Key   string
+	Value ast.Node
+
+	at place
+}
+
+// Members lists a mapping's entries in order, and refuses duplicates and keys that are no text.
+func (d *Decoder) Members(n ast.Node, path string) ([]Member, error) {
 	entries, ok := pairs(n)
 	if !ok {
 		return nil, d.wrong(n, path, "a mapping")
 	}
 	seen := map[string]bool{}
-	var list []member
+	var list []Member
 	for _, e := range entries {
 		at := placeOf(e.Key.GetToken())
 		key, ok := e.Key.(*ast.StringNode)
@@ -194,49 +206,64 @@ func (d *decoder) members(n ast.Node, path string) ([]member, error) {
 			return nil, d.failAt(at, path, fmt.Sprintf("the key %q is given twice", key.Value), "")
 		}
 		seen[key.Value] = true
-		d.at[within(path, key.Value)] = at
+		d.at[Within(path, key.Value)] = at
 		value := e.Value
 		if isNull(value) { // it has no token of its own
 			value = ast.Null(e.Key.GetToken())
 		}
-		list = append(list, member{key.Value, at, value})
+		list = append(list, Member{key.Value, value, at})
 	}
 	return list, nil
 }
 
-func (d *decoder) structure(n ast.Node, v reflect.Value, path string) error {
-	members, err := d.members(n, path)
+func (d *Decoder) structure(n ast.Node, v reflect.Value, path string) error {
+	members, err := d.Members(n, path)
 	if err != nil {
 		return err
 	}
 	fields := map[string]reflect.Value{}
-	var known []string
 	for i := range v.NumField() {
-		if key := v.Type().Field(i).Tag.Get("yaml"); key != "-" {
+		if key := v.Type().Field(i).Tag.Get("yaml"); key != "-" && key != "" {
 			fields[key] = v.Field(i)
-			known = append(known, key)
 		}
 	}
-	for _, m := range members {
-		field, ok := fields[m.key]
-		if !ok {
-			return d.failAt(m.at, path, fmt.Sprintf("unknown key %q", m.key), suggest(m.key, known))
+	if p, ok := v.Addr().Interface().(*Profile); ok {
+		for _, s := range p.Sections {
+			fields[s.Key] = reflect.ValueOf(s.Value).Elem()
 		}
-		if err := d.decode(m.value, field, within(path, m.key)); err != nil {
+	}
+	known := slices.Sorted(maps.Keys(fields))
+	for _, m := range members {
+		field, ok := fields[m.Key]
+		if !ok {
+			return d.failAt(m.at, path, fmt.Sprintf("unknown key %q", m.Key), suggest(m.Key, known))
+		}
+		if err := d.decode(m.Value, field, Within(path, m.Key)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// into decodes a mapping into the struct that v points to.
-func (d *decoder) into(n ast.Node, v any, path string) error {
+// Into decodes a mapping into the struct that v points to.
+func (d *Decoder) Into(n ast.Node, v any, path string) error {
 	return d.structure(n, reflect.ValueOf(v).Elem(), path)
 }
 
+// ListInto decodes a list into the slice that v points to.
+func (d *Decoder) ListInto(n ast.Node, v any, path string) error {
+	return d.list(n, reflect.ValueOf(v).Elem(), path)
+}
+
+// Place notes where the node of a path stands, for Fail.
+func (d *Decoder) Place(path string, n ast.Node) { d.at[path] = d.placeAt(n) }
+
+// NewDecoder makes a decoder for a value outside of profiles: its errors are *ProfileError without a place.
+func NewDecoder() *Decoder { return &Decoder{at: map[string]place{"": {}}} }
+
 // mapping adds to what v holds already, the defaults.
-func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) error {
-	members, err := d.members(n, path)
+func (d *Decoder) mapping(n ast.Node, v reflect.Value, path string) error {
+	members, err := d.Members(n, path)
 	if err != nil {
 		return err
 	}
@@ -245,15 +272,15 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) error {
 	}
 	for _, m := range members {
 		value := reflect.New(v.Type().Elem()).Elem()
-		if err := d.decode(m.value, value, within(path, m.key)); err != nil {
+		if err := d.decode(m.Value, value, Within(path, m.Key)); err != nil {
 			return err
 		}
-		v.SetMapIndex(reflect.ValueOf(m.key), value)
+		v.SetMapIndex(reflect.ValueOf(m.Key), value)
 	}
 	return nil
 }
 
-func (d *decoder) list(n ast.Node, v reflect.Value, path string) error {
+func (d *Decoder) list(n ast.Node, v reflect.Value, path string) error {
 	seq, ok := n.(*ast.SequenceNode)
 	if !ok {
 		return d.wrong(n, path, "a list")
@@ -270,8 +297,8 @@ func (d *decoder) list(n ast.Node, v reflect.Value, path string) error {
 	return nil
 }
 
-// any is a JSON value: nil, bool, int64, uint64, float64, string, []any or map[string]any.
-func (d *decoder) any(n ast.Node, path string) (any, error) {
+// Any is a JSON value: nil, bool, int64, uint64, float64, string, []any or map[string]any.
+func (d *Decoder) Any(n ast.Node, path string) (any, error) {
 	switch n := n.(type) {
 	case *ast.NullNode:
 		return nil, nil
@@ -284,7 +311,7 @@ func (d *decoder) any(n ast.Node, path string) (any, error) {
 			return n.Value, nil
 		}
 	case *ast.StringNode, *ast.LiteralNode:
-		return d.text(n, path)
+		return d.Text(n, path)
 	case *ast.SequenceNode:
 		var list []any
 		err := d.list(n, reflect.ValueOf(&list).Elem(), path)
@@ -297,7 +324,8 @@ func (d *decoder) any(n ast.Node, path string) (any, error) {
 	return nil, d.wrong(n, path, "a JSON value")
 }
 
-func (d *decoder) text(n ast.Node, path string) (string, error) {
+// Text is a node that is text.
+func (d *Decoder) Text(n ast.Node, path string) (string, error) {
 	switch n := n.(type) {
 	case *ast.StringNode:
 		return n.Value, nil
@@ -310,7 +338,7 @@ func (d *decoder) text(n ast.Node, path string) (string, error) {
 }
 
 // wrong is the error about a value of the wrong kind.
-func (d *decoder) wrong(n ast.Node, path, want string) error {
+func (d *Decoder) wrong(n ast.Node, path, want string) error {
 	found, mend := "a value", ""
 	switch n := n.(type) {
 	case *ast.StringNode, *ast.LiteralNode:
@@ -329,17 +357,17 @@ func (d *decoder) wrong(n ast.Node, path, want string) error {
 	case *ast.MappingNode, *ast.MappingValueNode:
 		found = "a mapping"
 		if entries, _ := pairs(n); want == "text" && len(entries) == 1 && isNull(entries[0].Value) {
-			return d.fail(path, "expected text, found a mapping",
+			return d.Fail(path, "expected text, found a mapping",
 				fmt.Sprintf("a value that starts with { is to be quoted: \"{%s}\"", entries[0].Key))
 		}
 	}
 	if _, scalar := n.(ast.ScalarNode); scalar && want == "text" {
 		mend = fmt.Sprintf("quote it: %q", n.GetToken().Value)
 	}
-	return d.fail(path, fmt.Sprintf("expected %s, found %s", want, found), mend)
+	return d.Fail(path, fmt.Sprintf("expected %s, found %s", want, found), mend)
 }
 
-func (d *decoder) failAt(at place, path, msg, mend string) error {
+func (d *Decoder) failAt(at place, path, msg, mend string) error {
 	if path != "" {
 		msg = path + ": " + msg
 	}
@@ -347,7 +375,7 @@ func (d *decoder) failAt(at place, path, msg, mend string) error {
 }
 
 // placeAt is where a node begins; that of a block mapping is its first key, as its own token is a colon.
-func (d *decoder) placeAt(n ast.Node) place {
+func (d *Decoder) placeAt(n ast.Node) place {
 	if entries, ok := pairs(n); ok && len(entries) > 0 {
 		if m, ok := n.(*ast.MappingNode); !ok || !m.IsFlowStyle {
 			return placeOf(entries[0].Key.GetToken())
@@ -379,9 +407,16 @@ func isNull(n ast.Node) bool {
 	return n == nil || null
 }
 
-func within(path, key string) string {
+// Within is the path of a key below a path.
+func Within(path, key string) string {
 	if path == "" {
 		return key
 	}
 	return path + "." + key
+}
+
+// IsMapping reports whether a node is a mapping.
+func IsMapping(n ast.Node) bool {
+	_, is := pairs(n)
+	return is
 }

@@ -59,8 +59,8 @@ func (e *UnreachableError) Unwrap() []error {
 	return errs
 }
 
-// StartError says that a target's process could not be started, ended too early, or was not ready in time; or that the folder of
-// a page cannot be served.
+// StartError says that a target's process could not be started, ended too early, or was not ready in time; or that the
+// folder of a page cannot be served.
 type StartError struct {
 	Command []string // with its placeholders replaced, as far as they are known; of a page its folder alone
 	Reason  string   // what happened, in words

@@ -2,6 +2,7 @@ package target
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,7 +13,8 @@ var (
 	variableName = regexp.MustCompile(`\A\$\{[A-Za-z_][A-Za-z0-9_]*\}\z`)
 )
 
-// expandEnv replaces ${NAME} by environment variables; $${ stands for ${ itself. It also gives the values that it put in.
+// expandEnv replaces ${NAME} by environment variables; $${ stands for ${ itself. It also gives the values that it put
+// in.
 func expandEnv(s string, env func(string) (string, bool)) (out string, values []string, err error) {
 	out = variable.ReplaceAllStringFunc(s, func(m string) string {
 		switch {
@@ -67,16 +69,11 @@ func (f filling) env() []string {
 	return env
 }
 
-// mentions tells whether a placeholder is used anywhere that the process can see.
+// mentions reports whether a placeholder is used anywhere that the process can see.
 func (c *Command) mentions(placeholder string) bool {
 	if c == nil {
 		return false
 	}
 	has := func(s string) bool { return strings.Contains(s, placeholder) }
-	for _, v := range c.Env {
-		if has(v) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(c.Run, has)
+	return slices.ContainsFunc(c.Run, has) || slices.ContainsFunc(slices.Collect(maps.Values(c.Env)), has)
 }

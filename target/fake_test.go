@@ -90,7 +90,7 @@ func fakeTarget(mode string) {
 			fmt.Println(strings.Repeat("x", 99))
 		}
 	case "harness": // that starts a target of its own and says which
-		p := Default()
+		p := toys.New("listening")
 		p.URL = "http://127.0.0.1:{port}"
 		p.Command = &Command{Run: []string{os.Args[0]}, Env: map[string]string{"FAKE_TARGET": "serve"}}
 		p.Command.defaults()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"parley/internal/procgroup"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ func TestHarnessKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	group, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil || !alive(group) {
+	if err != nil || !procgroup.Alive(group) {
 		t.Fatalf("target %q: %v", line, err)
 	}
 	if err := harness.Process.Kill(); err != nil {
@@ -37,8 +38,8 @@ func TestHarnessKilled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	awaitGroup(ctx, group)
-	if alive(group) {
-		kill(group)
+	if procgroup.Alive(group) {
+		procgroup.Kill(group)
 		t.Error("the target outlives its harness")
 	}
 }

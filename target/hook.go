@@ -10,7 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
+	"parley/internal/procgroup"
 )
 
 // env is what a hook learns about an agent.
@@ -29,9 +30,9 @@ type shell struct {
 	limit         time.Duration
 }
 
-// run gives the hook's stdout. Its outputs are files and no pipes, so that it ends when the shell does, even when a hook leaves
-// a server running, and so that this server can go on writing. What it leaves running is its own business; at the limit its whole
-// group is killed.
+// run gives the hook's stdout. Its outputs are files and no pipes, so that it ends when the shell does, even when a
+// hook leaves a server running, and so that this server can go on writing. What it leaves running is its own business;
+// at the limit its whole group is killed.
 func (s shell) run(ctx context.Context) ([]byte, error) {
 	fail := func(err error, out []byte) error { return &HookError{s.name, err, string(out)} }
 	stdout, err := unnamedFile()
@@ -46,13 +47,13 @@ func (s shell) run(ctx context.Context) ([]byte, error) {
 	defer stderr.Close()
 
 	late := fmt.Errorf("took longer than %s", s.limit)
-	ctx, cancel := stall.WithLimitCause(ctx, s.limit, late)
+	ctx, cancel := deadline.WithLimitCause(ctx, s.limit, late)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", s.command)
 	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	ownGroup(cmd)
-	cmd.Cancel = func() error { kill(cmd.Process.Pid); return nil }
+	procgroup.Own(cmd)
+	cmd.Cancel = func() error { procgroup.Kill(cmd.Process.Pid); return nil }
 	err = cmd.Run()
 	printed, readErr := content(stdout)
 	if err = errors.Join(err, readErr); err == nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
 )
 
 // Instance is the Running of a profile: a process that Start started, or a target that ran already. It is an Exiter, a
@@ -35,10 +35,10 @@ var (
 
 var errStopped = errors.New("the target is being stopped")
 
-// Start starts the target of a profile and waits until it is ready; where the profile has no command it checks that somebody
-// listens at the URL. Ctx bounds the start only. The errors are *UnreachableError, *StartError, *HookError (of model.hook), or
-// ctx's cause. Nothing is left running after an error. A target that Dials or that PipesOnly has nothing to be started before
-// it is asked for: see NewLauncher.
+// Start starts the target of a profile and waits until it is ready; where the profile has no command it checks that
+// somebody listens at the URL. Ctx bounds the start only. The errors are *UnreachableError, *StartError, *HookError (of
+// model.hook), or ctx's cause. Nothing is left running after an error. A target that Dials or that PipesOnly has
+// nothing to be started before it is asked for: see NewLauncher.
 func Start(ctx context.Context, p *Profile, o LaunchOptions) (*Instance, error) {
 	in := &Instance{setup: setup{p, filling{model: o.ModelURL, driver: p.told(WS)}}, stdout: &output{}, stderr: &output{}}
 	if o.Stderr != nil {
@@ -88,8 +88,8 @@ func (in *Instance) BaseURL() string { return in.fill.url }
 // Stderr is the last 64 KiB that the target wrote to stderr, over all restarts.
 func (in *Instance) Stderr() string { return in.stderr.String() }
 
-// Exited closes when the process has ended other than by Stop or Restart. After a restart it is another channel. It is nil
-// where the process is not ours.
+// Exited closes when the process has ended other than by Stop or Restart. After a restart it is another channel. It is
+// nil where the process is not ours.
 func (in *Instance) Exited() <-chan struct{} {
 	if p := in.process(); p != nil {
 		return p.died
@@ -124,12 +124,13 @@ func (in *Instance) Say(ctx context.Context, relaySession, text string) error {
 	if command == "" {
 		return &NotDeclaredError{"hooks." + HookUserSays}
 	}
-	_, err := in.readerShell(ctx, HookUserSays, command, []string{"PARLEY_TEXT=" + text, "PARLEY_RELAY_SESSION=" + relaySession})
+	_, err := in.readerShell(ctx, HookUserSays, command,
+		[]string{"PARLEY_TEXT=" + text, "PARLEY_RELAY_SESSION=" + relaySession})
 	return err
 }
 
-// Pipe starts the command once more, as a process that speaks. The one that listens has nothing to do with it, and a restart
-// leaves it alone.
+// Pipe starts the command once more, as a process that speaks. The one that listens has nothing to do with it, and a
+// restart leaves it alone.
 func (in *Instance) Pipe(ctx context.Context) (Piped, error) {
 	if !slices.Contains(in.profile.Drivers, Stdio) || in.profile.Command == nil {
 		return nil, &NotDeclaredError{"driver " + Stdio}
@@ -152,8 +153,9 @@ func (in *Instance) ConfigBytes() ([]byte, error) {
 	return b, nil
 }
 
-// Restart restarts the process at the same port, with the same folder and environment; without a command, by hooks.restart, and
-// then waits for up to Limits.Hook until somebody listens again. After an error it may be tried again.
+// Restart restarts the process at the same port, with the same folder and environment; without a command, by
+// hooks.restart, and then waits for up to Limits.Hook until somebody listens again. After an error it may be tried
+// again.
 func (in *Instance) Restart(ctx context.Context, kill bool) error {
 	in.life.Lock()
 	defer in.life.Unlock()
@@ -172,13 +174,13 @@ func (in *Instance) Restart(ctx context.Context, kill bool) error {
 	if _, err := in.shell(ctx, HookRestart, in.profile.Hooks.Restart, []string{how}); err != nil {
 		return err
 	}
-	up, cancel := stall.WithLimit(ctx, in.profile.Limits.Hook.Duration)
+	up, cancel := deadline.WithLimit(ctx, in.profile.Limits.Hook.Duration)
 	defer cancel()
 	return await(up, func(ctx context.Context) error { return listens(ctx, in.fill.url, probeWait) })
 }
 
-// Stop ends the process with its whole group: SIGTERM, then SIGKILL after the grace or when ctx ends. Then it removes the scratch
-// folder. A restart or hook that is under way is given up. It may be called again.
+// Stop ends the process with its whole group: SIGTERM, then SIGKILL after the grace or when ctx ends. Then it removes
+// the scratch folder. A restart or hook that is under way is given up. It may be called again.
 func (in *Instance) Stop(ctx context.Context) error {
 	in.cancel()
 	in.life.Lock()

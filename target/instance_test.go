@@ -8,21 +8,19 @@ import (
 	"io"
 	"net"
 	"os"
+	"parley/internal/procgroup"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"parley/protocol/sessionchat"
-	"parley/protocol/sessionruntime"
 )
 
 // fake is the profile of a fake target in a mode, in a folder of its own.
 func fake(t *testing.T, mode string) *Profile {
 	t.Helper()
-	p := Default()
+	p := toys.New("listening")
 	p.Dir = t.TempDir()
 	p.URL = "http://127.0.0.1:{port}"
 	p.Command = &Command{Run: []string{os.Args[0]}, Env: map[string]string{
@@ -52,7 +50,7 @@ func stopped(t *testing.T, in *Instance) {
 			t.Errorf("stop: %v", err)
 		}
 	}
-	if p := in.process(); p != nil && alive(p.group) {
+	if p := in.process(); p != nil && procgroup.Alive(p.group) {
 		t.Errorf("the process group %d still runs", p.group)
 	}
 	if exists(in.fill.dir) {
@@ -84,7 +82,8 @@ func TestStart(t *testing.T) {
 	}{
 		{"ready by its port", "serve", func(*Profile) {}, true},
 		{"ready by a path that first answers 503", "serve", func(p *Profile) { p.Command.Ready.Path = "/health" }, true},
-		{"ready by a line that comes in two parts and never ends", "logs", func(p *Profile) { p.Command.Ready.Log = `^listening on` }, false},
+		{"ready by a line that comes in two parts and never ends", "logs",
+			func(p *Profile) { p.Command.Ready.Log = `^listening on` }, false},
 		{"slow to start", "slow", func(*Profile) {}, true},
 		{"ignores SIGTERM", "stubborn", func(*Profile) {}, true},
 		{"has a child and a grandchild, which ignore SIGTERM", "family", func(*Profile) {}, true},
@@ -139,7 +138,10 @@ func TestStartFails(t *testing.T) {
 			[]string{"was not ready within 200ms: target http://127.0.0.1:", "connection refused"}},
 		{"never answers", "never", func(p *Profile) { p.Command.Ready = Ready{Path: "/health", Within: soon} },
 			[]string{"was not ready within 200ms", "connection refused"}},
-		{"answers nothing but 503", "serve", func(p *Profile) { p.Command.Ready = Ready{Path: "/health", Within: Duration{time.Millisecond}} },
+		{"answers nothing but 503", "serve", func(p *Profile) {
+			p.Command.Ready = Ready{Path: "/health",
+				Within: Duration{time.Millisecond}}
+		},
 			[]string{"was not ready within 1ms"}},
 		{"no such program", "", func(p *Profile) { p.Command.Run = []string{"no-such-program"} },
 			[]string{`"no-such-program" cannot be started`, "executable file not found"}},
@@ -174,8 +176,8 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// TestStartTellsWhatWasSaid: what a target had said by its time limit stands in the error. A limit in which a busy machine did not
-// bring it to say anything shows nothing, and is made longer.
+// TestStartTellsWhatWasSaid: what a target had said by its time limit stands in the error. A limit in which a busy
+// machine did not bring it to say anything shows nothing, and is made longer.
 func TestStartTellsWhatWasSaid(t *testing.T) {
 	for within := 200 * time.Millisecond; within < time.Minute; within *= 3 {
 		p := fake(t, "logs")
@@ -189,7 +191,8 @@ func TestStartTellsWhatWasSaid(t *testing.T) {
 		if !said {
 			continue
 		}
-		for _, want := range []string{"was not ready within " + within.String(), `no line matched "^ready"`, "stdout:\nbooting"} {
+		for _, want := range []string{"was not ready within " + within.String(), `no line matched "^ready"`,
+			"stdout:\nbooting"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("got\n%v\nwhich does not say\n%s", err, want)
 			}
@@ -270,7 +273,7 @@ func TestCrash(t *testing.T) {
 		t.Errorf("it ended by %v", in.ExitErr())
 	}
 	<-first.gone
-	if alive(first.group) {
+	if procgroup.Alive(first.group) {
 		t.Error("its children still run")
 	}
 	if !strings.Contains(in.Stderr(), "out of cheese") {
@@ -374,16 +377,17 @@ func TestPrivate(t *testing.T) {
 		{"a port that is not picked", func(p *Profile) { p.URL = "http://127.0.0.1:8080" }, false},
 		{"a configuration of its own", func(p *Profile) { p.Agents.File = "{dir}/a" }, true},
 		{"a configuration that is shared", func(p *Profile) { p.Agents.File = "a" }, false},
-		{"session-chat: a command on a port of its own", func(p *Profile) { p.Protocol = sessionchat.Protocol }, true},
-		{"session-chat: a port that is not picked",
-			func(p *Profile) { p.Protocol, p.URL = sessionchat.Protocol, "http://127.0.0.1:8080" }, false},
-		{"over stdio alone", func(p *Profile) { p.Protocol, p.Drivers, p.URL = sessionruntime.Protocol, []string{Stdio}, "" }, true},
-		{"over stdio and ws", func(p *Profile) { p.Protocol, p.Drivers = sessionruntime.Protocol, []string{WS, Stdio} }, true},
+		{"another protocol: a command on a port of its own", func(p *Profile) { piping(p) }, true},
+		{"another protocol: a port that is not picked",
+			func(p *Profile) { piping(p); p.URL = "http://127.0.0.1:8080" }, false},
+		{"over stdio alone", func(p *Profile) { piping(p); p.Drivers, p.URL = []string{Stdio}, "" }, true},
+		{"over stdio and ws", func(p *Profile) { piping(p); p.Drivers = []string{WS, Stdio} }, true},
 		{"over stdio and ws at a port that is not picked", func(p *Profile) {
-			p.Protocol, p.Drivers, p.URL = sessionruntime.Protocol, []string{Stdio, WS}, "http://127.0.0.1:8080"
+			piping(p)
+			p.Drivers, p.URL = []string{Stdio, WS}, "http://127.0.0.1:8080"
 		}, false},
-		{"session-chat: no scenario changes a configuration",
-			func(p *Profile) { p.Protocol, p.Agents.File = sessionchat.Protocol, "a" }, true},
+		{"another protocol: no scenario changes a configuration",
+			func(p *Profile) { piping(p); p.Agents.File = "a" }, true},
 	} {
 		p := fake(t, "serve")
 		tt.change(p)

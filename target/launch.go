@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// launch starts the process for the first time, and once more at another port when somebody took the first one meanwhile.
+// launch starts the process for the first time, and once more at another port when somebody took the first one
+// meanwhile.
 func (in *Instance) launch(ctx context.Context) error {
 	if !strings.Contains(in.profile.URL, anyPort) {
 		in.locate(0)

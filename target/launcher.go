@@ -3,20 +3,21 @@ package target
 import (
 	"context"
 	"strings"
-
-	"parley/protocol/agentselect"
 )
 
-// NewLauncher launches what a profile describes. The Running of a target that Dials is a Caller, that of one which PipesOnly
-// is a Piper, that of a page in a folder is nothing beyond; that of another is an *Instance.
+// NewLauncher launches what a profile describes. The Running of a target that Dials is a Caller, that of one which
+// PipesOnly is a Piper, that of a Kind.Launcher is what it gives; that of another is an *Instance.
 func NewLauncher(p *Profile) Launcher {
+	if own := p.kind.Launcher; own != nil {
+		if l := own(p); l != nil {
+			return l
+		}
+	}
 	switch {
 	case p.Dials():
 		return agentLauncher{p}
 	case p.PipesOnly():
 		return pipeLauncher{p}
-	case p.AgentClient.Folder != "":
-		return pageLauncher{p}
 	}
 	return launcher{p}
 }
@@ -32,9 +33,9 @@ func (l launcher) Launch(ctx context.Context, o LaunchOptions) (Running, error) 
 }
 
 // Private needs a command on a port of its own, and, where scenarios change the configuration, one that instances do
-// not share. Those of agent-select alone do.
+// not share.
 func (l launcher) Private() bool {
 	file := l.p.Agents.File
-	shared := l.p.Protocol == agentselect.Protocol && file != "" && !strings.HasPrefix(file, "{dir}")
+	shared := l.p.kind.Configures && file != "" && !strings.HasPrefix(file, "{dir}")
 	return l.p.Command != nil && strings.Contains(l.p.URL, anyPort) && !shared
 }

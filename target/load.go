@@ -13,25 +13,19 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-
-	"parley/protocol/agentclient"
-	"parley/protocol/agentselect"
-	"parley/protocol/externalagent"
-	"parley/protocol/sessionchat"
-	"parley/protocol/sessionruntime"
 )
 
 // Load reads a profile from a file. Every mistake in it, or in reading it, is a *ProfileError.
-func Load(path string) (*Profile, error) {
+func (ks Kinds) Load(path string) (*Profile, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &ProfileError{File: path, Msg: fmt.Sprintf("cannot be read: %v", reason(err))}
+		return nil, &ProfileError{File: path, Msg: fmt.Sprintf("cannot be read: %v", Reason(err))}
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, &ProfileError{File: path, Msg: fmt.Sprintf("its folder cannot be told: %v", err)}
 	}
-	p, err := parseIn(b, path, filepath.Dir(abs), os.LookupEnv)
+	p, err := ks.parseIn(b, path, filepath.Dir(abs), os.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
@@ -39,24 +33,53 @@ func Load(path string) (*Profile, error) {
 	return p, nil
 }
 
-// Parse reads a profile strictly: an unknown key, a wrong type, a duplicate or a value that cannot work is a *ProfileError,
-// of which it gives the first. The name stands in errors, and names the target unless the profile does. Env looks up ${NAME};
-// nil means no variable is set. Path and Dir are left empty, which makes relative paths those of the working directory.
-func Parse(b []byte, name string, env func(string) (string, bool)) (*Profile, error) {
-	return parseIn(b, name, "", env)
+// Parse reads a profile strictly: an unknown key, a wrong type, a duplicate or a value that cannot work is a
+// *ProfileError, of which it gives the first. The name stands in errors, and names the target unless the profile does.
+// Env looks up ${NAME}; nil means no variable is set. Path and Dir are left empty, which makes relative paths those of
+// the working directory.
+func (ks Kinds) Parse(b []byte, name string, env func(string) (string, bool)) (*Profile, error) {
+	return ks.parseIn(b, name, "", env)
+}
+
+// ForLauncher reads the profile of a target that a program brings along with a Launcher: it says neither where the
+// target is nor how it is started. Each text lies over the ones before; an empty one changes nothing. Values have no
+// ${NAME}. A mistake in them is a *ProfileError.
+func (ks Kinds) ForLauncher(name string, texts ...string) (*Profile, error) {
+	var p *Profile
+	d := &Decoder{file: name}
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		body, err := d.document([]byte(text))
+		if err == nil && p == nil {
+			p, err = d.defaults(body, ks)
+		}
+		if err == nil {
+			err = d.decode(body, reflect.ValueOf(p).Elem(), "")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if p == nil {
+		return nil, d.Fail("", "the profile is empty", "")
+	}
+	c := &Checker{d, p, ks}
+	return p, c.first(c.protocol, c.hooks, c.model, c.tools, c.sections)
 }
 
 // parseIn is Parse, for a profile in a folder; "" is the working directory.
-func parseIn(b []byte, name, dir string, env func(string) (string, bool)) (*Profile, error) {
+func (ks Kinds) parseIn(b []byte, name, dir string, env func(string) (string, bool)) (*Profile, error) {
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
 	}
-	d := &decoder{file: name}
+	d := &Decoder{file: name}
 	body, err := d.document(b)
 	if err != nil {
 		return nil, err
 	}
-	p, err := d.defaults(body)
+	p, err := d.defaults(body, ks)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +90,7 @@ func parseIn(b []byte, name, dir string, env func(string) (string, bool)) (*Prof
 		return nil, err
 	}
 	p.Dir = dir
-	if err := (&checker{d, p}).check(); err != nil {
+	if err := (&Checker{d, p, ks}).check(); err != nil {
 		return nil, err
 	}
 	if p.Name == "" {
@@ -77,82 +100,41 @@ func parseIn(b []byte, name, dir string, env func(string) (string, bool)) (*Prof
 	return p, nil
 }
 
-// defaults is the profile that a document starts from: that of the protocol which it names. The wire of another is a
-// mistake. What is wrong beyond that is for decode and check to say.
-func (d *decoder) defaults(body ast.Node) (*Profile, error) {
-	members, err := d.members(body, "")
+// defaults is the profile that a document starts from: that of the protocol which it names. A section of another
+// protocol is a mistake. What is wrong beyond that is for decode and check to say.
+func (d *Decoder) defaults(body ast.Node, ks Kinds) (*Profile, error) {
+	members, err := d.Members(body, "")
 	if err != nil {
-		return Default(), nil
+		return ks[0].New(), nil
 	}
-	protocol := agentselect.Protocol
+	protocol := ks[0].Protocol
 	for _, m := range members {
-		if m.key == "protocol" {
-			protocol, _ = d.text(m.value, "")
+		if m.Key == "protocol" {
+			text, err := d.Text(m.Value, "")
+			if err != nil {
+				return ks[0].New(), nil
+			}
+			if _, known := ks.Find(text); !known {
+				return nil, d.failAt(d.placeAt(m.Value), "protocol", fmt.Sprintf("unknown protocol %q", text),
+					suggest(text, ks.Protocols()))
+			}
+			protocol = text
 		}
 	}
+	kind, _ := ks.Find(protocol)
+	p := kind.New()
 	for _, m := range members {
-		_, section := vocabulary[m.key]
-		if _, known := vocabulary[protocol]; section && known && !slices.Contains(sections(protocol), m.key) {
-			return nil, d.failAt(m.at, m.key, "the protocol of this profile is "+protocol,
-				fmt.Sprintf("delete this section, or write protocol: %s", m.key))
+		_, own := p.section(m.Key)
+		if owner := ks.ownerOf(m.Key); owner != "" && !own {
+			return nil, d.failAt(m.at, m.Key, "the protocol of this profile is "+protocol,
+				fmt.Sprintf("delete this section, or write protocol: %s", owner))
 		}
 	}
-	return DefaultFor(protocol), nil
-}
-
-// sections are the wires of a protocol: its own, and for a page that of its server.
-func sections(protocol string) []string {
-	if protocol == agentclient.Protocol {
-		return []string{protocol, agentselect.Protocol}
-	}
-	return []string{protocol}
-}
-
-// ForURL is ForURLOf agent-select.
-func ForURL(base string) (*Profile, error) { return ForURLOf(agentselect.Protocol, base) }
-
-// ForURLOf is the profile of a running target that follows the default binding of a protocol, at an http or https URL.
-// A path is kept as the base of every endpoint. For all but agent-select it may be a ws or wss URL too, which is that of the
-// WebSocket itself unless it has no path; for agent-client it is that of the page, with its path, query and fragment. The
-// role is the default one. A protocol or a URL that cannot be one is a *ProfileError.
-func ForURLOf(protocol, base string) (*Profile, error) {
-	p := DefaultFor(protocol)
-	p.URL = base
-	switch protocol {
-	case sessionchat.Protocol:
-		p.splitSocket(&p.SessionChat.WS)
-	case externalagent.Protocol:
-		p.splitSocket(&p.ExternalAgent.WS)
-	case sessionruntime.Protocol:
-		p.splitSocket(&p.SessionRuntime.WS)
-	case agentclient.Protocol:
-		p.splitPage()
-	}
-	d := &decoder{at: map[string]place{"": {}}}
-	if err := (&checker{d, p}).check(); err != nil {
-		return nil, err
-	}
-	u, _ := url.Parse(p.URL)
-	p.Name = u.Host
 	return p, nil
 }
 
-// splitSocket makes the http base URL and the path of the WebSocket out of a ws URL.
-func (p *Profile) splitSocket(ws *WSWire) {
-	u, err := url.Parse(p.URL)
-	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" {
-		return
-	}
-	if path := u.EscapedPath(); strings.Trim(path, "/") != "" {
-		ws.Path = path
-	}
-	u.Scheme = strings.Replace(u.Scheme, "ws", "http", 1)
-	u.Path, u.RawPath = "", ""
-	p.URL = u.String()
-}
-
 // expand replaces the environment variables in all values that may have them, and keeps what they held as secrets.
-func (d *decoder) expand(p *Profile, env func(string) (string, bool)) error {
+func (d *Decoder) expand(p *Profile, env func(string) (string, bool)) error {
 	type values struct {
 		path string
 		m    map[string]string
@@ -166,10 +148,10 @@ func (d *decoder) expand(p *Profile, env func(string) (string, bool)) error {
 	}
 	for _, v := range all {
 		for _, key := range slices.Sorted(maps.Keys(v.m)) {
-			path := within(v.path, key)
+			path := Within(v.path, key)
 			value, secrets, err := expandEnv(v.m[key], env)
 			if err != nil {
-				return d.fail(path, err.Error(), "set it, or write $${ for a ${ that is meant as it is")
+				return d.Fail(path, err.Error(), "set it, or write $${ for a ${ that is meant as it is")
 			}
 			v.m[key] = value
 			p.Secrets = append(p.Secrets, secrets...)
@@ -178,8 +160,20 @@ func (d *decoder) expand(p *Profile, env func(string) (string, bool)) error {
 	return nil
 }
 
-// reason is what went wrong with a file, without the path that the caller names anyway.
-func reason(err error) error {
+// parseURL is url.Parse.
+func parseURL(s string) (*url.URL, error) { return url.Parse(s) }
+
+// hostOf is the host of a URL that is known to be one.
+func hostOf(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// Reason is what went wrong with a file, without the path that the caller names anyway.
+func Reason(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return at.Err

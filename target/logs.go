@@ -18,20 +18,20 @@ type LogKeeper interface {
 	LogFolder() (string, error)
 }
 
-// LogFolder is external-agent.logs, with its placeholders replaced.
+// LogFolder is Reach.Logs, with its placeholders replaced.
 func (in *Instance) LogFolder() (string, error) {
-	logs := in.profile.ExternalAgent.Logs
-	if logs == "" {
-		return "", &NotDeclaredError{"external-agent.logs"}
+	reach := in.profile.Reach()
+	if reach.Logs == "" {
+		return "", &NotDeclaredError{reach.LogsKey}
 	}
-	return in.resolve(logs), nil
+	return in.resolve(reach.Logs), nil
 }
 
 // MaxLog is how much of a log file is read, in bytes.
 const MaxLog = 64 << 20
 
-// OpenLog opens a log file by the name that a target gives it, which nobody has to trust: nothing outside of the folder is
-// opened. In order:
+// OpenLog opens a log file by the name that a target gives it, which nobody has to trust: nothing outside of the folder
+// is opened. In order:
 //
 //  1. A name with .. in it, and an absolute one that is not below the folder, is an *OutsideError.
 //  2. A name is meant from the folder. Where nothing is there, a name that begins with the end of the folder's own path is
@@ -120,8 +120,8 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// escapes tells whether an error is that of a path which leaves its root. Package os does not export it, but gives it to who
-// tries.
+// escapes reports whether an error is that of a path which leaves its root. Package os does not export it, but gives it
+// to who tries.
 func escapes(root *os.Root, err error) bool {
 	f, out := root.Open("..")
 	if out == nil {

@@ -68,7 +68,6 @@ func TestOpenLog(t *testing.T) {
 		{"a pipe, which nobody writes to", logs, "pipe", "", "open log: pipe is no file"},
 		{"a file for a folder", logs, "b.jsonl/a", "", "open log: statat b.jsonl/a: not a directory"},
 		{"a zero byte", logs, "a\x00b", "", "open log: statat a\x00b: invalid argument"},
-
 		{"upwards", logs, "../outside.jsonl", "", `the log file "../outside.jsonl" lies outside of ` + logs + ": .. leads out of a folder"},
 		{"upwards behind a name of the folder", logs, "logs/study/../../outside.jsonl", "", `the log file "logs/study/../../outside.jsonl" lies outside of ` + logs + ": .. leads out of a folder"},
 		{"upwards, and down again", logs, "../logs/b.jsonl", "", `the log file "../logs/b.jsonl" lies outside of ` + logs + ": .. leads out of a folder"},
@@ -133,7 +132,7 @@ func TestLogFolder(t *testing.T) {
 	p := running(t)
 	in := start(t, p, LaunchOptions{})
 	var missing *NotDeclaredError
-	if _, err := in.LogFolder(); !errors.As(err, &missing) || missing.Key != "external-agent.logs" {
+	if _, err := in.LogFolder(); !errors.As(err, &missing) || missing.Key != "toy.logs" {
 		t.Errorf("nothing says where: %v", err)
 	}
 	for _, tt := range []struct{ reason, logs, want string }{
@@ -142,7 +141,7 @@ func TestLogFolder(t *testing.T) {
 		{"in the profile's folder", "{profile}/../logs", filepath.Join(p.Dir, "..", "logs")},
 		{"anywhere", "/var/log/", "/var/log"},
 	} {
-		p.ExternalAgent.Logs = tt.logs
+		toy(p).Logs = tt.logs
 		got, err := in.LogFolder()
 		if err != nil || filepath.Clean(got) != tt.want {
 			t.Errorf("%s: %s (%v), want %s", tt.reason, got, err, tt.want)

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
 )
 
 // TestMain turns this binary into a fake target when it is started as one; see fake_test.go.
@@ -18,6 +18,6 @@ func TestMain(m *testing.M) {
 		fakeTarget(mode)
 		return
 	}
-	go stall.Watch(context.Background())
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("parley/internal/stall.Watch"))
+	go deadline.Watch(context.Background())
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("parley/internal/deadline.Watch"))
 }

@@ -76,8 +76,8 @@ func (r *pipes) Stop(ctx context.Context) error {
 	return r.piped.stop(ctx)
 }
 
-// pipe starts a process that speaks, in the lifetime of its Running, among others of it. What it writes to stderr goes to
-// stderr too.
+// pipe starts a process that speaks, in the lifetime of its Running, among others of it. What it writes to stderr goes
+// to stderr too.
 func pipe(ctx context.Context, l *lifetime, s setup, among *started, stderr *output) (Piped, error) {
 	l.life.RLock()
 	defer l.life.RUnlock()
@@ -135,8 +135,8 @@ func (c *pipedProcess) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Starter lets the driver stdio start processes of a target; nil where its Running is no Piper. Those of the same Running are
-// equal, so that connections share its processes.
+// Starter lets the driver stdio start processes of a target; nil where its Running is no Piper. Those of the same
+// Running are equal, so that connections share its processes.
 func Starter(run Running) driver.Starter {
 	if p, ok := run.(Piper); ok {
 		return starter{p}

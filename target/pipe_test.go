@@ -16,15 +16,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/internal/stall"
-	"parley/protocol/externalagent"
-	"parley/protocol/sessionruntime"
+	"parley/internal/deadline"
+	"parley/internal/procgroup"
 )
 
 // speaking is the profile of a fake target in a mode, which speaks; the drivers are stdio, or those that are given.
 func speaking(t *testing.T, mode string, drivers ...string) *Profile {
 	t.Helper()
-	p := DefaultFor(sessionruntime.Protocol)
+	p := toys.New("piping")
 	p.Dir, p.Drivers, p.Command = t.TempDir(), []string{Stdio}, fake(t, mode).Command
 	if len(drivers) > 0 {
 		p.Drivers, p.URL = drivers, "http://127.0.0.1:{port}"
@@ -32,7 +31,8 @@ func speaking(t *testing.T, mode string, drivers ...string) *Profile {
 	return p
 }
 
-// launchPiper launches a target in a scratch folder of the test's own, and checks at its end that nothing is left of it.
+// launchPiper launches a target in a scratch folder of the test's own, and checks at its end that nothing is left of
+// it.
 func launchPiper(t *testing.T, p *Profile, o LaunchOptions) Running {
 	t.Helper()
 	scratch := t.TempDir()
@@ -86,7 +86,8 @@ func (s speaker) tell(line string) {
 	}
 }
 
-// TestPipe: each process that is asked for has a folder of its own, and is spoken to alone; whether another one listens or not.
+// TestPipe: each process that is asked for has a folder of its own, and is spoken to alone; whether another one listens
+// or not.
 func TestPipe(t *testing.T) {
 	for _, tt := range []struct {
 		reason  string
@@ -141,7 +142,7 @@ func TestPipe(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if alive(a.proc.group) || exists(a.fill.dir) || !closed(a.Exited()) || a.ExitErr() == nil {
+			if procgroup.Alive(a.proc.group) || exists(a.fill.dir) || !closed(a.Exited()) || a.ExitErr() == nil {
 				t.Error("the one that was stopped runs, has left its folder, or does not count as ended")
 			}
 			if b.tell("still there"); b.says() != "still there" || b.ExitErr() != nil || closed(b.Exited()) {
@@ -150,7 +151,7 @@ func TestPipe(t *testing.T) {
 			if err := r.Stop(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if alive(b.proc.group) || exists(b.fill.dir) {
+			if procgroup.Alive(b.proc.group) || exists(b.fill.dir) {
 				t.Error("the other one still runs, or has left its folder")
 			}
 			if _, err := r.(Piper).Pipe(t.Context()); !errors.Is(err, errStopped) {
@@ -197,10 +198,12 @@ func TestPipedEnds(t *testing.T) {
 	}
 }
 
-// TestStopPiped: those who ignore the request to end are killed with their children, all within one grace, and a context
-// that has ended means none.
+// TestStopPiped: those who ignore the request to end are killed with their children, all within one grace, and a
+// context that has ended means none.
 func TestStopPiped(t *testing.T) {
+	const grace = 5 * time.Second // a busy machine takes its time to kill
 	p := speaking(t, "agents")
+	p.Command.Stop = Duration{grace}
 	ups := make(chan string, 100)
 	r := launchPiper(t, p, LaunchOptions{Stderr: writerFunc(func(b []byte) { ups <- string(b) })})
 	up := func() speaker {
@@ -217,7 +220,7 @@ func TestStopPiped(t *testing.T) {
 		t.Error(err)
 	}
 	all := []speaker{up(), up(), up()}
-	limit := stall.In(3 * p.Command.Stop.Duration)
+	limit := deadline.In(3 * grace)
 	if err := r.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -225,7 +228,7 @@ func TestStopPiped(t *testing.T) {
 		t.Error("it took three graces")
 	}
 	for i, s := range append(all, first) {
-		if alive(s.proc.group) || s.ExitErr() == nil {
+		if procgroup.Alive(s.proc.group) || s.ExitErr() == nil {
 			t.Errorf("process %d still runs", i)
 		}
 	}
@@ -361,7 +364,8 @@ func TestNoProcess(t *testing.T) {
 	}
 }
 
-// TestPipesCan: what there is no way to do with a target over stdio is not declared, nor is stdio where there is no driver.
+// TestPipesCan: what there is no way to do with a target over stdio is not declared, nor is stdio where there is no
+// driver.
 func TestPipesCan(t *testing.T) {
 	p := speaking(t, "speaks")
 	p.Hooks = Hooks{AddAgent: "true", ConfigDigest: "true", Restart: "true"}
@@ -418,8 +422,8 @@ func TestStarter(t *testing.T) {
 	if c, err := Starter(r).Start(t.Context()); c != nil || !errors.As(err, &failed) {
 		t.Errorf("got %v, %v, want a *StartError", c, err)
 	}
-	agent := DefaultFor(externalagent.Protocol)
-	agent.Role, agent.Dir, agent.ExternalAgent.Agent.Listen = externalagent.Agent, t.TempDir(), "127.0.0.1:4711"
+	agent := toys.New("dialling")
+	agent.Role, agent.Dir, toy(agent).Listen = "agent", t.TempDir(), "127.0.0.1:4711"
 	if s := Starter(launchAgents(t, agent, LaunchOptions{})); s != nil {
 		t.Errorf("an agent speaks: %v", s)
 	}

@@ -28,7 +28,8 @@ func ParsePointer(s string) (Pointer, error) {
 	return Pointer(s), nil
 }
 
-// Get finds what the pointer points to in a decoded JSON value (map[string]any, []any, scalars), and whether it is there.
+// Get finds what the pointer points to in a decoded JSON value (map[string]any, []any, scalars), and whether it is
+// there.
 func (p Pointer) Get(doc any) (any, bool) {
 	for _, name := range p.names() {
 		switch d := doc.(type) {

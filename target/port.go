@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// reserved holds the ports that are given to processes of ours, so that two started at the same time never get the same.
+// reserved holds the ports that are given to processes of ours, so that two started at the same time never get the
+// same.
 var reserved = struct {
 	sync.Mutex
 	ports map[int]bool
@@ -44,7 +45,7 @@ func releasePort(port int) {
 
 var inUse = regexp.MustCompile(`(?i)EADDRINUSE|address (is )?already in use|port \d+ is (already )?in use|only one usage of each socket address`)
 
-// portClash tells whether a process that ended while it started did so because its port was taken meanwhile.
+// portClash reports whether a process that ended while it started did so because its port was taken meanwhile.
 func portClash(port int, err *StartError) bool {
 	if inUse.MatchString(err.Stderr) || inUse.MatchString(err.Stdout) {
 		return true

@@ -10,7 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
+	"parley/internal/procgroup"
 )
 
 const (
@@ -22,11 +23,12 @@ const (
 // process is one process with its group, from its start to the end of the last of them.
 type process struct {
 	stdout, stderr *output
-	stdin, speech  *os.File      // of one that speaks: what it reads, and what it writes to stdout; whoever has it closes them
-	group          int           // id of the leader and of its group
-	exited         chan struct{} // closed when the leader has ended
-	died           chan struct{} // closed when it has ended and nobody asked it to
-	gone           chan struct{} // closed when the whole group has ended and its output is read
+	// of one that speaks: what it reads, and what it writes to stdout; whoever has it closes them
+	stdin, speech *os.File
+	group         int           // id of the leader and of its group
+	exited        chan struct{} // closed when the leader has ended
+	died          chan struct{} // closed when it has ended and nobody asked it to
+	gone          chan struct{} // closed when the whole group has ended and its output is read
 
 	mu    sync.Mutex
 	asked bool  // stop was called
@@ -35,8 +37,8 @@ type process struct {
 	kill  context.CancelFunc // ends hurry: no grace any more
 }
 
-// startProcess runs cmd in a group of its own. What it writes goes to stdout and stderr; without a stdout it is a process
-// that speaks, and stdin and speech are the ends of its pipes.
+// startProcess runs cmd in a group of its own. What it writes goes to stdout and stderr; without a stdout it is a
+// process that speaks, and stdin and speech are the ends of its pipes.
 func startProcess(cmd *exec.Cmd, stdout, stderr *output) (*process, error) {
 	p := &process{
 		stdout: stdout, stderr: stderr,
@@ -64,8 +66,8 @@ func startProcess(cmd *exec.Cmd, stdout, stderr *output) (*process, error) {
 		cmd.Stdin, p.stdin, p.speech = in, inW, out
 	}
 	cmd.Stdout, cmd.Stderr = outW, errsW
-	ownGroup(cmd)
-	dieWithParent(cmd)
+	procgroup.Own(cmd)
+	procgroup.DieWithParent(cmd)
 	started := make(chan error)
 	go p.run(cmd, out, errs, started)
 	err = <-started
@@ -83,8 +85,8 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// run starts cmd and sees it through to the end of its group. It keeps its thread, because the kernel kills the process when
-// the thread that started it ends.
+// run starts cmd and sees it through to the end of its group. It keeps its thread, because the kernel kills the process
+// when the thread that started it ends.
 func (p *process) run(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -117,8 +119,8 @@ func (p *process) run(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
 	p.mu.Unlock()
 
 	awaitGroup(p.hurry, p.group)
-	kill(p.group) // now or never: a group's id may be another's once it is gone
-	last, cancel := stall.WithLimit(context.Background(), killWait)
+	procgroup.Kill(p.group) // now or never: a group's id may be another's once it is gone
+	last, cancel := deadline.WithLimit(context.Background(), killWait)
 	awaitGroup(last, p.group)
 	cancel()
 	for _, f := range captured {
@@ -129,12 +131,12 @@ func (p *process) run(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
 	close(p.gone)
 }
 
-// awaitGroup looks until nobody of the group runs any more, or ctx ends. Nobody tells us about the end of a process that is not
-// our child, so it looks at a pace.
+// awaitGroup looks until nobody of the group runs any more, or ctx ends. Nobody tells us about the end of a process
+// that is not our child, so it looks at a pace.
 func awaitGroup(ctx context.Context, group int) {
 	pace := time.NewTicker(groupPace)
 	defer pace.Stop()
-	for alive(group) {
+	for procgroup.Alive(group) {
 		select {
 		case <-pace.C:
 		case <-ctx.Done():
@@ -143,16 +145,16 @@ func awaitGroup(ctx context.Context, group int) {
 	}
 }
 
-// stop asks the group to end, kills what is left of it after the grace or when ctx ends, and waits until it has gone. Without
-// grace it kills at once. It may be called again, and side by side.
+// stop asks the group to end, kills what is left of it after the grace or when ctx ends, and waits until it has gone.
+// Without grace it kills at once. It may be called again, and side by side.
 func (p *process) stop(ctx context.Context, grace time.Duration) error {
 	p.mu.Lock()
 	p.asked = true
 	if grace > 0 && !closed(p.exited) {
-		terminate(p.group)
+		procgroup.Terminate(p.group)
 	}
 	p.mu.Unlock()
-	ctx, cancel := stall.WithLimit(ctx, grace)
+	ctx, cancel := deadline.WithLimit(ctx, grace)
 	defer cancel()
 	select {
 	case <-p.gone:
@@ -162,10 +164,10 @@ func (p *process) stop(ctx context.Context, grace time.Duration) error {
 	p.mu.Lock()
 	p.kill()
 	if !closed(p.exited) {
-		kill(p.group)
+		procgroup.Kill(p.group)
 	}
 	p.mu.Unlock()
-	last, enough := stall.WithLimit(context.Background(), 2*killWait)
+	last, enough := deadline.WithLimit(context.Background(), 2*killWait)
 	defer enough()
 	select {
 	case <-p.gone:

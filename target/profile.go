@@ -1,17 +1,8 @@
 package target
 
 import (
-	"path/filepath"
-	"runtime"
+	"net/http"
 	"slices"
-	"strings"
-	"time"
-
-	"parley/protocol/agentclient"
-	"parley/protocol/agentselect"
-	"parley/protocol/externalagent"
-	"parley/protocol/sessionchat"
-	"parley/protocol/sessionruntime"
 )
 
 // Drivers that a profile may declare.
@@ -22,28 +13,7 @@ const (
 	Browser = "browser"
 )
 
-// Capabilities that a profile may declare for agent-select. SessionList is of agent-client too: the page lists its sessions,
-// and loads one by a click.
-const (
-	InitialAgentID = "initial-agent-id" // creating a session takes the id of its first agent
-	SessionList    = "session-list"     // the list endpoint exists
-	SessionDelete  = "session-delete"   // the delete endpoint exists
-	Health         = "health"           // the health endpoint exists
-)
-
-// OptionsModel is the capability that a profile may declare for session-chat: the model that a chat's options name is
-// used.
-const OptionsModel = "options-model"
-
-// Capabilities that a profile may declare for external-agent.
-const (
-	RelaySessions = "relay-sessions" // a host answers in any relay session, and not in one alone
-	TwoAgents     = "two-agents"     // several agents may join one relay session
-	Reconnect     = "reconnect"      // an agent comes back by itself when its connection is lost
-)
-
-// Server is the role of a target of every protocol but two: external-agent, whose roles are externalagent.Host, Relay and Agent,
-// and agent-client, whose role is agentclient.Client.
+// Server is the role of a target of a protocol whose targets are all of one party.
 const Server = "server"
 
 // DefaultConcurrency is how many scenarios run side by side where the profile says nothing.
@@ -52,28 +22,22 @@ const DefaultConcurrency = 32
 // CalledConcurrency is DefaultConcurrency of a target that Dials, and over stdio: each scenario has a process.
 const CalledConcurrency = 8
 
-// pageOpen is the default of Limits.Open of agent-client: the first page waits for its browser to start.
-const pageOpen = 20 * time.Second
-
-// PageConcurrency is DefaultConcurrency of agent-client, where each scenario has a page, all in one browser: one more than there
-// are processors, and 8 at most. More would only take them from each other.
-func PageConcurrency() int { return min(runtime.GOMAXPROCS(0)+1, 8) }
-
-// Profile says what is under test and how its wire differs from the default binding. It is read-only once made, and then
-// safe for concurrent use. Default gives one with every default; a key that a file leaves out keeps its default.
+// Profile says what is under test and how its wire differs from the default binding. It is read-only once made, and
+// then safe for concurrent use. Default gives one with every default; a key that a file leaves out keeps its default.
 type Profile struct {
 	// Name is shown in reports. Default: the file's name without its extension, or the URL's host.
 	Name string `yaml:"name"`
 
-	// Protocol is the id of the protocol; see Protocols. It settles the other defaults. Default "agent-select".
+	// Protocol is the id of the protocol; see Kinds.Protocols. It settles the other defaults. Default: that of the first
+	// kind.
 	Protocol string `yaml:"protocol"`
 
-	// Role is which party is under test; see Roles. Default: the first one of the protocol.
+	// Role is which party is under test; see Kind.Roles. Default: the first one of the protocol.
 	Role string `yaml:"role"`
 
 	// URL is the http(s) base URL, without a slash at its end; a path prefix is kept. Beside a command it is where the
 	// started process listens, and may contain {port}; its default is then "http://127.0.0.1:{port}". A target that
-	// Dials has none, nor has one that PipesOnly, nor a page of AgentClient.Folder.
+	// Dials has none, nor has one that PipesOnly, nor one that the harness serves.
 	URL string `yaml:"url"`
 
 	// Command starts the target. Nil: the target runs already.
@@ -82,8 +46,8 @@ type Profile struct {
 	// Headers go with every request to the target. Values may use ${NAME} for an environment variable.
 	Headers map[string]string `yaml:"headers"`
 
-	// Drivers are the transports that the target offers, the first one preferred. Default [sse]; of agent-client [browser], of
-	// the others [ws].
+	// Drivers are the transports that the target offers, the first one preferred. Default: the first of
+	// Kind.Drivers.
 	Drivers []string `yaml:"drivers"`
 
 	// Capabilities are the optional features that the target claims to have. What is not declared is not applicable; what
@@ -91,7 +55,7 @@ type Profile struct {
 	Capabilities []string `yaml:"capabilities"`
 
 	// Concurrency is how many scenarios may run side by side; 0 means DefaultConcurrency, CalledConcurrency or
-	// PageConcurrency. See Parallel and ParallelOver.
+	// PageConcurrency, where scenarios that wait in vain are not counted. See Parallel and ParallelOver.
 	Concurrency int `yaml:"concurrency"`
 
 	Limits  Limits  `yaml:"limits"`
@@ -101,17 +65,13 @@ type Profile struct {
 	Provoke Provoke `yaml:"provoke"`
 	Agents  Agents  `yaml:"agents"`
 
-	// The wire of the protocol; that of another protocol has the zero value. For agent-client AgentSelect is there too: it is
-	// the wire that the page expects of its server, over sse.
-	AgentSelect    AgentSelect    `yaml:"agent-select"`
-	AgentClient    AgentClient    `yaml:"agent-client"`
-	SessionChat    SessionChat    `yaml:"session-chat"`
-	ExternalAgent  ExternalAgent  `yaml:"external-agent"`
-	SessionRuntime SessionRuntime `yaml:"session-runtime"`
-
 	Path    string   `yaml:"-"` // where it was read from; "" when it was not read from a file
 	Dir     string   `yaml:"-"` // absolute folder of the profile, against which its relative paths are resolved
 	Secrets []string `yaml:"-"` // values that came from ${NAME}; writers of transcripts and reports redact them
+
+	Sections []Section `yaml:"-"` // the keys that its protocol adds; see SectionOf
+
+	kind Kind
 }
 
 // Command starts and stops the target's process. In Run, Dir and Env these placeholders are replaced:
@@ -123,25 +83,27 @@ type Profile struct {
 //	{model}    the base URL of the model stub; empty when there is none
 //
 // The process also finds them in its environment as PARLEY_PORT, PARLEY_URL, PARLEY_DIR, PARLEY_PROFILE_DIR and
-// PARLEY_MODEL_URL. For a target that Dials, {url} and {port} are those of the WebSocket that it is to connect to, and there
-// is one more, PARLEY_SESSION:
+// PARLEY_MODEL_URL. For a target that Dials, {url} and {port} are those of the WebSocket that it is to connect to, and
+// there is one more, PARLEY_SESSION:
 //
 //	{session}  the relay session that it is to join
 //
-// A target of session-runtime finds PARLEY_DRIVER in its environment: "ws" is to listen, "stdio" to read lines from stdin and
-// write lines to stdout, and nothing else there. With both drivers the same command is started either way, once to listen and
-// once or more to speak; {url} and {port} are then the same in all of them. Over stdio alone both are empty.
+// A target that may be reached over stdio finds PARLEY_DRIVER in its environment: "ws" is to listen, "stdio" to read
+// lines from stdin and write lines to stdout, and nothing else there. With both drivers the same command is started
+// either way, once to listen and once or more to speak; {url} and {port} are then the same in all of them. Over stdio
+// alone both are empty.
 type Command struct {
-	Run   []string          `yaml:"run"`   // the program and its arguments; no shell
-	Dir   string            `yaml:"dir"`   // working directory, relative to the profile's folder; default that folder
-	Env   map[string]string `yaml:"env"`   // added to the harness's own environment; ${NAME} is replaced too
-	Copy  map[string]string `yaml:"copy"`  // files copied before the start: name within {dir} → path relative to the profile
+	Run []string          `yaml:"run"` // the program and its arguments; no shell
+	Dir string            `yaml:"dir"` // working directory, relative to the profile's folder; default that folder
+	Env map[string]string `yaml:"env"` // added to the harness's own environment; ${NAME} is replaced too
+	// files copied before the start: name within {dir} → path relative to the profile
+	Copy  map[string]string `yaml:"copy"`
 	Ready Ready             `yaml:"ready"` // when it counts as started; of no target that Dials or that PipesOnly
 	Stop  Duration          `yaml:"stop"`  // grace between SIGTERM and SIGKILL; default 2s
 }
 
-// Ready tells when a started process may be used: once a GET of Path answers with a status below 500, or once a line of its
-// stdout or stderr matches Log, or, with neither, once its port accepts a connection.
+// Ready tells when a started process may be used: once a GET of Path answers with a status below 500, or once a line of
+// its stdout or stderr matches Log, or, with neither, once its port accepts a connection.
 type Ready struct {
 	Path   string   `yaml:"path"`   // below the base URL, e.g. /health
 	Log    string   `yaml:"log"`    // a Go regular expression
@@ -150,7 +112,7 @@ type Ready struct {
 
 // Limits holds every time limit of a run, and the one size limit.
 type Limits struct {
-	Open     Duration `yaml:"open"`      // opening a connection; default 10s, of agent-client 20s
+	Open     Duration `yaml:"open"`      // opening a connection; default 10s, of a page 20s
 	Event    Duration `yaml:"event"`     // an expected event after its cause; default 10s
 	Turn     Duration `yaml:"turn"`      // a whole turn, from the user's message to its end; default 20s
 	HTTP     Duration `yaml:"http"`      // the answer to a request that is no chat; default 10s
@@ -161,10 +123,10 @@ type Limits struct {
 	MaxEvent Bytes    `yaml:"max-event"` // the largest event, frame or answer that is read; default 8MiB
 }
 
-// Hooks are shell commands (sh -c, in the profile's folder) for what no protocol offers. An empty one is not declared, and
-// what needs it is not tested. Their environment has PARLEY_DIR, PARLEY_URL, PARLEY_PORT and PARLEY_PROFILE_DIR, and those
-// about an agent PARLEY_AGENT_ID, _NAME, _DESCRIPTION, _PROMPT and _TOOLS (comma separated). UserSays has PARLEY_TEXT and
-// PARLEY_RELAY_SESSION. Exit status 0 is success.
+// Hooks are shell commands (sh -c, in the profile's folder) for what no protocol offers. An empty one is not declared,
+// and what needs it is not tested. Their environment has PARLEY_DIR, PARLEY_URL, PARLEY_PORT and PARLEY_PROFILE_DIR,
+// and those about an agent PARLEY_AGENT_ID, _NAME, _DESCRIPTION, _PROMPT and _TOOLS (comma separated). UserSays has
+// PARLEY_TEXT and PARLEY_RELAY_SESSION. Exit status 0 is success.
 type Hooks struct {
 	AddAgent     string `yaml:"add-agent"`     // make a custom agent
 	ChangeAgent  string `yaml:"change-agent"`  // change the one with this id
@@ -185,14 +147,15 @@ const (
 	HookModel        = "model"
 )
 
-// Model is how the target learns the address of the model stub: by its environment, by a hook, or both. The hook runs once,
-// before the process starts, with PARLEY_MODEL_URL and what Hooks get.
+// Model is how the target learns the address of the model stub: by its environment, by a hook, or both. The hook runs
+// once, before the process starts, with PARLEY_MODEL_URL and what Hooks get.
 type Model struct {
 	Env  map[string]string `yaml:"env"`  // added to Command.Env when there is a stub; the placeholders of Command
 	Hook string            `yaml:"hook"` // shell command
 }
 
-// Tools names the tools of the target by which its model makes it wait for the user. Nil: it has none, or none is known.
+// Tools names the tools of the target by which its model makes it wait for the user. Nil: it has none, or none is
+// known.
 type Tools struct {
 	Confirm *Tool `yaml:"confirm"` // one that asks for confirmation before it runs
 	Ask     *Tool `yaml:"ask"`     // one that asks the user a question
@@ -205,7 +168,8 @@ type Tool struct {
 	Response  any            `yaml:"response"` // what the client answers: approval, or a reply; nil: true, or "yes"
 }
 
-// Provoke holds plain messages of a user that bring the target into a state without a model stub. Empty: by the stub only.
+// Provoke holds plain messages of a user that bring the target into a state without a model stub. Empty: by the stub
+// only.
 type Provoke struct {
 	RunningTurn         string `yaml:"running_turn"`
 	PendingConfirmation string `yaml:"pending_confirmation"`
@@ -224,8 +188,8 @@ type Agents struct {
 	// Custom are the custom agents that the target is configured with.
 	Custom []CustomAgent `yaml:"custom"`
 
-	// Tools are, by the id of an agent, the names of the tools that the model is offered with it: these and no others. An agent
-	// that is not in it may be offered any.
+	// Tools are, by the id of an agent, the names of the tools that the model is offered with it: these and no others. An
+	// agent that is not in it may be offered any.
 	Tools map[string][]string `yaml:"tools"`
 }
 
@@ -238,42 +202,25 @@ type CustomAgent struct {
 	Tools       []string `yaml:"tools"`  // some of the tools that its model is offered; all of them: Agents.Tools
 }
 
-// Has tells whether the profile declares a capability.
+// Has reports whether the profile declares a capability.
 func (p *Profile) Has(capability string) bool { return slices.Contains(p.Capabilities, capability) }
 
-// Dials tells whether the target connects to the harness, and not the harness to it. See Caller.
-func (p *Profile) Dials() bool {
-	return p.Protocol == externalagent.Protocol && p.Role == externalagent.Agent
-}
+// Dials reports whether the target connects to the harness, and not the harness to it. See Caller.
+func (p *Profile) Dials() bool { return p.Reach().Dials }
 
-// PipesOnly tells whether the target can be reached by its stdin and stdout alone. See Piper.
+// PipesOnly reports whether the target can be reached by its stdin and stdout alone. See Piper.
 func (p *Profile) PipesOnly() bool { return len(p.Drivers) == 1 && p.Drivers[0] == Stdio }
 
 // told is a driver as PARLEY_DRIVER says it: "" for a protocol whose targets are reached in one way.
 func (p *Profile) told(driver string) string {
-	if slices.Contains(vocabulary[p.Protocol].drivers, Stdio) {
+	if slices.Contains(p.kind.Drivers, Stdio) {
 		return driver
 	}
 	return ""
 }
 
 // PathOver is where a profile has the target's stream or socket over a driver; "" where it says nothing of that.
-func (p *Profile) PathOver(driver string) string {
-	switch {
-	case p.Protocol == agentselect.Protocol && driver == SSE:
-		return p.AgentSelect.SSE.Stream.Path
-	case driver != WS:
-	case p.Protocol == agentselect.Protocol:
-		return p.AgentSelect.WS.Path
-	case p.Protocol == sessionchat.Protocol:
-		return p.SessionChat.WS.Path
-	case p.Protocol == externalagent.Protocol:
-		return p.ExternalAgent.WS.Path
-	case p.Protocol == sessionruntime.Protocol:
-		return p.SessionRuntime.WS.Path
-	}
-	return ""
-}
+func (p *Profile) PathOver(driver string) string { return p.Reach().Paths[driver] }
 
 // ParallelOver is Parallel for one driver: over stdio the default is CalledConcurrency.
 func (p *Profile) ParallelOver(driver string) int {
@@ -283,68 +230,33 @@ func (p *Profile) ParallelOver(driver string) int {
 	return p.Parallel()
 }
 
-// Parallel is how many scenarios may run side by side: Concurrency or its default, and 1 where they cannot be told apart:
-// under agent-select's correlation "single", in a relay session that is the same for all of them, and with agents that all
-// connect to one address.
+// StartsProcesses reports whether each scenario over a driver starts a process of the target.
+func (p *Profile) StartsProcesses(driver string) bool { return driver == Stdio || p.Dials() }
+
+// Parallel is how many scenarios may run side by side: Concurrency or its default, and 1 where they have to share what
+// should be each one's own.
 func (p *Profile) Parallel() int {
-	switch {
-	case p.shared():
+	switch r := p.Reach(); {
+	case r.Shared != "":
 		return 1
-	case p.Concurrency == 0 && p.Dials():
+	case p.Concurrency > 0:
+		return p.Concurrency
+	case r.Parallel > 0:
+		return r.Parallel
+	case r.Dials:
 		return CalledConcurrency
-	case p.Concurrency == 0 && p.Protocol == agentclient.Protocol:
-		return PageConcurrency()
-	case p.Concurrency == 0:
-		return DefaultConcurrency
 	}
-	return p.Concurrency
+	return DefaultConcurrency
 }
 
-// shared tells whether scenarios have to share what should be each one's own.
-func (p *Profile) shared() bool {
-	switch {
-	case p.Dials():
-		return p.ExternalAgent.Agent.Listen != ""
-	case p.Protocol == externalagent.Protocol:
-		return !strings.Contains(p.ExternalAgent.Session, anyNonce)
-	}
-	return p.Protocol == agentselect.Protocol && p.AgentSelect.Correlation.Single
-}
-
-// FlowFile is the file of ExternalAgent.Flow; "" means the built-in flow.
-func (p *Profile) FlowFile() string {
-	flow := p.ExternalAgent.Flow
-	if flow == "" || filepath.IsAbs(flow) {
-		return flow
-	}
-	return filepath.Join(p.Dir, flow)
-}
-
-// UsesModel tells whether the target can be told where the model stub is.
+// UsesModel reports whether the target can be told where the model stub is.
 func (p *Profile) UsesModel() bool { return p.Model != nil || p.Command.mentions("{model}") }
 
-// Default is DefaultFor agent-select.
-func Default() *Profile { return DefaultFor(agentselect.Protocol) }
-
-// DefaultFor is the profile of a target that follows the default binding of a protocol in everything. It has neither
-// URL nor command. That of a protocol which Protocols does not list has no drivers, no role and no wire either.
-func DefaultFor(protocol string) *Profile {
-	p := &Profile{Protocol: protocol, Limits: DefaultLimits(), Agents: Agents{Default: agentselect.General}}
-	if k, ok := vocabulary[protocol]; ok {
-		p.Drivers, p.Role = []string{k.drivers[0]}, k.roles[0]
+// Header is the profile's headers in the form in which drivers take them: a new map each time.
+func (p *Profile) Header() http.Header {
+	h := http.Header{}
+	for name, value := range p.Headers {
+		h.Set(name, value)
 	}
-	switch protocol {
-	case agentselect.Protocol:
-		p.AgentSelect = DefaultAgentSelect()
-	case agentclient.Protocol:
-		p.AgentClient, p.AgentSelect = DefaultAgentClient(), DefaultAgentSelect()
-		p.Limits.Open.Duration = pageOpen
-	case sessionchat.Protocol:
-		p.SessionChat = DefaultSessionChat()
-	case externalagent.Protocol:
-		p.ExternalAgent = DefaultExternalAgent()
-	case sessionruntime.Protocol:
-		p.SessionRuntime = DefaultSessionRuntime()
-	}
-	return p
+	return h
 }

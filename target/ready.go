@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
 )
 
 // Between two tries of a target that is not ready yet is an eighth of the time that it has had so far, within these
@@ -35,7 +35,7 @@ func await(ctx context.Context, try func(context.Context) error) error {
 	defer pace.Stop()
 	var last error
 	for {
-		one, cancel := stall.WithLimit(ctx, probeWait)
+		one, cancel := deadline.WithLimit(ctx, probeWait)
 		err := try(one)
 		cancel()
 		switch {
@@ -53,14 +53,14 @@ func await(ctx context.Context, try func(context.Context) error) error {
 	}
 }
 
-// awaitReady waits until the process may be used. When it ends or is late, the error is a *StartError with nothing but a reason
-// and its cause; when ctx ends, its cause.
+// awaitReady waits until the process may be used. When it ends or is late, the error is a *StartError with nothing but
+// a reason and its cause; when ctx ends, its cause.
 func (in *Instance) awaitReady(ctx context.Context, p *process, matched <-chan struct{}) error {
 	r := in.profile.Command.Ready
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watching := make(chan struct{})
-	stop := stall.In(r.Within.Duration).AfterFunc(func() { cancel(errLate) })
+	stop := deadline.In(r.Within.Duration).AfterFunc(func() { cancel(errLate) })
 	defer stop()
 	go func() {
 		defer close(watching)
@@ -115,7 +115,7 @@ func (in *Instance) portHint() string {
 	return fmt.Sprintf(" on port %d, which neither command.run nor command.env tells it ({port}, {url})", in.picked)
 }
 
-// answers tells whether a GET is answered by a status below 500.
+// answers reports whether a GET is answered by a status below 500.
 func answers(ctx context.Context, client *http.Client, url string, headers map[string]string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -151,11 +151,11 @@ func prober() *http.Client {
 	}
 }
 
-// listens tells whether somebody accepts connections at a base URL; *UnreachableError if not. Every address of the host gets an
-// equal share of the time.
+// listens reports whether somebody accepts connections at a base URL; *UnreachableError if not. Every address of the
+// host gets an equal share of the time.
 func listens(ctx context.Context, base string, within time.Duration) error {
 	host, port := hostPort(base)
-	ctx, cancel := stall.WithLimit(ctx, within)
+	ctx, cancel := deadline.WithLimit(ctx, within)
 	defer cancel()
 	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {

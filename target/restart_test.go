@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"parley/internal/procgroup"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,13 +74,15 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestRestartIsQuick: the time of a restart is the target's own, by and large. The best of several tries counts, as the
-// machine may have other things to do.
+// TestRestartIsQuick: the time of a restart is the target's own, by and large, and no part of the grace that it has.
+// The best of several tries counts, as the machine may have other things to do.
 func TestRestartIsQuick(t *testing.T) {
-	const limit, tries = 300 * time.Millisecond, 10
+	const limit, tries = 2 * time.Second, 10
 	for _, tt := range restarts {
 		t.Run(tt.reason, func(t *testing.T) {
-			in := start(t, fake(t, "serve"), LaunchOptions{})
+			p := fake(t, "serve")
+			p.Command.Stop = Duration{time.Minute}
+			in := start(t, p, LaunchOptions{})
 			var took []time.Duration
 			for range tries {
 				begun := time.Now()
@@ -138,7 +141,7 @@ func TestRestartTooLate(t *testing.T) {
 	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "was not ready within 300ms") {
 		t.Errorf("got %v, want a *StartError", err)
 	}
-	if group := in.process().group; alive(group) {
+	if group := in.process().group; procgroup.Alive(group) {
 		t.Errorf("the process group %d still runs", group)
 	}
 }

@@ -34,7 +34,7 @@ func (s *setup) settle() error {
 	return nil
 }
 
-// find tells whether there is a program to run.
+// find reports whether there is a program to run.
 func (s *setup) find() error {
 	program, dir := s.profile.Command.Run[0], s.profile.Command.Dir
 	if settledLater(program) || settledLater(dir) {
@@ -51,7 +51,7 @@ func (s *setup) find() error {
 	return err
 }
 
-// settledLater tells whether a path is not known before the process is started.
+// settledLater reports whether a path is not known before the process is started.
 func settledLater(path string) bool {
 	placeholders := []string{"{dir}", "{url}", "{port}", "{session}"}
 	return slices.ContainsFunc(placeholders, func(p string) bool { return strings.Contains(path, p) })

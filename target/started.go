@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// started are the processes that a Running has started one by one, and that have not been stopped. The zero value has none.
+// started are the processes that a Running has started one by one, and that have not been stopped. The zero value has
+// none.
 type started struct {
 	mu  sync.Mutex
 	all map[stopper]bool

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/internal/nearest"
+	"parley/internal/words"
 )
 
 // suggest is the mend for an unknown word: the known one that is closest, or all of them.
@@ -13,5 +13,5 @@ func suggest(word string, known []string) string {
 		return "none are known here"
 	}
 	all := strings.Join(slices.Sorted(slices.Values(known)), ", ")
-	return nearest.Suggest(word, known, "known here: "+all)
+	return words.Suggest(word, known, "known here: "+all)
 }

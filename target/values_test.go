@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"parley/protocol/sessionchat"
 )
 
 func TestPointer(t *testing.T) {
@@ -82,31 +80,6 @@ func TestPointerSet(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	a := DefaultAgentSelect()
-	a.Events = map[string]string{"agent_list": "agents", "message": "complete", "complete": "done"}
-	for _, tt := range []struct{ reason, wire, want string }{
-		{"a new name", "agents", "agent_list"},
-		{"a name that another event has left", "complete", "message"},
-		{"a name that means nothing any more", "agent_list", ""},
-		{"a name that is not changed", "error", "error"},
-		{"a name that the binding does not have", "heartbeat", "heartbeat"},
-	} {
-		if got := a.EventOf(tt.wire); got != tt.want {
-			t.Errorf("%s: %q is %q, want %q", tt.reason, tt.wire, got, tt.want)
-		}
-	}
-	if got := a.EventName("complete"); got != "done" {
-		t.Errorf("complete is called %q", got)
-	}
-	if got := a.MessageName("chat"); got != "chat" {
-		t.Errorf("chat is called %q", got)
-	}
-	if got := a.SSE.Delete.For("a/b c"); got != "/session/a%2Fb%20c" {
-		t.Errorf("the path of a session is %s", got)
-	}
-}
-
 func TestParallel(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
@@ -115,12 +88,9 @@ func TestParallel(t *testing.T) {
 	}{
 		{"nothing said", func(*Profile) {}, DefaultConcurrency},
 		{"a number", func(p *Profile) { p.Concurrency = 3 }, 3},
-		{"connections that cannot be told apart", func(p *Profile) { p.Concurrency = 3; p.AgentSelect.Correlation = Correlation{Single: true} }, 1},
-		{"the same, of a protocol that has no correlation", func(p *Profile) {
-			p.Protocol, p.Concurrency, p.AgentSelect.Correlation = sessionchat.Protocol, 3, Correlation{Single: true}
-		}, 3},
+		{"connections that cannot be told apart", func(p *Profile) { p.Concurrency = 3; toy(p).Single = true }, 1},
 	} {
-		p := Default()
+		p := toys.New("listening")
 		tt.change(p)
 		if got := p.Parallel(); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.reason, got, tt.want)
@@ -134,7 +104,7 @@ func TestUsesModel(t *testing.T) {
 		p      *Profile
 		want   bool
 	}{
-		{"nothing says where the stub is", Default(), false},
+		{"nothing says where the stub is", toys.New("listening"), false},
 		{"a model block", &Profile{Model: &Model{}}, true},
 		{"an argument", &Profile{Command: &Command{Run: []string{"x", "--model={model}"}}}, true},
 		{"the environment", &Profile{Command: &Command{Env: map[string]string{"A": "{model}"}}}, true},
@@ -143,14 +113,6 @@ func TestUsesModel(t *testing.T) {
 		if got := tt.p.UsesModel(); got != tt.want {
 			t.Errorf("%s: %v", tt.reason, got)
 		}
-	}
-}
-
-func TestEnvelopeFor(t *testing.T) {
-	a := DefaultAgentSelect()
-	a.Envelope = Envelope{SSEEvent: true, RequestID: "/id"}
-	if a.EnvelopeFor(SSE) != a.Envelope || a.EnvelopeFor(WS) != DefaultAgentSelect().Envelope {
-		t.Errorf("sse %+v, ws %+v", a.EnvelopeFor(SSE), a.EnvelopeFor(WS))
 	}
 }
 

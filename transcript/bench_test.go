@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkAppendAwait is an event's way through a transcript: a driver appends, a step that waits is woken up and finds it.
+// BenchmarkAppendAwait is an event's way through a transcript: a driver appends, a step that waits is woken up and
+// finds it.
 func BenchmarkAppendAwait(b *testing.B) {
 	payload := []byte(`{"type":"agent_switched","data":{"currentAgentId":"debugger"}}`)
 	for _, waiters := range []int{1, 8, 64} {

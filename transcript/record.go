@@ -34,7 +34,7 @@ const (
 	Failure  Kind = "failure"  // the transport failed: refused, reset, timed out
 	Remark   Kind = "remark"   // a note of the harness
 
-	Look     Kind = "look"     // what a person sees of a page
+	Snapshot Kind = "look"     // what a person sees of a page
 	Act      Kind = "act"      // what the user does on a page
 	Ask      Kind = "ask"      // a request that a page makes, as its browser tells
 	Answered Kind = "answered" // such a request has ended
@@ -57,7 +57,8 @@ type Record struct {
 	Reply   int    // number of the record that this answers; 0 for none
 	Event   *Event // what the payload says in the protocol's terms; nil when it says nothing
 	Flushed bool   // an HTTP answer whose body has been read to its end
-	Late    bool   // the target said it after the harness had closed the connection: it is kept, and not judged. Event is nil
+	// the target said it after the harness had closed the connection: it is kept, and not judged. Event is nil
+	Late bool
 }
 
 // Event is a protocol message, free of its transport's wrapping.
@@ -68,6 +69,7 @@ type Event struct {
 	Timestamp any    // the sender's time; nil for none
 	Envelope  any    // the whole message as decoded
 	Faults    []string
+	Again     bool // it equals an earlier event of its connection, and nothing was sent that it could answer
 }
 
 // Line renders a record for people, on one line of at most width characters (0: no bound).

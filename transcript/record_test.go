@@ -15,12 +15,16 @@ func TestLine(t *testing.T) {
 		in     Record
 		want   string
 	}{
-		{"an event", 0, Record{Kind: Stream, Label: "agent_list", Type: "agent_list", Bytes: []byte(`{"a":1}`)}, start + `event agent_list  {"a":1}`},
-		{"a type that the label does not say", 0, Record{Kind: Frame, Label: "agent_list", Type: "text"}, start + "frame agent_list (text)"},
+		{"an event", 0, Record{Kind: Stream, Label: "agent_list", Type: "agent_list", Bytes: []byte(`{"a":1}`)}, start +
+			`event agent_list  {"a":1}`},
+		{"a type that the label does not say", 0, Record{Kind: Frame, Label: "agent_list", Type: "text"}, start +
+			"frame agent_list (text)"},
 		{"an answer", 0, Record{Kind: Response, Label: "200 OK", Status: 200, Reply: 3}, start + "response 200 OK 200 to 3"},
 		{"what was cut", 0, Record{Kind: Frame, Bytes: []byte("a"), Cut: 9}, start + "frame  a … 9 bytes cut"},
-		{"a line is one line, whatever a peer puts into its bytes", 0, Record{Kind: Comment, Bytes: []byte("a\r\nb\x1b[31m")}, start + `comment  a\r\nb\u001b[31m`},
-		{"or its label and type", 0, Record{Kind: Response, Label: "200 O\x1b[2JK", Type: "a\nb"}, start + `response 200 O\u001b[2JK (a\nb)`},
+		{"a line is one line, whatever a peer puts into its bytes", 0, Record{Kind: Comment, Bytes: []byte("a\r\nb\x1b[31m")},
+			start + `comment  a\r\nb\u001b[31m`},
+		{"or its label and type", 0, Record{Kind: Response, Label: "200 O\x1b[2JK", Type: "a\nb"}, start +
+			`response 200 O\u001b[2JK (a\nb)`},
 		{"a line as long as its width", len(start) + 5, Record{Kind: Frame}, start + "frame"},
 		{"a line that is longer", len(start) + 5, Record{Kind: Frame, Label: "x"}, start + "fram…"},
 		{"width is counted in characters", len(start) + 10, Record{Kind: Frame, Label: "主代理主代理"}, start + "frame 主代理…"},

@@ -14,8 +14,8 @@ type Redactor struct{ secrets [][]byte }
 // Blank replaces a secret.
 const Blank = "«redacted»"
 
-// NewRedactor blanks the given values wherever they stand, also as they look within JSON, HTML, a URL and on a line of a
-// transcript. Values shorter than four characters are left alone: they would blank half of the text and hide nothing.
+// NewRedactor blanks the given values wherever they stand, also as they look within JSON, HTML, a URL and on a line of
+// a transcript. Values shorter than four characters are left alone: they would blank half of the text and hide nothing.
 func NewRedactor(secrets ...string) *Redactor {
 	r := &Redactor{}
 	seen := map[string]bool{}
@@ -23,7 +23,8 @@ func NewRedactor(secrets ...string) *Redactor {
 		if len(s) < 4 {
 			continue
 		}
-		for _, form := range []string{s, quoted(s, true), quoted(s, false), url.QueryEscape(s), url.PathEscape(s), printable(s), inHTML.Replace(s), inAttribute.Replace(s)} {
+		for _, form := range []string{s, quoted(s, true), quoted(s, false), url.QueryEscape(s), url.PathEscape(s),
+			printable(s), inHTML.Replace(s), inAttribute.Replace(s)} {
 			if !seen[form] {
 				seen[form] = true
 				r.secrets = append(r.secrets, []byte(form))

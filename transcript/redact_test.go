@@ -29,7 +29,8 @@ func TestRedactor(t *testing.T) {
 		{"also where JSON escapes for HTML", []string{"a<b&c>"}, `a\u003cb\u0026c\u003e a<b&c>`, b + " " + b},
 		{"a quote at its end", []string{`abc"`}, `"abc\""`, `"` + b + `"`},
 		{"as it stands in a URL", []string{"a b/c+d"}, "?q=a+b%2Fc%2Bd /a%20b%2Fc+d", "?q=" + b + " /" + b},
-		{"as it stands in HTML", []string{`a<b&"c">`}, `<p title="a&lt;b&amp;&quot;c&quot;&gt;">a&lt;b&amp;"c"&gt;</p>`, `<p title="` + b + `">` + b + `</p>`},
+		{"as it stands in HTML", []string{`a<b&"c">`}, `<p title="a&lt;b&amp;&quot;c&quot;&gt;">a&lt;b&amp;"c"&gt;</p>`,
+			`<p title="` + b + `">` + b + `</p>`},
 		{"as it stands on a line of a transcript", []string{"abc\x1bdef"}, printable("abc\x1bdef"), b},
 		{"characters are not torn apart", []string{"主代理"}, "x主代理y", "x" + b + "y"},
 	}
@@ -44,7 +45,8 @@ func TestRedactor(t *testing.T) {
 			}
 		})
 	}
-	if got := (*Redactor)(nil).String("x") + string((*Redactor)(nil).Bytes([]byte("y"))) + (&Redactor{}).String("z"); got != "xyz" {
+	if got := (*Redactor)(nil).String("x") + string((*Redactor)(nil).Bytes([]byte("y"))) +
+		(&Redactor{}).String("z"); got != "xyz" {
 		t.Errorf("no Redactor, or the zero one, makes %q", got)
 	}
 }
@@ -60,7 +62,8 @@ func FuzzRedactor(f *testing.F) {
 			out := r.String(in)
 			left := strings.ReplaceAll(out, Blank, "\x00blank\x00")
 			for _, secret := range []string{one, two} {
-				if len(secret) >= 4 && !strings.Contains("\x00blank\x00", secret) && !strings.Contains(Blank, secret) && strings.Contains(left, secret) && !strings.ContainsAny(secret, "\x00") {
+				if len(secret) >= 4 && !strings.Contains("\x00blank\x00", secret) && !strings.Contains(Blank, secret) &&
+					strings.Contains(left, secret) && !strings.ContainsAny(secret, "\x00") {
 					t.Errorf("%q is still in %q", secret, out)
 				}
 			}

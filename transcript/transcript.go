@@ -115,8 +115,8 @@ func Judged(records []Record) []Record {
 }
 
 // Await returns the first record above mark for which match holds, as soon as it is there. It never polls. When the
-// context ends first it returns the context's cause; a record that was there before then is never missed. match sees each
-// record once, in order, and must not change it.
+// context ends first it returns the context's cause; a record that was there before then is never missed. match sees
+// each record once, in order, and must not change it.
 func (t *Transcript) Await(ctx context.Context, mark int, match func(*Record) bool) (Record, error) {
 	next := max(mark, 0)
 	for over := false; ; {

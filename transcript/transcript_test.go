@@ -88,13 +88,18 @@ func TestBoundsOfARecord(t *testing.T) {
 		in, want Record
 	}{
 		{"a payload at the limit is kept", Record{Bytes: make([]byte, MaxPayload)}, Record{Bytes: make([]byte, MaxPayload)}},
-		{"one byte more is cut and counted", Record{Bytes: make([]byte, MaxPayload+1)}, Record{Bytes: make([]byte, MaxPayload), Cut: 1}},
-		{"what was cut before counts too", Record{Bytes: make([]byte, MaxPayload+2), Cut: 5}, Record{Bytes: make([]byte, MaxPayload), Cut: 7}},
+		{"one byte more is cut and counted", Record{Bytes: make([]byte, MaxPayload+1)},
+			Record{Bytes: make([]byte, MaxPayload), Cut: 1}},
+		{"what was cut before counts too", Record{Bytes: make([]byte, MaxPayload+2), Cut: 5},
+			Record{Bytes: make([]byte, MaxPayload), Cut: 7}},
 		{"a label and a type at the limit are kept", Record{Label: long, Type: long}, Record{Label: long, Type: long}},
-		{"longer ones are a peer's, and cut", Record{Label: long + "y", Type: long + "y"}, Record{Label: long + "…", Type: long + "…"}},
+		{"longer ones are a peer's, and cut", Record{Label: long + "y", Type: long + "y"},
+			Record{Label: long + "…", Type: long + "…"}},
 		{"between characters", Record{Label: long[1:] + "主"}, Record{Label: long[1:] + "…"}},
-		{"a payload too", Record{Bytes: []byte("ab" + strings.Repeat("主", MaxPayload/3+1))}, Record{Bytes: []byte("ab" + strings.Repeat("主", (MaxPayload-2)/3)), Cut: 3*(MaxPayload/3+1) - 3*((MaxPayload-2)/3)}},
-		{"what is no UTF-8 is cut too", Record{Label: strings.Repeat("\x80", MaxLabel+9)}, Record{Label: strings.Repeat("\x80", MaxLabel) + "…"}},
+		{"a payload too", Record{Bytes: []byte("ab" + strings.Repeat("主", MaxPayload/3+1))},
+			Record{Bytes: []byte("ab" + strings.Repeat("主", (MaxPayload-2)/3)), Cut: 3*(MaxPayload/3+1) - 3*((MaxPayload-2)/3)}},
+		{"what is no UTF-8 is cut too", Record{Label: strings.Repeat("\x80", MaxLabel+9)},
+			Record{Label: strings.Repeat("\x80", MaxLabel) + "…"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -134,7 +139,8 @@ func TestBoundsOfATranscript(t *testing.T) {
 		{"bytes", nil, Record{Bytes: payload[:MaxPayload]}, MaxBytes / MaxPayload},
 		{"bytes, of payloads that are cut", nil, Record{Bytes: payload}, MaxBytes / MaxPayload},
 		{"bytes, of payloads that live on whole in their events", decoded, Record{Bytes: payload}, MaxBytes / len(payload)},
-		{"bytes, of labels and types that a peer chooses", nil, Record{Label: strings.Repeat("l", MaxLabel), Type: strings.Repeat("t", MaxLabel)}, MaxBytes / (2 * MaxLabel)},
+		{"bytes, of labels and types that a peer chooses", nil,
+			Record{Label: strings.Repeat("l", MaxLabel), Type: strings.Repeat("t", MaxLabel)}, MaxBytes / (2 * MaxLabel)},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

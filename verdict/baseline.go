@@ -7,7 +7,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Baseline names clauses that are known to fail, each with its reason and optionally a date after which it counts again.
+// Baseline names clauses that are known to fail, each with its reason and optionally a date after which it counts
+// again.
 type Baseline struct {
 	Expected []Expected `yaml:"expected"`
 }
@@ -29,14 +30,14 @@ func ParseBaseline(b []byte) (*Baseline, error) {
 	for _, e := range out.Expected {
 		switch {
 		case !clauseID.MatchString(e.Clause):
-			return nil, fmt.Errorf("baseline: clause %q is no clause id (such as AS-042)", e.Clause)
+			return nil, fmt.Errorf("baseline: clause %q is not a clause id (such as AS-042)", e.Clause)
 		case e.Reason == "":
 			return nil, fmt.Errorf("baseline: %s needs a reason", e.Clause)
 		case seen[e.Clause]:
 			return nil, fmt.Errorf("baseline: %s stands twice", e.Clause)
 		}
 		if _, err := e.last(); err != nil {
-			return nil, fmt.Errorf("baseline: %s: expires %q is no date (YYYY-MM-DD)", e.Clause, e.Expires)
+			return nil, fmt.Errorf("baseline: %s: expires %q is not a date (YYYY-MM-DD)", e.Clause, e.Expires)
 		}
 		seen[e.Clause] = true
 	}

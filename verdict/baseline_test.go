@@ -13,7 +13,8 @@ func TestParseBaseline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Baseline{Expected: []Expected{{Clause: "AS-042", Reason: "issue 7", Expires: "2026-12-31"}, {Clause: "AS-043", Reason: "later"}}}
+	want := &Baseline{Expected: []Expected{{Clause: "AS-042", Reason: "issue 7", Expires: "2026-12-31"},
+		{Clause: "AS-043", Reason: "later"}}}
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
@@ -24,12 +25,14 @@ func TestParseBaselineRefuses(t *testing.T) {
 		{"what is no YAML", "expected: [", "baseline: "},
 		{"an unknown key", "expected: [{clause: AS-042, reason: r, until: 2026-01-01}]", "until"},
 		{"an unknown key at the top", "except: []", "except"},
-		{"no clause id", "expected: [{clause: AS-42, reason: r}]", `clause "AS-42" is no clause id (such as AS-042)`},
-		{"a scenario is no clause", "expected: [{clause: AS-3.1-01, reason: r}]", "is no clause id"},
+		{"no clause id", "expected: [{clause: AS-42, reason: r}]", `clause "AS-42" is not a clause id (such as AS-042)`},
+		{"a scenario is no clause", "expected: [{clause: AS-3.1-01, reason: r}]", "is not a clause id"},
 		{"no reason", "expected: [{clause: AS-042}]", "AS-042 needs a reason"},
-		{"a clause that stands twice", "expected: [{clause: AS-042, reason: r}, {clause: AS-042, reason: s}]", "AS-042 stands twice"},
-		{"no date", "expected: [{clause: AS-042, reason: r, expires: soon}]", `AS-042: expires "soon" is no date (YYYY-MM-DD)`},
-		{"no day of the calendar", "expected: [{clause: AS-042, reason: r, expires: \"2026-02-30\"}]", "is no date"},
+		{"a clause that stands twice", "expected: [{clause: AS-042, reason: r}, {clause: AS-042, reason: s}]",
+			"AS-042 stands twice"},
+		{"no date", "expected: [{clause: AS-042, reason: r, expires: soon}]",
+			`AS-042: expires "soon" is not a date (YYYY-MM-DD)`},
+		{"no day of the calendar", "expected: [{clause: AS-042, reason: r, expires: \"2026-02-30\"}]", "is not a date"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -60,11 +63,13 @@ func TestApply(t *testing.T) {
 		{"the target could not be reached", EnvError, false, "", day, EnvError, RowUnused},
 		{"no clause of this run", "", true, "", day, "", RowUnknown},
 		{"the day before the last", Failed, false, "2026-07-01", day, ExpectedFail, RowApplied},
-		{"the last moment of the last day", Failed, false, "2026-06-30", day.AddDate(0, 0, 1).Add(-1), ExpectedFail, RowApplied},
+		{"the last moment of the last day", Failed, false, "2026-06-30", day.AddDate(0, 0, 1).Add(-1), ExpectedFail,
+			RowApplied},
 		{"the first moment after it", Failed, false, "2026-06-30", day.AddDate(0, 0, 1), Failed, RowExpired},
 		{"long after", Failed, false, "2020-01-01", day, Failed, RowExpired},
 		{"an expired row does not turn a pass red", Passed, false, "2020-01-01", day, Passed, RowExpired},
-		{"days are those of UTC", Failed, false, "2026-06-30", time.Date(2026, 6, 30, 23, 30, 0, 0, time.FixedZone("west", -3600)), Failed, RowExpired},
+		{"days are those of UTC", Failed, false, "2026-06-30",
+			time.Date(2026, 6, 30, 23, 30, 0, 0, time.FixedZone("west", -3600)), Failed, RowExpired},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

@@ -8,25 +8,19 @@ import (
 // Judgement is what one scenario over one driver says of one clause. Monitor names the monitor that said it, and is
 // empty when a step did.
 type Judgement struct {
-	Clause   string
-	Driver   string
-	Scenario string
-	Outcome  Outcome
-	Reason   string
-	Monitor  string
-}
-
-// ClauseOutcome is what came of a clause over everything that judged it.
-type ClauseOutcome struct {
-	Outcome  Outcome
-	ByDriver map[string]Outcome
-	Reason   string
+	Clause   string  `json:"id"`
+	Driver   string  `json:"-"`
+	Scenario string  `json:"-"`
+	Outcome  Outcome `json:"outcome"`
+	Reason   string  `json:"reason,omitempty"`
+	Monitor  string  `json:"-"`
 }
 
 // Aggregate reduces the judgements of one clause: any failure, else any pass, else not applicable where every judge
 // says so, else not tested. Certifying names the drivers whose pass counts; a failure counts over any driver.
-func Aggregate(js []Judgement, certifying func(driver string) bool) ClauseOutcome {
-	out := ClauseOutcome{ByDriver: map[string]Outcome{}}
+func Aggregate(js []Judgement, certifying func(driver string) bool) (o Outcome, why string,
+	byDriver map[string]Outcome) {
+	byDriver = map[string]Outcome{}
 	perDriver := map[string][]Judgement{}
 	var counted []Judgement
 	for _, j := range js {
@@ -36,18 +30,18 @@ func Aggregate(js []Judgement, certifying func(driver string) bool) ClauseOutcom
 		}
 	}
 	for d, list := range perDriver {
-		out.ByDriver[d], _ = reduce(list)
+		byDriver[d], _ = reduce(list)
 	}
-	out.Outcome, out.Reason = reduce(counted)
-	if len(counted) == 0 && len(js) > 0 {
-		out.Reason = "passed, but over no driver whose pass counts"
+	if o, why = reduce(counted); len(counted) == 0 && len(js) > 0 {
+		why = "passed, but over no driver whose pass counts"
 	}
-	return out
+	return o, why, byDriver
 }
 
 // rank orders outcomes by which wins when several judges speak of one clause.
 var rank = map[Outcome]int{
-	Failed: 8, UnexpectedPass: 7, ExpectedFail: 6, Warned: 5, Passed: 4, HarnessError: 3, EnvError: 2, NotTested: 1, NotApplicable: 0,
+	Failed: 8, UnexpectedPass: 7, ExpectedFail: 6, Warned: 5, Passed: 4, HarnessError: 3, EnvError: 2, NotTested: 1,
+	NotApplicable: 0,
 }
 
 // NotRun is the reason of a clause whose every judge a selection has left out.
@@ -81,16 +75,11 @@ func ByLevel(l Level, strict bool) Outcome {
 	}
 }
 
-// Sum is what a verdict is made of.
-type Sum struct {
-	Level   Level
-	Outcome Outcome
-}
-
-// Decide makes the verdict and the exit code of one run. Where several exit codes apply the order is 4, 3, 1, 5, 0
-// (2 is decided before anything runs). A run in which the baseline has excused anything is never conformant. filtered says that
-// a selection narrowed the run.
-func Decide(clauses []Sum, filtered, harness, unreachable, allowIncomplete bool) (Verdict, int) {
+// Decide makes the verdict and the exit code of one run. Where several exit codes apply the order is 4, 3, 1, 5, 0 (2
+// is decided before anything runs). A run in which the baseline has excused anything is never conformant. filtered says
+// that a selection narrowed the run.
+func Decide(clauses []Judgement, level func(clause string) Level, filtered, harness, unreachable,
+	allowIncomplete bool) (Verdict, int) {
 	failed, expected, untested := false, false, filtered
 	for _, c := range clauses {
 		switch c.Outcome {
@@ -101,7 +90,7 @@ func Decide(clauses []Sum, filtered, harness, unreachable, allowIncomplete bool)
 		case HarnessError:
 			harness = true
 		case NotTested, EnvError:
-			untested = untested || c.Level.Binding()
+			untested = untested || level(c.Clause).Binding()
 		}
 	}
 	switch {

@@ -29,29 +29,38 @@ func TestAggregate(t *testing.T) {
 		{"a failure beats a warning", []Judgement{by("sse", Warned), by("sse", Failed)}, Failed, "sse failed"},
 		{"a pass beats what was not tested", []Judgement{by("sse", NotTested), by("sse", Passed)}, Passed, ""},
 		{"a pass beats our own mistake elsewhere", []Judgement{by("sse", HarnessError), by("sse", Passed)}, Passed, ""},
-		{"our mistake beats what was not tested", []Judgement{by("sse", NotTested), by("sse", HarnessError)}, HarnessError, "sse harness-error"},
-		{"an environment error beats what was not tested", []Judgement{by("sse", NotTested), by("sse", EnvError)}, EnvError, "sse environment-error"},
-		{"not applicable only where every judge says so", []Judgement{by("sse", NotApplicable), by("sse", NotTested)}, NotTested, "sse not-tested"},
-		{"not applicable where every judge does", []Judgement{by("sse", NotApplicable), by("ws", NotApplicable)}, NotApplicable, "sse not-applicable"},
+		{"our mistake beats what was not tested", []Judgement{by("sse", NotTested), by("sse", HarnessError)}, HarnessError,
+			"sse harness-error"},
+		{"an environment error beats what was not tested", []Judgement{by("sse", NotTested), by("sse", EnvError)}, EnvError,
+			"sse environment-error"},
+		{"not applicable only where every judge says so", []Judgement{by("sse", NotApplicable), by("sse", NotTested)},
+			NotTested, "sse not-tested"},
+		{"not applicable where every judge does", []Judgement{by("sse", NotApplicable), by("ws", NotApplicable)},
+			NotApplicable, "sse not-applicable"},
 		{"a pass beats not applicable", []Judgement{by("sse", NotApplicable), by("sse", Passed)}, Passed, ""},
-		{"an expected failure beats a pass", []Judgement{by("sse", ExpectedFail), by("sse", Passed)}, ExpectedFail, "sse expected-failure"},
-		{"an unexpected pass beats an expected failure", []Judgement{by("sse", ExpectedFail), by("sse", UnexpectedPass)}, UnexpectedPass, "sse unexpected-pass"},
+		{"an expected failure beats a pass", []Judgement{by("sse", ExpectedFail), by("sse", Passed)}, ExpectedFail,
+			"sse expected-failure"},
+		{"an unexpected pass beats an expected failure", []Judgement{by("sse", ExpectedFail), by("sse", UnexpectedPass)},
+			UnexpectedPass, "sse unexpected-pass"},
 
 		{"a failure counts over any driver", []Judgement{by("sse", Passed), by("ws", Failed)}, Failed, "ws failed"},
 		{"a warning too", []Judgement{by("sse", Passed), by("ws", Warned)}, Warned, "ws warned"},
-		{"a pass over another driver certifies nothing", []Judgement{by("sse", NotTested), by("ws", Passed)}, NotTested, "sse not-tested"},
+		{"a pass over another driver certifies nothing", []Judgement{by("sse", NotTested), by("ws", Passed)}, NotTested,
+			"sse not-tested"},
 		{"not even alone", []Judgement{by("ws", Passed)}, NotTested, "passed, but over no driver whose pass counts"},
-		{"nor beside an observation", []Judgement{by("sse", NotApplicable), by("ws", Passed)}, NotApplicable, "sse not-applicable"},
-		{"what another driver did not test does not weaken a pass", []Judgement{by("sse", Passed), by("ws", NotTested)}, Passed, ""},
+		{"nor beside an observation", []Judgement{by("sse", NotApplicable), by("ws", Passed)}, NotApplicable,
+			"sse not-applicable"},
+		{"what another driver did not test does not weaken a pass", []Judgement{by("sse", Passed), by("ws", NotTested)},
+			Passed, ""},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
 			for range 10 { // the order in which scenarios end says nothing
 				rand.Shuffle(len(r.js), func(i, j int) { r.js[i], r.js[j] = r.js[j], r.js[i] })
 				given := append([]Judgement(nil), r.js...)
-				got := Aggregate(r.js, sse)
-				if got.Outcome != r.want || got.Reason != r.why {
-					t.Fatalf("Aggregate = %s, %q; want %s, %q", got.Outcome, got.Reason, r.want, r.why)
+				got, why, _ := Aggregate(r.js, sse)
+				if got != r.want || why != r.why {
+					t.Fatalf("Aggregate = %s, %q; want %s, %q", got, why, r.want, r.why)
 				}
 				if diff := cmp.Diff(given, r.js); diff != "" {
 					t.Fatalf("Aggregate changed its argument:\n%s", diff)
@@ -62,9 +71,10 @@ func TestAggregate(t *testing.T) {
 }
 
 func TestAggregateByDriver(t *testing.T) {
-	got := Aggregate([]Judgement{by("sse", Passed), by("ws", Passed), by("ws", Failed), by("r3labs", NotTested)}, sse)
+	_, _, got := Aggregate([]Judgement{by("sse", Passed), by("ws", Passed), by("ws", Failed), by("r3labs", NotTested)},
+		sse)
 	want := map[string]Outcome{"sse": Passed, "ws": Failed, "r3labs": NotTested}
-	if diff := cmp.Diff(want, got.ByDriver); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
 }
@@ -78,7 +88,7 @@ func TestAggregateGivesTheSameReasonEveryTime(t *testing.T) {
 	}
 	for range 20 {
 		rand.Shuffle(len(js), func(i, j int) { js[i], js[j] = js[j], js[i] })
-		if got := Aggregate(js, sse).Reason; got != "first" {
+		if _, got, _ := Aggregate(js, sse); got != "first" {
 			t.Fatalf("the reason is %q", got)
 		}
 	}
@@ -100,7 +110,8 @@ func TestEveryOutcomeHasARank(t *testing.T) {
 
 func TestByLevel(t *testing.T) {
 	want := map[Level][2]Outcome{ // not strict, strict
-		Must: {Failed, Failed}, Conflict: {Failed, Failed}, Should: {Warned, Failed}, May: {NotApplicable, NotApplicable}, Info: {NotApplicable, NotApplicable},
+		Must: {Failed, Failed}, Conflict: {Failed, Failed}, Should: {Warned, Failed}, May: {NotApplicable, NotApplicable},
+		Info: {NotApplicable, NotApplicable},
 	}
 	for _, l := range Levels {
 		if got := [2]Outcome{ByLevel(l, false), ByLevel(l, true)}; got != want[l] {
@@ -110,41 +121,51 @@ func TestByLevel(t *testing.T) {
 }
 
 func TestDecide(t *testing.T) {
+	// of a clause named like its level
+	of := func(l Level, o Outcome) Judgement { return Judgement{Clause: string(l), Outcome: o} }
 	type flags struct{ filtered, harness, unreachable, allow bool }
 	rows := []struct {
 		reason string
-		sums   []Sum
+		said   []Judgement
 		flags  flags
 		want   Verdict
 		exit   int
 	}{
-		{"all passed", []Sum{{Must, Passed}, {Should, Passed}}, flags{}, Conformant, 0},
-		{"what does not apply is fine", []Sum{{Must, NotApplicable}, {May, NotApplicable}}, flags{}, Conformant, 0},
-		{"a warning is fine", []Sum{{Should, Warned}}, flags{}, Conformant, 0},
-		{"an expected failure is fine, and not conformant", []Sum{{Must, Passed}, {Must, ExpectedFail}}, flags{}, AsExpected, 0},
-		{"an expected warning too", []Sum{{Must, Passed}, {Should, ExpectedFail}}, flags{}, AsExpected, 0},
-		{"a failure beside it counts", []Sum{{Must, ExpectedFail}, {Must, Failed}}, flags{}, NonConformant, 1},
-		{"incomplete beats as-expected", []Sum{{Must, ExpectedFail}, {Must, NotTested}}, flags{}, Incomplete, 5},
-		{"a SHOULD that was not tested is fine", []Sum{{Should, NotTested}, {Info, NotTested}, {May, EnvError}}, flags{}, Conformant, 0},
-		{"a failure", []Sum{{Must, Passed}, {Must, Failed}}, flags{}, NonConformant, 1},
-		{"a failure of a SHOULD, in strict mode", []Sum{{Should, Failed}}, flags{}, NonConformant, 1},
-		{"a stale baseline", []Sum{{Must, UnexpectedPass}}, flags{}, NonConformant, 1},
-		{"a MUST that was not tested", []Sum{{Must, NotTested}}, flags{}, Incomplete, 5},
-		{"a CONFLICT that was not tested", []Sum{{Conflict, NotTested}}, flags{}, Incomplete, 5},
-		{"a MUST that the environment kept from being tested", []Sum{{Must, EnvError}}, flags{}, Incomplete, 5},
-		{"any selection makes a run incomplete", []Sum{{Must, Passed}}, flags{filtered: true}, Incomplete, 5},
-		{"which may be allowed", []Sum{{Must, NotTested}}, flags{filtered: true, allow: true}, Incomplete, 0},
-		{"a failure may not", []Sum{{Must, Failed}}, flags{filtered: true, allow: true}, NonConformant, 1},
-		{"failed beats incomplete", []Sum{{Must, NotTested}, {Must, Failed}}, flags{filtered: true}, NonConformant, 1},
-		{"unreachable beats incomplete", []Sum{{Must, EnvError}}, flags{unreachable: true}, Incomplete, 3},
-		{"unreachable beats failed, and the failure is told", []Sum{{Must, Failed}}, flags{unreachable: true}, NonConformant, 3},
-		{"a mistake of ours beats unreachable", []Sum{{Must, Passed}}, flags{harness: true, unreachable: true}, Incomplete, 4},
-		{"and everything else", []Sum{{Must, Failed}, {Must, NotTested}}, flags{filtered: true, harness: true, unreachable: true, allow: true}, NonConformant, 4},
-		{"a clause that we failed to judge is a mistake of ours", []Sum{{Should, HarnessError}}, flags{}, Incomplete, 4},
+		{"all passed", []Judgement{of(Must, Passed), of(Should, Passed)}, flags{}, Conformant, 0},
+		{"what does not apply is fine", []Judgement{of(Must, NotApplicable), of(May, NotApplicable)}, flags{}, Conformant, 0},
+		{"a warning is fine", []Judgement{of(Should, Warned)}, flags{}, Conformant, 0},
+		{"an expected failure is fine, and not conformant", []Judgement{of(Must, Passed), of(Must, ExpectedFail)}, flags{},
+			AsExpected, 0},
+		{"an expected warning too", []Judgement{of(Must, Passed), of(Should, ExpectedFail)}, flags{}, AsExpected, 0},
+		{"a failure beside it counts", []Judgement{of(Must, ExpectedFail), of(Must, Failed)}, flags{}, NonConformant, 1},
+		{"incomplete beats as-expected", []Judgement{of(Must, ExpectedFail), of(Must, NotTested)}, flags{}, Incomplete, 5},
+		{"a SHOULD that was not tested is fine", []Judgement{of(Should, NotTested), of(Info, NotTested), of(May, EnvError)},
+			flags{}, Conformant, 0},
+		{"a failure", []Judgement{of(Must, Passed), of(Must, Failed)}, flags{}, NonConformant, 1},
+		{"a failure of a SHOULD, in strict mode", []Judgement{of(Should, Failed)}, flags{}, NonConformant, 1},
+		{"a stale baseline", []Judgement{of(Must, UnexpectedPass)}, flags{}, NonConformant, 1},
+		{"a MUST that was not tested", []Judgement{of(Must, NotTested)}, flags{}, Incomplete, 5},
+		{"a CONFLICT that was not tested", []Judgement{of(Conflict, NotTested)}, flags{}, Incomplete, 5},
+		{"a MUST that the environment kept from being tested", []Judgement{of(Must, EnvError)}, flags{}, Incomplete, 5},
+		{"any selection makes a run incomplete", []Judgement{of(Must, Passed)}, flags{filtered: true}, Incomplete, 5},
+		{"which may be allowed", []Judgement{of(Must, NotTested)}, flags{filtered: true, allow: true}, Incomplete, 0},
+		{"a failure may not", []Judgement{of(Must, Failed)}, flags{filtered: true, allow: true}, NonConformant, 1},
+		{"failed beats incomplete", []Judgement{of(Must, NotTested), of(Must, Failed)}, flags{filtered: true}, NonConformant,
+			1},
+		{"unreachable beats incomplete", []Judgement{of(Must, EnvError)}, flags{unreachable: true}, Incomplete, 3},
+		{"unreachable beats failed, and the failure is told", []Judgement{of(Must, Failed)}, flags{unreachable: true},
+			NonConformant, 3},
+		{"a mistake of ours beats unreachable", []Judgement{of(Must, Passed)}, flags{harness: true, unreachable: true},
+			Incomplete, 4},
+		{"and everything else", []Judgement{of(Must, Failed), of(Must, NotTested)},
+			flags{filtered: true, harness: true, unreachable: true, allow: true}, NonConformant, 4},
+		{"a clause that we failed to judge is a mistake of ours", []Judgement{of(Should, HarnessError)}, flags{}, Incomplete,
+			4},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			got, exit := Decide(r.sums, r.flags.filtered, r.flags.harness, r.flags.unreachable, r.flags.allow)
+			got, exit := Decide(r.said, func(clause string) Level { return Level(clause) }, r.flags.filtered, r.flags.harness,
+				r.flags.unreachable, r.flags.allow)
 			if got != r.want || exit != r.exit {
 				t.Errorf("Decide = %s, %d; want %s, %d", got, exit, r.want, r.exit)
 			}

@@ -10,23 +10,24 @@ import (
 
 // Row is one clause of a ledger.
 type Row struct {
-	ID       string   `yaml:"id"`
-	Level    Level    `yaml:"level"`
-	Section  string   `yaml:"section"`
-	Text     string   `yaml:"text"`     // the statement, in English
-	Source   string   `yaml:"source"`   // the sentence of the source document, in the original
-	Observed string   `yaml:"observed"` // wire, wire+config, wire+model, wire+user, wire+fault, wire+log, wire+page, page, config, model, log, none
-	Status   string   `yaml:"status"`   // tested or excluded
-	Reason   string   `yaml:"reason"`   // why it is excluded
-	Fair     string   `yaml:"fair"`     // the fair reading of a CONFLICT
-	Strict   string   `yaml:"strict"`   // what --strict demands of a CONFLICT instead
-	Ruling   string   `yaml:"ruling"`   // how the row is read
-	See      []string `yaml:"see"`      // clauses of other ledgers that say the same
+	ID      string `yaml:"id"`
+	Level   Level  `yaml:"level"`
+	Section string `yaml:"section"`
+	Text    string `yaml:"text"`   // the statement, in English
+	Source  string `yaml:"source"` // the sentence of the source document, in the original
+	// wire, wire+config, wire+model, wire+user, wire+fault, wire+log, wire+page, page, config, model, log, none
+	Observed string   `yaml:"observed"`
+	Status   string   `yaml:"status"` // tested or excluded
+	Reason   string   `yaml:"reason"` // why it is excluded
+	Fair     string   `yaml:"fair"`   // the fair reading of a CONFLICT
+	Strict   string   `yaml:"strict"` // what --strict demands of a CONFLICT instead
+	Ruling   string   `yaml:"ruling"` // how the row is read
+	See      []string `yaml:"see"`    // clauses of other ledgers that say the same
 	JudgedBy []string `yaml:"judged_by"`
 	Cross    bool     `yaml:"-"` // a row of another protocol's ledger that is judged here
 }
 
-// Tested tells whether scenarios or monitors judge the row.
+// Tested reports whether scenarios or monitors judge the row.
 func (r Row) Tested() bool { return r.Status == "tested" }
 
 // Ledger is every clause of one protocol.
@@ -129,7 +130,7 @@ func (l *Ledger) Audit(scenarios, monitors Cover) []string {
 	for _, cover := range []Cover{scenarios, monitors} {
 		for id, by := range cover {
 			if _, ok := l.byID[id]; !ok {
-				faults = append(faults, fmt.Sprintf("%v names %s, which is no clause of %s", by, id, l.Protocol))
+				faults = append(faults, fmt.Sprintf("%v names %s, which is not a clause of %s", by, id, l.Protocol))
 			}
 		}
 	}

@@ -7,19 +7,21 @@ package verdict
 type Outcome string
 
 const (
-	Passed         Outcome = "passed"
-	Failed         Outcome = "failed"            // a MUST was broken
-	Warned         Outcome = "warned"            // a SHOULD was broken
-	NotApplicable  Outcome = "not-applicable"    // an optional feature that the target does not declare or use
-	NotTested      Outcome = "not-tested"        // a precondition could not be reached; the reason names which
-	HarnessError   Outcome = "harness-error"     // our fault
-	EnvError       Outcome = "environment-error" // the target could not be started or reached, or is another kind of server
-	ExpectedFail   Outcome = "expected-failure"  // failed, and the baseline says so
-	UnexpectedPass Outcome = "unexpected-pass"   // passed, and the baseline said that it fails
+	Passed        Outcome = "passed"
+	Failed        Outcome = "failed"         // a MUST was broken
+	Warned        Outcome = "warned"         // a SHOULD was broken
+	NotApplicable Outcome = "not-applicable" // an optional feature that the target does not declare or use
+	NotTested     Outcome = "not-tested"     // a precondition could not be reached; the reason names which
+	HarnessError  Outcome = "harness-error"  // our fault
+	// the target could not be started or reached, or is another kind of server
+	EnvError       Outcome = "environment-error"
+	ExpectedFail   Outcome = "expected-failure" // failed, and the baseline says so
+	UnexpectedPass Outcome = "unexpected-pass"  // passed, and the baseline said that it fails
 )
 
 // Outcomes lists every value, worst last, in the order in which reports count them.
-var Outcomes = []Outcome{Passed, NotApplicable, ExpectedFail, Warned, NotTested, UnexpectedPass, Failed, EnvError, HarnessError}
+var Outcomes = []Outcome{Passed, NotApplicable, ExpectedFail, Warned, NotTested, UnexpectedPass, Failed, EnvError,
+	HarnessError}
 
 // Level is how binding a clause is.
 type Level string
@@ -35,7 +37,7 @@ const (
 // Levels lists every level, most binding first.
 var Levels = []Level{Must, Conflict, Should, May, Info}
 
-// Binding tells whether breaking a clause of this level makes a target non-conformant.
+// Binding reports whether breaking a clause of this level makes a target non-conformant.
 func (l Level) Binding() bool { return l == Must || l == Conflict }
 
 // Verdict is the answer to "does the target conform?".

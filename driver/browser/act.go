@@ -49,8 +49,8 @@ func (e *ActError) Error() string {
 	return e.Do + " " + e.On + ": " + e.Why
 }
 
-// Send implements driver.Conn: it does one act of the user, which is the body as JSON, and waits until the page has handled
-// it and had one turn of its event loop, never for the network.
+// Send implements driver.Conn: it does one act of the user, which is the body as JSON, and waits until the page has
+// handled it and had one turn of its event loop, never for the network.
 //
 //	{"do":"click","on":"connect"}                     with the mouse, in the middle of it
 //	{"do":"click","on":"session","text":"sess_1"}     of what the hook names, the one with that text or attribute
@@ -61,14 +61,16 @@ func (e *ActError) Error() string {
 //	{"do":"open","url":"http://127.0.0.1:8080/"}
 //
 // Where something covers what is clicked, driver.Page.Dismiss is clicked first if that can be seen; where it is still
-// covered, it is clicked by script. An act that a person could not do returns an *[ActError], after a record of it. It
-// returns driver.ErrClosed after Close.
+// covered, it is clicked by script. Where the page draws what is clicked anew between press and release, so that the
+// click reaches nothing, it is clicked again, at most twice. An act that a person could not do returns an *[ActError],
+// after a record of it. It returns driver.ErrClosed after Close.
 func (c *Conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	var a act
 	if err := json.Unmarshal(m.Body, &a, json.RejectUnknownMembers(true)); err != nil {
 		return 0, fmt.Errorf("read act: %w", err)
 	}
-	do := map[string]func(context.Context, act, int) error{"click": c.click, "choose": c.choose, "type": c.enter, "press": c.press,
+	do := map[string]func(context.Context, act, int) error{"click": c.click, "choose": c.choose, "type": c.enter,
+		"press":  c.press,
 		"reload": c.reload, "open": c.visit}[a.Do]
 	if do == nil {
 		return 0, fmt.Errorf("read act: %q is nothing that a user does", a.Do)
@@ -167,7 +169,30 @@ func (c *Conn) turn(ctx context.Context) error {
 	return nil
 }
 
-func (c *Conn) click(ctx context.Context, a act, _ int) error {
+// clicks is how often a user clicks whose click the page has swallowed by drawing the element anew between press and
+// release.
+const clicks = 3
+
+const again = "the user clicks again: the page has drawn what was pressed anew before the mouse was released"
+
+func (c *Conn) click(ctx context.Context, a act, n int) error {
+	for i := 1; ; i++ {
+		if err := c.clickOnce(ctx, a); err != nil {
+			return err
+		}
+		var torn bool
+		if err := c.evaluate(ctx, ask("torn"), &torn); err != nil && !errors.Is(err, errMoved) {
+			return err
+		}
+		if !torn || i == clicks {
+			return c.turn(ctx)
+		}
+		body := []byte(a.label())
+		c.note(transcript.Record{Dir: transcript.Sent, Kind: transcript.Act, Reply: n, Label: again, Bytes: body})
+	}
+}
+
+func (c *Conn) clickOnce(ctx context.Context, a act) error {
 	hook, err := c.hook(a)
 	if err != nil {
 		return err
@@ -193,7 +218,7 @@ func (c *Conn) click(ctx context.Context, a act, _ int) error {
 	if err != nil && !errors.Is(err, errMoved) {
 		return err
 	}
-	return c.turn(ctx)
+	return nil
 }
 
 // mouse clicks at a place of the viewport, and waits until the page has handled it.

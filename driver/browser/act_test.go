@@ -9,15 +9,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/driver"
-	"parley/driver/browser/look"
+	"parley/driver/browser/snapshot"
 	"parley/transcript"
 )
 
 const actPage = `<style>#cover{position:fixed;inset:0;background:#eee}[hidden]{display:none!important}</style>
-<button id=b>Go</button><button id=off disabled>Off</button><button id=gone hidden>Gone</button><input id=i value=old><input id=ro readonly value=fix>
+<button id=b>Go</button><button id=off disabled>Off</button><button id=gone hidden>Gone</button>` +
+	`<input id=i value=old><input id=ro readonly value=fix>
 <select id=s><option value=g>General<option value=d>Debugger<option value=x disabled>Broken</select>
 <ul><li data-session-id=sess_1>One</li><li data-session-id=sess_2>Two</li><li><b title=sess_3>Three</b></li></ul>
-<div style="height:3000px"></div><button id=far>Far</button><p id=out></p><div id=cover hidden><button id=x>Close</button></div>
+<div style="height:3000px"></div><button id=far>Far</button><p id=out></p><div id=cover hidden><button id=x>` +
+	`Close</button></div>
 <script>const $=(s)=>document.querySelector(s);const say=(s)=>{$('#out').textContent+=s+';'};
 $('#b').onclick=(e)=>say('b '+e.isTrusted);$('#far').onclick=(e)=>say('far '+e.isTrusted);
 $('#i').oninput=(e)=>say('i '+e.target.value+' '+e.isTrusted);$('#i').onkeydown=(e)=>say('key '+e.key+' '+e.code);
@@ -27,8 +29,9 @@ for(const l of document.querySelectorAll('li'))l.onclick=()=>say(l.textContent);
 $('#x').onclick=()=>{$('#cover').hidden=true;say('x')};
 </script>`
 
-var actHooks = driver.Page{Select: "#s", Dismiss: "#x", Controls: map[string]string{"go": "text=Go", "off": "#off", "gone": "#gone", "message": "#i",
-	"fixed": "#ro", "session": "li", "far": "#far", "missing": "#nowhere", "bad": "###", "empty": ""}}
+var actHooks = driver.Page{Select: "#s", Dismiss: "#x",
+	Controls: map[string]string{"go": "text=Go", "off": "#off", "gone": "#gone", "message": "#i",
+		"fixed": "#ro", "session": "li", "far": "#far", "missing": "#nowhere", "bad": "###", "empty": ""}}
 
 func TestActs(t *testing.T) {
 	rows := []struct {
@@ -46,7 +49,8 @@ func TestActs(t *testing.T) {
 		{"the choice that is made already", []string{`{"do":"choose","on":"select","value":"g"}`}, "sfocus;"},
 		{"typing replaces what was there", []string{`{"do":"type","on":"message","text":"hi 你好"}`}, "focus;i hi 你好 true;"},
 		{"typing nothing clears", []string{`{"do":"type","on":"message","text":""}`}, "focus;i true;"},
-		{"a key where the focus is", []string{`{"do":"type","on":"message","text":"a"}`, `{"do":"press","key":"Enter"}`}, "focus;i a true;key Enter Enter;"},
+		{"a key where the focus is", []string{`{"do":"type","on":"message","text":"a"}`, `{"do":"press","key":"Enter"}`},
+			"focus;i a true;key Enter Enter;"},
 		{"a key somewhere", []string{`{"do":"press","on":"message","key":"ArrowLeft"}`}, "focus;key ArrowLeft ArrowLeft;"},
 	}
 	for _, r := range rows {
@@ -54,7 +58,8 @@ func TestActs(t *testing.T) {
 			u := shows(t, actPage, actHooks)
 			for _, body := range r.do {
 				n := u.acts(body)
-				if rec := u.log.All()[n-1]; rec.Kind != transcript.Act || rec.Dir != transcript.Sent || string(rec.Bytes) != body || rec.Label == "" {
+				if rec := u.log.All()[n-1]; rec.Kind != transcript.Act || rec.Dir != transcript.Sent || string(rec.Bytes) != body ||
+					rec.Label == "" {
 					t.Errorf("recorded is %s", rec.Line(200))
 				}
 			}
@@ -108,7 +113,8 @@ func TestActErrors(t *testing.T) {
 	}
 	for _, body := range []string{"", "{", `{"do":"dance"}`, `{"do":"click","in":"x"}`} {
 		before := u.count(transcript.Act, "")
-		if n, err := u.c.Send(u.ctx, driver.Message{Body: []byte(body)}); err == nil || n != 0 || u.count(transcript.Act, "") != before {
+		if n, err := u.c.Send(u.ctx, driver.Message{Body: []byte(body)}); err == nil || n != 0 ||
+			u.count(transcript.Act, "") != before {
 			t.Errorf("%q is an act: %d, %v", body, n, err)
 		}
 	}
@@ -130,9 +136,58 @@ func TestCovered(t *testing.T) {
 	}
 }
 
+// TestTorn: a page that draws anew what is pressed, before the mouse is released, swallows the click.
+func TestTorn(t *testing.T) {
+	const page = `<div id=app></div><p id=out></p><script>const app=document.getElementById('app');let drawn=0;
+const draw=()=>{app.innerHTML='<div><button id=b><b>Go</b></button></div>'};draw();
+document.addEventListener('mousedown',()=>{if(drawn++<TIMES)draw()});
+app.onclick=(e)=>{if(e.target.closest('button'))
+document.getElementById('out').textContent+='b '+e.isTrusted+';'}</script>`
+	for _, r := range []struct {
+		reason, times string
+		said          string
+		acts          int
+	}{
+		{"never", "0", "b true;", 1},
+		{"once, as by chance", "1", "b true;", 2},
+		{"with each press", "99", "", clicks},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			u := shows(t, strings.Replace(page, "TIMES", r.times, 1), driver.Page{Controls: map[string]string{"go": "#b"}})
+			u.acts(`{"do":"click","on":"go"}`)
+			if got := u.says(); got != r.said {
+				t.Errorf("the page says %q, want %q", got, r.said)
+			}
+			if n := u.count(transcript.Act, ""); n != r.acts {
+				t.Errorf("%d acts, want %d", n, r.acts)
+			}
+		})
+	}
+}
+
+// TestMoved: what the page has begun to show moves what is clicked before the mouse is aimed, and not behind it.
+func TestMoved(t *testing.T) {
+	u := shows(t, `<div id=note></div><select id=s><option value=g>G<option value=d>D</select><button id=b>Go</button>`+
+		`<p id=out></p>
+<script>const $=(s)=>document.querySelector(s);$('#b').onclick=()=>{$('#out').textContent+='b;'};
+const shift=()=>{$('#note').style.height=(parseInt($('#note').style.height||0)+100)%300+'px'};
+$('#s').onchange=()=>{requestAnimationFrame(shift);setTimeout(()=>{for(const t=Date.now()+20;Date.now()<t;);`+
+		`},1)}</script>`,
+		driver.Page{Select: "#s", Controls: map[string]string{"go": "#b"}})
+	for range 5 {
+		u.acts(`{"do":"choose","on":"select","value":"d"}`)
+		u.acts(`{"do":"click","on":"go"}`)
+		u.acts(`{"do":"choose","on":"select","value":"g"}`)
+	}
+	if got := u.says(); got != "b;b;b;b;b;" {
+		t.Errorf("the page says %q", got)
+	}
+}
+
 func TestDialogs(t *testing.T) {
 	u := shows(t, `<button id=b>Go</button><p id=out></p><script>document.getElementById('b').onclick=()=>{alert('a\nb');
-const c=confirm('sure?');const p=prompt('name?','me');document.getElementById('out').textContent=c+' '+p}</script>`, driver.Page{Controls: map[string]string{"go": "#b"}})
+const c=confirm('sure?');const p=prompt('name?','me');document.getElementById('out').textContent=c+' '+p}`+
+		`</script>`, driver.Page{Controls: map[string]string{"go": "#b"}})
 	n := u.acts(`{"do":"click","on":"go"}`)
 	u.settles()
 	var got []string
@@ -166,7 +221,7 @@ func TestReloadAndOpen(t *testing.T) {
 		t.Errorf("after a reload: %s", r.Line(200))
 	}
 	n = u.acts(`{"do":"click","on":"on"}`)
-	u.awaitLook(n, "the second page", func(l look.Look) bool { return l.Text == "second" })
+	u.awaitSnapshot(n, "the second page", func(l snapshot.Page) bool { return l.Text == "second" })
 	n = u.acts(`{"do":"open","url":"` + site.URL + `/"}`)
 	u.settles()
 	if l := u.looks(); !strings.HasPrefix(l.Text, "first") || u.awaitKind(n, transcript.Open, "page").Reply != n {
@@ -184,7 +239,8 @@ func TestReloadAndOpen(t *testing.T) {
 
 // TestActNeverWaitsForTheNetwork: an answer that does not come holds up nobody.
 func TestActNeverWaitsForTheNetwork(t *testing.T) {
-	site := serve(t, `<button id=b onclick="fetch('/never').then(()=>alert('answered'))">Go</button><a id=a href=/never>on</a>`)
+	site := serve(t, `<button id=b onclick="fetch('/never').then(()=>alert('answered'))">Go</button><a id=a href=/never>`+
+		`on</a>`)
 	let := make(chan struct{})
 	site.handle["/never"] = func(w http.ResponseWriter, r *http.Request) {
 		select {

@@ -14,7 +14,8 @@ func BenchmarkOpen(b *testing.B) {
 	d := New(Options{})
 	defer func() { _ = d.Close() }()
 	for b.Loop() {
-		c, err := d.Open(b.Context(), driver.OpenOptions{Party: "A", URL: site.URL + "/", Page: &driver.Page{Select: "#mainAgentSelect"}}, transcript.New(nil).Append)
+		c, err := d.Open(b.Context(), driver.OpenOptions{Party: "A", URL: site.URL + "/",
+			Page: &driver.Page{Select: "#mainAgentSelect"}}, transcript.New(nil).Append)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -36,11 +37,13 @@ func BenchmarkPage(b *testing.B) {
 	d := New(Options{})
 	defer func() { _ = d.Close() }()
 	for b.Loop() {
-		c, err := d.Open(b.Context(), driver.OpenOptions{Party: "A", URL: site.URL + "/", Page: &driver.Page{Select: "#mainAgentSelect"}}, transcript.New(nil).Append)
+		c, err := d.Open(b.Context(), driver.OpenOptions{Party: "A", URL: site.URL + "/",
+			Page: &driver.Page{Select: "#mainAgentSelect"}}, transcript.New(nil).Append)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := c.Send(b.Context(), driver.Message{Body: []byte(`{"do":"choose","on":"select","value":"general"}`)}); err != nil {
+		if _, err := c.Send(b.Context(),
+			driver.Message{Body: []byte(`{"do":"choose","on":"select","value":"general"}`)}); err != nil {
 			b.Fatal(err)
 		}
 		if err := c.(*Conn).Settle(b.Context()); err != nil {

@@ -1,19 +1,19 @@
-// Package browser drives web pages: it opens them in headless Chromium, acts on them as a user would, and records what a
-// person would see and what the page asks of its server.
+// Package browser drives web pages: it opens them in headless Chromium, acts on them as a user would, and records what
+// a person would see and what the page asks of its server.
 //
-// One browser runs for all pages of a [Driver]; the first Open starts it, Close ends it. Each page has a window of its own,
-// 1280x800, and a fresh profile, unless driver.Page.With names another page's. As root the browser runs without its sandbox,
-// which refuses to work for root. Frames within a page and closed shadow roots are not read.
+// One browser runs for all pages of a [Driver]; the first Open starts it, Close ends it. Each page has a window of its
+// own, 1280x800, and a fresh profile, unless driver.Page.With names another page's. As root the browser runs without
+// its sandbox, which refuses to work for root. Frames within a page and closed shadow roots are not read.
 //
 // Records of a page, received unless said:
 //
-//   - Open (sent, then received with the document's HTTP status once it has loaded; the latter again for each later document,
-//     Reply then being the act that asked for it, 0 when the page did);
+//   - Open (sent, then received with the document's HTTP status once it has loaded; the latter again for each later
+//     document, Reply then being the act that asked for it, 0 when the page did);
 //   - Look whenever what can be seen has changed (see package look), at the end of a task of the page;
 //   - Act (sent) for what the user does, and Failure when a person could not do it;
-//   - Ask for what the page asks of the network, in its order, and Answered when that has ended. What is asked of a host that
-//     is neither loopback nor the page's own nor allowed is refused on this machine, and told once per URL, with a Label that
-//     begins "blocked ";
+//   - Ask for what the page asks of the network, in its order, and Answered when that has ended. What is asked of a
+//     host that is neither loopback nor the page's own nor allowed is refused on this machine, and told once per URL,
+//     with a Label that begins "blocked ";
 //   - Dialog, which is accepted at once, and Console;
 //   - Closed when the page has crashed or closed itself, the browser has ended, or the harness has closed it.
 package browser
@@ -28,7 +28,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/transcript"
 )
 
@@ -56,8 +56,8 @@ func New(o Options) *Driver { return &Driver{o: o, turn: make(chan struct{}, 1)}
 // Name implements driver.Driver.
 func (*Driver) Name() string { return Name }
 
-// Open implements driver.Driver: it opens o.URL in a page, and returns once the page has loaded and the first look at it is
-// recorded. The Conn is a *[Conn]. Without a browser the error is a *[MissingError].
+// Open implements driver.Driver: it opens o.URL in a page, and returns once the page has loaded and the first look at
+// it is recorded. The Conn is a *[Conn]. Without a browser the error is a *[MissingError].
 func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
 	if o.Page == nil {
 		o.Page = &driver.Page{}
@@ -243,7 +243,7 @@ func (b *browser) ended() string {
 	if stopping {
 		return byHarness
 	}
-	ctx, cancel := stall.WithLimit(context.Background(), killWait)
+	ctx, cancel := deadline.WithLimit(context.Background(), killWait)
 	defer cancel()
 	select {
 	case <-b.p.exited:

@@ -15,9 +15,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The protocol is spoken over chromedp's pipe with its types, but not by chromedp's actions: those wait for each answer in
-// turn and switch on what is not needed, and their events come apart from the answers. Here commands can be sent in a row,
-// and what the browser says of a page is handled in one order.
+// The protocol is spoken over chromedp's pipe with its types, but not by chromedp's actions: those wait for each answer
+// in turn and switch on what is not needed, and their events come apart from the answers. Here commands can be sent in
+// a row, and what the browser says of a page is handled in one order.
 
 // lenient reads what a browser sends: pages may have put anything into its strings.
 var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true))
@@ -113,7 +113,7 @@ func (c *client) read() {
 			var syntax *jsontext.SyntacticError
 			var semantic *json.SemanticError
 			if errors.As(err, &syntax) || errors.As(err, &semantic) {
-				continue // one message that is none
+				continue // not a message
 			}
 			c.lose()
 			return
@@ -234,7 +234,7 @@ func (s *session) add(do func()) {
 	}
 }
 
-// isGone tells whether the page has ended.
+// isGone reports whether the page has ended.
 func (s *session) isGone() bool {
 	select {
 	case <-s.ended:

@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"parley/driver"
-	"parley/driver/browser/look"
+	"parley/driver/browser/snapshot"
 	"parley/transcript"
 )
 
@@ -81,8 +81,9 @@ type loading struct {
 
 func newConn(b *browser, t *tab, o driver.OpenOptions, sink driver.Sink) *Conn {
 	told := driver.NewTap(sink)
-	c := &Conn{b: b, t: t, s: t.s, o: o, told: told, sink: told.Sink, stop: make(chan struct{}), done: make(chan struct{}), acting: make(chan struct{}, 1),
-		moved: make(chan struct{}), asks: map[network.RequestID]*asked{}, blocked: map[string]bool{}}
+	c := &Conn{b: b, t: t, s: t.s, o: o, told: told, sink: told.Sink, stop: make(chan struct{}), done: make(chan struct{}),
+		acting: make(chan struct{}, 1),
+		moved:  make(chan struct{}), asks: map[network.RequestID]*asked{}, blocked: map[string]bool{}}
 	c.live, c.cancel = context.WithCancelCause(context.Background())
 	c.s.handle = c.heard
 	go c.run()
@@ -110,7 +111,7 @@ func (c *Conn) run() {
 	c.close(why)
 }
 
-// close tells that the page has ended; nothing is told afterwards.
+// close records that the page has ended; nothing is recorded afterwards.
 func (c *Conn) close(why string) {
 	c.telling.Lock()
 	defer c.telling.Unlock()
@@ -142,7 +143,7 @@ func (c *Conn) see(l string) {
 		return
 	}
 	c.last = l
-	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Look, Bytes: []byte(l)})
+	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Snapshot, Bytes: []byte(l)})
 }
 
 // await begins to wait for a document that record reply has asked for.
@@ -156,7 +157,7 @@ func (c *Conn) await(reply int, first bool) *loading {
 	return c.load
 }
 
-// arrived ends the wait for a document, unless another one is waited for by now.
+// arrived ends the wait for a document, unless another one is awaited by now.
 func (c *Conn) arrived(l *loading, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +168,7 @@ func (c *Conn) arrived(l *loading, err error) {
 	}
 }
 
-// onItsWay is the document that is waited for; nil for none.
+// onItsWay is the awaited document; nil for none.
 func (c *Conn) onItsWay() *loading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,12 +179,14 @@ func (c *Conn) onItsWay() *loading {
 func (c *Conn) open(ctx context.Context, script string, n int) error {
 	l := c.await(n, true)
 	if lang := c.o.Page.Language; lang != "" {
-		start(c.s, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: c.b.agent, AcceptLanguage: lang})
+		start(c.s, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: c.b.agent,
+			AcceptLanguage: lang})
 		start(c.s, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: strings.ReplaceAll(lang, "-", "_")})
 	}
-	// The document may come to another process of the browser than the one that is told this, and a fast one before the word
-	// of it: hence the wait.
-	if _, err := call(ctx, c.s, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script, WorldName: worldName}); err != nil {
+	// The document may come to another process of the browser than the one that is told this, and a fast one before the
+	// word of it: hence the wait.
+	if _, err := call(ctx, c.s, page.AddScriptToEvaluateOnNewDocument,
+		page.AddScriptToEvaluateOnNewDocumentParams{Source: script, WorldName: worldName}); err != nil {
 		return err
 	}
 	r := start(c.s, page.Navigate, page.NavigateParams{URL: c.o.URL})
@@ -206,8 +209,9 @@ func (c *Conn) open(ctx context.Context, script string, n int) error {
 	}
 }
 
-// Profile names the page's profile, for driver.Page.With of another page of the same Driver that is to share its cookies and
-// storage. It lasts until the last page that has it is closed. What pages of it may ask is what the first one might.
+// Profile names the page's profile, for driver.Page.With of another page of the same Driver that is to share its
+// cookies and storage. It lasts until the last page that has it is closed. What pages of it may ask is what the first
+// one might.
 func (c *Conn) Profile() string { return c.t.profile.token }
 
 // within bounds a context by the page's life.
@@ -244,7 +248,8 @@ func (c *Conn) evaluate(ctx context.Context, expression string, out any) error {
 		return err
 	}
 	yes := true
-	r, err := call(ctx, c.s, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, UniqueContextID: world, AwaitPromise: &yes, ReturnByValue: &yes})
+	r, err := call(ctx, c.s, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, UniqueContextID: world,
+		AwaitPromise: &yes, ReturnByValue: &yes})
 	switch {
 	case err != nil && ctx.Err() == nil && !errors.Is(err, errEnded):
 		c.mu.Lock()
@@ -316,11 +321,11 @@ func (c *Conn) ended(err error) error {
 }
 
 // Look looks at the page now. Nothing is recorded.
-func (c *Conn) Look(ctx context.Context) (look.Look, error) {
+func (c *Conn) Look(ctx context.Context) (snapshot.Page, error) {
 	ctx, cancel := c.within(ctx)
 	defer cancel()
 	var s string
-	var l look.Look
+	var l snapshot.Page
 	if err := c.persist(ctx, ask("look"), &s); err != nil {
 		return l, c.ended(err)
 	}
@@ -352,8 +357,8 @@ func (c *Conn) DOM(ctx context.Context) (string, error) {
 	return s, nil
 }
 
-// Close implements driver.Conn: it closes the page. Graceful waits until the page has gone, Reset does not. The profile goes
-// with the last page that has it.
+// Close implements driver.Conn: it closes the page. Graceful waits until the page has gone, Reset does not. The profile
+// goes with the last page that has it.
 func (c *Conn) Close(how driver.CloseMode) error {
 	c.told.Close()
 	c.finish(byHarness, how == driver.Graceful)

@@ -8,7 +8,8 @@ import (
 
 // names are the programs that are looked for, in this order. The headless shells are the same engine without a window's
 // furniture, and take half of the processor's time.
-var names = []string{"chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
+var names = []string{"chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser",
+	"google-chrome", "google-chrome-stable", "chrome"}
 
 // apps are where macOS has them.
 var apps = []string{
@@ -16,14 +17,19 @@ var apps = []string{
 	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 }
 
-// MissingError tells that there is no browser.
+// MissingError reports that there is no browser.
 type MissingError struct {
 	Command string // what was asked for; "": any
-	Err     error  // why it is none, when one was asked for
+	Err     error  // why it cannot be started, when one was asked for
+	Key     string // of the profile that names one; "": nobody knows
 }
 
 func (e *MissingError) Error() string {
-	const mend = "on Debian: apt-get install chromium, or the faster chromium-headless-shell; or name the program in the profile: agent-client.browser"
+	mend := "on Debian: apt-get install chromium, or the faster chromium-headless-shell; or name the program in the " +
+		"profile"
+	if e.Key != "" {
+		mend += ": " + e.Key
+	}
 	if e.Command != "" {
 		return "the browser " + e.Command + " cannot be started: " + e.Err.Error() + " (" + mend + ")"
 	}
@@ -33,8 +39,8 @@ func (e *MissingError) Error() string {
 func (e *MissingError) Unwrap() error { return e.Err }
 
 // Find returns the path of a browser: of command, a name on the PATH or a path, or when that is empty of the first of
-// chromium-headless-shell, chrome-headless-shell, chromium, chromium-browser, google-chrome, google-chrome-stable and chrome on the PATH, on macOS also where applications
-// are. The error is a *MissingError.
+// chromium-headless-shell, chrome-headless-shell, chromium, chromium-browser, google-chrome, google-chrome-stable and
+// chrome on the PATH, on macOS also where applications are. The error is a *MissingError.
 func Find(command string) (string, error) {
 	if command != "" {
 		path, err := exec.LookPath(command)

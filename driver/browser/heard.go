@@ -22,7 +22,7 @@ const (
 	maxMessage = 16 << 10 // bytes of one
 )
 
-// on decodes an event and handles it. What cannot be decoded is no event.
+// on decodes an event and handles it. What cannot be decoded is ignored.
 func on[E any](m *cdproto.Message, do func(E)) {
 	var e E
 	if json.Unmarshal(m.Params, &e, lenient) == nil {
@@ -185,10 +185,11 @@ func (c *Conn) onMovedWithin(e page.EventNavigatedWithinDocument) {
 	}
 }
 
-// onDialog tells a dialog, and accepts it. Scripts stand still until then, so nothing is waited for.
+// onDialog records a dialog, and accepts it. Scripts stand still until then, so it waits for nothing.
 func (c *Conn) onDialog(e page.EventJavascriptDialogOpening) {
 	start(c.s, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true, PromptText: e.DefaultPrompt})
-	c.tell(transcript.Record{Kind: transcript.Dialog, Type: string(e.Type), Label: string(e.Type), Bytes: []byte(e.Message)})
+	c.tell(transcript.Record{Kind: transcript.Dialog, Type: string(e.Type), Label: string(e.Type),
+		Bytes: []byte(e.Message)})
 }
 
 func (c *Conn) onConsole(e runtime.EventConsoleAPICalled) {

@@ -7,13 +7,14 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// Pages reach loopback, their own host, and what the profile allows. Everything else is sent to a proxy on loopback that
-// refuses it, so that nothing leaves the machine, names that would have to be looked up included.
+// Pages reach loopback, their own host, and what the profile allows. Everything else is sent to a proxy on loopback
+// that refuses it, so that nothing leaves the machine, names that would have to be looked up included.
 
 // loopback is what is always reached, in the words of a proxy's bypass list. The browser's own idea of it, which has
 // link-local addresses too, is taken back.
@@ -43,7 +44,7 @@ func allowed(address string, allow []string) ([]string, error) {
 			h = "[" + h + "]"
 		}
 		if !hostShape.MatchString(h) {
-			return nil, fmt.Errorf("%q is no host that could be allowed", h)
+			return nil, fmt.Errorf("%q is not a host that could be allowed", h)
 		}
 		out = append(out, strings.ToLower(h))
 	}
@@ -59,7 +60,7 @@ func isLoopback(host string) bool {
 	return err == nil && (ip.Is4() && ip.IsLoopback() || ip == netip.IPv6Loopback())
 }
 
-// place is a URL's host and port; "" when it is no place on a network.
+// place is a URL's host and port; "" when it is not on a network.
 func place(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -119,7 +120,7 @@ func (f *fence) refused() []string {
 	return append([]string(nil), f.attempts...)
 }
 
-// lets tells whether a page may ask for a URL.
+// lets reports whether a page may ask for a URL.
 func (f *fence) lets(address string) bool {
 	at := place(address)
 	host, port, err := net.SplitHostPort(at)
@@ -129,12 +130,7 @@ func (f *fence) lets(address string) bool {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	for _, h := range f.hosts {
-		if h == host || h == host+":"+port {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.hosts, host) || slices.Contains(f.hosts, host+":"+port)
 }
 
 func (f *fence) close() {

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"parley/driver"
-	"parley/driver/browser/look"
+	"parley/driver/browser/snapshot"
 	"parley/transcript"
 )
 
@@ -42,7 +42,8 @@ func TestFind(t *testing.T) {
 		t.Errorf("Find(%q) is %q, %v", path, again, err)
 	}
 	var missing *MissingError
-	if _, err := Find("no-such-browser"); !errors.As(err, &missing) || !strings.Contains(err.Error(), "no-such-browser") || !strings.Contains(err.Error(), "agent-client.browser") {
+	if _, err := Find("no-such-browser"); !errors.As(err, &missing) || !strings.Contains(err.Error(), "no-such-browser") ||
+		!strings.Contains(err.Error(), "name the program in the profile") {
 		t.Errorf("Find of what is not there: %v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
@@ -51,7 +52,8 @@ func TestFind(t *testing.T) {
 	}
 	log := transcript.New(nil)
 	d := New(Options{Command: "no-such-browser"})
-	if _, err := d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: "http://127.0.0.1/"}, log.Append); !errors.As(err, &missing) {
+	if _, err := d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: "http://127.0.0.1/"}, log.Append); !errors.As(err,
+		&missing) {
 		t.Errorf("Open without a browser: %v", err)
 	}
 	if all := log.All(); len(all) != 2 || all[1].Kind != transcript.Failure || all[1].Reply != 1 {
@@ -71,14 +73,14 @@ func TestOpenIsTold(t *testing.T) {
 		t.Errorf("opened is %s", open.Line(200))
 	}
 	for _, r := range all[:open.N] {
-		if r.Kind == transcript.Look {
+		if r.Kind == transcript.Snapshot {
 			t.Errorf("a look before the page is open: %s", r.Line(200))
 		}
 	}
-	if r := all[len(all)-1]; r.Kind != transcript.Look && r.Kind != transcript.Answered {
+	if r := all[len(all)-1]; r.Kind != transcript.Snapshot && r.Kind != transcript.Answered {
 		t.Errorf("last is %s", r.Line(200))
 	}
-	u.awaitKind(open.N, transcript.Look, "")
+	u.awaitKind(open.N, transcript.Snapshot, "")
 }
 
 func TestOpenErrors(t *testing.T) {
@@ -106,7 +108,8 @@ func TestOpenErrors(t *testing.T) {
 		{"nobody listens", "http://127.0.0.1:1/", bounded(t), driver.Page{}, 0, "ERR_"},
 		{"no URL", "http://[", bounded(t), driver.Page{}, 0, "missing"},
 		{"no profile to share", site.URL + "/", bounded(t), driver.Page{With: "nobody"}, 0, "no page has the profile"},
-		{"what cannot be allowed", site.URL + "/", bounded(t), driver.Page{Allow: []string{"a;b"}}, 0, "no host that could be allowed"},
+		{"what cannot be allowed", site.URL + "/", bounded(t), driver.Page{Allow: []string{"a;b"}}, 0,
+			"not a host that could be allowed"},
 		{"it takes too long", site.URL + "/slow", short, driver.Page{}, 0, "context canceled"},
 	}
 	for _, r := range rows {
@@ -123,7 +126,8 @@ func TestOpenErrors(t *testing.T) {
 			if !errors.As(err, &e) {
 				t.Fatalf("Open is %v", err)
 			}
-			if e.Status == http.StatusInternalServerError && r.status == 0 { // a headless shell shows an empty page in place of an error page
+			if e.Status == http.StatusInternalServerError && r.status == 0 {
+				// a headless shell shows an empty page in place of an error page
 				r.status, r.want = e.Status, "500"
 			}
 			if e.Status != r.status || !strings.Contains(err.Error(), r.want) {
@@ -131,7 +135,8 @@ func TestOpenErrors(t *testing.T) {
 			}
 			all := log.All()
 			last := all[len(all)-1]
-			if last.Reply != 1 || last.Status != r.status || (last.Kind != transcript.Failure && last.Kind != transcript.Response) {
+			if last.Reply != 1 || last.Status != r.status || (last.Kind != transcript.Failure &&
+				last.Kind != transcript.Response) {
 				t.Errorf("last is %s", last.Line(200))
 			}
 		})
@@ -193,7 +198,8 @@ func TestBrowserDies(t *testing.T) {
 	if _, err := os.Stat(folder); !os.IsNotExist(err) {
 		t.Errorf("the folder of the second is left: %v", err)
 	}
-	if _, err := d.Open(c.ctx, driver.OpenOptions{URL: site.URL}, transcript.New(nil).Append); !errors.Is(err, driver.ErrClosed) {
+	if _, err := d.Open(c.ctx, driver.OpenOptions{URL: site.URL}, transcript.New(nil).Append); !errors.Is(err,
+		driver.ErrClosed) {
 		t.Errorf("Open after Close: %v", err)
 	}
 }
@@ -207,17 +213,20 @@ func TestBrowserDoesNotStart(t *testing.T) {
 	d := New(Options{Command: path})
 	defer func() { _ = d.Close() }()
 	_, err := d.Open(bounded(t), driver.OpenOptions{URL: "http://127.0.0.1/"}, transcript.New(nil).Append)
-	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "no display today") {
+	if err == nil || !strings.Contains(err.Error(), "exit status 3") ||
+		!strings.Contains(err.Error(), "no display today") {
 		t.Errorf("Open: %v", err)
 	}
 }
 
 func TestProfiles(t *testing.T) {
-	site := serve(t, `<p id=p></p><script>p.textContent=localStorage.k+' '+document.cookie;localStorage.k='kept';document.cookie='c=1'</script>`)
+	site := serve(t, `<p id=p></p><script>p.textContent=localStorage.k+' '+document.cookie;localStorage.k='kept';`+
+		`document.cookie='c=1'</script>`)
 	a := opens(t, shared, site.URL+"/", driver.Page{})
 	b := opens(t, shared, site.URL+"/", driver.Page{With: a.c.Profile()})
 	other := opens(t, shared, site.URL+"/", driver.Page{})
-	if got := []string{a.looks().Text, b.looks().Text, other.looks().Text}; strings.Join(got, "|") != "undefined|kept c=1|undefined" {
+	if got := []string{a.looks().Text, b.looks().Text, other.looks().Text}; strings.Join(got,
+		"|") != "undefined|kept c=1|undefined" {
 		t.Errorf("the pages show %q", got)
 	}
 	if a.c.Profile() != b.c.Profile() || a.c.Profile() == other.c.Profile() {
@@ -232,7 +241,9 @@ func TestProfiles(t *testing.T) {
 		t.Errorf("the third shows %q", got)
 	}
 	u := &tester{T: t, ctx: bounded(t), log: transcript.New(nil)}
-	if _, err := shared.Open(u.ctx, driver.OpenOptions{URL: site.URL, Page: &driver.Page{With: b.c.Profile(), Allow: []string{"a.example"}}}, u.log.Append); err == nil || !strings.Contains(err.Error(), "does not allow a.example") {
+	if _, err := shared.Open(u.ctx, driver.OpenOptions{URL: site.URL,
+		Page: &driver.Page{With: b.c.Profile(), Allow: []string{"a.example"}}}, u.log.Append); err == nil ||
+		!strings.Contains(err.Error(), "does not allow a.example") {
 		t.Errorf("a wider page beside: %v", err)
 	}
 }
@@ -245,7 +256,8 @@ func TestManyPages(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			log := transcript.New(nil)
-			c, err := shared.Open(ctx, driver.OpenOptions{Party: fmt.Sprint(i), URL: fmt.Sprintf("%s/?page%d", site.URL, i), Page: &driver.Page{Controls: map[string]string{"go": "#b"}}}, log.Append)
+			c, err := shared.Open(ctx, driver.OpenOptions{Party: fmt.Sprint(i), URL: fmt.Sprintf("%s/?page%d", site.URL, i),
+				Page: &driver.Page{Controls: map[string]string{"go": "#b"}}}, log.Append)
 			if err != nil {
 				t.Error(err)
 				return
@@ -257,7 +269,7 @@ func TestManyPages(t *testing.T) {
 			}
 			want := fmt.Sprintf("clicked ?page%d", i)
 			if _, err := log.Await(ctx, n, func(r *transcript.Record) bool {
-				return r.Kind == transcript.Look && strings.Contains(decode(t, r.Bytes).Text, want)
+				return r.Kind == transcript.Snapshot && strings.Contains(decode(t, r.Bytes).Text, want)
 			}); err != nil {
 				t.Errorf("page %d does not show it: %v", i, err)
 			}
@@ -268,10 +280,11 @@ func TestManyPages(t *testing.T) {
 
 // TestClose: an act ends, and nothing is told afterwards.
 func TestClose(t *testing.T) {
-	site := serve(t, `<button id=b>Go</button><script>let n=0;setInterval(()=>{document.title=n++;b.textContent='Go '+n;console.error(n)},0);b.onclick=()=>{const end=Date.now()+60000;fetch('/busy');while(Date.now()<end);}</script>`)
+	site := serve(t, `<button id=b>Go</button><script>let n=0;setInterval(()=>{document.title=n++;b.textContent='Go '+n;`+
+		`console.error(n)},0);b.onclick=()=>{const end=Date.now()+60000;fetch('/busy');while(Date.now()<end);}</script>`)
 	site.handle["/busy"] = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }
 	u := opens(t, shared, site.URL+"/", driver.Page{Controls: map[string]string{"go": "#b"}})
-	u.awaitLook(0, "some turns", func(l look.Look) bool { return strings.Contains(l.Text, "Go 9") })
+	u.awaitSnapshot(0, "some turns", func(l snapshot.Page) bool { return strings.Contains(l.Text, "Go 9") })
 	done := make(chan error, 1)
 	go func() {
 		_, err := u.c.Send(u.ctx, driver.Message{Body: []byte(`{"do":"click","on":"go"}`)})
@@ -300,8 +313,10 @@ func TestClose(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	for _, row := range []struct{ have, want string }{
 		{"HOME=/h", "HOME=/h DBUS_SESSION_BUS_ADDRESS=disabled: FC_FONTATIONS=1"},
-		{"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/bus HOME=/h", "DBUS_SESSION_BUS_ADDRESS=unix:path=/run/bus HOME=/h FC_FONTATIONS=1"},
-		{"FC_FONTATIONS=0 DBUS_SESSION_BUS_ADDRESS_=x", "FC_FONTATIONS=0 DBUS_SESSION_BUS_ADDRESS_=x DBUS_SESSION_BUS_ADDRESS=disabled:"},
+		{"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/bus HOME=/h",
+			"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/bus HOME=/h FC_FONTATIONS=1"},
+		{"FC_FONTATIONS=0 DBUS_SESSION_BUS_ADDRESS_=x",
+			"FC_FONTATIONS=0 DBUS_SESSION_BUS_ADDRESS_=x DBUS_SESSION_BUS_ADDRESS=disabled:"},
 	} {
 		if got := strings.Join(environment(strings.Fields(row.have)), " "); got != row.want {
 			t.Errorf("%q becomes %q, want %q", row.have, got, row.want)

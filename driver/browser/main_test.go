@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/driver"
-	"parley/driver/browser/look"
+	"parley/driver/browser/snapshot"
 	"parley/transcript"
 )
 
@@ -124,7 +124,7 @@ func (u *tester) settles() {
 }
 
 // looks looks now.
-func (u *tester) looks() look.Look {
+func (u *tester) looks() snapshot.Page {
 	u.Helper()
 	l, err := u.c.Look(u.ctx)
 	if err != nil {
@@ -146,18 +146,21 @@ func (u *tester) await(mark int, what string, match func(*transcript.Record) boo
 // awaitKind waits for a record of a kind whose label begins so.
 func (u *tester) awaitKind(mark int, k transcript.Kind, label string) transcript.Record {
 	u.Helper()
-	return u.await(mark, string(k)+" "+label, func(r *transcript.Record) bool { return r.Kind == k && strings.HasPrefix(r.Label, label) })
-}
-
-// awaitLook waits for a look that is as wanted.
-func (u *tester) awaitLook(mark int, what string, match func(look.Look) bool) transcript.Record {
-	u.Helper()
-	return u.await(mark, "look with "+what, func(r *transcript.Record) bool {
-		return r.Kind == transcript.Look && match(decode(u.T, r.Bytes))
+	return u.await(mark, string(k)+" "+label, func(r *transcript.Record) bool {
+		return r.Kind == k &&
+			strings.HasPrefix(r.Label, label)
 	})
 }
 
-func decode(t *testing.T, b []byte) (l look.Look) {
+// awaitSnapshot waits for a look that is as wanted.
+func (u *tester) awaitSnapshot(mark int, what string, match func(snapshot.Page) bool) transcript.Record {
+	u.Helper()
+	return u.await(mark, "look with "+what, func(r *transcript.Record) bool {
+		return r.Kind == transcript.Snapshot && match(decode(u.T, r.Bytes))
+	})
+}
+
+func decode(t *testing.T, b []byte) (l snapshot.Page) {
 	t.Helper()
 	if err := json.Unmarshal(b, &l, json.RejectUnknownMembers(true)); err != nil {
 		t.Fatalf("a look cannot be decoded: %v\n%s", err, b)

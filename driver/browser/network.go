@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/transcript"
 )
 
@@ -62,7 +62,8 @@ type (
 	}
 )
 
-var getRequestPostData = cdp.Command[network.GetRequestPostDataParams, postData]{Method: network.GetRequestPostData.Method}
+var getRequestPostData = cdp.Command[network.GetRequestPostDataParams,
+	postData]{Method: network.GetRequestPostData.Method}
 
 // asked is a request that has not ended.
 type asked struct {
@@ -84,15 +85,16 @@ func (c *Conn) onRequest(e willBeSent) {
 		c.document.request, c.document.status, c.document.fault = e.RequestID, 0, ""
 		c.faulted = false
 	}
-	r := transcript.Record{Kind: transcript.Ask, Label: e.Request.Method + " " + e.Request.URL, Type: strings.ToLower(string(e.Type))}
+	r := transcript.Record{Kind: transcript.Ask, Label: e.Request.Method + " " + e.Request.URL,
+		Type: strings.ToLower(string(e.Type))}
 	if e.Request.HasPostData {
 		r.Bytes, r.Cut = c.body(e)
 	}
 	c.asked(e.RequestID, e.Request.URL, r)
 }
 
-// isOwn tells whether it is the browser that asks: whether a request may be made, and for the icon that it looks for at every
-// host.
+// isOwn reports whether it is the browser that asks: whether a request may be made, and for the icon that it looks for
+// at every host.
 func isOwn(e willBeSent) bool {
 	return e.Type == network.ResourceTypePreflight || e.Type == network.ResourceTypeOther &&
 		(e.Request.Method == "OPTIONS" || strings.HasSuffix(e.Request.URL, "/favicon.ico"))
@@ -104,7 +106,7 @@ func (c *Conn) body(e willBeSent) (b []byte, cut int) {
 		b = append(b, p.Bytes...)
 	}
 	if b == nil { // long, or of a file
-		ctx, cancel := stall.WithLimit(c.live, bodyTime)
+		ctx, cancel := deadline.WithLimit(c.live, bodyTime)
 		defer cancel()
 		v, err := call(ctx, c.s, getRequestPostData, network.GetRequestPostDataParams{RequestID: e.RequestID})
 		if err != nil {

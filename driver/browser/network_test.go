@@ -11,21 +11,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/driver"
-	"parley/driver/browser/look"
+	"parley/driver/browser/snapshot"
 	"parley/transcript"
 )
 
-func TestAsks(t *testing.T) {
-	site := serve(t, `<button id=b>Go</button><script>document.getElementById('b').onclick=async()=>{
+// asking is a page that asks the network in every way.
+const asking = `<button id=b>Go</button><script>document.getElementById('b').onclick=async()=>{
 await fetch('/a',{method:'POST',body:'{"x":1}'});
 await fetch('/b',{method:'PUT',headers:{'x-h':'1'},body:new Blob(['blob'])});
 await fetch('/go').then(r=>r.text());
 await fetch('/lost').catch(()=>0);
-const w=new WebSocket(location.href.replace('http','ws')+'ws');await new Promise(r=>{w.onclose=r;w.onopen=()=>w.close()});
+const w=new WebSocket(location.href.replace('http','ws')+'ws');await new Promise(r=>{w.onclose=r;w.onopen=()=>` +
+	`w.close()});
 const e=new EventSource('/events');await new Promise(r=>{e.onmessage=r});e.close();
 await fetch('/long',{method:'POST',body:'z'.repeat(1<<20)+'tail'});
-const k=new Worker(URL.createObjectURL(new Blob(['fetch("'+location.origin+'/work").then(()=>postMessage(1))'])));await new Promise(r=>{k.onmessage=r});
-document.title='x';document.body.append('all done')}</script>`)
+const k=new Worker(URL.createObjectURL(new Blob(['fetch("'+location.origin+'/work").then(()=>postMessage(1))'])));` +
+	`await new Promise(r=>{k.onmessage=r});
+document.title='x';document.body.append('all done')}</script>`
+
+// answersAsking has a site answer the page asking.
+func answersAsking(site *site) {
 	for _, p := range []string{"/a", "/b", "/to", "/long", "/work"} {
 		site.handle[p] = func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -47,28 +52,36 @@ document.title='x';document.body.append('all done')}</script>`)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}
+}
+
+func TestAsks(t *testing.T) {
+	site := serve(t, asking)
+	answersAsking(site)
 	u := opens(t, shared, site.URL+"/", driver.Page{Controls: map[string]string{"go": "#b"}})
 	n := u.acts(`{"do":"click","on":"go"}`)
-	u.awaitLook(n, "the end", func(l look.Look) bool { return strings.Contains(l.Text, "all done") })
+	u.awaitSnapshot(n, "the end", func(l snapshot.Page) bool { return strings.Contains(l.Text, "all done") })
 	u.settles()
 	var asks, answers []string
 	byN := map[int]string{}
 	for _, r := range u.log.After(n) {
 		switch r.Kind {
 		case transcript.Ask:
-			label := strings.ReplaceAll(strings.ReplaceAll(r.Label, site.URL, ""), strings.Replace(site.URL, "http", "ws", 1), "")
+			label := strings.NewReplacer(site.URL, "", strings.Replace(site.URL, "http", "ws", 1), "").Replace(r.Label)
 			byN[r.N] = label
 			asks = append(asks, fmt.Sprintf("%s (%s) %.10s %d %d", label, r.Type, r.Bytes, len(r.Bytes), r.Cut))
 		case transcript.Answered:
 			answers = append(answers, fmt.Sprintf("%s %d %s", byN[r.Reply], r.Status, r.Label))
 		}
 	}
-	want := []string{`POST /a (fetch) {"x":1} 7 0`, "PUT /b (fetch) blob 4 0", "GET /go (fetch)  0 0", "GET /to (fetch)  0 0", "GET /lost (fetch)  0 0",
-		"GET /ws (websocket)  0 0", "GET /events (eventsource)  0 0", "POST /long (fetch) zzzzzzzzzz 1048576 4", "GET /work (fetch)  0 0"}
+	want := []string{`POST /a (fetch) {"x":1} 7 0`, "PUT /b (fetch) blob 4 0", "GET /go (fetch)  0 0",
+		"GET /to (fetch)  0 0", "GET /lost (fetch)  0 0",
+		"GET /ws (websocket)  0 0", "GET /events (eventsource)  0 0", "POST /long (fetch) zzzzzzzzzz 1048576 4",
+		"GET /work (fetch)  0 0"}
 	if diff := cmp.Diff(want, asks); diff != "" {
 		t.Errorf("asks want(-) got(+):\n%s", diff)
 	}
-	for _, want := range []string{"POST /a 200 finished", "GET /go 302 finished", "GET /to 200 finished", "GET /ws 101 finished", "GET /lost 0 failed: net::ERR_"} {
+	for _, want := range []string{"POST /a 200 finished", "GET /go 302 finished", "GET /to 200 finished",
+		"GET /ws 101 finished", "GET /lost 0 failed: net::ERR_"} {
 		found := false
 		for _, a := range answers {
 			found = found || strings.HasPrefix(a, want)
@@ -88,10 +101,11 @@ func TestPreflights(t *testing.T) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Access-Control-Allow-Methods", "PUT")
 	}
-	u := shows(t, `<button id=b onclick="fetch('`+other.URL+`/x',{method:'PUT',body:'1'}).then(()=>document.body.append('put'))">Go</button>`,
+	u := shows(t, `<button id=b onclick="fetch('`+other.URL+`/x',{method:'PUT',body:'1'}).then(()=>`+
+		`document.body.append('put'))">Go</button>`,
 		driver.Page{Controls: map[string]string{"go": "#b"}})
 	n := u.acts(`{"do":"click","on":"go"}`)
-	u.awaitLook(n, "the end", func(l look.Look) bool { return strings.Contains(l.Text, "put") })
+	u.awaitSnapshot(n, "the end", func(l snapshot.Page) bool { return strings.Contains(l.Text, "put") })
 	u.settles()
 	if got := u.count(transcript.Ask, "PUT"); got != 1 || u.count(transcript.Ask, "OPTIONS") != 0 || len(methods) != 2 {
 		t.Errorf("the server was asked %q; there is:\n%s", methods, u.told())
@@ -100,18 +114,21 @@ func TestPreflights(t *testing.T) {
 
 // TestBlocked: nothing leaves the machine, and each attempt is told once.
 func TestBlocked(t *testing.T) {
-	urls := []string{"http://blocked.example/a?q=1", "https://blocked.example/b", "http://203.0.113.9/ip", "http://[2001:db8::1]/six", "http://169.254.1.1/link",
+	urls := []string{"http://blocked.example/a?q=1", "https://blocked.example/b", "http://203.0.113.9/ip",
+		"http://[2001:db8::1]/six", "http://169.254.1.1/link",
 		"http://0.0.0.0/any", "http://192.168.1.1:8080/lan"}
 	var script strings.Builder
 	for _, url := range urls {
 		fmt.Fprintf(&script, "await fetch(%q,{mode:'no-cors'}).catch(()=>0);", url)
 	}
-	u := shows(t, `<link rel=dns-prefetch href="//prefetch.example"><link rel=preconnect href="https://preconnect.example"><button id=b>Go</button><script>document.getElementById('b').onclick=async()=>{`+
+	u := shows(t, `<link rel=dns-prefetch href="//prefetch.example"><link rel=preconnect `+
+		`href="https://preconnect.example"><button id=b>Go</button><script>document.getElementById('b').onclick=async()=>{`+
 		script.String()+script.String()+
-		`for(const a of ['ws://socket.example/s','wss://203.0.113.9/t'])await new Promise(r=>{const w=new WebSocket(a);w.onerror=r;w.onclose=r});
+		`for(const a of ['ws://socket.example/s','wss://203.0.113.9/t'])await new Promise(r=>{const w=new WebSocket(a);`+
+		`w.onerror=r;w.onclose=r});
 document.body.append('all done')}</script>`, driver.Page{Controls: map[string]string{"go": "#b"}})
 	n := u.acts(`{"do":"click","on":"go"}`)
-	u.awaitLook(n, "the end", func(l look.Look) bool { return strings.Contains(l.Text, "all done") })
+	u.awaitSnapshot(n, "the end", func(l snapshot.Page) bool { return strings.Contains(l.Text, "all done") })
 	u.settles()
 	var want, got []string
 	for _, url := range append(urls, "ws://socket.example/s", "wss://203.0.113.9/t") {
@@ -126,8 +143,10 @@ document.body.append('all done')}</script>`, driver.Page{Controls: map[string]st
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
 	refused := strings.Join(u.c.t.profile.fence.refused(), "\n")
-	for _, at := range []string{"GET http://blocked.example/a?q=1", "CONNECT blocked.example:443", "GET http://203.0.113.9/ip", "GET http://[2001:db8::1]/six",
-		"GET http://169.254.1.1/link", "GET http://0.0.0.0/any", "GET http://192.168.1.1:8080/lan", "CONNECT socket.example:80", "CONNECT 203.0.113.9:443"} {
+	for _, at := range []string{"GET http://blocked.example/a?q=1", "CONNECT blocked.example:443",
+		"GET http://203.0.113.9/ip", "GET http://[2001:db8::1]/six",
+		"GET http://169.254.1.1/link", "GET http://0.0.0.0/any", "GET http://192.168.1.1:8080/lan", "CONNECT " +
+			"socket.example:80", "CONNECT 203.0.113.9:443"} {
 		if !strings.Contains(refused, at) {
 			t.Errorf("%s went elsewhere than to the fence, which has refused:\n%s", at, refused)
 		}
@@ -174,8 +193,10 @@ func TestAllowed(t *testing.T) {
 }
 
 func TestConsole(t *testing.T) {
-	u := shows(t, `<button id=b>Go</button><script>console.error('boo',1,{a:2});console.warn('hm');setTimeout(()=>{throw new Error('thrown')},0);
-document.getElementById('b').onclick=()=>{for(let i=0;i<300;i++)console.error('flood',i)}</script>`, driver.Page{Controls: map[string]string{"go": "#b"}})
+	u := shows(t, `<button id=b>Go</button><script>console.error('boo',1,{a:2});console.warn('hm');setTimeout(()=>`+
+		`{throw new Error('thrown')},0);
+document.getElementById('b').onclick=()=>{for(let i=0;i<300;i++)console.error('flood',i)}`+
+		`</script>`, driver.Page{Controls: map[string]string{"go": "#b"}})
 	r := u.awaitKind(0, transcript.Console, "")
 	if r.Type != "error" || !strings.HasPrefix(string(r.Bytes), "boo 1 ") {
 		t.Errorf("the first is %s", r.Line(200))

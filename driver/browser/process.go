@@ -13,7 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
+	"parley/internal/procgroup"
 )
 
 const (
@@ -22,25 +23,29 @@ const (
 	drainWait = 2 * time.Second // for what it started to end with it
 )
 
-// flags of every browser. Nothing that is seen may depend on which page is in front, and nothing may be asked of the network
-// but by pages.
+// flags of every browser. Nothing that is seen may depend on which page is in front, and nothing may be asked of the
+// network but by pages.
 var flags = []string{
-	"--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-default-browser-check",
+	"--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-quic", "--no-first-run",
+	"--no-default-browser-check",
 	"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
 	"--disable-extensions", "--disable-breakpad", "--disable-crash-reporter", "--mute-audio",
-	"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
-	"--disable-ipc-flooding-protection", "--disable-hang-monitor", "--disable-prompt-on-repost", "--disable-popup-blocking",
+	"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
+	"--disable-renderer-backgrounding",
+	"--disable-ipc-flooding-protection", "--disable-hang-monitor", "--disable-prompt-on-repost",
+	"--disable-popup-blocking",
 	"--disable-domain-reliability", "--metrics-recording-only", "--password-store=basic", "--use-mock-keychain",
 	"--force-color-profile=srgb", "--force-prefers-reduced-motion", "--hide-scrollbars", "--window-size=320,240",
 	"--default-tile-width=512", "--default-tile-height=512", // drawn faster than many small tiles
-	"--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,CertificateTransparencyComponentUpdater,PreconnectToSearch,IsolateOrigins,site-per-process",
+	"--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication," +
+		"CertificateTransparencyComponentUpdater,PreconnectToSearch,IsolateOrigins,site-per-process",
 	"--disable-site-isolation-trials", "--blink-settings=dnsPrefetchingEnabled=false",
 	"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--force-webrtc-ip-handling-policy",
 	"--proxy-bypass-list=" + bypass(nil),
 }
 
-// process is a browser's process, from its start to the end of its folder. It ends with the harness, however that ends: by
-// the end of its pipe, on Linux by the kernel too.
+// process is a browser's process, from its start to the end of its folder. It ends with the harness, however that ends:
+// by the end of its pipe, on Linux by the kernel too.
 type process struct {
 	pid    int
 	folder string
@@ -83,8 +88,8 @@ func startProcess(path, proxy string) (*process, error) {
 	return p, nil
 }
 
-// environment adds to variables those that Chromium would set while it starts, with the same values: to add one moves all of them,
-// and a thread that reads another one at that moment crashes the browser.
+// environment adds to variables those that Chromium would set while it starts, with the same values: to add one moves
+// all of them, and a thread that reads another one at that moment crashes the browser.
 func environment(have []string) []string {
 	for _, v := range []string{"DBUS_SESSION_BUS_ADDRESS=disabled:", "FC_FONTATIONS=1"} {
 		name, _, _ := strings.Cut(v, "=")
@@ -112,13 +117,13 @@ func (p *process) pipes(cmd *exec.Cmd) (theirs []*os.File, errs *os.File, err er
 	p.in, p.out = inW, out
 	cmd.ExtraFiles = []*os.File{in, outW}
 	cmd.Stdout, cmd.Stderr = errW, errW
-	ownGroup(cmd)
-	dieWithParent(cmd)
+	procgroup.Own(cmd)
+	procgroup.DieWithParent(cmd)
 	return []*os.File{in, outW, errW}, errR, nil
 }
 
-// run sees the process through to its end. It keeps its thread, because the kernel kills the process when the thread that
-// started it ends.
+// run sees the process through to its end. It keeps its thread, because the kernel kills the process when the thread
+// that started it ends.
 func (p *process) run(cmd *exec.Cmd, errs *os.File, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -133,7 +138,7 @@ func (p *process) run(cmd *exec.Cmd, errs *os.File, started chan<- error) {
 	var reading sync.WaitGroup
 	reading.Go(func() { _, _ = io.Copy(&p.words, errs) })
 	err := cmd.Wait()
-	kill(p.pid) // what it leaves behind has no use without it
+	procgroup.Kill(p.pid) // what it leaves behind has no use without it
 	_ = errs.SetReadDeadline(time.Now().Add(drainWait))
 	reading.Wait() // its output ends with the last process that could write to it, and to its folder
 	if p.err = err; err == nil {
@@ -149,9 +154,9 @@ func (p *process) stop() error {
 	select {
 	case <-p.exited: // its id may be another's now
 	default:
-		kill(p.pid)
+		procgroup.Kill(p.pid)
 	}
-	late, cancel := stall.WithLimit(context.Background(), killWait)
+	late, cancel := deadline.WithLimit(context.Background(), killWait)
 	defer cancel()
 	select {
 	case <-p.gone:

@@ -1,15 +1,11 @@
 package browser
 
 import (
-	"os/exec"
 	"syscall"
 )
 
-// dieWithParent has the kernel kill the process when the thread that started it ends; see process.run for that thread.
-func dieWithParent(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL }
-
-// memoryFlags keep what pages draw out of a shared memory that is too small for it, as a container's often is: a browser that
-// finds it full dies. In files it takes an eighth more processor time.
+// memoryFlags keep what pages draw out of a shared memory that is too small for it, as a container's often is: a
+// browser that finds it full dies. In files it takes an eighth more processor time.
 func memoryFlags() []string { return memoryFlagsAt("/dev/shm") }
 
 func memoryFlagsAt(folder string) []string {

@@ -35,7 +35,8 @@ type readerConfig struct {
 
 // readerFor is the script that reads a page.
 func readerFor(p *driver.Page) (string, error) {
-	c := readerConfig{Tell: tellName, Name: readerName, Select: p.Select, Controls: map[string]string{}, Chat: p.Chat, Log: p.Log,
+	c := readerConfig{Tell: tellName, Name: readerName, Select: p.Select, Controls: map[string]string{}, Chat: p.Chat,
+		Log:    p.Log,
 		LogRow: p.LogRow, Levels: map[string]string{}, Loading: p.Loading, Dismiss: p.Dismiss}
 	for name, hook := range p.Controls {
 		if hook != "" {

@@ -419,6 +419,10 @@
   };
 
   let held = null; // what the act is about
+  let aimed = null; // at what the mouse is aimed: its hook, what was pressed, and whether a click has reached it
+  const reaches = (ev) => ev.composedPath().includes(held) || ev.composedPath().includes(pick(aimed.hook, aimed.text));
+  window.addEventListener('mousedown', (ev) => { if (aimed && reaches(ev)) aimed.down = ev.composedPath()[0]; }, true);
+  window.addEventListener('click', (ev) => { if (aimed && reaches(ev)) aimed.hit = true; }, true);
 
   const spot = (e) => {
     const r = e.getBoundingClientRect();
@@ -433,10 +437,21 @@
     return at;
   };
 
-  const aim = (hook, text, what) => {
+  // frame waits until the page has drawn once: what it has begun to show may move what is aimed at.
+  const frame = () => new Promise((done) => {
+    const late = setTimeout(done, 50); // it is not drawn
+    requestAnimationFrame(() => {
+      clearTimeout(late);
+      done();
+    });
+  });
+
+  const aim = async (hook, text, what) => {
+    await frame();
     const e = pick(hook, text), why = can(e, what);
     if (why) return { why };
     held = e;
+    aimed = { hook, text };
     if (e.localName === 'select' || e.localName === 'option') return { x: 0, y: 0, covered: true }; // a mouse would open a list outside of the page
     const at = spot(e);
     if (at.covered && config.dismiss) {
@@ -451,6 +466,13 @@
     held?.click();
     held = null;
     return {};
+  };
+
+  // torn tells that the page has taken away what was pressed before the mouse was released: no click has reached anything.
+  const torn = () => {
+    const a = aimed;
+    aimed = null;
+    return !!a?.down && !a.hit && !a.down.isConnected;
   };
 
   const choose = (hook, value, what) => {
@@ -503,5 +525,5 @@
     return clip(copy.outerHTML, 256 << 10);
   };
 
-  globalThis[config.name] = { look, turn, settle, aim, press, choose, focus, erase, dom };
+  globalThis[config.name] = { look, turn, settle, aim, press, torn, choose, focus, erase, dom };
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
 )
 
 const (
@@ -56,7 +56,7 @@ func (b *browser) restock() {
 	b.spare = s
 	b.work.Go(func() {
 		defer close(s.done)
-		ctx, cancel := stall.WithLimit(b.live, prepareTime)
+		ctx, cancel := deadline.WithLimit(b.live, prepareTime)
 		defer cancel()
 		if t, err := b.fresh(ctx, nil); err == nil {
 			s.tab = t
@@ -101,8 +101,9 @@ func (b *browser) fresh(ctx context.Context, hosts []string) (*tab, error) {
 		return nil, err
 	}
 	yes := true
-	r, err := call(ctx, b.c.browser(), target.CreateBrowserContext, target.CreateBrowserContextParams{DisposeOnDetach: &yes,
-		ProxyServer: f.address(), ProxyBypassList: bypass(hosts)})
+	r, err := call(ctx, b.c.browser(), target.CreateBrowserContext,
+		target.CreateBrowserContextParams{DisposeOnDetach: &yes,
+			ProxyServer: f.address(), ProxyBypassList: bypass(hosts)})
 	if err != nil {
 		f.close()
 		return nil, err
@@ -138,16 +139,18 @@ func (b *browser) beside(ctx context.Context, token string, hosts []string) (*ta
 // tab makes a tab in a profile, in which it is counted already.
 func (b *browser) tab(ctx context.Context, p *profile) (*tab, error) {
 	yes := true
-	// The page takes its window for one of width and height; drawing a small one takes less time, and pictures have the whole.
-	// A hidden target would be made faster, but draws nothing: no animation frames, no pictures.
-	made, err := call(ctx, b.c.browser(), target.CreateTarget, target.CreateTargetParams{URL: "about:blank", Width: 320, Height: 240,
-		BrowserContextID: p.id, NewWindow: &yes})
+	// The page takes its window for one of width and height; drawing a small one takes less time, and pictures have the
+	// whole. A hidden target would be made faster, but draws nothing: no animation frames, no pictures.
+	made, err := call(ctx, b.c.browser(), target.CreateTarget,
+		target.CreateTargetParams{URL: "about:blank", Width: 320, Height: 240,
+			BrowserContextID: p.id, NewWindow: &yes})
 	if err != nil {
 		b.drop(p, true)
 		return nil, err
 	}
 	t := &tab{profile: p, id: made.TargetID}
-	attached, err := call(ctx, b.c.browser(), target.AttachToTarget, target.AttachToTargetParams{TargetID: t.id, Flatten: &yes})
+	attached, err := call(ctx, b.c.browser(), target.AttachToTarget,
+		target.AttachToTargetParams{TargetID: t.id, Flatten: &yes})
 	if err != nil {
 		b.leave(t, true)
 		return nil, err
@@ -155,12 +158,14 @@ func (b *browser) tab(ctx context.Context, p *profile) (*tab, error) {
 	t.s = b.c.attach(attached.SessionID)
 	body := int64(maxBody)
 	start(t.s, page.Enable, page.EnableParams{})
-	start(t.s, target.SetAutoAttach, target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: &yes})
+	start(t.s, target.SetAutoAttach, target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true,
+		Flatten: &yes})
 	start(t.s, inspector.Enable, cdp.Empty{})
 	start(t.s, network.Enable, network.EnableParams{MaxPostDataSize: &body})
 	start(t.s, runtime.AddBinding, runtime.AddBindingParams{Name: tellName, ExecutionContextName: worldName})
 	start(t.s, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	start(t.s, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1})
+	start(t.s, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height,
+		DeviceScaleFactor: 1})
 	if _, err := call(ctx, t.s, runtime.Enable, cdp.Empty{}); err != nil {
 		b.leave(t, true)
 		return nil, err
@@ -189,7 +194,8 @@ func (b *browser) drop(p *profile, wait bool) (last bool) {
 	}
 	b.mu.Unlock()
 	if last {
-		b.await(start(b.c.browser(), target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: p.id}).answer, wait)
+		b.await(start(b.c.browser(), target.DisposeBrowserContext,
+			target.DisposeBrowserContextParams{BrowserContextID: p.id}).answer, wait)
 		p.fence.close()
 	}
 	return last
@@ -200,7 +206,7 @@ func (b *browser) await(gone <-chan *cdproto.Message, wait bool) {
 	if !wait {
 		return
 	}
-	late, cancel := stall.WithLimit(context.Background(), closeTime)
+	late, cancel := deadline.WithLimit(context.Background(), closeTime)
 	defer cancel()
 	select {
 	case <-gone:

@@ -147,5 +147,6 @@ func Compare(stream, library []string) string {
 		return ""
 	}
 	diff := cmp.Diff(append([]string{}, stream...), append([]string{}, library...))
-	return "r3labs/sse/v2 would deliver other events (- the stream's, + the library's):\n" + strings.TrimSpace(strings.ReplaceAll(diff, "\u00a0", " "))
+	return "r3labs/sse/v2 would deliver other events (- the stream's, + the library's):\n" +
+		strings.TrimSpace(strings.ReplaceAll(diff, "\u00a0", " "))
 }

@@ -75,11 +75,9 @@ func TestDifferences(t *testing.T) {
 		{reason: "an empty stream", body: ""},
 		{reason: "every line end", body: "data: a\r\n\r\ndata: b\r\rdata: c\n\n"},
 		{reason: "an event of 60000 bytes fits", body: "data: " + strings.Repeat("x", 60_000) + "\n\n"},
-
 		{reason: "comments never reach the handler, and no event is lost by that", body: ": hello\n\n" + plain + ": ping\n\n:\ndata: b\n: within\n\n"},
 		{reason: "a missing id repeats the last, as the standard has it", body: "id: 7\n" + plain + plain},
 		{reason: "any content type is accepted, as by the codec; the record tells it", media: "text/plain", body: plain},
-
 		{reason: "an id cannot be taken back", body: "id: 7\n" + plain + "id\n" + plain, want: []string{"- \t`message \"{\\\"a\\\":1}\"`", "+ \t`message \"{\\\"a\\\":1}\" id \"7\"`"}},
 		{reason: "an id with a NUL is none, and the library takes it", body: "id: 7\x00\n" + plain, want: []string{`id "7\x00"`}},
 		{reason: "a retry is delivered as an event", body: "retry: 1000\n\n" + plain, want: []string{"+ \t`message \"\"`"}},

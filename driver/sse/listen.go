@@ -26,10 +26,11 @@ const (
 
 // ListenOptions say for whom to listen.
 type ListenOptions struct {
-	Sink   driver.Sink                    // takes what is observed
-	Party  func(*http.Request) string     // whose request it is, in the transcript; "" for nobody's
-	Answer func(Incoming) Answer          // called once for each request but preflights, by many goroutines at once
-	Opened func(in Incoming, s *Streamed) // called when an event stream stands, before anything else is sent on it; may be nil
+	Sink   driver.Sink                // takes what is observed
+	Party  func(*http.Request) string // whose request it is, in the transcript; "" for nobody's
+	Answer func(Incoming) Answer      // called once for each request but preflights, by many goroutines at once
+	// called when an event stream stands, before anything else is sent on it; may be nil
+	Opened func(in Incoming, s *Streamed)
 }
 
 // Incoming is a request that a target has made.
@@ -50,13 +51,14 @@ type Answer struct {
 	Drop   bool          // the connection is reset in place of an answer
 }
 
-// Listener is the harness as an HTTP server with event streams, for targets that are clients of one. It listens on a free
-// port of loopback. Every origin may ask, null included, and preflights are answered and not told.
+// Listener is the harness as an HTTP server with event streams, for targets that are clients of one. It listens on a
+// free port of loopback. Every origin may ask, null included, and preflights are answered and not told.
 //
-// A request is a received record of Kind Request of its party, Label "POST /message", Bytes its body; its answer is a sent
-// one of Kind Response, which replies to it. An event stream is a connection of its own, named by the party and a number
-// ("A 1"): a received record of Kind Open when it is asked for, a sent one when it stands, a sent one of Kind Stream for each
-// event, and one of Kind Closed when it ends: sent when the harness has ended it, received when the target has.
+// A request is a received record of Kind Request of its party, Label "POST /message", Bytes its body; its answer is a
+// sent one of Kind Response, which replies to it. An event stream is a connection of its own, named by the party and a
+// number ("A 1"): a received record of Kind Open when it is asked for, a sent one when it stands, a sent one of Kind
+// Stream for each event, and one of Kind Closed when it ends: sent when the harness has ended it, received when the
+// target has.
 //
 // Safe for concurrent use.
 type Listener struct {
@@ -184,7 +186,8 @@ func (l *Listener) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		var long *http.MaxBytesError
 		if errors.As(err, &long) {
-			l.o.Sink(transcript.Record{Conn: l.o.Party(r), Dir: transcript.Received, Kind: transcript.Request, Label: r.Method + " " + r.URL.RequestURI(), Bytes: body})
+			l.o.Sink(transcript.Record{Conn: l.o.Party(r), Dir: transcript.Received, Kind: transcript.Request, Label: r.Method +
+				" " + r.URL.RequestURI(), Bytes: body})
 			w.WriteHeader(http.StatusRequestEntityTooLarge)
 		}
 		return
@@ -218,7 +221,8 @@ func (l *Listener) admit(w http.ResponseWriter, r *http.Request) bool {
 
 func (l *Listener) answer(w http.ResponseWriter, in Incoming) {
 	label := in.Request.Method + " " + in.Request.URL.RequestURI()
-	in.N = l.o.Sink(transcript.Record{Conn: in.Party, Dir: transcript.Received, Kind: transcript.Request, Label: label, Bytes: in.Body})
+	in.N = l.o.Sink(transcript.Record{Conn: in.Party, Dir: transcript.Received, Kind: transcript.Request, Label: label,
+		Bytes: in.Body})
 	a := l.o.Answer(in)
 	if a.After != nil {
 		select {
@@ -241,7 +245,8 @@ func (l *Listener) answer(w http.ResponseWriter, in Incoming) {
 	if a.Type == "" {
 		a.Type = "application/json"
 	}
-	l.o.Sink(transcript.Record{Conn: in.Party, Dir: transcript.Sent, Kind: transcript.Response, Label: label, Status: a.Status, Type: a.Type, Bytes: a.Body, Reply: in.N})
+	l.o.Sink(transcript.Record{Conn: in.Party, Dir: transcript.Sent, Kind: transcript.Response, Label: label,
+		Status: a.Status, Type: a.Type, Bytes: a.Body, Reply: in.N})
 	w.Header().Set("Content-Type", a.Type)
 	w.WriteHeader(a.Status)
 	_, _ = w.Write(a.Body)
@@ -275,8 +280,9 @@ func (s *Streamed) N() int { return s.n }
 // Done closes when it has ended.
 func (s *Streamed) Done() <-chan struct{} { return s.done }
 
-// Emit sends bytes on the stream, as they are, and returns the number of the record that tells so, which is there before the
-// first byte is. It waits until they have been handed to the network. driver.ErrClosed: the stream has ended.
+// Emit sends bytes on the stream, as they are, and returns the number of the record that tells so, which is there
+// before the first byte is. It waits until they have been handed to the network. driver.ErrClosed: the stream has
+// ended.
 func (s *Streamed) Emit(ctx context.Context, label string, b []byte) (int, error) {
 	select {
 	case <-s.done:
@@ -315,36 +321,49 @@ func (s *Streamed) end(how driver.CloseMode) {
 	})
 }
 
-func (l *Listener) stream(w http.ResponseWriter, in Incoming) {
+// newStream keeps a new stream; nil where there are too many.
+func (l *Listener) newStream(in Incoming) *Streamed {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if len(l.streams) >= maxStreams {
-		l.mu.Unlock()
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
+		return nil
 	}
 	l.opened[in.Party]++
 	n := l.opened[in.Party]
-	s := &Streamed{l: l, party: in.Party, n: n, conn: strings.TrimSpace(fmt.Sprintf("%s %d", in.Party, n)), out: make(chan event),
-		quit: make(chan struct{}), done: make(chan struct{})}
+	s := &Streamed{l: l, party: in.Party, n: n, conn: strings.TrimSpace(fmt.Sprintf("%s %d", in.Party, n)),
+		out: make(chan event), quit: make(chan struct{}), done: make(chan struct{})}
 	l.streams[s] = struct{}{}
-	l.mu.Unlock()
+	return s
+}
+
+func (l *Listener) stream(w http.ResponseWriter, in Incoming) {
+	s := l.newStream(in)
+	if s == nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	defer func() {
 		l.mu.Lock()
 		delete(l.streams, s)
 		l.mu.Unlock()
 		close(s.done)
 	}()
-	l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Received, Kind: transcript.Open, Label: in.Request.URL.RequestURI(), Reply: in.N})
+	l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Received, Kind: transcript.Open,
+		Label: in.Request.URL.RequestURI(), Reply: in.N})
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
-	l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Sent, Kind: transcript.Open, Label: "200", Status: http.StatusOK, Type: "text/event-stream"})
+	l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Sent, Kind: transcript.Open, Label: "200",
+		Status: http.StatusOK, Type: "text/event-stream"})
 	flush := http.NewResponseController(w)
 	if flush.Flush() != nil {
 		return
 	}
 	if l.o.Opened != nil {
 		l.work.Go(func() { l.o.Opened(in, s) })
+	}
+	ended := func(by transcript.Dir, label string) {
+		l.o.Sink(transcript.Record{Conn: s.conn, Dir: by, Kind: transcript.Closed, Label: label})
 	}
 	for {
 		select {
@@ -355,17 +374,17 @@ func (l *Listener) stream(w http.ResponseWriter, in Incoming) {
 			}
 			close(e.wrote)
 			if err != nil {
-				l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Received, Kind: transcript.Closed, Label: "the target has closed the stream"})
+				ended(transcript.Received, "the target has closed the stream")
 				return
 			}
 		case <-in.Request.Context().Done():
 			if l.over() {
 				return
 			}
-			l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Received, Kind: transcript.Closed, Label: "the target has closed the stream"})
+			ended(transcript.Received, "the target has closed the stream")
 			return
 		case <-s.quit:
-			l.o.Sink(transcript.Record{Conn: s.conn, Dir: transcript.Sent, Kind: transcript.Closed, Label: "ended by the harness"})
+			ended(transcript.Sent, "ended by the harness")
 			if s.how == driver.Reset {
 				panic(http.ErrAbortHandler)
 			}

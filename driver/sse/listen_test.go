@@ -27,8 +27,10 @@ type hosted struct {
 
 func host(t *testing.T, answer func(Incoming) Answer) *hosted {
 	t.Helper()
-	h := &hosted{T: t, log: transcript.New(nil), client: &http.Client{Transport: &http.Transport{}}, opened: make(chan *Streamed, 64)}
-	l, err := Listen(ListenOptions{Sink: h.log.Append, Party: func(*http.Request) string { return "A api" }, Answer: answer,
+	h := &hosted{T: t, log: transcript.New(nil), client: &http.Client{Transport: &http.Transport{}},
+		opened: make(chan *Streamed, 64)}
+	l, err := Listen(ListenOptions{Sink: h.log.Append, Party: func(*http.Request) string { return "A api" },
+		Answer: answer,
 		Opened: func(_ Incoming, s *Streamed) { h.opened <- s }})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +88,10 @@ func (h *hosted) await(conn string, kind transcript.Kind, dir transcript.Dir) tr
 	h.Helper()
 	ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
 	defer cancel()
-	r, err := h.log.Await(ctx, 0, func(r *transcript.Record) bool { return r.Conn == conn && r.Kind == kind && r.Dir == dir })
+	r, err := h.log.Await(ctx, 0, func(r *transcript.Record) bool {
+		return r.Conn == conn && r.Kind == kind &&
+			r.Dir == dir
+	})
 	if err != nil {
 		h.Fatalf("%v; there is:\n%s", err, strings.Join(h.kinds(), "\n"))
 	}
@@ -103,13 +108,15 @@ func TestListenerTellsRequestsAndAnswers(t *testing.T) {
 		return Answer{Body: []byte(`{"got":"` + string(in.Body) + `"}`)}
 	})
 	res, text := h.must(http.MethodPost, "/message?x=1", "hello")
-	if res.StatusCode != http.StatusOK || text != `{"got":"hello"}` || res.Header.Get("Content-Type") != "application/json" {
+	if res.StatusCode != http.StatusOK || text != `{"got":"hello"}` ||
+		res.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%d %s %s", res.StatusCode, res.Header.Get("Content-Type"), text)
 	}
 	if res, text := h.must(http.MethodPut, "/other", "bad"); res.StatusCode != http.StatusTeapot || text != "no" {
 		t.Errorf("%d %s", res.StatusCode, text)
 	}
-	want := []string{"A api received request POST /message?x=1", "A api sent response POST /message?x=1", "A api received request PUT /other", "A api sent response PUT /other"}
+	want := []string{"A api received request POST /message?x=1", "A api sent response POST /message?x=1",
+		"A api received request PUT /other", "A api sent response PUT /other"}
 	if diff := cmp.Diff(want, h.kinds()); diff != "" {
 		t.Error(diff)
 	}
@@ -122,12 +129,15 @@ func TestListenerTellsRequestsAndAnswers(t *testing.T) {
 func TestListenerLetsEveryOriginIn(t *testing.T) {
 	h := host(t, func(Incoming) Answer { return Answer{} })
 	for _, origin := range []string{"null", "http://127.0.0.1:1"} {
-		res, _ := h.must(http.MethodOptions, "/message", "", "Origin", origin, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type")
-		if res.StatusCode != http.StatusNoContent || res.Header.Get("Access-Control-Allow-Origin") != origin || res.Header.Get("Access-Control-Allow-Headers") != "content-type" ||
+		res, _ := h.must(http.MethodOptions, "/message", "", "Origin", origin, "Access-Control-Request-Method", "POST",
+			"Access-Control-Request-Headers", "content-type")
+		if res.StatusCode != http.StatusNoContent || res.Header.Get("Access-Control-Allow-Origin") != origin ||
+			res.Header.Get("Access-Control-Allow-Headers") != "content-type" ||
 			res.Header.Get("Access-Control-Allow-Methods") != "POST" {
 			t.Errorf("preflight of %s: %d %v", origin, res.StatusCode, res.Header)
 		}
-		if res, _ := h.must(http.MethodPost, "/message", "{}", "Origin", origin); res.Header.Get("Access-Control-Allow-Origin") != origin {
+		if res, _ := h.must(http.MethodPost, "/message", "{}", "Origin",
+			origin); res.Header.Get("Access-Control-Allow-Origin") != origin {
 			t.Errorf("answer to %s: %v", origin, res.Header)
 		}
 	}
@@ -249,7 +259,8 @@ func TestListenerDropsAndRefuses(t *testing.T) {
 		res.Body.Close()
 		t.Error("a dropped request was answered")
 	}
-	if res, _ := h.must(http.MethodPost, "/message", strings.Repeat("x", maxBody+1)); res.StatusCode != http.StatusRequestEntityTooLarge {
+	if res, _ := h.must(http.MethodPost, "/message", strings.Repeat("x",
+		maxBody+1)); res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a body beyond the bound: %d", res.StatusCode)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"parley/transcript"
 )
 
-// resets is a server whose connections serve a number of requests and are reset by the next, before any answer. A stream takes a
-// connection of its own.
+// resets is a server whose connections serve a number of requests and are reset by the next, before any answer. A
+// stream takes a connection of its own.
 func resets(t *testing.T, served int) (url string, posts func() int) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -91,7 +91,8 @@ func (p *party) remarks() (n int) {
 	return n
 }
 
-// TestReset: a request that goes down with a connection that was used before is sent again on a new one, and that is told.
+// TestReset: a request that goes down with a connection that was used before is sent again on a new one, and that is
+// told.
 func TestReset(t *testing.T) {
 	url, posts := resets(t, 1)
 	p := connect(t, url, driver.OpenOptions{})

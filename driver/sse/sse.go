@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/transcript"
 	wire "parley/wire/sse"
 )
@@ -34,6 +34,7 @@ var errNoStream = errors.New("no event stream")
 type Driver struct {
 	client *http.Client
 	fresh  *http.Client // makes a new connection for each request
+	deaf   atomic.Bool  // the target does not notice that a client has gone
 
 	// Tap, when set, is asked for every stream that opens; what it returns gets the stream's bytes as they arrive,
 	// after the codec, and is closed at the stream's end before the record of that end. The interop driver listens here.
@@ -44,13 +45,13 @@ type Driver struct {
 const dialTime = 5 * time.Second
 
 func dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	limited, cancel := stall.WithLimit(ctx, dialTime)
+	limited, cancel := deadline.WithLimit(ctx, dialTime)
 	defer cancel()
 	return new(net.Dialer).DialContext(limited, network, addr)
 }
 
-// idleTime is how long a connection may have been idle and is used again. Servers close idle ones after five seconds or more; a
-// request that is on its way by then is reset.
+// idleTime is how long a connection may have been idle and is used again. Servers close idle ones after five seconds or
+// more; a request that is on its way by then is reset.
 const idleTime = 4 * time.Second
 
 // New makes a driver with a connection pool of its own. Redirects are not followed: they are answers.
@@ -96,8 +97,12 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	copyHeader(req.Header, o.Header)
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("Cache-Control", "no-cache")
-	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " + req.URL.RequestURI()})
+	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " +
+		req.URL.RequestURI()})
 
+	req = req.WithContext(httptrace.WithClientTrace(live, &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) { c.line = got.Conn },
+	}))
 	stop := context.AfterFunc(ctx, cancel) // ctx bounds the opening, and nothing after it
 	resp, err := d.client.Do(req)
 	if !stop() && err == nil {
@@ -109,7 +114,8 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 		if ctx.Err() != nil {
 			err = fmt.Errorf("no answer within the limit: %w", context.Cause(ctx))
 		}
-		sink(transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(), Reply: n})
+		sink(transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(),
+			Reply: n})
 		return nil, &driver.OpenError{URL: o.URL, Err: err}
 	}
 	c.opened(resp, n)
@@ -132,6 +138,7 @@ type conn struct {
 	live   context.Context
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the stream has been read to its end
+	line   net.Conn      // that carries the stream
 	reqs   sync.WaitGroup
 
 	mu     sync.Mutex
@@ -150,7 +157,7 @@ const refusalTime = 250 * time.Millisecond
 
 // refusal keeps what a target said instead of a stream.
 func (c *conn) refusal(resp *http.Response, n int) {
-	stop := stall.In(refusalTime).AfterFunc(c.cancel)
+	stop := deadline.In(refusalTime).AfterFunc(c.cancel)
 	defer stop()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer))
 	c.sink(transcript.Record{
@@ -257,24 +264,27 @@ func (c *conn) exchange(req *http.Request, n int) {
 	resp, err := c.answer(req)
 	if err != nil {
 		if c.live.Err() == nil {
-			c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(), Reply: n})
+			c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(),
+				Reply: n})
 		}
 		return
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer+1))
 	if err != nil && c.live.Err() == nil {
-		c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: "answer broke off: " + err.Error(), Reply: n, Status: resp.StatusCode, Bytes: body})
+		c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure,
+			Label: "answer broke off: " + err.Error(), Reply: n, Status: resp.StatusCode, Bytes: body})
 		return
 	}
 	c.sink(transcript.Record{
 		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status, Reply: n,
-		Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Bytes: body, Flushed: err == nil && len(body) <= MaxAnswer,
+		Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Bytes: body, Flushed: err == nil &&
+			len(body) <= MaxAnswer,
 	})
 }
 
-// answer sends a request, and once more, over a new connection, where the first one went down before it had brought a byte: an idle
-// connection may be closed by the target at the very moment at which it is used again.
+// answer sends a request, and once more, over a new connection, where the first one went down before it had brought a
+// byte: an idle connection may be closed by the target at the very moment at which it is used again.
 func (c *conn) answer(req *http.Request) (*http.Response, error) {
 	var reused, began atomic.Bool
 	resp, err := c.d.client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
@@ -308,10 +318,33 @@ func (c *conn) Close(driver.CloseMode) error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
+	if c.o.Alone {
+		c.leave()
+	}
 	c.cancel()
 	<-c.done
 	c.reqs.Wait()
 	return nil
+}
+
+// leaveTime bounds how long a target may take to end a stream whose client has gone.
+const leaveTime = 2 * time.Second
+
+// leave says that nothing more will come from this end, and waits until the target has ended the stream: what it hears
+// next comes from the only client that it has. A target that does not notice costs this once.
+func (c *conn) leave() {
+	half, ok := c.line.(interface{ CloseWrite() error })
+	if !ok || c.d.deaf.Load() || half.CloseWrite() != nil {
+		return
+	}
+	late := make(chan struct{})
+	stop := deadline.In(leaveTime).AfterFunc(func() { close(late) })
+	defer stop()
+	select {
+	case <-c.done:
+	case <-late:
+		c.d.deaf.Store(true)
+	}
 }
 
 func copyHeader(to, from http.Header) {

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/transcript"
 	wire "parley/wire/sse"
 )
@@ -446,8 +446,8 @@ func TestCloseWithHeldAnswers(t *testing.T) {
 			p.post("2")
 			<-arrived
 			<-arrived
-			go stall.Watch(t.Context())
-			limit := stall.In(2 * time.Second)
+			go deadline.Watch(t.Context())
+			limit := deadline.In(2 * time.Second)
 			for range 2 { // closing twice is harmless
 				if err := p.conn.Close(driver.Graceful); err != nil {
 					t.Error(err)

@@ -13,7 +13,8 @@ import (
 
 // BenchmarkEcho is a message's way to a process and back into a transcript.
 func BenchmarkEcho(b *testing.B) {
-	for name, payload := range map[string]string{"small": `{"event":"USER_INPUT","payload":"Hello"}`, "16KiB": strings.Repeat("x", 16<<10)} {
+	for name, payload := range map[string]string{"small": `{"event":"USER_INPUT","payload":"Hello"}`,
+		"16KiB": strings.Repeat("x", 16<<10)} {
 		b.Run(name, func(b *testing.B) {
 			heard := make(chan struct{}, 1)
 			log := transcript.New(nil)

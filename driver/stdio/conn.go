@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/transcript"
 )
 
@@ -45,9 +45,9 @@ func (c *conn) ended(label string) {
 	close(c.over)
 }
 
-// Send implements driver.Conn. The message is written as it is, with a line feed after it; one that has a line feed in it, or
-// that is binary, is a mistake of the caller. It waits only for a process that is 256 messages behind. What cannot be
-// written is recorded as a Failure that replies to the message.
+// Send implements driver.Conn. The message is written as it is, with a line feed after it; one that has a line feed in
+// it, or that is binary, is a mistake of the caller. It waits only for a process that is 256 messages behind. What
+// cannot be written is recorded as a Failure that replies to the message.
 func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	switch {
 	case m.Binary:
@@ -66,7 +66,8 @@ func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	text := append(bytes.Clone(m.Body), '\n')
 	c.turn.Lock()
 	defer c.turn.Unlock()
-	n := c.sink(transcript.Record{Conn: c.party, Dir: transcript.Sent, Kind: transcript.Frame, Label: m.Label, Type: "text", Bytes: m.Body})
+	n := c.sink(transcript.Record{Conn: c.party, Dir: transcript.Sent, Kind: transcript.Frame, Label: m.Label,
+		Type: "text", Bytes: m.Body})
 	if why := c.w.put(ctx, line{text: text, of: c, n: n}); why != "" {
 		c.record(transcript.Record{Kind: transcript.Failure, Label: why, Reply: n})
 	}
@@ -76,9 +77,9 @@ func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 // Stderr is the last of what the process wrote to stderr so far, for earlier connections too.
 func (c *conn) Stderr() string { return c.w.proc.Stderr() }
 
-// Close implements driver.Conn. Graceful leaves the process to the next connection, unless it has ended, has closed its stdin
-// or stdout, or does not take what is on its way within a second; Reset kills it. Whether it still makes sense is not known
-// here: one that does not answer is better reset.
+// Close implements driver.Conn. Graceful leaves the process to the next connection, unless it has ended, has closed its
+// stdin or stdout, or does not take what is on its way within a second; Reset kills it. Whether it still makes sense is
+// not known here: one that does not answer is better reset.
 func (c *conn) Close(how driver.CloseMode) error {
 	c.mu.Lock()
 	again := c.closed
@@ -101,7 +102,7 @@ func (c *conn) Close(how driver.CloseMode) error {
 
 // giveBack gives the process back to the pool. One that is not fit for that is at its end already, or is ended.
 func (c *conn) giveBack() {
-	stop := stall.In(c.w.d.times.flush).AfterFunc(func() { c.w.end(byHarness, false) })
+	stop := deadline.In(c.w.d.times.flush).AfterFunc(func() { c.w.end(byHarness, false) })
 	defer stop()
 	c.sends.Wait()
 	c.w.flush()

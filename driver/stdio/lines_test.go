@@ -46,7 +46,8 @@ func TestLines(t *testing.T) {
 func TestChunks(t *testing.T) {
 	const text = "a\n\n{\"x\":\"主\"}\r\n\xffjunk\n123456789012\nthe end"
 	want := []string{
-		`frame "a"`, `frame ""`, `frame "{\"x\":\"主\"}\r"`, `frame "\xffjunk" (text that is no UTF-8)`, `frame "123456789012"`,
+		`frame "a"`, `frame ""`, `frame "{\"x\":\"主\"}\r"`, `frame "\xffjunk" (text that is no UTF-8)`,
+		`frame "123456789012"`,
 		`comment "the end" (a line without an end)`, "closed the target ended: exit status 0",
 	}
 	for size := 1; size <= len(text); size++ {
@@ -97,7 +98,8 @@ func TestTooLong(t *testing.T) {
 func TestLineAsLongAsTheDefault(t *testing.T) {
 	p := connect(t, driver.OpenOptions{})
 	p.send("long 8388608")
-	if r := p.await("the line", func(r *transcript.Record) bool { return r.N == 4 }); len(r.Bytes)+r.Cut != 8<<20 || r.Label != "" {
+	if r := p.await("the line", func(r *transcript.Record) bool { return r.N == 4 }); len(r.Bytes)+r.Cut != 8<<20 ||
+		r.Label != "" {
 		t.Errorf("%d bytes, %d cut, %s", len(r.Bytes), r.Cut, r.Label)
 	}
 	p.send("long 8388609")

@@ -73,7 +73,8 @@ func (w *worker) tooLong(text []byte, room int) {
 	all := append(w.part, text...)
 	fits := min(len(w.part)+room, w.conn.max)
 	why := fmt.Sprintf("a line of more than %d bytes", w.conn.max)
-	w.conn.record(transcript.Record{Kind: transcript.Frame, Type: "text", Label: why, Bytes: all[:fits:fits], Cut: len(all) - fits})
+	w.conn.record(transcript.Record{Kind: transcript.Frame, Type: "text", Label: why, Bytes: all[:fits:fits],
+		Cut: len(all) - fits})
 	w.conn.record(transcript.Record{Kind: transcript.Failure, Label: why})
 	w.part = nil
 	w.endLocked(brokeOff+why, false)

@@ -19,8 +19,9 @@ import (
 	"time"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/protocol/sessionruntime"
+	"parley/steps/sessionruntime/binding"
 	"parley/target"
 	"parley/transcript"
 )
@@ -96,9 +97,10 @@ func peers(t testing.TB, mode string) *counter {
 	t.Helper()
 	scratch := t.TempDir()
 	t.Setenv("TMPDIR", scratch)
-	p := target.DefaultFor(sessionruntime.Protocol)
+	p := target.Kinds{binding.Kind()}.New(sessionruntime.Protocol)
 	p.Dir, p.Drivers = t.TempDir(), []string{target.Stdio}
-	p.Command = &target.Command{Run: []string{os.Args[0]}, Env: map[string]string{"FAKE_PEER": mode, "GORACE": "atexit_sleep_ms=0"}}
+	p.Command = &target.Command{Run: []string{os.Args[0]},
+		Env: map[string]string{"FAKE_PEER": mode, "GORACE": "atexit_sleep_ms=0"}}
 	p.Command.Stop.Duration = time.Second
 	run, err := target.NewLauncher(p).Launch(t.Context(), target.LaunchOptions{})
 	if err != nil {
@@ -188,8 +190,8 @@ func (p *party) send(lines ...string) (mark int) {
 
 func (p *party) close(how driver.CloseMode) {
 	p.Helper()
-	go stall.Watch(p.Context())
-	limit := stall.In(soon)
+	go deadline.Watch(p.Context())
+	limit := deadline.In(soon)
 	if err := p.conn.Close(how); err != nil {
 		p.Error(err)
 	}

@@ -25,7 +25,8 @@ func TestReuse(t *testing.T) {
 	first.close(driver.Graceful)
 
 	second := open(t, d, driver.OpenOptions{Process: s, MaxEvent: 100})
-	if r := second.log.All()[1]; r.Label != "a process of an earlier connection" || r.Reply != 1 || r.Kind != transcript.Open {
+	if r := second.log.All()[1]; r.Label != "a process of an earlier connection" || r.Reply != 1 ||
+		r.Kind != transcript.Open {
 		t.Errorf("it is opened by %s", r.Line(200))
 	}
 	second.send("pid")
@@ -54,7 +55,8 @@ func TestPools(t *testing.T) {
 	d, x := newDriver(t), newPuppet()
 	s, other := &stage{next: []*puppet{x}}, &stage{}
 	open(t, d, driver.OpenOptions{Process: s}).close(driver.Graceful)
-	if _, err := d.Open(t.Context(), driver.OpenOptions{Process: other}, transcript.New(nil).Append); !errors.Is(err, errEmptyStage) {
+	if _, err := d.Open(t.Context(), driver.OpenOptions{Process: other}, transcript.New(nil).Append); !errors.Is(err,
+		errEmptyStage) {
 		t.Errorf("Open: %v", err)
 	}
 	open(t, d, driver.OpenOptions{Process: s}).close(driver.Graceful)
@@ -97,7 +99,8 @@ func TestIdle(t *testing.T) {
 					_, _ = x.outW.Write([]byte(text)) // the last one is not taken any more
 				}
 				<-w.gone
-				if _, err := d.Open(t.Context(), driver.OpenOptions{Process: s}, transcript.New(nil).Append); !errors.Is(err, errEmptyStage) {
+				if _, err := d.Open(t.Context(), driver.OpenOptions{Process: s}, transcript.New(nil).Append); !errors.Is(err,
+					errEmptyStage) {
 					t.Errorf("it is not discarded: %v", err)
 				}
 				return
@@ -230,7 +233,8 @@ func TestDriverCloses(t *testing.T) {
 		t.Errorf("the connection ended by %s", r.Label)
 	}
 	busy.close(driver.Graceful)
-	if _, err := d.Open(t.Context(), driver.OpenOptions{Process: s}, transcript.New(nil).Append); !errors.Is(err, driver.ErrClosed) {
+	if _, err := d.Open(t.Context(), driver.OpenOptions{Process: s}, transcript.New(nil).Append); !errors.Is(err,
+		driver.ErrClosed) {
 		t.Errorf("Open after Close: %v", err)
 	}
 }

@@ -1,9 +1,9 @@
-// Package stdio drives targets over the stdin and stdout of a process: a message is a line that ends with a line feed. It is
-// recorded as the driver ws records a message, so that one binding reads both: each line that is sent or received is a Frame
-// of Type "text", whose Bytes are the line without its line feed, and otherwise as it is.
+// Package stdio drives targets over the stdin and stdout of a process: a message is a line that ends with a line feed.
+// It is recorded as the driver ws records a message, so that one binding reads both: each line that is sent or received
+// is a Frame of Type "text", whose Bytes are the line without its line feed, and otherwise as it is.
 //
-// A process outlives its connections: one that is closed gracefully leaves it to the next. So a connection may hear what was
-// asked for over an earlier one.
+// A process outlives its connections: one that is closed gracefully leaves it to the next. So a connection may hear
+// what was asked for over an earlier one.
 package stdio
 
 import (
@@ -28,11 +28,12 @@ const defaultMax = 8 << 20
 type times struct {
 	write time.Duration // for it to take a line; default 10s
 	flush time.Duration // for it to take what is on its way when its connection is closed; default 1s
-	end   time.Duration // from the first sign of its end to the last: that it has ended, and the end of its stdout; default 1s
+	// from the first sign of its end to the last: that it has ended, and the end of its stdout; default 1s
+	end time.Duration
 }
 
-// Driver speaks to processes, and keeps those that no connection has: the pool of a starter is all that a connection with an
-// equal one takes them from. Close it to end them. Safe for concurrent use.
+// Driver speaks to processes, and keeps those that no connection has: the pool of a starter is all that a connection
+// with an equal one takes them from. Close it to end them. Safe for concurrent use.
 type Driver struct {
 	times times
 
@@ -59,8 +60,8 @@ func New() *Driver {
 // Name implements driver.Driver.
 func (d *Driver) Name() string { return Name }
 
-// Open implements driver.Driver: it takes a process of o.Process from the pool, or starts one. The received record of Kind
-// Open tells which. A process that cannot be started is an *driver.OpenError; o.Process must not be nil.
+// Open implements driver.Driver: it takes a process of o.Process from the pool, or starts one. The received record of
+// Kind Open tells which. A process that cannot be started is an *driver.OpenError; o.Process must not be nil.
 func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
 	if o.Process == nil {
 		return nil, errors.New("stdio: nothing to start: OpenOptions.Process is nil")
@@ -152,8 +153,8 @@ func (d *Driver) keep(of driver.Starter, pool []*worker) {
 	d.idle[of] = pool
 }
 
-// Close implements io.Closer: it ends all processes with the grace that they have, those of connections included, and waits
-// until nothing more can reach a sink. Closing twice is harmless; after it Open fails.
+// Close implements io.Closer: it ends all processes with the grace that they have, those of connections included, and
+// waits until nothing more can reach a sink. Closing twice is harmless; after it Open fails.
 func (d *Driver) Close() error {
 	d.mu.Lock()
 	d.closed = true

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/target"
 	"parley/transcript"
 )
@@ -67,7 +67,8 @@ func TestMistakesOfOurs(t *testing.T) {
 	}{
 		{driver.Message{Label: "setup", Body: []byte("{\n}")}, `send over stdio: message "setup" has a line feed in it`},
 		{driver.Message{Label: "setup", Body: []byte("{}\n")}, `send over stdio: message "setup" has a line feed in it`},
-		{driver.Message{Label: "junk", Body: []byte("{}"), Binary: true}, `send over stdio: message "junk" is binary, and a line is text`},
+		{driver.Message{Label: "junk", Body: []byte("{}"), Binary: true},
+			`send over stdio: message "junk" is binary, and a line is text`},
 	} {
 		if n, err := p.conn.Send(t.Context(), tt.m); err == nil || err.Error() != tt.want || n != 0 {
 			t.Errorf("Send: %d, %v; want %s", n, err, tt.want)
@@ -76,7 +77,8 @@ func TestMistakesOfOurs(t *testing.T) {
 	if n := p.log.Len(); n != 2 {
 		t.Errorf("%d records", n)
 	}
-	if _, err := New().Open(t.Context(), driver.OpenOptions{}, p.log.Append); err == nil || err.Error() != "stdio: nothing to start: OpenOptions.Process is nil" {
+	if _, err := New().Open(t.Context(), driver.OpenOptions{}, p.log.Append); err == nil ||
+		err.Error() != "stdio: nothing to start: OpenOptions.Process is nil" {
 		t.Errorf("Open of nothing: %v", err)
 	}
 }
@@ -108,7 +110,8 @@ func TestNotOpened(t *testing.T) {
 			}
 			all := log.All()
 			last := all[len(all)-1]
-			if len(all) != 2 || last.Kind != transcript.Failure || last.Reply != 1 || last.Conn != "A" || "open stdio: "+last.Label != tt.want {
+			if len(all) != 2 || last.Kind != transcript.Failure || last.Reply != 1 || last.Conn != "A" ||
+				"open stdio: "+last.Label != tt.want {
 				t.Errorf("recorded is %s", last.Line(200))
 			}
 		})
@@ -130,7 +133,8 @@ func TestOpenEndsWithItsContextOnly(t *testing.T) {
 	p.hears("still here")
 }
 
-// TestTargetEnds: how it ended is told, with all that it said before; and what is sent afterwards is not lost in silence.
+// TestTargetEnds: how it ended is told, with all that it said before; and what is sent afterwards is not lost in
+// silence.
 func TestTargetEnds(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
@@ -139,7 +143,8 @@ func TestTargetEnds(t *testing.T) {
 	}{
 		{"a failure", func(p *party) { p.send("said", "exit 3") },
 			[]string{`frame "said"`, "closed the target ended: exit status 3"}},
-		{"a failure with words, of which the last ones count", func(p *party) { p.send("cry Traceback:", "cry ValueError: 主", "cry ", "exit 1") },
+		{"a failure with words, of which the last ones count",
+			func(p *party) { p.send("cry Traceback:", "cry ValueError: 主", "cry ", "exit 1") },
 			[]string{"closed the target ended: exit status 1: ValueError: 主"}},
 		{"an end in peace", func(p *party) { p.send("exit 0") }, []string{"closed the target ended: exit status 0"}},
 		{"in the middle of a line", func(p *party) { p.send(`raw "{\"id\":"`, "exit 9") },
@@ -167,7 +172,8 @@ func TestTargetEnds(t *testing.T) {
 				t.Errorf("want(-) got(+):\n%s", diff)
 			}
 			n := p.send("are you there?")
-			if last := p.log.All()[p.log.Len()-1]; last.Kind != transcript.Failure || last.Reply != n || last.Label != "not sent: the connection has ended" {
+			if last := p.log.All()[p.log.Len()-1]; last.Kind != transcript.Failure || last.Reply != n ||
+				last.Label != "not sent: the connection has ended" {
 				t.Errorf("what is sent to nobody is recorded as %s", last.Line(200))
 			}
 			if err := p.conn.Close(driver.Graceful); err != nil {
@@ -241,7 +247,10 @@ func TestTargetThatPauses(t *testing.T) {
 		}
 	})
 	// The queue is full once a message has been recorded that does not fit: after those that the pipe took.
-	p.await("more than the queue holds", func(r *transcript.Record) bool { return r.Dir == transcript.Sent && r.N > maxQueue })
+	p.await("more than the queue holds", func(r *transcript.Record) bool {
+		return r.Dir == transcript.Sent &&
+			r.N > maxQueue
+	})
 	if err := syscall.Kill(pid, syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +290,8 @@ func TestTargetThatNeverReads(t *testing.T) {
 	if r := p.awaitEnd(); r.Label != "the connection broke off: the target does not read its stdin" {
 		t.Errorf("it ended by %s", r.Label)
 	}
-	p.await("one that found no place in the queue", func(r *transcript.Record) bool { return r.Label == "not sent: the connection has ended" })
+	p.await("one that found no place in the queue",
+		func(r *transcript.Record) bool { return r.Label == "not sent: the connection has ended" })
 }
 
 // TestSendEndsWithItsContext: it gives up its place in the queue, and the connection stands.
@@ -298,7 +308,10 @@ func TestSendEndsWithItsContext(t *testing.T) {
 			}
 		}
 	})
-	p.await("more than the queue holds", func(r *transcript.Record) bool { return r.Dir == transcript.Sent && r.N > maxQueue })
+	p.await("more than the queue holds", func(r *transcript.Record) bool {
+		return r.Dir == transcript.Sent &&
+			r.N > maxQueue
+	})
 	cancel()
 	<-full
 	sending.Wait()
@@ -316,14 +329,15 @@ func TestCloseOfADeafOne(t *testing.T) {
 		var sending sync.WaitGroup
 		sending.Go(func() {
 			for range 2 * maxQueue {
-				if _, err := p.conn.Send(t.Context(), driver.Message{Body: make([]byte, 1<<16)}); err != nil && !errors.Is(err, driver.ErrClosed) {
+				if _, err := p.conn.Send(t.Context(), driver.Message{Body: make([]byte, 1<<16)}); err != nil &&
+					!errors.Is(err, driver.ErrClosed) {
 					t.Error(err)
 				}
 			}
 		})
 		p.await("a message that waits", func(r *transcript.Record) bool { return r.Dir == transcript.Sent && r.N > maxQueue })
-		go stall.Watch(t.Context())
-		limit := stall.In(soon)
+		go deadline.Watch(t.Context())
+		limit := deadline.In(soon)
 		if err := p.conn.Close(how); err != nil {
 			t.Error(err)
 		}

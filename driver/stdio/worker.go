@@ -7,12 +7,12 @@ import (
 	"sync"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/transcript"
 )
 
-// worker is a process and the one connection that has it, or none. Three goroutines are its life: one reads, one writes, and
-// live sees to its end.
+// worker is a process and the one connection that has it, or none. Three goroutines are its life: one reads, one
+// writes, and live sees to its end.
 type worker struct {
 	d      *Driver
 	of     driver.Starter
@@ -93,7 +93,7 @@ func (w *worker) live() {
 	case <-w.proc.Exited():
 	}
 	// It may have said something before it ended, and it may be about to end.
-	ctx, cancel := stall.WithLimit(context.Background(), w.d.times.end)
+	ctx, cancel := deadline.WithLimit(context.Background(), w.d.times.end)
 	defer cancel()
 	for _, sign := range []<-chan struct{}{w.silent, w.proc.Exited()} {
 		select {

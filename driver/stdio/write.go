@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/transcript"
 )
 
@@ -72,7 +72,7 @@ func (w *worker) write() {
 				continue
 			}
 			if broken == nil {
-				stop := stall.In(limit).AfterFunc(late)
+				stop := deadline.In(limit).AfterFunc(late)
 				_, broken = w.proc.Stdin().Write(l.text)
 				stop()
 				if broken != nil {

@@ -13,7 +13,8 @@ import (
 // BenchmarkMessages is the way of a message from a server's socket past the tap into a transcript. One operation is one
 // message.
 func BenchmarkMessages(b *testing.B) {
-	for name, payload := range map[string]string{"small": `{"type":"message","data":{"content":"Hello"}}`, "16KiB": strings.Repeat("x", 16<<10)} {
+	for name, payload := range map[string]string{"small": `{"type":"message","data":{"content":"Hello"}}`,
+		"16KiB": strings.Repeat("x", 16<<10)} {
 		b.Run(name, func(b *testing.B) {
 			const per = 64
 			burst := strings.Repeat(frame(0x81, payload), per)

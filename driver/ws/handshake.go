@@ -15,15 +15,15 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/transcript"
 )
 
-// The handshake is read and answered here and not by net/http: what a target asks is recorded as its bytes came, and what
-// is no HTTP at all too. Whether a request is a handshake that can be accepted is the library's to say.
+// The handshake is read and answered here and not by net/http: what a target asks is recorded as its bytes came, and
+// what is no HTTP at all too. Whether a request is a handshake that can be accepted is the library's to say.
 
-// lingers is how long a refused target may take to read its refusal, and how much more it may send meanwhile: a connection
-// that is closed over unread bytes is reset, and the answer lost.
+// lingers is how long a refused target may take to read its refusal, and how much more it may send meanwhile: a
+// connection that is closed over unread bytes is reset, and the answer lost.
 const lingers = time.Second
 
 // longAgo is a deadline that has passed.
@@ -34,7 +34,7 @@ var errTooLong = errors.New("longer than 64 KiB")
 // shake reads a connection's request and answers it. The result is nil unless the connection stands; then it is in the
 // queue.
 func (l *Listener) shake(raw net.Conn) *conn {
-	stop := stall.In(l.patience).AfterFunc(func() { l.giveUp(raw) })
+	stop := deadline.In(l.patience).AfterFunc(func() { l.giveUp(raw) })
 	defer stop()
 	in := bufio.NewReader(raw)
 	head, err := readHead(in)
@@ -42,7 +42,8 @@ func (l *Listener) shake(raw net.Conn) *conn {
 		l.fail("a connection that asked for nothing: "+err.Error(), head)
 		return nil
 	}
-	a := &answer{l: l, raw: raw, in: in, header: http.Header{}, ask: transcript.Record{Dir: transcript.Received, Bytes: head}}
+	a := &answer{l: l, raw: raw, in: in, header: http.Header{},
+		ask: transcript.Record{Dir: transcript.Received, Bytes: head}}
 	c := a.decide(head, err)
 	if c == nil && a.tap == nil && a.status != 0 {
 		a.refuse()
@@ -128,8 +129,9 @@ func (a *answer) decide(head []byte, fault error) *conn {
 	if label, ok := l.tellable(a.ask.Label); ok {
 		a.ask.Kind, a.ask.Label = transcript.Request, label
 		n := l.o.Sink(a.ask)
-		l.o.Sink(transcript.Record{Dir: transcript.Sent, Kind: transcript.Response, Label: http.StatusText(a.status), Status: a.status,
-			Type: a.header.Get("Content-Type"), Bytes: a.body.Bytes(), Reply: n})
+		l.o.Sink(transcript.Record{Dir: transcript.Sent, Kind: transcript.Response, Label: http.StatusText(a.status),
+			Status: a.status,
+			Type:   a.header.Get("Content-Type"), Bytes: a.body.Bytes(), Reply: n})
 	}
 	return nil
 }
@@ -157,11 +159,13 @@ func (a *answer) upgrade(head []byte, fault error) *conn {
 		http.Error(a, why, http.StatusServiceUnavailable)
 		return nil
 	}
-	s, err := websocket.Accept(a, r, &websocket.AcceptOptions{Subprotocols: l.o.Subprotocols, InsecureSkipVerify: true, // any origin
+	// any origin
+	s, err := websocket.Accept(a, r, &websocket.AcceptOptions{Subprotocols: l.o.Subprotocols, InsecureSkipVerify: true,
 		CompressionMode: websocket.CompressionDisabled}) // the tap reads bytes as they are
 	if err != nil {
 		if a.tap != nil { // it stood on our side
-			a.tap.closed(transcript.Record{Conn: a.party, Dir: transcript.Received, Kind: transcript.Closed, Label: "the connection broke off: " + err.Error()})
+			a.tap.closed(transcript.Record{Conn: a.party, Dir: transcript.Received, Kind: transcript.Closed,
+				Label: "the connection broke off: " + err.Error()})
 		}
 		return nil
 	}
@@ -194,7 +198,8 @@ func (a *answer) stand(s *websocket.Conn) *conn {
 	l := a.l
 	s.SetReadLimit(int64(l.o.MaxEvent))
 	live, cancel := context.WithCancel(context.Background())
-	c := &conn{s: s, o: driver.OpenOptions{Party: a.party}, sink: a.tap.sink, tap: a.tap, live: live, cancel: cancel, done: make(chan struct{})}
+	c := &conn{s: s, o: driver.OpenOptions{Party: a.party}, sink: a.tap.sink, tap: a.tap, live: live, cancel: cancel,
+		done: make(chan struct{})}
 	l.mu.Lock()
 	l.conns[a.raw] = c
 	l.mu.Unlock()
@@ -227,7 +232,8 @@ func (a *answer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 
 	a.ask.Conn, a.ask.Kind, a.ask.Label = a.party, transcript.Open, a.ask.Label+" (upgrade)"
 	n := l.o.Sink(a.ask)
-	a.tap.opened(transcript.Record{Conn: a.party, Dir: transcript.Sent, Kind: transcript.Open, Label: "socket", Reply: n, Status: a.status})
+	a.tap.opened(transcript.Record{Conn: a.party, Dir: transcript.Sent, Kind: transcript.Open, Label: "socket", Reply: n,
+		Status: a.status})
 	var b bytes.Buffer
 	b.WriteString("HTTP/1.1 101 Switching Protocols\r\n")
 	_ = a.header.Write(&b)

@@ -38,13 +38,13 @@ type ListenOptions struct {
 // Listener is the harness as a WebSocket server, for targets that are clients. Whatever they send is recorded as a
 // [Driver] records what servers send; only that a client's frames must be masked.
 //
-// A connection that comes to stand is recorded as a received record of Kind Open, whose Bytes are the request as it came,
-// with all of its headers, and as a sent one of Kind Open with status 101. Only then it has a party, and a number. The origin
-// is not judged, and no extension is agreed to. A request that is refused is recorded as one of Kind Request, with its
-// Bytes, and one of Kind Response, sent, both of no party: 404 for another path, 426, 405 or 400 for what is no handshake,
-// 431 for a request beyond 64 KiB, 503 for the connection beyond the sixteenth and for any while the listener is paused. A
-// connection that asks nothing for ten seconds is closed; that and one that ends before it has asked is a Failure of no
-// party. Refusals and failures are told a hundred times.
+// A connection that comes to stand is recorded as a received record of Kind Open, whose Bytes are the request as it
+// came, with all of its headers, and as a sent one of Kind Open with status 101. Only then it has a party, and a
+// number. The origin is not judged, and no extension is agreed to. A request that is refused is recorded as one of Kind
+// Request, with its Bytes, and one of Kind Response, sent, both of no party: 404 for another path, 426, 405 or 400 for
+// what is no handshake, 431 for a request beyond 64 KiB, 503 for the connection beyond the sixteenth and for any while
+// the listener is paused. A connection that asks nothing for ten seconds is closed; that and one that ends before it
+// has asked is a Failure of no party. Refusals and failures are told a hundred times.
 //
 // Safe for concurrent use.
 type Listener struct {
@@ -107,8 +107,8 @@ func (l *Listener) URL() string {
 	return "ws://" + net.JoinHostPort(host, port) + l.o.Path
 }
 
-// Accept returns the next connection whose handshake is done, in the order of the transcript. It may have ended already,
-// as its records tell. Without one it waits for ctx, whose error it returns then; after Close the error is
+// Accept returns the next connection whose handshake is done, in the order of the transcript. It may have ended
+// already, as its records tell. Without one it waits for ctx, whose error it returns then; after Close the error is
 // driver.ErrClosed.
 func (l *Listener) Accept(ctx context.Context) (driver.Conn, error) {
 	select {
@@ -152,8 +152,8 @@ func (l *Listener) Leave() {
 	}
 }
 
-// Resume ends Pause and Leave. After Leave it opens the same port again, which somebody else may have taken: that is the
-// error, and then Resume may be tried again.
+// Resume ends Pause and Leave. After Leave it opens the same port again, which somebody else may have taken: that is
+// the error, and then Resume may be tried again.
 func (l *Listener) Resume() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,8 +172,8 @@ func (l *Listener) Resume() error {
 	return nil
 }
 
-// Close closes the port and every connection, each with a closing handshake that has a second, and waits until nothing more
-// can reach the sink. Closing twice is harmless.
+// Close closes the port and every connection, each with a closing handshake that has a second, and waits until nothing
+// more can reach the sink. Closing twice is harmless.
 func (l *Listener) Close() error {
 	var ends sync.WaitGroup
 	for _, c := range l.shut() {
@@ -304,8 +304,8 @@ type accepted struct {
 	l *Listener
 }
 
-// Send implements driver.Conn. After the Listener's Close nothing reaches its sink, also where the connection had ended by
-// itself and nobody has closed it.
+// Send implements driver.Conn. After the Listener's Close nothing reaches its sink, also where the connection had ended
+// by itself and nobody has closed it.
 func (a *accepted) Send(ctx context.Context, m driver.Message) (int, error) {
 	a.l.sending.RLock()
 	defer a.l.sending.RUnlock()

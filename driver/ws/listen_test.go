@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/transcript"
 )
 
@@ -522,8 +522,8 @@ func TestListenerCloses(t *testing.T) {
 	ended := h.accept()
 	gone.awaitEnd()
 	h.await("its end", func(r *transcript.Record) bool { return r.Conn == "T2" && r.Kind == transcript.Closed })
-	go stall.Watch(t.Context())
-	limit := stall.In(3 * time.Second)
+	go deadline.Watch(t.Context())
+	limit := deadline.In(3 * time.Second)
 	var closing sync.WaitGroup
 	for range 3 {
 		closing.Go(func() {

@@ -15,9 +15,9 @@ import (
 	wire "parley/wire/ws"
 )
 
-// The library answers pings, swallows pongs and ends the connection at its first fault, so what the target really sent is
-// read off the connection's bytes: control frames and faults become records beside those of the messages. It is the same
-// for a target that dialled us; only that its frames are a client's.
+// The library answers pings, swallows pongs and ends the connection at its first fault, so what the target really sent
+// is read off the connection's bytes: control frames and faults become records beside those of the messages. It is the
+// same for a target that dialled us; only that its frames are a client's.
 
 // maxFaults bounds the faults that are told of one connection: a target that masks does so in every frame.
 const maxFaults = 100
@@ -48,13 +48,15 @@ type tap struct {
 // newTap makes a tap for a connection to a target that is a server, whose answer to the handshake comes first.
 func newTap(party string, max int, sink driver.Sink) *tap {
 	told := driver.NewTap(sink)
-	return &tap{party: party, told: told, sink: told.Sink, parser: wire.NewParser(true, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)})}
+	return &tap{party: party, told: told, sink: told.Sink,
+		parser: wire.NewParser(true, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)})}
 }
 
 // newClientTap makes a tap for a connection of a target that is a client, from behind its request on.
 func newClientTap(party string, max int, sink driver.Sink) *tap {
 	told := driver.NewTap(sink)
-	return &tap{party: party, told: told, sink: told.Sink, parser: wire.NewParser(false, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)}), head: head{frames: true}}
+	return &tap{party: party, told: told, sink: told.Sink,
+		parser: wire.NewParser(false, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)}), head: head{frames: true}}
 }
 
 // transport makes connections that are listened to.
@@ -116,7 +118,8 @@ func (t *tap) saw(p []byte, err error) {
 }
 
 func (t *tap) take(it wire.Item) {
-	r := transcript.Record{Conn: t.party, Dir: transcript.Received, Kind: transcript.Comment, Label: it.Opcode.String(), Bytes: it.Payload}
+	r := transcript.Record{Conn: t.party, Dir: transcript.Received, Kind: transcript.Comment, Label: it.Opcode.String(),
+		Bytes: it.Payload}
 	switch {
 	case it.Fault != "":
 		if t.faults++; t.faults > maxFaults {

@@ -1,7 +1,7 @@
-// Package ws drives targets over WebSocket: a [Driver] dials those that are servers, a [Listener] takes the connections of
-// those that are clients. Messages are what the library delivers; control frames, and whatever a frame has that RFC 6455
-// forbids, are read off the connection's bytes by wire/ws and recorded beside them, as records of Kind Comment: "ping",
-// "pong", "close" with its status and reason, and "frame fault: …".
+// Package ws drives targets over WebSocket: a [Driver] dials those that are servers, a [Listener] takes the connections
+// of those that are clients. Messages are what the library delivers; control frames, and whatever a frame has that RFC
+// 6455 forbids, are read off the connection's bytes by wire/ws and recorded beside them, as records of Kind Comment:
+// "ping", "pong", "close" with its status and reason, and "frame fault: …".
 package ws
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/transcript"
 )
 
@@ -51,7 +51,8 @@ func (d *Driver) Close() error { return nil }
 // Open implements driver.Driver: the opening handshake of RFC 6455.
 func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
 	url := socketURL(o.URL)
-	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " + url + " (upgrade)"})
+	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " + url +
+		" (upgrade)"})
 	max := o.MaxEvent
 	if max == 0 {
 		max = defaultMax
@@ -65,7 +66,8 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 		return nil, refused(o, url, resp, err, n, sink)
 	}
 	s.SetReadLimit(int64(max))
-	tap.opened(transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket", Reply: n, Status: resp.StatusCode})
+	tap.opened(transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket", Reply: n,
+		Status: resp.StatusCode})
 	live, cancel := context.WithCancel(context.Background())
 	c := &conn{s: s, o: o, sink: tap.sink, tap: tap, live: live, cancel: cancel, done: make(chan struct{})}
 	go func() {
@@ -135,7 +137,8 @@ func (c *conn) read() {
 }
 
 func (c *conn) end(err error) {
-	r := transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Closed, Label: "the connection broke off: " + err.Error()}
+	r := transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Closed,
+		Label: "the connection broke off: " + err.Error()}
 	var ce websocket.CloseError
 	c.mu.Lock()
 	ours := c.closed
@@ -163,13 +166,15 @@ func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	if m.Binary {
 		kind, typ = websocket.MessageBinary, "binary"
 	}
-	n := c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Sent, Kind: transcript.Frame, Label: m.Label, Type: typ, Bytes: m.Body})
+	n := c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Sent, Kind: transcript.Frame, Label: m.Label, Type: typ,
+		Bytes: m.Body})
 	// A context that ends during the write drops the connection; the write has a limit of its own for a peer that
 	// has stopped reading.
-	wctx, cancel := stall.WithLimit(c.live, 10*time.Second)
+	wctx, cancel := deadline.WithLimit(c.live, 10*time.Second)
 	defer cancel()
 	if err := c.s.Write(wctx, kind, m.Body); err != nil {
-		c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(), Reply: n})
+		c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(),
+			Reply: n})
 		return n, nil // what became of the connection is on the record; the caller waits for answers there
 	}
 	return n, nil
@@ -184,7 +189,7 @@ func (c *conn) Close(how driver.CloseMode) error {
 	if !again {
 		c.tap.told.Close()
 		if how == driver.Graceful {
-			stop := stall.In(closeTime).AfterFunc(c.tap.drop)
+			stop := deadline.In(closeTime).AfterFunc(c.tap.drop)
 			_ = c.s.Close(websocket.StatusNormalClosure, "")
 			stop()
 		}

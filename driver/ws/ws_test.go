@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/transcript"
 )
 
@@ -41,7 +41,8 @@ func TestSend(t *testing.T) {
 	if diff := cmp.Diff([]string{"\x81" + `{"a":1}`, "\x82\xff"}, []string{<-got, <-got}); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
-	if r := p.log.All()[2]; r.Label != "switch_agent" || r.Type != "text" || r.Dir != transcript.Sent || r.Kind != transcript.Frame {
+	if r := p.log.All()[2]; r.Label != "switch_agent" || r.Type != "text" || r.Dir != transcript.Sent ||
+		r.Kind != transcript.Frame {
 		t.Errorf("the message is recorded as %+v", r)
 	}
 	_ = p.conn.Close(driver.Reset)
@@ -51,7 +52,10 @@ func TestSend(t *testing.T) {
 }
 
 func TestNotOpened(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request) {
+		t.Error("a redirect was followed")
+	}))
 	defer other.Close()
 	rows := []struct {
 		reason string
@@ -59,9 +63,16 @@ func TestNotOpened(t *testing.T) {
 		status int
 		body   string
 	}{
-		{"a refusal is told with its status and body", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not you", http.StatusForbidden) }, 403, "not you\n"},
-		{"an answer without an upgrade", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }, 200, "hello"},
-		{"a redirect is an answer", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) }, 302, ""},
+		{"a refusal is told with its status and body", func(w http.ResponseWriter,
+			_ *http.Request) {
+			http.Error(w, "not you", http.StatusForbidden)
+		}, 403, "not you\n"},
+		{"an answer without an upgrade", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") },
+			200, "hello"},
+		{"a redirect is an answer", func(w http.ResponseWriter,
+			r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusFound)
+		}, 302, ""},
 		{"an upgrade without a proof", func(w http.ResponseWriter, _ *http.Request) {
 			c, _, err := w.(http.Hijacker).Hijack()
 			if err != nil {
@@ -172,8 +183,8 @@ func TestClose(t *testing.T) {
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
 			p := connect(t, serve(t, r.script), driver.OpenOptions{})
-			go stall.Watch(t.Context())
-			limit := stall.In(soon)
+			go deadline.Watch(t.Context())
+			limit := deadline.In(soon)
 			if err := p.conn.Close(r.how); err != nil {
 				t.Errorf("Close: %v", err)
 			}
@@ -228,16 +239,22 @@ func TestServerThatNeverReads(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		p.await("the message", func(r *transcript.Record) bool { return r.Dir == transcript.Sent && r.Kind == transcript.Frame })
-		go stall.Watch(t.Context())
-		limit := stall.In(3 * time.Second)
+		p.await("the message", func(r *transcript.Record) bool {
+			return r.Dir == transcript.Sent &&
+				r.Kind == transcript.Frame
+		})
+		go deadline.Watch(t.Context())
+		limit := deadline.In(3 * time.Second)
 		_ = p.conn.Close(how)
 		if limit.Over() {
 			t.Errorf("Close(%d) took three seconds", how)
 		}
 		sending.Wait()
 		close(gone)
-		p.await("the write that nobody took", func(r *transcript.Record) bool { return r.Kind == transcript.Failure && r.Reply == 3 })
+		p.await("the write that nobody took", func(r *transcript.Record) bool {
+			return r.Kind == transcript.Failure &&
+				r.Reply == 3
+		})
 	}
 }
 

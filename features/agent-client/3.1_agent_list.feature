@@ -1,82 +1,85 @@
 @agent-client @client
 Feature: 3.1 agent_list
 
-  Rule: 接收到 agent_list 事件后,存储 agents 列表和 currentAgentId; 填充下拉选项; 设置当前选中项为 currentAgentId
+  Rule: agent_list fills the options and selects currentAgentId (接收到 agent_list 事件后,存储 agents 列表和 currentAgentId; 填充下拉选项; 设置当前选中项为 currentAgentId)
 
     @AC-022 @AC-024
-    Scenario: the current agent is selected, wherever it stands in the list
-      Given a page that is connected, and has no list
-      When the server lists the agents, and "Debugger" is current
+    Scenario: the current agent is selected at any position in the list
+      Given a connected page without an agent list
+      When the server lists the agents, with "Debugger" current
       Then "Debugger" is selected
-      When the server lists the agents, and "Code Reviewer" is current
+      When the server lists the agents, with "Code Reviewer" current
       Then "Code Reviewer" is selected
-      When the server lists the agents, and "General" is current
+      When the server lists the agents, with "General" current
       Then "General" is selected
 
     @AC-021 @AC-023 @AC-024
-    Scenario: a list that comes again takes the place of the last one
-      Given a page that is connected
-      When the server lists "Debugger" and "Planner", and "Planner" is current
+    Scenario: a new list replaces the old one
+      Given a connected page
+      When the server lists "Debugger" and "Planner", with "Planner" current
       Then the options are "Debugger" and "Planner"
       And "Planner" is selected
-      When the server lists "General", "Debugger" and "Code Reviewer", and "General" is current
+      When the server lists "General", "Debugger" and "Code Reviewer", with "General" current
       Then the options are "General", "Debugger" and "Code Reviewer"
       And "General" is selected
 
     @AC-021 @AC-023
-    Scenario: an agent has another name by now
-      Given a page that is connected
-      When the server lists "general" under the name "Generalist", and it is current
-      Then the options are "Generalist"
+    Scenario: a new list renames an agent
+      Given a connected page
+      When the server lists these agents, with the first one current:
+        | general  | Generalist |
+        | debugger | Debugger   |
+      Then the options are "Generalist" and "Debugger"
       And "Generalist" is selected
 
     @AC-024
-    Scenario: another agent is current by now
+    Scenario: a new list changes the current agent
       Given a page with a session
-      When the server lists the agents, and "Debugger" is current
+      When the server lists the agents, with "Debugger" current
       Then "Debugger" is selected
 
     @AC-020 @AC-023 @AC-103 @AC-104 @AC-119
     Scenario: no agent is current
-      Given a page that is connected, and has no list
-      When the server lists the agents, and none is current
+      Given a connected page without an agent list
+      When the server lists the agents, with none current
       Then the options are the agents
-      And no agent is said to be unknown
+      And the page reports no unknown agent
 
     @AC-006 @AC-019 @AC-023 @AC-030
-    Scenario: many agents
-      Given a page that is connected, and has no list
+    Scenario: a list of 60 agents
+      Given a connected page without an agent list
       When the server lists 60 agents
       Then the options are the agents
 
     @AC-023 @AC-030
-    Scenario: names are text, whatever they contain
-      Given a page that is connected, and has no list
-      When the server lists agents of these names:
-        | <img src=x onerror=PARLEY>                |
-        | </option></select><script>PARLEY</script> |
-        | &lt;b&gt; & "quoted" 'twice'              |
-        | Агент 主代理 🤖                           |
+    Scenario: names with markup are shown as text
+      Given a connected page without an agent list
+      When the server lists these agents, with the first one current:
+        | general | General                                   |
+        | image   | <img src=x onerror=PARLEY>                |
+        | script  | </option></select><script>PARLEY</script> |
+        | quotes  | &lt;b&gt; & "quoted" 'twice'              |
+        | letters | Агент 主代理 🤖                           |
       Then the options are the agents
-      And nothing that the server said was carried out
+      And no script in the server's texts has run
 
     @AC-018 @AC-023
-    Scenario: what the document does not know is no obstacle
-      Given a page that is connected, and has no list
-      When the server says what no document knows
-      And the server lists the agents with more in it than the document has
+    Scenario: undocumented events and fields are ignored
+      Given a connected page without an agent list
+      When the server sends undocumented events
+      And the server lists the agents with undocumented fields
       Then the options are the agents
       And "General" is selected
 
-  Rule: 例 1: 点击"连接"按钮, 收到connected事件, 收到agent_list事件
+  Rule: Example 1, the first list after connecting (例 1: 点击"连接"按钮, 收到connected事件, 收到agent_list事件)
 
     @AC-010 @AC-018 @AC-019 @AC-021 @AC-022 @AC-023 @AC-024 @AC-025 @AC-026
-    Scenario: first connected, then the list
-      Given a page
+    Scenario: the first list after connected
+      Given an open page
       When the user connects
-      Then the page asks for the events
-      When the server says that the page is connected
-      And the server lists "General" and "Debugger", and "General" is current
+      Then the page requests the event stream
+      When the server sends connected
+      And the server lists "General" and "Debugger", with "General" current
       Then the options are "General" and "Debugger"
       And "General" is selected
       And the selector is enabled

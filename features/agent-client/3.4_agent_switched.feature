@@ -1,120 +1,122 @@
 @agent-client @client
 Feature: 3.4 agent_switched
 
-  Rule: 更新本地存储的 currentAgentId, 更新下拉选择器的选中项
+  Rule: agent_switched sets the current agent and the selection (更新本地存储的 currentAgentId, 更新下拉选择器的选中项)
 
     @AC-037 @AC-038 @AC-057 @AC-058 @AC-059
-    Scenario: the new agent is the current one
+    Scenario: agent_switched sets the current agent
       Given a page with a session
       When the user chooses "Code Reviewer"
-      Then the page asks to switch to "Code Reviewer"
+      Then the page requests a switch to "Code Reviewer"
       When the server switches to "Code Reviewer"
       Then "Code Reviewer" is selected
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
+      Then the page requests a switch to "Debugger"
       When the server refuses with "agent_busy"
       Then "Code Reviewer" is selected
       And the selector is enabled
 
     @AC-058 @AC-059
-    Scenario: the server has the last word
+    Scenario: the server switches to another agent than requested
       Given a page with a session
       When the user chooses "Code Reviewer"
-      Then the page asks to switch to "Code Reviewer"
+      Then the page requests a switch to "Code Reviewer"
       When the server switches to "Debugger"
       Then "Debugger" is selected
       And the selector is enabled
       When the user chooses "General"
-      Then the page asks to switch to "General"
+      Then the page requests a switch to "General"
       When the server refuses with "agent_busy"
       Then "Debugger" is selected
 
     @AC-057 @AC-059 @AC-060 @AC-119
-    Scenario: with more in it than the document has
+    Scenario: agent_switched with undocumented fields
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server switches to "Debugger" with more in it than the document has
+      Then the page requests a switch to "Debugger"
+      When the server switches to "Debugger" with undocumented fields
       Then "Debugger" is selected
-      And the chat tells of a switch from "General" to "Debugger"
+      And the chat announces the switch from "General" to "Debugger"
 
-  Rule: 在聊天框添加一条系统消息,格式: "主代理已切换: {previousAgentName} → {agentName}"
+  Rule: The chat shows a system message about the switch (在聊天框添加一条系统消息,格式: "主代理已切换: {previousAgentName} → {agentName}")
 
     @AC-060 @AC-063 @AC-120
-    Scenario: each switch is told
+    Scenario: the chat announces each switch
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
+      Then the page requests a switch to "Debugger"
       When the server switches to "Debugger"
-      Then the chat tells of a switch from "General" to "Debugger"
+      Then the chat announces the switch from "General" to "Debugger"
       When the user chooses "Code Reviewer"
-      Then the page asks to switch to "Code Reviewer"
+      Then the page requests a switch to "Code Reviewer"
       When the server switches to "Code Reviewer"
-      Then the chat tells of a switch from "Debugger" to "Code Reviewer"
+      Then the chat announces the switch from "Debugger" to "Code Reviewer"
 
     @AC-060
-    Scenario: the name is that of the event
+    Scenario: the chat uses the name in the event
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server switches to "Debugger" by the name "Debugger II"
-      Then the chat tells of a switch from "General" to "Debugger II"
+      Then the page requests a switch to "Debugger"
+      When the server switches to "Debugger" under the name "Debugger II"
+      Then the chat announces the switch from "General" to "Debugger II"
 
     @AC-060
-    Scenario: a name that is text
+    Scenario: a name with markup is shown as text
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server switches to "Debugger" by the name "<img src=x onerror=PARLEY>"
-      Then the chat tells of a switch from "General" to "<img src=x onerror=PARLEY>"
-      And nothing that the server said was carried out
+      Then the page requests a switch to "Debugger"
+      When the server switches to "Debugger" under the name "<img src=x onerror=PARLEY>"
+      Then the chat announces the switch from "General" to "<img src=x onerror=PARLEY>"
+      And no script in the server's texts has run
 
-  Rule: 优先从本地 agents 缓存中根据 previousAgentId 查找 name 字段; 若找不到匹配项,使用 previousAgentId
+  Rule: The previous name comes from the latest list, or else is previousAgentId (优先从本地 agents 缓存中根据 previousAgentId 查找 name 字段; 若找不到匹配项,使用 previousAgentId)
 
     @AC-063
-    Scenario: the former agent is that of the event
+    Scenario: the previous agent is taken from the event
       Given a page with a session
       When the user chooses "Code Reviewer"
-      Then the page asks to switch to "Code Reviewer"
+      Then the page requests a switch to "Code Reviewer"
       When the server switches from "Debugger" to "Code Reviewer"
-      Then the chat tells of a switch from "Debugger" to "Code Reviewer"
+      Then the chat announces the switch from "Debugger" to "Code Reviewer"
 
     @AC-064
-    Scenario: the former agent is in no list
+    Scenario: the previous agent is in no list
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server switches from the agent "my_old_agent" to "Debugger"
-      Then the chat tells of a switch from "my_old_agent" to "Debugger"
+      Then the page requests a switch to "Debugger"
+      When the server switches from the id "my_old_agent" to "Debugger"
+      Then the chat announces the switch from "my_old_agent" to "Debugger"
 
     @AC-063 @AC-064
-    Scenario: names are those of the latest list
+    Scenario: the previous name comes from the latest list
       Given a page with a session
-      When the server lists "general" under the name "Generalist" and "Debugger", and "general" is current
+      When the server lists these agents, with the first one current:
+        | general  | Generalist |
+        | debugger | Debugger   |
       Then "Generalist" is selected
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
+      Then the page requests a switch to "Debugger"
       When the server switches to "Debugger"
-      Then the chat tells of a switch from "Generalist" to "Debugger"
+      Then the chat announces the switch from "Generalist" to "Debugger"
 
-  Rule: 记录事件到事件日志(包含服务端返回的 timestamp,若缺失则使用本地接收时间)
+  Rule: The log has the time of the event, or else the local time (记录事件到事件日志(包含服务端返回的 timestamp,若缺失则使用本地接收时间))
 
     @AC-062
-    Scenario: the log has the local time
+    Scenario: an event without a timestamp is logged with the local time
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server switches to "Debugger", and gives no time
-      Then the log has the switch from "General" to "Debugger", with the local time
+      Then the page requests a switch to "Debugger"
+      When the server switches to "Debugger" without a timestamp
+      Then the log shows the switch from "General" to "Debugger", with the local time
 
-  Rule: 例 3 - 切换成功后 UI 反馈
+  Rule: Example 3, what the user sees of a switch (例 3 - 切换成功后 UI 反馈)
 
     @AC-065
-    Scenario: everything that a switch changes
+    Scenario: a switch updates the selector, the chat and the log
       Given a page with a session
       When the user chooses "Code Reviewer"
-      Then the page asks to switch to "Code Reviewer"
+      Then the page requests a switch to "Code Reviewer"
       When the server switches to "Code Reviewer"
       Then "Code Reviewer" is selected
-      And the chat tells of a switch from "General" to "Code Reviewer"
-      And the log has an entry "agent_switched"
+      And the chat announces the switch from "General" to "Code Reviewer"
+      And the log shows an entry "agent_switched"

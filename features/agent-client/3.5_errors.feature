@@ -1,164 +1,164 @@
 @agent-client @client
 Feature: 3.5 Errors
 
-  Rule: 支持的错误码及提示策略
+  Rule: Each error code has its prompt (支持的错误码及提示策略)
 
-    @AC-014 @AC-066 @AC-067 @AC-068 @AC-069 @AC-073 @AC-074 @AC-075 @AC-076
-    Scenario: each code has its prompt, whatever the server's message is
+    @AC-014
+    Scenario Outline: <code> has its own prompt, whatever the server's message
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "invalid_agent_id" and the message "Something else (E4711)"
-      Then the page tells "主代理 ID 不能为空"
-      And it is observed whether the page tells "有效的主代理"
-      When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "invalid_agent_id_format" and the message "Something else (E4711)"
-      Then the page tells "主代理 ID 格式错误,只能包含小写字母、数字、下划线和连字符"
-      And it is observed whether the page tells "检查主代理"
-      When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "agent_busy" and the message "Something else (E4711)"
-      Then the page tells "当前会话有进行中的任务,请先终止对话后再切换主代理"
-      And it is observed whether the page tells "重试"
-      When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "session_not_found" and the message "Something else (E4711)"
-      Then the page tells "会话不存在,请先创建或加载会话"
-      And it is observed whether the page tells "新建会话"
+      Then the page requests a switch to "Debugger"
+      When the server refuses with "<code>" and the message "Something else (E4711)"
+      Then the page shows the prompt "<prompt>"
+      And it is recorded whether the page suggests "<suggestion>"
+
+      @AC-066 @AC-067
+      Examples:
+        | code             | prompt             | suggestion   |
+        | invalid_agent_id | 主代理 ID 不能为空 | 有效的主代理 |
+
+      @AC-068 @AC-069
+      Examples:
+        | code                    | prompt                                                    | suggestion |
+        | invalid_agent_id_format | 主代理 ID 格式错误,只能包含小写字母、数字、下划线和连字符 | 检查主代理 |
+
+      @AC-073 @AC-074
+      Examples:
+        | code       | prompt                                            | suggestion |
+        | agent_busy | 当前会话有进行中的任务,请先终止对话后再切换主代理 | 重试       |
+
+      @AC-075 @AC-076
+      Examples:
+        | code              | prompt                        | suggestion |
+        | session_not_found | 会话不存在,请先创建或加载会话 | 新建会话   |
 
     @AC-014 @AC-070 @AC-115
-    Scenario: agent_not_found has the server's own words
+    Scenario Outline: agent_not_found shows the server's message
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "agent_not_found" and the message "Agent not found: debugger"
-      Then the page tells "Agent not found: debugger"
-      When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "agent_not_found" and the message "Invalid agent ID: debugger"
-      Then the page tells "Invalid agent ID: debugger"
-      When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "agent_not_found" and the message "找不到主代理 debugger"
-      Then the page tells "找不到主代理 debugger"
-      When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "agent_not_found" and the message "No <img src=x onerror=PARLEY> such debugger"
-      Then the page tells "No <img src=x onerror=PARLEY> such debugger"
-      And nothing that the server said was carried out
+      Then the page requests a switch to "Debugger"
+      When the server refuses with "agent_not_found" and the message "<message>"
+      Then the page shows the prompt "<message>"
+      And no script in the server's texts has run
 
-  Rule: 列出 availableAgents 中的可用主代理, 客户端自动刷新 agent_list
+      Examples:
+        | message                                     |
+        | Agent not found: debugger                   |
+        | Invalid agent ID: debugger                  |
+        | 找不到主代理 debugger                       |
+        | No <img src=x onerror=PARLEY> such debugger |
+
+  Rule: agent_not_found names the available agents and refreshes the list (列出 availableAgents 中的可用主代理, 客户端自动刷新 agent_list)
 
     @AC-071 @AC-072 @AC-085 @AC-086 @AC-118 @AC-123
-    Scenario: the agents that there are
+    Scenario: the available agents are named, and replace the list
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "agent_not_found", and has "General" and "Planner"
-      Then the agents "General" and "Planner" are told
+      Then the page requests a switch to "Debugger"
+      When the server refuses with "agent_not_found" and availableAgents "General" and "Planner"
+      Then the page names the agents "General" and "Planner"
       And the options are "General" and "Planner"
       And "General" is selected
 
     @AC-085
-    Scenario: the names of before are gone
+    Scenario: the old names are forgotten
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "agent_not_found", and has "General" and "Planner"
+      Then the page requests a switch to "Debugger"
+      When the server refuses with "agent_not_found" and availableAgents "General" and "Planner"
       Then the options are "General" and "Planner"
       When the user chooses "Planner"
-      Then the page asks to switch to "Planner"
-      When the server switches from the agent "code_reviewer" to "Planner"
-      Then the chat tells of a switch from "code_reviewer" to "Planner"
+      Then the page requests a switch to "Planner"
+      When the server switches from the id "code_reviewer" to "Planner"
+      Then the chat announces the switch from "code_reviewer" to "Planner"
 
     @AC-085 @AC-053
-    Scenario: what is new can be chosen
+    Scenario: a new agent can be chosen
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "agent_not_found", and has "General" and "Planner"
+      Then the page requests a switch to "Debugger"
+      When the server refuses with "agent_not_found" and availableAgents "General" and "Planner"
       Then the options are "General" and "Planner"
       When the user chooses "Planner"
-      Then the page asks to switch to "Planner"
+      Then the page requests a switch to "Planner"
       When the server switches to "Planner"
       Then "Planner" is selected
-      And the chat tells of a switch from "General" to "Planner"
+      And the chat announces the switch from "General" to "Planner"
 
     @AC-037 @AC-070 @AC-072 @AC-085 @AC-086
-    Scenario: there are none any more
+    Scenario: no agent is available any more
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "agent_not_found", and has no agents
-      Then the page tells of it
+      Then the page requests a switch to "Debugger"
+      When the server refuses with "agent_not_found" and empty availableAgents
+      Then the page shows the server's message
       And none of the options is an agent
       When the server lists the agents
       Then the selector is enabled
       And the options are the agents
 
     @AC-037 @AC-070
-    Scenario: without a list
+    Scenario: agent_not_found without availableAgents
       Given a page with a session
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
-      When the server refuses with "agent_not_found", and gives no list
+      Then the page requests a switch to "Debugger"
+      When the server refuses with "agent_not_found" and no availableAgents
       Then the selector is enabled
-      And the page tells of it
+      And the page shows the server's message
 
-  Rule: 例 4 - agent_busy 错误处理
+  Rule: Example 4, agent_busy (例 4 - agent_busy 错误处理)
 
     @AC-079 @AC-124
-    Scenario Outline: 终止, and once more, where the answer comes <how>
+    Scenario Outline: abort and switch again, with the answer <how>
       Given a page with a session
       And the user has sent "帮我写个排序算法"
       And the server has begun to answer, <how>
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
+      Then the page requests a switch to "Debugger"
       When the server refuses with "agent_busy"
       Then "General" is selected
       When the user aborts
-      Then the page asks to abort
-      When the server has ended the turn, <ended>
+      Then the page requests an abort
+      When the server ends the turn <ended> cancelled
       And the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
+      Then the page requests a switch to "Debugger"
       When the server switches to "Debugger"
       Then "Debugger" is selected
-      And the chat tells of a switch from "General" to "Debugger"
+      And the chat announces the switch from "General" to "Debugger"
 
       Examples:
-        | how                                               | ended                |
-        | in pieces                                         | and says how         |
-        | in pieces, behind what the user has said          | and does not say how |
-        | in a whole message, behind what the user has said | and says how         |
+        | how                                          | ended   |
+        | in pieces                                    | with    |
+        | in pieces, after an echo of the message      | without |
+        | in one message, after an echo of the message | with    |
 
     @AC-079 @AC-124
-    Scenario: busy for a moment longer
+    Scenario: the session stays busy for a moment after the abort
       Given a page with a session
       And the user has sent "帮我写个排序算法"
-      And the server has begun to answer, in pieces, behind what the user has said
+      And the server has begun to answer, in pieces, after an echo of the message
       When the user aborts
-      Then the page asks to abort
+      Then the page requests an abort
       When the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
+      Then the page requests a switch to "Debugger"
       When the server refuses with "agent_busy"
       Then "General" is selected
-      When the server has ended the turn, and says how
+      When the server ends the turn with cancelled
       And the user chooses "Debugger"
-      Then the page asks to switch to "Debugger"
+      Then the page requests a switch to "Debugger"
       When the server switches to "Debugger"
       Then "Debugger" is selected
 
-  Rule: 例 5 - agent_not_found 错误处理
+  Rule: Example 5, agent_not_found (例 5 - agent_not_found 错误处理)
 
     @AC-083 @AC-084 @AC-085 @AC-086
-    Scenario: an agent that was deleted
-      Given a page that is connected, and has no list
-      When the server lists "General", "Debugger" and "My Custom Agent", and "General" is current
-      And the page has got a session
+    Scenario: a switch to a deleted agent
+      Given a connected page without an agent list
+      When the server lists "General", "Debugger" and "My Custom Agent", with "General" current
+      And the page gets a session
       And the user chooses "My Custom Agent"
-      Then the page asks to switch to "My Custom Agent"
-      When the server refuses with "agent_not_found", and has "General" and "Debugger"
-      Then the page tells "Agent not found: my_custom_agent"
+      Then the page requests a switch to "My Custom Agent"
+      When the server refuses with "agent_not_found" and availableAgents "General" and "Debugger"
+      Then the page shows the prompt "Agent not found: my_custom_agent"
       And the options are "General" and "Debugger"
       And "General" is selected

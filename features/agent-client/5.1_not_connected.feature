@@ -1,9 +1,9 @@
 @agent-client @client
 Feature: 5.1 Before the page is connected
-  连接未建立时
+  Before the connection is established (连接未建立时).
 
   @connect @AC-092 @AC-093
-  Scenario: before the page is connected
-    Given a page
+  Scenario: the selector before the connection
+    Given an open page
     Then the selector is disabled
     And the page shows "请先连接服务器"

@@ -1,12 +1,12 @@
 @agent-client @client
 Feature: 5.2 Without a session
-  未绑定会话时
+  While no session is bound (未绑定会话时).
 
   @AC-094 @AC-096
-  Scenario: no agent is current yet
-    Given a page that is connected, and has no list
-    When the server lists the agents, and none is current
+  Scenario: a preselection without a current agent
+    Given a connected page without an agent list
+    When the server lists the agents, with none current
     Then the selector is enabled
     When the user chooses "Debugger"
     And the user asks for a new session
-    Then the page asks for a session that begins with "Debugger"
+    Then the page requests a session with the initial agent "Debugger"

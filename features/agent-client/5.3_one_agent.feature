@@ -1,10 +1,9 @@
 @agent-client @client
 Feature: 5.3 One agent
-  只有一个主代理时
+  When there is only one agent (只有一个主代理时).
 
   @AC-098 @AC-099
-  Scenario: one agent
-    Given a page that is connected, and has no list
-    When the server lists "General", and "General" is current
-    Then the only option is "General"
-    And the option is enabled
+  Scenario: a list of one agent
+    Given a connected page without an agent list
+    When the server lists "General", with "General" current
+    Then the only option is "General", and it is enabled

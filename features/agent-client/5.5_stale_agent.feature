@@ -1,30 +1,30 @@
 @agent-client @client
 Feature: 5.5 An agent that is not in the list
-  currentAgentId 不在 agents 列表中
+  When currentAgentId is not in the list (currentAgentId 不在 agents 列表中).
 
   @AC-103 @AC-104 @AC-122
   Scenario: the current agent is not in the list
-    Given a page that is connected, and has no list
-    When the server lists the agents, and "my_old_agent" is current
+    Given a connected page without an agent list
+    When the server lists the agents, with "my_old_agent" current
     Then the first option is "未知/已失效 (my_old_agent)"
-    And the page tells "当前主代理已失效,请重新选择可用主代理"
-    And the options are the agents, behind it
+    And the page shows the prompt "当前主代理已失效,请重新选择可用主代理"
+    And the options after it are the agents
 
   @AC-103 @AC-104 @AC-053
-  Scenario: another one is chosen
+  Scenario: another agent is chosen instead of the unknown one
     Given a page with a session
-    When the server lists the agents, and "my_old_agent" is current
+    When the server lists the agents, with "my_old_agent" current
     Then the first option is "未知/已失效 (my_old_agent)"
-    And the page tells "当前主代理已失效,请重新选择可用主代理"
+    And the page shows the prompt "当前主代理已失效,请重新选择可用主代理"
     When the user chooses "Debugger"
-    Then the page asks to switch to "Debugger"
-    When the server switches from the agent "my_old_agent" to "Debugger"
+    Then the page requests a switch to "Debugger"
+    When the server switches from the id "my_old_agent" to "Debugger"
     Then "Debugger" is selected
-    And the chat tells of a switch from "my_old_agent" to "Debugger"
+    And the chat announces the switch from "my_old_agent" to "Debugger"
 
   @AC-103
-  Scenario: an id that is text
-    Given a page that is connected, and has no list
-    When the server lists the agents, and "<img src=x onerror=PARLEY>" is current
+  Scenario: an id with markup is shown as text
+    Given a connected page without an agent list
+    When the server lists the agents, with "<img src=x onerror=PARLEY>" current
     Then the first option is "未知/已失效 (<img src=x onerror=PARLEY>)"
-    And nothing that the server said was carried out
+    And no script in the server's texts has run

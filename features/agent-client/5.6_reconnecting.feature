@@ -1,154 +1,170 @@
 @agent-client @client
 Feature: 5.6 Losing the connection
-  断线重连处理
+  Losing the connection, and reconnecting (断线重连处理).
 
   @AC-105 @AC-106 @AC-108
-  Scenario Outline: the stream <ends>
+  Scenario Outline: the server <loses the connection>
     Given a page with a session
-    When the server's stream <ends>
+    When the server <loses the connection>
     Then the selector is disabled
-    And the only option is "(未连接)", and disabled
+    And the only option is "(未连接)", and it is disabled
 
     Examples:
-      | ends         |
-      | ends         |
-      | breaks       |
-      | is not there |
+      | loses the connection |
+      | ends the stream      |
+      | resets the stream    |
+      | goes away            |
 
   @AC-105 @AC-106 @AC-108
   Scenario: the user disconnects
     Given a page with a session
     When the user disconnects
-    Then the page has closed the stream
+    Then the page closes the stream
     And the selector is disabled
-    And the only option is "(未连接)", and disabled
+    And the only option is "(未连接)", and it is disabled
 
   @AC-105 @AC-108 @AC-111
-  Scenario: in the middle of a switch
+  Scenario: the connection is lost during a switch
     Given a page with a session
     When the user chooses "Debugger"
-    Then the page asks to switch to "Debugger"
-    When the server's stream breaks
+    Then the page requests a switch to "Debugger"
+    When the server resets the stream
     Then the selector is disabled
-    And the only option is "(未连接)", and disabled
-    When the page is connected again
-    And the server lists the agents, and "General" is current
+    And the only option is "(未连接)", and it is disabled
+    When the page reconnects
+    And the server lists the agents, with "General" current
     Then the selector is enabled
-    And the selector looks busy no more
+    And the selector no longer looks busy
     And "General" is selected
 
-  @AC-105 @AC-108 @AC-111
-  Scenario: a switch that nobody answers
+  @AC-034 @AC-105 @AC-108 @AC-111
+  Scenario: the user disconnects during a switch
     Given a page with a session
-    And the server leaves requests without an answer
+    And the server holds its HTTP responses
     When the user chooses "Debugger"
-    Then the page asks to switch to "Debugger"
-    And the selector is disabled
+    Then the page requests a switch to "Debugger"
+    And the selector is disabled during the switch
     When the user disconnects
-    Then the page has closed the stream
-    And the only option is "(未连接)", and disabled
+    Then the page closes the stream
+    And the only option is "(未连接)", and it is disabled
     When the user connects
-    Then the page asks for the events
-    When the server says that the page is connected
-    And the server lists the agents, and "General" is current
+    Then the page requests the event stream
+    When the server sends connected
+    And the server lists the agents, with "General" current
     Then the selector is enabled
     And "General" is selected
 
   @AC-109 @AC-111
-  Scenario: the list is waited for
-    Given a page that is connected
-    When the server's stream ends
-    Then the only option is "(未连接)", and disabled
-    When the page is connected again
+  Scenario: the page waits for the new list
+    Given a connected page
+    When the server ends the stream
+    Then the only option is "(未连接)", and it is disabled
+    When the page reconnects
     Then the selector is still disabled
-    When the server lists "Debugger" and "Planner", and "Planner" is current
+    When the server lists "Debugger" and "Planner", with "Planner" current
     Then the selector is enabled
     And the options are "Debugger" and "Planner"
     And "Planner" is selected
 
   @AC-106
   Scenario: the current agent is forgotten
-    Given a page that is connected
-    When the server's stream ends
-    Then the only option is "(未连接)", and disabled
-    When the page is connected again
-    And the server lists "Debugger" and "Planner", and none is current
+    Given a connected page
+    When the server ends the stream
+    Then the only option is "(未连接)", and it is disabled
+    When the page reconnects
+    And the server lists "Debugger" and "Planner", with none current
     Then the options are "Debugger" and "Planner"
-    And no agent is said to be unknown
+    And the page reports no unknown agent
 
   @AC-106
-  Scenario: the agents of before are forgotten
+  Scenario: the old agents are forgotten
     Given a page with a session
-    When the server's stream ends
-    Then the only option is "(未连接)", and disabled
-    When the page is connected again
-    And the server lists "Debugger" and "Planner", and "Planner" is current
+    When the server ends the stream
+    Then the only option is "(未连接)", and it is disabled
+    When the page reconnects
+    And the server lists "Debugger" and "Planner", with "Planner" current
     Then the options are "Debugger" and "Planner"
-    When the page has got a session
-    And the server switches from the agent "general" to "Debugger"
-    Then the chat tells of a switch from "general" to "Debugger"
+    When the page gets a session
+    And the server switches from the id "general" to "Debugger"
+    Then the chat announces the switch from "general" to "Debugger"
 
   @AC-051 @AC-055
-  Scenario Outline: the session of before is not the one that is switched, where the stream <ends>
+  Scenario Outline: a switch names the new session after the server <loses the connection>
     Given a page with a session
-    When the server's stream <ends>
+    When the server <loses the connection>
     Then the selector is disabled
-    When the page is connected again
+    When the page reconnects
     And the server lists the agents
     Then the selector is enabled
     When the user asks for a new session
-    Then the page has another session
+    Then the page requests a session
     When the server lists the agents
     And the user chooses "Debugger"
-    Then the page asks to switch to "Debugger"
+    Then the page requests a switch to "Debugger"
 
     Examples:
-      | ends   |
-      | ends   |
-      | breaks |
+      | loses the connection |
+      | ends the stream      |
+      | resets the stream    |
 
-  @AC-107
-  Scenario: the preselection is kept
-    Given a page that is connected
-    When the user chooses "Debugger"
-    Then the page tells "已预选主代理: Debugger,新建会话时将自动使用该主代理"
-    When the server's stream ends
-    Then the only option is "(未连接)", and disabled
-    When the page is connected again
-    And the server lists the agents, and none is current
-    Then the selector is enabled
-    When the user asks for a new session
-    Then the page asks for a session that begins with "Debugger"
-    And it has asked for no switch
-
-  @AC-107
-  Scenario: the preselection is kept when the user disconnects
-    Given a page that is connected
-    When the user chooses "Debugger"
-    And the user disconnects
-    Then the page has closed the stream
-    And the only option is "(未连接)", and disabled
-    When the user connects
-    Then the page asks for the events
-    When the server says that the page is connected
-    And the server lists the agents, and none is current
-    Then the selector is enabled
-    When the user asks for a new session
-    Then the page asks for a session that begins with "Debugger"
-    And it has asked for no switch
-
-  @AC-105 @AC-108 @AC-109 @AC-111
-  Scenario: twice in a row
-    Given a page that is connected
-    When the server's stream ends
-    Then the only option is "(未连接)", and disabled
-    When the page is connected again
+  @AC-060
+  Scenario: a switch after a lost connection is announced once
+    Given a page with a session
+    When the server ends the stream
+    Then the selector is disabled
+    When the page reconnects
     And the server lists the agents
     Then the selector is enabled
-    When the server's stream breaks
+    When the user asks for a new session
+    Then the page requests a session
+    When the server lists the agents, with "General" current
+    And the user chooses "Debugger"
+    Then the page requests a switch to "Debugger"
+    When the server switches to "Debugger"
+    Then the chat announces the switch from "General" to "Debugger"
+
+  @AC-107
+  Scenario: the preselection survives a lost connection
+    Given a connected page
+    When the user chooses "Debugger"
+    Then the page shows the prompt "已预选主代理: Debugger,新建会话时将自动使用该主代理"
+    When the server ends the stream
+    Then the only option is "(未连接)", and it is disabled
+    When the page reconnects
+    And the server lists the agents, with none current
+    Then the selector is enabled
+    When the user asks for a new session
+    Then the page requests a session with the initial agent "Debugger"
+    And it has requested no switch
+
+  @AC-107
+  Scenario: the preselection survives a disconnect by the user
+    Given a connected page
+    When the user chooses "Debugger"
+    And the user disconnects
+    Then the page closes the stream
+    And the only option is "(未连接)", and it is disabled
+    When the user connects
+    Then the page requests the event stream
+    When the server sends connected
+    And the server lists the agents, with none current
+    Then the selector is enabled
+    When the user asks for a new session
+    Then the page requests a session with the initial agent "Debugger"
+    And it has requested no switch
+
+  @AC-105 @AC-108 @AC-109 @AC-111
+  Scenario: the connection is lost twice
+    Given a connected page
+    When the server ends the stream
+    Then the only option is "(未连接)", and it is disabled
+    When the page reconnects
+    And the server lists the agents
+    Then the selector is enabled
+    When the server resets the stream
     Then the selector is disabled
-    And the only option is "(未连接)", and disabled
-    When the page is connected again
+    And the only option is "(未连接)", and it is disabled
+    When the page reconnects
     And the server lists the agents
     Then the selector is enabled
     And the options are the agents

@@ -1,6 +1,7 @@
 @agent-select @server
 Feature: 1.1 The agents of a server
-  本地已实现主代理系统，支持 `general`/`requirement_analyzer`/`debugger` 三种内置主代理
+  A server has three built-in agents, `general`, `requirement_analyzer` and `debugger`, and those that its users add
+  (本地已实现主代理系统，支持 `general`/`requirement_analyzer`/`debugger` 三种内置主代理).
 
   @AS-001 @connect
   Scenario: three built-in agents
@@ -8,7 +9,7 @@ Feature: 1.1 The agents of a server
     Then client A is offered the built-in agents
 
   @AS-002 @connect
-  Scenario: users add agents of their own
+  Scenario: custom agents are in the list
     Given the target has a custom agent
     When client A connects
     Then client A is offered the custom agent

@@ -1,11 +1,12 @@
 @agent-select @server
 Feature: 1.2 Every session chooses its own agent
-  使每个 SSE 会话（sessionId）可以独立选择和切换主代理，不同 sessionId 之间互不干扰
+  Each session chooses and switches its agent independently of all others
+  (使每个 SSE 会话（sessionId）可以独立选择和切换主代理，不同 sessionId 之间互不干扰).
 
   Rule: A session can choose, independently of others, and choose again
 
     @AS-005 @two-clients
-    Scenario: two sessions choose differently
+    Scenario: two sessions choose different agents
       Given client A has a session
       And client B has a session
       When client A switches to "debugger"
@@ -14,7 +15,7 @@ Feature: 1.2 Every session chooses its own agent
       Then client B is switched from the default agent to "requirement_analyzer"
 
     @AS-005
-    Scenario: two sessions choose differently, one after the other
+    Scenario: two sessions choose different agents, one after the other
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
@@ -47,7 +48,7 @@ Feature: 1.2 Every session chooses its own agent
       And client B is switched from "requirement_analyzer" to "general"
 
     @AS-007
-    Scenario: a session that is created later starts afresh
+    Scenario: a session that is created later starts with the default agent
       Given client A has switched to "debugger"
       And client A has disconnected
       And client B has a session

@@ -1,13 +1,13 @@
 @agent-select @server
 Feature: 2.1 What the server offers
-  每个会话独立维护主代理状态，多客户端互不干扰
+  Each session keeps its own agent, and clients do not disturb each other (每个会话独立维护主代理状态，多客户端互不干扰).
 
-  Rule: SSE 连接建立时，服务端自动向客户端推送可用主代理列表（包含内置和用户自定义主代理）
+  Rule: The server sends the list of agents when a connection opens (SSE 连接建立时，服务端自动向客户端推送可用主代理列表（包含内置和用户自定义主代理）)
 
     @AS-008 @AS-016 @connect
-    Scenario: the list comes without being asked for
+    Scenario: the list arrives without a request
       When client A connects
-      Then client A is told the agents
+      Then client A receives the list of agents
 
     @AS-009 @connect
     Scenario: the list has every built-in agent
@@ -15,12 +15,12 @@ Feature: 2.1 What the server offers
       Then client A is offered the built-in agents
 
     @AS-010 @connect
-    Scenario: the list has the users' own agents
+    Scenario: the list has the custom agents
       Given the target has a custom agent
       When client A connects
       Then client A is offered the custom agent
 
-  Rule: 支持客户端通过消息切换当前会话的主代理（可切换到任意可用主代理）
+  Rule: A client switches the agent of its session by a message (支持客户端通过消息切换当前会话的主代理（可切换到任意可用主代理）)
 
     @AS-011 @AS-017 @AS-018
     Scenario: a message switches the agent
@@ -29,11 +29,11 @@ Feature: 2.1 What the server offers
       Then client A is switched from the default agent to "debugger"
 
     @AS-012
-    Scenario: every agent of the list can be switched to
+    Scenario: a client can switch to every listed agent
       Given client A has a session
       Then client A can switch to every agent that it was offered
 
-  Rule: 切换失败时返回错误事件，并附带合法主代理列表
+  Rule: A failed switch is an error event with the list of agents (切换失败时返回错误事件，并附带合法主代理列表)
 
     @AS-013 @AS-014
     Scenario: a failed switch is an error event with the list
@@ -42,7 +42,7 @@ Feature: 2.1 What the server offers
       Then client A is refused with "agent_not_found"
       And the refusal of client A lists the agents that it was offered
 
-  Rule: 每个会话独立维护主代理状态，多客户端互不干扰
+  Rule: Each session keeps its own agent (每个会话独立维护主代理状态，多客户端互不干扰)
 
     @AS-015 @two-clients
     Scenario: many clients at once, each with its own agent
@@ -51,8 +51,8 @@ Feature: 2.1 What the server offers
       And client C has a session
       When client B switches to "general"
       Then client B is switched from "requirement_analyzer" to "general"
-      And client A hears of no switch
-      And client C hears of no switch
+      And client A receives no "agent_switched"
+      And client C receives no "agent_switched"
       When client A switches to "requirement_analyzer"
       Then client A is switched from "debugger" to "requirement_analyzer"
       When client C switches to "debugger"
@@ -66,16 +66,16 @@ Feature: 2.1 What the server offers
       When client B switches to "requirement_analyzer"
       Then client B is switched from the default agent to "requirement_analyzer"
 
-  Rule: 扩展需保持向后兼容，老客户端遇到未知事件应静默忽略
+  Rule: The extension is backward compatible (扩展需保持向后兼容，老客户端遇到未知事件应静默忽略)
 
     @interop @AS-019
-    Scenario: a client that knows nothing of agents still chats
+    Scenario: a client that never switches can chat
       Given client A has a session
       When client A chats
       Then client A is answered and its turn ends
 
     @AS-019 @AS-100 @model
-    Scenario: chat after chat stays in the session that it names
+    Scenario: each of several chats runs in the session that it names
       Given client A has a session
       When client A chats
       Then client A is answered and its turn ends

@@ -1,13 +1,13 @@
 @agent-select @server
 Feature: 2.2 What the server does not do
-  主代理列表仅在连接时和切换失败时返回
+  The list of agents comes with the connection and with a failed switch only (主代理列表仅在连接时和切换失败时返回).
 
-  Rule: 不支持 URL 参数指定初始主代理（通过连接后的消息切换）
+  Rule: No parameter of the URL chooses the initial agent (不支持 URL 参数指定初始主代理（通过连接后的消息切换）)
 
     @AS-021 @AS-022
-    Scenario Outline: a parameter of the URL chooses nothing: <query>
+    Scenario Outline: a parameter of the URL does not choose the agent: <query>
       Given client A has connected with the query "<query>"
-      Then client A is told no current agent but the default one
+      Then the list of client A names no current agent but the default one
       Given client A has a session
       When client A switches to "requirement_analyzer"
       Then client A is switched from the default agent to "requirement_analyzer"
@@ -22,18 +22,18 @@ Feature: 2.2 What the server does not do
         | agent_id=debugger        |
 
     @AS-022
-    Scenario: a message chooses
+    Scenario: a message chooses the agent
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
 
-  Rule: 无专门的客户端查询消息类型，主代理列表仅在连接时和切换失败时返回
+  Rule: No client message asks for the list (无专门的客户端查询消息类型，主代理列表仅在连接时和切换失败时返回)
 
     @AS-023
-    Scenario Outline: no message asks for the list: <type>
+    Scenario Outline: a message does not request the list: <type>
       Given client A has switched to "debugger"
       When client A sends a message of type "<type>"
-      Then client A hears no "agent_list"
+      Then client A receives no "agent_list"
 
       Examples:
         | type            |
@@ -49,14 +49,14 @@ Feature: 2.2 What the server does not do
       Given client A is connected
       When client A creates a session
       Then client A has its session
-      And client A hears no "agent_list"
+      And client A receives no "agent_list"
 
     @AS-024
     Scenario: a successful switch brings no list
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
-      And client A hears no "agent_list"
+      And client A receives no "agent_list"
 
     @AS-024
     Scenario: loading a session brings no list
@@ -65,20 +65,20 @@ Feature: 2.2 What the server does not do
       And client B is connected
       When client B loads the session of client A
       Then client B has its session
-      And client B hears no "agent_list"
+      And client B receives no "agent_list"
 
     @AS-024 @model
     Scenario: a chat brings no list
       Given client A has a session
       When client A chats
       Then client A is answered and its turn ends
-      And client A hears no "agent_list"
+      And client A receives no "agent_list"
 
-  Rule: 不涉及主代理配置的修改（仅切换使用）
+  Rule: Switching does not change the configuration of agents (不涉及主代理配置的修改（仅切换使用）)
 
     @AS-025 @exclusive
     Scenario: switching leaves the configuration as it is
-      Given the configuration of the target is noted
+      Given the configuration of the target is read
       And the target has a custom agent
       And client A has switched to the custom agent
       When client A switches to "debugger"
@@ -89,35 +89,35 @@ Feature: 2.2 What the server does not do
       When client B switches to "requirement_analyzer"
       Then client B is switched from the default agent to "requirement_analyzer"
 
-  Rule: 服务端主代理配置热更新时，已连接的客户端不会自动收到更新通知（需重连获取最新列表）
+  Rule: A client that is connected when the configuration changes learns of it by reconnecting (服务端主代理配置热更新时，已连接的客户端不会自动收到更新通知（需重连获取最新列表）)
 
     @AS-026 @AS-027 @exclusive
     Scenario: an agent is added
       Given client A has switched to "debugger"
-      When the configuration gains the agent "parley_added"
+      When the agent "parley_added" is added to the configuration
       Then a new client is offered "parley_added"
-      And client A hears no "agent_list"
+      And client A receives no "agent_list"
 
     @AS-026 @AS-027 @exclusive
     Scenario: an agent is renamed
-      Given the configuration has gained the agent "parley_renamed"
+      Given the agent "parley_renamed" has been added to the configuration
       And client A has switched to "debugger"
-      When the configuration renames the agent "parley_renamed"
+      When the agent "parley_renamed" is renamed in the configuration
       Then a new client is offered "parley_renamed" under its new name
-      And client A hears no "agent_list"
+      And client A receives no "agent_list"
 
     @AS-026 @AS-027 @exclusive
     Scenario: an agent is removed
-      Given the configuration has gained the agent "parley_removed"
+      Given the agent "parley_removed" has been added to the configuration
       And client A has switched to "debugger"
-      When the configuration loses the agent "parley_removed"
+      When the agent "parley_removed" is removed from the configuration
       Then a new client is not offered "parley_removed"
-      And client A hears no "agent_list"
+      And client A receives no "agent_list"
 
     @AS-027 @exclusive
-    Scenario: who reconnects is told the latest agents
+    Scenario: a client that reconnects receives the latest agents
       Given client A has switched to "debugger"
-      When the configuration gains the agent "parley_added"
+      When the agent "parley_added" is added to the configuration
       Then a new client is offered "parley_added"
       When client A reconnects
       Then client A is offered "parley_added"

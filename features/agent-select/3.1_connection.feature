@@ -1,14 +1,15 @@
 @agent-select @server @connect
 Feature: 3.1 Connecting
-  服务端推送 agent_list 事件，包含内置和用户自定义主代理
+  The server sends agent_list, with the built-in and the custom agents
+  (服务端推送 agent_list 事件，包含内置和用户自定义主代理).
 
-  Rule: 客户端: GET /events
+  Rule: The client opens the stream by GET /events (客户端: GET /events)
 
     @preflight-1 @interop @AS-008 @AS-016 @AS-030 @AS-033 @AS-083 @AS-105
-    Scenario: connected, then the agents
+    Scenario: connected is the first event, and agent_list the second
       When client A connects
-      Then client A is told its connection first
-      And client A is told the agents next
+      Then the first event of client A is "connected"
+      And the next event of client A is "agent_list"
 
     @AS-029 @sse
     Scenario: the endpoint is an event stream
@@ -16,10 +17,10 @@ Feature: 3.1 Connecting
       Then client A is given an event stream
 
     @AS-105
-    Scenario Outline: nothing comes between, connection after connection: <client>
+    Scenario Outline: no event comes between connected and agent_list on connection <client>
       When client <client> connects
-      Then client <client> is told its connection first
-      And client <client> is told the agents next
+      Then the first event of client <client> is "connected"
+      And the next event of client <client> is "agent_list"
 
       Examples:
         | client |
@@ -27,47 +28,47 @@ Feature: 3.1 Connecting
         | B      |
         | C      |
 
-  Rule: 服务端推送 connected 事件: { connectionId: "conn_xxx" }
+  Rule: The server sends connected, with the id of the connection (服务端推送 connected 事件: { connectionId: "conn_xxx" })
 
     @AS-031 @AS-032
     Scenario: the connection has an id
       When client A connects
-      Then client A is told the id of its connection
+      Then client A receives the id of its connection
 
     @AS-031 @two-clients
     Scenario: two connections have different ids
       When client A connects
       And client B connects
-      Then client A is told the id of its connection
-      And client B is told the id of its connection
+      Then client A receives the id of its connection
+      And client B receives the id of its connection
       And the ids of the connections differ
 
   Rule: The list joins built-in and custom agents
 
     @AS-034 @AS-117 @AS-038 @AS-039
-    Scenario: custom agents stand in the same list
+    Scenario: custom agents are in the same list as the built-in ones
       Given the target has a custom agent
       When client A connects
       Then client A is offered the built-in agents
       And client A is offered the custom agent
-      And the order and the example values of the list of client A are observed
+      And the order and the example values of the list of client A are recorded
 
     @AS-129
-    Scenario: the three built-in agents are there, whatever else is
+    Scenario: the three built-in agents are in the list
       When client A connects
       Then client A is offered the built-in agents
 
     @AS-035 @AS-036 @AS-037
-    Scenario: names and descriptions of the example
+    Scenario: names and descriptions as in the example
       When client A connects
-      Then the order and the example values of the list of client A are observed
+      Then the order and the example values of the list of client A are recorded
 
-  Rule: currentAgentId: "general"
+  Rule: The list names the current agent (currentAgentId: "general")
 
     @AS-040 @AS-118 @AS-123
-    Scenario: the current agent is told
+    Scenario: the list names the current agent, or null
       When client A connects
-      Then client A is told a current agent or null
+      Then the list of client A names its current agent, or null
 
   Rule: Every connection gets the list anew
 
@@ -75,5 +76,5 @@ Feature: 3.1 Connecting
     Scenario: a reconnection gets a fresh list
       Given client A is connected
       When client A reconnects
-      Then client A is told its connection first
-      And client A is told the agents next
+      Then the first event of client A is "connected"
+      And the next event of client A is "agent_list"

@@ -1,6 +1,6 @@
 @agent-select @server
 Feature: 3.2 Switching the agent
-  服务端切换成功，推送 agent_switched 事件
+  A switch that succeeds is announced by agent_switched (服务端切换成功，推送 agent_switched 事件).
 
   Rule: agent_switched names the agents before and after
 
@@ -11,7 +11,7 @@ Feature: 3.2 Switching the agent
       Then client A is switched to "debugger"
 
     @interop @AS-041 @AS-042 @AS-043 @AS-044 @AS-045
-    Scenario: from agent to agent, and back
+    Scenario: from one agent to another, and back
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
@@ -21,7 +21,7 @@ Feature: 3.2 Switching the agent
       Then client A is switched from "requirement_analyzer" to "debugger"
 
     @AS-042 @AS-043 @AS-044 @AS-045
-    Scenario: with the session named
+    Scenario: a switch that names the session
       Given client A has a session
       When client A switches its session to "debugger"
       Then client A is switched from the default agent to "debugger"
@@ -29,10 +29,10 @@ Feature: 3.2 Switching the agent
       Then client A is switched from "debugger" to "general"
 
     @AS-042
-    Scenario: to the agent in use
+    Scenario: a switch to the agent in use
       Given client A has switched to "debugger"
       When client A switches to "debugger"
-      Then what client A hears of it is observed
+      Then the answer to client A is recorded
       When client A switches to "requirement_analyzer"
       Then client A is switched from "debugger" to "requirement_analyzer"
 
@@ -42,10 +42,10 @@ Feature: 3.2 Switching the agent
       When client A switches to "requirement_analyzer" and to "general" at once
       Then each switch of client A starts from the agent that the one before it led to
 
-  Rule: 客户端想从 `general` 切换到用户自定义的 `code_reviewer` 主代理
+  Rule: A client switches to a custom agent (客户端想从 `general` 切换到用户自定义的 `code_reviewer` 主代理)
 
     @AS-046
-    Scenario: a custom agent is switched to like any other
+    Scenario: a switch to a custom agent works like any other
       Given the target has a custom agent
       And client A has a session
       When client A switches to the custom agent
@@ -55,7 +55,7 @@ Feature: 3.2 Switching the agent
       When client A switches to the custom agent
       Then client A is switched from "debugger" to the custom agent
 
-  Rule: 后续对话使用 code_reviewer 主代理的配置（自定义的系统提示词、工具权限等）
+  Rule: Later turns use the prompt and the tools of the new agent (后续对话使用 code_reviewer 主代理的配置（自定义的系统提示词、工具权限等）)
 
     @AS-047 @AS-048 @model
     Scenario: the model gets the prompt and the tools of the new agent
@@ -71,7 +71,7 @@ Feature: 3.2 Switching the agent
       And the model of client A was given the tools of the custom agent
 
     @AS-047 @AS-048 @model
-    Scenario: the model gets the old prompt and tools after switching back
+    Scenario: the model gets neither the prompt nor the tools of an agent after switching back
       Given the target has a custom agent
       And client A has a session
       And client A has chatted
@@ -84,10 +84,8 @@ Feature: 3.2 Switching the agent
       And the model of client A was not given the tools of the custom agent
 
     @AS-006 @AS-047 @AS-069 @model
-    Scenario: turn after turn, each with the agent of its time
-      Given the target has a custom agent
-      And client A has a session
-      And client A has chatted
+    Scenario: each turn uses the agent of the session at that moment
+      Given client A has chatted
       And client A has switched to the custom agent
       When client A chats
       Then client A is answered and its turn ends

@@ -1,6 +1,7 @@
 @agent-select @server
 Feature: 3.3 Switching to an agent that does not exist
-  服务端发现 `hacker` 不是合法主代理ID …… 当前会话保持原有主代理不变
+  A switch to an unknown agent fails, and the session keeps its agent
+  (服务端发现 `hacker` 不是合法主代理ID …… 当前会话保持原有主代理不变).
 
   Background:
     Given client A has switched to "debugger"
@@ -13,10 +14,10 @@ Feature: 3.3 Switching to an agent that does not exist
       Then client A is refused with "agent_not_found"
       And the refusal of client A contains "hacker"
       And the refusal of client A lists the agents that it was offered
-      And the time of the refusal of client A is observed
+      And the time of the refusal of client A is recorded
 
     @AS-049 @AS-050
-    Scenario Outline: other legal ids that no agent has: <id>
+    Scenario Outline: a legal id that no agent has: <id>
       When client A switches to "<id>"
       Then client A is refused with "agent_not_found"
       And the refusal of client A contains "<id>"
@@ -32,18 +33,18 @@ Feature: 3.3 Switching to an agent that does not exist
         | null             |
         | requirement-analyzer |
 
-  Rule: 当前会话保持原有主代理不变
+  Rule: The session keeps its agent (当前会话保持原有主代理不变)
 
     @AS-053 @AS-054
     Scenario: the session keeps its agent
       When client A switches to "hacker"
       Then client A is refused
-      And client A hears of no switch
+      And client A receives no "agent_switched"
       When client A switches to "general"
       Then client A is switched from "debugger" to "general"
 
     @AS-053
-    Scenario: one refusal after the other changes nothing
+    Scenario: several refusals change nothing
       When client A switches to "hacker"
       Then client A is refused
       When client A switches to the agent id ""
@@ -54,7 +55,7 @@ Feature: 3.3 Switching to an agent that does not exist
       Then client A is switched from "debugger" to "general"
 
     @AS-053
-    Scenario Outline: whatever agent it has, and whatever is wrong: <agent>, <id>
+    Scenario Outline: a session with <agent> keeps it after a switch to "<id>"
       Given client A has switched to "<agent>"
       When client A switches to the agent id "<id>"
       Then client A is refused
@@ -71,7 +72,7 @@ Feature: 3.3 Switching to an agent that does not exist
         | general              | Agent@123 | requirement_analyzer |
 
     @AS-053
-    Scenario: a session that was not found leaves the client's own alone
+    Scenario: a switch of an unknown session leaves the client's own session as it is
       Given client A has switched to "requirement_analyzer"
       When client A switches the session "parley-no-such-session" to "general"
       Then client A is refused
@@ -82,13 +83,13 @@ Feature: 3.3 Switching to an agent that does not exist
 
     @AC-080 @AC-082 @AS-052 @exclusive
     Scenario: an agent is deleted after the client has connected
-      Given the configuration has gained the agent "parley_deleted"
+      Given the agent "parley_deleted" has been added to the configuration
       And client A has disconnected
       And client B has switched to "parley_deleted"
       And client B has switched to "debugger"
       When client B switches to "hacker"
       Then client B is refused with "agent_not_found"
-      When the configuration loses the agent "parley_deleted"
+      When the agent "parley_deleted" is removed from the configuration
       Then a new client is not offered "parley_deleted"
       When client B switches to "parley_deleted"
       Then client B is refused with "agent_not_found"
@@ -97,10 +98,10 @@ Feature: 3.3 Switching to an agent that does not exist
       Then client B is switched from "debugger" to "general"
 
     @AS-012 @AS-052 @exclusive
-    Scenario: an agent that came later can be switched to at once
+    Scenario: a switch to an agent that was added later works without reconnecting
       When client A switches to "hacker"
       Then client A is refused with "agent_not_found"
-      When the configuration gains the agent "parley_later"
+      When the agent "parley_later" is added to the configuration
       Then a new client is offered "parley_later"
       When client A switches to "hacker"
       Then client A is refused with "agent_not_found"

@@ -1,6 +1,7 @@
 @agent-select @server
 Feature: 3.4 Several clients switch independently
-  客户端 A 和客户端 B 同时连接到同一 SSE 服务端，各自使用不同的 session
+  Clients A and B are connected at the same time, each with its own session
+  (客户端 A 和客户端 B 同时连接到同一 SSE 服务端，各自使用不同的 session).
 
   Rule: Every session starts with the default agent
 
@@ -23,38 +24,38 @@ Feature: 3.4 Several clients switch independently
       When client B switches to "requirement_analyzer"
       Then client B is switched from the default agent to "requirement_analyzer"
 
-  Rule: 客户端 A 切换到 debugger 主代理（仅影响 session A）
+  Rule: A switch of client A affects the session of client A only (客户端 A 切换到 debugger 主代理（仅影响 session A）)
 
     @AS-057 @AS-058 @AS-059 @two-clients
-    Scenario: A switches, and B hears and changes nothing
+    Scenario: client A switches, and client B is not affected
       Given client A has a session
       And client B has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
-      And client B hears of no switch
+      And client B receives no "agent_switched"
       When client B switches to "requirement_analyzer"
       Then client B is switched from the default agent to "requirement_analyzer"
 
     @AS-057 @AS-058 @AS-059 @two-clients
-    Scenario: B switches, and A hears and changes nothing
+    Scenario: client B switches, and client A is not affected
       Given client A has a session
       And client B has a session
       When client B switches to "debugger"
       Then client B is switched from the default agent to "debugger"
-      And client A hears of no switch
+      And client A receives no "agent_switched"
       When client A switches to "requirement_analyzer"
       Then client A is switched from the default agent to "requirement_analyzer"
 
     @AS-059
-    Scenario: A names its session, and a client without one hears nothing
+    Scenario: client A names its session, and a client without a session receives nothing
       Given client A has a session
       And client B is connected
       When client A switches its session to "debugger"
       Then client A is switched from the default agent to "debugger"
-      And client B hears of no switch
+      And client B receives no "agent_switched"
 
     @AS-057 @AS-058
-    Scenario: one after the other
+    Scenario: two sessions one after the other
       Given client A has switched to "debugger"
       And client A has disconnected
       And client B has a session
@@ -62,16 +63,16 @@ Feature: 3.4 Several clients switch independently
       Then client B is switched from the default agent to "requirement_analyzer"
 
     @AS-058 @AS-059 @two-clients @exclusive
-    Scenario: A is refused, and B hears and changes nothing
+    Scenario: client A is refused, and client B is not affected
       Given client A has switched to "debugger"
       And client B has switched to "requirement_analyzer"
       When client A switches to "hacker"
-      Then client B hears of no refusal
+      Then client B receives no refusal
       And client A is refused
       When client B switches to "debugger"
       Then client B is switched from "requirement_analyzer" to "debugger"
 
-  Rule: 两个客户端后续对话使用各自独立的主代理配置
+  Rule: The turns of two clients each use the agent of their own session (两个客户端后续对话使用各自独立的主代理配置)
 
     @AS-060 @model @two-clients
     Scenario: both chat, each with its own agent

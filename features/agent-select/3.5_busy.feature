@@ -1,6 +1,7 @@
 @agent-select @server
 Feature: 3.5 Switching while a conversation goes on
-  如果 session 存在进行中的任务（如等待工具确认、API 调用中），`switch_agent` 请求应返回错误，错误码为 `agent_busy`
+  While a session has a task in progress, a switch is refused with `agent_busy`
+  (如果 session 存在进行中的任务（如等待工具确认、API 调用中），`switch_agent` 请求应返回错误，错误码为 `agent_busy`).
 
   Rule: A running turn makes the session busy
 
@@ -10,9 +11,9 @@ Feature: 3.5 Switching while a conversation goes on
       And client A has a turn running
       When client A switches to "general"
       Then client A is refused with "agent_busy"
-      And the text of the refusal of client A is observed
-      And client A hears of no switch
-      When the turn of client A is let go on
+      And the text of the refusal of client A is recorded
+      And client A receives no "agent_switched"
+      When the model lets the turn of client A continue
       Then the turn of client A ends
       When client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
@@ -20,12 +21,12 @@ Feature: 3.5 Switching while a conversation goes on
     @AS-064 @AS-066 @AS-109 @model
     Scenario: the model is being called again, after a tool
       Given client A has switched to "debugger"
-      And client A is asked to confirm a tool in a turn that will go on
+      And client A is asked to confirm a tool before the model waits
       When client A confirms
       And the model is called again for client A
       And client A switches to "general"
       Then client A is refused with "agent_busy"
-      When the turn of client A is let go on
+      When the model lets the turn of client A continue
       Then the turn of client A ends
       When client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
@@ -38,7 +39,7 @@ Feature: 3.5 Switching while a conversation goes on
       And client A is asked to confirm a tool
       When client A switches to "general"
       Then client A is refused with "agent_busy"
-      And client A hears of no switch
+      And client A receives no "agent_switched"
       When client A confirms
       Then the turn of client A ends
       When client A, once idle, switches to "general"
@@ -50,15 +51,15 @@ Feature: 3.5 Switching while a conversation goes on
       And client A is asked a question
       When client A switches to "general"
       Then client A is refused with "agent_busy"
-      And client A hears of no switch
+      And client A receives no "agent_switched"
       When client A answers
       Then the turn of client A ends
       When client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
 
-  Rule: 客户端收到 `agent_busy` 错误后，应先发送 `abort` 消息中断当前任务，然后再尝试切换
+  Rule: A client that was refused with agent_busy aborts the task and switches again (客户端收到 `agent_busy` 错误后，应先发送 `abort` 消息中断当前任务，然后再尝试切换)
 
-    @AS-068 @AC-079 @model
+    @AS-064 @AS-068 @AC-079 @model
     Scenario: abort ends a running turn
       Given client A has switched to "debugger"
       And client A has a turn running
@@ -68,7 +69,7 @@ Feature: 3.5 Switching while a conversation goes on
       And client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
 
-    @AS-068 @model
+    @AS-064 @AS-068 @model
     Scenario: abort ends the wait for a confirmation
       Given client A has switched to "debugger"
       And client A is asked to confirm a tool
@@ -78,7 +79,7 @@ Feature: 3.5 Switching while a conversation goes on
       And client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
 
-    @AS-068 @model
+    @AS-064 @AS-068 @model
     Scenario: abort ends the wait for an answer
       Given client A has switched to "debugger"
       And client A is asked a question
@@ -88,29 +89,29 @@ Feature: 3.5 Switching while a conversation goes on
       And client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
 
-  Rule: 当前正在进行的对话继续使用切换前的主代理配置完成
+  Rule: A turn in progress ends with the agent with which it began (当前正在进行的对话继续使用切换前的主代理配置完成)
 
     @AS-061 @AS-062 @AS-125 @model
-    Scenario: the turn in progress ends as it began
+    Scenario: a turn in progress ends with the agent with which it began
       Given the target has a custom agent
       And client A has switched to the custom agent
       And client A has a turn running that will ask to confirm a tool
       When client A switches to "general"
       Then client A is refused with "agent_busy"
       And the turn of client A still runs
-      When the turn of client A is let go on
+      When the model lets the turn of client A continue
       And client A confirms
       Then the turn of client A ends
       And every call of that turn of client A had the prompt of the custom agent
 
     @AS-061 @AS-125 @model
-    Scenario: a refused switch does not wait for the next turn
+    Scenario: a refused switch does not take effect in the next turn
       Given the target has a custom agent
       And client A has switched to "debugger"
       And client A has a turn running
       When client A switches to the custom agent
       Then client A is refused with "agent_busy"
-      When the turn of client A is let go on
+      When the model lets the turn of client A continue
       Then the turn of client A ends
       When client A chats
       Then client A is answered and its turn ends
@@ -133,10 +134,10 @@ Feature: 3.5 Switching while a conversation goes on
       Then the turn of client A ends
       And every call of that turn of client A had the prompt of the custom agent
 
-  Rule: 切换成功后，新对话立即使用新主代理配置
+  Rule: The turn after a switch uses the new agent (切换成功后，新对话立即使用新主代理配置)
 
     @AS-061 @AS-069 @model
-    Scenario: the next turn, and only from then on
+    Scenario: the next turn uses the new agent, and no turn before it
       Given the target has a custom agent
       And client A has a session
       When client A chats
@@ -148,8 +149,8 @@ Feature: 3.5 Switching while a conversation goes on
       Then client A is answered and its turn ends
       And the model of client A was given the prompt of the custom agent
 
-    @AS-069 @model
-    Scenario: the next turn after an abort
+    @AS-064 @AS-069 @model
+    Scenario: the turn after an abort uses the new agent
       Given the target has a custom agent
       And client A has a session
       And client A has a turn running

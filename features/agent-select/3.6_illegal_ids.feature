@@ -1,6 +1,7 @@
 @agent-select @server
 Feature: 3.6 Switching to an empty or illegal id
-  客户端发送 `switch_agent` 消息时 `agentId` 为空字符串或包含非法字符
+  The agentId of a switch is empty, or has characters that are not allowed
+  (客户端发送 `switch_agent` 消息时 `agentId` 为空字符串或包含非法字符).
 
   Background:
     Given client A has switched to "debugger"
@@ -32,6 +33,6 @@ Feature: 3.6 Switching to an empty or illegal id
     Scenario: the session keeps its agent
       When client A switches to the agent id "Agent@123"
       Then client A is refused
-      And client A hears of no switch
+      And client A receives no "agent_switched"
       When client A switches to "general"
       Then client A is switched from "debugger" to "general"

@@ -1,15 +1,16 @@
 @agent-select @server
 Feature: 4.1 The message switch_agent
-  `agentId`: 目标主代理的唯一标识符，大小写敏感，必须符合 `[a-z0-9_-]+` 格式
+  `agentId` names the agent: it is case sensitive, and matches `[a-z0-9_-]+`
+  (`agentId`: 目标主代理的唯一标识符，大小写敏感，必须符合 `[a-z0-9_-]+` 格式).
 
   Rule: agentId matches [a-z0-9_-]+ in full
 
     @AS-080
-    Scenario Outline: an id with a character too many: <kind>
+    Scenario Outline: an id with a character that is not allowed: <kind>
       Given client A has switched to "debugger"
       When client A switches to the agent id <id>
       Then client A is refused with "invalid_agent_id_format"
-      And client A hears of no switch
+      And client A receives no "agent_switched"
 
       Examples:
         | kind                       | id                                     |
@@ -53,7 +54,7 @@ Feature: 4.1 The message switch_agent
       Given client A has switched to "debugger"
       When client A switches to the agent id <id>
       Then client A is refused with one of "invalid_agent_id, invalid_agent_id_format"
-      And client A hears of no switch
+      And client A receives no "agent_switched"
 
       Examples:
         | kind      | id     |
@@ -63,7 +64,7 @@ Feature: 4.1 The message switch_agent
         | newline   | "\\n"   |
 
     @AS-080 @AS-049
-    Scenario Outline: every legal character is accepted as legal: <id>
+    Scenario Outline: every legal character is accepted: <id>
       Given client A has switched to "debugger"
       When client A switches to "<id>"
       Then client A is refused with "agent_not_found"
@@ -88,11 +89,11 @@ Feature: 4.1 The message switch_agent
   Rule: agentId is case sensitive
 
     @AS-079 @AS-126
-    Scenario Outline: no folding to a known id: <id>
+    Scenario Outline: an id that differs in case only is refused: <id>
       Given client A has switched to "debugger"
       When client A switches to the agent id "<id>"
       Then client A is refused with "invalid_agent_id_format"
-      And client A hears of no switch
+      And client A receives no "agent_switched"
       When client A switches to "requirement_analyzer"
       Then client A is switched from "debugger" to "requirement_analyzer"
 
@@ -106,11 +107,11 @@ Feature: 4.1 The message switch_agent
   Rule: agentId is a string, and required
 
     @AS-077 @AS-085 @AS-120
-    Scenario Outline: no string: <kind>
+    Scenario Outline: an agentId that is not a string: <kind>
       Given client A has switched to "debugger"
       When client A switches to the agent id <id>
       Then client A is refused with one of "invalid_agent_id, invalid_agent_id_format"
-      And client A hears of no switch
+      And client A receives no "agent_switched"
       When client A switches to "requirement_analyzer"
       Then client A is switched from "debugger" to "requirement_analyzer"
 
@@ -131,9 +132,9 @@ Feature: 4.1 The message switch_agent
     @AS-077 @AS-085 @AS-120
     Scenario: no agentId
       Given client A has switched to "debugger"
-      When client A switches without an agent id
+      When client A sends switch_agent with the fields {}
       Then client A is refused with one of "invalid_agent_id, invalid_agent_id_format"
-      And client A hears of no switch
+      And client A receives no "agent_switched"
       When client A switches to "requirement_analyzer"
       Then client A is switched from "debugger" to "requirement_analyzer"
 
@@ -148,13 +149,13 @@ Feature: 4.1 The message switch_agent
       Then client A is switched from "debugger" to "requirement_analyzer"
 
     @AS-116
-    Scenario: fields that nobody knows change nothing
+    Scenario: unknown fields change nothing
       Given client A has a session
-      When client A switches to "debugger" with the extra fields {"reason":"test","nested":{"agentId":"hacker"},"AgentId":"hacker","agentid":"hacker"}
+      When client A sends switch_agent with the fields {"agentId":"debugger","reason":"test","nested":{"agentId":"hacker"},"AgentId":"hacker","agentid":"hacker"}
       Then client A is switched from the default agent to "debugger"
 
     @AS-081
-    Scenario: without sessionId the session of the connection is meant
+    Scenario: without sessionId the switch acts on the session of the connection
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
@@ -166,12 +167,12 @@ Feature: 4.1 The message switch_agent
       And client A is connected
       When client A switches to "debugger"
       Then client A is refused with "session_not_found"
-      And client A hears of no switch
+      And client A receives no "agent_switched"
 
   Rule: Other messages do no harm
 
     @AS-011 @two-clients
-    Scenario Outline: what is no message of the protocol spares the others: <kind>
+    Scenario Outline: a malformed message of one client does not affect the others: <kind>
       Given client A has switched to "debugger"
       And client B is connected
       When client B sends the body <body>

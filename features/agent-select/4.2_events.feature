@@ -1,14 +1,14 @@
 @agent-select @server
 Feature: 4.2 Server events and error codes
 
-  Rule: agent_list: 连接建立后自动推送, `agents: AgentInfo[], currentAgentId: string`
+  Rule: agent_list comes when the connection opens, with agents and currentAgentId (agent_list: 连接建立后自动推送, `agents: AgentInfo[], currentAgentId: string`)
 
     @AS-083 @connect
     Scenario: agent_list has its fields
       When client A connects
-      Then client A is told the agents
+      Then client A receives the list of agents
 
-  Rule: agent_switched: 主代理切换成功, `previousAgentId, currentAgentId, agentName`
+  Rule: agent_switched has previousAgentId, currentAgentId and agentName (agent_switched: 主代理切换成功, `previousAgentId, currentAgentId, agentName`)
 
     @AS-084
     Scenario: agent_switched has its fields
@@ -16,7 +16,7 @@ Feature: 4.2 Server events and error codes
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
 
-  Rule: error: 切换失败, `errorCode, message, availableAgents?`
+  Rule: error has errorCode, message and, where it lists agents, availableAgents (error: 切换失败, `errorCode, message, availableAgents?`)
 
     @AS-085 @AS-086 @AS-124
     Scenario Outline: error has its fields: <id>
@@ -62,7 +62,7 @@ Feature: 4.2 Server events and error codes
       Given client A has switched to "debugger"
       When client A switches the session <session> to "general"
       Then client A is refused with "session_not_found"
-      And client A hears of no switch
+      And client A receives no "agent_switched"
       When client A switches to "general"
       Then client A is switched from "debugger" to "general"
 
@@ -77,9 +77,9 @@ Feature: 4.2 Server events and error codes
       Given the target declares "session-delete"
       And client A has switched to "debugger"
       When client A deletes its session
-      And client A switches the deleted session to "general"
+      And client A switches its deleted session to "general"
       Then client A is refused with "session_not_found"
-      And client A hears of no switch
+      And client A receives no "agent_switched"
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"

@@ -1,8 +1,8 @@
 @agent-select @server
 Feature: 4.3 Sessions and connections
-  采用 **sessionId 级隔离** 模型
+  Each sessionId is isolated from all others (采用 **sessionId 级隔离** 模型).
 
-  Rule: 每个 `sessionId` 拥有独立的主代理状态
+  Rule: Each sessionId has its own agent (每个 `sessionId` 拥有独立的主代理状态)
 
     @AS-093 @two-clients
     Scenario: each session remembers its own agent
@@ -19,9 +19,9 @@ Feature: 4.3 Sessions and connections
       And client A has another session
       When client A switches to "requirement_analyzer"
       Then client A is switched from the default agent to "requirement_analyzer"
-      And what becomes of the first session of client A is observed
+      And whether the first session of client A can still be switched is recorded
 
-  Rule: 切换主代理只影响该 `sessionId` 对应的连接
+  Rule: A switch affects the connection of its session only (切换主代理只影响该 `sessionId` 对应的连接)
 
     @AS-095 @two-clients
     Scenario: the switch is announced on the connection of the session only
@@ -29,28 +29,39 @@ Feature: 4.3 Sessions and connections
       And client B has a session
       When client A switches its session to "debugger"
       Then client A is switched from the default agent to "debugger"
-      And client B hears of no switch
+      And client B receives no "agent_switched"
 
     @AS-095 @two-clients
-    Scenario: a switch of another's session is announced where that session lives
+    Scenario: a switch of another client's session is announced on that session's connection
       Given client A has switched to "debugger"
       And client B has a session
       When client B switches the session of client A to "requirement_analyzer"
       Then the switch is announced to client A, or client B is refused and nothing changes
 
     @AS-095 @exclusive
-    Scenario: a stranger's message without sessionId touches nobody's session
+    Scenario: a message without sessionId from a client without a session changes no session
       Given client A has switched to "debugger"
       And client B is connected
       When client B switches to "requirement_analyzer"
-      Then client A hears nothing of the message of client B
+      Then client A receives no answer to the message of client B
       When client A switches its session to "general"
       Then client A is switched from "debugger" to "general"
 
-  Rule: 如果未提供 `sessionId`，切换操作作用于连接关联的默认 session
+    @AS-095 @AS-005 @AS-007 @AS-015 @AS-057 @AS-058 @exclusive @two-clients
+    Scenario: two sessions with nothing else running each keep their connection and their agent
+      Given client A has a session
+      And client B has a session
+      When client A switches to "debugger"
+      Then client B receives no answer to the message of client A
+      And client A is switched from the default agent to "debugger"
+      When client B switches to "requirement_analyzer"
+      Then client A receives no answer to the message of client B
+      And client B is switched from the default agent to "requirement_analyzer"
+
+  Rule: Without sessionId a switch acts on the default session of the connection (如果未提供 `sessionId`，切换操作作用于连接关联的默认 session)
 
     @AS-096 @AS-081 @two-clients
-    Scenario: each message without sessionId finds its own session
+    Scenario: each message without sessionId acts on the session of its connection
       Given client A has a session
       And client B has a session
       When client B switches to "debugger"
@@ -65,7 +76,7 @@ Feature: 4.3 Sessions and connections
       When client A switches to "requirement_analyzer"
       Then client A is switched from the default agent to "requirement_analyzer"
 
-  Rule: 客户端通过 `/session/create` 或 `/session/load` 端点创建/加载 session
+  Rule: A client creates or loads a session by /session/create or /session/load (客户端通过 `/session/create` 或 `/session/load` 端点创建/加载 session)
 
     @preflight-2 @AS-098 @sse
     Scenario: a session is created
@@ -97,7 +108,7 @@ Feature: 4.3 Sessions and connections
       When client B loads the session "parley-no-such-session"
       Then client B is refused the session
 
-  Rule: SSE 连接建立时（`connected` 事件），连接尚未绑定任何 session
+  Rule: A new connection is bound to no session (SSE 连接建立时（`connected` 事件），连接尚未绑定任何 session)
 
     @AS-097 @AS-104
     Scenario: a fresh connection is bound to no session
@@ -110,7 +121,7 @@ Feature: 4.3 Sessions and connections
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
 
-  Rule: session 创建/加载成功后，自动绑定到当前连接
+  Rule: A session that was created or loaded is bound to the connection (session 创建/加载成功后，自动绑定到当前连接)
 
     @AS-100 @AS-102 @AS-103
     Scenario: a created session is bound
@@ -123,7 +134,7 @@ Feature: 4.3 Sessions and connections
       Then client A is switched from "debugger" to "general"
 
     @AS-100 @model
-    Scenario: a turn of a created session is heard on its connection
+    Scenario: a turn of a created session is told on its connection
       Given client A is connected
       When client A creates a session
       Then client A has its session
@@ -143,7 +154,7 @@ Feature: 4.3 Sessions and connections
       Then client B is switched from "debugger" to "requirement_analyzer"
 
     @AS-101
-    Scenario: loading replaces what the connection was bound to
+    Scenario: loading replaces the session that the connection was bound to
       Given client A has switched to "debugger"
       And client A has disconnected
       And client B has switched to "requirement_analyzer"
@@ -152,10 +163,10 @@ Feature: 4.3 Sessions and connections
       When client B switches to "general"
       Then client B is switched in the session of client A
 
-  Rule: 一个 `sessionId` 只对应一个 SSE 连接
+  Rule: A session belongs to one connection (一个 `sessionId` 只对应一个 SSE 连接)
 
     @AS-094 @AS-095 @AS-101
-    Scenario: a session that is loaded elsewhere has one connection
+    Scenario: a session that a second connection loads has one connection
       Given client A has switched to "debugger"
       And client B is connected
       When client B tries to load the session of client A
@@ -170,16 +181,16 @@ Feature: 4.3 Sessions and connections
       When client A switches to "requirement_analyzer"
       Then client A is switched from "debugger" to "requirement_analyzer"
 
-  Rule: `agent_list` 发送前，连接不接受任何客户端消息（除了心跳）
+  Rule: A connection accepts no client message before agent_list (`agent_list` 发送前，连接不接受任何客户端消息（除了心跳）)
 
     @AS-106 @race
-    Scenario: a message before the list is not answered before it
+    Scenario: a message before the list is answered after it
       Given client B has switched to "debugger"
       And client B has disconnected
       When client A connects and switches to "debugger" as early as it can
-      Then client A is told the agents before any answer
+      Then client A receives the list of agents before any answer
 
-  Rule: 以下任一条件成立即判定为"忙"
+  Rule: A running turn or a pending request makes a session busy (以下任一条件成立即判定为"忙")
 
     @AS-109 @AS-111 @model
     Scenario: a running turn alone
@@ -187,7 +198,7 @@ Feature: 4.3 Sessions and connections
       And client A has a turn running
       When client A switches to "general"
       Then client A is refused with "agent_busy"
-      When the turn of client A is let go on
+      When the model lets the turn of client A continue
       Then the turn of client A ends
       When client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
@@ -215,52 +226,52 @@ Feature: 4.3 Sessions and connections
       Then client A is switched from "debugger" to "general"
 
     @AS-111 @model
-    Scenario: a turn that has ended leaves the session free
+    Scenario: a session can switch after its turn has ended
       Given client A has a session
       When client A chats
       Then client A is answered and its turn ends
       When client A, once idle, switches to "debugger"
       Then client A is switched from the default agent to "debugger"
 
-    @AS-111 @model
-    Scenario: a turn that has failed leaves the session free
+    @AS-064 @AS-111 @model
+    Scenario: a session can switch after its turn has failed
       Given client A has switched to "debugger"
       When client A chats and the model fails
       And client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
 
-    @AS-109 @model
-    Scenario: an aborted turn that ends late leaves the next one running
+    @AS-064 @AS-109 @model
+    Scenario: an aborted turn that ends late does not end the next one
       Given client A has switched to "debugger"
       And client A has a turn running
       When client A aborts
       And client A, once idle, switches to "requirement_analyzer"
       Then client A is switched from "debugger" to "requirement_analyzer"
       Given client A has a turn running
-      When the model of the aborted turn of client A answers after all
+      When the model answers the aborted turn of client A late
       And client A switches to "general"
       Then client A is refused with "agent_busy"
-      When the turn of client A is let go on
+      When the model lets the turn of client A continue
       Then the turn of client A ends
       When client A, once idle, switches to "general"
       Then client A is switched from "requirement_analyzer" to "general"
 
     @AS-109 @model
-    Scenario: a second message leaves the running turn running
+    Scenario: a second message does not end the running turn
       Given client A has switched to "debugger"
       And client A has a turn running that will answer
-      When client A chats over its own turn
-      Then client A is busy as long as its first turn goes on
+      When client A sends another message during its turn
+      Then client A is busy until its first turn ends
 
     @AS-110 @model
-    Scenario: a second message leaves the pending request pending
+    Scenario: a second message does not end the pending request
       Given client A has switched to "debugger"
       And client A is asked to confirm a tool
-      When client A chats over its own turn
-      Then client A is busy as long as its first turn goes on
+      When client A sends another message during its turn
+      Then client A is busy until its first turn ends
 
     @AS-112 @model @two-clients
-    Scenario: a busy session blocks no other
+    Scenario: a busy session does not block another
       Given client A has switched to "debugger"
       And client B has a session
       And client A has a turn running
@@ -270,7 +281,7 @@ Feature: 4.3 Sessions and connections
       Then client A is refused with "agent_busy"
 
     @AS-112 @model
-    Scenario: a busy session blocks no other on its connection
+    Scenario: a busy session does not block another on its connection
       Given client A has switched to "debugger"
       And client A has a turn running
       And client A has another session
@@ -278,7 +289,7 @@ Feature: 4.3 Sessions and connections
       Then client A is switched from the default agent to "requirement_analyzer"
 
     @AS-112 @model @two-clients
-    Scenario: a session that waits for its user blocks no other
+    Scenario: a session that waits for its user does not block another
       Given client A has switched to "debugger"
       And client B has a session
       And client A is asked to confirm a tool

@@ -1,12 +1,12 @@
 @agent-select @server
 Feature: 4.4 Data structures
-  Monitors judge the shapes in every transcript; here each is sure to occur.
+  Monitors judge the shapes in every transcript. The scenarios here make each of them occur.
 
   @AS-113 @AS-114 @AS-115 @AS-117 @AS-118 @connect
   Scenario: agent_list and its entries
     Given the target has a custom agent
     When client A connects
-    Then client A is told the agents
+    Then client A receives the list of agents
 
   @AS-116
   Scenario: the message switch_agent

@@ -1,11 +1,12 @@
 @external-agent
 Feature: 2 Transport
+  A single WebSocket connection at /agent/ws; every message is a JSON envelope.
   单一 WebSocket 连接；端点：`/agent/ws`；全部报文为 JSON envelope
 
-  Rule: 端点：/agent/ws
+  Rule: The endpoint is /agent/ws (端点：`/agent/ws`)
 
     @host @relay @EA-017 @preflight-1
-    Scenario: the endpoint takes a WebSocket
+    Scenario: the endpoint accepts a WebSocket
       When agent A connects
       Then agent A is connected
 
@@ -15,17 +16,17 @@ Feature: 2 Transport
       When the agent is started
       Then the agent connects
 
-  Rule: 单一 WebSocket 连接
+  Rule: There is a single WebSocket connection (单一 WebSocket 连接)
 
     @host @relay @EA-016 @EA-025 @EA-106 @booking
-    Scenario: one connection carries everything
+    Scenario: one connection carries every kind of message
       Given agent A has a session
       When agent A asks for a snapshot
       Then agent A gets a snapshot
       When agent A makes the first call of the booking
-      Then agent A is told that the call went well
-      When agent A says something
-      Then agent A is not refused
+      Then agent A is told that the call succeeded
+      When agent A sends the participant a message
+      Then agent A's message is not refused
       When agent A ends the session
       Then agent A is told that the session has ended
 
@@ -33,28 +34,28 @@ Feature: 2 Transport
     Scenario: an agent books over one connection
       Given a host awaits the agent
       When the agent is started
-      Then the agent comes to the end of the booking
+      Then the agent completes the booking
 
-  Rule: 全部报文为 JSON envelope
+  Rule: Every message is a JSON envelope (全部报文为 JSON envelope)
 
     @host @relay @EA-018
-    Scenario: what answers an agent is an envelope
+    Scenario: the answers to an agent are envelopes
       Given agent A has a session
       When agent A asks for a snapshot
       Then agent A gets a snapshot
 
     @agent @EA-018
-    Scenario: what an agent says is an envelope
+    Scenario: the messages of an agent are envelopes
       Given a host awaits the agent
       When the agent is started
       Then the agent makes 2 calls
 
     @agent @EA-018a
-    Scenario Outline: an agent goes on behind what it cannot understand
+    Scenario Outline: an agent ignores a message that it cannot understand
       Given a host awaits the agent
-      And the host sends <junk> in front of the first state
+      And the host sends <junk> before the first state
       When the agent is started
-      Then the agent reads on
+      Then the agent continues with what follows
 
       Examples:
         | junk                        |
@@ -75,11 +76,11 @@ Feature: 2 Transport
         | a long state                |
 
     @agent @EA-018a
-    Scenario Outline: an agent that waits for a result goes on behind what it cannot understand
+    Scenario Outline: an agent that waits for a result ignores a message that it cannot understand
       Given a host awaits the agent
-      And the host sends <junk> in front of the result of call 1
+      And the host sends <junk> before the result of call 1
       When the agent is started
-      Then the agent reads on
+      Then the agent continues with what follows
 
       Examples:
         | junk                      |
@@ -89,14 +90,14 @@ Feature: 2 Transport
         | an answer to nobody       |
         | what the participant says |
 
-  Rule: 全部报文为 JSON envelope: what is none
+  Rule: A message that is not a JSON envelope is invalid (全部报文为 JSON envelope)
 
     @host @relay @EA-041 @EA-077a @EA-078
-    Scenario Outline: what is no JSON object is refused
+    Scenario Outline: a message that is not a JSON object is refused
       Given agent A has a session
       When agent A sends <junk>
       Then agent A's message is refused as invalid
-      And agent A can go on
+      And agent A is still served
 
       Examples:
         | junk             |

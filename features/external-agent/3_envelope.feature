@@ -1,13 +1,14 @@
 @external-agent
 Feature: 3 The envelope
+  The members of every message: v, type, id, replyTo and payload.
   `v`（string）：协议版本，固定 `mvp-0.2`；`type`（string）；`id`（string，可选）；`replyTo`（string，可选）；`payload`（object）
 
-  Rule: v, type, id, replyTo and payload have their form in whatever is sent
+  Rule: v, type, id, replyTo and payload have the documented form in every message
 
     @host @relay @EA-019 @EA-021 @EA-022a @EA-023a @EA-024 @booking
-    Scenario: what a host sends on the way to a ticket
+    Scenario: the host's messages during a booking
       Given agent A has a session
-      And what the host changes by itself is known to agent A
+      And agent A knows what the host changes on its own
       Then agent A books a ticket from the first movie to the confirmation
       When agent A calls a tool that does not exist
       Then agent A is refused with "UNKNOWN_TOOL" or "NO_ACTIVE_SPEC"
@@ -15,19 +16,19 @@ Feature: 3 The envelope
       Then agent A is told that the session has ended
 
     @agent @EA-019 @EA-021 @EA-022a @EA-022b @EA-023a @EA-024
-    Scenario: what an agent sends on the way to a ticket
+    Scenario: the agent's messages during a booking
       Given a host awaits the agent
       When the agent is started
-      Then the agent comes to the end of the booking
+      Then the agent completes the booking
 
-  Rule: v：协议版本，固定 mvp-0.2
+  Rule: v is the protocol version, always mvp-0.2 (`v`（string）：协议版本，固定 `mvp-0.2`)
 
     @host @EA-020 @EA-041 @EA-077a
     Scenario Outline: another version is refused
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
-      Then agent A's message is refused as invalid, or its connection closed
-      And agent A can go on
+      Then agent A's message is refused as invalid, or its connection is closed
+      And agent A is still served
 
       Examples:
         | fault                 |
@@ -40,12 +41,12 @@ Feature: 3 The envelope
         | v under another name  |
 
     @host @relay @EA-020 @EA-041 @EA-077a
-    Scenario Outline: nobody joins with another version
+    Scenario Outline: a join with another version is refused
       Given agent A has joined
       And agent A loses its connection
       When agent A sends a relay.join with <fault>
-      Then agent A's message is refused as invalid, or its connection closed
-      And agent A can go on
+      Then agent A's message is refused as invalid, or its connection is closed
+      And agent A is still served
 
       Examples:
         | fault                 |
@@ -53,14 +54,14 @@ Feature: 3 The envelope
         | v of an older version |
         | v that is a number    |
 
-  Rule: type（string）：消息类型
+  Rule: type is the message type, a string (`type`（string）：消息类型)
 
     @host @EA-041 @EA-068 @EA-077a @EA-078
     Scenario Outline: a type that is missing or unknown is refused
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
       Then agent A's message is refused as invalid
-      And agent A can go on
+      And agent A is still served
 
       Examples:
         | fault                 |
@@ -72,14 +73,28 @@ Feature: 3 The envelope
         | type that is a list   |
         | type in capitals      |
 
-  Rule: payload（object）：类型对应的内容
-
-    @host @EA-024a @EA-041 @EA-077a
-    Scenario Outline: a payload that is no object is refused
+    @relay @EA-041 @EA-077a @EA-078
+    Scenario Outline: an envelope whose type is not a string is refused
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
-      Then agent A's message is refused as invalid, or its connection closed
-      And agent A can go on
+      Then agent A's message is refused as invalid
+      And agent A is still served
+
+      Examples:
+        | fault                 |
+        | no type               |
+        | type that is a number |
+        | type that is null     |
+        | type that is a list   |
+
+  Rule: payload is an object with the content of the type (`payload`（object）：类型对应的内容)
+
+    @host @EA-024a @EA-041 @EA-077a
+    Scenario Outline: a payload that is not an object is refused
+      Given agent A has a session
+      When agent A sends a snapshot.get with <fault>
+      Then agent A's message is refused as invalid, or its connection is closed
+      And agent A is still served
 
       Examples:
         | fault                    |
@@ -91,12 +106,12 @@ Feature: 3 The envelope
         | payload that is true     |
 
     @host @relay @EA-024a @EA-041 @EA-077a
-    Scenario Outline: nobody joins without a payload
+    Scenario Outline: a join without a payload object is refused
       Given agent A has joined
       And agent A loses its connection
       When agent A sends a relay.join with <fault>
-      Then agent A's message is refused as invalid, or its connection closed
-      And agent A can go on
+      Then agent A's message is refused as invalid, or its connection is closed
+      And agent A is still served
 
       Examples:
         | fault                  |
@@ -104,14 +119,14 @@ Feature: 3 The envelope
         | payload that is null   |
         | payload that is a list |
 
-  Rule: id, replyTo（string，可选）
+  Rule: id and replyTo are optional strings (`id`（string，可选）；`replyTo`（string，可选）)
 
     @host @relay @EA-022 @EA-023 @EA-041 @EA-077a
-    Scenario Outline: what is optional, and what no sentence speaks of
+    Scenario Outline: optional members, and forms that the document does not mention
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
-      Then what comes of agent A's message is noted
-      And agent A can go on
+      Then the answer to agent A's message is recorded
+      And agent A is still served
 
       Examples:
         | fault                          |
@@ -128,13 +143,13 @@ Feature: 3 The envelope
         | a type that hosts send         |
 
     @host @relay @EA-041 @EA-077a
-    Scenario: a call without a reason, which is only shown by example
+    Scenario: a call without a reason, which only an example shows
       Given agent A has a session
       When agent A sends a tool.call with no reason
-      Then what comes of agent A's message is noted
-      And agent A can go on
+      Then the answer to agent A's message is recorded
+      And agent A is still served
 
     @host @relay @EA-023a
-    Scenario: answers name their requests, whichever are under way
+    Scenario: answers name their requests when several are under way
       Given agent A has a session
-      Then agent A sends 12 requests of all kinds without waiting, and each is answered
+      Then agent A sends 12 requests of different kinds without waiting, and each is answered

@@ -1,5 +1,6 @@
 @external-agent
 Feature: 4.0 The handshake
+  The host and the external agent must both join the relay session first.
   Host（frontend）与外部 Agent 都必须先加入 relay session。
 
   Rule: relay.joined answers relay.join, and echoes role and sessionId
@@ -16,20 +17,20 @@ Feature: 4.0 The handshake
       Then the host is told that it has joined
 
     @relay @EA-025 @EA-028
-    Scenario: the agent may be there before the host
-      Given no host is there
+    Scenario: an agent joins before the host
+      Given no host is present
       And agent A has joined
       When another host joins
       And agent A starts a session
-      Then agent A is told of the session
+      Then agent A is told that the session has started
 
     @host @relay @EA-025 @EA-028 @EA-029 @EA-030 @EA-103
-    Scenario Outline: an agent joins again once it has left
+    Scenario Outline: an agent joins again after it has left
       Given agent A has joined
       When agent A <leaves>
       And agent A has joined
       And agent A starts a session
-      Then agent A is told of the session
+      Then agent A is told that the session has started
 
       Examples:
         | leaves               |
@@ -37,11 +38,11 @@ Feature: 4.0 The handshake
         | loses its connection |
 
     @host @relay @EA-041 @EA-077a
-    Scenario Outline: a join that is none breaks nothing for who is there
+    Scenario Outline: a malformed join does not disturb the other parties
       Given agent A has a session
       When agent B sends a relay.join with <fault>
-      And what comes of agent B's message is noted
-      Then agent A can go on
+      And the answer to agent B's message is recorded
+      Then agent A is still served
 
       Examples:
         | fault                        |
@@ -50,10 +51,10 @@ Feature: 4.0 The handshake
         | no sessionId                 |
         | a sessionId that is a number |
 
-  Rule: 外部 Agent 必须先加入 relay session
+  Rule: An external agent must first join the relay session (Host（frontend）与外部 Agent 都必须先加入 relay session)
 
     @agent @EA-026 @EA-027 @preflight-2
-    Scenario: an agent joins before it says anything
+    Scenario: an agent joins before it sends anything else
       Given a host awaits the agent
       When the agent is started
       Then the agent joins
@@ -63,41 +64,41 @@ Feature: 4.0 The handshake
       Given a host awaits the agent
       And relay.joined comes late
       When the agent is started
-      Then the agent calls a tool
+      Then the agent waits until it has joined
 
     @host @relay @EA-079b
-    Scenario: nobody calls a tool who has not joined
+    Scenario: a call before the join is refused
       Given agent A has a session
       And agent B connects
-      When agent B makes a call before it has joined
-      Then agent B's call is refused, or its connection closed
+      When agent B makes a call
+      Then agent B's call is refused, or its connection is closed
 
-  Rule: 必须先加入 relay session: who has joined one is in that one, and in no other
+  Rule: A party that has joined one relay session is in no other (必须先加入 relay session)
 
     @host @relay @EA-025 @EA-103
     Scenario: relay sessions do not mix
-      Given a host is in every relay session
+      Given the target has a host in every relay session
       And agent A has a session
       When agent B joins the relay session "other"
       And agent B is told that it has joined
       And agent B has a session
-      And agent B says something
-      And agent B is not refused
-      Then agent A hears nothing of agent B's relay session
+      And agent B sends the participant a message
+      And agent B's message is not refused
+      Then agent A receives nothing from agent B's relay session
 
     @host @relay @EA-009 @EA-025
-    Scenario: what a participant says stays in its relay session
-      Given a host is in every relay session
+    Scenario: a participant's message stays in its relay session
+      Given the target has a host in every relay session
       And agent A has a session
       And agent B joins the relay session "other"
       And agent B is told that it has joined
       And agent B has a session
       When the participant speaks to agent B
-      Then agent B hears the participant
-      And agent A hears nothing of agent B's relay session
+      Then agent B receives the participant's message
+      And agent A receives nothing from agent B's relay session
 
     @host @relay @EA-028 @EA-041
-    Scenario: an agent that has come back may count its requests from the first again
+    Scenario: an agent that has reconnected may reuse its request ids
       Given agent A counts its requests from 1
       And agent A has a session
       And agent A asks for a snapshot
@@ -109,16 +110,16 @@ Feature: 4.0 The handshake
       And agent A asks for a snapshot
       Then agent A gets a snapshot
 
-  Rule: the relay session is one thing, and the study session another
+  Rule: A relay session is not a study session
 
     @host @relay @EA-103
-    Scenario: the ids are never the same by need
+    Scenario: the two sessions have ids of their own
       Given agent A has a session
       When agent A asks for a snapshot
       Then agent A gets a snapshot
 
     @agent @EA-103 @preflight-3
-    Scenario: an agent turns to the host in the relay session that it has joined
+    Scenario: an agent uses the relay session that it has joined
       Given a host awaits the agent
       When the agent is started
-      Then the agent turns to the host
+      Then the agent sends the host a message

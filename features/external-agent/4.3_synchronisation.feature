@@ -1,49 +1,50 @@
 @external-agent
 Feature: 4.3 Synchronisation
+  state.updated is authoritative, tool.result confirms, and snapshot.get resynchronises.
   将 `state.updated` 作为权威外部同步事件；将 `tool.result` 作为执行确认；在重连或状态疑似陈旧时，使用 `snapshot.get` / `snapshot.state` 显式重同步
 
-  Rule: 将 state.updated 作为权威外部同步事件
+  Rule: state.updated is the authoritative synchronisation event (将 `state.updated` 作为权威外部同步事件)
 
     @host @EA-051 @EA-072 @EA-073 @booking
-    Scenario: an agent is in step behind its first call
+    Scenario: an agent is in sync after its first call
       Given agent A has a session
-      And what the host changes by itself is known to agent A
+      And agent A knows what the host changes on its own
       When agent A makes the first call of the booking
-      Then agent A is told that the call went well
-      And agent A is in step
+      Then agent A is told that the call succeeded
+      And agent A is in sync
 
     @host @EA-051 @EA-072 @EA-073 @EA-075 @booking
-    Scenario: an agent is in step all the way to its ticket, and a quick uiSpec agrees with the state that follows
+    Scenario: an agent is in sync during a whole booking, and a quick uiSpec agrees with the following state
       Given agent A has a session
-      And what the host changes by itself is known to agent A
+      And agent A knows what the host changes on its own
       Then agent A books a ticket from the first movie to the confirmation
 
     @host @EA-072 @EA-073 @booking
-    Scenario: an agent that only listens is in step too
-      Given several agents may be in a relay session
+    Scenario: an agent that only listens is in sync, too
+      Given the target lets several agents join a relay session
       And agent A has a session
       And agent B has joined
-      And what the host changes by itself is known to agent B
-      When agent A books up to a call of "next"
-      And agent A is told that the call went well
-      Then agent B is in step
+      And agent B knows what the host changes on its own
+      When agent A books up to the first call of "next"
+      And agent A is told that the call succeeded
+      Then agent B is in sync
 
     @host @EA-072 @EA-073
-    Scenario: an agent is in step behind what the participant says
+    Scenario: an agent is in sync after the participant's message
       Given agent A has a session
-      And what the host changes by itself is known to agent A
+      And agent A knows what the host changes on its own
       And agent A calls "postMessage"
-      And agent A is told that the call went well
+      And agent A is told that the call succeeded
       When the participant speaks to agent A
-      And agent A hears the participant
-      Then agent A is in step
+      And agent A receives the participant's message
+      Then agent A is in sync
 
     @agent @EA-051 @EA-072 @EA-077
-    Scenario Outline: an agent goes by the state, and not by a result that says otherwise
+    Scenario Outline: an agent acts on the state, and not on a result that contradicts it
       Given a host awaits the agent
-      And the state behind call <n> is not what its result says
+      And the state after call <n> contradicts its result
       When the agent is started
-      Then the agent goes by the state
+      Then the agent acts on the latest state
 
       Examples:
         | n |
@@ -51,32 +52,32 @@ Feature: 4.3 Synchronisation
         | 3 |
 
     @agent @EA-051 @EA-072 @EA-077
-    Scenario: an agent goes by the state, whichever comes first
+    Scenario: an agent acts on a state that comes before the result
       Given a host awaits the agent
       And the state comes before the result of call 1
       When the agent is started
-      Then the agent goes by the state
+      Then the agent acts on the latest state
 
     @agent @EA-072
-    Scenario: an agent goes by a state that comes while it waits for a result
+    Scenario: an agent acts on a state that comes while it waits for a result
       Given a host awaits the agent
-      And what is announced changes during call 1
+      And the announced tools change during call 1
       When the agent is started
-      Then the agent goes by the state
+      Then the agent acts on the latest state
 
     @agent @EA-072
-    Scenario: an agent goes by what is announced, while what is shown stays the same
+    Scenario: an agent acts on the announced tools while uiSpec stays the same
       Given a host awaits the agent
-      And call 1 is refused, and what it asks for is announced no longer
+      And call 1 is refused, and what it asks for is no longer announced
       When the agent is started
-      Then the agent goes by the state
+      Then the agent acts on the latest state
 
     @agent @EA-051 @EA-072 @EA-077
-    Scenario Outline: an agent goes by the state that shows nothing, whatever is announced
+    Scenario Outline: an agent acts on a state without a uiSpec, whatever tools are announced
       Given a host awaits the agent
-      And nothing is shown for a while behind call <n>, while tools are announced
+      And no uiSpec is shown for a while after call <n>, while tools are announced
       When the agent is started
-      Then the agent takes nothing from what is shown no longer
+      Then the agent uses nothing that is no longer shown
 
       Examples:
         | n |
@@ -84,28 +85,28 @@ Feature: 4.3 Synchronisation
         | 2 |
 
     @agent @EA-072 @EA-096a
-    Scenario: an agent calls nothing while nothing is announced
+    Scenario: an agent calls no tool while none is announced
       Given a host awaits the agent
-      And nothing is announced for a while behind call 1
+      And no tool is announced for a while after call 1
       When the agent is started
-      Then the agent calls nothing meanwhile
+      Then the agent calls no tool meanwhile
 
-  Rule: 将 tool.result 作为执行确认（ok / error）与可选快速 uiSpec
+  Rule: tool.result confirms execution, with an optional quick uiSpec (将 `tool.result` 作为执行确认（ok / error）与可选快速 `uiSpec`)
 
     @host @EA-074 @booking
-    Scenario: a result confirms, and an error refuses
+    Scenario: a result confirms a call, and an error refuses it
       Given agent A has a session
       When agent A makes the first call of the booking
-      Then agent A is told that the call went well
+      Then agent A is told that the call succeeded
       When agent A calls a tool that does not exist
       Then agent A is refused with "UNKNOWN_TOOL"
 
     @agent @EA-074a
-    Scenario Outline: an agent goes on behind a refused call
+    Scenario Outline: an agent continues after a refused call
       Given a host awaits the agent
       And call <n> is refused with "<code>"
       When the agent is started
-      Then the agent lives on
+      Then the agent continues
 
       Examples:
         | n | code                  |
@@ -118,35 +119,35 @@ Feature: 4.3 Synchronisation
         | 1 | PARLEY_UNKNOWN        |
 
     @agent @EA-074a
-    Scenario: an agent goes on behind two refusals in a row
+    Scenario: an agent continues after two refusals in a row
       Given a host awaits the agent
       And call 1 is refused with "INVALID_PARAMS"
-      And call 2 is refused by a result that is not ok
+      And call 2 is refused by a result with ok:false
       When the agent is started
-      Then the agent lives on
+      Then the agent continues
 
     @agent @EA-074a
-    Scenario: an agent goes on behind a result that is not ok
+    Scenario: an agent continues after a result with ok:false
       Given a host awaits the agent
-      And call 1 is refused by a result that is not ok
+      And call 1 is refused by a result with ok:false
       When the agent is started
-      Then the agent lives on
+      Then the agent continues
 
     @agent @EA-074a
-    Scenario: an agent goes on when its session is gone
+    Scenario: an agent continues when its session is gone
       Given a host awaits the agent
       And the session is gone at call 2
       When the agent is started
-      Then the agent lives on
+      Then the agent continues
 
-  Rule: 在重连或状态疑似陈旧时，使用 snapshot.get / snapshot.state 显式重同步
+  Rule: After a reconnection, or when the state may be stale, the agent resynchronises with snapshot.get and snapshot.state (在重连或状态疑似陈旧时，使用 `snapshot.get` / `snapshot.state` 显式重同步)
 
     @host @relay @EA-077a
     Scenario: a snapshot can be asked for at any time
       Given agent A has a session
       When agent A asks for a snapshot
       Then agent A gets a snapshot
-      When agent A says something
+      When agent A sends the participant a message
       And agent A asks for a snapshot
       Then agent A gets a snapshot
       When agent A calls a tool that does not exist
@@ -155,46 +156,46 @@ Feature: 4.3 Synchronisation
       Then agent A gets a snapshot
 
     @host @EA-073 @EA-077a @booking
-    Scenario: an agent is in step once it has come back
+    Scenario: an agent is in sync after it has reconnected
       Given agent A has a session
-      And what the host changes by itself is known to agent A
+      And agent A knows what the host changes on its own
       And agent A makes the first call of the booking
-      And agent A is told that the call went well
-      And agent A is in step
+      And agent A is told that the call succeeded
+      And agent A is in sync
       When agent A loses its connection
       And agent A has joined
-      Then what comes of agent A's return is noted
-      And agent A can go on
+      Then whether agent A's session has survived is recorded
+      And agent A is still served
 
     @agent @EA-076
-    Scenario: an agent that has come back resynchronises first
+    Scenario: an agent that has reconnected resynchronises first
       Given a host awaits the agent
-      And the connection is lost behind call 1
+      And the connection is lost after call 1
       When the agent is started
-      Then the agent comes back
-      And the agent asks for a snapshot before it calls again
+      Then the agent reconnects
+      And the agent asks for a snapshot before its next call
 
     @agent @EA-076
-    Scenario: an agent that has come back twice resynchronises each time
+    Scenario: an agent that has reconnected twice resynchronises each time
       Given a host awaits the agent
-      And the connection is lost behind call 1
-      And the connection is lost behind call 2
+      And the connection is lost after call 1
+      And the connection is lost after call 2
       When the agent is started
-      Then the agent comes back
-      And the agent asks for a snapshot before it calls again
+      Then the agent reconnects
+      And the agent asks for a snapshot before its next call
 
     @agent @EA-076 @EA-077
-    Scenario: an agent that has come back goes by what it finds
+    Scenario: an agent that has reconnected acts on the state that it finds
       Given a host awaits the agent
-      And the connection is lost in call 1, and the booking goes on without the agent
+      And the connection is lost during call 1, and the booking goes on without the agent
       When the agent is started
-      Then the agent comes back
-      And the agent asks for a snapshot before it calls again
-      And the agent goes by the state
+      Then the agent reconnects
+      And the agent asks for a snapshot before its next call
+      And the agent acts on the latest state
 
     @agent @EA-077
-    Scenario: an agent to which no state comes asks for one
+    Scenario: an agent that receives no state asks for one
       Given a host awaits the agent
-      And the state behind call 2 is lost
+      And the state after call 2 is lost
       When the agent is started
-      Then the agent asks for a snapshot before it calls again
+      Then the agent asks for a snapshot before its next call

@@ -5,7 +5,7 @@ Feature: 5 Error codes
   Rule: INVALID_MESSAGE
 
     @host @relay @EA-078 @EA-084
-    Scenario: the code of what cannot be read
+    Scenario: the code for a message that cannot be parsed
       Given agent A has a session
       When agent A sends malformed JSON
       Then agent A's message is refused as invalid
@@ -13,10 +13,10 @@ Feature: 5 Error codes
   Rule: SESSION_NOT_ACTIVE
 
     @host @EA-079 @booking
-    Scenario: no call behind the end of a session, whichever
+    Scenario: every call after the end of a session is refused
       Given agent A has a session
       And agent A makes the first call of the booking
-      And agent A is told that the call went well
+      And agent A is told that the call succeeded
       When agent A ends the session
       Then agent A is told that the session has ended
       And agent A makes every call of the booking, and each is refused with "SESSION_NOT_ACTIVE"
@@ -26,8 +26,8 @@ Feature: 5 Error codes
       And agent A makes every call of the booking, and each is refused with "SESSION_NOT_ACTIVE"
 
     @host @EA-079
-    Scenario: no call on a connection that has only joined
-      Given a host is in every relay session
+    Scenario: a call before the start of a session is refused
+      Given the target has a host in every relay session
       And agent A has a session
       When agent B joins the relay session "fresh"
       And agent B is told that it has joined
@@ -35,7 +35,7 @@ Feature: 5 Error codes
       Then agent B is refused with "SESSION_NOT_ACTIVE"
 
     @host @EA-079
-    Scenario: once a session has been started again, calls are taken again
+    Scenario: requests are accepted again after a new session has started
       Given agent A has a session
       And agent A ends the session
       And agent A is told that the session has ended
@@ -46,16 +46,16 @@ Feature: 5 Error codes
       Then agent A gets a snapshot
 
     @relay @EA-079a
-    Scenario: no call where no host is
+    Scenario: a call is refused after the host has left
       Given agent A has a session
       When the host leaves
       And agent A makes a call
       Then agent A is refused with "SESSION_NOT_ACTIVE" or "INVALID_MESSAGE"
 
     @relay @EA-079a
-    Scenario: no call where no host has ever been
+    Scenario: a call is refused where there has never been a host
       Given agent B has a session
-      And no host is there
+      And no host is present
       And agent A joins the relay session "empty"
       And agent A is told that it has joined
       When agent A makes a call
@@ -70,10 +70,10 @@ Feature: 5 Error codes
       Then agent A is refused with "UNKNOWN_TOOL"
 
     @host @EA-074 @EA-080 @EA-096 @booking
-    Scenario: tools that are announced at another stage
+    Scenario: tools that only other stages announce
       Given agent A has a session
-      And what the host changes by itself is known to agent A
-      Then agent A calls the tools of other stages, at every stage of the booking, and each is refused
+      And agent A knows what the host changes on its own
+      Then agent A calls the tools of other stages at every stage of the booking, and each call is refused
 
     @host @EA-080
     Scenario Outline: a call that names no tool
@@ -91,8 +91,8 @@ Feature: 5 Error codes
     @host @EA-072 @EA-073 @EA-074 @EA-081 @booking
     Scenario Outline: params that break the announced schema
       Given agent A has a session
-      And what the host changes by itself is known to agent A
-      Then agent A calls every announced tool with a param <wrong>, and each is refused
+      And agent A knows what the host changes on its own
+      Then agent A calls every announced tool with a param <wrong>, and each call is refused
 
       Examples:
         | wrong                   |
@@ -108,32 +108,32 @@ Feature: 5 Error codes
     @host @EA-071 @EA-074 @EA-081 @booking
     Scenario: a negative quantity
       Given agent A has a session
-      And what the host changes by itself is known to agent A
-      Then agent A calls every announced tool with a param that is negative, and each is refused
+      And agent A knows what the host changes on its own
+      Then agent A calls every announced tool with a param that is negative, and each call is refused
 
     @host @EA-081 @booking
-    Scenario: params that are none
+    Scenario: params that are not an object
       Given agent A has a session
-      Then agent A calls a tool with params that are missing, null, a list, a text and a number, and is refused
+      Then agent A calls a tool with params that are missing, null, a list, a string and a number, and each call is refused
 
   Rule: NO_ACTIVE_SPEC
 
     @host @EA-082 @booking
     Scenario: a call while no uiSpec is active
       Given agent A has a session
-      When agent A makes the calls behind which no uiSpec is active
+      When agent A makes the calls after which no uiSpec is active
       Then agent A is refused with "NO_ACTIVE_SPEC"
       And agent A makes every call of the booking, and each is refused with "NO_ACTIVE_SPEC"
 
     @host @EA-082 @booking
-    Scenario: a call wherever no uiSpec is active, be it for a moment
+    Scenario: a call whenever no uiSpec is active, even for a moment
       Given agent A has a session
-      Then agent A calls a tool whenever it is told that no uiSpec is active, up to the end of the booking, and is refused
+      Then agent A calls a tool whenever no uiSpec is active during the booking, and each call is refused
 
   Rule: TOOL_EXECUTION_FAILED
 
     @host @EA-083
     Scenario: a tool that fails while it runs
       Given agent A has a session
-      When agent A makes the calls by which a tool fails while it runs
+      When agent A makes the calls that make a tool fail at run time
       Then agent A is refused with "TOOL_EXECUTION_FAILED"

@@ -1,31 +1,32 @@
 @external-agent
-Feature: 7 What the notes on the implementation let one see
+Feature: 7 What the implementation notes make observable
+  Tools are filtered by stage and called within their schemas; backendData is never serialised into external snapshots.
   分阶段工具 schema 过滤；工具 schema 执行约束；MVP 中 `backendData` 不得序列化到外部快照。
 
-  Rule: 工具 schema 执行约束 (that a host refuses other tools is UNKNOWN_TOOL, section 5)
+  Rule: An agent calls tools within their schemas (工具 schema 执行约束)
 
     @agent @EA-081a @EA-096a
-    Scenario: an agent calls what is announced
+    Scenario: an agent calls announced tools
       Given a host awaits the agent
       When the agent is started
-      Then the agent comes to the end of the booking
+      Then the agent completes the booking
 
     @agent @EA-096a
-    Scenario: an agent does not call what is announced no longer
+    Scenario: an agent does not call a tool that is no longer announced
       Given a host awaits the agent
-      And what is announced changes during call 2
+      And the announced tools change during call 2
       When the agent is started
-      Then the agent goes by the state
+      Then the agent acts on the latest state
 
-  Rule: 分阶段工具 schema 过滤; MVP 中 backendData 不得序列化到外部快照 (with section 1: no direct access to it)
+  Rule: Each stage announces its own tools, and backendData never reaches an external agent (分阶段工具 schema 过滤；MVP 中 `backendData` 不得序列化到外部快照)
 
     @host @EA-015 @EA-095 @EA-102 @booking
-    Scenario: no raw data in whatever an agent is sent, and other tools at other stages
+    Scenario: an agent receives no raw data, and other tools at other stages
       Given agent A has a session
-      And what the host changes by itself is known to agent A
+      And agent A knows what the host changes on its own
       And agent A books a ticket from the first movie to the confirmation
       And agent A calls a tool that does not exist
       And agent A is refused with "UNKNOWN_TOOL" or "NO_ACTIVE_SPEC"
-      And the tools that are announced change on the way
+      And the announced tools change during the booking
       When agent A ends the session
       Then agent A is told that the session has ended

@@ -1,30 +1,30 @@
 @session-chat @server
 Feature: 0 Principles
-  核心思想：按需创建（Lazy Loading），消息驱动（Message Driven）
+  Sessions are created on demand, and driven by messages — 核心思想：按需创建（Lazy Loading），消息驱动（Message Driven）
 
-  Rule: Opening the socket creates no session
+  Rule: Opening the WebSocket creates no session — [*] --> Idle: WebSocket连接建立
 
     @SC-045 @preflight-1
-    Scenario: connecting
+    Scenario: a client connects
       When client A connects
       Then client A is connected
 
     @SC-001 @SC-002 @SC-045
-    Scenario: a connection without a chat hears of no session
+    Scenario: a connection without a chat receives no message of any session
       When client A connects
       Then client A is connected
-      And client A hears of no session
+      And client A receives no message of any session
 
     @SC-001 @model
-    Scenario: what one connection does starts nothing on another
+    Scenario: a session of one connection starts nothing on another connection
       Given client A has chatted with "red"
       When client B connects
-      Then client B hears of no session
+      Then client B receives no message of any session
 
-  Rule: 所有会话操作由 chat 消息触发
+  Rule: A chat triggers every session operation — 所有会话操作由 chat 消息触发
 
     @SC-002 @SC-003 @SC-055 @model
-    Scenario: the first chat creates, the second continues
+    Scenario: the first chat creates the session, and the second continues it
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is a new session
@@ -37,18 +37,18 @@ Feature: 0 Principles
     Scenario: a ping creates no session
       Given client A has chatted with "red"
       When client A pings
-      Then client A hears of no session
+      Then client A receives no message of any session
 
     @SC-002 @SC-055
-    Scenario: an interrupt for an agent_id that nobody has used creates no session
+    Scenario: an interrupt of an unused agent_id creates no session
       Given client A has chatted with "red"
       When client A interrupts "blue"
-      Then client A hears of no session of "blue"
+      Then client A receives no message of the session "blue"
       When client A chats with "blue"
       Then client A is answered by "blue"
       And "blue" is a new session
 
-  Rule: 单一WebSocket连接处理多个session
+  Rule: One WebSocket connection serves several sessions — 单一WebSocket连接处理多个session
 
     @SC-004 @SC-057 @model
     Scenario: three sessions on one connection
@@ -67,9 +67,9 @@ Feature: 0 Principles
       Given client A starts a turn of "red" that is held
       And client A starts a turn of "blue" that is held
       Then the turns of "red" and "blue" run at the same time
-      When the turn of "blue" is let go on
+      When the turn of "blue" is released
       Then client A is answered by "blue"
       And the turn of "red" still runs
-      When the turn of "red" is let go on
+      When the turn of "red" is released
       Then client A is answered by "red"
       And "red" and "blue" are different sessions

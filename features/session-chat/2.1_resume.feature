@@ -1,11 +1,11 @@
 @session-chat @server
 Feature: 2.1 Resuming a session after a restart of the target
-  数据库有历史 → ClaudeSDKClient(resume="abc123")
+  The database has the history: the client resumes it — 数据库有历史 → ClaudeSDKClient(resume="abc123")
 
-  Rule: A session outlives the process
+  Rule: A session outlives the process — Idle --> Resuming: 发送chat消息（历史session）
 
     @SC-008 @SC-016 @SC-016a @SC-023 @SC-048 @SC-049 @SC-058 @model @exclusive @restart
-    Scenario Outline: the target is <how>
+    Scenario Outline: a session continues after the target is <how>
       Given client A has chatted with "red"
       And client A has chatted with "red"
       When the target is <how>
@@ -20,7 +20,7 @@ Feature: 2.1 Resuming a session after a restart of the target
         | killed and started again |
 
     @SC-008 @SC-016 @SC-016a @SC-023 @SC-027 @SC-058 @model @exclusive @restart
-    Scenario Outline: each of several sessions resumes its own history, and the target is <how>
+    Scenario Outline: each session resumes its own history after the target is <how>
       Given client A has chatted with "red"
       And client A has chatted with "blue"
       And client A has chatted with "red"
@@ -42,7 +42,7 @@ Feature: 2.1 Resuming a session after a restart of the target
         | killed and started again |
 
     @SC-008 @SC-016a @SC-023 @model @exclusive @restart
-    Scenario: twice in a row
+    Scenario: a session continues after two restarts
       Given client A has chatted with "red"
       When the target is restarted
       Then client A has chatted with "red"
@@ -53,7 +53,7 @@ Feature: 2.1 Resuming a session after a restart of the target
       And "red" is the same session as before
 
     @SC-008 @SC-016a @SC-023 @model @exclusive @restart
-    Scenario: killed in the middle of a turn
+    Scenario: a session continues after the target is killed during a turn
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
       When the target is killed and started again
@@ -63,7 +63,7 @@ Feature: 2.1 Resuming a session after a restart of the target
       And "red" is the same session as before
 
     @SC-009 @SC-017 @model @exclusive @restart
-    Scenario: a restart does not give a new agent_id a history
+    Scenario: an unused agent_id has no history after a restart
       Given client A has chatted with "red"
       When the target is restarted
       And client A chats with "blue"
@@ -72,11 +72,11 @@ Feature: 2.1 Resuming a session after a restart of the target
       And the model was sent no turn of another session for "blue"
 
     @SC-048 @SC-001 @model @exclusive @restart
-    Scenario: nothing is resumed before a chat asks for it
+    Scenario: no session is resumed before its chat
       Given client A has chatted with "red"
       When the target is restarted
       And client A connects
-      Then client A hears of no session
+      Then client A receives no message of any session
       When client A chats with "red"
       Then client A is answered by "red"
       And the model was sent the earlier turns of "red"

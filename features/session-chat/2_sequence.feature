@@ -1,31 +1,31 @@
 @session-chat @server
 Feature: 2 The sequence of a chat
-  WebSocket-->>Frontend: 转发消息（带agent_id）
+  The WebSocket forwards messages with the agent_id — WebSocket-->>Frontend: 转发消息（带agent_id）
 
-  Rule: {type: "chat", agent_id: "xxx", content: "你好"}
+  Rule: A chat has a type, an agent_id and a content — {type: "chat", agent_id: "xxx", content: "你好"}
 
     @SC-013
-    Scenario: the example of the document
+    Scenario: the example of the document is answered
       When client A says 你好 to "red"
       Then client A is answered by "red"
 
-  Rule: ClaudeSDKClient()
+  Rule: Without history the SDK client is created without resume — ClaudeSDKClient()
 
     @SC-017 @model
-    Scenario: without history nothing is resumed
+    Scenario: a session without history resumes nothing
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is a new session
       And the model was sent no turn of another session for "red"
 
-  Rule: client.query(content)
+  Rule: The model is queried with the content — client.query(content)
 
     @SC-019 @SC-020 @model
-    Scenario Outline: the text reaches the model as it was written, and its words the client as they were spoken
-      When client A chats with "red" in a text of <text>
+    Scenario Outline: the text of a chat and the words of the model are passed on unchanged: <text>
+      When client A chats with "red" with a text of <text>
       Then client A is answered by "red"
       And the model was sent the text of "red" as it was written
-      And client A is told the words of the model for "red" as they were spoken
+      And client A receives the words of the model for "red" unchanged
 
       Examples:
         | text                     |
@@ -48,16 +48,16 @@ Feature: 2 The sequence of a chat
         | great length             |
 
     @SC-019 @model
-    Scenario: the text of a later chat too
+    Scenario: the text of a later chat is passed on unchanged
       Given client A has chatted with "red"
-      When client A chats with "red" in a text of line breaks
+      When client A chats with "red" with a text of line breaks
       Then client A is answered by "red"
       And the model was sent the text of "red" as it was written
 
-  Rule: Messages of the model are forwarded, in order and with the agent_id
+  Rule: Messages of the model are forwarded in order and with the agent_id — 转发消息（带agent_id）
 
     @SC-020 @SC-021 @model
-    Scenario Outline: many pieces
+    Scenario Outline: an answer of <n> pieces arrives in order
       When client A chats with "red" in a turn of <n> pieces
       Then client A is answered by "red"
       And the pieces of "red" come in order
@@ -68,7 +68,7 @@ Feature: 2 The sequence of a chat
         | 300 |
 
     @SC-020 @SC-021 @model
-    Scenario: the pieces of three sessions at once
+    Scenario: the pieces of three sessions at once arrive in order
       When client A chats with "red" in a turn of 100 pieces
       And client A chats with "blue" in a turn of 100 pieces
       And client A chats with "green" in a turn of 100 pieces
@@ -80,26 +80,26 @@ Feature: 2 The sequence of a chat
       And the pieces of "green" come in order
 
     @SC-020 @model
-    Scenario: three turns, each of one end
+    Scenario: each of three turns ends once
       Given client A has chatted with "red"
       And client A has chatted with "red"
       When client A chats with "red"
       Then client A is answered by "red"
-      And what client A has sent is dealt with
+      And the target has handled what client A sent
 
     @SC-020 @model
-    Scenario: an interrupted turn has one end too
+    Scenario: an interrupted turn ends once
       Given client A chats with "red" in a turn that is held
       When client A interrupts "red"
       Then the turn of "red" is interrupted
-      And what client A has sent is dealt with
+      And the target has handled what client A sent
       When client A chats with "red"
       Then client A is answered by "red"
 
     @SC-021 @SC-041 @model
-    Scenario: a turn that runs keeps its agent_id while others are asked
+    Scenario: a running turn keeps its agent_id while another session is asked
       Given client A chats with "red" in a turn that is held
       When client A chats with "blue"
-      And the turn of "red" is let go on
+      And the turn of "red" is released
       Then client A is answered by "red"
       And client A is answered by "blue"

@@ -2,13 +2,13 @@
 Feature: 4.1.1 Interrupting a turn
   type: "interrupt", agent_id: string
 
-  Rule: An interrupt ends the running turn of its agent_id
+  Rule: An interrupt ends the running turn of its agent_id — 中断消息
 
     @SC-035 @SC-036 @SC-055 @model
-    Scenario: while the model speaks
+    Scenario: an interrupt ends a turn while the model speaks
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
-      And client A hears of the turn of "red" while it runs
+      And client A receives a message of the turn of "red" while it runs
       When client A interrupts "red"
       Then the turn of "red" is interrupted
       When client A chats with "red"
@@ -17,7 +17,7 @@ Feature: 4.1.1 Interrupting a turn
       And the model was sent the earlier turns of "red"
 
     @SC-035 @SC-036 @running-turn
-    Scenario: in the first turn of a session
+    Scenario: an interrupt ends the first turn of a session
       Given client A chats with "red" in a turn that is held
       When client A interrupts "red"
       Then the turn of "red" is interrupted
@@ -25,7 +25,7 @@ Feature: 4.1.1 Interrupting a turn
       Then client A is answered by "red"
 
     @SC-036 @running-turn
-    Scenario: twice in a row
+    Scenario: two interrupts in a row end one turn
       Given client A chats with "red" in a turn that is held
       When client A interrupts "red"
       And client A interrupts "red"
@@ -34,7 +34,7 @@ Feature: 4.1.1 Interrupting a turn
       Then client A is answered by "red"
 
     @SC-036 @running-turn
-    Scenario: several turns, each interrupted
+    Scenario: each of two turns is interrupted
       Given client A chats with "red" in a turn that is held
       When client A interrupts "red"
       Then the turn of "red" is interrupted
@@ -45,30 +45,30 @@ Feature: 4.1.1 Interrupting a turn
       Then client A is answered by "red"
 
     @SC-036 @model @race
-    Scenario: at once behind the chat
+    Scenario: an interrupt follows a later chat at once
       Given client A has chatted with "red"
       When client A starts a turn of "red" that is held
       And client A interrupts "red"
-      Then the turn of "red" has come to its end
+      Then the turn of "red" has ended
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is the same session as before
       And the model was sent the earlier turns of "red"
 
     @SC-036 @model @race
-    Scenario: at once behind the first chat
+    Scenario: an interrupt follows the first chat at once
       When client A starts a turn of "red" that is held
       And client A interrupts "red"
-      Then the turn of "red" has come to its end
+      Then the turn of "red" has ended
       When client A chats with "red"
       Then client A is answered by "red"
 
     @SC-036 @model @race
-    Scenario Outline: in a stream of <n> pieces
+    Scenario Outline: an interrupt ends a stream of <n> pieces
       Given client A has chatted with "red"
       When client A chats with "red" in a turn of <n> pieces
       And client A interrupts "red"
-      Then the turn of "red" has come to its end
+      Then the turn of "red" has ended
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is the same session as before
@@ -78,36 +78,36 @@ Feature: 4.1.1 Interrupting a turn
         | 1    |
         | 1000 |
 
-  Rule: It ends no other turn
+  Rule: An interrupt ends no other turn — agent_id: string
 
     @SC-036 @model
-    Scenario: the other session on the same connection runs on
+    Scenario: the turn of another session on the same connection runs on
       Given client A starts a turn of "red" that is held
       And client A starts a turn of "blue" that is held
       And the turns of "red" and "blue" run at the same time
       When client A interrupts "red"
       Then the turn of "red" is interrupted
       And the turn of "blue" still runs
-      When the turn of "blue" is let go on
+      When the turn of "blue" is released
       Then client A is answered by "blue"
 
     @SC-036 @model
-    Scenario: the session of another connection runs on
+    Scenario: the turn of another connection runs on
       Given client A chats with "red" in a turn that is held
       And client B chats with "blue" in a turn that is held
       When client B interrupts "blue"
       Then the turn of "blue" is interrupted
       And the turn of "red" still runs
-      When the turn of "red" is let go on
+      When the turn of "red" is released
       Then client A is answered by "red"
 
     @SC-036 @model
-    Scenario: an interrupt of a session that rests ends nothing
+    Scenario: an interrupt of an idle session ends nothing
       Given client A has chatted with "red"
       And client A chats with "blue" in a turn that is held
       When client A interrupts "red"
       Then the turn of "blue" still runs
-      When the turn of "blue" is let go on
+      When the turn of "blue" is released
       Then client A is answered by "blue"
       When client A chats with "red"
       Then client A is answered by "red"
@@ -115,19 +115,19 @@ Feature: 4.1.1 Interrupting a turn
       And the model was sent the earlier turns of "red"
 
     @SC-036 @model
-    Scenario: an interrupt of an agent_id that nobody has used ends nothing
+    Scenario: an interrupt of an unused agent_id ends nothing
       Given client A chats with "blue" in a turn that is held
       When client A interrupts "red"
       Then the turn of "blue" still runs
-      When the turn of "blue" is let go on
+      When the turn of "blue" is released
       Then client A is answered by "blue"
 
     @SC-036 @model
-    Scenario: an interrupt that came too late does not end the next turn
+    Scenario: an interrupt after the end of a turn does not end the next turn
       Given client A has chatted with "red"
       When client A interrupts "red"
-      And what client A has sent is dealt with
+      And the target has handled what client A sent
       And client A chats with "red" in a turn that is held
       Then the turn of "red" still runs
-      When the turn of "red" is let go on
+      When the turn of "red" is released
       Then client A is answered by "red"

@@ -1,24 +1,24 @@
 @session-chat @server
 Feature: 4.1 Messages of the client
-  前端发送消息：chat, interrupt, ping
+  The client sends chat, interrupt and ping — 前端发送消息：chat, interrupt, ping
 
-  Rule: A chat needs its agent_id, a string
+  Rule: A chat needs its agent_id, a string — agent_id: string, // 必填
 
     @SC-030
-    Scenario: no agent_id
+    Scenario: a chat without its agent_id is refused
       Given client A has chatted with "red"
       When client A sends "blue" a chat without its agent_id
       Then client A is refused
-      And no session comes of it
+      And it starts no session
       When client A chats with "blue"
       Then client A is answered by "blue"
 
     @SC-030
-    Scenario Outline: the agent_id is <value>
+    Scenario Outline: a chat whose agent_id is <value> is refused
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose agent_id is <value>
       Then client A is refused
-      And no session comes of it
+      And it starts no session
       When client A chats with "blue"
       Then client A is answered by "blue"
 
@@ -31,7 +31,7 @@ Feature: 4.1 Messages of the client
         | an object |
 
     @SC-030
-    Scenario: the empty agent_id is a string, and no session by which anything could be told
+    Scenario: a chat with an empty agent_id is answered in any way
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose agent_id is the empty text
       Then the answer to client A is noted
@@ -70,34 +70,34 @@ Feature: 4.1 Messages of the client
       Examples:
         | one                | other                   |
         | capitals           | its case folded         |
-        | capitals           | a blank behind it       |
-        | capitals           | a line break behind it  |
+        | capitals           | a blank after it        |
+        | capitals           | a line break after it   |
         | capitals           | its last character gone |
         | a combining accent | its accent composed     |
         | capitals           | a wildcard in it        |
-        | capitals           | a NUL behind it         |
+        | capitals           | a NUL after it          |
         | digits             | a zero before it        |
         | digits             | a blank before it       |
         | great length       | its last character gone |
 
-  Rule: A chat needs its content, a string
+  Rule: A chat needs its content, a string — content: string, // 必填
 
     @SC-031
-    Scenario: no content
+    Scenario: a chat without its content is refused
       Given client A has chatted with "red"
       When client A sends "blue" a chat without its content
       Then client A is refused
-      And no session comes of it
+      And it starts no session
       When client A chats with "blue"
       Then client A is answered by "blue"
       And "blue" is a new session
 
     @SC-031
-    Scenario Outline: the content is <value>
+    Scenario Outline: a chat whose content is <value> is refused
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose content is <value>
       Then client A is refused
-      And no session comes of it
+      And it starts no session
       When client A chats with "blue"
       Then client A is answered by "blue"
       And "blue" is a new session
@@ -111,7 +111,7 @@ Feature: 4.1 Messages of the client
         | an object |
 
     @SC-031
-    Scenario: in a session that exists
+    Scenario: a chat without its content is refused in a session that exists
       Given client A has chatted with "red"
       When client A sends "red" a chat without its content
       Then client A is refused
@@ -120,7 +120,7 @@ Feature: 4.1 Messages of the client
       And "red" is the same session as before
 
     @SC-006 @SC-031 @model
-    Scenario: a refused chat leaves the session as it was
+    Scenario: a refused chat does not change the session
       Given client A has chatted with "red"
       When client A sends "red" a chat without its content
       Then client A is refused
@@ -130,18 +130,18 @@ Feature: 4.1 Messages of the client
       And the model was sent the earlier turns of "red"
 
     @SC-031
-    Scenario: the empty content is a string, and may be refused all the same
+    Scenario: a chat with an empty content is answered in any way
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose content is the empty text
       Then the answer to client A is noted
       When client A chats with "red"
       Then client A is answered by "red"
 
-  Rule: options?
+  Rule: A chat may have options — options?, // 可选
 
     @SC-032a
-    Scenario: a chat with an empty options object
-      When client A chats with "red" with no options
+    Scenario: a chat with empty options is answered
+      When client A chats with "red" with empty options
       Then client A is answered by "red"
 
     @SC-033 @SC-033a @model
@@ -152,7 +152,7 @@ Feature: 4.1 Messages of the client
       And the model of "red" was "parley-model-one"
 
     @SC-033 @SC-033a @model
-    Scenario: another session is asked of another model
+    Scenario: each session uses the model that its options name
       Given the target uses the model that options name
       When client A chats with "red" with the model "parley-model-one"
       Then client A is answered by "red"
@@ -165,21 +165,21 @@ Feature: 4.1 Messages of the client
       And the model of "green" was not "parley-model-two"
 
     @SC-033 @model
-    Scenario: a later chat of a session names another model, which may be too late
+    Scenario: a later chat of a session names another model
       Given the target uses the model that options name
       When client A chats with "red" with the model "parley-model-one"
       Then client A is answered by "red"
       When client A chats with "red" with the model "parley-model-two"
       Then client A is answered by "red"
-      And it is noted of which model "red" was asked
+      And it is noted which model was asked for "red"
 
     @SC-034
-    Scenario: options that nobody knows
-      When client A chats with "red" with options that nobody knows
+    Scenario: a chat with unknown options
+      When client A chats with "red" with unknown options
       Then it is noted whether client A is answered by "red"
 
     @SC-032
-    Scenario Outline: the options are <value>
+    Scenario Outline: a chat whose options are <value> is answered in any way
       Given client A has chatted with "red"
       When client A sends a chat whose options are <value>
       Then the answer to client A is noted
@@ -192,14 +192,14 @@ Feature: 4.1 Messages of the client
         | a list         |
         | the empty text |
 
-  Rule: What is no message of the protocol starts no session
+  Rule: Only a message of the protocol starts a session — type: "chat"
 
     @SC-002 @SC-029
-    Scenario Outline: a chat of <which> type
+    Scenario Outline: a chat of <which> type starts no session
       Given client A has chatted with "red"
       When client A sends "blue" a message of <which> type
       Then the answer to client A is noted
-      And no session comes of it
+      And it starts no session
       When client A chats with "red"
       Then client A is answered by "red"
 
@@ -209,11 +209,11 @@ Feature: 4.1 Messages of the client
         | an unknown |
 
     @SC-002
-    Scenario Outline: <junk>
+    Scenario Outline: <junk> starts no session
       Given client A has chatted with "red"
       When client A sends <junk>
       Then the answer to client A is noted
-      And no session comes of it
+      And it starts no session
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is the same session as before
@@ -229,7 +229,7 @@ Feature: 4.1 Messages of the client
         | an empty object |
 
     @SC-002 @SC-006 @model
-    Scenario Outline: <junk> leaves the sessions as they were
+    Scenario Outline: <junk> does not change a session
       Given client A has chatted with "red"
       When client A sends <junk>
       Then the answer to client A is noted
@@ -244,7 +244,7 @@ Feature: 4.1 Messages of the client
         | an empty object |
 
     @SC-029
-    Scenario: a binary frame
+    Scenario: a binary frame is answered in any way
       Given client A has chatted with "red"
       When client A sends a binary frame
       Then the answer to client A is noted

@@ -1,36 +1,36 @@
 @session-chat @server
 Feature: 4.2 Messages of the server
-  所有消息都包含`agent_id`和`session_id`
+  All messages have `agent_id` and `session_id` — 所有消息都包含`agent_id`和`session_id`
 
-  Every message of a session is judged by monitors, in these scenarios and in all others.
+  Monitors judge every message of a session, in these scenarios and in all others.
 
-  Rule: The members of a message
+  Rule: A message has all its members — agent_id, session_id, message_type, message, timestamp
 
     @SC-038 @SC-039 @SC-040 @SC-043 @SC-044 @SC-056
-    Scenario: the messages of a session
+    Scenario: the messages of two turns have all members
       When client A chats with "red"
       Then client A is answered by "red"
-      And every message of "red" has borne its session_id
+      And every message of "red" has had its session_id
       When client A chats with "red"
       Then client A is answered by "red"
 
     @SC-038 @SC-039 @SC-040 @SC-041 @SC-042 @SC-043 @SC-044 @model
-    Scenario: the messages of an interrupted turn
+    Scenario: the messages of an interrupted turn have all members
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
       When client A interrupts "red"
       Then the turn of "red" is interrupted
 
     @SC-038 @SC-039 @SC-040 @SC-043 @SC-044 @model
-    Scenario: the messages of a turn whose model fails
+    Scenario: the messages of a failed turn have all members
       Given client A has chatted with "red"
       When client A chats with "red" and the model fails
-      Then the turn of "red" comes to some end
+      Then the turn of "red" ends in any way
 
-  Rule: session_id is the session's, and agent_id is the client's
+  Rule: agent_id is the client's, and session_id is the session's — agent_id, session_id
 
     @SC-041 @SC-042 @SC-056
-    Scenario: three turns
+    Scenario: three turns have the same agent_id and session_id
       When client A chats with "red"
       Then client A is answered by "red"
       When client A chats with "red"
@@ -41,7 +41,7 @@ Feature: 4.2 Messages of the server
       And "red" is the same session as before
 
     @SC-042 @model
-    Scenario Outline: what is refused with <field> missing is not told of under an agent_id in the place of the session_id
+    Scenario Outline: the refusal of a chat without its <field> has no agent_id in place of the session_id
       Given client A has chatted with "red"
       When client A sends "red" a chat without its <field>
       Then the answer to client A is noted
@@ -55,9 +55,9 @@ Feature: 4.2 Messages of the server
         | agent_id |
 
     @SC-042 @model
-    Scenario: nor is a failure
+    Scenario: the messages of a failed turn have no agent_id in place of the session_id
       Given client A has chatted with "red"
       When client A chats with "red" and the model fails
-      Then the turn of "red" comes to some end
+      Then the turn of "red" ends in any way
       And client A can chat with "red" again
       And "red" is the same session as before

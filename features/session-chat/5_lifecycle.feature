@@ -1,22 +1,22 @@
 @session-chat @server
-Feature: 5 The life of a session
+Feature: 5 The life cycle of a session
   stateDiagram-v2: Idle, Creating, Resuming, Active, Switching
 
-  Rule: Idle --> Creating --> Active
+  Rule: A new session is created and becomes active — Idle --> Creating: 首次发送chat消息
 
     @SC-045 @SC-046 @SC-047 @model
-    Scenario: the first chat of a connection
+    Scenario: the first chat of a connection creates a session
       When client A connects
       Then client A is connected
-      And client A hears of no session
+      And client A receives no message of any session
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is a new session
 
-  Rule: Active --> Active: 持续对话
+  Rule: A conversation continues — Active --> Active: 持续对话
 
     @SC-050 @model
-    Scenario: a conversation goes on
+    Scenario: a session answers four chats
       Given client A has chatted with "red"
       And client A has chatted with "red"
       And client A has chatted with "red"
@@ -25,10 +25,10 @@ Feature: 5 The life of a session
       And "red" is the same session as before
       And the model was sent the earlier turns of "red"
 
-  Rule: Switching --> Active
+  Rule: After a switch the other session is active — Switching --> Active: 获取另一个session
 
     @SC-052 @SC-057
-    Scenario: to a new session, and back
+    Scenario: a connection switches to a new session and back
       Given client A has chatted with "red"
       When client A chats with "blue"
       Then client A is answered by "blue"
@@ -36,22 +36,22 @@ Feature: 5 The life of a session
       Then client A is answered by "red"
       And "red" is the same session as before
 
-  Rule: Active --> Idle: 长时间无活动
+  Rule: A session without activity becomes idle — Active --> Idle: 长时间无活动
 
     @SC-053 @SC-016a @model
-    Scenario: a session that has rested goes on
+    Scenario: an idle session continues
       Given client A has chatted with "red"
       And client A has chatted with "blue"
-      When "red" rests for longer than the target keeps idle sessions
+      When "red" is idle for longer than the target keeps idle sessions
       And client A chats with "red"
       Then client A is answered by "red"
       And "red" is the same session as before
       And the model was sent the earlier turns of "red"
 
-  Rule: Active --> [*]: WebSocket断开
+  Rule: The end of the WebSocket ends the activity — Active --> [*]: WebSocket断开
 
     @SC-054 @SC-059 @SC-016a @model
-    Scenario Outline: client A <leaves>, and goes on over another connection
+    Scenario Outline: client A <leaves> and continues over another connection
       Given client A has chatted with "red"
       When client A <leaves>
       And client A chats with "red"
@@ -65,12 +65,12 @@ Feature: 5 The life of a session
         | loses its connection |
 
     @SC-054 @SC-059 @SC-016a @model
-    Scenario Outline: client A <leaves> in the middle of a turn
+    Scenario Outline: client A <leaves> during a turn and continues over another connection
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
       When client A <leaves>
       And client A connects
-      And the turn of "red" is let go on
+      And the turn of "red" is released
       Then client A can chat with "red" again
       And "red" is the same session as before
       And the model was sent the earlier turns of "red"
@@ -81,54 +81,54 @@ Feature: 5 The life of a session
         | loses its connection |
 
     @SC-054 @SC-059 @SC-016a @model
-    Scenario: another session of the lost connection goes on too
+    Scenario: another session of a lost connection continues
       Given client A has chatted with "blue"
       And client A chats with "red" in a turn that is held
       When client A loses its connection
-      And the turn of "red" is let go on
+      And the turn of "red" is released
       And client B chats with "blue"
       Then client B is answered by "blue"
       And "blue" is the same session as before
       And the model was sent the earlier turns of "blue"
 
     @SC-054 @model
-    Scenario: the end of one connection ends no turn of another
+    Scenario: the end of one connection ends no turn of another connection
       Given client A chats with "red" in a turn that is held
       And client B has chatted with "blue"
       When client B disconnects
       Then the turn of "red" still runs
-      When the turn of "red" is let go on
+      When the turn of "red" is released
       Then client A is answered by "red"
 
-  Rule: A second chat while the first runs
+  Rule: A session survives a second chat during its turn — Active --> Active: 持续对话
 
     @SC-021 @SC-041 @SC-057 @model
-    Scenario: the second has come while the first runs for sure
+    Scenario: a session works after a second chat during a later turn
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
       When client A chats with "red"
-      And what client A has sent is dealt with
-      And the turn of "red" before it is let go on
-      Then "red" comes to rest
+      And the target has handled what client A sent
+      And the earlier turn of "red" is released
+      Then no turn of "red" runs any more
       And client A can chat with "red" again
       And "red" is the same session as before
 
     @SC-021 @SC-041 @SC-042 @SC-057 @model
-    Scenario: the first chat of a session still runs
+    Scenario: a session works after a second chat during its first turn
       Given client A chats with "red" in a turn that is held
       When client A chats with "red"
-      And what client A has sent is dealt with
-      And the turn of "red" before it is let go on
-      Then "red" comes to rest
+      And the target has handled what client A sent
+      And the earlier turn of "red" is released
+      Then no turn of "red" runs any more
       And client A can chat with "red" again
       And "red" is the same session as before
 
     @SC-021 @SC-041 @SC-057 @model
-    Scenario: the session works afterwards, whatever becomes of the second
+    Scenario: a session works after a second chat at the end of a turn
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
       When client A chats with "red"
-      And the turn of "red" before it is let go on
-      Then "red" comes to rest
+      And the earlier turn of "red" is released
+      Then no turn of "red" runs any more
       And client A can chat with "red" again
       And "red" is the same session as before

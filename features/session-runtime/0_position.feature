@@ -2,27 +2,27 @@
 Feature: 0 The place of the orchestrator
   SessionRuntime = 会话内编排器 (Orchestrator): it consumes what comes to SYSTEM, and decides who gets it.
 
-  Rule: 订阅并消费消息
+  Rule: The orchestrator subscribes to messages and consumes them — 订阅并消费消息
 
     @RT-013 @preflight-1
-    Scenario: the bus
+    Scenario: the bus accepts a connection
       When the bus is connected
 
     @RT-013 @preflight-2
-    Scenario: a session
+    Scenario: a session is set up
       Given a session of agents "a", "b" and "c" where agent "a" is active
       Then everything is handled
 
     @RT-001 @RT-013 @RT-015 @RT-067 @preflight-3
-    Scenario: an input
+    Scenario: an input is routed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" reaches agent "a"
 
-  Rule: 做路由与仲裁
+  Rule: The orchestrator routes and arbitrates — 做路由与仲裁
 
     @RT-002 @RT-014 @RT-015 @RT-139 @RT-140
-    Scenario: three turns one after the other
+    Scenario: three turns in succession
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -33,30 +33,25 @@ Feature: 0 The place of the orchestrator
       Then the next input reaches agent "a"
 
     @RT-015
-    Scenario: two sessions never mix
+    Scenario: messages of two sessions do not mix
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "b" and "c" where agent "b" is active
       When in session "one"
       And the user says "t1"
       Then "t1" reaches agent "a"
       When in session "two"
-      And the user says "t2"
-      Then "t2" runs at agent "b"
-      When agent "b" sends a chunk of "t2"
-      Then the frontend gets what was sent of "t2"
-      When the user cancels
+      And agent "b" is speaking in "t2"
+      And the user cancels
       Then agent "b" is asked to stop "t2"
       When in session "one"
       And agent "a" acknowledges "t1"
-      And agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
-      When agent "a" ends "t1"
+      And agent "a" ends "t1"
       And in session "two"
       And agent "b" confirms the cancel of "t2"
-      Then the frontend hears that "t2" is cancelled
+      Then the frontend is told that "t2" is cancelled
 
     @RT-015 @RT-064 @RT-065
-    Scenario: a switch in one session changes nothing in the other
+    Scenario: a switch in one session does not affect the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
       When in session "one"
@@ -68,7 +63,7 @@ Feature: 0 The place of the orchestrator
       Then the next input reaches agent "b"
 
     @RT-015 @RT-052 @RT-141
-    Scenario: output of one session's turn is none of the other's
+    Scenario: output of one session is not forwarded in the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
       When in session "one"
@@ -76,11 +71,11 @@ Feature: 0 The place of the orchestrator
       When in session "two"
       Then agent "a" is speaking in "t2"
       When agent "a" sends a chunk of the other session's "t1" of "one"
-      Then nothing of it is forwarded
+      Then that output is not forwarded
       When agent "a" ends "t2"
 
     @RT-015
-    Scenario: a turn of one session is none of the other
+    Scenario: a turn_id of one session is unknown in the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
       When in session "one"
@@ -92,17 +87,17 @@ Feature: 0 The place of the orchestrator
       And agent "a" ends "t1"
 
     @RT-014 @RT-064
-    Scenario: a session that is set up anew is as new
+    Scenario: a session that is set up again starts from its initial state
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
       When the session is set up anew
       Then the next input reaches agent "a"
 
-  Rule: 自己不创建 agent
+  Rule: The orchestrator creates no agent itself — 自己不创建 agent
 
     @RT-025 @RT-119
-    Scenario: an agent is asked for, and not made
+    Scenario: an agent is requested from SessionManager, not created
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"

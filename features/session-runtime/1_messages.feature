@@ -2,7 +2,7 @@
 Feature: 1 What the orchestrator consumes
   订阅目标建议: subscriber_id="session" (SYSTEM 约定) + 可选 broadcast (只用于观测, 不用于业务决策)
 
-  Rule: broadcast 只用于观测, 不用于业务决策
+  Rule: Broadcast is for observation, not for business decisions — broadcast 只用于观测, 不用于业务决策
 
     @RT-028 @RT-027 @RT-067
     Scenario: an input on BROADCAST is not routed, and one on SYSTEM is
@@ -24,7 +24,7 @@ Feature: 1 What the orchestrator consumes
       Then agent "a" is asked to stop "t1"
 
     @RT-028
-    Scenario: a removal on BROADCAST is none, and one on SYSTEM is one
+    Scenario: a removal on BROADCAST is ignored, and one on SYSTEM is executed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b" on BROADCAST
       Then no REQUEST_REMOVE_AGENT is published
@@ -32,7 +32,7 @@ Feature: 1 What the orchestrator consumes
       Then SessionManager is asked to remove agent "b"
 
     @RT-028
-    Scenario: an invitation and its receipt on BROADCAST
+    Scenario: an invitation and its receipt on BROADCAST are ignored
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d" on BROADCAST
       Then no REQUEST_ADD_AGENT is published
@@ -41,20 +41,20 @@ Feature: 1 What the orchestrator consumes
       When SessionManager says that agent "d" is added on BROADCAST
       Then no AGENT_ADDED is published
       When SessionManager says that agent "d" is added
-      Then the frontend hears that agent "d" is added
+      Then the frontend is told that agent "d" is added
 
     @RT-028
-    Scenario: the receipt of a removal on BROADCAST
+    Scenario: the receipt of a removal on BROADCAST is ignored
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
       When SessionManager says that agent "b" is removed on BROADCAST
       Then no AGENT_REMOVED is published
       When SessionManager says that agent "b" is removed
-      Then the frontend hears that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
 
     @RT-028
-    Scenario: a handover that is confirmed on BROADCAST is not confirmed
+    Scenario: a confirmation of a handover on BROADCAST is ignored
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -67,7 +67,7 @@ Feature: 1 What the orchestrator consumes
       Then a switch from agent "a" to agent "b" is announced
 
     @RT-028
-    Scenario: a session that is closed on BROADCAST is not closed
+    Scenario: a request on BROADCAST to close the session is ignored
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user closes the session on BROADCAST
       Then no REQUEST_SESSION_CLOSE is published
@@ -75,16 +75,16 @@ Feature: 1 What the orchestrator consumes
       Then SessionManager is asked to close the session
 
     @RT-028 @RT-064
-    Scenario: a switch that is seen on BROADCAST is no switch
+    Scenario: a switch that the logger repeats on BROADCAST is ignored
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      When somebody else announces a switch to agent "b" on BROADCAST
+      When the logger repeats a switch to agent "b" on BROADCAST
       Then no SWITCH_AGENT is published
       And the next input reaches agent "a"
       When the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
 
     @RT-028 @RT-064
-    Scenario: a switch that the user asks for on BROADCAST is no switch
+    Scenario: a user's switch on BROADCAST is ignored
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user switches to agent "b" on BROADCAST
       Then no SWITCH_AGENT is published
@@ -92,10 +92,10 @@ Feature: 1 What the orchestrator consumes
       When the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
 
-  Rule: SessionRuntime 必须能收到
+  Rule: The orchestrator must be able to receive what agents send — SessionRuntime 必须能收到
 
     @RT-042 @RT-168 @RT-039
-    Scenario: what agents say on BROADCAST counts
+    Scenario: agents' acknowledgements and output on BROADCAST are handled
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t0"
       When agent "a" ends "t0"
@@ -108,55 +108,55 @@ Feature: 1 What the orchestrator consumes
       Then the frontend gets what was sent of "t1"
 
     @RT-042 @RT-168 @RT-102
-    Scenario: a cancel that is confirmed on BROADCAST
+    Scenario: a CANCEL_ACK on BROADCAST is handled
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t0"
       When the user cancels
       Then agent "a" is asked to stop "t0"
       When agent "a" confirms the cancel of "t0"
-      Then the frontend hears that "t0" is cancelled
+      Then the frontend is told that "t0" is cancelled
       Given agent "a" is speaking in "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
       When agent "a" confirms the cancel of "t1" on BROADCAST
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
 
     @RT-042 @RT-168 @RT-102
-    Scenario: a stream that has stopped, on BROADCAST
+    Scenario: a STREAM_STOPPED on BROADCAST is handled
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t0"
       When the user cancels
       Then agent "a" is asked to stop "t0"
       When agent "a" has stopped the stream of "t0"
-      Then the frontend hears that "t0" is cancelled
+      Then the frontend is told that "t0" is cancelled
       Given agent "a" is speaking in "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
       When agent "a" has stopped the stream of "t1" on BROADCAST
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
 
     @RT-042 @RT-011
-    Scenario: an error on BROADCAST
+    Scenario: an ERROR of an agent on BROADCAST is handled
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t0"
       When agent "a" reports an error in "t0"
-      Then the frontend hears of the error
+      Then the frontend is told of the error
       Given session "two" of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" reports an error in "t1" on BROADCAST
-      Then the frontend hears of the error
+      Then the frontend is told of the error
 
     @RT-042 @RT-077 @RT-168
-    Scenario: an acknowledgement on BROADCAST
-      Given an input "t0" that agent "a" has acknowledged in time
-      When the time for acknowledging an input is over
+    Scenario: an INPUT_ACK on BROADCAST is handled
+      Given an input "t0" that agent "a" acknowledges within the limit
+      When the limit for acknowledging an input expires
       Then no ROUTE_TIMEOUT is published
-      Given an input "t1" that agent "a" has acknowledged in time on BROADCAST
-      When the time for acknowledging an input is over
+      Given an input "t1" that agent "a" acknowledges within the limit on BROADCAST
+      When the limit for acknowledging an input expires
       Then no ROUTE_TIMEOUT is published
 
     @RT-042 @RT-168 @RT-131
-    Scenario: a handover that is asked for on BROADCAST
+    Scenario: a HANDOVER_REQUEST on BROADCAST is handled
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t0"
       When agent "a" ends "t0"
@@ -189,20 +189,20 @@ Feature: 1 What the orchestrator consumes
       And everything is handled
 
     @RT-042 @RT-105
-    Scenario: a confirmation that two subscriptions deliver counts once
+    Scenario: a CANCEL_ACK that two subscriptions deliver is handled once
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
       When agent "a" confirms the cancel of "t1"
       And the confirmation of "t1" is delivered by a second subscription
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
       And everything is handled
 
-  Rule: 来自 agent 的消息
+  Rule: Messages from agents — 来自 agent 的消息
 
     @RT-039 @RT-042
-    Scenario: an acknowledgement twice
+    Scenario: an acknowledgement that two subscriptions deliver is handled once
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"
@@ -214,20 +214,20 @@ Feature: 1 What the orchestrator consumes
       Then the next input reaches agent "a"
 
     @RT-011 @RT-040
-    Scenario: an error of an agent
+    Scenario: an ERROR of an agent reaches the frontend
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" reports an error in "t1"
-      Then the frontend hears of the error
+      Then the frontend is told of the error
 
     @RT-011
-    Scenario: an error of SessionManager
+    Scenario: an ERROR of SessionManager reaches the frontend
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When SessionManager reports an error
-      Then the frontend hears of the error
+      Then the frontend is told of the error
 
     @RT-002 @RT-011
-    Scenario: an error of another agent ends nothing
+    Scenario: an ERROR of another agent does not end the turn
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "b" reports an error in "t1"
@@ -236,17 +236,17 @@ Feature: 1 What the orchestrator consumes
       Then the frontend gets what was sent of "t1"
 
     @RT-011 @RT-040
-    Scenario: an error of an agent that has said nothing yet
+    Scenario: an ERROR of an agent before its first output reaches the frontend
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"
       When agent "a" reports an error in "t1"
-      Then the frontend hears of the error
+      Then the frontend is told of the error
 
-  Rule: SYSTEM 入口: 自己发出的消息不再处理
+  Rule: The orchestrator does not handle its own messages — SYSTEM 入口: 自己发出的消息不再处理
 
     @RT-175 @RT-065
-    Scenario: a switch that comes back
+    Scenario: the orchestrator's own switch comes back
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And the bus hands back what is published on SYSTEM and BROADCAST
       When the user switches to agent "b"
@@ -255,7 +255,7 @@ Feature: 1 What the orchestrator consumes
       And the next input reaches agent "b"
 
     @RT-175 @RT-064
-    Scenario: a switch that comes back behind a later one
+    Scenario: the orchestrator's own switch comes back after a later one
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And the bus hands back what is published on SYSTEM and BROADCAST
       When the user switches to agent "b"
@@ -265,39 +265,39 @@ Feature: 1 What the orchestrator consumes
       And the next input reaches agent "c"
 
     @RT-175 @RT-110
-    Scenario: a request that comes back
+    Scenario: the orchestrator's own REQUEST_REMOVE_AGENT comes back
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And the bus hands back what is published on SYSTEM and BROADCAST
       When the user removes agent "a"
       Then SessionManager is asked to remove agent "a"
       When SessionManager says that agent "a" is removed
-      Then the frontend hears that agent "a" is removed
+      Then the frontend is told that agent "a" is removed
       And everything is handled
 
     @RT-175 @RT-121 @RT-127
-    Scenario: an invitation whose request comes back
+    Scenario: the orchestrator's own REQUEST_ADD_AGENT comes back
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And the bus hands back what is published on SYSTEM and BROADCAST
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
       And everything is handled
       When SessionManager says that agent "d" is added
-      Then the frontend hears that agent "d" is added
+      Then the frontend is told that agent "d" is added
       And everything is handled
 
     @RT-175 @RT-153
-    Scenario: a session's request that comes back
+    Scenario: the orchestrator's own REQUEST_SESSION_OPEN comes back
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And the bus hands back what is published on SYSTEM and BROADCAST
       When the user opens the session
       Then SessionManager is asked to open the session
       And everything is handled
       When SessionManager says that the session is opened
-      Then the frontend hears that the session is opened
+      Then the frontend is told that the session is opened
       And everything is handled
 
     @RT-175 @RT-061 @RT-134
-    Scenario: a handover whose switch comes back
+    Scenario: the orchestrator's own switch of a handover comes back
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And the bus hands back what is published on SYSTEM and BROADCAST
       And agent "a" is speaking in "t1"

@@ -2,7 +2,7 @@
 Feature: 2 What the orchestrator keeps
   必须有三类状态: 基本会话状态, inflight, 编排事务
 
-  Rule: 以 turn_id 为 key
+  Rule: Turns are keyed by turn_id — 以 turn_id 为 key
 
     @RT-002 @RT-052 @RT-053 @RT-055 @RT-141 @RT-142
     Scenario: chunks of two agents at once
@@ -21,7 +21,7 @@ Feature: 2 What the orchestrator keeps
       And agent "a" ends "t1"
 
     @RT-052
-    Scenario: two turns that are acknowledged the other way round
+    Scenario: two turns are acknowledged in reverse order
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" reaches agent "a"
@@ -35,7 +35,7 @@ Feature: 2 What the orchestrator keeps
       Then the frontend gets what was sent of "t1"
 
     @RT-050 @RT-098 @RT-099
-    Scenario: one of two speakers is asked to stop
+    Scenario: a cancel stops one of two speaking agents
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"
@@ -46,96 +46,92 @@ Feature: 2 What the orchestrator keeps
       When agent "b" sends a chunk of "t2"
       Then the frontend gets what was sent of "t2"
       When the user cancels
-      Then one of "t1" and "t2" is to stop
+      Then the agent of "t1" or of "t2" is asked to stop
 
     @RT-052 @RT-072
     Scenario: five turns have five turn_ids
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
-      Then "t1" runs at agent "a"
-      When agent "a" sends a final alone of "t1"
-      And the user says "t2"
-      Then "t2" runs at agent "a"
-      When agent "a" sends a final alone of "t2"
-      And the user says "t3"
-      Then "t3" runs at agent "a"
-      When agent "a" sends a final alone of "t3"
-      And the user says "t4"
-      Then "t4" runs at agent "a"
-      When agent "a" sends a final alone of "t4"
-      And the user says "t5"
+      Then the agent that gets "t1" answers it
+      When the user says "t2"
+      Then the agent that gets "t2" answers it
+      When the user says "t3"
+      Then the agent that gets "t3" answers it
+      When the user says "t4"
+      Then the agent that gets "t4" answers it
+      When the user says "t5"
       Then "t5" runs at agent "a"
-      And everything is handled
+      And each of the 5 turns has a turn_id of its own
 
-  Rule: 这类事务必须能关联 tx_id 或 turn_id
+  Rule: Transactions must be correlated by tx_id or turn_id — 这类事务必须能关联 tx_id 或 turn_id
 
     @RT-062 @RT-116
-    Scenario: two removals, answered the other way round
+    Scenario: two removals are answered in reverse order
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
       When the user removes agent "c"
       Then SessionManager is asked to remove agent "c"
       When SessionManager says that agent "c" is removed
-      Then the frontend hears that agent "c" is removed
+      Then the frontend is told that agent "c" is removed
       When SessionManager says that agent "b" is removed
-      Then the frontend hears that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
       And everything is handled
 
     @RT-062 @RT-117
-    Scenario: of two removals one fails
+    Scenario: one of two removals fails
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
       When the user removes agent "c"
       Then SessionManager is asked to remove agent "c"
       When SessionManager says that agent "c" could not be removed
-      Then the frontend hears that agent "c" could not be removed
+      Then the frontend is told that agent "c" could not be removed
       When SessionManager says that agent "b" is removed
-      Then the frontend hears that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
       And everything is handled
 
     @RT-062 @RT-116
-    Scenario: two removals, answered in their order
+    Scenario: two removals are answered in order
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
       When the user removes agent "c"
       Then SessionManager is asked to remove agent "c"
       When SessionManager says that agent "b" is removed
-      Then the frontend hears that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
       When SessionManager says that agent "c" is removed
-      Then the frontend hears that agent "c" is removed
+      Then the frontend is told that agent "c" is removed
       And everything is handled
 
     @RT-062 @RT-127
-    Scenario: two invitations, answered the other way round
+    Scenario: two invitations are answered in reverse order
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
       When the user invites agent "e"
       Then SessionManager is asked to add agent "e"
       When SessionManager says that agent "e" is added
-      Then the frontend hears that agent "e" is added
+      Then the frontend is told that agent "e" is added
       When SessionManager says that agent "d" is added
-      Then the frontend hears that agent "d" is added
+      Then the frontend is told that agent "d" is added
       And everything is handled
 
     @RT-062 @RT-116 @RT-127
-    Scenario: a removal beside an invitation
+    Scenario: a removal and an invitation are open at once
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
       When SessionManager says that agent "d" is added
-      Then the frontend hears that agent "d" is added
+      Then the frontend is told that agent "d" is added
       When SessionManager says that agent "b" is removed
-      Then the frontend hears that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
       And everything is handled
 
     @RT-060 @RT-062 @RT-106
-    Scenario: a removal that waits beside one that need not
+    Scenario: one removal waits for a cancel, and another does not
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user removes agent "a"
@@ -143,10 +139,10 @@ Feature: 2 What the orchestrator keeps
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
       When SessionManager says that agent "b" is removed
-      Then the frontend hears that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
       When agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
       And SessionManager is asked to remove agent "a"
       When SessionManager says that agent "a" is removed
-      Then the frontend hears that agent "a" is removed
+      Then the frontend is told that agent "a" is removed
       And everything is handled

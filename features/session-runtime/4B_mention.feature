@@ -2,10 +2,10 @@
 Feature: 4B A mention
   用户输入指定 @某 agent 回答 (或 GUI 选定 agent)
 
-  Rule: 切 active (本地 + 总线), 路由输入给该 agent
+  Rule: A mention switches the active agent and routes the input to it — 切 active (本地 + 总线), 路由输入给该 agent
 
     @RT-030 @RT-048 @RT-049 @RT-063 @RT-065 @RT-066 @RT-083 @RT-174 @RT-088 @RT-089 @RT-090 @RT-091 @RT-092 @RT-093
-    Scenario: by its subtype
+    Scenario: a mention by its subtype
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by its subtype
       Then a switch from agent "a" to agent "b" is announced
@@ -13,7 +13,7 @@ Feature: 4B A mention
       And "t1" is accepted
 
     @RT-030 @RT-063 @RT-084 @RT-088 @RT-089 @RT-090 @RT-092 @RT-093
-    Scenario: by its payload
+    Scenario: a mention by its payload
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "c" in "t1" by its payload
       Then a switch from agent "a" to agent "c" is announced
@@ -21,7 +21,7 @@ Feature: 4B A mention
       And "t1" is accepted
 
     @RT-030 @RT-085 @RT-088 @RT-089 @RT-090 @RT-092 @RT-093
-    Scenario: by a choice in the interface
+    Scenario: a mention by a choice in the interface
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by a choice in the interface
       Then a switch from agent "a" to agent "b" is announced
@@ -44,7 +44,7 @@ Feature: 4B A mention
         | a choice in the interface |
 
     @RT-068 @RT-092
-    Scenario: the agent that is active already
+    Scenario: a mention of the agent that is already active
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "a" in "t1" by its payload
       Then "t1" reaches agent "a"
@@ -58,13 +58,13 @@ Feature: 4B A mention
       Then "t1" runs at agent "b"
       And everything is handled
 
-  Rule: metadata.subtype=MENTION, 或 payload 结构含 mentioned_agent_id
+  Rule: A mention has the subtype MENTION, or mentioned_agent_id in its payload — metadata.subtype=MENTION, 或 payload 结构含 mentioned_agent_id
 
     @RT-030 @RT-084 @RT-088 @RT-092
-    Scenario Outline: a name in the text alone is no reason to stop
+    Scenario Outline: a name in the text alone does not break routing
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      When the user says "t1" with the name of agent "<agent>" behind an @, and nothing else
-      Then whoever gets "t1" answers it
+      When the user says "t1" with @ and the name of agent "<agent>" in the text alone
+      Then the agent that gets "t1" answers it
       When the user mentions agent "c" in "t2" by its payload
       Then "t2" reaches agent "c"
       And "t2" is accepted
@@ -74,13 +74,13 @@ Feature: 4B A mention
         | b     |
         | x     |
 
-  Rule: 校验 agent 是否在会话
+  Rule: The mentioned agent must be in the session — 校验 agent 是否在会话
 
     @RT-049 @RT-086 @RT-087
-    Scenario Outline: an agent that is not in the session
+    Scenario Outline: a mention of an agent outside the session
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "x" in "t1" by <form>
-      Then SessionManager is asked for agent "x", or the frontend hears of an error
+      Then SessionManager is asked for agent "x", or the frontend is told of an error
       And "t1" reaches nobody
 
       Examples:
@@ -90,19 +90,19 @@ Feature: 4B A mention
         | a choice in the interface |
 
     @RT-049 @RT-086 @RT-064
-    Scenario: what is said next goes to the agent that was active
+    Scenario: the next input after a refused mention goes to the active agent
       Given a session of agents "a" and "b" where agent "a" is active
       When the user mentions agent "c" in "t1" by its payload
-      Then SessionManager is asked for agent "c", or the frontend hears of an error
+      Then SessionManager is asked for agent "c", or the frontend is told of an error
       When the user mentions agent "b" in "t2" by its payload
       Then "t2" runs at agent "b"
       And everything is handled
 
     @RT-048 @RT-049 @RT-086 @RT-111
-    Scenario Outline: an agent that is not in the session does not become active
+    Scenario Outline: a mention of an agent outside the session does not activate it
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "x" in "t1" by <form>
-      Then SessionManager is asked for agent "x", or the frontend hears of an error
+      Then SessionManager is asked for agent "x", or the frontend is told of an error
       And the next input reaches agent "a"
 
       Examples:
@@ -110,22 +110,22 @@ Feature: 4B A mention
         | its subtype |
         | its payload |
 
-  Rule: 等 INPUT_ACK (同 A)
+  Rule: INPUT_ACK is awaited as for a plain input — 等 INPUT_ACK (同 A)
 
     @RT-078 @RT-094
-    Scenario: nobody acknowledges
-      Given acknowledgements of inputs are awaited for a short time
+    Scenario: no agent acknowledges the mention
+      Given a short limit for acknowledgements of inputs
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by its payload
       Then "t1" reaches agent "b"
-      And the frontend hears that "t1" has timed out
+      And the frontend is told that "t1" has timed out
       And everything is handled
 
     @RT-094 @RT-077
-    Scenario: the agent that was active before does not acknowledge in its place
-      Given acknowledgements of inputs are awaited for a short time
+    Scenario: an acknowledgement of the previously active agent does not count
+      Given a short limit for acknowledgements of inputs
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by its payload
       Then "t1" reaches agent "b"
       When agent "a" acknowledges "t1"
-      Then the frontend hears that "t1" has timed out
+      Then the frontend is told that "t1" has timed out

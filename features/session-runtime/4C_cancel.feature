@@ -2,17 +2,17 @@
 Feature: 4C A cancel
   用户控制：打断/取消当前说话的 agent
 
-  Rule: 向 speaking agent 发 CONTROL:CANCEL, 等待 CANCEL_ACK
+  Rule: The speaking agent gets a CANCEL, and its CANCEL_ACK is awaited — 向 speaking agent 发 CONTROL:CANCEL, 等待 CANCEL_ACK
 
     @RT-004 @RT-005 @RT-016 @RT-031 @RT-038 @RT-050 @RT-095 @RT-098 @RT-099 @RT-100 @RT-101 @RT-102 @RT-103 @RT-105
-    Scenario Outline: both ways to ask, both ways to confirm
+    Scenario Outline: CANCEL and INTERRUPT, CANCEL_ACK and STREAM_STOPPED
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user <asks>
       Then agent "a" is asked to stop "t1"
       And no CANCELED is published
       When agent "a" <confirms> "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
       And everything is handled
 
       Examples:
@@ -23,23 +23,23 @@ Feature: 4C A cancel
         | interrupts | has stopped the stream of |
 
     @RT-050 @RT-099
-    Scenario: the agent that speaks is another than the active one
+    Scenario: the speaking agent is not the active one
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t0"
       When the user cancels
       Then agent "a" is asked to stop "t0"
       When agent "a" confirms the cancel of "t0"
-      Then the frontend hears that "t0" is cancelled
+      Then the frontend is told that "t0" is cancelled
       Given agent "a" is speaking in "t1"
       When the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
       When the user cancels
       Then agent "a" is asked to stop "t1"
       When agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
 
     @RT-098 @RT-099
-    Scenario: the turn that is speaking is not the latest
+    Scenario: the speaking turn is not the latest
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user mentions agent "b" in "t2" by its payload
@@ -48,32 +48,32 @@ Feature: 4C A cancel
       Then agent "a" is asked to stop "t1"
 
     @RT-104 @RT-141 @RT-162
-    Scenario: output after the confirmation
+    Scenario: output after the confirmation is not forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
       When agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
       When agent "a" sends a chunk of "t1"
       Then the frontend does not get what was sent of "t1"
       When agent "a" sends the final of "t1"
       Then the frontend does not get what was sent of "t1"
 
     @RT-103 @RT-104
-    Scenario: after a cancel nobody is speaking, and the next turn is routed
+    Scenario: after a cancel no agent is speaking, and the next turn is routed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
       When agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
       When the user cancels
       Then no CANCEL is published
       And the next input reaches agent "a"
 
     @RT-100 @RT-105
-    Scenario: the confirmation of another agent is none
+    Scenario: another agent's confirmation does not count
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
@@ -81,10 +81,10 @@ Feature: 4C A cancel
       When agent "b" confirms the cancel of "t1"
       Then no CANCELED is published
       When agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
 
     @RT-100 @RT-105
-    Scenario: the confirmation of another turn is none
+    Scenario: another turn's confirmation does not count
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -94,34 +94,34 @@ Feature: 4C A cancel
       When agent "a" confirms the cancel of "t1"
       Then no CANCELED is published
       When agent "a" confirms the cancel of "t2"
-      Then the frontend hears that "t2" is cancelled
+      Then the frontend is told that "t2" is cancelled
 
     @RT-100 @RT-105
-    Scenario: a confirmation that never comes
-      Given confirmations of cancels are awaited for a short time
+    Scenario: the confirmation never comes
+      Given a short limit for confirmations of cancels
       And a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
-      When the time for confirming a cancel is over
+      When the limit for confirming a cancel expires
       Then no CANCELED is published
 
     @RT-050 @RT-099 @RT-105
-    Scenario: two turns, each cancelled
+    Scenario: two turns are cancelled
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
       When agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
       Given agent "a" is speaking in "t2"
       When the user cancels
       Then agent "a" is asked to stop "t2"
       When agent "a" confirms the cancel of "t2"
-      Then the frontend hears that "t2" is cancelled
+      Then the frontend is told that "t2" is cancelled
 
     @RT-059 @RT-105
-    Scenario: an acknowledgement of the input is no confirmation of its cancel
+    Scenario: an INPUT_ACK does not confirm a cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
@@ -129,10 +129,10 @@ Feature: 4C A cancel
       When agent "a" acknowledges "t1"
       Then no CANCELED is published
       When agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
 
     @RT-105
-    Scenario: what an agent still says is no confirmation
+    Scenario: output does not confirm a cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
@@ -140,10 +140,10 @@ Feature: 4C A cancel
       When agent "a" sends a chunk of "t1"
       Then no CANCELED is published
       When agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
 
     @RT-105
-    Scenario: a cancel twice is cancelled once
+    Scenario: two requests to cancel lead to one CANCELED
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
@@ -151,17 +151,17 @@ Feature: 4C A cancel
       When the user interrupts
       Then no CANCELED is published
       When agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
       And everything is handled
 
     @RT-105
-    Scenario: a cancel twice is over once it is confirmed
-      Given agent "a" has confirmed in time that "t1" is cancelled, which was asked for twice
-      When the time for confirming a cancel is over
+    Scenario: two requests to cancel end with one confirmation
+      Given agent "a" confirms the cancel of "t1" within the limit, after two requests
+      When the limit for confirming a cancel expires
       Then everything is handled
 
     @RT-097 @RT-145
-    Scenario: the final is there before the cancel
+    Scenario: the final precedes the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends the final of "t1"
@@ -173,7 +173,7 @@ Feature: 4C A cancel
       Then agent "a" is asked to stop "t2"
 
     @RT-105
-    Scenario: the final comes behind the cancel
+    Scenario: the final follows the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
@@ -184,10 +184,10 @@ Feature: 4C A cancel
       Then everything is handled
       And the next input reaches agent "a"
 
-  Rule: 如果没有 speaking_agent_id
+  Rule: No agent is speaking — 如果没有 speaking_agent_id
 
     @RT-096 @RT-097
-    Scenario Outline: nobody is speaking
+    Scenario Outline: no agent is speaking
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user <asks>
       Then no CANCEL is published
@@ -201,7 +201,7 @@ Feature: 4C A cancel
         | interrupts |
 
     @RT-097 @RT-145
-    Scenario: nobody is speaking any more
+    Scenario: no agent is speaking any more
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"

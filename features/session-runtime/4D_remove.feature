@@ -2,96 +2,96 @@
 Feature: 4D A removal
   用户控制：踢出智能体 (REMOVE_AGENT)
 
-  Rule: 向 SessionManager 发移除请求
+  Rule: SessionManager is asked to remove the agent — 向 SessionManager 发移除请求
 
     @RT-008 @RT-010 @RT-018 @RT-020 @RT-034 @RT-044 @RT-046 @RT-100 @RT-108 @RT-110 @RT-113 @RT-114 @RT-115 @RT-116 @RT-164 @RT-171 @RT-172
-    Scenario: an agent that does nothing
+    Scenario: an idle agent is removed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
       And no AGENT_REMOVED is published
       When SessionManager says that agent "b" is removed
-      Then the frontend hears that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
       And everything is handled
       And the next input reaches agent "a"
 
     @RT-044 @RT-046 @RT-115 @RT-117 @RT-118 @RT-164
-    Scenario: a removal that fails
+    Scenario: a removal fails
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
       When SessionManager says that agent "b" could not be removed
-      Then the frontend hears that agent "b" could not be removed
+      Then the frontend is told that agent "b" could not be removed
       And no AGENT_REMOVED is published
 
-  Rule: 若 active 指向它: 切换到 fallback, 并 publish SWITCH_AGENT
+  Rule: If the agent is active, the orchestrator switches to a fallback — 若 active 指向它: 切换到 fallback, 并 publish SWITCH_AGENT
 
     @RT-006 @RT-063 @RT-064 @RT-065 @RT-066 @RT-091 @RT-111 @RT-112 @RT-116
-    Scenario: the active agent
+    Scenario: the active agent is removed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "a"
       Then SessionManager is asked to remove agent "a"
       When SessionManager says that agent "a" is removed
-      Then the frontend hears that agent "a" is removed
+      Then the frontend is told that agent "a" is removed
       And a switch from agent "a" to one of the others is announced
       And the next input reaches the fallback
 
     @RT-112 @RT-064
-    Scenario: two active agents, one after the other
+    Scenario: two active agents are removed in succession
       Given a session of agents "a" and "b" where agent "b" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
       When SessionManager says that agent "b" is removed
-      Then the frontend hears that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
       And a switch from agent "b" to one of the others is announced
       And the next input reaches agent "a"
 
     @RT-116 @RT-110
-    Scenario: the last agent
+    Scenario: the last agent is removed
       Given a session of agent "a" where agent "a" is active
       When the user removes agent "a"
       Then SessionManager is asked to remove agent "a"
       When SessionManager says that agent "a" is removed
-      Then the frontend hears that agent "a" is removed
+      Then the frontend is told that agent "a" is removed
       And everything is handled
 
     @RT-049 @RT-086 @RT-087 @RT-111
-    Scenario: an agent that was removed is not in the session any more
+    Scenario: a removed agent is no longer in the session
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
       When SessionManager says that agent "b" is removed
-      Then the frontend hears that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
       When the user mentions agent "b" in "t1" by its payload
-      Then SessionManager is asked for agent "b", or the frontend hears of an error
+      Then SessionManager is asked for agent "b", or the frontend is told of an error
       And "t1" reaches nobody
 
     @RT-034
-    Scenario: an agent that is not in the session
+    Scenario: a removal of an agent outside the session
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "x"
       Then everything is handled
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
 
-  Rule: 若在说话先打断，等打断成功再踢出
+  Rule: A speaking agent is cancelled before it is removed — 若在说话先打断，等打断成功再踢出
 
     @RT-004 @RT-050 @RT-060 @RT-100 @RT-105 @RT-106 @RT-109 @RT-116 @RT-160
-    Scenario: an agent that is speaking
+    Scenario: a speaking agent is removed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user removes agent "a"
       Then agent "a" is asked to stop "t1"
       And no REQUEST_REMOVE_AGENT is published
       When agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
       And SessionManager is asked to remove agent "a"
       When SessionManager says that agent "a" is removed
-      Then the frontend hears that agent "a" is removed
+      Then the frontend is told that agent "a" is removed
       And everything is handled
 
     @RT-060 @RT-102 @RT-106
-    Scenario: an agent that is speaking and stops its stream
+    Scenario: a speaking agent stops its stream and is removed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
@@ -99,21 +99,21 @@ Feature: 4D A removal
       When the user removes agent "a"
       Then agent "a" is asked to stop "t1"
       When agent "a" has stopped the stream of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
       And SessionManager is asked to remove agent "a"
 
     @RT-106 @RT-100
-    Scenario: an agent that is speaking and never confirms
-      Given confirmations of cancels are awaited for a short time
+    Scenario: a speaking agent that never confirms is not removed
+      Given a short limit for confirmations of cancels
       And a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user removes agent "a"
       Then agent "a" is asked to stop "t1"
-      When the time for confirming a cancel is over
+      When the limit for confirming a cancel expires
       Then no REQUEST_REMOVE_AGENT is published
 
     @RT-106 @RT-109
-    Scenario: an agent that is speaking, and not active any more
+    Scenario: a speaking agent that is no longer active is removed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user switches to agent "b"
@@ -125,7 +125,7 @@ Feature: 4D A removal
       Then SessionManager is asked to remove agent "a"
 
     @RT-106 @RT-060
-    Scenario: an agent that the user has cancelled already
+    Scenario: an agent that the user has already cancelled is removed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
@@ -135,23 +135,23 @@ Feature: 4D A removal
       When the user removes agent "a"
       Then no REQUEST_REMOVE_AGENT is published
       When agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
       And SessionManager is asked to remove agent "a"
 
     @RT-106 @RT-152
-    Scenario: a removal and a close that wait for the same confirmation
+    Scenario: a removal and a close wait for the same confirmation
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user removes agent "a"
       Then agent "a" is asked to stop "t1"
       When the user closes the session
       And agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
       And SessionManager is asked to remove agent "a"
       And SessionManager is asked to close the session
 
     @RT-106
-    Scenario: another agent is speaking
+    Scenario: an idle agent is removed while another one is speaking
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user removes agent "b"
@@ -160,7 +160,7 @@ Feature: 4D A removal
       When agent "a" ends "t1"
 
     @RT-104 @RT-141
-    Scenario: what a removed agent goes on saying
+    Scenario: further output of a removed agent is not forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user removes agent "a"
@@ -168,12 +168,12 @@ Feature: 4D A removal
       When agent "a" confirms the cancel of "t1"
       Then SessionManager is asked to remove agent "a"
       When SessionManager says that agent "a" is removed
-      Then the frontend hears that agent "a" is removed
+      Then the frontend is told that agent "a" is removed
       When agent "a" sends a chunk of "t1"
       Then the frontend does not get what was sent of "t1"
 
     @RT-109
-    Scenario: an agent that has spoken, and is no more
+    Scenario: an agent that has finished speaking is removed without a cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"

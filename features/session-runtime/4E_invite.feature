@@ -2,7 +2,7 @@
 Feature: 4E An invitation
   用户控制：邀请智能体进入 (INVITE_AGENT)
 
-  Rule: 向 SessionManager 发创建/装配请求, 等回执成功后，注册进本地 agents
+  Rule: SessionManager is asked for the agent, which is registered once it confirms — 向 SessionManager 发创建/装配请求, 等回执成功后，注册进本地 agents
 
     @RT-010 @RT-017 @RT-020 @RT-025 @RT-033 @RT-043 @RT-046 @RT-119 @RT-120 @RT-121 @RT-124 @RT-125 @RT-126 @RT-127 @RT-163 @RT-172
     Scenario: an agent is added
@@ -11,44 +11,44 @@ Feature: 4E An invitation
       Then SessionManager is asked to add agent "d"
       And no AGENT_ADDED is published
       When SessionManager says that agent "d" is added
-      Then the frontend hears that agent "d" is added
+      Then the frontend is told that agent "d" is added
       And everything is handled
 
     @RT-049 @RT-122 @RT-092
-    Scenario: an agent that was added can be mentioned
+    Scenario: an added agent can be mentioned
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
       When SessionManager says that agent "d" is added
-      Then the frontend hears that agent "d" is added
+      Then the frontend is told that agent "d" is added
       When the user mentions agent "d" in "t1" by its payload
       Then "t1" reaches agent "d"
       And "t1" is accepted
 
     @RT-015 @RT-069 @RT-123
-    Scenario: a new agent is active only where that is told
+    Scenario: a new agent becomes active only if a switch is announced
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
       When SessionManager says that agent "d" is added
-      Then the frontend hears that agent "d" is added
+      Then the frontend is told that agent "d" is added
       And everything is handled
       When the user says "t1"
       Then everything is handled
 
     @RT-049 @RT-032 @RT-123
-    Scenario: an agent that was added can be switched to
+    Scenario: the user can switch to an added agent
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
       When SessionManager says that agent "d" is added
-      Then the frontend hears that agent "d" is added
+      Then the frontend is told that agent "d" is added
       And everything is handled
       When the user switches to agent "d"
       Then the next input reaches agent "d"
 
     @RT-087 @RT-122
-    Scenario: an agent that is on its way is not in the session yet
+    Scenario: an invited agent is not in the session before the receipt
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
@@ -58,16 +58,16 @@ Feature: 4E An invitation
       Then everything is handled
 
     @RT-043 @RT-046 @RT-126 @RT-127 @RT-163
-    Scenario: an agent that could not be added
+    Scenario: an agent cannot be added
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
       When SessionManager says that agent "d" could not be added
-      Then the frontend hears that agent "d" could not be added
+      Then the frontend is told that agent "d" could not be added
       And no AGENT_ADDED is published
 
     @RT-086 @RT-087 @RT-122
-    Scenario: an agent that could not be added is not in the session
+    Scenario: an agent that could not be added stays outside the session
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
@@ -78,24 +78,24 @@ Feature: 4E An invitation
       When the user invites agent "e"
       Then SessionManager is asked to add agent "e"
       When SessionManager says that agent "e" is added
-      Then the frontend hears that agent "e" is added
+      Then the frontend is told that agent "e" is added
 
     @RT-116 @RT-127 @RT-049
-    Scenario: an agent comes, goes, and comes again
+    Scenario: an agent is added, removed and added again
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
       When SessionManager says that agent "b" is removed
-      Then the frontend hears that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
       When the user invites agent "b"
       Then SessionManager is asked to add agent "b"
       When SessionManager says that agent "b" is added
-      Then the frontend hears that agent "b" is added
+      Then the frontend is told that agent "b" is added
       When the user mentions agent "b" in "t1" by its payload
       Then "t1" reaches agent "b"
 
     @RT-002 @RT-119 @RT-160
-    Scenario: an invitation disturbs nobody who is speaking
+    Scenario: an invitation does not disturb a speaking agent
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user invites agent "d"
@@ -103,5 +103,5 @@ Feature: 4E An invitation
       When agent "a" sends a chunk of "t1"
       Then the frontend gets what was sent of "t1"
       When SessionManager says that agent "d" is added
-      Then the frontend hears that agent "d" is added
+      Then the frontend is told that agent "d" is added
       When agent "a" ends "t1"

@@ -2,10 +2,10 @@
 Feature: 4F A handover
   智能体请求切换 (HANDOVER_REQUEST)
 
-  Rule: 先让前端确认；确认后再执行切换，并把切换前输出附带给新 agent
+  Rule: The frontend confirms first; then the orchestrator switches and hands the last output to the new agent — 先让前端确认；确认后再执行切换，并把切换前输出附带给新 agent
 
-    @RT-006 @RT-007 @RT-019 @RT-035 @RT-038 @RT-061 @RT-063 @RT-065 @RT-066 @RT-091 @RT-128 @RT-129 @RT-130 @RT-131 @RT-132 @RT-133 @RT-134 @RT-135 @RT-136 @RT-138 @RT-165 @RT-173
-    Scenario: confirmed
+    @RT-006 @RT-007 @RT-019 @RT-035 @RT-038 @RT-061 @RT-062 @RT-063 @RT-065 @RT-066 @RT-091 @RT-128 @RT-129 @RT-130 @RT-131 @RT-132 @RT-133 @RT-134 @RT-135 @RT-136 @RT-138 @RT-165 @RT-173
+    Scenario: a handover is confirmed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -18,7 +18,7 @@ Feature: 4F A handover
       And everything is handled
 
     @RT-048 @RT-063 @RT-064 @RT-134
-    Scenario: what is said next goes to the new agent
+    Scenario: the next input goes to the new agent
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -31,7 +31,7 @@ Feature: 4F A handover
       Then everything is handled
 
     @RT-035 @RT-133 @RT-137 @RT-165
-    Scenario: rejected
+    Scenario: a handover is rejected
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -49,7 +49,7 @@ Feature: 4F A handover
       Then a switch from agent "a" to agent "b" is announced
 
     @RT-061 @RT-128 @RT-133
-    Scenario: not answered yet
+    Scenario: a handover waits for an answer
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -61,11 +61,11 @@ Feature: 4F A handover
       Then a switch from agent "a" to agent "b" is announced
 
     @RT-133 @RT-137
-    Scenario: confirmed without a request
+    Scenario: a confirmation without a request is ignored
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
-      And the user confirms a handover that nobody has asked for
+      And the user confirms a handover to agent "b" that nobody has asked for
       Then no SWITCH_AGENT is published
       And no HANDOVER_CONTEXT is published
       When agent "a" asks to hand "t1" over to agent "b"
@@ -73,8 +73,21 @@ Feature: 4F A handover
       When the user confirms the handover of "t1"
       Then a switch from agent "a" to agent "b" is announced
 
+    @RT-062 @RT-133
+    Scenario: a confirmation of another handover is ignored
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take "t1" over
+      When the user confirms a handover to agent "c" that nobody has asked for
+      Then no SWITCH_AGENT is published
+      And no HANDOVER_CONTEXT is published
+      When the user confirms the handover of "t1"
+      Then a switch from agent "a" to agent "b" is announced
+
     @RT-065 @RT-135 @RT-061
-    Scenario: confirmed twice
+    Scenario: a second confirmation is ignored
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -88,7 +101,7 @@ Feature: 4F A handover
       And no HANDOVER_CONTEXT is published
 
     @RT-137 @RT-133
-    Scenario: confirmed after it was rejected
+    Scenario: a confirmation after a rejection is ignored
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -101,7 +114,7 @@ Feature: 4F A handover
       And no HANDOVER_CONTEXT is published
 
     @RT-131
-    Scenario: to an agent that is not in the session
+    Scenario: a handover to an agent outside the session
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -111,7 +124,7 @@ Feature: 4F A handover
       Then everything is handled
 
     @RT-128 @RT-131 @RT-132
-    Scenario: while the agent is still speaking
+    Scenario: a handover is requested while the agent is still speaking
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" asks to hand "t1" over to agent "b"
@@ -133,7 +146,7 @@ Feature: 4F A handover
       And the next input reaches agent "b"
 
     @RT-129
-    Scenario: of two turns the last is handed on
+    Scenario: the output of the last turn is handed over
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -146,7 +159,7 @@ Feature: 4F A handover
       And agent "b" gets the context of "t2"
 
     @RT-129 @RT-135
-    Scenario: structured output is handed on
+    Scenario: structured output is handed over
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"
@@ -159,7 +172,7 @@ Feature: 4F A handover
       And agent "b" gets the context of "t1"
 
     @RT-129 @RT-135
-    Scenario: what was said in pieces is handed on
+    Scenario: output in several chunks is handed over
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends a chunk of "t1"

@@ -2,10 +2,10 @@
 Feature: 4G An agent's output
   核心铁律：前端不直接订阅/渲染来自 agent 的输出。输出一定要经 SessionRuntime 转发。
 
-  Rule: 转发给前端: payload 原样; metadata 原样保留
+  Rule: Output is forwarded to the frontend with its payload and metadata unchanged — 转发给前端: payload 原样; metadata 原样保留
 
     @RT-002 @RT-039 @RT-082 @RT-139 @RT-140 @RT-142 @RT-148 @RT-149 @RT-150
-    Scenario: chunks and a final
+    Scenario: chunks and a final are forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends a chunk of "t1"
@@ -16,7 +16,7 @@ Feature: 4G An agent's output
       Then everything is handled
 
     @RT-002 @RT-150
-    Scenario: chunks one right behind the other
+    Scenario: consecutive chunks are forwarded in order
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends a chunk of "t1"
@@ -28,7 +28,7 @@ Feature: 4G An agent's output
       And everything is handled
 
     @RT-002 @RT-082 @RT-150
-    Scenario: the same words twice
+    Scenario: two chunks with the same text are both forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends a chunk of "t1"
@@ -41,7 +41,7 @@ Feature: 4G An agent's output
       Then everything is handled
 
     @RT-146 @RT-039
-    Scenario: a final alone
+    Scenario: a final without chunks is forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"
@@ -51,7 +51,7 @@ Feature: 4G An agent's output
       Then no CANCEL is published
 
     @RT-148 @RT-149
-    Scenario: odd values
+    Scenario: odd values are forwarded unchanged
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends a chunk with odd values of "t1"
@@ -60,7 +60,7 @@ Feature: 4G An agent's output
       Then the frontend gets what was sent of "t1"
 
     @RT-148
-    Scenario Outline: text stays as it is
+    Scenario Outline: text is forwarded unchanged
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends <text> of "t1"
@@ -76,7 +76,7 @@ Feature: 4G An agent's output
         | blanks                    |
 
     @RT-002 @RT-148 @RT-150
-    Scenario: of an agent that is not active any more
+    Scenario: output of an agent that is no longer active is forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user switches to agent "b"
@@ -85,10 +85,10 @@ Feature: 4G An agent's output
       Then the frontend gets what was sent of "t1"
       When agent "a" ends "t1"
 
-  Rule: 校验：该输出是否属于某个 inflight(turn_id) 且目标 agent 匹配
+  Rule: Output must belong to a turn in flight and come from its agent — 校验：该输出是否属于某个 inflight(turn_id) 且目标 agent 匹配
 
     @RT-141 @RT-056
-    Scenario: of a turn that has completed
+    Scenario: output of a completed turn is not forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -98,7 +98,7 @@ Feature: 4G An agent's output
       Then the frontend does not get what was sent of "t1"
 
     @RT-141
-    Scenario: of a turn that completed with a final alone
+    Scenario: output of a turn completed by a final alone is not forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"
@@ -108,7 +108,7 @@ Feature: 4G An agent's output
       Then the frontend does not get what was sent of "t1"
 
     @RT-141
-    Scenario: of another agent
+    Scenario: another agent's output is not forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "b" sends a chunk of "t1"
@@ -120,7 +120,7 @@ Feature: 4G An agent's output
       When agent "a" ends "t1"
 
     @RT-141 @RT-052
-    Scenario: of a turn that there is not
+    Scenario: output of an unknown turn is not forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       And an input "t0" that nobody has said
@@ -131,7 +131,7 @@ Feature: 4G An agent's output
       When agent "a" ends "t1"
 
     @RT-141
-    Scenario: the final of another agent completes nothing
+    Scenario: another agent's final does not complete the turn
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "b" sends the final of "t1"
@@ -141,7 +141,7 @@ Feature: 4G An agent's output
       Then agent "a" is asked to stop "t1"
 
     @RT-141 @RT-142 @RT-050
-    Scenario: another agent's chunk makes nobody a speaker
+    Scenario: another agent's chunk does not make it a speaker
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And an input "t0" that nobody has said
       When agent "b" sends a chunk of "t0"
@@ -152,10 +152,10 @@ Feature: 4G An agent's output
       When the user cancels
       Then agent "a" is asked to stop "t1"
 
-  Rule: chunk 首包, final
+  Rule: The first chunk and the final — chunk 首包, final
 
     @RT-050 @RT-142
-    Scenario: the first chunk makes a speaker
+    Scenario: the first chunk makes its agent the speaker
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t0"
       When agent "a" sends a chunk of "t0"
@@ -163,13 +163,13 @@ Feature: 4G An agent's output
       When the user cancels
       Then agent "a" is asked to stop "t0"
       When agent "a" confirms the cancel of "t0"
-      Then the frontend hears that "t0" is cancelled
+      Then the frontend is told that "t0" is cancelled
       Given agent "a" is speaking in "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
 
     @RT-145
-    Scenario: the final ends the turn, and the next one begins
+    Scenario: the final ends the turn, and the next one is routed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"

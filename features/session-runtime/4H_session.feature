@@ -2,61 +2,61 @@
 Feature: 4H Opening and closing the session
   Session 开启/关闭 (SessionManager 为主, SessionRuntime 转发/配合)
 
-  Rule: 请求 SessionManager 执行 open/close
+  Rule: SessionManager is asked to open or close the session — 请求 SessionManager 执行 open/close
 
     @RT-020 @RT-036 @RT-045 @RT-046 @RT-151 @RT-153 @RT-154 @RT-155 @RT-166
-    Scenario: opened
+    Scenario: the session is opened
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user opens the session
       Then SessionManager is asked to open the session
       When SessionManager says that the session is opened
-      Then the frontend hears that the session is opened
+      Then the frontend is told that the session is opened
       And the next input reaches agent "a"
 
     @RT-020 @RT-036 @RT-045 @RT-046 @RT-151 @RT-153 @RT-154 @RT-155 @RT-166
-    Scenario: closed
+    Scenario: the session is closed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user closes the session
       Then SessionManager is asked to close the session
       And no SESSION_CLOSED is published
       When SessionManager says that the session is closed
-      Then the frontend hears that the session is closed
+      Then the frontend is told that the session is closed
 
     @RT-045 @RT-046 @RT-154 @RT-155 @RT-166
-    Scenario Outline: failed
+    Scenario Outline: the session cannot be opened or closed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user <opens> the session
       Then SessionManager is asked to <open> the session
       When SessionManager says that the session <could not be opened>
-      Then the frontend hears that the session <could not be opened>
+      Then the frontend is told that the session <could not be opened>
 
       Examples:
         | opens  | open  | could not be opened |
         | opens  | open  | could not be opened |
         | closes | close | could not be closed |
 
-  Rule: CLOSE 前若在 speaking: 先 CANCEL 并等 ACK
+  Rule: A speaking agent is cancelled before the session is closed — CLOSE 前若在 speaking: 先 CANCEL 并等 ACK
 
     @RT-004 @RT-100 @RT-105 @RT-152 @RT-153 @RT-160
-    Scenario: closed while an agent is speaking
+    Scenario: the session is closed while an agent is speaking
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user closes the session
       Then agent "a" is asked to stop "t1"
       And no REQUEST_SESSION_CLOSE is published
       When agent "a" confirms the cancel of "t1"
-      Then the frontend hears that "t1" is cancelled
+      Then the frontend is told that "t1" is cancelled
       And SessionManager is asked to close the session
       When SessionManager says that the session is closed
-      Then the frontend hears that the session is closed
+      Then the frontend is told that the session is closed
 
     @RT-102 @RT-152
-    Scenario: closed while an agent is speaking that stops its stream
+    Scenario: the session is closed while an agent is speaking, which stops its stream
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user closes the session
       Then SessionManager is asked to close the session
       When SessionManager says that the session could not be closed
-      Then the frontend hears that the session could not be closed
+      Then the frontend is told that the session could not be closed
       Given agent "a" is speaking in "t1"
       When the user closes the session
       Then agent "a" is asked to stop "t1"
@@ -64,17 +64,17 @@ Feature: 4H Opening and closing the session
       Then SessionManager is asked to close the session
 
     @RT-152 @RT-100
-    Scenario: closed while an agent is speaking that never confirms
-      Given confirmations of cancels are awaited for a short time
+    Scenario: the session is not closed while a speaking agent does not confirm
+      Given a short limit for confirmations of cancels
       And a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user closes the session
       Then agent "a" is asked to stop "t1"
-      When the time for confirming a cancel is over
+      When the limit for confirming a cancel expires
       Then no REQUEST_SESSION_CLOSE is published
 
     @RT-152
-    Scenario: closed after an agent has spoken
+    Scenario: the session is closed after an agent has finished speaking
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -83,22 +83,22 @@ Feature: 4H Opening and closing the session
       And no CANCEL is published
 
     @RT-048 @RT-064
-    Scenario: a close that has failed leaves the session as it was
+    Scenario: a failed close leaves the session unchanged
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
       When the user opens the session
       Then SessionManager is asked to open the session
       When SessionManager says that the session is opened
-      Then the frontend hears that the session is opened
+      Then the frontend is told that the session is opened
       When the user closes the session
       Then SessionManager is asked to close the session
       When SessionManager says that the session could not be closed
-      Then the frontend hears that the session could not be closed
+      Then the frontend is told that the session could not be closed
       And the next input reaches agent "b"
 
     @RT-152
-    Scenario: closed while two agents are speaking
+    Scenario: the session is closed while two agents are speaking
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"
@@ -116,7 +116,7 @@ Feature: 4H Opening and closing the session
       Then SessionManager is asked to close the session
 
     @RT-153
-    Scenario: opening while an agent is speaking stops nobody
+    Scenario: opening the session does not stop a speaking agent
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user opens the session

@@ -2,10 +2,10 @@
 Feature: 5 The interface
   SessionRuntime 对外的“唯一接口形态”: on_message
 
-  Rule: 通过“回执消息”推进状态机
+  Rule: Receipts advance the state machine — 通过“回执消息”推进状态机
 
     @RT-159 @RT-160
-    Scenario: nothing goes on without its receipt
+    Scenario: no transaction proceeds without its receipt
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"

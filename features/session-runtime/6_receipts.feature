@@ -2,35 +2,37 @@
 Feature: 6 The receipts that there are
   最小闭环必须包含的回执（否则编排不成立）
 
-  Rule: 每个回执各推进一步
+  Rule: Each receipt advances one step — 每个回执各推进一步
 
-    @RT-163 @RT-164 @RT-165 @RT-166
-    Scenario: one session with all of them
+    @RT-163 @RT-165
+    Scenario: an invited agent hands over
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      When the user opens the session
-      Then SessionManager is asked to open the session
-      When SessionManager says that the session is opened
-      Then the frontend hears that the session is opened
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
       When SessionManager says that agent "d" is added
-      Then the frontend hears that agent "d" is added
+      Then the frontend is told that agent "d" is added
       And everything is handled
       When the user mentions agent "d" in "t1" by its payload
-      Then "t1" runs at agent "d"
-      When agent "d" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
-      When agent "d" ends "t1"
+      And agent "d" is speaking in "t1"
+      And agent "d" ends "t1"
       And agent "d" asks to hand "t1" over to agent "b"
       Then the user is asked whether agent "b" may take "t1" over
       When the user confirms the handover of "t1"
       Then a switch from agent "d" to agent "b" is announced
       And agent "b" gets the context of "t1"
-      When the user removes agent "d"
-      Then SessionManager is asked to remove agent "d"
-      When SessionManager says that agent "d" is removed
-      Then the frontend hears that agent "d" is removed
+
+    @RT-164 @RT-166
+    Scenario: a session is opened, loses an agent, and is closed
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user opens the session
+      Then SessionManager is asked to open the session
+      When SessionManager says that the session is opened
+      Then the frontend is told that the session is opened
+      When the user removes agent "b"
+      Then SessionManager is asked to remove agent "b"
+      When SessionManager says that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
       When the user closes the session
       Then SessionManager is asked to close the session
       When SessionManager says that the session is closed
-      Then the frontend hears that the session is closed
+      Then the frontend is told that the session is closed

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text is s in at most width characters: where it is longer, its beginning and an ellipsis. A width of 0 or less sets no bound.
+// Text is s in at most width characters: where it is longer, its beginning and an ellipsis. A width of 0 or less sets
+// no bound.
 func Text(s string, width int) string {
 	if width <= 0 || utf8.RuneCountInString(s) <= width {
 		return s
@@ -28,8 +29,8 @@ func prefix(s string, n int) int {
 // Line is Text of s on one line: white space, be it a line's end, becomes one blank.
 func Line(s string, width int) string { return Text(strings.Join(strings.Fields(s), " "), width) }
 
-// Bytes is the beginning of b, at most n bytes of it, less what would be a part of a character. Bytes that are no UTF-8 count as
-// characters of their own.
+// Bytes is the beginning of b, at most n bytes of it, less what would be a part of a character. Bytes that are no UTF-8
+// count as characters of their own.
 func Bytes(b []byte, n int) []byte {
 	if len(b) <= n {
 		return b

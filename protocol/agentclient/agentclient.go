@@ -1,11 +1,9 @@
-// Package agentclient is the vocabulary of the agent-client protocol: the texts that a page shows and the elements by which
-// it is used. It does no I/O and judges nothing, so that the bundled page and the harness can share words without sharing a
-// misunderstanding. What the page and its server say to each other is the vocabulary of agentselect.
+// Package agentclient is the vocabulary of the agent-client protocol: the texts that a page shows and the elements by
+// which it is used. It does no I/O and judges nothing, so that the bundled page and the harness can share words without
+// sharing a misunderstanding. What the page and its server say to each other is the vocabulary of agentselect.
 //
 // Source: agent-client.zh.md, sections 3.2 to 5.6; names that the source leaves open are those of the default binding.
 package agentclient
-
-import "parley/protocol/agentselect"
 
 // Protocol is the id of this protocol on the command line, in profiles and in results.
 const Protocol = "agent-client"
@@ -19,32 +17,16 @@ const (
 	NoAgents        = "(暂无可用主代理)"                       // an option, sections 3.2 and 5.4: the list is empty
 	NoAgentsPrompt  = "暂无可用的主代理,请检查服务端配置"               // a prompt, section 5.4: the same
 	Disconnected    = "(未连接)"                           // an option, section 5.6: the connection was lost
-	StalePrefix     = "未知/已失效"                          // how an option begins, section 5.5: the current agent is not in the list
+	StalePrefix     = "未知/已失效"                          // begins an option, section 5.5: the current agent is in no list
 	StaleFormat     = "未知/已失效 (%s)"                     // the whole of it: the agent's id
 	StalePrompt     = "当前主代理已失效,请重新选择可用主代理"             // a prompt, section 5.5: the same
 	Preselected     = "已预选主代理: %s,新建会话时将自动使用该主代理"       // a prompt, sections 3.2 and 5.2: the agent's name
-	Switched        = "主代理已切换: %s → %s"                 // a message in the chat, section 3.4: the names of the former and the new agent
+	Switched        = "主代理已切换: %s → %s"                 // a chat message, section 3.4: the names of both agents
 	EmptyIDPrompt   = "主代理 ID 不能为空"                     // section 3.5, invalid_agent_id
 	FormatIDPrompt  = "主代理 ID 格式错误,只能包含小写字母、数字、下划线和连字符" // section 3.5, invalid_agent_id_format
 	BusyPrompt      = "当前会话有进行中的任务,请先终止对话后再切换主代理"       // section 3.5, agent_busy
 	NoSessionPrompt = "会话不存在,请先创建或加载会话"                 // section 3.5, session_not_found
 )
-
-// Prompt is the fixed prompt for the error code of a failed switch, section 3.5; "" for agent_not_found, for which the
-// page shows the server's own message, and for a code that the section does not have.
-func Prompt(code string) string {
-	switch code {
-	case agentselect.InvalidAgentID:
-		return EmptyIDPrompt
-	case agentselect.InvalidAgentIDFormat:
-		return FormatIDPrompt
-	case agentselect.AgentBusy:
-		return BusyPrompt
-	case agentselect.SessionNotFound:
-		return NoSessionPrompt
-	}
-	return ""
-}
 
 // Levels of an entry in the event log, section 4. In the default binding it is a class of the entry, or its data-level.
 const (

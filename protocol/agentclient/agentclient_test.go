@@ -4,8 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"parley/protocol/agentselect"
 )
 
 // TestTextsOfTheSource: every text stands in the source as it stands here.
@@ -15,7 +13,8 @@ func TestTextsOfTheSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		ConnectFirst, NoAgents, NoAgentsPrompt, Disconnected, StalePrompt, EmptyIDPrompt, FormatIDPrompt, BusyPrompt, NoSessionPrompt,
+		ConnectFirst, NoAgents, NoAgentsPrompt, Disconnected, StalePrompt, EmptyIDPrompt, FormatIDPrompt,
+		BusyPrompt, NoSessionPrompt,
 		strings.ReplaceAll(StaleFormat, "%s", "{currentAgentId}"),
 		strings.ReplaceAll(Preselected, "%s", "{name}"),
 		strings.Replace(strings.Replace(Switched, "%s", "{previousAgentName}", 1), "%s", "{agentName}", 1),
@@ -26,20 +25,5 @@ func TestTextsOfTheSource(t *testing.T) {
 	}
 	if !strings.HasPrefix(StaleFormat, StalePrefix+" ") {
 		t.Errorf("%s does not begin with %s", StaleFormat, StalePrefix)
-	}
-}
-
-// TestPrompt: every error code but one has a text of its own.
-func TestPrompt(t *testing.T) {
-	seen := map[string]bool{}
-	for _, code := range agentselect.ErrorCodes {
-		text := Prompt(code)
-		if (text == "") != (code == agentselect.AgentNotFound) || seen[text] {
-			t.Errorf("%s: %q", code, text)
-		}
-		seen[text] = true
-	}
-	if Prompt("none") != "" {
-		t.Error("a code of no section has a prompt")
 	}
 }

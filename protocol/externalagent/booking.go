@@ -38,10 +38,11 @@ type Tool struct {
 // UISpec is what the default host shows: the form of one stage. While none is shown (before the first session, and once
 // the booking is done) uiSpec is null.
 type UISpec struct {
-	Stage       string         `json:"stage"`
-	Stages      []string       `json:"stages"` // all of them, in order
-	Title       string         `json:"title"`
-	Items       []Item         `json:"items"`                 // what can be chosen, as filtered and sorted; none at ConfirmStage
+	Stage  string   `json:"stage"`
+	Stages []string `json:"stages"` // all of them, in order
+	Title  string   `json:"title"`
+	// what can be chosen, as filtered and sorted; none at ConfirmStage
+	Items       []Item         `json:"items"`
 	Selected    []string       `json:"selected"`              // ids of the chosen items
 	Quantities  map[string]int `json:"quantities,omitempty"`  // TicketStage: ticket type → tickets
 	Highlighted []string       `json:"highlighted,omitempty"` // ids

@@ -61,7 +61,7 @@ type Options struct {
 // Message is what a server sends, section 后端返回消息.
 type Message struct {
 	MessageType string         `json:"message_type"`
-	AgentID     *string        `json:"agent_id"`   // the session's key, as the client sent it; null where a message belongs to no session
+	AgentID     *string        `json:"agent_id"`   // key as the client sent it; null in messages of no session
 	SessionID   *string        `json:"session_id"` // null until the backend has assigned it
 	Message     map[string]any `json:"message"`
 	Timestamp   string         `json:"timestamp"` // RFC 3339, UTC

@@ -1,6 +1,6 @@
-// Package sessionruntime is the vocabulary of the session-runtime protocol: the names of its events, subtypes and fields, and
-// the shape of a message on the bus. It does no I/O and judges nothing, so that the bundled orchestrator and the harness can
-// share words without sharing a misunderstanding.
+// Package sessionruntime is the vocabulary of the session-runtime protocol: the names of its events, subtypes and
+// fields, and the shape of a message on the bus. It does no I/O and judges nothing, so that the bundled orchestrator
+// and the harness can share words without sharing a misunderstanding.
 //
 // Source: session-runtime.zh.md; names that the source leaves open are those of the default binding.
 package sessionruntime
@@ -122,16 +122,17 @@ const (
 
 // Message is one frame on the bus, as the default binding has it.
 type Message struct {
-	ID        string         `json:"id"`
-	SessionID string         `json:"session_id"`
-	Event     string         `json:"event"`
-	Subtype   string         `json:"subtype,omitzero"`
-	Sender    string         `json:"sender"`
-	Target    string         `json:"target"`
-	TargetID  string         `json:"target_id,omitzero"`
-	Payload   any            `json:"payload"`
-	Timestamp string         `json:"timestamp"` // RFC 3339, UTC
-	Metadata  map[string]any `json:"metadata"`  // trace_id, turn_id, tx_id, subtype, stream {is_chunk, seq, final}, visibility, and whatever the sender has put there
+	ID        string `json:"id"`
+	SessionID string `json:"session_id"`
+	Event     string `json:"event"`
+	Subtype   string `json:"subtype,omitzero"`
+	Sender    string `json:"sender"`
+	Target    string `json:"target"`
+	TargetID  string `json:"target_id,omitzero"`
+	Payload   any    `json:"payload"`
+	Timestamp string `json:"timestamp"` // RFC 3339, UTC
+	// trace_id, turn_id, tx_id, subtype, stream {is_chunk, seq, final}, visibility, and whatever the sender has put there
+	Metadata map[string]any `json:"metadata"`
 }
 
 // Members of Message.Metadata.

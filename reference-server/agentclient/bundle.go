@@ -11,12 +11,12 @@ import (
 var (
 	imported = regexp.MustCompile(`(?m)^import \{ ([\w$]+(?:, [\w$]+)*) \} from "\./([\w-]+\.js)";\n`)
 	exported = regexp.MustCompile(`(?m)^export ((?:async function|function|const|class) ([\w$]+))`)
-	beyond   = regexp.MustCompile(`(?m)^(?:import\b|export\b).*`) // what is left of both is of a form that is not known here
+	beyond   = regexp.MustCompile(`(?m)^(?:import\b|export\b).*`) // what is left of both has an unknown form
 )
 
-// bundle makes one script of the modules that entry needs, entry itself last. Each of the others is a function that is called
-// once and returns what it exports, so that its own names stay its own. It knows what the page's modules use, one import or
-// export to a line, and names any other form in its error.
+// bundle makes one script of the modules that entry needs, entry itself last. Each of the others is a function that is
+// called once and returns what it exports, so that its own names stay its own. It knows what the page's modules use,
+// one import or export to a line, and names any other form in its error.
 func bundle(files map[string][]byte, entry string) ([]byte, error) {
 	var out bytes.Buffer
 	var path []string // the modules that are being written, from entry on

@@ -18,7 +18,8 @@ func modules(pairs ...string) map[string][]byte {
 func TestBundle(t *testing.T) {
 	got, err := bundle(modules(
 		"app.js", "import { $, b } from \"./b.js\";\nimport { Late } from \"./c.js\";\nb(new Late(), $);\n",
-		"b.js", "// B.\nimport { Late } from \"./c.js\";\nconst own = Late;\nexport const $ = own;\nexport async function b() {}\n",
+		"b.js", "// B.\nimport { Late } from \"./c.js\";\nconst own = Late;\nexport const $ = own;\n"+
+			"export async function b() {}\n",
 		"c.js", "export class Late {}\n",
 		"unused.js", "import x from 'y';\n",
 	), "app.js")
@@ -47,11 +48,14 @@ b(new Late(), $);
 
 func TestBundleRefuses(t *testing.T) {
 	for want, files := range map[string]map[string][]byte{
-		"app.js imports b.js, which is not there":       modules("app.js", "import { b } from \"./b.js\";\n"),
-		"app.js imports itself, by app.js, b.js":        modules("app.js", "import { b } from \"./b.js\";\n", "b.js", "import { a } from \"./app.js\";\n"),
-		`app.js says "import b from './b.js';"`:         modules("app.js", "import b from './b.js';\n"),
-		`app.js says "import { a as b } from`:           modules("app.js", "import { a as b } from \"./b.js\";\n", "b.js", ""),
-		`b.js says "export let changing = 1;"`:          modules("app.js", "import { b } from \"./b.js\";\n", "b.js", "export let changing = 1;\n"),
+		"app.js imports b.js, which is not there": modules("app.js", "import { b } from \"./b.js\";\n"),
+		"app.js imports itself, by app.js, b.js": modules("app.js", "import { b } from \"./b.js\";\n", "b.js",
+			"import { a } from \"./app.js\";\n"),
+		`app.js says "import b from './b.js';"`: modules("app.js", "import b from './b.js';\n"),
+		`app.js says "import { a as b } from`: modules("app.js", "import { a as b } from \"./b.js\";\n", "b.js",
+			""),
+		`b.js says "export let changing = 1;"`: modules("app.js", "import { b } from \"./b.js\";\n", "b.js",
+			"export let changing = 1;\n"),
 		`app.js says "import \"./b.js\"; // for effect`: modules("app.js", "import \"./b.js\"; // for effect\n", "b.js", ""),
 	} {
 		if script, err := bundle(files, "app.js"); err == nil || !strings.Contains(err.Error(), want) {

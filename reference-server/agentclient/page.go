@@ -10,8 +10,9 @@
 //
 // The page is plain ES modules, one concern each: connection.js the stream and the requests, agents.js the main agents
 // and their selector, sessions.js, chat.js, requests.js confirmations and questions, log.js, prompts.js; app.js wires
-// them. They are served as one script, so that the page loads with four requests. Nothing in it waits: what an event changes
-// is changed when its handler returns. A faulty client is made by Options.Patch, so that no fault stands inside this code.
+// them. They are served as one script, so that the page loads with four requests. Nothing in it waits: what an event
+// changes is changed when its handler returns. A faulty client is made by Options.Patch, so that no fault stands inside
+// this code.
 package agentclient
 
 import (
@@ -43,8 +44,10 @@ var kinds = map[string]string{
 	".svg":  "image/svg+xml; charset=utf-8",
 }
 
-// policy lets the page run nothing but its own files. It may connect anywhere, because its users' servers are elsewhere.
-const policy = "default-src 'self'; connect-src *; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// policy lets the page run nothing but its own files. It may connect anywhere, because its users' servers are
+// elsewhere.
+const policy = "default-src 'self'; connect-src *; object-src 'none'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'"
 
 // Options are how a page differs from the one that is shipped. The zero value is the shipped one.
 type Options struct {
@@ -116,7 +119,7 @@ func nameOf(path string) string {
 	return strings.TrimPrefix(path, "/")
 }
 
-// Has tells whether a URL path is one of the page's. All others can be given to the server that the page talks to.
+// Has reports whether a URL path is one of the page's. All others can be given to the server that the page talks to.
 func (p *Page) Has(path string) bool {
 	_, found := p.files[nameOf(path)]
 	return found && strings.HasPrefix(path, "/")

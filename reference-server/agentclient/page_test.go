@@ -40,7 +40,8 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: type %q", name, kind)
 		}
 	}
-	if res := get(p, http.MethodGet, "/"); res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != kinds[".html"] {
+	if res := get(p, http.MethodGet,
+		"/"); res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != kinds[".html"] {
 		t.Errorf("/: status %d, type %q", res.StatusCode, res.Header.Get("Content-Type"))
 	}
 }
@@ -173,7 +174,8 @@ func TestKeysExist(t *testing.T) {
 	for name, body := range files {
 		for _, m := range used.FindAllSubmatch(body, -1) {
 			key := string(m[1])
-			if !strings.Contains(words, `"`+key+`":`) && !regexp.MustCompile(`\b`+regexp.QuoteMeta(key)+`: "`).MatchString(words) {
+			if !strings.Contains(words, `"`+key+`":`) && !regexp.MustCompile(`\b`+regexp.QuoteMeta(key)+`: `+
+				`"`).MatchString(words) {
 				t.Errorf("%s asks for the text %s", name, key)
 			}
 		}
@@ -198,7 +200,8 @@ func TestPatch(t *testing.T) {
 		if path.Ext(name) == ".js" && name != entry {
 			continue
 		}
-		same := get(patched, http.MethodGet, "/"+name).Header.Get("ETag") == get(shipped, http.MethodGet, "/"+name).Header.Get("ETag")
+		etag := func(p *Page) string { return get(p, http.MethodGet, "/"+name).Header.Get("ETag") }
+		same := etag(patched) == etag(shipped)
 		if same != (name != entry) {
 			t.Errorf("%s: same is %v", name, same)
 		}
@@ -213,12 +216,14 @@ func TestHeaders(t *testing.T) {
 			!strings.Contains(csp, "connect-src *") || strings.Contains(csp, "unsafe") {
 			t.Errorf("%s: policy %q", path, csp)
 		}
-		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") == "" || h.Get("Cache-Control") != "no-cache" {
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") == "" ||
+			h.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%s: %v", path, h)
 		}
 	}
 	etag := get(p, http.MethodGet, "/app.js").Header.Get("ETag")
-	if res := get(p, http.MethodGet, "/app.js", "If-None-Match", etag); etag == "" || res.StatusCode != http.StatusNotModified {
+	res := get(p, http.MethodGet, "/app.js", "If-None-Match", etag)
+	if etag == "" || res.StatusCode != http.StatusNotModified {
 		t.Errorf("ETag %q: status %d", etag, res.StatusCode)
 	}
 }
@@ -244,9 +249,11 @@ func TestHas(t *testing.T) {
 	p := New(Options{})
 	for path, want := range map[string]bool{
 		"/": true, "/index.html": true, "/app.js": true, "/style.css": true,
-		"": false, "app.js": false, "//app.js": false, "/page": false, "/page/": false, "/page/app.js": false, "/../page.go": false,
-		"/page.go": false, "/agents.js": false, "/app.js/": false, "/./app.js": false,
-		"/events": false, "/message": false, "/session/create": false, "/session/list": false, "/health": false, "/agents/ws": false,
+		"": false, "app.js": false, "//app.js": false, "/page": false, "/page/": false, "/page/app.js": false,
+		"/../page.go": false,
+		"/page.go":    false, "/agents.js": false, "/app.js/": false, "/./app.js": false,
+		"/events": false, "/message": false, "/session/create": false, "/session/list": false, "/health": false,
+		"/agents/ws": false,
 	} {
 		if p.Has(path) != want {
 			t.Errorf("Has(%q) = %v", path, !want)

@@ -2,6 +2,7 @@ package agentselect
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -20,8 +21,8 @@ import (
 
 // agentsFile is the configured list of agents: the built-in ones, then those of the file in its order.
 //
-// current looks at the file again each time. A file that is not understood, or that names an agent twice, keeps the last
-// list that was understood, and is logged once; a file that is gone names no agents.
+// current looks at the file again each time. A file that is not understood, or that names an agent twice, keeps the
+// last list that was understood, and is logged once; a file that is gone names no agents.
 type agentsFile struct {
 	path  string
 	limit int64
@@ -141,7 +142,7 @@ func parseAgents(data []byte) ([]Agent, error) {
 		if a.Tools == nil {
 			a.Tools = []string{confirmedTool, questionTool}
 		}
-		all = append(all, Agent{a.ID, or(a.Name, a.ID), a.Description, a.Prompt, a.Tools})
+		all = append(all, Agent{a.ID, cmp.Or(a.Name, a.ID), a.Description, a.Prompt, a.Tools})
 	}
 	return all[len(Builtins()):], nil
 }

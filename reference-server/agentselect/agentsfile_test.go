@@ -34,14 +34,16 @@ func TestCustomAgents(t *testing.T) {
 	write(t, path, reviewer)
 	b := start(t, Options{AgentsFile: path})
 	c := b.connect().create()
-	if got, want := agentIDs(c.list["agents"]), append(slices.Clone(proto.BuiltinIDs), "code_reviewer"); !slices.Equal(got, want) {
+	want := append(slices.Clone(proto.BuiltinIDs), "code_reviewer")
+	if got := agentIDs(c.list["agents"]); !slices.Equal(got, want) {
 		t.Fatalf("agents %v", got)
 	}
 	c.switchTo("code_reviewer")
 	c.switched("general", "code_reviewer")
 	c.chat("[[echo k1]]")
 	c.until("complete")
-	if got := b.requests("k1", 1)[0]; got.System != "MARK-1" || !slices.Equal(got.Tools, []string{"read_file", "ask_user"}) {
+	got := b.requests("k1", 1)[0]
+	if got.System != "MARK-1" || !slices.Equal(got.Tools, []string{"read_file", "ask_user"}) {
 		t.Errorf("request %+v", got)
 	}
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"parley/model"
+	"parley/llm"
 	proto "parley/protocol/agentselect"
 )
 
@@ -25,7 +25,7 @@ const patience = time.Minute
 type bench struct {
 	t      *testing.T
 	server *Server
-	brain  *model.Brain
+	brain  *llm.Brain
 	url    string
 	http   *http.Client
 }
@@ -33,7 +33,7 @@ type bench struct {
 func start(t *testing.T, o Options) *bench {
 	t.Helper()
 	if o.Brain == nil {
-		o.Brain = model.New()
+		o.Brain = llm.New()
 	}
 	s, err := New(o)
 	if err != nil {

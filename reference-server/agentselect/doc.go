@@ -19,7 +19,7 @@
 //   - sessionControllers holds the running turns, pendingInteractions what the user has not answered yet; a session is
 //     busy if either has an entry. While a turn waits for the user its controller is parked, so each can hold alone.
 //
-// Each decision that the source prescribes is a method of Policy, whose right answers are the type Correct. What crosses the wire
+// Each decision that the source prescribes is a function of a Policy; the right ones are Correct. What crosses the wire
 // passes through Options.Inbound and Options.Outbound. Faulty servers (package mutants) are made by replacing these, so
 // that no fault stands inside this code.
 //

@@ -44,7 +44,8 @@ func (ev Event) encode(now time.Time) ([]byte, error) {
 		Data      EventData `json:"data"`
 		RequestID string    `json:"requestId,omitzero"`
 		Timestamp string    `json:"timestamp"`
-	}{ev.Type, ev.Data, ev.RequestID, now.UTC().Format(isoMillis)}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	}{ev.Type, ev.Data, ev.RequestID, now.UTC().Format(isoMillis)},
+		json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }
 
 func infos(agents []Agent) []proto.AgentInfo {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"parley/reference-server/web"
 )
 
 func (s *Server) routes() *http.ServeMux {
@@ -14,13 +16,11 @@ func (s *Server) routes() *http.ServeMux {
 	mux.HandleFunc("GET /events", s.serveEvents)
 	mux.HandleFunc("GET /agents/ws", s.serveWebSocket)
 	mux.HandleFunc("POST /message", s.serveMessage)
-	mux.HandleFunc("POST /session/create", s.serveCreate)
-	mux.HandleFunc("POST /session/load", s.serveLoad)
+	mux.HandleFunc("POST /session/create", s.binding(s.createSession))
+	mux.HandleFunc("POST /session/load", s.binding(s.loadSession))
 	mux.HandleFunc("GET /session/list", s.serveList)
 	mux.HandleFunc("DELETE /session/{id}", s.serveDelete)
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]any{"status": "ok"})
-	})
+	mux.HandleFunc("GET /health", web.Health)
 	return mux
 }
 
@@ -33,40 +33,31 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// answer writes an HTTP answer of the binding.
-func answer(w http.ResponseWriter, status int, body map[string]any) {
-	data, err := json.Marshal(body, json.Deterministic(true))
-	if err != nil {
-		status, data = http.StatusInternalServerError, []byte(`{"success":false}`)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(data)
-}
-
-func refuse(w http.ResponseWriter, status int, reason string) {
-	answer(w, status, map[string]any{"success": false, "error": reason})
-}
-
-// body reads a JSON object, or answers why it can't.
-func body(w http.ResponseWriter, r *http.Request) (Message, bool) {
+// from reads a JSON object and finds the connection that it is from, or answers why it can't.
+func (s *Server) from(w http.ResponseWriter, r *http.Request, find func(Message) *conn) (Message, *conn) {
 	data, err := io.ReadAll(r.Body)
 	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
-		refuse(w, http.StatusRequestEntityTooLarge, "body too long")
-		return nil, false
+		web.Refuse(w, http.StatusRequestEntityTooLarge, "body too long")
+		return nil, nil
 	}
 	if err != nil {
-		return nil, false
+		return nil, nil
 	}
 	msg, err := decode(data)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
-		return nil, false
+		web.Refuse(w, http.StatusBadRequest, err.Error())
+		return nil, nil
 	}
-	return msg, true
+	c := find(msg)
+	if c == nil || !c.awaitReady(r.Context()) {
+		web.Refuse(w, http.StatusBadRequest, "connectionId names no open connection")
+		return nil, nil
+	}
+	return msg, c
 }
 
-// Number is a JSON number as it was sent. An id that is a number is refused as an id, however large the number (AS-077).
+// Number is a JSON number as it was sent. An id that is a number is refused as an id, however large the number
+// (AS-077).
 type Number string
 
 // MarshalJSON writes the number as it came.
@@ -96,7 +87,7 @@ func decode(data []byte) (Message, error) {
 // connection finds the connection that a body names.
 func (s *Server) connection(msg Message) *conn {
 	id, _ := msg["connectionId"].(string)
-	return s.m.conns.get(id)
+	return s.m.conns.Get(id)
 }
 
 // asker is the connection of a message: the one it names, else the one that has its session open.
@@ -107,63 +98,43 @@ func (s *Server) asker(msg Message) *conn {
 	id, _ := msg["sessionId"].(string)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.m.conns.get(s.m.Owner(id))
+	return s.m.conns.Get(s.m.Owner(id))
 }
 
 func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
-	msg, ok := body(w, r)
-	if !ok {
-		return
-	}
-	c := s.asker(msg)
-	if c == nil || !c.awaitReady(r.Context()) {
-		refuse(w, http.StatusBadRequest, "connectionId names no open connection")
+	msg, c := s.from(w, r, s.asker)
+	if c == nil {
 		return
 	}
 	var told receipt
 	err := s.handle(c, msg, &told)
 	told.wait(r.Context()) // what answers the message stands on the stream before its HTTP answer
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
+		web.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"success": true})
+	web.Answer(w, http.StatusOK, map[string]any{"success": true})
 }
 
-func (s *Server) serveCreate(w http.ResponseWriter, r *http.Request) {
-	s.serveBinding(w, r, s.createSession)
-}
-
-func (s *Server) serveLoad(w http.ResponseWriter, r *http.Request) {
-	s.serveBinding(w, r, s.loadSession)
-}
-
-func (s *Server) serveBinding(w http.ResponseWriter, r *http.Request, bind func(*conn, Message) (string, error)) {
-	msg, ok := body(w, r)
-	if !ok {
-		return
+// binding serves what binds a session to the connection that the body names.
+func (s *Server) binding(bind func(*conn, Message) (string, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		msg, c := s.from(w, r, s.connection)
+		if c == nil {
+			return
+		}
+		id, err := bind(c, msg)
+		switch {
+		case err == nil:
+			web.Answer(w, http.StatusOK, map[string]any{"success": true, "session": map[string]any{"id": id}})
+		case errors.Is(err, errFull):
+			web.Refuse(w, http.StatusServiceUnavailable, err.Error())
+		case errors.Is(err, errNoSession):
+			web.Refuse(w, http.StatusNotFound, err.Error())
+		default:
+			web.Refuse(w, http.StatusBadRequest, err.Error())
+		}
 	}
-	c := s.connection(msg)
-	if c == nil || !c.awaitReady(r.Context()) {
-		refuse(w, http.StatusBadRequest, "connectionId names no open connection")
-		return
-	}
-	id, err := bind(c, msg)
-	if err != nil {
-		refuse(w, statusOf(err), err.Error())
-		return
-	}
-	answer(w, http.StatusOK, map[string]any{"success": true, "session": map[string]any{"id": id}})
-}
-
-func statusOf(err error) int {
-	switch {
-	case errors.Is(err, errFull):
-		return http.StatusServiceUnavailable
-	case errors.Is(err, errNoSession):
-		return http.StatusNotFound
-	}
-	return http.StatusBadRequest
 }
 
 func (s *Server) serveList(w http.ResponseWriter, _ *http.Request) {
@@ -173,13 +144,13 @@ func (s *Server) serveList(w http.ResponseWriter, _ *http.Request) {
 		list = append(list, map[string]any{"id": id, "agentId": s.m.AgentOf(id)})
 	}
 	s.mu.Unlock()
-	answer(w, http.StatusOK, map[string]any{"success": true, "sessions": list})
+	web.Answer(w, http.StatusOK, map[string]any{"success": true, "sessions": list})
 }
 
 func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request) {
 	if !s.deleteSession(r.PathValue("id")) {
-		refuse(w, http.StatusNotFound, errNoSession.Error())
+		web.Refuse(w, http.StatusNotFound, errNoSession.Error())
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"success": true})
+	web.Answer(w, http.StatusOK, map[string]any{"success": true})
 }

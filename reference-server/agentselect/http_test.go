@@ -21,7 +21,8 @@ func TestBadRequests(t *testing.T) {
 		status       int
 	}{
 		{"no connection", "POST", "/message", object{"type": "switch_agent", "agentId": "debugger"}, 400},
-		{"unknown connection", "POST", "/message", object{"type": "switch_agent", "agentId": "debugger", "connectionId": "conn_x"}, 400},
+		{"unknown connection", "POST", "/message",
+			object{"type": "switch_agent", "agentId": "debugger", "connectionId": "conn_x"}, 400},
 		{"connection not a string", "POST", "/message", object{"type": "chat", "content": "x", "connectionId": 7}, 400},
 		{"unknown type", "POST", "/message", object{"type": "get_agents", "connectionId": c.id}, 400},
 		{"no type", "POST", "/message", object{"connectionId": c.id}, 400},
@@ -157,7 +158,7 @@ func TestSlowReader(t *testing.T) {
 			id, _, _ = strings.Cut(rest, `"`)
 		}
 	}
-	slow := b.server.m.conns.get(id)
+	slow := b.server.m.conns.Get(id)
 	if slow == nil {
 		t.Fatalf("connection %q", id)
 	}
@@ -166,7 +167,7 @@ func TestSlowReader(t *testing.T) {
 		b.server.send(id, large, nil)
 	}
 	select {
-	case <-slow.gone:
+	case <-slow.Context().Done():
 	case <-time.After(patience):
 		t.Fatal("still connected")
 	}
@@ -193,8 +194,11 @@ func TestCloseEndsStreamsAndTurns(t *testing.T) {
 // Messages that come before agent_list has been written wait for it (AS-106).
 func TestMessagesWaitForTheList(t *testing.T) {
 	b := start(t, Options{})
-	c := newConn(ConnInfo{ID: "conn_early"}, 8)
-	b.server.m.conns.add(c, 10)
+	c := newConn(t.Context(), ConnInfo{ID: "conn_early"}, 8)
+	if err := b.server.m.conns.Add("conn_early", c); err != nil {
+		t.Fatal(err)
+	}
+	defer b.server.m.conns.Remove("conn_early")
 	answered := make(chan int, 1)
 	go func() {
 		status, _ := b.do("POST", "/session/create", object{"connectionId": "conn_early"})
@@ -208,7 +212,7 @@ func TestMessagesWaitForTheList(t *testing.T) {
 	if len(b.server.m.Sessions()) != 0 {
 		t.Error("session created before the list")
 	}
-	c.end()
+	c.End(nil)
 	if status := <-answered; status != 400 {
 		t.Errorf("status %d", status)
 	}

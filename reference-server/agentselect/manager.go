@@ -5,7 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"parley/model"
+	"parley/llm"
+	"parley/reference-server/connection"
 )
 
 // manager keeps connections, sessions and their bindings. It is guarded by Server.mu; sending alone needs no lock.
@@ -13,7 +14,7 @@ type manager struct {
 	policy Policy
 	file   *agentsFile
 	limits Limits
-	conns  *registry
+	conns  *connection.Registry[string, conn]
 
 	sessions map[string]*session
 	order    []string          // ids of sessions, oldest first
@@ -32,14 +33,14 @@ type session struct {
 	owner   string // connection that its events go to, or ""
 	initial string // agent until the first switch
 	turns   int
-	history []model.Message
+	history []llm.Message
 }
 
 var errFull = errors.New("too many sessions")
 
 func newManager(o Options, file *agentsFile) *manager {
 	return &manager{
-		policy: o.Policy, file: file, limits: o.Limits, conns: newRegistry(),
+		policy: o.Policy, file: file, limits: o.Limits, conns: connection.NewRegistry[string, conn](o.Limits.Connections),
 		sessions: map[string]*session{}, defaults: map[string]string{}, agents: map[string]string{},
 		sessionControllers: map[string]*controller{}, pendingInteractions: map[string][]*interaction{},
 	}
@@ -47,12 +48,19 @@ func newManager(o Options, file *agentsFile) *manager {
 
 func newID(prefix string) string { return prefix + "_" + rand.Text() }
 
-func (m *manager) Connections() []ConnInfo           { return m.conns.list() }
 func (m *manager) Sessions() []string                { return slices.Clone(m.order) }
 func (m *manager) Exists(id string) bool             { return m.sessions[id] != nil }
 func (m *manager) DefaultSession(conn string) string { return m.defaults[conn] }
 func (m *manager) Agents() []Agent                   { return m.file.current() }
 func (m *manager) SetDefault(conn, session string)   { m.defaults[conn] = session }
+
+func (m *manager) Connections() []ConnInfo {
+	var list []ConnInfo
+	for _, c := range m.conns.All() {
+		list = append(list, c.info)
+	}
+	return list
+}
 
 func (m *manager) Owner(id string) string {
 	if s := m.sessions[id]; s != nil {
@@ -132,7 +140,7 @@ func (m *manager) bind(how Occasion, c ConnInfo, id string) {
 
 // leave forgets a connection that has ended. Its sessions stay, and can be loaded by another.
 func (m *manager) leave(conn string) {
-	m.conns.remove(conn)
+	m.conns.Remove(conn)
 	delete(m.defaults, conn)
 	for _, s := range m.sessions {
 		if s.owner == conn {

@@ -16,15 +16,9 @@ func (e *badMessage) Error() string { return e.reason }
 func (s *Server) handle(c *conn, msg Message, r *receipt) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, msg := range s.o.Inbound(s.m, c.info, msg) {
-		if err := s.dispatch(c, msg, r); err != nil {
-			return err
-		}
+	if !s.o.Inbound(s.m, c.info, msg) {
+		return nil
 	}
-	return nil
-}
-
-func (s *Server) dispatch(c *conn, msg Message, r *receipt) error {
 	switch msg["type"] {
 	case proto.SwitchAgentType:
 		s.switchAgent(c, msg, r)
@@ -44,8 +38,7 @@ func (s *Server) dispatch(c *conn, msg Message, r *receipt) error {
 
 // target is the session that a message acts on, "" if there is none.
 func (s *Server) target(c *conn, msg Message) string {
-	raw, present := msg["sessionId"]
-	return s.o.Policy.Target(s.m, c.info, raw, present)
+	return s.o.Policy.Target(s.m, c.info, msg)
 }
 
 // noSession is the refusal of a message whose session does not exist, or that names none on an unbound connection.

@@ -1,17 +1,18 @@
 package agentselect
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
-	"parley/model"
+	"parley/llm"
 )
 
 // Options configures a Server. The zero value serves the built-in agents with a brain of its own.
 type Options struct {
 	AgentsFile   string       // TOML file of custom agents; none without it
-	Brain        *model.Brain // answers the conversations; a new one without it
-	Policy       Policy       // Correct{} without it
+	Brain        *llm.Brain   // answers the conversations; a new one without it
+	Policy       Policy       // Correct where it has no decision of its own
 	Inbound      Inbound      // sees client messages before the server does; may be nil
 	Outbound     Outbound     // sees events before their connection does; may be nil
 	Logger       *slog.Logger // discards without it
@@ -22,11 +23,11 @@ type Options struct {
 // Message is a decoded client message. Absent and null members differ.
 type Message map[string]any
 
-// Inbound sees a decoded client message and returns the messages to handle in its place: none drops it. The message may be
-// changed in place. Over HTTP a dropped message is answered as accepted.
+// Inbound sees a decoded client message, which it may change, and reports whether it is to be handled. Over HTTP a
+// message that is not is answered as accepted.
 //
 // It is called with the server's lock held, so it may call no method of the Server.
-type Inbound func(m Manager, from ConnInfo, msg Message) []Message
+type Inbound func(m Manager, from ConnInfo, msg Message) bool
 
 // Outbound sees an event on its way to a connection, and sends what is to be sent in its place. send may be called any
 // number of times, for any connection, during the call or later, by any goroutine. Called like Inbound.
@@ -61,37 +62,24 @@ var DefaultLimits = Limits{
 }
 
 func (l Limits) withDefaults() Limits {
-	l.Body = or(l.Body, DefaultLimits.Body)
-	l.AgentsFile = or(l.AgentsFile, DefaultLimits.AgentsFile)
-	l.Connections = or(l.Connections, DefaultLimits.Connections)
-	l.Sessions = or(l.Sessions, DefaultLimits.Sessions)
-	l.History = or(l.History, DefaultLimits.History)
-	l.Queue = or(l.Queue, DefaultLimits.Queue)
-	l.ModelCalls = or(l.ModelCalls, DefaultLimits.ModelCalls)
-	l.Turn = or(l.Turn, DefaultLimits.Turn)
-	l.Write = or(l.Write, DefaultLimits.Write)
-	l.Heartbeat = or(l.Heartbeat, DefaultLimits.Heartbeat)
-	return l
-}
-
-func or[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
+	d := DefaultLimits
+	return Limits{
+		Body: cmp.Or(l.Body, d.Body), AgentsFile: cmp.Or(l.AgentsFile, d.AgentsFile),
+		Connections: cmp.Or(l.Connections, d.Connections), Sessions: cmp.Or(l.Sessions, d.Sessions),
+		History: cmp.Or(l.History, d.History), Queue: cmp.Or(l.Queue, d.Queue),
+		ModelCalls: cmp.Or(l.ModelCalls, d.ModelCalls), Turn: cmp.Or(l.Turn, d.Turn),
+		Write: cmp.Or(l.Write, d.Write), Heartbeat: cmp.Or(l.Heartbeat, d.Heartbeat),
 	}
-	return v
 }
 
 func (o Options) withDefaults() Options {
 	o.Limits = o.Limits.withDefaults()
 	if o.Brain == nil {
-		o.Brain = model.New()
+		o.Brain = llm.New()
 	}
-	if o.Policy == nil {
-		o.Policy = Correct{}
-	}
+	o.Policy = o.Policy.withDefaults()
 	if o.Inbound == nil {
-		o.Inbound = func(_ Manager, _ ConnInfo, msg Message) []Message { return []Message{msg} }
+		o.Inbound = func(Manager, ConnInfo, Message) bool { return true }
 	}
 	if o.Outbound == nil {
 		o.Outbound = func(_ Manager, to ConnInfo, ev Event, send func(string, Event)) { send(to.ID, ev) }

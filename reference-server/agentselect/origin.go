@@ -3,23 +3,15 @@ package agentselect
 import (
 	"net/http"
 
-	"parley/reference-server/origin"
+	"parley/reference-server/web"
 )
 
-// admit refuses pages from elsewhere, and answers the preflights of those that may come. Requests without Origin are no
-// business of a browser and pass.
+// admit refuses pages from elsewhere, and answers the preflights of those that may come.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
-	from, ok := origin.Of(r, s.o.AllowOrigins)
-	switch {
-	case !ok:
-		refuse(w, http.StatusForbidden, "origin not allowed")
+	if !web.Admit(w, r, s.o.AllowOrigins) {
 		return false
-	case from == "":
-		return true
 	}
-	w.Header().Set("Access-Control-Allow-Origin", from)
-	w.Header().Add("Vary", "Origin")
-	if r.Method != http.MethodOptions {
+	if r.Method != http.MethodOptions || r.Header.Get("Origin") == "" {
 		return true
 	}
 	w.Header().Set("Access-Control-Allow-Methods", "GET, POST, DELETE")

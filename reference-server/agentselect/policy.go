@@ -2,44 +2,45 @@ package agentselect
 
 import (
 	"net/url"
+	"reflect"
 
 	proto "parley/protocol/agentselect"
 )
 
-// Policy is what the protocol prescribes, one decision per method. Correct decides as the source does; a faulty
-// server embeds it and decides one thing otherwise.
+// Policy is what the protocol prescribes: one decision each. A decision that is nil is made as by Correct, so that a
+// faulty server is a policy with one of them.
 //
-// All methods are called with the server's lock held, one at a time.
-type Policy interface {
+// All are called with the server's lock held, one at a time.
+type Policy struct {
 	// Agents returns the agents that exist, as seen for a purpose, from those that now stand in the configuration.
-	Agents(why Purpose, now []Agent) []Agent
+	Agents func(why Purpose, now []Agent) []Agent
 
 	// InitialAgent is the id of the agent of a connection without session, or of a session just created on it (3.4).
-	InitialAgent(c ConnInfo) string
+	InitialAgent func(c ConnInfo) string
 
 	// CheckID judges the form of agentId as sent, nil if it is missing (3.6, 4.1).
-	CheckID(raw any) *Refusal
+	CheckID func(raw any) *Refusal
 
-	// Target is the session that a message acts on, "" if there is none; raw is its sessionId, present if it has one (4.1).
-	Target(m Manager, c ConnInfo, raw any, present bool) string
+	// Target is the session that a message acts on, "" if there is none (4.1).
+	Target func(m Manager, c ConnInfo, msg Message) string
 
 	// AgentKey names the place where the agent of a session is kept (4.3: every sessionId has its own).
-	AgentKey(session, conn string) string
+	AgentKey func(session, conn string) string
 
-	// Busy tells whether a switch of this session is refused (4.3).
-	Busy(m Manager, session string) bool
+	// Busy reports whether a switch of this session is refused (4.3).
+	Busy func(m Manager, session string) bool
 
-	// Bind tells what the creation or the loading of a session on a connection does (4.3).
-	Bind(m Manager, how Occasion, c ConnInfo, session string) Binding
+	// Bind returns what the creation or the loading of a session on a connection does (4.3).
+	Bind func(m Manager, how Occasion, c ConnInfo, session string) Binding
 
 	// Commit is told of every switch that was judged, and calls set to change the session's agent.
-	Commit(sw Switch, set func(agentID string))
+	Commit func(sw Switch, set func(agentID string))
 
 	// Configure returns what a model call of a turn is made with (3.5).
-	Configure(t TurnView) Config
+	Configure func(t TurnView) Config
 
-	// Abort tells what an abort ends (3.5).
-	Abort() AbortEffect
+	// Abort returns what an abort ends (3.5).
+	Abort func() AbortEffect
 }
 
 // Purpose is what a list of agents is wanted for.
@@ -124,19 +125,60 @@ type Manager interface {
 }
 
 // Correct is the policy of the source.
-type Correct struct{}
+var Correct = Policy{
+	// Always the current ones (AS-027, AS-052).
+	Agents: func(_ Purpose, now []Agent) []Agent { return now },
 
-var _ Policy = Correct{}
+	// general for everybody (AS-055, AS-056), whatever the URL says (AS-021).
+	InitialAgent: func(ConnInfo) string { return proto.General },
 
-// Agents are always the current ones (AS-027, AS-052).
-func (Correct) Agents(_ Purpose, now []Agent) []Agent { return now }
+	CheckID: checkID,
+	Target:  targetOf,
 
-// InitialAgent is general for everybody (AS-055, AS-056), whatever the URL says (AS-021).
-func (Correct) InitialAgent(ConnInfo) string { return proto.General }
+	// The session (AS-093).
+	AgentKey: func(session, _ string) string { return session },
 
-// CheckID finds an id empty before it finds it malformed (AS-070, AS-073, AS-077, AS-080). A missing one counts as
+	// Either fact alone, of this session alone (AS-109 to AS-112).
+	Busy: func(m Manager, session string) bool { return m.Running(session) || len(m.Pending(session)) > 0 },
+
+	// The session moves to the connection entirely (AS-094, AS-100, AS-101).
+	Bind: func(Manager, Occasion, ConnInfo, string) Binding {
+		return Binding{Owner: true, Default: true, Release: true}
+	},
+
+	// The agent changes if the switch succeeds, and only then (AS-053).
+	Commit: func(sw Switch, set func(string)) {
+		if sw.Refusal == nil {
+			set(sw.AgentID)
+		}
+	},
+
+	// A turn keeps what it started with (AS-061, AS-062).
+	Configure: func(t TurnView) Config {
+		if t.Call == 1 {
+			return t.Now
+		}
+		return t.Started
+	},
+
+	// Both (AS-068).
+	Abort: func() AbortEffect { return AbortEffect{Turn: true, Interactions: true} },
+}
+
+// withDefaults has the decisions of Correct where p has none.
+func (p Policy) withDefaults() Policy {
+	own, correct := reflect.ValueOf(&p).Elem(), reflect.ValueOf(Correct)
+	for i := range own.NumField() {
+		if own.Field(i).IsNil() {
+			own.Field(i).Set(correct.Field(i))
+		}
+	}
+	return p
+}
+
+// checkID finds an id empty before it finds it malformed (AS-070, AS-073, AS-077, AS-080). A missing one counts as
 // empty, one that is not a string as malformed.
-func (Correct) CheckID(raw any) *Refusal {
+func checkID(raw any) *Refusal {
 	id, isString := raw.(string)
 	switch {
 	case raw == nil || isString && id == "":
@@ -147,8 +189,9 @@ func (Correct) CheckID(raw any) *Refusal {
 	return nil
 }
 
-// Target is the named session if it exists, and without a name the connection's own (AS-081, AS-082, AS-091, AS-104).
-func (Correct) Target(m Manager, c ConnInfo, raw any, present bool) string {
+// targetOf is the named session if it exists, and without a name the connection's own (AS-081, AS-082, AS-091, AS-104).
+func targetOf(m Manager, c ConnInfo, msg Message) string {
+	raw, present := msg["sessionId"]
 	if !present {
 		return m.DefaultSession(c.ID)
 	}
@@ -158,34 +201,3 @@ func (Correct) Target(m Manager, c ConnInfo, raw any, present bool) string {
 	}
 	return id
 }
-
-// AgentKey is the session (AS-093).
-func (Correct) AgentKey(session, _ string) string { return session }
-
-// Busy takes either fact alone, of this session alone (AS-109 to AS-112).
-func (Correct) Busy(m Manager, session string) bool {
-	return m.Running(session) || len(m.Pending(session)) > 0
-}
-
-// Bind moves the session to the connection entirely (AS-094, AS-100, AS-101).
-func (Correct) Bind(Manager, Occasion, ConnInfo, string) Binding {
-	return Binding{Owner: true, Default: true, Release: true}
-}
-
-// Commit changes the agent if the switch succeeds, and only then (AS-053).
-func (Correct) Commit(sw Switch, set func(string)) {
-	if sw.Refusal == nil {
-		set(sw.AgentID)
-	}
-}
-
-// Configure keeps a turn on what it started with (AS-061, AS-062).
-func (Correct) Configure(t TurnView) Config {
-	if t.Call == 1 {
-		return t.Now
-	}
-	return t.Started
-}
-
-// Abort ends both (AS-068).
-func (Correct) Abort() AbortEffect { return AbortEffect{Turn: true, Interactions: true} }

@@ -6,7 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coder/websocket"
+
 	proto "parley/protocol/agentselect"
+	"parley/reference-server/connection"
+	"parley/reference-server/web"
 )
 
 // Server is the handler. It is safe for concurrent use; Close ends what it has running.
@@ -14,9 +18,9 @@ type Server struct {
 	o   Options
 	mux *http.ServeMux
 
-	ctx  context.Context // of all streams and turns
-	stop context.CancelFunc
-	work sync.WaitGroup // streams and turns
+	ctx   context.Context // of all turns
+	stop  context.CancelFunc
+	turns sync.WaitGroup
 
 	mu     sync.Mutex
 	m      *manager
@@ -36,60 +40,59 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends all streams and turns, and waits for them until ctx ends. Streams that are opened later get 503.
+// Close ends all streams and turns, and waits for them. When ctx ends first it cuts the streams off, and returns the
+// error of ctx. Streams that are opened later get 503.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
+	s.m.conns.Close()
 	s.stop()
-	s.m.conns.endAll()
-	ended := make(chan struct{})
-	go func() {
-		s.work.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	for _, c := range s.m.conns.All() {
+		c.Finish(websocket.CloseError{Code: websocket.StatusGoingAway, Reason: "server closes"})
 	}
+	err := connection.Await(ctx, func() { s.turns.Wait(); s.m.conns.Wait() })
+	for _, c := range s.m.conns.All() {
+		c.End(connection.ErrClosing)
+	}
+	return err
 }
 
-// begin counts a stream or a turn in, unless the server has been closed. Locked.
+// begin counts a turn in, unless the server has been closed. Locked.
 func (s *Server) begin() bool {
 	if s.closed {
 		return false
 	}
-	s.work.Add(1)
+	s.turns.Add(1)
 	return true
 }
 
 // connect admits a connection and queues its greeting: connected, and right behind it agent_list (AS-030, AS-033,
-// AS-105). The mark behind them makes it accept messages (AS-106).
-func (s *Server) connect(info ConnInfo) *conn {
+// AS-105). Once they are written it accepts messages (AS-106). It returns nil when it has refused the request.
+func (s *Server) connect(w http.ResponseWriter, r *http.Request, transport string) *conn {
+	info := ConnInfo{ID: newID("conn"), Transport: transport, Query: r.URL.Query()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := newConn(info, s.o.Limits.Queue)
-	if s.closed || !s.m.conns.add(c, s.o.Limits.Connections) {
+	c := newConn(r.Context(), info, s.o.Limits.Queue)
+	if err := s.m.conns.Add(info.ID, c); err != nil {
+		c.End(err)
+		web.Refuse(w, http.StatusServiceUnavailable, err.Error())
 		return nil
 	}
-	s.begin()
 	s.emit(info.ID, Event{Type: proto.ConnectedEvent, Data: EventData{"connectionId": info.ID}}, nil)
 	s.emit(info.ID, Event{Type: proto.AgentListEvent, Data: EventData{
 		"agents":         infos(s.agents(ForConnect)),
 		"currentAgentId": s.o.Policy.InitialAgent(info),
 	}}, nil)
-	c.push(nil)
+	c.Then(func() { close(c.ready) })
 	return c
 }
 
 func (s *Server) disconnect(c *conn) {
-	c.end()
+	c.End(connection.ErrEnded)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.m.leave(c.info.ID)
-	s.work.Done()
 }
 
 // agents are those that exist for a purpose. Locked.
@@ -98,7 +101,7 @@ func (s *Server) agents(why Purpose) []Agent { return s.o.Policy.Agents(why, s.m
 // emit hands an event to a connection, by way of Outbound. Locked, so that events stand on a stream in the order of
 // the changes that they tell of.
 func (s *Server) emit(connID string, ev Event, r *receipt) {
-	if c := s.m.conns.get(connID); c != nil {
+	if c := s.m.conns.Get(connID); c != nil {
 		s.o.Outbound(s.m, c.info, ev, func(to string, ev Event) { s.send(to, ev, r) })
 	}
 }
@@ -108,7 +111,7 @@ func (s *Server) emitTo(session string, ev Event, r *receipt) { s.emit(s.m.Owner
 
 // send queues an event. It needs no lock.
 func (s *Server) send(connID string, ev Event, r *receipt) {
-	c := s.m.conns.get(connID)
+	c := s.m.conns.Get(connID)
 	if c == nil {
 		return
 	}
@@ -117,5 +120,6 @@ func (s *Server) send(connID string, ev Event, r *receipt) {
 		s.o.Logger.Error("event not encoded", "type", ev.Type, "err", err)
 		return
 	}
-	r.add(c, c.push(data))
+	c.Push(data)
+	r.add(c)
 }

@@ -17,7 +17,7 @@ func (s *Server) createSession(c *conn, msg Message) (string, error) {
 	if _, listed := findAgent(s.agents(ForSwitch), id); asked && !listed {
 		return "", &badMessage{"initialAgentId is not an available agent"}
 	}
-	if s.m.conns.get(c.info.ID) == nil {
+	if s.m.conns.Get(c.info.ID) == nil {
 		return "", &badMessage{"the connection has ended"}
 	}
 	return s.m.create(c.info, id)
@@ -34,7 +34,7 @@ func (s *Server) loadSession(c *conn, msg Message) (string, error) {
 	if !s.m.Exists(id) {
 		return "", errNoSession
 	}
-	if s.m.conns.get(c.info.ID) == nil {
+	if s.m.conns.Get(c.info.ID) == nil {
 		return "", &badMessage{"the connection has ended"}
 	}
 	s.m.bind(OnLoad, c.info, id)

@@ -4,19 +4,17 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"parley/reference-server/connection"
 )
 
 // serveEvents is the stream: each event is one data line that holds the envelope.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
-	c := s.connect(ConnInfo{ID: newID("conn"), Transport: "sse", Query: r.URL.Query()})
+	c := s.connect(w, r, "sse")
 	if c == nil {
-		refuse(w, http.StatusServiceUnavailable, "no more connections")
 		return
 	}
 	defer s.disconnect(c)
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
 
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
@@ -30,7 +28,11 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 		}
 		return control.Flush()
 	}
-	c.pump(ctx, s.o.Limits.Heartbeat,
-		func(event []byte) error { return write(append(append([]byte("data: "), event...), "\n\n"...)) },
-		func() error { return write([]byte(": heartbeat\n\n")) })
+	_ = c.Pump(connection.Wire{
+		Write: func(_ context.Context, event []byte) error {
+			return write(append(append([]byte("data: "), event...), "\n\n"...))
+		},
+		Quiet: s.o.Limits.Heartbeat,
+		Beat:  func(context.Context) error { return write([]byte(": heartbeat\n\n")) },
+	})
 }

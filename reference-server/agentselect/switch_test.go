@@ -43,7 +43,8 @@ func TestRefusals(t *testing.T) {
 		{"number", 7, "invalid_agent_id_format", proto.FormatIDText},
 		{"array of a legal id", []string{"debugger"}, "invalid_agent_id_format", proto.FormatIDText},
 		{"unknown", "hacker", "agent_not_found", "Invalid agent ID: hacker"},
-		{"unknown and long", "a-very-long-id-of_more_than_16", "agent_not_found", "Invalid agent ID: a-very-long-id-of_more_than_16"},
+		{"unknown and long", "a-very-long-id-of_more_than_16", "agent_not_found",
+			"Invalid agent ID: a-very-long-id-of_more_than_16"},
 	}
 	c := start(t, Options{}).connect().create()
 	c.switchTo("debugger")
@@ -56,7 +57,8 @@ func TestRefusals(t *testing.T) {
 	}
 	c.send(object{"type": "switch_agent"})
 	c.refused("invalid_agent_id")
-	if status, _ := c.do("POST", "/message", `{"type":"switch_agent","connectionId":"`+c.id+`","agentId":1e999}`); status != 200 {
+	body := `{"type":"switch_agent","connectionId":"` + c.id + `","agentId":1e999}`
+	if status, _ := c.do("POST", "/message", body); status != 200 {
 		t.Errorf("large number: status %d", status)
 	}
 	c.refused("invalid_agent_id_format")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"parley/model"
+	"parley/llm"
 	proto "parley/protocol/agentselect"
 )
 
@@ -35,7 +35,7 @@ type turn struct {
 	number   int
 	ctl      *controller
 	started  Config
-	messages []model.Message
+	messages []llm.Message
 }
 
 // errEnded ends a turn that was aborted: whoever did it has said so already.
@@ -50,11 +50,11 @@ func (s *Server) startTurn(sess *session, content string) {
 	ctl := &controller{cancel: cancel}
 	s.m.sessionControllers[sess.id] = ctl
 	sess.turns++
-	sess.remember(s.o.Limits.History, model.Message{Role: model.RoleUser, Text: content})
+	sess.remember(s.o.Limits.History, llm.Message{Role: llm.RoleUser, Text: content})
 	t := &turn{s: s, session: sess.id, number: sess.turns, ctl: ctl, messages: slices.Clone(sess.history)}
 	first, err := t.configure(1) // here, so that a switch that follows at once comes too late for this turn (AS-061)
 	go func() {
-		defer s.work.Done()
+		defer s.turns.Done()
 		defer cancel()
 		before := len(t.messages)
 		if err == nil {
@@ -65,10 +65,10 @@ func (s *Server) startTurn(sess *session, content string) {
 }
 
 // remember appends to the history and drops the oldest turns beyond the limit. It starts with a user's message.
-func (sess *session) remember(limit int, more ...model.Message) {
+func (sess *session) remember(limit int, more ...llm.Message) {
 	h := append(sess.history, more...)
 	for len(h) > limit {
-		next := slices.IndexFunc(h[1:], func(m model.Message) bool { return m.Role == model.RoleUser })
+		next := slices.IndexFunc(h[1:], func(m llm.Message) bool { return m.Role == llm.RoleUser })
 		if next < 0 {
 			break
 		}
@@ -136,12 +136,12 @@ func (t *turn) say(ctx context.Context, ev Event) error {
 // call makes one model call; more is true if it asked for tools, whose results are then in messages.
 func (t *turn) call(ctx context.Context, cfg Config) (more bool, err error) {
 	var text strings.Builder
-	var calls []model.ToolCall
-	request := model.Request{
-		API: model.APIInProcess, System: cfg.Prompt, Tools: slices.Clone(cfg.Tools),
+	var calls []llm.ToolCall
+	request := llm.Request{
+		API: llm.APIInProcess, System: cfg.Prompt, Tools: slices.Clone(cfg.Tools),
 		Messages: slices.Clone(t.messages), Stream: true,
 	}
-	err = t.s.o.Brain.Answer(ctx, request, func(p model.Part) error {
+	err = t.s.o.Brain.Answer(ctx, request, func(p llm.Part) error {
 		if p.Call != nil {
 			calls = append(calls, *p.Call)
 			return nil
@@ -157,13 +157,13 @@ func (t *turn) call(ctx context.Context, cfg Config) (more bool, err error) {
 			return false, err
 		}
 	}
-	t.messages = append(t.messages, model.Message{Role: model.RoleAssistant, Text: text.String(), Calls: calls})
+	t.messages = append(t.messages, llm.Message{Role: llm.RoleAssistant, Text: text.String(), Calls: calls})
 	for _, c := range calls {
 		result, err := t.use(ctx, cfg, c)
 		if err != nil {
 			return false, err
 		}
-		t.messages = append(t.messages, model.Message{Role: model.RoleTool, Text: result, ResultOf: c.ID})
+		t.messages = append(t.messages, llm.Message{Role: llm.RoleTool, Text: result, ResultOf: c.ID})
 	}
 	return len(calls) > 0, nil
 }
@@ -175,7 +175,7 @@ func messageEvent(content string, streaming bool) Event {
 }
 
 // use answers a tool call, as far as the agent may use the tool. Nothing is ever executed.
-func (t *turn) use(ctx context.Context, cfg Config, c model.ToolCall) (string, error) {
+func (t *turn) use(ctx context.Context, cfg Config, c llm.ToolCall) (string, error) {
 	switch {
 	case !slices.Contains(cfg.Tools, c.Name):
 		return fmt.Sprintf("The tool %s is not permitted to %s.", c.Name, cfg.AgentID), nil
@@ -193,7 +193,7 @@ func (t *turn) use(ctx context.Context, cfg Config, c model.ToolCall) (string, e
 }
 
 // ask parks the turn until the user has answered.
-func (t *turn) ask(ctx context.Context, kind string, c model.ToolCall) (any, error) {
+func (t *turn) ask(ctx context.Context, kind string, c llm.ToolCall) (any, error) {
 	it := &interaction{id: newID("req"), session: t.session, kind: kind, controller: t.ctl, answered: make(chan any, 1)}
 	err := t.locked(func() error {
 		t.ctl.parked = true
@@ -213,7 +213,7 @@ func (t *turn) ask(ctx context.Context, kind string, c model.ToolCall) (any, err
 	}
 }
 
-func requestEvent(it *interaction, c model.ToolCall) Event {
+func requestEvent(it *interaction, c llm.ToolCall) Event {
 	data := EventData{"toolName": c.Name, "arguments": c.Arguments, "sessionId": it.session}
 	var arguments map[string]any
 	if json.Unmarshal([]byte(c.Arguments), &arguments) == nil {
@@ -240,7 +240,7 @@ func (t *turn) finish(before int, err error) {
 }
 
 func failureText(err error) string {
-	var failure *model.Failure
+	var failure *llm.Failure
 	if errors.As(err, &failure) {
 		return fmt.Sprintf("The model failed with status %d: %v", failure.Status, err)
 	}

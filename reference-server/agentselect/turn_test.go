@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"parley/model"
+	"parley/llm"
 )
 
 // requests awaits n recorded model calls of a nonce.
-func (b *bench) requests(nonce string, n int) []model.Request {
+func (b *bench) requests(nonce string, n int) []llm.Request {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
@@ -88,7 +88,9 @@ func TestRunningTurnIsBusy(t *testing.T) {
 }
 
 func TestAbort(t *testing.T) {
-	for _, text := range []string{"[[hold ab]]", `[[tool ab run_command {"command":"ls"}]]`, `[[tool ab ask_user {"question":"which?"}]]`} {
+	for _, text := range []string{
+		"[[hold ab]]", `[[tool ab run_command {"command":"ls"}]]`, `[[tool ab ask_user {"question":"which?"}]]`,
+	} {
 		c := start(t, Options{}).connect().create()
 		c.chat(text)
 		c.next() // it speaks, or asks
@@ -123,7 +125,7 @@ func TestConfirmation(t *testing.T) {
 	running, pending := c.server.m.Running(c.sess), c.server.m.Pending(c.sess)
 	c.server.mu.Unlock()
 	if running || len(pending) != 1 {
-		t.Errorf("running %v, pending %v: the pending interaction must make the session busy alone (AS-110)", running, pending)
+		t.Errorf("running %v, pending %v: the pending interaction alone makes the session busy (AS-110)", running, pending)
 	}
 	c.switchTo("debugger")
 	c.refused("agent_busy") // AS-065
@@ -138,7 +140,7 @@ func TestConfirmation(t *testing.T) {
 
 	got := c.requests("c1", 2)
 	last := got[1].Messages[len(got[1].Messages)-1]
-	if last.Role != model.RoleTool || !strings.Contains(last.Text, "approved") {
+	if last.Role != llm.RoleTool || !strings.Contains(last.Text, "approved") {
 		t.Errorf("tool result %+v", last)
 	}
 	if got[0].System != got[1].System || !slices.Equal(got[0].Tools, got[1].Tools) {

@@ -31,21 +31,20 @@ type place struct {
 	host    *host.Host
 
 	// Guarded by hosts.mu.
-	line  *line       // to the relay; nil while the host is not there
-	since time.Time   // when it left
-	timer *time.Timer // forgets the host; nil while it is there
-	empty bool        // no agent is there, so the host is to stay away
+	line  *line     // to the relay; nil while the host is not there
+	since time.Time // when it left; zero while it is there
+	empty bool      // no agent is there, so the host stays away
 }
 
 // line is a host's connection to the relay.
 type line struct {
 	relay.Conn
-	leaving context.Context // ends when no more is read than what is there already
+	leaving context.Context // ends when the host reads only the frames that are there already
 	leave   context.CancelFunc
 	gone    chan struct{} // closed when the host has left
 }
 
-// Read implements host.Conn: what an agent sent just before it left is read all the same.
+// Read implements host.Conn. It also reads what an agent sent just before it left.
 func (l *line) Read(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -67,8 +66,8 @@ func (hs *hosts) find(session string) *host.Host {
 	return nil
 }
 
-// call has a host join a relay session that an agent joins: the one that it had, or a new one. The relay calls it, and
-// holds up the agent meanwhile.
+// call lets a host join a relay session that an agent joins: the one that it had, or a new one. The relay calls it, and
+// the agent waits meanwhile.
 func (hs *hosts) call(session string) {
 	s, err := hs.place(session)
 	if err != nil {
@@ -83,7 +82,7 @@ var (
 	errEnding = errors.New("the server closes")
 )
 
-// place finds the place of a host, and makes one if need be. The host is not forgotten from now on.
+// place finds the place of a host, or makes one. The host is not forgotten from now on.
 func (hs *hosts) place(session string) (*place, error) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -91,8 +90,7 @@ func (hs *hosts) place(session string) (*place, error) {
 		return nil, errEnding
 	}
 	if s := hs.all[session]; s != nil {
-		s.stay()
-		s.empty = false
+		s.since, s.empty = time.Time{}, false
 		return s, nil
 	}
 	if len(hs.all) >= hs.o.MaxHosts && !hs.makeRoom() {
@@ -107,14 +105,7 @@ func (hs *hosts) place(session string) (*place, error) {
 	return s, nil
 }
 
-func (s *place) stay() {
-	if s.timer != nil {
-		s.timer.Stop()
-		s.timer = nil
-	}
-}
-
-// join connects a host, unless it is there already. Who serves it waits for nobody, so that call returns.
+// join connects a host, unless it is there already. It does not wait for the goroutine that serves it.
 func (hs *hosts) join(s *place) {
 	c, err := hs.attach(s.session, proto.HostRole)
 	if err != nil {
@@ -141,8 +132,8 @@ func (hs *hosts) join(s *place) {
 	}()
 }
 
-// serve plays a host until it leaves. One that the relay has dropped, because it could not keep up, comes back at once: the
-// agents that are there would wait for ever.
+// serve plays a host until it leaves. One that the relay has dropped, because it could not keep up, comes back at once:
+// the agents that are there would wait for ever.
 func (hs *hosts) serve(s *place, l *line) {
 	err := s.host.Serve(context.Background(), l)
 	_ = l.Close() // it never fails
@@ -164,40 +155,38 @@ func (hs *hosts) serve(s *place, l *line) {
 	}
 }
 
-// idle has a host forgotten after a while. Locked.
+// idle forgets a host after a while, unless an agent comes. Locked.
 func (hs *hosts) idle(s *place) {
 	if hs.ending || hs.all[s.session] != s {
 		return
 	}
-	s.stay()
-	s.since = time.Now()
-	var timer *time.Timer
-	timer = time.AfterFunc(hs.o.Idle, func() {
+	since := time.Now()
+	s.since = since
+	time.AfterFunc(hs.o.Idle, func() {
 		hs.mu.Lock()
 		defer hs.mu.Unlock()
-		if s.timer == timer { // else an agent has come meanwhile
+		if s.since == since && hs.all[s.session] == s {
 			hs.forget(s)
 		}
 	})
-	s.timer = timer
 }
 
 // makeRoom forgets the host that has been without agents for longest. Locked.
 func (hs *hosts) makeRoom() bool {
 	var oldest *place
 	for _, s := range hs.all {
-		if s.timer != nil && (oldest == nil || s.since.Before(oldest.since)) {
+		if !s.since.IsZero() && (oldest == nil || s.since.Before(oldest.since)) {
 			oldest = s
 		}
 	}
 	if oldest != nil {
-		oldest.stay()
 		hs.forget(oldest)
 	}
 	return oldest != nil
 }
 
-// forget ends a host that is not connected. Locked, so that no other host of its relay session begins before its log ends.
+// forget ends a host that is not connected. Locked, so that no other host of its relay session begins before its log
+// ends.
 func (hs *hosts) forget(s *place) {
 	delete(hs.all, s.session)
 	if err := s.host.Close(); err != nil {
@@ -205,8 +194,8 @@ func (hs *hosts) forget(s *place) {
 	}
 }
 
-// rest has the host leave a relay session that no agent is in any more, once it has read what they sent. The relay calls
-// it, and holds up agents that join meanwhile: they will be told to call.
+// rest lets the host leave a relay session without agents, after it has read what they sent. The relay calls it, and
+// agents that join meanwhile wait.
 func (hs *hosts) rest(session string) {
 	hs.mu.Lock()
 	var l *line
@@ -228,7 +217,6 @@ func (hs *hosts) close() error {
 	hs.all = map[string]*place{}
 	var lines []*line
 	for _, s := range all {
-		s.stay()
 		if s.line != nil {
 			s.line.leave()
 			lines = append(lines, s.line)

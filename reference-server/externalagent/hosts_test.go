@@ -20,11 +20,13 @@ func inside(t *testing.T, s *Server, session string) (*party, relay.Conn) {
 	return &party{t: t, wire: c}, c
 }
 
+// leave ends a connection, and comes back once the server has done with it what it does.
 func leave(t *testing.T, c relay.Conn) {
 	t.Helper()
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
+	synctest.Wait()
 }
 
 func within(t *testing.T, o Options, f func(t *testing.T, s *Server)) {
@@ -98,13 +100,14 @@ func TestLastWords(t *testing.T) {
 	})
 }
 
-// The host that has been idle for longest makes room; if all are in use, there is none.
+// The host that has been idle longest makes room; if all hosts are in use, there is no room.
 func TestMaxHosts(t *testing.T) {
 	within(t, Options{MaxHosts: 2}, func(t *testing.T, s *Server) {
 		_, a := inside(t, s, "a")
 		_, b := inside(t, s, "b")
 		p, c := inside(t, s, "c")
-		if got := p.expect(proto.ErrorMessage, p.send(proto.SessionStart, object{"studyId": "a", "participantId": "b"})); got["code"] != proto.SessionNotActive {
+		if got := p.expect(proto.ErrorMessage, p.send(proto.SessionStart, object{"studyId": "a",
+			"participantId": "b"})); got["code"] != proto.SessionNotActive {
 			t.Errorf("%v", got)
 		}
 		leave(t, c)

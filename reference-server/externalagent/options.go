@@ -1,6 +1,7 @@
 package externalagent
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -11,21 +12,22 @@ import (
 // Options configures a Server. The zero value plays the built-in cinema, and logs into a temporary folder.
 type Options struct {
 	Logs      string     // folder of the study logs, see host.Options; "": a temporary one, which Close removes
-	Store     host.Store // in place of the one that Logs names; the server closes it
-	LogName   string     // what logFile begins with in the place of that folder; host.DefaultLogName without it
-	Catalogue string     // a file in place of the built-in catalogue
+	Store     host.Store // used instead of a store in Logs; the server closes it
+	LogName   string     // what logFile has in place of that folder; default: host.DefaultLogName
+	Catalogue string     // a file to use instead of the built-in catalogue
 
-	Idle     time.Duration // a host without agents for so long is forgotten; 10 minutes without it
-	MaxHosts int           // kept at a time; 256 without it
+	Idle     time.Duration // a host without agents for so long is forgotten; default: 10 minutes
+	MaxHosts int           // hosts at a time; default: 256
 
 	AllowOrigins []string // Origin values accepted besides loopback ones; "null" and "*" stand for themselves
 	Logger       *slog.Logger
 
-	// Relay are the relay's policy, hooks and limits; its other fields are set by the server.
+	// Relay has the relay's policy, hooks and limits; the server sets its other fields.
 	Relay relay.Options
 
-	// Host is asked for the options of each host: o are those of a correct one. Faulty hosts are made by it. A policy and
-	// hooks belong to one host, so it makes them anew at each call. Called one at a time; it may call no method of the Server.
+	// Host returns the options of each host; o are those of a correct one. Faulty hosts are made by it. A policy and hooks
+	// belong to one host, so it makes them anew at each call. It is called one at a time, and may call no method of the
+	// Server.
 	Host func(session string, o host.Options) host.Options
 }
 
@@ -35,12 +37,8 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.Idle <= 0 {
-		o.Idle = defaultIdle
-	}
-	if o.MaxHosts <= 0 {
-		o.MaxHosts = defaultMaxHosts
-	}
+	o.Idle, o.MaxHosts = max(o.Idle, 0), max(o.MaxHosts, 0)
+	o.Idle, o.MaxHosts = cmp.Or(o.Idle, defaultIdle), cmp.Or(o.MaxHosts, defaultMaxHosts)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"path"
 	"time"
+
+	"parley/reference-server/web"
 )
 
 //go:embed page
@@ -19,7 +21,7 @@ var kinds = map[string]string{
 	"style.css":  "text/css; charset=utf-8",
 }
 
-// servePage serves the page. It loads nothing from anywhere else, runs no script but its own, and can be framed by nobody.
+// servePage serves the page. It loads nothing from other origins, runs only its own scripts, and can't be framed.
 func servePage(w http.ResponseWriter, r *http.Request) {
 	name := path.Base(r.URL.Path)
 	if r.URL.Path == "/" {
@@ -28,13 +30,14 @@ func servePage(w http.ResponseWriter, r *http.Request) {
 	kind, known := kinds[name]
 	data, err := page.ReadFile("page/" + name)
 	if !known || err != nil || r.URL.Path != "/" && r.URL.Path != "/"+name {
-		refuse(w, http.StatusNotFound, "there is no such page")
+		web.Refuse(w, http.StatusNotFound, "not found")
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", kind)
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "+
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "+
+			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-cache")

@@ -127,7 +127,8 @@ func (p *party) expect(kind, id string) object {
 
 func (p *party) start() string {
 	p.t.Helper()
-	id := p.expect(proto.SessionStarted, p.send(proto.SessionStart, object{"studyId": "a", "participantId": "b"}))["sessionId"]
+	id := p.expect(proto.SessionStarted, p.send(proto.SessionStart, object{"studyId": "a",
+		"participantId": "b"}))["sessionId"]
 	p.expect(proto.StateUpdated, "")
 	return id.(string)
 }

@@ -9,23 +9,24 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"parley/reference-server/externalagent/host"
+	"parley/reference-server/web"
 )
 
 const maxSay = 64 << 10 // bytes of a body
 
-// serveSay takes what the participant says. It takes JSON only, which no form of another page can send.
+// serveSay takes what the participant says. It takes only JSON, which a form of another page can't send.
 func (s *Server) serveSay(w http.ResponseWriter, r *http.Request) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		refuse(w, http.StatusUnsupportedMediaType, "send application/json")
+		web.Refuse(w, http.StatusUnsupportedMediaType, "send application/json")
 		return
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSay))
 	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
-		refuse(w, http.StatusRequestEntityTooLarge, "the body is too long")
+		web.Refuse(w, http.StatusRequestEntityTooLarge, "the body is too long")
 		return
 	}
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "the body can't be read")
+		web.Refuse(w, http.StatusBadRequest, "the body can't be read")
 		return
 	}
 	var said struct {
@@ -33,21 +34,22 @@ func (s *Server) serveSay(w http.ResponseWriter, r *http.Request) {
 		Text      *string `json:"text"`
 	}
 	if err := json.Unmarshal(data, &said); err != nil || said.SessionID == nil || said.Text == nil {
-		refuse(w, http.StatusBadRequest, `send {"sessionId": "…", "text": "…"}`)
+		web.Refuse(w, http.StatusBadRequest, `send {"sessionId": "…", "text": "…"}`)
 		return
 	}
 	switch err := s.Say(*said.SessionID, *said.Text); {
 	case err == nil:
-		answer(w, http.StatusOK, map[string]any{"success": true})
+		web.Answer(w, http.StatusOK, map[string]any{"success": true})
 	case errors.Is(err, host.ErrText):
-		refuse(w, http.StatusBadRequest, err.Error())
+		web.Refuse(w, http.StatusBadRequest, err.Error())
 	default: // no session, or no room in it
-		refuse(w, http.StatusConflict, err.Error())
+		web.Refuse(w, http.StatusConflict, err.Error())
 	}
 }
 
-// serveSession tells whether there is a study session: no message of the protocol tells an agent that another one has ended it.
+// serveSession reports whether there is a study session: no message of the protocol tells an agent that another one has
+// ended it.
 func (s *Server) serveSession(w http.ResponseWriter, r *http.Request) {
 	h := s.hosts.find(r.URL.Query().Get("session"))
-	answer(w, http.StatusOK, map[string]any{"active": h != nil && h.Active()})
+	web.Answer(w, http.StatusOK, map[string]any{"active": h != nil && h.Active()})
 }

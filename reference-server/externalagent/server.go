@@ -7,12 +7,10 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/go-json-experiment/json"
-
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/host"
 	"parley/reference-server/externalagent/relay"
-	"parley/reference-server/origin"
+	"parley/reference-server/web"
 )
 
 // Server is the handler. It is safe for concurrent use; Close ends what it has running.
@@ -50,24 +48,20 @@ func New(o Options) (*Server, error) {
 	s.mux.Handle("GET "+proto.Path, s.relay)
 	s.mux.HandleFunc("GET /session", s.serveSession)
 	s.mux.HandleFunc("POST /say", s.serveSay)
-	s.mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]any{"status": "ok"})
-	})
+	s.mux.HandleFunc("GET /health", web.Health)
 	s.mux.Handle("GET /", http.HandlerFunc(servePage))
 	return s, nil
 }
 
-// ServeHTTP implements http.Handler. Pages from elsewhere are refused.
+// ServeHTTP implements http.Handler. It refuses pages of other origins.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, ok := origin.Of(r, s.o.AllowOrigins); !ok {
-		refuse(w, http.StatusForbidden, "origin not allowed")
-		return
+	if web.Admit(w, r, s.o.AllowOrigins) {
+		s.mux.ServeHTTP(w, r)
 	}
-	s.mux.ServeHTTP(w, r)
 }
 
-// Say is what the participant of a relay session says. It fails as host.Say does; with host.ErrNoSession, too, if the relay
-// session has no host.
+// Say is what the participant of a relay session says. It fails as host.Say does; with host.ErrNoSession, too, if the
+// relay session has no host.
 func (s *Server) Say(session, text string) error {
 	h := s.hosts.find(session)
 	if h == nil {
@@ -76,26 +70,10 @@ func (s *Server) Say(session, text string) error {
 	return h.Say(text)
 }
 
-// Close ends all connections (1001), and all logs in order. When ctx ends first it cuts the connections off, and returns an
-// error that wraps that of ctx. It may be called again.
+// Close ends all connections (1001), and completes all logs. When ctx ends first it cuts the connections off, and
+// returns an error that wraps that of ctx. It may be called again.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.relay.Close(ctx)
 	s.ended.Do(func() { s.failed = s.hosts.close() })
 	return errors.Join(err, s.failed)
-}
-
-// answer writes an HTTP answer.
-func answer(w http.ResponseWriter, status int, body map[string]any) {
-	data, err := json.Marshal(body, json.Deterministic(true))
-	if err != nil {
-		status, data = http.StatusInternalServerError, []byte(`{"success":false}`)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(data)
-}
-
-func refuse(w http.ResponseWriter, status int, reason string) {
-	answer(w, status, map[string]any{"success": false, "error": reason})
 }

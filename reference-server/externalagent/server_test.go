@@ -29,7 +29,7 @@ func TestBooking(t *testing.T) {
 	}
 }
 
-// A relay session each: nobody hears of the others, or shares their state.
+// Each relay session has its own messages and its own state.
 func TestSideBySide(t *testing.T) {
 	b := start(t, Options{})
 	p, q := b.join("one", proto.AgentRole), b.join("two", proto.AgentRole)
@@ -141,7 +141,8 @@ func TestSay(t *testing.T) {
 	status(http.StatusForbidden, js, "null", hello)
 	status(http.StatusUnsupportedMediaType, "text/plain", "", hello)
 	status(http.StatusUnsupportedMediaType, "", "", hello)
-	for _, body := range []string{``, `[]`, `{"sessionId":"a b/ü"}`, `{"SessionId":"a b/ü","text":"x"}`, `{"sessionId":"a b/ü","text":7}`,
+	for _, body := range []string{``, `[]`, `{"sessionId":"a b/ü"}`, `{"SessionId":"a b/ü","text":"x"}`,
+		`{"sessionId":"a b/ü","text":7}`,
 		`{"sessionId":"a b/ü","text":""}`, `{"sessionId":"a b/ü","text":"` + strings.Repeat("x", 17<<10) + `"}`} {
 		status(http.StatusBadRequest, js, "", body)
 	}
@@ -179,14 +180,16 @@ func TestSession(t *testing.T) {
 func TestPage(t *testing.T) {
 	b := start(t, Options{})
 	for path, want := range map[string]string{
-		"/": "<!doctype html>", "/?session=x&lang=zh": "<!doctype html>", "/booking.js": "import ", "/words.js": "电影订票", "/style.css": "color-scheme",
-		"/health": `{"status":"ok"}`,
+		"/": "<!doctype html>", "/?session=x&lang=zh": "<!doctype html>", "/booking.js": "import ", "/words.js": "电影订票",
+		"/style.css": "color-scheme",
+		"/health":    `{"status":"ok"}`,
 	} {
 		if status, text := b.get(path); status != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %.100s", path, status, text)
 		}
 	}
-	for _, path := range []string{"/page/index.html", "/index.html/x", "/server.go", "/../host/catalogue.yaml", "/x/booking.js"} {
+	for _, path := range []string{"/page/index.html", "/index.html/x", "/server.go", "/../host/catalogue.yaml",
+		"/x/booking.js"} {
 		if status, _ := b.get(path); status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, status)
 		}

@@ -1,38 +1,31 @@
 package sessionchat
 
 import (
+	"cmp"
 	"fmt"
 
 	proto "parley/protocol/sessionchat"
 )
 
-// Accept wants one of the three types (SC-055), the fields that each requires (SC-029 to SC-037), and options that are an object with,
-// at most, a model that is a string; other keys of options, and other fields, may be anything (SC-034).
+// accept requires one of the three types (SC-055), the fields that each requires (SC-029 to SC-037), and options that
+// are an object whose model, if there is one, is a string; other keys of options, and other fields, may be anything
+// (SC-034).
 //
 // An empty agent_id or content counts as missing: the one names no session, the other asks the model nothing.
-func (Correct) Accept(_ Manager, _ ConnInfo, msg Message) *Refusal {
+func accept(_ Manager, _ ConnInfo, msg Message) *Refusal {
 	kind, isString := msg["type"].(string)
 	if !isString {
 		return &Refusal{proto.InvalidMessage, `type must be a string: "chat", "interrupt" or "ping"`}
 	}
 	switch kind {
 	case proto.ChatType:
-		return firstOf(needString(msg, "agent_id"), needString(msg, "content"), checkOptions(msg))
+		return cmp.Or(needString(msg, "agent_id"), needString(msg, "content"), checkOptions(msg))
 	case proto.InterruptType:
 		return needString(msg, "agent_id")
 	case proto.PingType:
 		return nil
 	}
 	return &Refusal{proto.UnknownType, fmt.Sprintf(`unknown type %.80q: send "chat", "interrupt" or "ping"`, kind)}
-}
-
-func firstOf(refusals ...*Refusal) *Refusal {
-	for _, r := range refusals {
-		if r != nil {
-			return r
-		}
-	}
-	return nil
 }
 
 func needString(msg Message, field string) *Refusal {
@@ -53,7 +46,8 @@ func checkOptions(msg Message) *Refusal {
 	}
 	options, isObject := raw.(map[string]any)
 	if !isObject {
-		return &Refusal{proto.InvalidMessage, fmt.Sprintf("options must be an object, not %s: leave it out or send {}", jsonKind(raw))}
+		text := fmt.Sprintf("options must be an object, not %s: leave it out or send {}", jsonKind(raw))
+		return &Refusal{proto.InvalidMessage, text}
 	}
 	if name, present := options["model"]; present {
 		if _, isString := name.(string); !isString {

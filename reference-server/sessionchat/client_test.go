@@ -11,7 +11,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"
 
-	"parley/model"
+	"parley/llm"
 	proto "parley/protocol/sessionchat"
 )
 
@@ -25,7 +25,7 @@ type object = map[string]any
 type bench struct {
 	t      testing.TB
 	server *Server
-	brain  *model.Brain
+	brain  *llm.Brain
 	url    string
 	http   *http.Client
 	close  func()
@@ -34,7 +34,7 @@ type bench struct {
 // start starts a server whose backend is a brain, unless the options name another.
 func start(t testing.TB, o Options) *bench {
 	t.Helper()
-	brain := model.New()
+	brain := llm.New()
 	if o.Backend == nil {
 		o.Backend = brain
 	}
@@ -158,7 +158,8 @@ func (c *client) refused(agentID any, code string) {
 	c.t.Helper()
 	msg := c.next()
 	body := msg["message"].(object)
-	if text, _ := body["text"].(string); msg["message_type"] != "error" || msg["agent_id"] != agentID || body["code"] != code || text == "" {
+	if text, _ := body["text"].(string); msg["message_type"] != "error" || msg["agent_id"] != agentID ||
+		body["code"] != code || text == "" {
 		c.t.Errorf("got %v, want an error %s for %v", msg, code, agentID)
 	}
 }

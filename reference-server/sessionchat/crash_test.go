@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// childDB makes the test binary a server on that file, until its input ends; with childUnsynced, one that leaves it to the
-// system when the file is written.
+// childDB makes the test binary a server on that file, until its input ends; with childUnsynced, one that leaves it to
+// the system when the file is written.
 const (
 	childDB       = "PARLEY_TEST_SESSIONCHAT_DB"
 	childUnsynced = "PARLEY_TEST_SESSIONCHAT_UNSYNCED"

@@ -6,18 +6,19 @@
 //	GET /chat/ws   the WebSocket: text frames, one JSON object each, both ways
 //	GET /health    200 {"status":"ok"}
 //
-// A session belongs to an agent_id, which is an opaque key (SC-060), and to no connection: it is made by the first chat that
-// names it (SC-001, SC-002), leaves memory when nobody uses it for a while, and comes back from the store at its next chat
-// (SC-003, SC-007 to SC-009). A chat is answered by one turn, on the connection that asked:
+// A session belongs to an agent_id, which is an opaque key (SC-060), and to no connection: it is made by the first chat
+// that names it (SC-001, SC-002), leaves memory when nobody uses it for a while, and comes back from the store at its
+// next chat (SC-003, SC-007 to SC-009). A chat is answered by one turn, on the connection that asked:
 //
 //	system     message: subtype "init", model, resumed
 //	stream     message: text                      one per piece of the answer
 //	assistant  message: role, content             the whole answer; only if the turn succeeds
 //	result     message: subtype, duration_ms, num_turns; code and text too when the subtype is "error"
 //
-// Outside of turns there are pong, which answers ping, and error {code, text} for what starts no turn. Every message has
-// agent_id, session_id, message_type, message and timestamp (SC-038 to SC-044); the ids are null where there are none: on a
-// pong (but for an agent_id that the ping had), and on an error about no session, or about one that is not in memory.
+// Outside of turns there are pong, which answers ping, and error {code, text} for what starts no turn. Every message
+// has agent_id, session_id, message_type, message and timestamp (SC-038 to SC-044); the ids are null where there are
+// none: on a pong (but for an agent_id that the ping had), and on an error about no session, or about one that is not
+// in memory.
 //
 // The server is split along the words of the source:
 //
@@ -26,10 +27,10 @@
 //   - turn is its query operation, from obtaining the session to the result
 //   - conn is a connection: a bounded queue of messages, and the turns that it asked for
 //
-// A session is saved before anything about it is told, and a turn before its result is, so that a crash loses nothing that
-// a client has been told (SC-018, SC-023). No I/O is done under the server's lock.
+// A session is saved before any message about it is sent, and a turn before its result is, so that a crash loses
+// nothing that a client has received (SC-018, SC-023). No I/O is done under the server's lock.
 //
-// Each decision that the source prescribes is a method of Policy, whose right answers are the type Correct. What crosses the
-// wire passes through Options.Inbound and Options.Outbound, what is kept through Options.Store. Faulty servers are made by
-// replacing these, so that no fault stands inside this code.
+// Each decision that the source prescribes is a function of Policy, whose right answers are Correct. What crosses the
+// wire passes through Options.Inbound and Options.Outbound, what is kept through Options.Store. Faulty servers are made
+// by replacing these, so that no fault stands inside this code.
 package sessionchat

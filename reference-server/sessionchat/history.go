@@ -3,21 +3,21 @@ package sessionchat
 import (
 	"slices"
 
-	"parley/model"
+	"parley/llm"
 	proto "parley/protocol/sessionchat"
 )
 
 // weight is the text of a turn in bytes, with something for the rest of it.
 func (t *Turn) weight() int { return 64 + len(t.Content) + len(t.Answer) }
 
-// messages is the conversation up to the last turn, whose answer is asked for. The roles alternate, as models want them:
-// where a turn ended before anything was said, a note stands in for the answer.
-func messages(turns []*Turn) []model.Message {
-	var all []model.Message
+// messages is the conversation up to the last turn, whose answer is asked for. The roles alternate, as models want
+// them: where a turn ended before anything was said, a note stands in for the answer.
+func messages(turns []*Turn) []llm.Message {
+	var all []llm.Message
 	for i, t := range turns {
-		all = append(all, model.Message{Role: model.RoleUser, Text: t.Content})
+		all = append(all, llm.Message{Role: llm.RoleUser, Text: t.Content})
 		if i < len(turns)-1 {
-			all = append(all, model.Message{Role: model.RoleAssistant, Text: t.answer()})
+			all = append(all, llm.Message{Role: llm.RoleAssistant, Text: t.answer()})
 		}
 	}
 	return all

@@ -8,76 +8,80 @@ import (
 	"github.com/coder/websocket"
 )
 
+const invalid, missing, unknown = "invalid_message", "missing_field", "unknown_type"
+
+var longID = strings.Repeat("x", DefaultLimits.AgentID+1)
+
+var badInput = []struct {
+	sent    string
+	agentID any
+	code    string
+}{
+	{``, nil, invalid},
+	{`{`, nil, invalid},
+	{`nonsense`, nil, invalid},
+	{`null`, nil, invalid},
+	{`[]`, nil, invalid},
+	{`"chat"`, nil, invalid},
+	{`7`, nil, invalid},
+	{`{} {}`, nil, invalid},
+	{`{"type":"chat","agent_id":"a","content":"x"} x`, nil, invalid},
+	{`{"type":"chat","type":"chat","agent_id":"a","content":"x"}`, nil, invalid},
+	{`{"type":"chat","agent_id":"a","agent_id":"b","content":"x"}`, nil, invalid},
+	{`{"type":"chat","agent_id":"a","content":"x","options":{"k":1,"k":2}}`, nil, invalid},
+	{`{"type":"chat","agent_id":"\ud800","content":"x"}`, nil, invalid},
+	{`{"type":"chat","agent_id":"a","content":"x",}`, nil, invalid},
+	{`{"type":"chat","agent_id":"a","content":NaN}`, nil, invalid},
+	{strings.Repeat(`{"a":`, 20_000), nil, invalid},
+
+	{`{}`, nil, invalid},
+	{`{"agent_id":"a","content":"x"}`, "a", invalid},
+	{`{"type":null,"agent_id":"a","content":"x"}`, "a", invalid},
+	{`{"type":7,"agent_id":"a","content":"x"}`, "a", invalid},
+	{`{"type":["chat"],"agent_id":"a","content":"x"}`, "a", invalid},
+	{`{"type":"","agent_id":"a","content":"x"}`, "a", unknown},
+	{`{"type":"Chat","agent_id":"a","content":"x"}`, "a", unknown},
+	{`{"type":"chat ","agent_id":"a","content":"x"}`, "a", unknown},
+	{`{"type":"switch","agent_id":"a"}`, "a", unknown},
+	{`{"type":"` + strings.Repeat("long", 9999) + `"}`, nil, unknown},
+	{`{"Type":"chat","agent_id":"a","content":"x"}`, "a", invalid},
+
+	{`{"type":"chat"}`, nil, missing},
+	{`{"type":"chat","content":"x"}`, nil, missing},
+	{`{"type":"chat","agent_id":"","content":"x"}`, "", missing},
+	{`{"type":"chat","agent_id":null,"content":"x"}`, nil, missing},
+	{`{"type":"chat","Agent_ID":"a","content":"x"}`, nil, missing},
+	{`{"type":"chat","agentId":"a","content":"x"}`, nil, missing},
+	{`{"type":"chat","agent_id":7,"content":"x"}`, nil, invalid},
+	{`{"type":"chat","agent_id":false,"content":"x"}`, nil, invalid},
+	{`{"type":"chat","agent_id":{"id":"a"},"content":"x"}`, nil, invalid},
+	{`{"type":"chat","agent_id":["a"],"content":"x"}`, nil, invalid},
+	{`{"type":"chat","agent_id":"` + longID + `","content":"x"}`, nil, invalid},
+
+	{`{"type":"chat","agent_id":"a"}`, "a", missing},
+	{`{"type":"chat","agent_id":"a","content":null}`, "a", missing},
+	{`{"type":"chat","agent_id":"a","content":""}`, "a", missing},
+	{`{"type":"chat","agent_id":"a","content":7}`, "a", invalid},
+	{`{"type":"chat","agent_id":"a","content":["x"]}`, "a", invalid},
+	{`{"type":"chat","agent_id":"a","content":{"text":"x"}}`, "a", invalid},
+
+	{`{"type":"chat","agent_id":"a","content":"x","options":null}`, "a", invalid},
+	{`{"type":"chat","agent_id":"a","content":"x","options":"m"}`, "a", invalid},
+	{`{"type":"chat","agent_id":"a","content":"x","options":[]}`, "a", invalid},
+	{`{"type":"chat","agent_id":"a","content":"x","options":{"model":7}}`, "a", invalid},
+	{`{"type":"chat","agent_id":"a","content":"x","options":{"model":null}}`, "a", invalid},
+
+	{`{"type":"interrupt"}`, nil, missing},
+	{`{"type":"interrupt","agent_id":""}`, "", missing},
+	{`{"type":"interrupt","agent_id":7}`, nil, invalid},
+	{`{"type":"interrupt","agent_id":"nobody"}`, "nobody", "not_running"},
+}
+
 // What is refused starts no session and asks no model, and leaves the connection usable.
 func TestBadInput(t *testing.T) {
 	b := start(t, Options{})
 	c := b.dial()
-	const invalid, missing, unknown = "invalid_message", "missing_field", "unknown_type"
-	long := strings.Repeat("x", DefaultLimits.AgentID+1)
-	for _, row := range []struct {
-		sent    string
-		agentID any
-		code    string
-	}{
-		{``, nil, invalid},
-		{`{`, nil, invalid},
-		{`nonsense`, nil, invalid},
-		{`null`, nil, invalid},
-		{`[]`, nil, invalid},
-		{`"chat"`, nil, invalid},
-		{`7`, nil, invalid},
-		{`{} {}`, nil, invalid},
-		{`{"type":"chat","agent_id":"a","content":"x"} x`, nil, invalid},
-		{`{"type":"chat","type":"chat","agent_id":"a","content":"x"}`, nil, invalid},
-		{`{"type":"chat","agent_id":"a","agent_id":"b","content":"x"}`, nil, invalid},
-		{`{"type":"chat","agent_id":"a","content":"x","options":{"k":1,"k":2}}`, nil, invalid},
-		{`{"type":"chat","agent_id":"\ud800","content":"x"}`, nil, invalid},
-		{`{"type":"chat","agent_id":"a","content":"x",}`, nil, invalid},
-		{`{"type":"chat","agent_id":"a","content":NaN}`, nil, invalid},
-		{strings.Repeat(`{"a":`, 20_000), nil, invalid},
-
-		{`{}`, nil, invalid},
-		{`{"agent_id":"a","content":"x"}`, "a", invalid},
-		{`{"type":null,"agent_id":"a","content":"x"}`, "a", invalid},
-		{`{"type":7,"agent_id":"a","content":"x"}`, "a", invalid},
-		{`{"type":["chat"],"agent_id":"a","content":"x"}`, "a", invalid},
-		{`{"type":"","agent_id":"a","content":"x"}`, "a", unknown},
-		{`{"type":"Chat","agent_id":"a","content":"x"}`, "a", unknown},
-		{`{"type":"chat ","agent_id":"a","content":"x"}`, "a", unknown},
-		{`{"type":"switch","agent_id":"a"}`, "a", unknown},
-		{`{"type":"` + strings.Repeat("long", 9999) + `"}`, nil, unknown},
-		{`{"Type":"chat","agent_id":"a","content":"x"}`, "a", invalid},
-
-		{`{"type":"chat"}`, nil, missing},
-		{`{"type":"chat","content":"x"}`, nil, missing},
-		{`{"type":"chat","agent_id":"","content":"x"}`, "", missing},
-		{`{"type":"chat","agent_id":null,"content":"x"}`, nil, missing},
-		{`{"type":"chat","Agent_ID":"a","content":"x"}`, nil, missing},
-		{`{"type":"chat","agentId":"a","content":"x"}`, nil, missing},
-		{`{"type":"chat","agent_id":7,"content":"x"}`, nil, invalid},
-		{`{"type":"chat","agent_id":false,"content":"x"}`, nil, invalid},
-		{`{"type":"chat","agent_id":{"id":"a"},"content":"x"}`, nil, invalid},
-		{`{"type":"chat","agent_id":["a"],"content":"x"}`, nil, invalid},
-		{`{"type":"chat","agent_id":"` + long + `","content":"x"}`, nil, invalid},
-
-		{`{"type":"chat","agent_id":"a"}`, "a", missing},
-		{`{"type":"chat","agent_id":"a","content":null}`, "a", missing},
-		{`{"type":"chat","agent_id":"a","content":""}`, "a", missing},
-		{`{"type":"chat","agent_id":"a","content":7}`, "a", invalid},
-		{`{"type":"chat","agent_id":"a","content":["x"]}`, "a", invalid},
-		{`{"type":"chat","agent_id":"a","content":{"text":"x"}}`, "a", invalid},
-
-		{`{"type":"chat","agent_id":"a","content":"x","options":null}`, "a", invalid},
-		{`{"type":"chat","agent_id":"a","content":"x","options":"m"}`, "a", invalid},
-		{`{"type":"chat","agent_id":"a","content":"x","options":[]}`, "a", invalid},
-		{`{"type":"chat","agent_id":"a","content":"x","options":{"model":7}}`, "a", invalid},
-		{`{"type":"chat","agent_id":"a","content":"x","options":{"model":null}}`, "a", invalid},
-
-		{`{"type":"interrupt"}`, nil, missing},
-		{`{"type":"interrupt","agent_id":""}`, "", missing},
-		{`{"type":"interrupt","agent_id":7}`, nil, invalid},
-		{`{"type":"interrupt","agent_id":"nobody"}`, "nobody", "not_running"},
-	} {
+	for _, row := range badInput {
 		c.send(row.sent)
 		c.refused(row.agentID, row.code)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"parley/model"
+	"parley/llm"
 )
 
 func TestInterrupt(t *testing.T) {
@@ -14,7 +14,8 @@ func TestInterrupt(t *testing.T) {
 	session := c.held("a", "h1")
 	c.held("other", "h2")
 	c.interrupt("a")
-	if a := c.turnFrom(answered{session: session, system: object{}}, "a"); a.result["subtype"] != "interrupted" || a.whole != nil {
+	if a := c.turnFrom(answered{session: session, system: object{}}, "a"); a.result["subtype"] != "interrupted" ||
+		a.whole != nil {
 		t.Errorf("interrupted: %+v", a)
 	}
 	c.interrupt("a")
@@ -42,7 +43,7 @@ func (c *client) turnFrom(a answered, agentID string) answered {
 
 func TestInterruptWhileStreaming(t *testing.T) {
 	c := start(t, Options{}).dial()
-	c.chat("a", fmt.Sprintf("[[stream n %d]]", model.MaxParts))
+	c.chat("a", fmt.Sprintf("[[stream n %d]]", llm.MaxParts))
 	for range 5 {
 		c.next()
 	}

@@ -10,29 +10,27 @@ import (
 
 	"github.com/coder/websocket"
 
-	"parley/model"
+	"parley/llm"
 )
 
-// idled is told of every session that leaves memory.
-type idled struct {
-	Correct
-	keys chan string
+// idled is a policy, and the keys of the sessions that leave memory.
+func idled() (Policy, <-chan string) {
+	keys := make(chan string, 100)
+	return Policy{OnIdle: func(_ Manager, key string) { keys <- key }}, keys
 }
-
-func (i idled) OnIdle(_ Manager, key string) { i.keys <- key }
 
 // An idle session leaves memory, and is resumed at its next chat (SC-053, SC-048, SC-016); a busy one stays.
 func TestIdle(t *testing.T) {
 	for name, file := range map[string]string{"memory": "", "file": filepath.Join(t.TempDir(), "chat.db")} {
 		t.Run(name, func(t *testing.T) {
-			policy := idled{keys: make(chan string, 100)}
+			policy, idle := idled()
 			b := start(t, Options{DB: file, Idle: 20 * time.Millisecond, Policy: policy})
 			c := b.dial()
 			busy := c.held("busy", "h")
 			first := c.ask("a", "[[echo a1]]")
 			c.ask("b", "[[echo b1]]")
 			for _, want := range []string{"a", "b"} {
-				if got := <-policy.keys; got != want {
+				if got := <-idle; got != want {
 					t.Errorf("%s left memory, want %s", got, want)
 				}
 			}
@@ -40,14 +38,14 @@ func TestIdle(t *testing.T) {
 			if again.session != first.session || again.text() != "a1 (1)" || again.system["resumed"] != true {
 				t.Errorf("resumed: %+v", again)
 			}
-			if got := <-policy.keys; got != "a" {
+			if got := <-idle; got != "a" {
 				t.Errorf("%s left memory", got)
 			}
 			b.brain.Release("h")
 			if got := c.turnFrom(answered{session: busy, system: object{}}, "busy"); got.result["subtype"] != "success" {
 				t.Errorf("busy: %+v", got)
 			}
-			if got := <-policy.keys; got != "busy" {
+			if got := <-idle; got != "busy" {
 				t.Errorf("%s left memory", got)
 			}
 			b.server.balanced(t)
@@ -57,13 +55,13 @@ func TestIdle(t *testing.T) {
 
 // Sessions that are idle make room for others; those that are not can't.
 func TestTooManySessions(t *testing.T) {
-	policy := idled{keys: make(chan string, 100)}
+	policy, idle := idled()
 	b := start(t, Options{Policy: policy, Limits: Limits{Sessions: 2}})
 	c := b.dial()
 	first := c.ask("a", "[[echo a1]]")
 	c.held("b", "hb")
 	c.held("c", "hc")
-	if got := <-policy.keys; got != "a" {
+	if got := <-idle; got != "a" {
 		t.Errorf("%s left memory", got)
 	}
 	c.chat("a", "[[echo a2]]")
@@ -76,7 +74,7 @@ func TestTooManySessions(t *testing.T) {
 }
 
 func TestMemoryLimit(t *testing.T) {
-	policy := idled{keys: make(chan string, 100)}
+	policy, idle := idled()
 	b := start(t, Options{Policy: policy, Limits: Limits{Memory: 64 << 10}})
 	c := b.dial()
 	big := strings.Repeat("x", 24<<10)
@@ -85,7 +83,7 @@ func TestMemoryLimit(t *testing.T) {
 	c.chat("b", big)
 	c.chat("b", big)
 	c.quiet()
-	if got := <-policy.keys; got != "a" { // it made room
+	if got := <-idle; got != "a" { // it made room
 		t.Errorf("%s left memory", got)
 	}
 	c.chat("d", big)
@@ -128,7 +126,7 @@ func TestAnswerLimit(t *testing.T) {
 }
 
 func TestTurnLimit(t *testing.T) {
-	c := start(t, Options{Limits: Limits{Turn: 20 * time.Millisecond}}).dial()
+	c := start(t, Options{Limits: Limits{Turn: 3 * time.Second}}).dial() // more than a turn takes that is not held
 	c.held("a", "never")
 	if got := c.next()["message"].(object); got["subtype"] != "error" || got["code"] != "model_failed" {
 		t.Errorf("result: %v", got)
@@ -138,7 +136,7 @@ func TestTurnLimit(t *testing.T) {
 }
 
 func TestTooManyConnections(t *testing.T) {
-	policy := left{ended: make(chan string, 10)}
+	policy, ended := leaving(10)
 	b := start(t, Options{Policy: policy, Limits: Limits{Connections: 1}})
 	c := b.dial()
 	_, res, err := websocket.Dial(t.Context(), b.url+"/chat/ws", &websocket.DialOptions{HTTPClient: b.http})
@@ -146,20 +144,20 @@ func TestTooManyConnections(t *testing.T) {
 		t.Errorf("second: %v, %v", res, err)
 	}
 	_ = c.ws.Close(websocket.StatusNormalClosure, "")
-	<-policy.ended
+	<-ended
 	b.dial().quiet()
 }
 
 // flood speaks for as long as it may.
 type flood struct{ ended chan struct{} }
 
-func (f flood) Answer(ctx context.Context, r model.Request, emit func(model.Part) error) error {
+func (f flood) Answer(ctx context.Context, r llm.Request, emit func(llm.Part) error) error {
 	if !strings.Contains(r.Messages[len(r.Messages)-1].Text, "flood") {
-		return emit(model.Part{Text: "ok"})
+		return emit(llm.Part{Text: "ok"})
 	}
 	defer close(f.ended)
 	for {
-		if err := emit(model.Part{Text: strings.Repeat("x", 64<<10)}); err != nil {
+		if err := emit(llm.Part{Text: strings.Repeat("x", 64<<10)}); err != nil {
 			return err
 		}
 	}
@@ -167,15 +165,16 @@ func (f flood) Answer(ctx context.Context, r model.Request, emit func(model.Part
 
 // A client that does not read is cut off, and nobody else waits for it.
 func TestSlowReader(t *testing.T) {
-	policy := left{ended: make(chan string, 10)}
+	policy, ended := leaving(10)
 	backend := flood{make(chan struct{})}
-	b := start(t, Options{Policy: policy, Backend: backend, Limits: Limits{Write: 100 * time.Millisecond, Answer: 1 << 30}})
+	b := start(t, Options{Policy: policy, Backend: backend,
+		Limits: Limits{Write: 100 * time.Millisecond, Answer: 1 << 30}})
 	slow, c := b.dial(), b.dial()
 	slow.chat("a", "flood")
 	for range 20 {
 		c.ask("b", "[[echo n]]")
 	}
-	<-policy.ended
+	<-ended
 	<-backend.ended
 	c.ask("a", "hello again")
 	b.server.balanced(t)
@@ -183,19 +182,19 @@ func TestSlowReader(t *testing.T) {
 
 // A client that asks without reading, likewise.
 func TestOutgoingLimit(t *testing.T) {
-	policy := left{ended: make(chan string, 10)}
+	policy, ended := leaving(10)
 	b := start(t, Options{Policy: policy, Limits: Limits{Outgoing: 64 << 10}})
 	slow, c := b.dial(), b.dial()
 	ping := []byte(`{"type":"ping","agent_id":"` + strings.Repeat("x", 10<<10) + `"}`)
 	for slow.ws.Write(t.Context(), websocket.MessageText, ping) == nil {
 		select {
-		case <-policy.ended:
+		case <-ended:
 			c.ask("a", "[[echo n]]")
 			return
 		default:
 		}
 	}
-	<-policy.ended
+	<-ended
 	c.ask("a", "[[echo n]]")
 }
 

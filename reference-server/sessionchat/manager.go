@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"parley/reference-server/connection"
 )
 
-// manager is the session_manager of the source: the sessions in memory, and the queues of turns before them. It is guarded
-// by Server.mu.
+// manager is the session_manager of the source: the sessions in memory, and the queues of turns before them. It is
+// guarded by Server.mu.
 type manager struct {
 	o     Options
-	conns *registry
+	conns *connection.Registry[string, conn]
 
 	sessions map[string]*session // by Policy.Key
 	queues   map[string][]*turn  // by Policy.Queue; the first one runs
@@ -45,13 +47,14 @@ type session struct {
 }
 
 func newManager(o Options) *manager {
-	return &manager{o: o, conns: newRegistry(), sessions: map[string]*session{}, queues: map[string][]*turn{}}
+	return &manager{o: o, conns: connection.NewRegistry[string, conn](o.Limits.Connections),
+		sessions: map[string]*session{}, queues: map[string][]*turn{}}
 }
 
 // Connections implements Manager.
 func (m *manager) Connections() []ConnInfo {
 	var infos []ConnInfo
-	for _, c := range m.conns.all() {
+	for _, c := range m.conns.All() {
 		infos = append(infos, c.info)
 	}
 	return infos
@@ -76,15 +79,22 @@ func (m *manager) SessionID(key string) string {
 
 // Send implements Manager.
 func (m *manager) Send(connID string, msg Message) {
-	if c := m.conns.get(connID); c != nil {
-		c.push(msg)
+	c := m.conns.Get(connID)
+	if c == nil {
+		return
 	}
+	data, err := msg.encode()
+	if err != nil {
+		m.o.Logger.Error("message not encoded", "message_type", msg.Type(), "err", err)
+		return
+	}
+	c.Push(data)
 }
 
 // End implements Manager.
 func (m *manager) End(connID string, code websocket.StatusCode, reason string) {
-	if c := m.conns.get(connID); c != nil {
-		c.finish(code, reason)
+	if c := m.conns.Get(connID); c != nil {
+		c.Finish(websocket.CloseError{Code: code, Reason: reason})
 	}
 }
 
@@ -197,11 +207,4 @@ func (m *manager) dequeue(t *turn) (next *turn) {
 		return nil
 	}
 	return q[0]
-}
-
-// endAll ends all connections behind what is queued for them.
-func (m *manager) endAll() {
-	for _, c := range m.conns.all() {
-		c.finish(websocket.StatusGoingAway, "server closes")
-	}
 }

@@ -12,9 +12,9 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// Message is a JSON object of the wire: a decoded client message, in which absent and null members differ and numbers are
-// of type Number; or one of the server's, with the members of protocol/sessionchat.Message. A map, so that a faulty server
-// can get every member wrong.
+// Message is a JSON object of the wire: a decoded client message, in which absent and null members differ and numbers
+// are of type Number; or one of the server's, with the members of protocol/sessionchat.Message. A map, so that a faulty
+// server can get every member wrong.
 type Message map[string]any
 
 // With returns a copy in which the member has the value v.
@@ -85,7 +85,7 @@ func newMessage(kind string, agentID any, sessionID string, body map[string]any)
 	return msg
 }
 
-// errorMessage tells of something that started no turn. agentID is what the client sent as such.
+// errorMessage answers a message that started no turn. agentID is what the client sent as such.
 func errorMessage(agentID any, sessionID string, r *Refusal) Message {
 	return newMessage(proto.ErrorMessage, stringOrNil(agentID), sessionID, map[string]any{"code": r.Code, "text": r.Text})
 }
@@ -101,22 +101,4 @@ func stringOrNil(v any) any {
 // becomes U+FFFD.
 func (m Message) encode() ([]byte, error) {
 	return json.Marshal(map[string]any(m), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-}
-
-// weight estimates the bytes that a message takes.
-func (m Message) weight() int { return weigh(m) }
-
-func weigh(members map[string]any) int {
-	const member = 32
-	w := 0
-	for name, v := range members {
-		w += member + len(name)
-		switch v := v.(type) {
-		case string:
-			w += len(v)
-		case map[string]any:
-			w += weigh(v)
-		}
-	}
-	return w
 }

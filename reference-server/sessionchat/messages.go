@@ -29,8 +29,8 @@ func (s *Server) handle(c *conn, data []byte) {
 func (s *Server) dispatch(c *conn, msg Message) {
 	agentID, _ := msg["agent_id"].(string)
 	refusal := s.o.Policy.Accept(s.m, c.info, msg)
-	if refusal == nil && len(agentID) > s.o.Limits.AgentID {
-		refusal = &Refusal{proto.InvalidMessage, fmt.Sprintf("agent_id is too long: send at most %d bytes", s.o.Limits.AgentID)}
+	if limit := s.o.Limits.AgentID; refusal == nil && len(agentID) > limit {
+		refusal = &Refusal{proto.InvalidMessage, fmt.Sprintf("agent_id is too long: send at most %d bytes", limit)}
 		msg = Message{} // it is not echoed
 	}
 	if refusal == nil {
@@ -57,7 +57,7 @@ func (s *Server) sessionID(c *conn, msg Message) string {
 	return s.m.SessionID(s.o.Policy.Key(c.info, agentID, InMemory))
 }
 
-// chat queues a turn, and starts it if nothing runs before it (SC-002, SC-013). What becomes of it is told by the turn.
+// chat queues a turn, and starts it if nothing runs before it (SC-002, SC-013). The turn sends the rest.
 func (s *Server) chat(c *conn, agentID string, msg Message) *Refusal {
 	if s.ending {
 		return &Refusal{proto.Overloaded, "the server closes: connect again"}
@@ -89,8 +89,8 @@ func (s *Server) chat(c *conn, agentID string, msg Message) *Refusal {
 	return nil
 }
 
-// interrupt ends the running turn of a session (SC-035, SC-036). The turn's result acknowledges it; what waits behind the
-// turn runs. It creates nothing (SC-002).
+// interrupt ends the running turn of a session (SC-035, SC-036). The turn's result acknowledges it; what waits behind
+// the turn runs. It creates nothing (SC-002).
 func (s *Server) interrupt(c *conn, agentID string) *Refusal {
 	found := false
 	key := s.o.Policy.Key(c.info, agentID, InMemory)

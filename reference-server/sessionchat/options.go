@@ -1,12 +1,14 @@
 package sessionchat
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/url"
 	"time"
 
-	"parley/model"
+	"parley/llm"
+	"parley/reference-server/defaults"
 )
 
 // Options configures a Server. The zero value keeps its sessions in memory and answers with a brain of its own.
@@ -14,15 +16,16 @@ type Options struct {
 	DB    string // file of the sessions; "" keeps them for as long as the server lives
 	Store Store  // in place of the one that DB names; the server closes it
 
-	// Unsynced leaves it to the system when the file is written to the disk: what is saved survives the end of the process,
-	// but not a loss of power. It is for a file that is thrown away in the end: no chat waits for a disk that is busy.
+	// Unsynced leaves it to the system when the file is written to the disk: what is saved survives the end of the
+	// process, but not a loss of power. It is for a file that is thrown away in the end: no chat waits for a disk that is
+	// busy.
 	Unsynced bool
 
 	Idle  time.Duration // a session that nobody used for so long leaves memory; 10 minutes without it
 	Model string        // asked for by a chat whose options name none; "default" without it
 
-	Backend      Backend      // answers the conversations; a new model.Brain without it
-	Policy       Policy       // Correct{} without it
+	Backend      Backend      // answers the conversations; a new llm.Brain without it
+	Policy       Policy       // Correct, where a decision is nil
 	Inbound      Inbound      // sees client messages before the server does; may be nil
 	Outbound     Outbound     // sees messages before their connection does; may be nil
 	Logger       *slog.Logger // discards without it
@@ -30,23 +33,23 @@ type Options struct {
 	Limits       Limits       // DefaultLimits for fields that are zero
 }
 
-// Backend is the model behind the sessions, in the words of the source: the SDK client. *model.Brain is one.
+// Backend is the model behind the sessions, in the words of the source: the SDK client. *llm.Brain is one.
 //
-// Answer hands the pieces of the answer to emit, one after the other. It returns soon after ctx ends: an interrupt takes
-// effect no earlier. It is called by many goroutines at once.
+// Answer hands the pieces of the answer to emit, one after the other. It returns soon after ctx ends: an interrupt
+// takes effect no earlier. It is called by many goroutines at once.
 type Backend interface {
-	Answer(ctx context.Context, r model.Request, emit func(model.Part) error) error
+	Answer(ctx context.Context, r llm.Request, emit func(llm.Part) error) error
 }
 
-// Inbound sees a decoded client message, and returns the messages to handle in its place: none drops it. The message may
-// be changed in place. What can't be decoded never comes here.
+// Inbound sees a decoded client message, and returns the messages to handle in its place: none drops it. The message
+// may be changed in place. What can't be decoded never comes here.
 //
 // It is called with the server's lock held, so it may call no method of the Server.
 type Inbound func(m Manager, from ConnInfo, msg Message) []Message
 
 // Outbound sees a message on its way to a connection, and sends what is to be sent in its place. send may be called any
-// number of times, for any connection, during the call or later, by any goroutine; what has been sent must not change any
-// more. Called like Inbound.
+// number of times, for any connection, during the call or later, by any goroutine; what has been sent must not change
+// any more. Called like Inbound.
 type Outbound func(m Manager, to ConnInfo, msg Message, send func(connID string, msg Message))
 
 // ConnInfo describes a connection.
@@ -64,7 +67,7 @@ type Limits struct {
 	Message  int64 // bytes of a client message; more closes the connection with 1009
 	AgentID  int   // bytes of an agent_id; more is "invalid_message"
 	Answer   int   // bytes of one answer of the model; more fails the turn
-	Outgoing int   // bytes that may wait for a slow reader (estimated); a message more cuts it off
+	Outgoing int   // bytes that may wait for a slow reader; a message more cuts it off
 	Memory   int   // bytes of text in memory, over all sessions; the ones idle for longest make room, else "overloaded"
 	Database int64 // bytes of the database; a chat that finds no room in it gets "overloaded"
 
@@ -101,42 +104,12 @@ const (
 	defaultModel = "default"
 )
 
-func (l Limits) withDefaults() Limits {
-	l.Connections = or(l.Connections, DefaultLimits.Connections)
-	l.Sessions = or(l.Sessions, DefaultLimits.Sessions)
-	l.Queue = or(l.Queue, DefaultLimits.Queue)
-	l.Message = or(l.Message, DefaultLimits.Message)
-	l.AgentID = or(l.AgentID, DefaultLimits.AgentID)
-	l.Answer = or(l.Answer, DefaultLimits.Answer)
-	l.Outgoing = or(l.Outgoing, DefaultLimits.Outgoing)
-	l.Memory = or(l.Memory, DefaultLimits.Memory)
-	l.Database = or(l.Database, DefaultLimits.Database)
-	l.History = or(l.History, DefaultLimits.History)
-	l.HistoryBytes = or(l.HistoryBytes, DefaultLimits.HistoryBytes)
-	l.Turn = or(l.Turn, DefaultLimits.Turn)
-	l.Store = or(l.Store, DefaultLimits.Store)
-	l.Write = or(l.Write, DefaultLimits.Write)
-	l.Close = or(l.Close, DefaultLimits.Close)
-	return l
-}
-
-func or[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
-}
-
 func (o Options) withDefaults() Options {
-	o.Limits = o.Limits.withDefaults()
-	o.Idle = or(o.Idle, defaultIdle)
-	o.Model = or(o.Model, defaultModel)
+	defaults.Fill(&o.Limits, DefaultLimits)
+	defaults.Fill(&o.Policy, Correct)
+	o.Idle, o.Model = cmp.Or(o.Idle, defaultIdle), cmp.Or(o.Model, defaultModel)
 	if o.Backend == nil {
-		o.Backend = model.New()
-	}
-	if o.Policy == nil {
-		o.Policy = Correct{}
+		o.Backend = llm.New()
 	}
 	if o.Inbound == nil {
 		o.Inbound = func(_ Manager, _ ConnInfo, msg Message) []Message { return []Message{msg} }

@@ -61,7 +61,8 @@ func TestLockedDatabase(t *testing.T) {
 		c.chat(row.agentID, "[[echo lost]]")
 		msg := c.next()
 		body := msg["message"].(object)
-		if msg["message_type"] != "result" || msg["session_id"] != row.session || body["subtype"] != "error" || body["code"] != StoreFailed {
+		if msg["message_type"] != "result" || msg["session_id"] != row.session || body["subtype"] != "error" ||
+			body["code"] != StoreFailed {
 			t.Errorf("locked: %v", msg)
 		}
 	}

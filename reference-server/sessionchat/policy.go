@@ -1,61 +1,62 @@
 package sessionchat
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 
 	"github.com/coder/websocket"
 
-	"parley/model"
+	"parley/llm"
 )
 
-// Policy is what the protocol prescribes, one decision per method. Correct decides as the source does; a faulty server
-// embeds it and decides one thing otherwise.
+// Policy is what the protocol prescribes: one decision each. A decision that is nil is made as by Correct, so that a
+// faulty server is a policy with one of them.
 //
-// All methods are called with the server's lock held, one at a time, so they may call no method of the Server.
-type Policy interface {
+// All are called with the server's lock held, one at a time, so they may call no method of the Server.
+type Policy struct {
 	// OnConnect returns messages to handle as if the client had sent them as its first (SC-001).
-	OnConnect(m Manager, c ConnInfo) []Message
+	OnConnect func(m Manager, c ConnInfo) []Message
 
-	// OnDisconnect tells whether the turns end that the connection asked for, waiting ones included (SC-054).
-	OnDisconnect(m Manager, c ConnInfo) (endTurns bool)
+	// OnDisconnect reports whether the turns end that the connection asked for, waiting ones included (SC-054).
+	OnDisconnect func(m Manager, c ConnInfo) (endTurns bool)
 
-	// OnIdle is told of every session that leaves memory, just before it does (SC-053).
-	OnIdle(m Manager, key string)
+	// OnIdle is called for every session that leaves memory, just before it does (SC-053).
+	OnIdle func(m Manager, key string)
 
-	// Malformed tells what is made of a text that is no message, and why it is none: the messages to handle in its place, or
-	// a refusal.
-	Malformed(m Manager, c ConnInfo, data []byte, why *Refusal) ([]Message, *Refusal)
+	// Malformed decides about a text that is not a message, for the reason given: it returns the messages to handle in its
+	// place, or a refusal.
+	Malformed func(m Manager, c ConnInfo, data []byte, why *Refusal) ([]Message, *Refusal)
 
 	// Accept judges a message by itself: nil accepts it (SC-029 to SC-037). The limits of the server are judged after it.
-	Accept(m Manager, c ConnInfo, msg Message) *Refusal
+	Accept func(m Manager, c ConnInfo, msg Message) *Refusal
 
 	// Key names the session of an agent_id, in memory or in the store (SC-005, SC-027, SC-060).
-	Key(c ConnInfo, agentID string, in Place) string
+	Key func(c ConnInfo, agentID string, in Place) string
 
 	// Queue names the queue in which the turns of a session wait for each other: one runs per queue.
-	Queue(m Manager, c ConnInfo, key string) string
+	Queue func(m Manager, c ConnInfo, key string) string
 
 	// InterruptTargets are the sessions whose running turns an interrupt ends; key is that of its agent_id (SC-036).
-	InterruptTargets(m Manager, c ConnInfo, key string) []string
+	InterruptTargets func(m Manager, c ConnInfo, key string) []string
 
-	// Known tells what the store knew of a session that is not in memory; found is whether it had it (SC-007 to SC-009).
-	Known(key string, stored Record, found bool) (Record, bool)
+	// Known returns what the store knew of a session that is not in memory; found is whether it had it (SC-007 to SC-009).
+	Known func(key string, stored Record, found bool) (Record, bool)
 
 	// SessionID is the id that the session has from this turn on; v.SessionID is the one it has now, "" if none.
-	SessionID(v TurnView) string
+	SessionID func(v TurnView) string
 
-	// Persist tells what of a turn is saved. It is asked before system is sent, and before result is (SC-018, SC-023).
-	Persist(v TurnView, at Moment) Saving
+	// Persist returns what of a turn is saved. It is asked before system is sent, and before result is (SC-018, SC-023).
+	Persist func(v TurnView, at Moment) Saving
 
 	// Content is what the user said, as the model is asked it (SC-019).
-	Content(key, content string) string
+	Content func(key, content string) string
 
 	// Model is the model of one turn; options is nil if the chat has none (SC-032 to SC-034).
-	Model(key string, options map[string]any, fallback string) string
+	Model func(key string, options map[string]any, fallback string) string
 
 	// History is the conversation as the model is asked to continue it; its last message is the user's new one (SC-006).
-	History(v TurnView, messages []model.Message) []model.Message
+	History func(v TurnView, messages []llm.Message) []llm.Message
 }
 
 // Place is where a session is looked for.
@@ -92,8 +93,8 @@ type TurnView struct {
 // Refusal is why a message is not acted on: an error code, and a text that names the mend.
 type Refusal struct{ Code, Text string }
 
-// Manager is the server's state, named after the session_manager of the source. It is valid only during the call that it
-// is handed to.
+// Manager is the server's state, named after the session_manager of the source. It is valid only during the call that
+// it is handed to.
 type Manager interface {
 	Connections() []ConnInfo // oldest first
 	Sessions() []string      // keys of the sessions in memory, sorted
@@ -101,68 +102,63 @@ type Manager interface {
 	Waiting(key string) int      // chats in the queue of that name, without those that run
 	SessionID(key string) string // "" if the session is not in memory, or has none yet
 
-	// Send puts a message on a connection, past Outbound. Correct never does.
+	// Send puts a message on a connection, past Outbound. A correct policy never does.
 	Send(connID string, msg Message)
 
-	// End closes a connection behind what is queued for it; what it sends from now on is not looked at. Correct never does.
+	// End closes a connection after what is queued for it; what it sends from now on is not looked at. A correct policy
+	// never does.
 	End(connID string, code websocket.StatusCode, reason string)
 }
 
 // Correct is the policy of the source.
-type Correct struct{}
+var Correct = Policy{
+	// Only a chat creates (SC-001, SC-002).
+	OnConnect: func(Manager, ConnInfo) []Message { return nil },
 
-var _ Policy = Correct{}
+	// The turns end, as nobody is left to receive them; the sessions stay (SC-054, SC-059).
+	OnDisconnect: func(Manager, ConnInfo) bool { return true },
 
-// OnConnect does nothing: only a chat creates (SC-001, SC-002).
-func (Correct) OnConnect(Manager, ConnInfo) []Message { return nil }
+	// The store has the session (SC-053).
+	OnIdle: func(Manager, string) {},
 
-// OnDisconnect ends the turns, as nobody is left to hear them; the sessions stay (SC-054, SC-059).
-func (Correct) OnDisconnect(Manager, ConnInfo) bool { return true }
+	Malformed: func(_ Manager, _ ConnInfo, _ []byte, why *Refusal) ([]Message, *Refusal) { return nil, why },
+	Accept:    accept,
 
-// OnIdle does nothing: the store has the session (SC-053).
-func (Correct) OnIdle(Manager, string) {}
+	// The agent_id, byte for byte (SC-060).
+	Key: func(_ ConnInfo, agentID string, _ Place) string { return agentID },
 
-// Malformed is refused.
-func (Correct) Malformed(_ Manager, _ ConnInfo, _ []byte, why *Refusal) ([]Message, *Refusal) {
-	return nil, why
+	// The session's own: sessions run side by side (SC-004).
+	Queue: func(_ Manager, _ ConnInfo, key string) string { return key },
+
+	// The session that was named, whoever asked for its turn (SC-036).
+	InterruptTargets: func(_ Manager, _ ConnInfo, key string) []string { return []string{key} },
+
+	// What the store has, whatever the session's age (SC-058).
+	Known: func(_ string, stored Record, found bool) (Record, bool) { return stored, found },
+
+	// A session keeps its id, which is a new UUID in the beginning (SC-006, SC-016, SC-042).
+	SessionID: func(v TurnView) string {
+		if v.SessionID != "" {
+			return v.SessionID
+		}
+		return newUUID()
+	},
+
+	// Everything each time (SC-018, SC-022, SC-023).
+	Persist: func(TurnView, Moment) Saving { return Saving{Session: true, Turn: true} },
+
+	// Unchanged (SC-019).
+	Content: func(_, content string) string { return content },
+
+	// That of the options, for this chat only (SC-033).
+	Model: func(_ string, options map[string]any, fallback string) string {
+		name, _ := options["model"].(string)
+		return cmp.Or(name, fallback)
+	},
+
+	// That of the session, and nothing else (SC-027).
+	History: func(_ TurnView, messages []llm.Message) []llm.Message { return messages },
 }
-
-// Key is the agent_id, byte for byte (SC-060).
-func (Correct) Key(_ ConnInfo, agentID string, _ Place) string { return agentID }
-
-// Queue is the session's own: sessions run side by side (SC-004).
-func (Correct) Queue(_ Manager, _ ConnInfo, key string) string { return key }
-
-// InterruptTargets is the session that was named, whoever asked for its turn (SC-036).
-func (Correct) InterruptTargets(_ Manager, _ ConnInfo, key string) []string { return []string{key} }
-
-// Known is what the store says, whatever the session's age (SC-058).
-func (Correct) Known(_ string, stored Record, found bool) (Record, bool) { return stored, found }
-
-// SessionID stays what it is, and is a new UUID in the beginning (SC-006, SC-016, SC-042).
-func (Correct) SessionID(v TurnView) string {
-	if v.SessionID != "" {
-		return v.SessionID
-	}
-	return newUUID()
-}
-
-// Persist saves everything each time (SC-018, SC-022, SC-023).
-func (Correct) Persist(TurnView, Moment) Saving { return Saving{Session: true, Turn: true} }
-
-// Content is passed on unchanged (SC-019).
-func (Correct) Content(_, content string) string { return content }
-
-// Model is that of the options, for this chat only (SC-033).
-func (Correct) Model(_ string, options map[string]any, fallback string) string {
-	if name, _ := options["model"].(string); name != "" {
-		return name
-	}
-	return fallback
-}
-
-// History is that of the session, and nothing else (SC-027).
-func (Correct) History(_ TurnView, messages []model.Message) []model.Message { return messages }
 
 // newUUID returns a random UUID (version 4, RFC 9562).
 func newUUID() string {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"parley/model"
+	"parley/llm"
 	proto "parley/protocol/sessionchat"
 )
 
@@ -37,7 +37,7 @@ func (t *turn) finish(err error) {
 		err = ended
 	}
 	if err == nil {
-		t.tell(proto.AssistantMessage, map[string]any{"role": model.RoleAssistant, "content": t.answer.String()})
+		t.tell(proto.AssistantMessage, map[string]any{"role": llm.RoleAssistant, "content": t.answer.String()})
 	}
 	var what Saving
 	var kept Turn
@@ -60,8 +60,8 @@ func (t *turn) finish(err error) {
 	s.forget(t)
 }
 
-// tell sends a message of the turn to the connection that asked. The result goes to the one that interrupted, too, if that
-// is another: it has nothing else to go by. Locked.
+// tell sends a message of the turn to the connection that asked. The result goes to the one that interrupted, too, if
+// that is another: it has nothing else to go by. Locked.
 func (t *turn) tell(kind string, body map[string]any) {
 	id := t.view.SessionID
 	if t.kept == nil { // a session that could not be saved has no id to go by

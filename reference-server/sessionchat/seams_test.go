@@ -3,134 +3,17 @@ package sessionchat
 import (
 	"strings"
 	"testing"
-
-	"parley/model"
 )
 
-// rules decide correctly, but for the functions that are given.
-type rules struct {
-	Correct
-	malformed    func(m Manager, c ConnInfo, data []byte, why *Refusal) ([]Message, *Refusal)
-	accept       func(m Manager, c ConnInfo, msg Message) *Refusal
-	key          func(c ConnInfo, agentID string, in Place) string
-	queue        func(m Manager, c ConnInfo, key string) string
-	targets      func(m Manager, c ConnInfo, key string) []string
-	known        func(key string, stored Record, found bool) (Record, bool)
-	sessionID    func(v TurnView) string
-	persist      func(v TurnView, at Moment) Saving
-	content      func(key, content string) string
-	model        func(key string, options map[string]any, fallback string) string
-	history      func(v TurnView, messages []model.Message) []model.Message
-	onConnect    func(m Manager, c ConnInfo) []Message
-	onDisconnect func(m Manager, c ConnInfo) bool
-	onIdle       func(m Manager, key string)
-}
-
-func (r rules) Malformed(m Manager, c ConnInfo, data []byte, why *Refusal) ([]Message, *Refusal) {
-	if r.malformed != nil {
-		return r.malformed(m, c, data, why)
-	}
-	return r.Correct.Malformed(m, c, data, why)
-}
-
-func (r rules) Accept(m Manager, c ConnInfo, msg Message) *Refusal {
-	if r.accept != nil {
-		return r.accept(m, c, msg)
-	}
-	return r.Correct.Accept(m, c, msg)
-}
-
-func (r rules) Key(c ConnInfo, agentID string, in Place) string {
-	if r.key != nil {
-		return r.key(c, agentID, in)
-	}
-	return r.Correct.Key(c, agentID, in)
-}
-
-func (r rules) Queue(m Manager, c ConnInfo, key string) string {
-	if r.queue != nil {
-		return r.queue(m, c, key)
-	}
-	return r.Correct.Queue(m, c, key)
-}
-
-func (r rules) InterruptTargets(m Manager, c ConnInfo, key string) []string {
-	if r.targets != nil {
-		return r.targets(m, c, key)
-	}
-	return r.Correct.InterruptTargets(m, c, key)
-}
-
-func (r rules) Known(key string, stored Record, found bool) (Record, bool) {
-	if r.known != nil {
-		return r.known(key, stored, found)
-	}
-	return r.Correct.Known(key, stored, found)
-}
-
-func (r rules) SessionID(v TurnView) string {
-	if r.sessionID != nil {
-		return r.sessionID(v)
-	}
-	return r.Correct.SessionID(v)
-}
-
-func (r rules) Persist(v TurnView, at Moment) Saving {
-	if r.persist != nil {
-		return r.persist(v, at)
-	}
-	return r.Correct.Persist(v, at)
-}
-
-func (r rules) Content(key, content string) string {
-	if r.content != nil {
-		return r.content(key, content)
-	}
-	return r.Correct.Content(key, content)
-}
-
-func (r rules) Model(key string, options map[string]any, fallback string) string {
-	if r.model != nil {
-		return r.model(key, options, fallback)
-	}
-	return r.Correct.Model(key, options, fallback)
-}
-
-func (r rules) History(v TurnView, messages []model.Message) []model.Message {
-	if r.history != nil {
-		return r.history(v, messages)
-	}
-	return r.Correct.History(v, messages)
-}
-
-func (r rules) OnConnect(m Manager, c ConnInfo) []Message {
-	if r.onConnect != nil {
-		return r.onConnect(m, c)
-	}
-	return r.Correct.OnConnect(m, c)
-}
-
-func (r rules) OnDisconnect(m Manager, c ConnInfo) bool {
-	if r.onDisconnect != nil {
-		return r.onDisconnect(m, c)
-	}
-	return r.Correct.OnDisconnect(m, c)
-}
-
-func (r rules) OnIdle(m Manager, key string) {
-	if r.onIdle != nil {
-		r.onIdle(m, key)
-	}
-}
-
-// fault is a server that gets one thing wrong, and what can be seen of it: shows is true on it, and false on a correct one.
+// fault is a server that gets one thing wrong, and what can be seen of it: shows is true on it, and false on a correct
+// one.
 type fault struct {
 	name  string
 	spoil func(o *Options)
 	shows func(b *bench) bool
 }
 
-func deciding(make func() rules) func(*Options) {
+func deciding(make func() Policy) func(*Options) {
 	return func(o *Options) { o.Policy = make() }
 }
 
@@ -213,8 +96,8 @@ func recalls(want string, steps ...string) func(b *bench) bool {
 	}
 }
 
-// afterDisconnect returns a client, and the session of "a", in which a turn of another connection ran when that one ended.
-// The client's own chat was queued behind it, so its result proves that the server has seen the end.
+// afterDisconnect returns a client, and the session of "a", in which a turn of another connection ran when that one
+// ended. The client's own chat was queued behind it, so its result proves that the server has seen the end.
 func (b *bench) afterDisconnect() (d *client, session any) {
 	c, d := b.dial(), b.dial()
 	session = c.held("a", "h")

@@ -12,7 +12,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
-	"parley/model"
+	"parley/llm"
 )
 
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
@@ -22,7 +22,8 @@ func TestFirstChatCreates(t *testing.T) {
 	c := b.dial()
 	c.quiet() // opening says nothing (SC-001)
 	first := c.ask("a", "[[stream n1 3]]")
-	if !uuid.MatchString(first.session) || len(first.streams) != 3 || first.system["resumed"] != false || first.system["model"] != "default" {
+	if !uuid.MatchString(first.session) || len(first.streams) != 3 || first.system["resumed"] != false ||
+		first.system["model"] != "default" {
 		t.Errorf("first turn: %+v", first)
 	}
 	if first.result["num_turns"] != 1.0 || first.result["duration_ms"].(float64) < 0 {
@@ -33,8 +34,9 @@ func TestFirstChatCreates(t *testing.T) {
 		t.Errorf("second turn: %+v", second)
 	}
 	got := b.brain.Requests("n2")
-	want := []model.Message{
-		{Role: "user", Text: "[[stream n1 3]]"}, {Role: "assistant", Text: first.text()}, {Role: "user", Text: "[[recall n2]]"},
+	want := []llm.Message{
+		{Role: "user", Text: "[[stream n1 3]]"}, {Role: "assistant", Text: first.text()},
+		{Role: "user", Text: "[[recall n2]]"},
 	}
 	if len(got) != 1 || cmp.Diff(want, got[0].Messages) != "" {
 		t.Errorf("request: %v", cmp.Diff(want, got[0].Messages))
@@ -56,7 +58,8 @@ func TestOddStrings(t *testing.T) {
 	b := start(t, Options{})
 	c := b.dial()
 	ids := []string{
-		"x", "X", " x", "x ", "x\x00", "x\x00y", "\u00e9", "e\u0301", "'; DROP TABLE sessions; --", "../../etc/passwd", "%s%d", "null",
+		"x", "X", " x", "x ", "x\x00", "x\x00y", "\u00e9", "e\u0301", "'; DROP TABLE sessions; --", "../../etc/passwd",
+		"%s%d", "null",
 		"0", "\U0001f600", "\u2028", `"\`, strings.Repeat("long ", 10_000), "\t\r\n", "\ufeffx", "conn_1", "{}",
 	}
 	sessions := map[string]string{}
@@ -106,7 +109,8 @@ func TestPing(t *testing.T) {
 	} {
 		c.send(sent)
 		msg := c.next()
-		if msg["message_type"] != "pong" || msg["agent_id"] != want || msg["session_id"] != nil || len(msg["message"].(object)) != 0 {
+		if msg["message_type"] != "pong" || msg["agent_id"] != want || msg["session_id"] != nil ||
+			len(msg["message"].(object)) != 0 {
 			t.Errorf("%s: %v", sent, msg)
 		}
 	}
@@ -221,7 +225,7 @@ func TestClose(t *testing.T) {
 // stuck is a backend that does not end with its context until it is let go.
 type stuck chan struct{}
 
-func (s stuck) Answer(context.Context, model.Request, func(model.Part) error) error {
+func (s stuck) Answer(context.Context, llm.Request, func(llm.Part) error) error {
 	<-s
 	return nil
 }

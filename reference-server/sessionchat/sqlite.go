@@ -49,13 +49,14 @@ const (
 	upsertSession = `INSERT INTO sessions (agent_id, session_id, created_at, used_at) VALUES (?1, ?2, ?3, ?3)
 		ON CONFLICT (agent_id) DO UPDATE SET session_id = excluded.session_id, used_at = excluded.used_at RETURNING id`
 	upsertTurn = `INSERT INTO turns (session, n, content, answer, outcome) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (session, n) DO UPDATE SET content = excluded.content, answer = excluded.answer, outcome = excluded.outcome`
+		ON CONFLICT (session, n)
+		DO UPDATE SET content = excluded.content, answer = excluded.answer, outcome = excluded.outcome`
 	deleteTurns = `DELETE FROM turns WHERE session = ? AND n <= ?`
 )
 
-// sqliteStore is a Store in one SQLite database: WAL, and synchronous=FULL unless Options.Unsynced, so that what is committed
-// survives a loss of power too. It has one connection, which is what a database in memory needs, and all that one writer can
-// use.
+// sqliteStore is a Store in one SQLite database: WAL, and synchronous=FULL unless Options.Unsynced, so that what is
+// committed survives a loss of power too. It has one connection, which is what a database in memory needs, and all that
+// one writer can use.
 type sqliteStore struct {
 	db           *sql.DB
 	history      int
@@ -90,8 +91,8 @@ func openSQLite(file string, unsynced bool, l Limits) (Store, error) {
 	return &sqliteStore{db: db, history: l.History, historyBytes: l.HistoryBytes}, nil
 }
 
-// prepareFile returns the URI of a file that can be opened. A new one is for its owner's eyes only, as are the files that
-// SQLite puts beside it.
+// prepareFile returns the URI of a file that can be opened. A new one is for its owner's eyes only, as are the files
+// that SQLite puts beside it.
 func prepareFile(file string) (uri string, err error) {
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -112,8 +113,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// retrySetUp tries until the database is not in the way of another program for a moment: a change to WAL fails at once where
-// another connection reads or closes, without the wait of busy_timeout.
+// retrySetUp tries until the database is not in the way of another program for a moment: a change to WAL fails at once
+// where another connection reads or closes, without the wait of busy_timeout.
 func retrySetUp(db *sql.DB) error {
 	ctx, cancel := context.WithTimeout(context.Background(), setUpTime)
 	defer cancel()
@@ -130,13 +131,14 @@ func retrySetUp(db *sql.DB) error {
 	}
 }
 
-// failedWith tells an error of SQLite by its primary code.
+// failedWith reports whether an error is one of SQLite with a primary code.
 func failedWith(err error, code int) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && e.Code()&0xff == code
 }
 
-// setUp makes the schema in an empty database, and refuses one that another program or a newer server has made, unchanged.
+// setUp makes the schema in an empty database, and refuses one that another program or a newer server has made,
+// unchanged.
 func setUp(ctx context.Context, db *sql.DB) error {
 	err := within(ctx, db, func(tx *sql.Tx) error {
 		var version, tables int

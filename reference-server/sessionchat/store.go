@@ -5,10 +5,11 @@ import (
 	"errors"
 )
 
-// Store is the database of the source: it keeps, by key, the session id and the history of each session (SC-007, SC-023).
-// What Save has returned for is there after a crash. It is safe for concurrent use.
+// Store is the database of the source: it keeps, by key, the session id and the history of each session (SC-007,
+// SC-023). What Save has returned for is there after a crash. It is safe for concurrent use.
 type Store interface {
-	// Lookup returns what is kept under a key, and whether there is anything. An error is no answer: the session may exist.
+	// Lookup returns what is kept under a key, and whether there is anything. An error is no answer: the session may
+	// exist.
 	Lookup(ctx context.Context, key string) (Record, bool, error)
 
 	// Save binds the key to the session id and, unless it is nil, writes the turn, in place of an earlier one of that
@@ -33,7 +34,7 @@ type Turn struct {
 	N       int    // from 1, without gaps
 	Content string // what the user said
 	Answer  string // what the model said, up to where it ended
-	Outcome string // proto.Success, Interrupted or Failed; "" while the turn runs, and for ever if the server crashed in it
+	Outcome string // proto.Success, Interrupted or Failed; "" while the turn runs, and after a crash in it
 }
 
 // OpenStore opens the store that a server with these options would open, so that a caller can wrap it: Options.Store.

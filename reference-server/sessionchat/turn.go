@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/model"
+	"parley/llm"
 	proto "parley/protocol/sessionchat"
 )
 
@@ -15,7 +15,7 @@ import (
 // Server.mu, or before it starts; its answer belongs to its goroutine.
 type turn struct {
 	s           *Server
-	c           *conn // that asked, and is told
+	c           *conn // that asked, and gets the messages
 	interrupter *conn // that interrupted
 	sess        *session
 	queue       string
@@ -30,8 +30,8 @@ type turn struct {
 
 	view    TurnView
 	kept    *Turn // its place in the session's history; nil until the session is obtained
-	request model.Request
-	answer  strings.Builder // what was told so far
+	request llm.Request
+	answer  strings.Builder // what was sent so far
 }
 
 // start runs a turn that is first in its queue. Locked.
@@ -54,7 +54,7 @@ func (s *Server) start(t *turn) {
 	})
 }
 
-// forget takes a turn from the books, and starts the one behind it. Locked.
+// forget removes a turn, and starts the one that waits for it. Locked.
 func (s *Server) forget(t *turn) {
 	delete(t.c.turns, t)
 	t.sess.running = slices.DeleteFunc(t.sess.running, func(o *turn) bool { return o == t })
@@ -72,8 +72,8 @@ func (t *turn) unreserve() {
 	t.s.m.reweigh(t.sess)
 }
 
-// obtain is get_or_create_client of the source: the session in memory, else from the store, else a new one; saved, and then told
-// of (SC-006 to SC-011, SC-018). It is not interrupted: a turn has a session, or fails.
+// obtain is get_or_create_client of the source: the session in memory, else from the store, else a new one; saved, and
+// then told of (SC-006 to SC-011, SC-018). It is not interrupted: a turn has a session, or fails.
 func (t *turn) obtain() error {
 	sess, s := t.sess, t.s
 	sess.loading.Lock()
@@ -83,7 +83,8 @@ func (t *turn) obtain() error {
 	}
 
 	s.mu.Lock()
-	v := TurnView{Conn: t.c.info.ID, AgentID: t.agentID, Key: sess.key, SessionID: sess.id, Turn: 1, Resumed: t.view.Resumed}
+	v := TurnView{Conn: t.c.info.ID, AgentID: t.agentID, Key: sess.key, SessionID: sess.id, Turn: 1}
+	v.Resumed = t.view.Resumed
 	if n := len(sess.turns); n > 0 {
 		v.Turn = sess.turns[n-1].N + 1
 	}
@@ -102,8 +103,8 @@ func (t *turn) obtain() error {
 	sess.loaded, sess.id = true, v.SessionID
 	sess.turns = append(sess.turns, kept)
 	t.unreserve() // it counts as the session's from here
-	t.request = model.Request{
-		API: model.APIInProcess, Model: t.model, Stream: true,
+	t.request = llm.Request{
+		API: llm.APIInProcess, Model: t.model, Stream: true,
 		Messages: s.o.Policy.History(v, messages(sess.turns)),
 	}
 	t.tell(proto.SystemMessage, map[string]any{"subtype": "init", "model": t.model, "resumed": v.Resumed})
@@ -164,12 +165,12 @@ func (s *Server) storeContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), 2*s.o.Limits.Store)
 }
 
-// ask has the backend answer, and tells each piece as it comes (SC-012, SC-020).
+// ask has the backend answer, and sends each piece as it comes (SC-012, SC-020).
 func (t *turn) ask() error {
 	if err := context.Cause(t.ctx); err != nil { // nothing is asked for a turn that has ended
 		return err
 	}
-	return t.s.o.Backend.Answer(t.ctx, t.request, func(p model.Part) error {
+	return t.s.o.Backend.Answer(t.ctx, t.request, func(p llm.Part) error {
 		if p.Call != nil {
 			return t.say(fmt.Sprintf("[The tool %s was asked for; there are no tools here.]", p.Call.Name))
 		}
@@ -177,7 +178,7 @@ func (t *turn) ask() error {
 	})
 }
 
-// say tells a piece of the answer, unless the turn has been ended.
+// say sends a piece of the answer, unless the turn has been ended.
 func (t *turn) say(text string) error {
 	if text == "" {
 		return nil
@@ -189,7 +190,7 @@ func (t *turn) say(text string) error {
 		return err
 	}
 	t.answer.WriteString(text)
-	t.c.awaitRoom(t.ctx)
+	t.c.AwaitRoom(t.ctx, min(smooth, t.s.o.Limits.Outgoing/2))
 	return nil
 }
 

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"parley/model"
+	"parley/llm"
 )
 
-func everything(model.Request) bool { return true }
+func everything(llm.Request) bool { return true }
 
 // Sessions run side by side on one connection (SC-004, SC-024 to SC-028).
 func TestInterleaving(t *testing.T) {
@@ -73,7 +73,8 @@ func TestQueue(t *testing.T) {
 		t.Errorf("first: %s", got)
 	}
 	second, third := c.turn("a"), d.turn("a")
-	if second.text() != "[[echo second]]" || third.text() != "h second (2)" || second.session != session || third.session != session {
+	if second.text() != "[[echo second]]" || third.text() != "h second (2)" || second.session != session ||
+		third.session != session {
 		t.Errorf("second %+v, third %+v", second, third)
 	}
 	c.ask("a", "[[echo fourth]]")
@@ -106,21 +107,17 @@ func TestDisconnect(t *testing.T) {
 	}
 }
 
-// left is told of every connection that has ended.
-type left struct {
-	Correct
-	ended chan string
+// leaving is a policy, and the connections that have ended.
+func leaving(room int) (Policy, <-chan string) {
+	ended := make(chan string, room)
+	return Policy{OnDisconnect: func(_ Manager, c ConnInfo) bool { ended <- c.ID; return true }}, ended
 }
 
-func (l left) OnDisconnect(m Manager, c ConnInfo) bool {
-	l.ended <- c.ID
-	return l.Correct.OnDisconnect(m, c)
-}
-
-// A race of everything: chats, interrupts, disconnects. Every turn that is told ends in one result, and nothing stays busy.
+// A race of everything: chats, interrupts, disconnects. Every turn that is told ends in one result, and nothing stays
+// busy.
 func TestStorm(t *testing.T) {
 	const parties, chats = 4, 25
-	policy := left{ended: make(chan string, parties*chats+1)}
+	policy, ended := leaving(parties*chats + 1)
 	b := start(t, Options{Policy: policy, Limits: Limits{Sessions: 4, Queue: 3}})
 	t.Run("parties", func(t *testing.T) {
 		for p := range parties {
@@ -133,7 +130,7 @@ func TestStorm(t *testing.T) {
 		}
 	})
 	for range parties * chats {
-		<-policy.ended
+		<-ended
 	}
 	c := b.dial()
 	for i := range 3 {

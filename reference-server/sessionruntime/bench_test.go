@@ -42,10 +42,13 @@ func BenchmarkHandle(b *testing.B) {
 			for i := range sessions {
 				bus.handle(fmt.Appendf(nil, `{"parley":"setup","session_id":"%d","agents":["a"],"active_agent_id":"a"}`, i))
 				for turn := range 2 {
-					bus.handle(fmt.Appendf(nil, `{"session_id":"%d","event":"USER_INPUT","sender":"frontend","target":"SYSTEM","metadata":{"turn_id":"t%d"}}`, i, turn))
+					bus.handle(fmt.Appendf(nil,
+						`{"session_id":"%d","event":"USER_INPUT","sender":"frontend","target":"SYSTEM","metadata":{"turn_id":"t%d"}}`, i,
+						turn))
 				}
 			}
-			chunk := []byte(`{"session_id":"0","event":"AGENT_OUTPUT","sender":"a","target":"SYSTEM","payload":"some text","metadata":{"turn_id":"t0","stream":{"is_chunk":true,"seq":7}}}`)
+			chunk := []byte(`{"session_id":"0","event":"AGENT_OUTPUT","sender":"a","target":"SYSTEM","payload":"some text",` +
+				`"metadata":{"turn_id":"t0","stream":{"is_chunk":true,"seq":7}}}`)
 			bus.handle(chunk)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
 	"github.com/google/go-cmp/cmp"
+	"parley/reference-server/connection"
 )
 
 // A whole turn, and the form of what is written.
@@ -21,7 +23,8 @@ func TestTurn(t *testing.T) {
 		p.input("s", "t1")
 		got := p.wants("USER_INPUT", "TURN_ACCEPTED")
 		want := object{
-			"session_id": "s", "event": "USER_INPUT", "sender": "session", "target": "AGENT", "target_id": "a", "payload": "hello",
+			"session_id": "s", "event": "USER_INPUT", "sender": "session", "target": "AGENT", "target_id": "a",
+			"payload":  "hello",
 			"metadata": object{"turn_id": "t1", "trace_id": got[1]["metadata"].(object)["trace_id"]},
 		}
 		for _, name := range []string{"id", "timestamp"} {
@@ -52,7 +55,8 @@ func TestPassedOnAsItCame(t *testing.T) {
 		for !strings.Contains(text, `"AGENT_OUTPUT"`) {
 			text, _ = p.read()
 		}
-		for _, want := range []string{`12345678901234567890`, `"big":1.50`, `1E400`, `-0]`, `"n":1.0`, `"é <"`[1:], `\u0000`} {
+		for _, want := range []string{`12345678901234567890`, `"big":1.50`, `1E400`, `-0]`, `"n":1.0`, `"é <"`[1:],
+			`\u0000`} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s is missing in %s", want, text)
 			}
@@ -65,13 +69,17 @@ func TestFramesThatCannotBeTaken(t *testing.T) {
 		p.setUp("s", nil)
 		for _, text := range []string{
 			`x`, `null`, `[]`, `"x"`, `7`, `{`, `{} {}`, `{"a":1,"a":2}`, `{"parley":"what"}`, `{"parley":7}`, `{"parley":{}}`,
-			`{"session_id":"s","event":7}`, `{"session_id":"s","metadata":"x"}`, `{"session_id":"s2","event":"USER_INPUT"}`, `{}`,
+			`{"session_id":"s","event":7}`, `{"session_id":"s","metadata":"x"}`, `{"session_id":"s2","event":"USER_INPUT"}`,
+			`{}`,
 			`{"SESSION_ID":"s","event":"USER_INPUT"}`,
 			`{"parley":"setup"}`, `{"parley":"setup","session_id":""}`, `{"parley":"setup","session_id":7}`,
 			`{"parley":"setup","session_id":"n","agents":"a"}`, `{"parley":"setup","session_id":"n","agents":["a","a"]}`,
-			`{"parley":"setup","session_id":"n","agents":["a"],"active_agent_id":"b"}`, `{"parley":"setup","session_id":"n","agents":["frontend"]}`,
-			`{"parley":"setup","session_id":"n","limits":{"input_ack_ms":-1}}`, `{"parley":"setup","session_id":"n","limits":{"cancel_ack_ms":1e9}}`,
-			`{"parley":"setup","session_id":"n","limits":{"cancel_ack_ms":"1"}}`, `{"parley":"setup","session_id":"n","limits":[]}`,
+			`{"parley":"setup","session_id":"n","agents":["a"],"active_agent_id":"b"}`,
+			`{"parley":"setup","session_id":"n","agents":["frontend"]}`,
+			`{"parley":"setup","session_id":"n","limits":{"input_ack_ms":-1}}`,
+			`{"parley":"setup","session_id":"n","limits":{"cancel_ack_ms":1e9}}`,
+			`{"parley":"setup","session_id":"n","limits":{"cancel_ack_ms":"1"}}`,
+			`{"parley":"setup","session_id":"n","limits":[]}`,
 			`{"session_id":"s","payload":` + strings.Repeat(`[`, 100_000) + `}`,
 		} {
 			p.raw(text)
@@ -92,7 +100,8 @@ func TestDepth(t *testing.T) {
 	both(t, Options{}, func(t *testing.T, p *party) {
 		p.setUp("s", nil)
 		invite := func(depth int) string {
-			return `{"session_id":"s","event":"CONTROL","subtype":"INVITE_AGENT","sender":"frontend","target":"SYSTEM","payload":` +
+			return `{"session_id":"s","event":"CONTROL","subtype":"INVITE_AGENT","sender":"frontend","target":"SYSTEM",` +
+				`"payload":` +
 				strings.Repeat(`[`, depth) + `"]\"]"` + strings.Repeat(`]`, depth) + `}`
 		}
 		p.raw(invite(maxDepth - 1))
@@ -194,7 +203,8 @@ func TestDefaultLimits(t *testing.T) {
 		{Options{}, nil, 10 * time.Second},
 		{Options{}, object{"input_ack_ms": 0, "cancel_ack_ms": nil}, 10 * time.Second},
 		{Options{InputAck: time.Second, CancelAck: time.Second}, object{}, time.Second},
-		{Options{InputAck: time.Second, CancelAck: time.Second}, object{"input_ack_ms": 1.5, "cancel_ack_ms": 1.5}, 1500 * time.Microsecond},
+		{Options{InputAck: time.Second, CancelAck: time.Second}, object{"input_ack_ms": 1.5, "cancel_ack_ms": 1.5},
+			1500 * time.Microsecond},
 	} {
 		inPipes(t, c.o, func(p *party) {
 			p.setUp("s", c.limits)
@@ -265,7 +275,8 @@ func TestLongFrames(t *testing.T) {
 func TestStdioEnds(t *testing.T) {
 	t.Run("the last line has no end", func(t *testing.T) {
 		var out strings.Builder
-		if err := ServeStdio(t.Context(), strings.NewReader(`{"parley":"fence","id":"1"}`), &out, Options{}); err != nil || out.String() != `{"id":"1","parley":"fenced"}`+"\n" {
+		if err := ServeStdio(t.Context(), strings.NewReader(`{"parley":"fence","id":"1"}`), &out, Options{}); err != nil ||
+			out.String() != `{"id":"1","parley":"fenced"}`+"\n" {
 			t.Errorf("%v: %q", err, out.String())
 		}
 	})
@@ -324,7 +335,8 @@ func TestAckBeforeTimeout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, in, out := newBus(o), make(chan arrival, o.Limits.Incoming), newQueue(o.Limits.Outgoing)
+		b, in, out := newBus(o), make(chan arrival, o.Limits.Incoming), connection.New(t.Context(), connection.Limits{})
+		defer out.End(nil)
 		for _, text := range []string{
 			`{"parley":"setup","session_id":"s","agents":["a"],"active_agent_id":"a","limits":{"input_ack_ms":5}}`,
 			`{"session_id":"s","event":"USER_INPUT","sender":"frontend","target":"SYSTEM","metadata":{"turn_id":"t1"}}`,
@@ -332,11 +344,17 @@ func TestAckBeforeTimeout(t *testing.T) {
 			b.handle([]byte(text))
 		}
 		<-time.After(time.Second)
-		in <- arrival{data: []byte(`{"session_id":"s","event":"CONTROL","subtype":"INPUT_ACK","sender":"a","target":"SYSTEM"}`)}
+		in <- arrival{data: []byte(`{"session_id":"s","event":"CONTROL","subtype":"INPUT_ACK","sender":"a",` +
+			`"target":"SYSTEM"}`)}
 		close(in)
-		handleAll(t.Context(), b, in, out)
-		if len(out.frames) != 1 || !strings.Contains(string(out.frames[0]), "AGENT_STARTED") {
-			t.Errorf("published %s", out.frames)
+		handleAll(b, in, out)
+		out.Finish(websocket.CloseError{})
+		frame, err := out.Next(t.Context())
+		if err != nil || !strings.Contains(string(frame), "AGENT_STARTED") {
+			t.Errorf("published %s, %v", frame, err)
+		}
+		if more, err := out.Next(t.Context()); err == nil {
+			t.Errorf("published %s too", more)
 		}
 	})
 }

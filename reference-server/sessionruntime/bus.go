@@ -108,8 +108,8 @@ func (b *bus) message(msg proto.Message) [][]byte {
 	return b.published(r, r.OnMessage(msg))
 }
 
-// published encodes what a runtime published, and looks when it wants to be called again. What can't be encoded, which only
-// a faulty one makes, is told and left out.
+// published encodes what a runtime published, and looks when it wants to be called again. What can't be encoded, which
+// only a faulty one makes, is told and left out.
 func (b *bus) published(r *runtime, msgs []proto.Message) [][]byte {
 	b.schedule(r)
 	frames := make([][]byte, 0, len(msgs))

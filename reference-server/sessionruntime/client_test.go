@@ -156,7 +156,8 @@ func (p *party) next() object {
 // setUp sets a session of agents a and b up, a is active.
 func (p *party) setUp(session string, limits object) {
 	p.t.Helper()
-	p.say(object{"parley": "setup", "session_id": session, "agents": []string{"a", "b"}, "active_agent_id": "a", "limits": limits})
+	p.say(object{"parley": "setup", "session_id": session, "agents": []string{"a", "b"}, "active_agent_id": "a",
+		"limits": limits})
 	if got := p.next(); got["parley"] != "ready" || got["session_id"] != session || len(got) != 2 {
 		p.t.Fatalf("set-up: %v", got)
 	}
@@ -166,7 +167,8 @@ func (p *party) message(session, event, subtype, sender string, payload any, met
 	p.t.Helper()
 	p.n++
 	p.say(object{
-		"id": fmt.Sprint(sender, p.n), "session_id": session, "event": event, "subtype": subtype, "sender": sender, "target": "SYSTEM",
+		"id": fmt.Sprint(sender, p.n), "session_id": session, "event": event, "subtype": subtype, "sender": sender,
+		"target":  "SYSTEM",
 		"payload": payload, "metadata": metadata, "timestamp": "2026-02-13T10:22:17Z",
 	})
 }

@@ -32,8 +32,8 @@ type frame struct {
 	proto.Message
 }
 
-// decodeFrame reads a frame strictly: an object, names matched by case and not repeated, valid UTF-8, members of the types
-// that they have. Members that are unknown are passed over.
+// decodeFrame reads a frame strictly: an object, names matched by case and not repeated, valid UTF-8, members of the
+// types that they have. Members that are unknown are passed over.
 func decodeFrame(data []byte) (f frame, err error) {
 	if jsontext.Value(data).Kind() != '{' {
 		return frame{}, errors.New("send one JSON object")
@@ -101,7 +101,8 @@ func ackLimit(ms *float64, fallback, longest time.Duration) (time.Duration, erro
 	return max(time.Duration(*ms*float64(time.Millisecond)), 1), nil
 }
 
-// encode writes members in the order of their names. A faulty orchestrator may make text that is no UTF-8: it becomes U+FFFD.
+// encode writes members in the order of their names. A faulty orchestrator may make text that is no UTF-8: it becomes
+// U+FFFD.
 func encode(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }

@@ -1,17 +1,20 @@
 package sessionruntime
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"time"
 
 	proto "parley/protocol/sessionruntime"
+	"parley/reference-server/defaults"
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
 // Options configures a Server, or one bus on stdio. The zero value behaves correctly.
 type Options struct {
-	InputAck  time.Duration // of a session whose set-up frame gives no limits.input_ack_ms; orchestrator.DefaultAck without it
+	// of a session whose set-up frame gives no limits.input_ack_ms; orchestrator.DefaultAck without it
+	InputAck  time.Duration
 	CancelAck time.Duration // the same, for limits.cancel_ack_ms
 
 	Seams        func() Seams // called once for each bus; may be nil
@@ -22,8 +25,8 @@ type Options struct {
 	Runtime orchestrator.Limits // of each runtime; orchestrator.DefaultLimits for fields that are zero
 }
 
-// Seams are where the orchestrators of a bus are made faulty. Both functions may be nil. They are called by one goroutine at a
-// time, so what they share needs no lock.
+// Seams are where the orchestrators of a bus are made faulty. Both functions may be nil. They are called by one
+// goroutine at a time, so what they share needs no lock.
 type Seams struct {
 	// Runtime changes the options of a runtime before it is made, at every set-up frame. SessionID says which it is.
 	Runtime func(o *orchestrator.Options)
@@ -58,30 +61,11 @@ var DefaultLimits = Limits{
 	Close:       time.Second,
 }
 
-func (l Limits) withDefaults() Limits {
-	l.Connections = or(l.Connections, DefaultLimits.Connections)
-	l.Sessions = or(l.Sessions, DefaultLimits.Sessions)
-	l.Message = or(l.Message, DefaultLimits.Message)
-	l.Incoming = or(l.Incoming, DefaultLimits.Incoming)
-	l.Outgoing = or(l.Outgoing, DefaultLimits.Outgoing)
-	l.Ack = or(l.Ack, DefaultLimits.Ack)
-	l.Write = or(l.Write, DefaultLimits.Write)
-	l.Close = or(l.Close, DefaultLimits.Close)
-	return l
-}
-
-func or[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
-}
-
 // withDefaults fails on what is negative: no such limit can be kept.
 func (o Options) withDefaults() (Options, error) {
-	o.Limits = o.Limits.withDefaults()
-	o.InputAck, o.CancelAck = or(o.InputAck, orchestrator.DefaultAck), or(o.CancelAck, orchestrator.DefaultAck)
+	defaults.Fill(&o.Limits, DefaultLimits)
+	o.InputAck = cmp.Or(o.InputAck, orchestrator.DefaultAck)
+	o.CancelAck = cmp.Or(o.CancelAck, orchestrator.DefaultAck)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -15,17 +15,13 @@ func forgetful() Seams {
 			if first == "" {
 				first = o.SessionID
 			}
-			o.Policy = anySession{}
+			o.Policy.Takes = func(v orchestrator.View, msg proto.Message, from orchestrator.Role, again bool) bool {
+				msg.SessionID = v.SessionID()
+				return orchestrator.Correct.Takes(v, msg, from, again)
+			}
 		},
 		Route: func(proto.Message) string { return first },
 	}
-}
-
-type anySession struct{ orchestrator.Correct }
-
-func (anySession) Takes(v orchestrator.View, msg proto.Message, from orchestrator.Role, again bool) bool {
-	msg.SessionID = v.SessionID()
-	return orchestrator.Correct{}.Takes(v, msg, from, again)
 }
 
 // Sessions that are mixed up, on each bus anew.

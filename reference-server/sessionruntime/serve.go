@@ -4,77 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/coder/websocket"
+
+	"parley/reference-server/connection"
 )
-
-// wire is a connection that carries frames. read and write are each called by one goroutine at a time.
-type wire interface {
-	// read returns soon after ctx ends. A frame that is longer than the limit gives errTooLong, and the next one can be read.
-	read(ctx context.Context) ([]byte, error)
-
-	write(ctx context.Context, data []byte) error
-
-	// bye is called behind the last write.
-	bye(f farewell)
-}
 
 var errTooLong = errors.New("the frame is too long")
 
-// arrival is a frame, or why there is none.
+// arrival is a frame, or that it was too long.
 type arrival struct {
 	data []byte
 	err  error
 }
 
-// serve handles what comes over a wire, one frame after the other, and serves the time-outs of all runtimes, by one goroutine
-// (section 5). It returns when the wire has no more to read and everything is written; or when ctx ends, or a write fails.
-func serve(ctx context.Context, o Options, w wire, out *queue) error {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	in := make(chan arrival, o.Limits.Incoming)
-	var both sync.WaitGroup
-	both.Go(func() { receive(ctx, w, in) })
-	both.Go(func() {
-		bye, err := out.pump(ctx, w.write)
-		if err != nil {
-			end(fmt.Errorf("write: %w", err))
-		}
-		if bye != nil {
-			w.bye(*bye)
-		}
-	})
-	handleAll(ctx, newBus(o), in, out)
-	out.finish(farewell{code: websocket.StatusNormalClosure})
-	both.Wait()
-	return context.Cause(ctx)
+// serve handles what comes in, one frame after the other, and serves the time-outs of all runtimes, by one goroutine
+// (section 5), until in or the connection ends. Then it ends the connection behind what is queued.
+func serve(o Options, in <-chan arrival, out *connection.Outbox) {
+	handleAll(newBus(o), in, out)
+	out.Finish(websocket.CloseError{Code: websocket.StatusNormalClosure})
 }
 
-// receive reads until there is nothing to read, and closes in.
-func receive(ctx context.Context, w wire, in chan<- arrival) {
-	defer close(in)
-	for {
-		data, err := w.read(ctx)
-		if err != nil && !errors.Is(err, errTooLong) {
-			return
-		}
-		select {
-		case in <- arrival{data, err}:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// handleAll handles frames and time-outs until in or ctx ends. What has come before a time-out is served is handled before it:
-// an ack that only the load of this machine has held up is in time.
-func handleAll(ctx context.Context, b *bus, in <-chan arrival, out *queue) {
+// handleAll handles frames and time-outs. What has come before a time-out is served is handled before it: an ack that
+// only the load of this machine has held up is in time.
+func handleAll(b *bus, in <-chan arrival, out *connection.Outbox) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	ctx := out.Context()
 	for {
-		out.awaitRoom(ctx)
+		out.AwaitRoom(ctx, b.o.Limits.Outgoing)
 		var due <-chan time.Time
 		if at, ok := b.due(); ok {
 			timer.Reset(time.Until(at))
@@ -86,15 +45,15 @@ func handleAll(ctx context.Context, b *bus, in <-chan arrival, out *queue) {
 		case <-due:
 			for range len(in) {
 				if a, ok := <-in; ok {
-					out.push(b.take(a))
+					out.Push(b.take(a)...)
 				}
 			}
-			out.push(b.tick(time.Now()))
+			out.Push(b.tick(time.Now())...)
 		case a, ok := <-in:
 			if !ok {
 				return
 			}
-			out.push(b.take(a))
+			out.Push(b.take(a)...)
 		}
 	}
 }
@@ -104,4 +63,12 @@ func (b *bus) take(a arrival) [][]byte {
 		return b.problem(fmt.Sprintf("%v: send at most %d bytes", a.err, b.o.Limits.Message))
 	}
 	return b.handle(a.data)
+}
+
+// arrive hands a frame on to be handled, unless the connection ends before.
+func arrive(ctx context.Context, in chan<- arrival, a arrival) {
+	select {
+	case in <- a:
+	case <-ctx.Done():
+	}
 }

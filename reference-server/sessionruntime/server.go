@@ -2,27 +2,22 @@ package sessionruntime
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 
 	"github.com/coder/websocket"
-	"github.com/go-json-experiment/json"
 
 	proto "parley/protocol/sessionruntime"
-	"parley/reference-server/origin"
+	"parley/reference-server/connection"
+	"parley/reference-server/web"
 )
 
 // Server is the handler. It is safe for concurrent use; Close ends its connections.
 type Server struct {
-	o   Options
-	mux *http.ServeMux
-
-	mu     sync.Mutex
-	conns  map[*conn]struct{}
-	ending bool
-	open   sync.WaitGroup
+	o     Options
+	mux   *http.ServeMux
+	conns *connection.Registry[*connection.Outbox, connection.Outbox]
 }
 
 // NewServer returns a server. It fails on a limit that is negative.
@@ -31,89 +26,59 @@ func NewServer(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, mux: http.NewServeMux(), conns: map[*conn]struct{}{}}
+	conns := connection.NewRegistry[*connection.Outbox, connection.Outbox](o.Limits.Connections)
+	s := &Server{o: o, mux: http.NewServeMux(), conns: conns}
 	s.mux.HandleFunc("GET "+proto.Path, s.serveWebSocket)
-	s.mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]any{"status": "ok"})
-	})
+	s.mux.HandleFunc("GET /health", web.Health)
 	return s, nil
 }
 
 // ServeHTTP implements http.Handler. Pages from elsewhere are refused.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, ok := origin.Of(r, s.o.AllowOrigins); !ok {
-		refuse(w, http.StatusForbidden, "origin not allowed")
+	if web.Admit(w, r, s.o.AllowOrigins) {
+		s.mux.ServeHTTP(w, r)
+	}
+}
+
+// serveWebSocket is one connection, from the handshake to its end.
+func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
+	l := s.o.Limits
+	out := connection.New(context.WithoutCancel(r.Context()), connection.Limits{})
+	if err := s.conns.Add(out, out); err != nil {
+		out.End(err)
+		web.Refuse(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	s.mux.ServeHTTP(w, r)
+	defer s.conns.Remove(out)
+	in := make(chan arrival, l.Incoming)
+	var served sync.WaitGroup
+	served.Go(func() { serve(s.o, in, out) })
+	out.Serve(w, r, connection.WebSocket{
+		Message: l.Message, Write: l.Write, Close: l.Close,
+		Receive: func(kind websocket.MessageType, data []byte) {
+			if out.TextOnly(kind, data) {
+				arrive(out.Context(), in, arrival{data: data})
+			}
+		},
+	})
+	served.Wait()
+	s.o.Logger.Debug("connection ended", "why", context.Cause(out.Context()))
 }
 
-// Close ends all connections (1001), behind what is queued for them, and waits. When ctx ends first it cuts them off, and
-// returns an error that wraps that of ctx. Connections that are opened later get 503. It may be called again.
+// Close ends all connections (1001), behind what is queued for them, and waits. When ctx ends first it cuts them off,
+// and returns an error that wraps that of ctx. Connections that are opened later get 503. It may be called again.
 func (s *Server) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.ending = true
-	for c := range s.conns {
-		c.out.finish(farewell{websocket.StatusGoingAway, "the server closes"})
+	s.conns.Close()
+	for _, out := range s.conns.All() {
+		out.Finish(websocket.CloseError{Code: websocket.StatusGoingAway, Reason: connection.ErrClosing.Error()})
 	}
-	s.mu.Unlock()
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		s.open.Wait()
-	}()
-	select {
-	case <-closed:
+	err := connection.Await(ctx, s.conns.Wait)
+	if err == nil {
 		return nil
-	case <-ctx.Done():
 	}
-	s.mu.Lock()
-	for c := range s.conns {
-		c.end()
+	for _, out := range s.conns.All() {
+		out.End(connection.ErrClosing)
 	}
-	s.mu.Unlock()
-	<-closed
-	return fmt.Errorf("close the session-runtime server: %w", ctx.Err())
-}
-
-var (
-	errEnding = errors.New("the server closes")
-	errMany   = errors.New("no more connections")
-)
-
-// connect admits a connection.
-func (s *Server) connect(c *conn) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ending {
-		return errEnding
-	}
-	if len(s.conns) >= s.o.Limits.Connections {
-		return errMany
-	}
-	s.conns[c] = struct{}{}
-	s.open.Add(1)
-	return nil
-}
-
-func (s *Server) disconnect(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.conns, c)
-	s.open.Done()
-}
-
-// answer writes an HTTP answer.
-func answer(w http.ResponseWriter, status int, body map[string]any) {
-	data, err := json.Marshal(body, json.Deterministic(true))
-	if err != nil {
-		status, data = http.StatusInternalServerError, []byte(`{"success":false}`)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(data)
-}
-
-func refuse(w http.ResponseWriter, status int, reason string) {
-	answer(w, status, map[string]any{"success": false, "error": reason})
+	s.conns.Wait()
+	return fmt.Errorf("close the session-runtime server: %w", err)
 }

@@ -7,15 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+
+	"github.com/coder/websocket"
+
+	"parley/reference-server/connection"
 )
 
-// ServeStdio serves one bus over a pair of streams, with one frame per line, until in ends; then everything is handled and
-// written, and it returns nil. Empty lines are passed over. A line that is longer than Limits.Message is an error frame, and the
-// next one is read.
+// ServeStdio serves one bus over a pair of streams, with one frame per line, until in ends; then everything is handled
+// and written, and it returns nil. Empty lines are passed over. A line that is longer than Limits.Message is an error
+// frame, and the next one is read.
 //
-// When ctx ends first, it closes in and out if they are io.Closers, and returns the cause of ctx. It does not wait for a Read
-// that ignores this, as that of a terminal may. It fails on a limit that is negative, and when out can't be written, or in not
-// read.
+// When ctx ends first, it closes in and out if they are io.Closers, and returns the cause of ctx. It does not wait for
+// a Read that ignores this, as that of a terminal may. It fails on a limit that is negative, and when out can't be
+// written, or in not read.
 func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -32,16 +37,29 @@ func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, o Options) err
 			<-closed
 		}
 	}()
-	s := &stdio{out: out, lines: make(chan arrival), done: make(chan struct{})}
-	defer close(s.done)
-	go s.readLines(in, o.Limits.Message)
-	if err := serve(ctx, o, s, newQueue(o.Limits.Outgoing)); err != nil {
+	box := connection.New(ctx, connection.Limits{})
+	defer box.End(connection.ErrEnded)
+	frames := make(chan arrival, o.Limits.Incoming)
+	var failed error // of in; set before frames is closed
+	go func() {      // a Read may not be ended from outside
+		defer close(frames)
+		failed = readLines(box.Context(), in, frames, o.Limits.Message)
+	}()
+	var served sync.WaitGroup
+	served.Go(func() { serve(o, frames, box) })
+	err = box.Pump(connection.Wire{Write: func(_ context.Context, data []byte) error {
+		_, err := out.Write(append(data[:len(data):len(data)], '\n'))
+		return err
+	}})
+	box.End(err)
+	served.Wait()
+	if _, regular := errors.AsType[websocket.CloseError](err); !regular {
 		return err
 	}
 	if err := context.Cause(ctx); err != nil { // in was closed because of it
 		return err
 	}
-	return s.failed
+	return failed
 }
 
 func closeIfPossible(v any) {
@@ -50,61 +68,26 @@ func closeIfPossible(v any) {
 	}
 }
 
-// stdio is the wire of a pair of streams.
-type stdio struct {
-	out    io.Writer
-	lines  chan arrival // closed at the end of in
-	failed error        // of in; set before lines is closed
-	done   chan struct{}
-}
-
-// read implements wire.
-func (s *stdio) read(ctx context.Context) ([]byte, error) {
-	select {
-	case a, ok := <-s.lines:
-		if !ok {
-			return nil, io.EOF
-		}
-		return a.data, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// write implements wire. A line is written at once.
-func (s *stdio) write(_ context.Context, data []byte) error {
-	_, err := s.out.Write(append(data[:len(data):len(data)], '\n'))
-	return err
-}
-
-// bye implements wire.
-func (s *stdio) bye(farewell) {}
-
-// readLines has a goroutine of its own, as a Read may not be ended from outside.
-func (s *stdio) readLines(in io.Reader, limit int64) {
-	defer close(s.lines)
+// readLines hands on the lines of in until it ends, or ctx does.
+func readLines(ctx context.Context, in io.Reader, frames chan<- arrival, limit int64) error {
 	r := bufio.NewReaderSize(in, 64<<10)
-	for {
+	for ctx.Err() == nil {
 		line, err := readLine(r, limit)
-		last := err != nil && !errors.Is(err, errTooLong)
-		if last && !errors.Is(err, io.EOF) {
-			s.failed = fmt.Errorf("read: %w", err)
+		switch {
+		case errors.Is(err, errTooLong):
+			arrive(ctx, frames, arrival{err: err})
+			continue
+		case len(bytes.TrimSpace(line)) > 0:
+			arrive(ctx, frames, arrival{data: line})
 		}
-		if len(bytes.TrimSpace(line)) > 0 || errors.Is(err, errTooLong) {
-			a := arrival{data: line}
-			if !last {
-				a.err = err
-			}
-			select {
-			case s.lines <- a:
-			case <-s.done:
-				return
-			}
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		if last {
-			return
+		if err != nil {
+			return fmt.Errorf("read: %w", err)
 		}
 	}
+	return nil
 }
 
 // readLine reads a line without its end. One that is too long is read to its end, and not kept.

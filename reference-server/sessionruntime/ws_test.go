@@ -47,8 +47,10 @@ func TestHTTP(t *testing.T) {
 			t.Errorf("%s from %q: %d, want %d", c.path, c.origin, res.StatusCode, c.want)
 		}
 	}
-	for origin, want := range map[string]int{"http://127.0.0.1:1": 101, "https://bus.example": 101, "https://evil.example": 403} {
-		ws, res, err := websocket.Dial(t.Context(), b.url+proto.Path, &websocket.DialOptions{HTTPClient: b.http, HTTPHeader: http.Header{"Origin": {origin}}})
+	for origin, want := range map[string]int{"http://127.0.0.1:1": 101, "https://bus.example": 101,
+		"https://evil.example": 403} {
+		ws, res, err := websocket.Dial(t.Context(), b.url+proto.Path,
+			&websocket.DialOptions{HTTPClient: b.http, HTTPHeader: http.Header{"Origin": {origin}}})
 		if res == nil || res.StatusCode != want {
 			t.Errorf("a socket from %s: %v", origin, err)
 		}
@@ -97,7 +99,8 @@ func TestTooManyConnections(t *testing.T) {
 	b := start(t, Options{Limits: Limits{Connections: 1}})
 	p, _ := b.dial()
 	p.setUp("s", nil)
-	if _, res, err := websocket.Dial(t.Context(), b.url+proto.Path, &websocket.DialOptions{HTTPClient: b.http}); res == nil || res.StatusCode != 503 {
+	if _, res, err := websocket.Dial(t.Context(), b.url+proto.Path,
+		&websocket.DialOptions{HTTPClient: b.http}); res == nil || res.StatusCode != 503 {
 		t.Errorf("a second connection: %v", err)
 	}
 }
@@ -117,7 +120,8 @@ func TestClose(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	if _, res, err := websocket.Dial(t.Context(), b.url+proto.Path, &websocket.DialOptions{HTTPClient: b.http}); res == nil || res.StatusCode != 503 {
+	if _, res, err := websocket.Dial(t.Context(), b.url+proto.Path,
+		&websocket.DialOptions{HTTPClient: b.http}); res == nil || res.StatusCode != 503 {
 		t.Errorf("a connection to a closed server: %v", err)
 	}
 	if err := b.server.Close(context.Background()); err != nil {
@@ -166,14 +170,15 @@ func TestSlowReader(t *testing.T) {
 // One that never reads is cut off.
 func TestDeafReader(t *testing.T) {
 	loud := strings.Repeat("x", 512<<10)
-	p, _ := start(t, Options{Limits: Limits{Outgoing: 64 << 10, Incoming: 1, Write: 50 * time.Millisecond}, Seams: func() Seams {
-		return Seams{Runtime: func(o *orchestrator.Options) {
-			o.Outbound = func(_ orchestrator.View, msg proto.Message, send func(proto.Message)) {
-				msg.Payload = loud
-				send(msg)
-			}
-		}}
-	}}).dial()
+	p, _ := start(t,
+		Options{Limits: Limits{Outgoing: 64 << 10, Incoming: 1, Write: 50 * time.Millisecond}, Seams: func() Seams {
+			return Seams{Runtime: func(o *orchestrator.Options) {
+				o.Outbound = func(_ orchestrator.View, msg proto.Message, send func(proto.Message)) {
+					msg.Payload = loud
+					send(msg)
+				}
+			}}
+		}}).dial()
 	p.setUp("s", nil)
 	for p.send(`{"session_id":"s","event":"CONTROL","subtype":"CANCEL","sender":"frontend","target":"SYSTEM"}`) == nil {
 	}

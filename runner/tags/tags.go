@@ -15,7 +15,7 @@ type Expr struct {
 // String is the expression as it was given.
 func (e Expr) String() string { return e.text }
 
-// Match tells whether a scenario with these tags ("@" included) is selected.
+// Match reports whether a scenario with these tags ("@" included) is selected.
 func (e Expr) Match(tags []string) bool {
 	if e.match == nil {
 		return true

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/driver/browser/look"
+	"parley/driver/browser/snapshot"
 	texts "parley/protocol/agentclient"
 	vocab "parley/protocol/agentselect"
-	"parley/target"
+	selectwire "parley/steps/agentselect/binding"
 	"parley/transcript"
 )
 
@@ -49,7 +49,8 @@ func TestNumber(t *testing.T) {
 func TestShown(t *testing.T) {
 	at := time.Date(2025, 12, 30, 3, 17, 5, 123_000_000, time.UTC)
 	for row, want := range map[string]bool{
-		"2025-12-30T03:17:05.123Z": true, "03:17:05": true, "11:17:05 agent_list": true, "上午3:17:05": true, "3:17:05 AM": true, "2025/12/30 11:17:05": true,
+		"2025-12-30T03:17:05.123Z": true, "03:17:05": true, "11:17:05 agent_list": true, "上午3:17:05": true,
+		"3:17:05 AM": true, "2025/12/30 11:17:05": true,
 		"3时17分05秒": true, "1767064625": true, "1767064625123": true,
 		"03:17:06": false, "03:18:05": false, "17:05": false, "03:17:051": false, "": false, "3:17": false,
 	} {
@@ -60,10 +61,10 @@ func TestShown(t *testing.T) {
 }
 
 // of makes a look whose selector has options: "*" before one that is selected, "-" before one that is disabled.
-func of(texts ...string) *look.Look {
-	l := &look.Look{}
+func of(texts ...string) *snapshot.Page {
+	l := &snapshot.Page{}
 	for i, text := range texts {
-		o := look.Option{Value: fmt.Sprint(i), Text: strings.TrimLeft(text, "*-")}
+		o := snapshot.Option{Value: fmt.Sprint(i), Text: strings.TrimLeft(text, "*-")}
 		o.Selected, o.Disabled = strings.HasPrefix(text, "*"), strings.HasPrefix(text, "-")
 		l.Select.Options = append(l.Select.Options, o)
 	}
@@ -76,7 +77,7 @@ func TestUnlike(t *testing.T) {
 	two := usual[:2]
 	for _, r := range []struct {
 		reason string
-		l      *look.Look
+		l      *snapshot.Page
 		agents []agent
 		behind int
 		ok     bool
@@ -100,18 +101,22 @@ func TestUnlike(t *testing.T) {
 }
 
 func TestMisplaced(t *testing.T) {
-	at := func(left, top, width, height float64) look.Rect {
-		return look.Rect{Left: left, Top: top, Width: width, Height: height}
+	at := func(left, top, width, height float64) snapshot.Rect {
+		return snapshot.Rect{Left: left, Top: top, Width: width, Height: height}
 	}
-	page := func(sel, button look.Rect, between int) *look.Look {
-		return &look.Look{Between: between, Select: look.Select{Control: look.Control{Found: true, Visible: true, Rect: sel}},
-			Controls: map[string]look.Control{newSession: {Found: true, Visible: true, Rect: button}, chat: {Found: true, Visible: true, Rect: at(200, 100, 800, 500)}}}
+	page := func(sel, button snapshot.Rect, between int) *snapshot.Page {
+		return &snapshot.Page{Between: between, Select: snapshot.Select{Control: snapshot.Control{Found: true, Visible: true,
+			Rect: sel}},
+			Controls: map[string]snapshot.Control{
+				newSession: {Found: true, Visible: true, Rect: button},
+				chat:       {Found: true, Visible: true, Rect: at(200, 100, 800, 500)},
+			}}
 	}
 	hidden := page(at(700, 60, 120, 30), at(830, 60, 100, 30), 0)
 	hidden.Select.Visible = false
 	for _, r := range []struct {
 		reason string
-		l      *look.Look
+		l      *snapshot.Page
 		ok     bool
 	}{
 		{"left of the button", page(at(700, 60, 120, 30), at(830, 60, 100, 30), 0), true},
@@ -129,15 +134,15 @@ func TestMisplaced(t *testing.T) {
 }
 
 func TestFresh(t *testing.T) {
-	rows := func(texts ...string) *look.Look {
-		l := &look.Look{}
+	rows := func(texts ...string) *snapshot.Page {
+		l := &snapshot.Page{}
 		for _, text := range texts {
-			l.Log = append(l.Log, look.Row{Text: text})
+			l.Log = append(l.Log, snapshot.Row{Text: text})
 		}
 		return l
 	}
 	for _, r := range []struct {
-		before, now *look.Look
+		before, now *snapshot.Page
 		want        string
 	}{
 		{rows("a", "b"), rows("a", "b", "c"), "c"},
@@ -158,9 +163,9 @@ func TestFresh(t *testing.T) {
 }
 
 func TestNews(t *testing.T) {
-	say := func(text string) *look.Look { return &look.Look{Text: text} }
+	say := func(text string) *snapshot.Page { return &snapshot.Page{Text: text} }
 	for _, r := range []struct {
-		before, now *look.Look
+		before, now *snapshot.Page
 		text        string
 		more        bool
 		news        string
@@ -190,40 +195,47 @@ func TestChanged(t *testing.T) {
 
 // wires are the default binding, and one that differs in what can differ.
 func wires() map[string]wire {
-	other := target.DefaultAgentSelect()
-	other.Envelope = target.Envelope{Type: "/kind", Data: "/body/it", Timestamp: "/at", RequestID: "/rid"}
+	other := selectwire.Default()
+	other.Envelope = selectwire.Envelope{Type: "/kind", Data: "/body/it", Timestamp: "/at", RequestID: "/rid"}
 	other.Fields.Event.CurrentAgentID, other.Fields.Event.Agents, other.Fields.Agent.Name = "/now/id", "/list", "/label"
 	other.Fields.Request.AgentID, other.Fields.Request.SessionID, other.Fields.Request.Type = "/to/agent", "/in", "/do"
 	other.Events = map[string]string{vocab.AgentListEvent: "agents"}
 	other.Messages = map[string]string{vocab.SwitchAgentType: "use"}
 	other.SSE.Message.Path, other.SSE.Create.Path = "/api/say", "/api/new"
-	named := target.DefaultAgentSelect()
+	named := selectwire.Default()
 	named.Envelope.SSEEvent, named.Envelope.Data = true, ""
-	return map[string]wire{"default": {target.DefaultAgentSelect()}, "other": {other}, "named": {named}}
+	return map[string]wire{"default": {selectwire.Default()}, "other": {other}, "named": {named}}
 }
 
 func TestEvents(t *testing.T) {
 	agents := []agent{{id: "a", name: "A", description: "d", more: fields{"icon": "x"}}}
 	for name, want := range map[string]string{
-		"default": `data: {"data":{"agents":[{"description":"d","icon":"x","id":"a","name":"A"}],"currentAgentId":null,"timestamp":"T"},"timestamp":"T","type":"agent_list"}`,
-		"other":   `data: {"at":"T","body":{"it":{"list":[{"description":"d","icon":"x","id":"a","label":"A"}],"now":{"id":null},"timestamp":"T"}},"kind":"agents"}`,
-		"named":   "event: agent_list\n" + `data: {"agents":[{"description":"d","icon":"x","id":"a","name":"A"}],"currentAgentId":null,"timestamp":"T"}`,
+		"default": `data: {"data":{"agents":[{"description":"d","icon":"x","id":"a","name":"A"}],"currentAgentId":null,` +
+			`"timestamp":"T"},"timestamp":"T","type":"agent_list"}`,
+		"other": `data: {"at":"T","body":{"it":{"list":[{"description":"d","icon":"x","id":"a","label":"A"}],` +
+			`"now":{"id":null},"timestamp":"T"}},"kind":"agents"}`,
+		"named": "event: agent_list\n" +
+			`data: {"agents":[{"description":"d","icon":"x","id":"a","name":"A"}],"currentAgentId":null,"timestamp":"T"}`,
 	} {
 		got := string(wires()[name].event(vocab.AgentListEvent, fields{"agents": agents, "currentAgentId": nil}, "T"))
 		if got != want+"\n\n" {
 			t.Errorf("%s: %s\nwant %s", name, got, want)
 		}
 	}
-	if got := string(wires()["default"].event(vocab.ErrorEvent, fields{"message": "<b>"}, nil)); got != `data: {"data":{"message":"<b>"},"type":"error"}`+"\n\n" {
+	got := string(wires()["default"].event(vocab.ErrorEvent, fields{"message": "<b>"}, nil))
+	if got != `data: {"data":{"message":"<b>"},"type":"error"}`+"\n\n" {
 		t.Error(got)
 	}
 }
 
 func TestRequests(t *testing.T) {
 	for _, r := range []struct{ wire, label, body, kind, data string }{
-		{"default", "POST /message", `{"type":"switch_agent","agentId":"a","sessionId":"s"}`, "switch_agent", "map[agentId:a sessionId:s type:switch_agent]"},
-		{"default", "POST http://127.0.0.1:1/base/message?x=1", `{"type":"chat","content":"hi"}`, "chat", "map[content:hi type:chat]"},
-		{"other", "POST /api/say", `{"do":"use","to":{"agent":"a"},"in":"s"}`, "switch_agent", "map[agentId:a sessionId:s type:use]"},
+		{"default", "POST /message", `{"type":"switch_agent","agentId":"a","sessionId":"s"}`, "switch_agent",
+			"map[agentId:a sessionId:s type:switch_agent]"},
+		{"default", "POST http://127.0.0.1:1/base/message?x=1", `{"type":"chat","content":"hi"}`, "chat",
+			"map[content:hi type:chat]"},
+		{"other", "POST /api/say", `{"do":"use","to":{"agent":"a"},"in":"s"}`, "switch_agent",
+			"map[agentId:a sessionId:s type:use]"},
 		{"other", "POST /message", `{"do":"use"}`, "", ""},
 		{"default", "POST /message", `no JSON`, "", ""},
 		{"default", "POST /message", `[]`, "", ""},
@@ -243,8 +255,14 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s: %s %s is %+v, want %s %s", r.wire, r.label, r.body, rec.Event, r.kind, r.data)
 		}
 	}
-	answer := transcript.Record{Dir: transcript.Sent, Kind: transcript.Response, Status: 200, Bytes: []byte(`{"success":true,"session":{"id":"s1"}}`)}
-	if wires()["default"].decode(&answer); answer.Event == nil || answer.Event.Type != given || fmt.Sprint(answer.Event.Data) != "map[sessionId:s1]" {
+	answer := transcript.Record{
+		Dir:    transcript.Sent,
+		Kind:   transcript.Response,
+		Status: 200,
+		Bytes:  []byte(`{"success":true,"session":{"id":"s1"}}`),
+	}
+	if wires()["default"].decode(&answer); answer.Event == nil || answer.Event.Type != given ||
+		fmt.Sprint(answer.Event.Data) != "map[sessionId:s1]" {
 		t.Errorf("%+v", answer.Event)
 	}
 }

@@ -9,126 +9,106 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver/browser/look"
+	"parley/driver/browser/snapshot"
 	"parley/internal/cut"
 	texts "parley/protocol/agentclient"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentclient/binding"
 )
 
-func (s *suite) registerLists(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^the server lists the agents$`, func(ctx context.Context) error { return s.lists(ctx, usual, "general", nil) })
-	steps.Step(sc, `^the server lists the agents, and gives no time$`, s.listsWithoutTime)
-	steps.Step(sc, `^the server lists the agents, and none is current$`, func(ctx context.Context) error { return s.lists(ctx, usual, "", nil) })
-	steps.Step(sc, `^the server lists the agents, and "(.*)" is current$`, func(ctx context.Context, name string) error {
-		s.now.agents = usual
-		return s.lists(ctx, usual, s.armed(s.now.called(name).id), nil)
-	})
-	steps.Step(sc, `^the server lists the agents with more in it than the document has$`, s.listsMore)
-	steps.Step(sc, `^the server lists no agents$`, func(ctx context.Context) error { return s.lists(ctx, nil, "", nil) })
-	steps.Step(sc, `^the server lists (\d+) agents$`, s.listsMany)
-	steps.Step(sc, `^the server lists an agent named "(.*)"$`, s.listsNamed)
-	steps.Step(sc, `^the server lists agents of these names:$`, s.listsNames)
-	steps.Step(sc, `^the server lists "general" and agents of the ids ("[^"]*"(?:(?:, | and )"[^"]*")*)$`, s.listsIDs)
-	steps.Step(sc, `^the server lists "general" under the name "([^"]*)", and it is current$`, func(ctx context.Context, name string) error {
-		return s.lists(ctx, []agent{{id: "general", name: name, description: "通用主代理"}}, "general", nil)
-	})
-	steps.Step(sc, `^the server lists "general" under the name "([^"]*)" and "Debugger", and "general" is current$`, func(ctx context.Context, name string) error {
-		return s.lists(ctx, []agent{{id: "general", name: name, description: "通用主代理"}, usual[1]}, "general", nil)
-	})
-	steps.Step(sc, `^the server lists ((?:"[A-Z][\w ]*"(?:, | and )?)+), and (?:"([^"]*)"|none) is current$`, func(ctx context.Context, names, current string) error {
-		if current != "" {
-			current = s.now.called(current).id
-		}
-		return s.lists(ctx, s.now.those(names), current, nil)
-	})
+// namesOf are the names of agents in a step.
+const namesOf = `"[^"]*"(?:(?:, | and )"[^"]*")*`
 
-	steps.Step(sc, `^there is a selector$`, s.isThere)
-	steps.Step(sc, `^the selector is a select element$`, s.isSelect)
-	steps.Step(sc, `^the selector has the id of the document$`, s.hasID)
-	steps.Step(sc, `^the selector is at the right of the chat's header, next to the button for a new session$`, s.isAtTheRight)
-	steps.Step(sc, `^the options are the agents$`, func(ctx context.Context) error { return s.optionsAre(ctx, s.now.agents, 0) })
-	steps.Step(sc, `^the options are the agents, behind it$`, func(ctx context.Context) error { return s.optionsAre(ctx, s.now.agents, 1) })
-	steps.Step(sc, `^the options are ("[^"]*"(?:(?:, | and )"[^"]*")*)$`, func(ctx context.Context, names string) error {
-		return s.optionsAre(ctx, s.now.those(names), 0)
+func (s *suite) registerLists(sc *godog.ScenarioContext) {
+	steps.Step(sc, `^the server lists (the agents|no agents|`+namesOf+`)(, with (?:"(.*)"|none) current)?$`, s.listsThose)
+	steps.Step(sc, `^the server lists the agents(`+oddly+`)$`, func(ctx context.Context, odd string) error {
+		return s.lists(ctx, usual, "general", odd)
 	})
-	steps.Step(sc, `^"(.*)" is selected$`, func(ctx context.Context, name string) error { return s.isSelected(ctx, name, s.sees) })
-	steps.Step(sc, `^"(.*)" is still selected$`, func(ctx context.Context, name string) error { return s.isSelected(ctx, name, s.keeps) })
-	steps.Step(sc, `^the only option is "([^"]*)"(, and disabled)?$`, s.onlyOption)
-	steps.Step(sc, `^none of the options is an agent$`, s.noneIsAgent)
-	steps.Step(sc, `^the option is enabled$`, s.optionEnabled)
+	steps.Step(sc, `^the server lists (\d+) agents$`, s.listsMany)
+	steps.Step(sc, `^the server lists these agents, with the first one current:$`, s.listsTable)
+
+	for _, v := range []struct {
+		step string
+		sight
+	}{
+		{`^the page has an agent selector$`, sight{"a selector for the agent", []string{"AC-011"}, s.noSelector}},
+		{`^the selector is a select element$`, sight{"a select element", []string{"AC-028"}, func(l *snapshot.Page) string {
+			return unless(l.Select.Tag == "select", "the selector is an element %q", l.Select.Tag)
+		}}},
+		{`^the selector is on the right of the chat header, next to the new-session button$`, sight{
+			"the selector at the right of the chat's header, next to the button for a new session", []string{"AC-027"},
+			misplaced}},
+		{`^none of the options is an agent$`, sight{"none of the former agents among the options",
+			[]string{"AC-072", "AC-085", "AC-086"}, anyKnown}},
+	} {
+		steps.Step(sc, v.step, func(ctx context.Context) error { return s.sees(ctx, v.sight) })
+	}
+	steps.Step(sc, `^the selector has the id "([^"]*)"$`, s.hasID)
+	steps.Step(sc, `^the options( after it)? are (the agents|`+namesOf+`)$`, s.optionsAre)
+	steps.Step(sc, `^the only option is "([^"]*)"(?:, and it is (enabled|disabled))?$`, s.onlyOption)
 	steps.Step(sc, `^the first option is "(.*)"$`, s.firstOption)
-	steps.Step(sc, `^no agent is said to be unknown$`, s.noneUnknown)
-	steps.Step(sc, `^the selector is (enabled|disabled)$`, func(ctx context.Context, how string) error { return s.isUsable(ctx, how, s.sees) })
-	steps.Step(sc, `^the selector is still (enabled|disabled)$`, func(ctx context.Context, how string) error { return s.isUsable(ctx, how, s.keeps) })
+	steps.Step(sc, `^the page reports no unknown agent$`, s.noneUnknown)
+	steps.Step(sc, `^"(.*)" is (still )?selected$`, s.isSelected)
+	steps.Step(sc, `^the selector is (still )?(enabled|disabled)( during the switch)?$`, s.isUsable)
+}
+
+// listsThose lists the usual agents, no agents, or those that are named. Of the usual ones General is current if the
+// step does not say which.
+func (s *suite) listsThose(ctx context.Context, which, stated, current string) error {
+	agents, p := usual, s.now
+	switch which {
+	case "the agents":
+		p.agents = usual
+	case "no agents":
+		agents = []agent{}
+	default:
+		agents = p.those(which)
+	}
+	if current != "" {
+		current = s.armed(p.called(current).id)
+	} else if stated == "" && which == "the agents" {
+		current = "general"
+	}
+	return s.lists(ctx, agents, current, "")
 }
 
 // lists sends an agent_list. It has a time of its own.
-func (s *suite) lists(ctx context.Context, agents []agent, current string, more fields) error {
-	s.clock(s.now)
-	return s.listsAt(ctx, agents, current, more)
-}
-
-func (s *suite) listsAt(ctx context.Context, agents []agent, current string, more fields) error {
+func (s *suite) lists(ctx context.Context, agents []agent, current, odd string) error {
+	s.clock(odd)
 	p := s.now
-	if agents == nil {
-		agents = []agent{}
-	}
 	p.agents, p.current = agents, current
 	d := fields{"agents": agents, "currentAgentId": nil}
 	if current != "" {
 		d["currentAgentId"] = current
 	}
-	for k, v := range more {
-		d[k] = v
+	if odd == undocumented {
+		more := slices.Clone(agents)
+		for i := range more {
+			more[i].more = fields{"icon": "🤖", "tools": []any{"read_file"}, "builtin": i < 2, "label": nil}
+		}
+		d["agents"], d["total"], d["default"], d["page"] = more, 3, "general", fields{"of": 1}
 	}
-	return s.emit(ctx, p, vocab.AgentListEvent, d)
-}
-
-func (s *suite) listsWithoutTime(ctx context.Context) error {
-	s.now.at = never
-	return s.listsAt(ctx, usual, "general", nil)
-}
-
-func (s *suite) listsMore(ctx context.Context) error {
-	agents := append([]agent(nil), usual...)
-	for i := range agents {
-		agents[i].more = fields{"icon": "🤖", "tools": []any{"read_file"}, "builtin": i < 2, "label": nil}
-	}
-	return s.lists(ctx, agents, "general", fields{"total": 3, "default": "general", "page": fields{"of": 1}})
+	return s.emit(ctx, vocab.AgentListEvent, d)
 }
 
 func (s *suite) listsMany(ctx context.Context, n int) error {
 	var agents []agent
 	for i := range n {
-		agents = append(agents, agent{id: fmt.Sprintf("agent_%d", i), name: fmt.Sprintf("Agent No. %d.", 100+i), description: "one of many"})
+		agents = append(agents, agent{id: fmt.Sprintf("agent_%d", i), name: fmt.Sprintf("Agent No. %d.", 100+i),
+			description: "one of many"})
 	}
-	return s.lists(ctx, agents, "agent_0", nil)
+	return s.lists(ctx, agents, "agent_0", "")
 }
 
-func (s *suite) listsNames(ctx context.Context, table *godog.Table) error {
-	agents := slices.Clone(usual)
-	for i, row := range table.Rows {
-		agents = append(agents, agent{id: fmt.Sprintf("special_%d", i), name: s.armed(row.Cells[0].Value), description: s.armed(row.Cells[0].Value)})
+// listsTable lists agents by their ids and names.
+func (s *suite) listsTable(ctx context.Context, table *godog.Table) error {
+	var agents []agent
+	for _, row := range table.Rows {
+		name := s.armed(row.Cells[1].Value)
+		agents = append(agents, agent{id: row.Cells[0].Value, name: name, description: name})
 	}
-	return s.lists(ctx, agents, "general", nil)
-}
-
-// listsIDs lists agents whose names say which id they have.
-func (s *suite) listsIDs(ctx context.Context, ids string) error {
-	agents := usual[:1:1]
-	for _, m := range inQuotes.FindAllStringSubmatch(ids, -1) {
-		agents = append(agents, agent{id: m[1], name: nameOf(m[1]), description: "an agent"})
-	}
-	return s.lists(ctx, agents, "general", nil)
-}
-
-func nameOf(id string) string { return "The one of " + id + "." }
-
-func (s *suite) listsNamed(ctx context.Context, name string) error {
-	a := agent{id: "special", name: s.armed(name), description: s.armed(name)}
-	s.now.chosen = a
-	return s.lists(ctx, append([]agent{a}, usual...), "general", nil)
+	return s.lists(ctx, agents, agents[0].id, "")
 }
 
 // those are the agents of names in quotes.
@@ -142,78 +122,68 @@ func (p *page) those(names string) []agent {
 
 var inQuotes = regexp.MustCompile(`"([^"]*)"`)
 
-func (s *suite) isThere(ctx context.Context) error {
-	return s.sees(ctx, s.now, "a selector for the agent", []string{"AC-011"}, func(l *look.Look) string {
-		switch {
-		case !l.Select.Found:
-			return fmt.Sprintf("nothing matches the profile's hook %q", s.Env.Profile.AgentClient.Hooks.Selector)
-		case !l.Select.Visible:
-			return "it is there, and cannot be seen"
-		}
+// unless says what is wrong, or "" if nothing is.
+func unless(right bool, format string, args ...any) string {
+	if right {
 		return ""
-	})
+	}
+	return fmt.Sprintf(format, args...)
 }
 
-func (s *suite) isSelect(ctx context.Context) error {
-	return s.sees(ctx, s.now, "a select element", []string{"AC-028"}, func(l *look.Look) string {
-		if l.Select.Tag != "select" {
-			return fmt.Sprintf("the selector is an element %q", l.Select.Tag)
-		}
-		return ""
-	})
+func (s *suite) noSelector(l *snapshot.Page) string {
+	if !l.Select.Found {
+		return fmt.Sprintf("nothing matches the profile's hook %q", binding.Of(s.Env.Profile).Hooks.Selector)
+	}
+	return unless(l.Select.Visible, "it is there, and is not visible")
 }
 
-func (s *suite) hasID(context.Context) error {
-	l, n := s.latest(s.now)
+func (s *suite) hasID(_ context.Context, id string) error {
+	l, n := s.latest()
 	if l == nil {
 		return steps.NotTestedf("nothing of the page was seen")
 	}
-	return s.Judge(steps.Check{Clauses: []string{"AC-029"}, OK: l.Select.ID == texts.SelectorID, Expected: "the id " + texts.SelectorID,
+	return s.Judge(steps.Check{Clauses: []string{"AC-029"}, OK: l.Select.ID == id, Expected: "the id " + id,
 		Observed: fmt.Sprintf("the id %q", l.Select.ID), At: n})
 }
 
-func (s *suite) isAtTheRight(ctx context.Context) error {
-	return s.sees(ctx, s.now, "the selector at the right of the chat's header, next to the button for a new session", []string{"AC-027"}, misplaced)
-}
-
-// misplaced says what is wrong with the selector's place; "" where nothing is.
-func misplaced(l *look.Look) string {
+// misplaced says what is wrong with the selector's place; "" if nothing is.
+func misplaced(l *snapshot.Page) string {
 	sel, button := l.Select.Rect, l.Controls[newSession].Rect
 	switch {
 	case !l.Select.Visible:
-		return "the selector cannot be seen"
+		return "the selector is not visible"
 	case !l.Controls[newSession].Visible:
-		return "the button for a new session cannot be seen"
+		return "the button for a new session is not visible"
 	case sel.Top >= button.Top+button.Height || button.Top >= sel.Top+sel.Height || l.Between < 0:
-		return fmt.Sprintf("they stand in different rows: the selector from %.0f to %.0f px, the button from %.0f to %.0f px", sel.Top, sel.Top+sel.Height, button.Top, button.Top+button.Height)
+		return fmt.Sprintf("they stand in different rows: the selector from %.0f to %.0f px, the button from %.0f to %.0f px",
+			sel.Top, sel.Top+sel.Height, button.Top, button.Top+button.Height)
 	case l.Between > 0:
 		return fmt.Sprintf("%d other controls stand between them", l.Between)
 	}
 	box := l.Controls[chat].Rect
 	if box.Width == 0 {
-		return "the chat's box cannot be seen"
+		return "the chat's box is not visible"
 	}
-	middle, bottom := box.Left+box.Width/2, box.Top
+	middle, right := box.Left+box.Width/2, box.Left+box.Width
 	switch {
-	case sel.Top+sel.Height > bottom+1:
-		return fmt.Sprintf("the selector ends at %.0f px, below the top of the chat's box at %.0f px", sel.Top+sel.Height, bottom)
-	case sel.Left+sel.Width/2 > box.Left+box.Width:
-		return fmt.Sprintf("the selector is at %.0f px, to the right of the chat's panel, which ends at %.0f px", sel.Left, box.Left+box.Width)
+	case sel.Top+sel.Height > box.Top+1:
+		return fmt.Sprintf("the selector ends at %.0f px, below the top of the chat's box at %.0f px",
+			sel.Top+sel.Height, box.Top)
+	case sel.Left+sel.Width/2 > right:
+		return fmt.Sprintf("the selector is at %.0f px, to the right of the chat's panel, which ends at %.0f px",
+			sel.Left, right)
 	case sel.Left+sel.Width/2 < middle && button.Left+button.Width/2 < middle:
 		return fmt.Sprintf("both are in the left half of the chat's panel, whose middle is at %.0f px", middle)
 	}
 	return ""
 }
 
-// unlike says how the options differ from the agents, behind so many others; "" where they do not. An option may show more than
-// the name.
-func unlike(l *look.Look, agents []agent, behind int) string {
+// unlike says how the options differ from the agents, after so many others; "" if they do not. An option may show more
+// than the name.
+func unlike(l *snapshot.Page, agents []agent, after int) string {
 	var others []string
 	count := make([]int, len(agents))
-	for i, o := range l.Select.Options {
-		if i < behind {
-			continue
-		}
+	for _, o := range l.Select.Options[min(after, len(l.Select.Options)):] {
 		at := -1
 		for j, a := range agents {
 			if contains(o.Text, a.name) && (at < 0 || len(a.name) > len(agents[at].name)) {
@@ -234,13 +204,11 @@ func unlike(l *look.Look, agents []agent, behind int) string {
 			return fmt.Sprintf("%d options have the name %q; the options are %s", n, agents[j].name, options(l))
 		}
 	}
-	if len(others) > 0 {
-		return fmt.Sprintf("there are also %q; the options are %s", others, options(l))
-	}
-	return ""
+	return unless(len(others) == 0, "there are also %q; the options are %s", others, options(l))
 }
 
-func options(l *look.Look) string {
+// options are the options of a look, for people.
+func options(l *snapshot.Page) string {
 	var out []string
 	for _, o := range l.Select.Options {
 		text := fmt.Sprintf("%q", o.Text)
@@ -266,138 +234,168 @@ func names(agents []agent) string {
 	return strings.Join(out, ", ")
 }
 
-func (s *suite) optionsAre(ctx context.Context, agents []agent, behind int) error {
-	clauses := []string{"AC-006", "AC-010", "AC-018", "AC-019", "AC-020", "AC-021", "AC-023", "AC-026", "AC-030", "AC-111", "AC-118", "AC-119", "AC-085", "AC-086", "AC-072", "AC-121", "AC-122"}
-	ok, err := s.saw(ctx, s.now, "an option for each of the agents, by its name: "+clip(names(agents)), clauses,
-		func(l *look.Look) string { return unlike(l, agents, behind) })
+func clip(text string) string { return cut.Text(text, 200) }
+
+func (s *suite) optionsAre(ctx context.Context, afterOne, which string) error {
+	agents, after := s.now.agents, 0
+	if which != "the agents" {
+		agents = s.now.those(which)
+	}
+	if afterOne != "" {
+		after = 1
+	}
+	ok, err := s.saw(ctx, sight{"an option for each of the agents, by its name: " + clip(names(agents)), []string{
+		"AC-006", "AC-010", "AC-018", "AC-019", "AC-020", "AC-021", "AC-023", "AC-026", "AC-030", "AC-111", "AC-118",
+		"AC-119", "AC-085", "AC-086", "AC-072", "AC-121", "AC-122",
+	}, func(l *snapshot.Page) string { return unlike(l, agents, after) }}, func() ([]string, string) {
+		if l, _ := s.latest(); l == nil || unlike(withoutSelected(l), agents, after) != "" {
+			return nil, ""
+		}
+		return s.notBack(names(agents), "AC-038", "AC-048", "AC-086")
+	})
 	if ok {
 		s.Reached(steps.Given)
 	}
 	return err
 }
 
-func clip(text string) string {
-	return cut.Text(text, 200)
-}
-
-// way is sees, or keeps.
-type way func(context.Context, *page, string, []string, func(*look.Look) string) error
-
-func (s *suite) isSelected(ctx context.Context, name string, how way) error {
-	clauses := []string{"AC-007", "AC-013", "AC-017", "AC-022", "AC-024", "AC-026", "AC-031", "AC-036", "AC-038", "AC-046", "AC-048", "AC-057", "AC-058", "AC-059", "AC-065",
-		"AC-039", "AC-111", "AC-117", "AC-085", "AC-079", "AC-124", "AC-119"}
-	return how(ctx, s.now, fmt.Sprintf("%q selected", name), clauses, func(l *look.Look) string {
-		for _, o := range l.Select.Options {
-			if o.Selected && contains(o.Text, name) {
-				return ""
-			}
-		}
-		return "the options are " + options(l)
-	})
-}
-
-func (s *suite) onlyOption(ctx context.Context, text, disabled string) error {
-	clauses := map[string][]string{texts.NoAgents: {"AC-032", "AC-100", "AC-121"}, texts.Disconnected: {"AC-106", "AC-108"}}[text]
-	if clauses == nil {
-		clauses = []string{"AC-098"}
+// onlyOption judges an option that stands alone. Whether it is enabled is a check of its own, on which nothing else
+// that the scenario is about depends.
+func (s *suite) onlyOption(ctx context.Context, text, how string) error {
+	alone, off := []string{"AC-098"}, []string(nil)
+	switch text {
+	case texts.NoAgents:
+		alone = []string{"AC-032", "AC-100", "AC-121"}
+		off = alone
+	case texts.Disconnected:
+		alone, off = []string{"AC-106", "AC-108"}, []string{"AC-108"}
 	}
-	var seen *look.Look
-	if err := s.sees(ctx, s.now, fmt.Sprintf("%q as the only option", text), clauses, func(l *look.Look) string {
-		seen = l
-		if o := l.Select.Options; len(o) == 1 && contains(o[0].Text, text) {
-			return ""
-		}
-		return "the options are " + options(l)
-	}); err != nil || disabled == "" {
+	err := s.sees(ctx, sight{fmt.Sprintf("%q as the only option", text), alone, func(l *snapshot.Page) string {
+		o := l.Select.Options
+		return unless(len(o) == 1 && contains(o[0].Text, text), "the options are %s", options(l))
+	}})
+	switch {
+	case err != nil || how == "":
 		return err
+	case how == "enabled":
+		return s.sees(ctx, sight{"an option that can be chosen, in a selector that is enabled", []string{"AC-099"}, closed})
 	}
-	return s.isOff(ctx, text, seen)
-}
-
-// isOff judges that the only option is disabled, which nothing else that the scenario is about depends on.
-func (s *suite) isOff(ctx context.Context, text string, seen *look.Look) error {
-	p := s.now
-	off := func(l *look.Look) bool { return len(l.Select.Options) > 0 && l.Select.Options[0].Disabled }
-	if !off(seen) {
-		_, _ = s.Await(ctx, steps.Wait{Conn: p.name, After: max(p.act, p.word), Match: s.looking(p, off)})
+	disabled := func(l *snapshot.Page) bool { return len(l.Select.Options) > 0 && l.Select.Options[0].Disabled }
+	if l, _ := s.latest(); !disabled(l) {
+		_, _ = s.Await(ctx, steps.Wait{Conn: s.now.name, After: max(s.now.act, s.now.word), Match: s.looking(disabled)})
 	}
-	l, n := s.latest(p)
-	return s.Judge(steps.Check{Clauses: map[string][]string{texts.NoAgents: {"AC-032", "AC-100", "AC-121"}, texts.Disconnected: {"AC-108"}}[text], OK: off(l),
-		Expected: fmt.Sprintf("the option %q disabled", text), Observed: "the options are " + options(l), At: n})
+	l, n := s.latest()
+	return s.Judge(steps.Check{Clauses: off, OK: disabled(l), Expected: fmt.Sprintf("the option %q disabled", text),
+		Observed: "the options are " + options(l), At: n})
 }
 
-// noneIsAgent: an empty list has taken the place of the last one.
-func (s *suite) noneIsAgent(ctx context.Context) error {
-	return s.sees(ctx, s.now, "none of the agents of before among the options", []string{"AC-072", "AC-085", "AC-086"}, func(l *look.Look) string {
-		for _, a := range known {
-			if slices.ContainsFunc(l.Select.Options, func(o look.Option) bool { return contains(o.Text, a.name) }) {
-				return "the options are " + options(l)
-			}
-		}
-		return ""
-	})
+// closed says why the first option cannot be chosen; "" if it can.
+func closed(l *snapshot.Page) string {
+	switch {
+	case len(l.Select.Options) == 0 || l.Select.Options[0].Disabled:
+		return "the options are " + options(l)
+	case l.Select.Disabled:
+		return "the selector is disabled"
+	}
+	return unless(l.Select.Visible, "the selector is not visible")
 }
 
-func (s *suite) optionEnabled(ctx context.Context) error {
-	return s.sees(ctx, s.now, "an option that can be chosen, in a selector that is enabled", []string{"AC-099"}, func(l *look.Look) string {
-		switch {
-		case len(l.Select.Options) == 0 || l.Select.Options[0].Disabled:
+// anyKnown says which agents that a scenario can name are among the options; "" if none is: an empty list has replaced
+// the last one.
+func anyKnown(l *snapshot.Page) string {
+	for _, a := range known {
+		if slices.ContainsFunc(l.Select.Options, func(o snapshot.Option) bool { return contains(o.Text, a.name) }) {
 			return "the options are " + options(l)
-		case l.Select.Disabled:
-			return "the selector is disabled"
-		case !l.Select.Visible:
-			return "the selector cannot be seen"
 		}
-		return ""
-	})
+	}
+	return ""
 }
 
 func (s *suite) firstOption(ctx context.Context, text string) error {
 	text = s.armed(text)
-	return s.sees(ctx, s.now, fmt.Sprintf("%q as the first option", text), []string{"AC-103", "AC-122"}, func(l *look.Look) string {
-		if o := l.Select.Options; len(o) > 0 && contains(o[0].Text, text) {
-			return ""
-		}
-		return "the options are " + options(l)
-	})
+	return s.sees(ctx, sight{fmt.Sprintf("%q as the first option", text), []string{"AC-103", "AC-122"},
+		func(l *snapshot.Page) string {
+			o := l.Select.Options
+			return unless(len(o) > 0 && contains(o[0].Text, text), "the options are %s", options(l))
+		}})
 }
 
-// noneUnknown: no agent is current, and that is none that is unknown (AC-G02).
+// noneUnknown judges that a page on which no agent is current reports none as unknown (AC-G02).
 func (s *suite) noneUnknown(ctx context.Context) error {
-	p := s.now
-	if err := s.keeps(ctx, p, "no option for an unknown agent, as none is current", []string{"AC-103", "AC-106"}, func(l *look.Look) string {
-		for _, o := range l.Select.Options {
-			if contains(o.Text, texts.StalePrefix) {
-				return "the options are " + options(l)
-			}
-		}
-		return ""
-	}); err != nil {
+	before := s.now.idle
+	err := s.keeps(ctx, sight{"no option for an unknown agent, as none is current", []string{"AC-103", "AC-106"},
+		func(l *snapshot.Page) string {
+			unknown := func(o snapshot.Option) bool { return contains(o.Text, texts.StalePrefix) }
+			return unless(!slices.ContainsFunc(l.Select.Options, unknown), "the options are %s", options(l))
+		}})
+	if err != nil {
 		return err
 	}
-	before := p.idle
-	return s.keeps(ctx, p, "no prompt about an unknown agent, as none is current", []string{"AC-104", "AC-106"}, func(l *look.Look) string {
-		if more(before, l, texts.StalePrompt) {
-			return "the page tells " + texts.StalePrompt
-		}
-		return ""
-	})
+	return s.keeps(ctx, sight{"no prompt about an unknown agent, as none is current", []string{"AC-104", "AC-106"},
+		func(l *snapshot.Page) string {
+			return unless(!more(before, l, texts.StalePrompt), "the page shows %s", texts.StalePrompt)
+		}})
 }
 
-func (s *suite) isUsable(ctx context.Context, how string, way way) error {
+// selection are the clauses that are judged by which option is selected.
+var selection = []string{
+	"AC-007", "AC-013", "AC-017", "AC-022", "AC-024", "AC-026", "AC-031", "AC-036", "AC-038", "AC-046", "AC-048", "AC-057",
+	"AC-058", "AC-059", "AC-065", "AC-039", "AC-111", "AC-117", "AC-085", "AC-079", "AC-124", "AC-119",
+}
+
+func (s *suite) isSelected(ctx context.Context, name, still string) error {
+	want := sight{fmt.Sprintf("%q selected", name), selection, notSelected(name)}
+	if still != "" {
+		return s.keeps(ctx, want)
+	}
+	_, err := s.saw(ctx, want, func() ([]string, string) { return s.notBack(name, "AC-038", "AC-048") })
+	return err
+}
+
+func notSelected(name string) func(*snapshot.Page) string {
+	return func(l *snapshot.Page) string {
+		selected := func(o snapshot.Option) bool { return o.Selected && contains(o.Text, name) }
+		return unless(slices.ContainsFunc(l.Select.Options, selected), "the options are %s", options(l))
+	}
+}
+
+// notBack are the clauses of a page that still shows the agent that the server has refused, and none if the step names
+// that agent: the page has not rolled back, and what else a scenario expects of its selection says nothing about other
+// clauses.
+func (s *suite) notBack(named string, clauses ...string) (broken []string, what string) {
+	a := s.now.refused
+	l, _ := s.latest()
+	if l == nil || a.id == "" || contains(named, a.name) || notSelected(a.name)(l) != "" && notSelected(a.id)(l) != "" {
+		return nil, ""
+	}
+	return clauses, "the agent that the server refused is still selected"
+}
+
+// withoutSelected is a look without the option that is selected.
+func withoutSelected(l *snapshot.Page) *snapshot.Page {
+	out := *l
+	out.Select.Options = slices.DeleteFunc(slices.Clone(l.Select.Options),
+		func(o snapshot.Option) bool { return o.Selected })
+	return &out
+}
+
+func (s *suite) isUsable(ctx context.Context, still, how, switching string) error {
 	clauses := map[string][]string{
-		"enabled":  {"AC-036", "AC-037", "AC-039", "AC-040", "AC-046", "AC-048", "AC-094", "AC-101", "AC-111", "AC-121", "AC-020", "AC-025"},
+		"enabled": {"AC-036", "AC-037", "AC-039", "AC-040", "AC-046", "AC-048", "AC-094", "AC-101", "AC-111", "AC-121",
+			"AC-020", "AC-025"},
 		"disabled": {"AC-017", "AC-034", "AC-046", "AC-092", "AC-101", "AC-105", "AC-109", "AC-121"},
 	}[how]
-	return way(ctx, s.now, "a selector that is "+how, clauses, func(l *look.Look) string {
-		switch {
-		case !l.Select.Found:
-			return "there is no selector"
-		case l.Select.Disabled && how == "enabled":
-			return "the selector is disabled; the options are " + options(l)
-		case !l.Select.Disabled && how == "disabled":
-			return "the selector is enabled; the options are " + options(l)
+	if switching != "" {
+		clauses = []string{"AC-034", "AC-046"}
+	}
+	return s.way(still)(ctx, sight{"a selector that is " + how, clauses, func(l *snapshot.Page) string {
+		now := "enabled"
+		if l.Select.Disabled {
+			now = "disabled"
 		}
-		return ""
-	})
+		if !l.Select.Found {
+			return "there is no selector"
+		}
+		return unless(now == how, "the selector is %s; the options are %s", now, options(l))
+	}})
 }

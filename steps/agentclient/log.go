@@ -11,112 +11,113 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver/browser/look"
+	"parley/driver/browser/snapshot"
 	texts "parley/protocol/agentclient"
 	"parley/steps"
-	"parley/transcript"
+	"parley/steps/agentclient/binding"
 )
 
 func (s *suite) registerLog(sc *godog.ScenarioContext) {
-	const when = `(the server's time|the local time)`
-	steps.Step(sc, `^the log has the list of (\d+) agents(?: and "([^"]*)")?, with `+when+`$`, func(ctx context.Context, n int, current, when string) error {
-		parts := []part{{what: fmt.Sprintf("the number of agents, %d", n), clauses: []string{"AC-087"}, in: number(n)}}
-		if current != "" {
-			parts = append(parts, part{what: "the current agent's id, " + current, clauses: []string{"AC-087"}, in: text(current)})
-		}
-		return s.logs(ctx, texts.Info, append(parts, s.time(when, "AC-088")), "AC-087")
+	const when = `, with (the server's time|the local time)$`
+	steps.Step(sc, `^the log shows the list of (\d+) agents(?: with "([^"]*)" current)?`+when, s.logsList)
+	steps.Step(sc, `^the log shows the switch from "([^"]*)" to "([^"]*)"`+when, s.logsSwitch)
+	steps.Step(sc, `^the log shows the error "([^"]*)" with "([^"]*)"`+when, s.logsError)
+	steps.Step(sc, `^the log shows an entry "([^"]*)"$`, func(ctx context.Context, kind string) error {
+		return s.logs(ctx, text("the event's type, ", kind, "AC-065"))
 	})
-	steps.Step(sc, `^the log has the switch from "([^"]*)" to "([^"]*)", with `+when+`$`, func(ctx context.Context, from, to, when string) error {
-		return s.logs(ctx, texts.Info, []part{
-			{what: "the name of the agent before, " + from, clauses: []string{"AC-089"}, in: text(from)},
-			{what: "the name of the agent now, " + to, clauses: []string{"AC-089"}, in: text(to)},
-			s.time(when, map[string]string{"the server's time": "AC-061", "the local time": "AC-062"}[when], "AC-090"),
-		}, "AC-089")
-	})
-	steps.Step(sc, `^the log has the error "([^"]*)" with "([^"]*)", and `+when+`$`, func(ctx context.Context, code, prompt, when string) error {
-		return s.logs(ctx, texts.Error, []part{
-			{what: "the error code, " + code, clauses: []string{"AC-091"}, in: text(code)},
-			{what: "the prompt, " + prompt, clauses: []string{"AC-091"}, in: text(prompt)},
-			s.time(when, "AC-091"),
-		}, "AC-091")
-	})
-	steps.Step(sc, `^the log has an entry "([^"]*)"$`, func(ctx context.Context, kind string) error {
-		return s.logs(ctx, "", []part{{what: "the event's type, " + kind, clauses: []string{"AC-065"}, in: text(kind)}}, "AC-065")
-	})
+}
+
+func (s *suite) logsList(ctx context.Context, n int, current, when string) error {
+	parts := []part{{fmt.Sprintf("the number of agents, %d", n), []string{"AC-087"}, has(number(n))}}
+	if current != "" {
+		parts = append(parts, text("the current agent's id, ", current, "AC-087"))
+	}
+	return s.logs(ctx, append(parts, s.time(when, "AC-088"), level(texts.Info, "AC-087"))...)
+}
+
+func (s *suite) logsSwitch(ctx context.Context, from, to, when string) error {
+	clause := map[string]string{"the server's time": "AC-061", "the local time": "AC-062"}[when]
+	return s.logs(ctx, text("the name of the previous agent, ", from, "AC-089"),
+		text("the name of the current agent, ", to, "AC-089"), s.time(when, clause, "AC-090"), level(texts.Info, "AC-089"))
+}
+
+func (s *suite) logsError(ctx context.Context, code, prompt, when string) error {
+	return s.logs(ctx, text("the error code, ", code, "AC-091"), text("the prompt, ", prompt, "AC-091"),
+		s.time(when, "AC-091"), level(texts.Error, "AC-091"))
 }
 
 // part is something that an entry of the log has to have.
 type part struct {
 	what    string
 	clauses []string
-	in      func(string) bool
+	in      func(snapshot.Row) bool
 }
 
-func text(want string) func(string) bool { return func(row string) bool { return contains(row, want) } }
+// has is in of a part of the text.
+func has(in func(string) bool) func(snapshot.Row) bool {
+	return func(row snapshot.Row) bool { return in(row.Text) }
+}
+
+func text(what, want string, clauses ...string) part {
+	return part{what + want, clauses, has(func(row string) bool { return contains(row, want) })}
+}
+
+func level(name string, clauses ...string) part {
+	return part{"the level " + name, clauses, func(row snapshot.Row) bool { return slices.Contains(row.Levels, name) }}
+}
 
 func number(n int) func(string) bool {
 	whole := regexp.MustCompile(`(^|[^\d:.])` + strconv.Itoa(n) + `([^\d:.]|\.?$|\.\s)`)
 	return whole.MatchString
 }
 
-// time is what the latest event's entry has to have of the time: that of the server, in whatever time zone, or this machine's.
+// time is what the latest event's entry has to have of the time: that of the server, in whatever time zone, or this
+// machine's.
 func (s *suite) time(which string, clauses ...string) part {
 	if which == "the server's time" {
 		at := s.now.at
-		return part{what: "the server's time, " + stamp(at), clauses: clauses, in: func(row string) bool { return shown(row, at) }}
+		return part{"the server's time, " + stamp(at), clauses, has(func(row string) bool { return shown(row, at) })}
 	}
 	from := s.now.emitted
-	return part{what: "the time when it was received", clauses: clauses, in: func(row string) bool {
+	return part{"the time when it was received", clauses, has(func(row string) bool {
 		for at := from.Add(-time.Second); !at.After(time.Now().Add(time.Second)); at = at.Add(time.Second) {
 			if shown(row, at) {
 				return true
 			}
 		}
 		return false
-	}}
+	})}
 }
 
-// shown tells whether a text has a time of day, to the second, whatever the time zone's hours; or the time as a number.
+// shown reports whether a text has a time of day, to the second, whatever the time zone's hours; or the time as a
+// number.
 func shown(row string, at time.Time) bool {
 	for _, at := range []time.Time{at.UTC(), at.Local()} { // there are time zones of half hours
-		if regexp.MustCompile(fmt.Sprintf(`\d\s*[:：时h]\s*%02d\s*[:：分m]\s*%02d(\D|$)`, at.Minute(), at.Second())).MatchString(row) {
+		clock := fmt.Sprintf(`\d\s*[:：时h]\s*%02d\s*[:：分m]\s*%02d(\D|$)`, at.Minute(), at.Second())
+		if regexp.MustCompile(clock).MatchString(row) {
 			return true
 		}
 	}
 	return strings.Contains(row, strconv.FormatInt(at.Unix(), 10))
 }
 
-// logs waits for a new entry that has these parts and this level ("": any). What is not there breaks the clauses of the part.
-func (s *suite) logs(ctx context.Context, level string, parts []part, levelClauses ...string) error {
-	p := s.now
-	before := p.idle
-	if level != "" {
-		parts = append(parts, part{what: "the level " + level, clauses: levelClauses, in: nil})
-	}
-	has := func(r look.Row, t part) bool {
-		if t.in == nil {
-			return slices.Contains(r.Levels, level)
-		}
-		return t.in(r.Text)
-	}
+// logs waits for a new entry that has these parts. A part that is missing breaks the clauses of the part.
+func (s *suite) logs(ctx context.Context, parts ...part) error {
+	p, before := s.now, s.now.idle
 	best := -1 // the most parts that an entry has had
 	var missing []part
-	var row look.Row
-	_, miss := s.awaitSight(ctx, p, steps.Wait{Conn: p.name, After: max(p.word, p.act), Match: s.looking(p, func(l *look.Look) bool {
+	var row snapshot.Row
+	_, miss := s.awaitSight(ctx, max(p.word, p.act), s.looking(func(l *snapshot.Page) bool {
 		for _, r := range fresh(before, l) {
-			var lacks []part
-			for _, t := range parts {
-				if !has(r, t) {
-					lacks = append(lacks, t)
-				}
-			}
-			if n := len(parts) - len(lacks); n > best && (p.unfenced == nil || n == len(parts)) { // an entry of a fence comes close to nothing
+			lacks := slices.DeleteFunc(slices.Clone(parts), func(t part) bool { return t.in(r) })
+			n := len(parts) - len(lacks)
+			if n > best && (p.unfenced == nil || n == len(parts)) { // an entry of a fence comes close to nothing
 				best, missing, row = n, lacks, r
 			}
 		}
 		return best == len(parts)
-	})})
-	_, n := s.latest(p)
+	}))
+	latest, n := s.latest()
 	if miss != nil && miss.At > 0 {
 		n = miss.At
 	}
@@ -125,34 +126,28 @@ func (s *suite) logs(ctx context.Context, level string, parts []part, levelClaus
 		c := steps.Check{Clauses: t.clauses, OK: true, Expected: "an entry in the log with " + t.what, At: n}
 		switch {
 		case best < 0:
-			c.OK, c.Observed = false, "there is no new entry in the log"
-			if l, _ := s.latest(p); l != nil && len(l.Log) == 0 {
-				c.Observed = fmt.Sprintf("the log has no entries (hook %q)", s.Env.Profile.AgentClient.Hooks.Log)
+			c.OK, c.Observed, c.Miss = false, "there is no new entry in the log", miss
+			if latest != nil && len(latest.Log) == 0 {
+				c.Observed = fmt.Sprintf("the log has no entries (hook %q)", binding.Of(s.Env.Profile).Hooks.Log)
 			}
 		case slices.ContainsFunc(missing, func(m part) bool { return m.what == t.what }):
-			c.OK, c.Observed = false, fmt.Sprintf("the entry that comes closest is %q, of the levels %v", clip(row.Text), row.Levels)
+			c.OK = false
+			c.Observed = fmt.Sprintf("the entry that comes closest is %q, of the levels %v", clip(row.Text), row.Levels)
 		}
 		checks = append(checks, c)
 	}
 	return s.Judge(checks...)
 }
 
-func (s *suite) looking(p *page, f func(*look.Look) bool) func(*transcript.Record) bool {
-	return func(r *transcript.Record) bool {
-		l := lookOf(r, p)
-		return l != nil && f(l)
-	}
-}
-
-// fresh are the entries that a log has now and had not before, whichever end they come in at.
-func fresh(before, now *look.Look) []look.Row {
+// fresh are the entries that a log has now and had not before, at whichever end they are added.
+func fresh(before, now *snapshot.Page) []snapshot.Row {
 	had := map[string]int{}
 	if before != nil {
 		for _, r := range before.Log {
 			had[r.Text]++
 		}
 	}
-	var out []look.Row
+	var out []snapshot.Row
 	for _, r := range now.Log {
 		if had[r.Text] > 0 {
 			had[r.Text]--

@@ -18,8 +18,9 @@ type agent struct {
 	more                  fields // members that the document does not have
 }
 
-// server is the scripted agent-select server of one page. What it answers is settled by the scenario; what happens is in the
-// transcript: its requests are those of the party "A api", its streams are the connections "A api 1", "A api 2", …
+// server is the scripted agent-select server of one page. What it answers is settled by the scenario; what happens is
+// in the transcript: its requests are those of the party "A api", its streams are the connections "A api 1", "A api 2",
+// …
 type server struct {
 	wire
 	party string // of the requests
@@ -128,7 +129,7 @@ func (v *server) stream() *sse.Streamed {
 	return all[len(all)-1]
 }
 
-// stands tells whether an event stream stands, by its name in the transcript.
+// stands reports whether an event stream stands, by its name in the transcript.
 func (v *server) stands(conn string) bool {
 	for _, st := range v.l.Streams(v.party) {
 		if st.Conn() == conn {
@@ -138,7 +139,7 @@ func (v *server) stands(conn string) bool {
 	return false
 }
 
-// ofStreams tells whether a record's connection is an event stream of this server.
+// ofStreams reports whether a record's connection is an event stream of this server.
 func (v *server) ofStreams(r *transcript.Record) bool { return strings.HasPrefix(r.Conn, v.party+" ") }
 
 // close ends the server, and whatever it holds.

@@ -1,21 +1,25 @@
-// Package agentclient holds the steps of the agent-client features: a page is opened in a browser, the harness is its server,
-// and what a person would see of the page is judged, and what the page asks.
+// Package agentclient holds the steps of the agent-client features: a page is opened in a browser, the harness is its
+// server, and what a person would see of the page is judged, and what the page asks.
 package agentclient
 
 import (
 	"context"
+	"io/fs"
 	"strings"
 	"time"
 
 	"github.com/cucumber/godog"
 
 	"parley/driver"
-	"parley/driver/browser/look"
-	"parley/internal/stall"
+	"parley/driver/browser/snapshot"
+	"parley/features"
+	"parley/internal/deadline"
 	"parley/monitor"
-	judge "parley/monitor/agentclient"
 	vocab "parley/protocol/agentclient"
 	"parley/steps"
+	"parley/steps/agentclient/binding"
+	judge "parley/steps/agentclient/invariants"
+	selectwire "parley/steps/agentselect/binding"
 	"parley/target"
 	"parley/transcript"
 )
@@ -39,35 +43,36 @@ type page struct {
 	session string  // the one that it has; "" is none
 	first   string  // the one that it had first
 	chosen  agent   // the latest choice
+	refused agent   // the same, once the server has refused it
 
-	act       int        // record of the user's latest act
-	word      int        // record of the server's latest event
-	idle      *look.Look // before that
-	unfenced  *look.Look // before a fence that something was awaited behind; nil where there was none since
-	rest      *look.Look // before the latest choice: how the selector looks when it does not switch
-	marks     []string   // the classes by which it looked busy
-	refusal   string     // the message of the server's latest error
-	at        time.Time  // the server's time in its latest event; zero: it gave none
-	emitted   time.Time  // when that was
-	asks      int        // switches that the scenario expects so far
-	preselect int        // record of the first choice without a session
-	away      bool       // its server's port is closed
-	said      string     // by the user, last
-	untold    []fields   // what a server may say of a turn, and the scripted one has not
+	act       int            // record of the user's latest act
+	word      int            // record of the server's latest event
+	idle      *snapshot.Page // before that
+	unfenced  *snapshot.Page // before a fence that something was awaited behind; nil where there was none since
+	rest      *snapshot.Page // before the latest choice: how the selector looks when it does not switch
+	marks     []string       // the classes by which it looked busy
+	refusal   string         // the message of the server's latest error
+	at        time.Time      // the server's time in its latest event; zero: it gave none
+	emitted   time.Time      // when that was
+	asks      int            // switches that the scenario expects so far
+	preselect int            // record of the first choice without a session
+	away      bool           // its server's port is closed
+	said      string         // by the user, last
+	unsent    []fields       // what a server may send of a turn, and the scripted one has not
 }
 
 // Protocol is the agent-client entry of the suite.
 type Protocol struct{}
 
-// Name implements steps.Protocol.
-func (Protocol) Name() string { return vocab.Protocol }
+// Kind implements steps.Protocol.
+func (Protocol) Kind() target.Kind { return binding.Kind() }
 
-// Roles implements steps.Roled: the target is a client.
-func (Protocol) Roles() []string { return []string{vocab.Client} }
+// Features implements steps.Protocol.
+func (Protocol) Features() fs.FS { return features.FS }
 
 // Bind implements steps.Protocol: the decoder of a scenario's records.
 func (Protocol) Bind(env *steps.Env, _ target.Running) func(*transcript.Record) {
-	return wire{env.Profile.AgentSelect}.decode
+	return wire{*selectwire.Of(env.Profile)}.decode
 }
 
 // NotRunnable implements steps.Protocol.
@@ -92,7 +97,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s := &suite{pages: map[string]*page{}}
 	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {
-			s.World, s.wire = w, wire{w.Env.Profile.AgentSelect}
+			s.World, s.wire = w, wire{*selectwire.Of(w.Env.Profile)}
 			w.AtEnd(func() { s.end(ctx) })
 		}
 		return ctx, nil
@@ -145,7 +150,7 @@ func (s *suite) tellBlocked() {
 }
 
 func (s *suite) keepEvidence(ctx context.Context, p *page) {
-	ctx, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Open.Duration)
+	ctx, cancel := deadline.WithLimit(ctx, s.Env.Profile.Limits.Open.Duration)
 	defer cancel()
 	e, ok := p.conn.(evident)
 	if !ok {
@@ -167,14 +172,15 @@ func (s *suite) open(ctx context.Context, name string) error {
 	}
 	p := &page{name: name, server: srv}
 	s.pages[name], s.now = p, p
-	profile := s.Env.Profile.AgentClient
+	profile := binding.Of(s.Env.Profile)
 	how := s.reading()
 	if first := s.pages["A"]; name != "A" && first != nil {
 		if e, ok := first.conn.(evident); ok { // two pages of one browser share what it keeps, as two tabs do
 			how.With = e.Profile()
 		}
 	}
-	conn, err := s.Open(ctx, driver.OpenOptions{Party: name, URL: profile.PageURL(s.Target.BaseURL(), srv.l.URL()), Page: how})
+	url := profile.PageURL(s.Target.BaseURL(), srv.l.URL())
+	conn, err := s.Open(ctx, driver.OpenOptions{Party: name, URL: url, Page: how})
 	if err != nil {
 		return &steps.UnreachableError{Err: err}
 	}
@@ -185,12 +191,30 @@ func (s *suite) open(ctx context.Context, name string) error {
 
 // reading is how pages are read, by the profile's hooks.
 func (s *suite) reading() *driver.Page {
-	c := s.Env.Profile.AgentClient
+	c := binding.Of(s.Env.Profile)
 	h := c.Hooks
-	how := &driver.Page{Language: c.Language, Allow: c.Allow, Select: h.Selector, Chat: h.Chat, Log: h.Log, LogRow: h.LogRow,
-		Loading: h.Loading, Dismiss: h.Dismiss, Levels: map[string]string{},
-		Controls: map[string]string{serverURL: h.ServerURL, connect: h.Connect, disconnect: h.Disconnect, newSession: h.NewSession,
-			message: h.Message, send: h.Send, abort: h.Abort, session: h.Session, chat: h.Chat}}
+	how := &driver.Page{
+		Language: c.Language,
+		Allow:    c.Allow,
+		Select:   h.Selector,
+		Chat:     h.Chat,
+		Log:      h.Log,
+		LogRow:   h.LogRow,
+		Loading:  h.Loading,
+		Dismiss:  h.Dismiss,
+		Levels:   map[string]string{},
+		Controls: map[string]string{
+			serverURL:  h.ServerURL,
+			connect:    h.Connect,
+			disconnect: h.Disconnect,
+			newSession: h.NewSession,
+			message:    h.Message,
+			send:       h.Send,
+			abort:      h.Abort,
+			session:    h.Session,
+			chat:       h.Chat,
+		},
+	}
 	if h.Session == "" && h.Sessions != "" {
 		how.Controls[session] = h.Sessions + " > *"
 	}

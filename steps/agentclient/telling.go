@@ -1,14 +1,16 @@
 package agentclient
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/cucumber/godog"
 
-	"parley/driver/browser/look"
+	"parley/driver/browser/snapshot"
 	texts "parley/protocol/agentclient"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
@@ -16,20 +18,19 @@ import (
 )
 
 func (s *suite) registerTelling(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^the chat tells of a switch from "([^"]*)" to "(.*)"$`, s.chatTells)
-	steps.Step(sc, `^the page tells "(.*)"$`, func(ctx context.Context, text string) error { return s.tells(ctx, text) })
-	steps.Step(sc, `^the page tells of its preselection$`, func(ctx context.Context) error {
-		return s.tells(ctx, fmt.Sprintf(texts.Preselected, s.now.chosen.name))
+	steps.Step(sc, `^the chat announces the switch from "([^"]*)" to "(.*)"$`, s.announces)
+	steps.Step(sc, `^the page shows the prompt "(.*)"$`, s.prompts)
+	steps.Step(sc, `^the page shows the server's message$`, func(ctx context.Context) error {
+		return s.prompts(ctx, s.now.refusal)
 	})
-	steps.Step(sc, `^the page tells of it$`, func(ctx context.Context) error { return s.tells(ctx, s.now.refusal) })
 	steps.Step(sc, `^the page shows "([^"]*)"$`, s.showsText)
-	steps.Step(sc, `^the agents (".*") are told$`, s.agentsTold)
-	steps.Step(sc, `^it is observed whether the page tells "([^"]*)"$`, s.observesTelling)
-	steps.Step(sc, `^nothing that the server said was carried out$`, s.nothingCarriedOut)
-	steps.Step(sc, `^the server says "([^"]*)" in the chat$`, func(ctx context.Context, text string) error {
-		return s.emit(ctx, s.now, vocab.MessageEvent, fields{"role": "assistant", "content": text, "sessionId": s.now.session})
+	steps.Step(sc, `^the page names the agents (`+namesOf+`)$`, s.namesAgents)
+	steps.Step(sc, `^it is recorded whether the page suggests "([^"]*)"$`, s.suggests)
+	steps.Step(sc, `^no script in the server's texts has run$`, s.noScript)
+	steps.Step(sc, `^the server sends the chat message "([^"]*)"$`, func(ctx context.Context, text string) error {
+		return s.emit(ctx, vocab.MessageEvent, fields{"role": "assistant", "content": text, "sessionId": s.now.session})
 	})
-	steps.Step(sc, `^the server says what no document knows$`, s.saysUnknown)
+	steps.Step(sc, `^the server sends undocumented events$`, s.sendsUndocumented)
 }
 
 // folded is a text without what makes no difference to a reader: white space, and whether punctuation is full-width.
@@ -51,9 +52,9 @@ func folded(text string) string {
 
 func contains(text, part string) bool { return strings.Contains(folded(text), folded(part)) }
 
-// more tells whether a text is to be seen more often than before.
-func more(before, now *look.Look, text string) bool {
-	count := func(l *look.Look) int {
+// more reports whether a text is visible more often than before.
+func more(before, now *snapshot.Page, text string) bool {
+	count := func(l *snapshot.Page) int {
 		if l == nil {
 			return 0
 		}
@@ -85,63 +86,53 @@ func clausesOf(text string) []string {
 	return []string{"AC-070", "AC-014", "AC-083", "AC-084", "AC-115"}
 }
 
-// tells waits until a text is told that was not to be seen before: on the page but for its log, or in a dialog.
-func (s *suite) tells(ctx context.Context, text string) error {
-	p := s.now
+// prompts waits until a text is shown that was not visible before: on the page but for its log, or in a dialog.
+func (s *suite) prompts(ctx context.Context, text string) error {
+	p, before := s.now, s.now.idle
 	text = s.armed(text)
-	return s.told(ctx, p, text, clausesOf(text))
-}
-
-func (s *suite) told(ctx context.Context, p *page, text string, clauses []string) error {
-	told, n := s.hears(ctx, p, text)
-	if told == "" {
-		return s.Judge(steps.Check{Clauses: clauses, OK: true})
-	}
-	return s.Judge(steps.Check{Clauses: clauses, Expected: fmt.Sprintf("%q to be told: on the page (the log aside) or in a dialog", text), Observed: told, At: n})
-}
-
-// hears waits for a text; what it returns is "" once it was told, and otherwise what was.
-func (s *suite) hears(ctx context.Context, p *page, text string) (instead string, at int) {
-	since := max(p.act, p.word)
-	before := p.idle
 	var news []string
-	_, miss := s.awaitSight(ctx, p, steps.Wait{Conn: p.name, After: since, Match: func(r *transcript.Record) bool {
+	at := 0
+	_, miss := s.awaitSight(ctx, max(p.act, p.word), func(r *transcript.Record) bool {
 		if r.Kind == transcript.Dialog {
 			news, at = append(news, fmt.Sprintf("a dialog %q", clip(string(r.Bytes)))), r.N
 			return contains(string(r.Bytes), text)
 		}
-		l := lookOf(r, p)
+		l := s.snapshotOf(r)
 		return l != nil && more(before, l, text)
-	}})
-	if miss == nil {
-		return "", 0
-	}
-	if miss.At > 0 {
-		return miss.Reason, miss.At
-	}
-	l, n := s.latest(p)
-	if at == 0 {
-		at = n
-	}
-	if p.unfenced != nil { // what a fence has had the page show is none of it
-		l = p.unfenced
-	}
-	if before != nil && l != nil && strings.Contains(folded(before.Text), folded(text)) && strings.Contains(folded(l.Text), folded(text)) {
-		news = append(news, "the text was to be seen before already, and is told no more often")
-	}
-	if l != nil {
-		if new := appeared(before, l); new != "" {
-			news = append(news, "new on the page: "+new)
+	})
+	c := steps.Check{Clauses: clausesOf(text), OK: miss == nil, At: at, Miss: miss,
+		Expected: fmt.Sprintf("%q to be shown: on the page (the log aside) or in a dialog", text)}
+	switch {
+	case miss == nil:
+	case miss.At > 0:
+		c.Observed, c.At = miss.Reason, miss.At
+	default:
+		l, n := s.latest()
+		if p.unfenced != nil { // what a fence has had the page show is none of it
+			l = p.unfenced
 		}
+		c.Observed, c.At = strings.Join(append(news, s.news(before, l, text)...), "; "), cmp.Or(at, n)
 	}
-	if len(news) == 0 {
-		return "nothing new was told", at
+	c.Observed = cmp.Or(c.Observed, "nothing new was shown")
+	return s.Judge(c)
+}
+
+// news is what the page shows instead of a text, in words.
+func (s *suite) news(before, now *snapshot.Page, text string) (out []string) {
+	if now == nil {
+		return nil
 	}
-	return strings.Join(news, "; "), at
+	if before != nil && contains(before.Text, text) && contains(now.Text, text) {
+		out = append(out, "the text was visible before already, and is not shown once more")
+	}
+	if new := appeared(before, now); new != "" {
+		out = append(out, "new on the page: "+new)
+	}
+	return out
 }
 
 // appeared is what a look has that the one before had not, roughly: the words between what they begin and end with.
-func appeared(before, now *look.Look) string {
+func appeared(before, now *snapshot.Page) string {
 	if before == nil {
 		return clip(now.Text)
 	}
@@ -158,25 +149,21 @@ func appeared(before, now *look.Look) string {
 }
 
 func (s *suite) showsText(ctx context.Context, text string) error {
-	return s.sees(ctx, s.now, fmt.Sprintf("%q to be seen", text), []string{"AC-093"}, func(l *look.Look) string {
-		if contains(l.Text, text) {
-			return ""
-		}
-		for _, o := range l.Select.Options {
-			if contains(o.Text, text) {
-				return ""
-			}
-		}
-		return "the page shows: " + clip(l.Text) + "; the options are " + options(l)
-	})
+	return s.sees(ctx, sight{fmt.Sprintf("%q visible", text), []string{"AC-093"}, func(l *snapshot.Page) string {
+		has := func(o snapshot.Option) bool { return contains(o.Text, text) }
+		return unless(contains(l.Text, text) || slices.ContainsFunc(l.Select.Options, has),
+			"the page shows: %s; the options are %s", clip(l.Text), options(l))
+	}})
 }
 
-func (s *suite) chatTells(ctx context.Context, from, to string) error {
-	p := s.now
+// announces judges the system message about a switch, and that there is one of it (AC-060).
+func (s *suite) announces(ctx context.Context, from, to string) error {
+	p, before := s.now, s.now.idle
 	text := fmt.Sprintf(texts.Switched, from, s.armed(to))
-	before := p.idle
-	clauses := []string{"AC-009", "AC-013", "AC-046", "AC-047", "AC-060", "AC-063", "AC-064", "AC-065", "AC-079", "AC-085", "AC-106", "AC-119", "AC-120", "AC-057"}
-	found, err := s.saw(ctx, p, fmt.Sprintf("%q in the chat", text), clauses, func(l *look.Look) string {
+	found, err := s.saw(ctx, sight{fmt.Sprintf("%q in the chat", text), []string{
+		"AC-009", "AC-013", "AC-046", "AC-047", "AC-060", "AC-063", "AC-064", "AC-065", "AC-079", "AC-085", "AC-106",
+		"AC-119", "AC-120", "AC-057",
+	}, func(l *snapshot.Page) string {
 		if inChat(l, text) > inChat(before, text) {
 			return ""
 		}
@@ -188,19 +175,17 @@ func (s *suite) chatTells(ctx context.Context, from, to string) error {
 			said = p.unfenced.Chat
 		}
 		return fmt.Sprintf("the chat ends with %q", said[max(0, len(said)-3):])
-	})
+	}}, nil)
 	if !found || err != nil || !s.Judges("AC-060") {
 		return err
 	}
-	return s.keeps(ctx, p, fmt.Sprintf("%q in the chat once", text), []string{"AC-060"}, func(l *look.Look) string {
-		if n := inChat(l, text) - inChat(before, text); n > 1 {
-			return fmt.Sprintf("it is there %d times", n)
-		}
-		return ""
-	})
+	return s.keeps(ctx, sight{fmt.Sprintf("%q in the chat once", text), []string{"AC-060"}, func(l *snapshot.Page) string {
+		n := inChat(l, text) - inChat(before, text)
+		return unless(n <= 1, "it is there %d times", n)
+	}})
 }
 
-func inChat(l *look.Look, text string) int {
+func inChat(l *snapshot.Page, text string) int {
 	n := 0
 	if l != nil {
 		for _, line := range l.Chat {
@@ -210,74 +195,72 @@ func inChat(l *look.Look, text string) int {
 	return n
 }
 
-// agentsTold: in the prompt, or by the selector (AC-123).
-func (s *suite) agentsTold(ctx context.Context, list string) error {
+// namesAgents judges agents that are named in a prompt, or by the selector (AC-123).
+func (s *suite) namesAgents(ctx context.Context, list string) error {
 	p := s.now
 	agents := p.those(list)
-	return s.sees(ctx, p, "the agents that there are, in a prompt or in the selector: "+names(agents), []string{"AC-071", "AC-123"}, func(l *look.Look) string {
-		if unlike(l, agents, 0) == "" {
-			return ""
-		}
-		for _, a := range agents {
-			if !more(p.idle, l, a.name) && !s.dialogHas(p, a.name) {
-				return "nothing tells of " + a.name + "; the options are " + options(l)
+	return s.sees(ctx, sight{"the agents that there are, in a prompt or in the selector: " + names(agents),
+		[]string{"AC-071", "AC-123"}, func(l *snapshot.Page) string {
+			if unlike(l, agents, 0) == "" {
+				return ""
 			}
-		}
-		return ""
+			for _, a := range agents {
+				if !more(p.idle, l, a.name) && !s.dialogHas(a.name) {
+					return "nothing names " + a.name + "; the options are " + options(l)
+				}
+			}
+			return ""
+		}})
+}
+
+func (s *suite) dialogHas(text string) bool {
+	return slices.ContainsFunc(s.T.After(s.now.word), func(r transcript.Record) bool {
+		return r.Conn == s.now.name && r.Kind == transcript.Dialog && contains(string(r.Bytes), text)
 	})
 }
 
-func (s *suite) dialogHas(p *page, text string) bool {
-	for _, r := range s.T.After(p.word) {
-		if r.Conn == p.name && r.Kind == transcript.Dialog && contains(string(r.Bytes), text) {
-			return true
-		}
-	}
-	return false
-}
-
-// observesTelling records whether the page suggests what the user might do.
-func (s *suite) observesTelling(ctx context.Context, text string) error {
-	p := s.now
-	s.settle(ctx, p)
+// suggests records whether the page suggests what the user might do.
+func (s *suite) suggests(ctx context.Context, text string) error {
+	s.settle(ctx)
 	what := "the page does not suggest: " + text
-	if l, _ := s.latest(p); l != nil && more(p.idle, l, text) || s.dialogHas(p, text) {
+	if l, _ := s.latest(); l != nil && more(s.now.idle, l, text) || s.dialogHas(text) {
 		what = "the page suggests: " + text
 	}
-	if id := map[string]string{"有效的主代理": "AC-067", "检查主代理": "AC-069", "重试": "AC-074", "新建会话": "AC-076"}[text]; id != "" {
+	suggestions := map[string]string{"有效的主代理": "AC-067", "检查主代理": "AC-069", "重试": "AC-074", "新建会话": "AC-076"}
+	if id := suggestions[text]; id != "" {
 		s.Observe(id, what)
 	}
 	return nil
 }
 
-// trap is what a text that would be carried out asks for.
+// trap is the path that an armed text requests if it runs.
 const trap = "parley-trap"
 
-// armed is a text of a feature: PARLEY in it is a script that could not go unseen.
+// armed is a text of a feature in which PARLEY is replaced by a script that makes a request.
 func (s *suite) armed(text string) string {
 	text = strings.ReplaceAll(text, `\"`, `"`)
 	return strings.ReplaceAll(text, "PARLEY", "fetch('/"+trap+"')")
 }
 
-// nothingCarriedOut: what was armed has asked for nothing, up to a fence.
-func (s *suite) nothingCarriedOut(ctx context.Context) error {
-	p := s.now
-	if err := s.fence(ctx, p); err != nil {
+// noScript judges that no armed text has made a request, up to a fence.
+func (s *suite) noScript(ctx context.Context) error {
+	if err := s.fence(ctx); err != nil {
 		return err
 	}
 	for _, r := range s.T.All() {
-		if r.Conn == p.name && r.Kind == transcript.Ask && strings.Contains(r.Label, trap) {
+		if r.Conn == s.now.name && r.Kind == transcript.Ask && strings.Contains(r.Label, trap) {
 			s.Security("the page carries out what a server says: a script within a text was run (%s)", r.Label)
-			return s.Judge(steps.Check{Clauses: []string{"AC-030", "AC-023", "AC-044", "AC-060", "AC-070", "AC-103", "AC-115"},
-				Expected: "what the server says shown as text", Observed: "it was carried out: " + steps.Seen(r), At: r.N})
+			c := steps.CheckOf(r, false, "what the server says shown as text",
+				"AC-030", "AC-023", "AC-044", "AC-060", "AC-070", "AC-103", "AC-115")
+			c.Observed = "it was carried out: " + c.Observed
+			return s.Judge(c)
 		}
 	}
 	return nil
 }
 
-// saysUnknown sends what a page has to leave alone: event types that no document has, comments, and what is no event.
-func (s *suite) saysUnknown(ctx context.Context) error {
-	p := s.now
+// sendsUndocumented sends what a page has to ignore: event types that no document has, and a comment.
+func (s *suite) sendsUndocumented(ctx context.Context) error {
 	for _, e := range []struct {
 		kind string
 		data fields
@@ -286,18 +269,13 @@ func (s *suite) saysUnknown(ctx context.Context) error {
 		{"heartbeat", fields{}},
 		{"usage", fields{"sessionId": "sess-of-somebody-else", "tokens": 7}},
 	} {
-		if err := s.emit(ctx, p, e.kind, e.data); err != nil {
+		if err := s.emit(ctx, e.kind, e.data); err != nil {
 			return err
 		}
 	}
-	st := p.server.stream()
-	if st == nil {
-		return steps.NotTestedf("the page has no event stream open")
+	n, err := s.comment(ctx, "still there")
+	if err == nil {
+		s.now.word = n
 	}
-	n, err := st.Emit(ctx, "comment", []byte(": still there\n\n"))
-	if err != nil {
-		return steps.NotTestedf("the page has closed its event stream: %v", err)
-	}
-	p.word = n
-	return nil
+	return err
 }

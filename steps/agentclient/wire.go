@@ -7,8 +7,9 @@ import (
 	"net/url"
 	"strings"
 
-	"parley/driver/browser/look"
+	"parley/driver/browser/snapshot"
 	vocab "parley/protocol/agentselect"
+	selectwire "parley/steps/agentselect/binding"
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
@@ -17,14 +18,14 @@ import (
 // fields are the fields of an event or a request under the names of the default binding.
 type fields = map[string]any
 
-// wire maps the events of the scripted server to what the page expects of its server, and the page's requests back. It is
-// pure: no I/O, no state.
+// wire maps the events of the scripted server to what the page expects of its server, and the page's requests back. It
+// is pure: no I/O, no state.
 type wire struct {
-	target.AgentSelect
+	selectwire.Binding
 }
 
-// event encodes an event as an event stream has it. Its time, if it has one, stands beside its data and within: the sources
-// have it in either place (AC-119).
+// event encodes an event as an event stream has it. Its time, if it has one, stands beside its data and within: the
+// sources have it in either place (AC-119).
 func (w wire) event(kind string, data fields, at any) []byte {
 	body := map[string]any{}
 	for name, v := range data {
@@ -61,8 +62,9 @@ func (w wire) event(kind string, data fields, at any) []byte {
 func (w wire) places() map[string]target.Pointer {
 	f := w.Fields.Event
 	return map[string]target.Pointer{
-		"connectionId": f.ConnectionID, "agents": f.Agents, "currentAgentId": f.CurrentAgentID, "previousAgentId": f.PreviousAgentID,
-		"agentName": f.AgentName, "errorCode": f.ErrorCode, "message": f.Message, "availableAgents": f.AvailableAgents,
+		"connectionId": f.ConnectionID, "agents": f.Agents, "currentAgentId": f.CurrentAgentID,
+		"previousAgentId": f.PreviousAgentID, "agentName": f.AgentName, "errorCode": f.ErrorCode,
+		"message": f.Message, "availableAgents": f.AvailableAgents,
 		"role": f.Role, "content": f.Content, "streaming": f.Streaming, "sessionId": f.SessionID, "cancelled": f.Cancelled,
 	}
 }
@@ -113,8 +115,8 @@ const (
 // decode fills a record's Event.
 func (w wire) decode(r *transcript.Record) {
 	switch {
-	case r.Kind == transcript.Look:
-		var l look.Look
+	case r.Kind == transcript.Snapshot:
+		var l snapshot.Page
 		if json.Unmarshal(r.Bytes, &l) == nil {
 			r.Event = &transcript.Event{Type: seen, Data: &l}
 		}
@@ -138,14 +140,15 @@ func (w wire) asked(method, at string, body []byte) (kind string, data fields, o
 	if err != nil {
 		return "", nil, false
 	}
-	for kind, e := range map[string]target.Endpoint{
+	for kind, e := range map[string]selectwire.Endpoint{
 		askStream: w.SSE.Stream, askCreate: w.SSE.Create, askLoad: w.SSE.Load, askList: w.SSE.List, askHealth: w.SSE.Health,
 	} {
 		if method == e.Method && ends(u.Path, e.Path) && (e.Path != w.SSE.Message.Path || e.Method != w.SSE.Message.Method) {
 			return kind, w.requested(body), true
 		}
 	}
-	if prefix, _, _ := strings.Cut(w.SSE.Delete.Path, "{id}"); method == w.SSE.Delete.Method && method != http.MethodPost && strings.Contains(u.Path, prefix) {
+	prefix, _, _ := strings.Cut(w.SSE.Delete.Path, "{id}")
+	if method == w.SSE.Delete.Method && method != http.MethodPost && strings.Contains(u.Path, prefix) {
 		return askDelete, fields{}, true
 	}
 	if method != w.SSE.Message.Method || !ends(u.Path, w.SSE.Message.Path) {
@@ -156,7 +159,8 @@ func (w wire) asked(method, at string, body []byte) (kind string, data fields, o
 	if name == "" {
 		return "", nil, false
 	}
-	for _, known := range []string{vocab.SwitchAgentType, vocab.ChatType, vocab.AbortType, vocab.ConfirmationResponse, vocab.QuestionResponse} {
+	for _, known := range []string{vocab.SwitchAgentType, vocab.ChatType, vocab.AbortType, vocab.ConfirmationResponse,
+		vocab.QuestionResponse} {
 		if w.MessageName(known) == name {
 			return known, data, true
 		}
@@ -164,7 +168,7 @@ func (w wire) asked(method, at string, body []byte) (kind string, data fields, o
 	return name, data, true
 }
 
-// ends tells whether a path is an endpoint's, below whatever the page was told.
+// ends reports whether a path is an endpoint's, below whatever the page was told.
 func ends(path, endpoint string) bool {
 	endpoint, _, _ = strings.Cut(endpoint, "?")
 	return strings.HasSuffix(strings.TrimSuffix(path, "/"), strings.TrimSuffix(endpoint, "/"))
@@ -177,8 +181,10 @@ func (w wire) requested(body []byte) fields {
 		return out
 	}
 	f := w.Fields.Request
-	for name, p := range map[string]target.Pointer{"type": f.Type, "agentId": f.AgentID, "sessionId": f.SessionID, "content": f.Content,
-		"requestId": f.RequestID, "response": f.Response, "initialAgentId": f.InitialAgentID} {
+	for name, p := range map[string]target.Pointer{
+		"type": f.Type, "agentId": f.AgentID, "sessionId": f.SessionID, "content": f.Content, "requestId": f.RequestID,
+		"response": f.Response, "initialAgentId": f.InitialAgentID,
+	} {
 		if field, ok := p.Get(v); ok {
 			out[name] = field
 		}

@@ -3,42 +3,36 @@ package agentselect
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
-	"github.com/cucumber/godog"
-
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/binding"
 	"parley/transcript"
 )
 
-func (s *suite) registerAbsence(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^client (\w+) hears no "(\w+)"$`, func(ctx context.Context, name, event string) error {
-		if event == vocab.AgentListEvent {
-			return s.hearsNoList(ctx, name)
-		}
-		return s.hearsNone(ctx, name, event, nil, isEvent(event))
+func (r registry) absence() {
+	r.step(`^client (\w+) receives no "agent_list"$`, r.receivesNoList)
+	r.step(`^client (\w+) receives no "agent_switched"$`, func(ctx context.Context, c *client) error {
+		return r.receivesNone(ctx, c, unwanted{what: vocab.AgentSwitchedEvent, match: isSwitch,
+			clauses: []string{"AS-007", "AS-015", "AS-054", "AS-057", "AS-059", "AS-095", "AS-125", "AS-077", "AS-079", "AS-080",
+				"AS-091", "AS-104"}})
 	})
-	steps.Step(sc, `^client (\w+) hears of no switch$`, func(ctx context.Context, name string) error {
-		clauses := []string{"AS-007", "AS-015", "AS-054", "AS-057", "AS-059", "AS-095", "AS-125", "AS-077", "AS-079", "AS-080", "AS-091", "AS-104"}
-		return s.hearsNone(ctx, name, vocab.AgentSwitchedEvent, clauses, isEvent(vocab.AgentSwitchedEvent))
+	r.step(`^client (\w+) receives no refusal$`, func(ctx context.Context, c *client) error {
+		r.settle(ctx, r.actor) // the refusal itself may have gone astray
+		return r.receivesNone(ctx, c, unwanted{what: "error of another's switch", match: r.foreignError(c),
+			clauses: []string{"AS-058", "AS-059", "AS-095"}})
 	})
-	steps.Step(sc, `^client (\w+) hears of no refusal$`, func(ctx context.Context, name string) error {
-		s.settle(ctx, s.actor) // the refusal itself may have gone astray
-		return s.hearsNone(ctx, name, "error of another's switch", []string{"AS-058", "AS-059", "AS-095"}, s.foreignError(name))
-	})
-	steps.Step(sc, `^client (\w+) hears nothing of the message of client (\w+)$`, s.hearsNothingOf)
-	steps.Step(sc, `^client (\w+) sends a message of type "(\w+)"$`, s.sendsType)
-	steps.Step(sc, `^client (\w+) sends the body ?(.*)$`, s.sendsBody)
+	r.step(`^client (\w+) receives no answer to the message of client (\w+)$`, r.receivesNoAnswerTo)
+	r.step(`^client (\w+) sends a message of type "(\w+)"$`, r.sendsType)
+	r.step(`^client (\w+) sends the body ?(.*)$`, r.sendsBody)
 }
 
 // foreignError matches an error that answers a switch and is no answer to a fence of this client.
-func (s *suite) foreignError(name string) func(*transcript.Record) bool {
-	c := s.client(name)
+func (s *suite) foreignError(c *client) match {
 	return func(r *transcript.Record) bool {
-		return isEvent(vocab.ErrorEvent)(r) && hasCode(r) && !c.isFence(r)
+		return s.isNew(vocab.ErrorEvent)(r) && hasCode(r) && !c.isFence(r)
 	}
 }
 
@@ -51,48 +45,44 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 	if at := s.endedAt(c); at > s.mark {
 		return nil // the target has closed the connection since: nothing more can come on it
 	} else if at > 0 {
-		return steps.NotTestedf("fence: the target had closed the connection of client %s before the act, so its silence says nothing", c.name)
+		return steps.NotTestedf("fence: the target had closed the connection of client %s before the act, "+
+			"so its silence says nothing", c.name)
 	}
 	if s.actor != nil && !s.bind.ws {
 		s.settleHTTP(ctx, s.actor, s.mark)
 	}
-	if s.Env.Profile.AgentSelect.Correlation.Single && c.session == "" {
+	if binding.Of(s.Env.Profile).Correlation.Single && c.session == "" {
 		// Nothing that this client sends can be told from others' messages: a quiet window has to do.
-		s.Note("no fence for client %s (correlation: single, no session): a quiet window of %v stands in", c.name, s.Env.Profile.Limits.Quiet)
+		s.Note("no fence for client %s (correlation: single, no session): a quiet window of %v stands in", c.name,
+			s.Env.Profile.Limits.Quiet)
 		s.pace(ctx, c, s.T.Len(), s.Env.Profile.Limits.Quiet.Duration)
 		return nil
 	}
-	nonce := fmt.Sprintf("fence-%s-%d", s.Nonce, s.Serial())
-	f := fields{"agentId": nonce}
-	if s.Env.Profile.AgentSelect.Correlation.Single && c.session != "" {
-		f["sessionId"] = c.session
-	}
-	mark, err := s.send(ctx, c, vocab.SwitchAgentType, f)
+	mark, nonce, err := s.sendFence(ctx, c)
 	if err != nil {
 		return err
 	}
 	second, sent := "", time.Time{}
 	answered := time.Time{} // when that of the two was sent which was
-	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Kind: "the answer of a fence", Hopeless: s.refusedOverHTTP(mark),
+	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Kind: "the answer of a fence", Proof: true,
+		Hopeless: s.refusedOverHTTP(mark),
 		Match: func(r *transcript.Record) bool {
-			if isEvent(vocab.ErrorEvent)(r) && second != "" && names(r, second) {
+			if isError(r) && second != "" && names(r, second) {
 				answered = sent
 				return true
 			}
-			return isEvent(vocab.ErrorEvent)(r) && !c.isFence(r)
+			return s.isNew(vocab.ErrorEvent)(r) && !c.isFence(r)
 		},
 		Sent: func() time.Time { return answered },
-		Fence: func(ctx context.Context) func(*transcript.Record) bool { // an answer may be lost; that of a second fence proves the same
-			again := fmt.Sprintf("fence-%s-%d", s.Nonce, s.Serial())
-			g := maps.Clone(f)
-			g["agentId"] = again
-			if _, err := s.send(ctx, c, vocab.SwitchAgentType, g); err == nil {
+		Fence: func(ctx context.Context) match { // an answer may be lost; that of a second fence proves the same
+			if _, again, err := s.sendFence(ctx, c); err == nil {
 				second, sent, c.probes = again, time.Now(), append(c.probes, again)
 			}
 			return nil
 		}})
 	if miss != nil {
-		return steps.NotTestedf("fence: client %s got no error for %s, so absence cannot be proved: %s", c.name, nonce, miss.Reason)
+		return steps.NotTestedf("fence: client %s got no error for %s, so absence cannot be proved: %s", c.name, nonce,
+			miss.Reason)
 	}
 	c.fences[rec.N] = true
 	c.unjudged++
@@ -102,6 +92,7 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 	} else {
 		s.secondError(ctx, c, rec, nonce)
 	}
+	s.letRepeat(ctx, c, rec)
 	return nil
 }
 
@@ -111,10 +102,10 @@ func (s *suite) secondError(ctx context.Context, c *client, first transcript.Rec
 	if c.session == "" || codeOf(first) == vocab.AgentBusy {
 		return // such an error has no reason to name the id
 	}
-	ctx, cancel := stall.WithLimit(ctx, s.Env.Profile.Limits.Quiet.Duration)
+	ctx, cancel := deadline.WithLimit(ctx, s.Env.Profile.Limits.Quiet.Duration)
 	defer cancel()
 	rec, err := s.T.Await(ctx, first.N, func(r *transcript.Record) bool {
-		return r.Conn == c.name && isEvent(vocab.ErrorEvent)(r) && names(r, nonce)
+		return r.Conn == c.name && isError(r) && names(r, nonce)
 	})
 	if err == nil {
 		delete(c.fences, first.N)
@@ -132,19 +123,25 @@ func (s *suite) settleHTTP(ctx context.Context, c *client, mark int) {
 	}, Hopeless: func(r *transcript.Record) string { return failed(r, mark) }})
 }
 
-// hearsNone proves that nothing of a kind came to a client since the latest act of anybody: what lies before the
+// unwanted is what a client must not receive.
+type unwanted struct {
+	what    string
+	match   match
+	clauses []string
+}
+
+// receivesNone proves that nothing of a kind came to a client since the latest act of anybody: what lies before the
 // answer of a fence is judged now, and what comes until the client's next message at the end of the scenario.
-func (s *suite) hearsNone(ctx context.Context, name, what string, clauses []string, forbidden func(*transcript.Record) bool) error {
-	c := s.client(name)
+func (s *suite) receivesNone(ctx context.Context, c *client, u unwanted) error {
 	mark := s.mark
 	if err := s.fence(ctx, c); err != nil {
 		return err
 	}
 	upTo := s.T.Len()
-	if err := s.judgeAbsence(c, mark, upTo, what, clauses, forbidden); err != nil {
+	if err := s.judgeAbsence(c, mark, upTo, u); err != nil {
 		return err
 	}
-	s.AtEnd(func() { _ = s.judgeAbsence(c, upTo, s.nextOwn(c, upTo), what, clauses, forbidden) })
+	s.AtEnd(func() { _ = s.judgeAbsence(c, upTo, s.nextOwn(c, upTo), u) })
 	return nil
 }
 
@@ -158,23 +155,29 @@ func (s *suite) nextOwn(c *client, mark int) int {
 	return s.T.Len()
 }
 
-func (s *suite) judgeAbsence(c *client, from, to int, what string, clauses []string, forbidden func(*transcript.Record) bool) error {
+func (s *suite) judgeAbsence(c *client, from, to int, u unwanted) error {
 	for _, r := range s.Between(c.name, from, to+1) {
-		if !c.isFence(&r) && forbidden(&r) {
-			return s.Need(steps.Check{Clauses: clauses, Expected: "no " + what + " on the connection of client " + c.name, Observed: steps.Seen(r), At: r.N})
+		if !c.isFence(&r) && !s.again(&r) && u.match(&r) {
+			return s.Need(steps.CheckOf(r, false, "no "+u.what+" on the connection of client "+c.name, u.clauses...))
 		}
 	}
-	return s.Judge(steps.Check{Clauses: clauses, OK: true})
+	return s.passed(u.clauses...)
 }
 
-// hearsNothingOf proves that a message of another client, which named no session and had none, was not taken for this
-// client's: neither a switch nor a refusal reaches it (AS-095).
-func (s *suite) hearsNothingOf(ctx context.Context, name, other string) error {
-	o := s.client(other)
-	s.settle(ctx, o)
-	return s.hearsNone(ctx, name, "answer to the message of client "+other, []string{"AS-095", "AS-096"}, func(r *transcript.Record) bool {
-		return isEvent(vocab.AgentSwitchedEvent)(r) || s.foreignError(name)(r)
-	})
+// receivesNoAnswerTo proves that a message of another client that named no session was not taken for this client's:
+// neither a switch nor a refusal reaches it (AS-095). Where that client has a session and nobody else uses the
+// target, the contrary proves that scenarios which run side by side disturb each other.
+func (s *suite) receivesNoAnswerTo(ctx context.Context, c, other *client) error {
+	s.settle(ctx, other)
+	answer := func(r *transcript.Record) bool {
+		answer := isSwitch(r) || s.foreignError(c)(r)
+		if answer && other.session != "" && !s.Beside() {
+			s.strayed("what client "+other.name+" had asked", r)
+		}
+		return answer
+	}
+	return s.receivesNone(ctx, c, unwanted{what: "answer to the message of client " + other.name, match: answer,
+		clauses: []string{"AS-095", "AS-096"}})
 }
 
 // settle waits until a client's last message has been dealt with, in whatever form: its HTTP answer, an error or a
@@ -194,27 +197,25 @@ func (s *suite) settle(ctx context.Context, c *client) {
 }
 
 // sendsType sends a message of a type that no document names, with all that a curious server might look for.
-func (s *suite) sendsType(ctx context.Context, name, kind string) error {
-	c := s.client(name)
+func (s *suite) sendsType(ctx context.Context, c *client, kind string) error {
 	mark, err := s.send(ctx, c, kind, fields{"sessionId": c.session, "requestId": "query-" + s.Nonce})
 	if err != nil {
 		return err
 	}
-	c.act, s.mark, s.actor = act{mark: mark, kind: kind, named: true}, mark, c
+	s.acted(c, act{mark: mark, kind: kind, named: true})
 	return nil
 }
 
 // sendsBody sends bytes as they are, and waits until the target has dealt with them or has hung up on this client.
-func (s *suite) sendsBody(ctx context.Context, name, body string) error {
-	c := s.client(name)
+func (s *suite) sendsBody(ctx context.Context, c *client, body string) error {
 	if c.conn == nil {
-		return steps.NotTestedf("client %s has no connection", name)
+		return steps.NotTestedf("client %s has no connection", c.name)
 	}
 	mark, err := c.conn.Send(ctx, s.bind.verbatim(body, c.id))
 	if err != nil {
-		return fmt.Errorf("client %s: send: %w", name, err)
+		return fmt.Errorf("client %s: send: %w", c.name, err)
 	}
-	c.act, s.mark, s.actor = act{mark: mark, kind: "verbatim"}, mark, c
+	s.acted(c, act{mark: mark, kind: "verbatim"})
 	s.settle(ctx, c)
 	return nil
 }

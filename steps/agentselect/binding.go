@@ -12,25 +12,26 @@ import (
 
 	"parley/driver"
 	vocab "parley/protocol/agentselect"
+	"parley/steps/agentselect/binding"
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
 // binding maps the protocol's messages to the target's wire and back. It is pure: no I/O, no state.
-type binding struct {
-	wire target.AgentSelect
-	env  target.Envelope
+type codec struct {
+	wire binding.Binding
+	env  binding.Envelope
 	base string
 	ws   bool
 }
 
-func newBinding(p *target.Profile, base, driverName string) *binding {
+func newCodec(p *target.Profile, base, driverName string) *codec {
 	name := target.SSE
 	if driverName == target.WS {
 		name = target.WS
 	}
-	return &binding{wire: p.AgentSelect, env: p.AgentSelect.EnvelopeFor(name), base: base, ws: driverName == target.WS}
+	return &codec{wire: *binding.Of(p), env: binding.Of(p).EnvelopeFor(name), base: base, ws: driverName == target.WS}
 }
 
 // raw is JSON text that stands in a message as it is.
@@ -40,7 +41,7 @@ type raw = json.RawMessage
 type fields map[string]any
 
 // streamURL is where a connection is opened, with a query that may be empty.
-func (b *binding) streamURL(query string) string {
+func (b *codec) streamURL(query string) string {
 	path := b.wire.SSE.Stream.Path
 	if b.ws {
 		path = b.wire.WS.Path
@@ -59,7 +60,7 @@ func withQuery(url, query string) string {
 }
 
 // message encodes a client message of the given kind. connID is the id that the target gave the connection.
-func (b *binding) message(kind string, f fields, connID any) (driver.Message, error) {
+func (b *codec) message(kind string, f fields, connID any) (driver.Message, error) {
 	body := map[string]any{}
 	put := func(p target.Pointer, v any) error { return p.Set(body, v) }
 	at := map[string]target.Pointer{
@@ -95,18 +96,18 @@ func (b *binding) message(kind string, f fields, connID any) (driver.Message, er
 }
 
 // verbatim is a client message whose body is given byte by byte.
-func (b *binding) verbatim(body string, connID any) driver.Message {
+func (b *codec) verbatim(body string, connID any) driver.Message {
 	return b.carry("verbatim", b.wire.SSE.Message, []byte(body), connID)
 }
 
 // deletion is the request that deletes a session.
-func (b *binding) deletion(session string, connID any) driver.Message {
+func (b *codec) deletion(session string, connID any) driver.Message {
 	m := b.carry("session_delete", b.wire.SSE.Delete, nil, connID)
 	m.URL = strings.ReplaceAll(m.URL, "{id}", url.PathEscape(session))
 	return m
 }
 
-func (b *binding) carry(label string, e target.Endpoint, body []byte, connID any) driver.Message {
+func (b *codec) carry(label string, e binding.Endpoint, body []byte, connID any) driver.Message {
 	m := driver.Message{Label: label, Body: body}
 	if b.ws {
 		return m
@@ -119,7 +120,7 @@ func (b *binding) carry(label string, e target.Endpoint, body []byte, connID any
 }
 
 // correlation is how a message of a kind tells its connection.
-func (b *binding) correlation(kind string) target.Correlation {
+func (b *codec) correlation(kind string) binding.Correlation {
 	switch kind {
 	case vocab.SessionCreateType:
 		return b.wire.Correlation.OfCreate()
@@ -129,7 +130,7 @@ func (b *binding) correlation(kind string) target.Correlation {
 	return b.wire.Correlation
 }
 
-func (b *binding) endpoint(kind string) target.Endpoint {
+func (b *codec) endpoint(kind string) binding.Endpoint {
 	switch kind {
 	case vocab.SessionCreateType:
 		return b.wire.SSE.Create
@@ -150,7 +151,7 @@ func encode(v any) ([]byte, error) {
 }
 
 // decode fills a record's Event: the message in the protocol's terms, under the names of the default binding.
-func (b *binding) decode(r *transcript.Record) {
+func (b *codec) decode(r *transcript.Record) {
 	if r.Dir == transcript.Sent {
 		b.decodeSent(r)
 		return
@@ -191,7 +192,7 @@ func (b *binding) decode(r *transcript.Record) {
 }
 
 // decodeSent gives the harness's own messages the same form, for the monitors.
-func (b *binding) decodeSent(r *transcript.Record) {
+func (b *codec) decodeSent(r *transcript.Record) {
 	if r.Dir != transcript.Sent || r.Kind != transcript.Request && r.Kind != transcript.Frame {
 		return
 	}
@@ -211,7 +212,8 @@ func (b *binding) decodeSent(r *transcript.Record) {
 		}
 	}
 	data := map[string]any{}
-	for key, p := range map[string]target.Pointer{"agentId": b.wire.Fields.Request.AgentID, "sessionId": b.wire.Fields.Request.SessionID} {
+	at := b.wire.Fields.Request
+	for key, p := range map[string]target.Pointer{"agentId": at.AgentID, "sessionId": at.SessionID} {
 		if f, found := look(v, p); found {
 			data[key] = f
 		}
@@ -227,15 +229,18 @@ func look(v any, p target.Pointer) (any, bool) {
 }
 
 // canonical moves the fields of an event to where the default binding has them.
-func (b *binding) canonical(event string, data any) any {
-	f, std := b.wire.Fields.Event, target.DefaultAgentSelect().Fields
+func (b *codec) canonical(event string, data any) any {
+	f, std := b.wire.Fields.Event, binding.Default().Fields
 	type move struct{ from, to target.Pointer }
 	moves := map[string][]move{
-		vocab.ConnectedEvent:      {{f.ConnectionID, std.Event.ConnectionID}},
-		vocab.AgentListEvent:      {{f.Agents, std.Event.Agents}, {f.CurrentAgentID, std.Event.CurrentAgentID}},
-		vocab.AgentSwitchedEvent:  {{f.PreviousAgentID, std.Event.PreviousAgentID}, {f.CurrentAgentID, std.Event.CurrentAgentID}, {f.AgentName, std.Event.AgentName}},
-		vocab.ErrorEvent:          {{f.ErrorCode, std.Event.ErrorCode}, {f.Message, std.Event.Message}, {f.AvailableAgents, std.Event.AvailableAgents}},
-		vocab.MessageEvent:        {{f.Role, std.Event.Role}, {f.Content, std.Event.Content}, {f.Streaming, std.Event.Streaming}},
+		vocab.ConnectedEvent: {{f.ConnectionID, std.Event.ConnectionID}},
+		vocab.AgentListEvent: {{f.Agents, std.Event.Agents}, {f.CurrentAgentID, std.Event.CurrentAgentID}},
+		vocab.AgentSwitchedEvent: {{f.PreviousAgentID, std.Event.PreviousAgentID},
+			{f.CurrentAgentID, std.Event.CurrentAgentID}, {f.AgentName, std.Event.AgentName}},
+		vocab.ErrorEvent: {{f.ErrorCode, std.Event.ErrorCode}, {f.Message, std.Event.Message},
+			{f.AvailableAgents, std.Event.AvailableAgents}},
+		vocab.MessageEvent: {{f.Role, std.Event.Role}, {f.Content, std.Event.Content},
+			{f.Streaming, std.Event.Streaming}},
 		vocab.CompleteEvent:       {{f.SessionID, std.Event.SessionID}, {f.Cancelled, std.Event.Cancelled}},
 		vocab.SessionCreatedEvent: {{f.SessionID, std.Event.SessionID}},
 		vocab.SessionLoadedEvent:  {{f.SessionID, std.Event.SessionID}},

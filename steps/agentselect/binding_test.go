@@ -9,68 +9,88 @@ import (
 	"parley/driver/sse"
 	"parley/driver/ws"
 	vocab "parley/protocol/agentselect"
+	"parley/steps/agentselect/binding"
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
 // bound makes the binding of a profile that says this of its wire.
-func bound(t *testing.T, driverName, wire string) *binding {
+func bound(t *testing.T, driverName, wire string) *codec {
 	t.Helper()
 	text := "url: http://h/base\n"
 	if wire != "" {
 		text += "agent-select:\n  " + strings.ReplaceAll(strings.TrimSpace(wire), "\n", "\n  ") + "\n"
 	}
-	p, err := target.Parse([]byte(text), "test.yaml", nil)
+	p, err := target.Kinds{binding.Kind()}.Parse([]byte(text), "test.yaml", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newBinding(p, p.URL, driverName)
+	return newCodec(p, p.URL, driverName)
+}
+
+var allFields = fields{"agentId": "debugger", "sessionId": "s"}
+
+var messageRows = []struct {
+	reason string
+	driver string
+	wire   string
+	kind   string
+	f      fields
+	conn   any
+	want   string // method, URL, headers and body
+}{
+	{"the default binding", sse.Name, "", "switch_agent", allFields, "c",
+		`POST http://h/base/message {"agentId":"debugger","connectionId":"c","sessionId":"s","type":"switch_agent"}`},
+	{"a connection that has no id", sse.Name, "", "abort", nil, nil, `POST http://h/base/message {"type":"abort"}`},
+	{"an id that is a number", sse.Name, "", "abort", nil, 7,
+		`POST http://h/base/message {"connectionId":7,"type":"abort"}`},
+	{"a socket is its own correlation, and has no URL", ws.Name, "", "switch_agent", allFields, "c",
+		`  {"agentId":"debugger","sessionId":"s","type":"switch_agent"}`},
+	{"sessions are endpoints", sse.Name, "", "session_create", fields{"initialAgentId": "debugger"}, "c",
+		`POST http://h/base/session/create {"connectionId":"c","initialAgentId":"debugger"}`},
+	{"and messages on a socket", ws.Name, "", "session_load", fields{"sessionId": "s"}, "c",
+		`  {"sessionId":"s","type":"session_load"}`},
+
+	{"correlation by another field", sse.Name, "correlation: {body: conn}", "abort", nil, "c",
+		`POST http://h/base/message {"conn":"c","type":"abort"}`},
+	{"by a nested one", sse.Name, "correlation: {body: /meta/conn}", "abort", nil, "c",
+		`POST http://h/base/message {"meta":{"conn":"c"},"type":"abort"}`},
+	{"by a header", sse.Name, "correlation: {header: x-connection-id}", "abort", nil, "c",
+		`POST http://h/base/message X-Connection-Id=c {"type":"abort"}`},
+	{"by a header, at every endpoint", sse.Name, "correlation: {header: X-Conn}", "session_load",
+		fields{"sessionId": "s"}, "c", `POST http://h/base/session/load X-Conn=c {"sessionId":"s"}`},
+	{"a header on a socket is none", ws.Name, "correlation: {header: X-Conn}", "abort", nil, "c", `  {"type":"abort"}`},
+	{"by nothing", sse.Name, "correlation: single", "abort", nil, "c", `POST http://h/base/message {"type":"abort"}`},
+
+	{"other endpoints", sse.Name, "sse: {message: {path: /m?v=1, method: PUT}, load: /l}", "abort", nil, nil,
+		`PUT http://h/base/m?v=1 {"type":"abort"}`},
+	{"another endpoint of sessions keeps its method", sse.Name, "sse: {load: /l}", "session_load",
+		fields{"sessionId": "s"}, nil, `POST http://h/base/l {"sessionId":"s"}`},
+	{"a session at the endpoint of messages needs a type", sse.Name, "sse: {create: /message}", "session_create", nil,
+		nil, `POST http://h/base/message {"type":"session_create"}`},
+	{"renamed messages", sse.Name, "messages: {switch_agent: agent.switch}", "switch_agent", fields{"agentId": "a"}, nil,
+		`POST http://h/base/message {"agentId":"a","type":"agent.switch"}`},
+	{"a message that is not of the binding", sse.Name, "", "list_agents", fields{"anything": true}, nil,
+		`POST http://h/base/message {"anything":true,"type":"list_agents"}`},
+
+	{"renamed fields", sse.Name, "fields: {request: {type: kind, agent-id: agent, session-id: session}}", "switch_agent",
+		allFields, nil, `POST http://h/base/message {"agent":"debugger","kind":"switch_agent","session":"s"}`},
+	{"nested fields", sse.Name, "fields: {request: {agent-id: /data/agent/id, session-id: /data/session, type: /head/type}}", "switch_agent", allFields, "c",
+		`POST http://h/base/message {"connectionId":"c","data":{"agent":{"id":"debugger"},"session":"s"},"head":{"type":"switch_agent"}}`},
+	{"names that need escapes", sse.Name, "fields: {request: {agent-id: /a~1b/c~0d}}", "switch_agent",
+		fields{"agentId": "x"}, nil, `POST http://h/base/message {"a/b":{"c~d":"x"},"type":"switch_agent"}`},
+	{"every other field of a request", sse.Name, "fields: {request: {content: /m/text, request-id: rid, response: answer, initial-agent-id: /start/agent}}", "user_question_response",
+		fields{"content": "c", "requestId": 1, "response": map[string]any{"a": nil}, "initialAgentId": "i"}, nil,
+		`POST http://h/base/message {"answer":{"a":null},"m":{"text":"c"},"rid":1,"start":{"agent":"i"},"type":"user_question_response"}`},
+	{"JSON that stands as it is", sse.Name, "", "switch_agent", fields{"agentId": raw(`{"a":1e2}`)}, nil,
+		`POST http://h/base/message {"agentId":{"a":1e2},"type":"switch_agent"}`},
+	{"nothing is escaped that need not be", sse.Name, "", "chat", fields{"content": "<b>&主"}, nil,
+		`POST http://h/base/message {"content":"<b>&主","type":"chat"}`},
 }
 
 func TestMessage(t *testing.T) {
-	all := fields{"agentId": "debugger", "sessionId": "s"}
-	rows := []struct {
-		reason string
-		driver string
-		wire   string
-		kind   string
-		f      fields
-		conn   any
-		want   string // method, URL, headers and body
-	}{
-		{"the default binding", sse.Name, "", "switch_agent", all, "c",
-			`POST http://h/base/message {"agentId":"debugger","connectionId":"c","sessionId":"s","type":"switch_agent"}`},
-		{"a connection that has no id", sse.Name, "", "abort", nil, nil, `POST http://h/base/message {"type":"abort"}`},
-		{"an id that is a number", sse.Name, "", "abort", nil, 7, `POST http://h/base/message {"connectionId":7,"type":"abort"}`},
-		{"a socket is its own correlation, and has no URL", ws.Name, "", "switch_agent", all, "c", `  {"agentId":"debugger","sessionId":"s","type":"switch_agent"}`},
-		{"sessions are endpoints", sse.Name, "", "session_create", fields{"initialAgentId": "debugger"}, "c", `POST http://h/base/session/create {"connectionId":"c","initialAgentId":"debugger"}`},
-		{"and messages on a socket", ws.Name, "", "session_load", fields{"sessionId": "s"}, "c", `  {"sessionId":"s","type":"session_load"}`},
-
-		{"correlation by another field", sse.Name, "correlation: {body: conn}", "abort", nil, "c", `POST http://h/base/message {"conn":"c","type":"abort"}`},
-		{"by a nested one", sse.Name, "correlation: {body: /meta/conn}", "abort", nil, "c", `POST http://h/base/message {"meta":{"conn":"c"},"type":"abort"}`},
-		{"by a header", sse.Name, "correlation: {header: x-connection-id}", "abort", nil, "c", `POST http://h/base/message X-Connection-Id=c {"type":"abort"}`},
-		{"by a header, at every endpoint", sse.Name, "correlation: {header: X-Conn}", "session_load", fields{"sessionId": "s"}, "c", `POST http://h/base/session/load X-Conn=c {"sessionId":"s"}`},
-		{"a header on a socket is none", ws.Name, "correlation: {header: X-Conn}", "abort", nil, "c", `  {"type":"abort"}`},
-		{"by nothing", sse.Name, "correlation: single", "abort", nil, "c", `POST http://h/base/message {"type":"abort"}`},
-
-		{"other endpoints", sse.Name, "sse: {message: {path: /m?v=1, method: PUT}, load: /l}", "abort", nil, nil, `PUT http://h/base/m?v=1 {"type":"abort"}`},
-		{"another endpoint of sessions keeps its method", sse.Name, "sse: {load: /l}", "session_load", fields{"sessionId": "s"}, nil, `POST http://h/base/l {"sessionId":"s"}`},
-		{"a session at the endpoint of messages needs a type", sse.Name, "sse: {create: /message}", "session_create", nil, nil, `POST http://h/base/message {"type":"session_create"}`},
-		{"renamed messages", sse.Name, "messages: {switch_agent: agent.switch}", "switch_agent", fields{"agentId": "a"}, nil, `POST http://h/base/message {"agentId":"a","type":"agent.switch"}`},
-		{"a message that is not of the binding", sse.Name, "", "list_agents", fields{"anything": true}, nil, `POST http://h/base/message {"anything":true,"type":"list_agents"}`},
-
-		{"renamed fields", sse.Name, "fields: {request: {type: kind, agent-id: agent, session-id: session}}", "switch_agent", all, nil, `POST http://h/base/message {"agent":"debugger","kind":"switch_agent","session":"s"}`},
-		{"nested fields", sse.Name, "fields: {request: {agent-id: /data/agent/id, session-id: /data/session, type: /head/type}}", "switch_agent", all, "c",
-			`POST http://h/base/message {"connectionId":"c","data":{"agent":{"id":"debugger"},"session":"s"},"head":{"type":"switch_agent"}}`},
-		{"names that need escapes", sse.Name, "fields: {request: {agent-id: /a~1b/c~0d}}", "switch_agent", fields{"agentId": "x"}, nil, `POST http://h/base/message {"a/b":{"c~d":"x"},"type":"switch_agent"}`},
-		{"every other field of a request", sse.Name, "fields: {request: {content: /m/text, request-id: rid, response: answer, initial-agent-id: /start/agent}}", "user_question_response",
-			fields{"content": "c", "requestId": 1, "response": map[string]any{"a": nil}, "initialAgentId": "i"}, nil,
-			`POST http://h/base/message {"answer":{"a":null},"m":{"text":"c"},"rid":1,"start":{"agent":"i"},"type":"user_question_response"}`},
-		{"JSON that stands as it is", sse.Name, "", "switch_agent", fields{"agentId": raw(`{"a":1e2}`)}, nil, `POST http://h/base/message {"agentId":{"a":1e2},"type":"switch_agent"}`},
-		{"nothing is escaped that need not be", sse.Name, "", "chat", fields{"content": "<b>&主"}, nil, `POST http://h/base/message {"content":"<b>&主","type":"chat"}`},
-	}
-	for _, r := range rows {
+	for _, r := range messageRows {
 		t.Run(r.reason, func(t *testing.T) {
 			m, err := bound(t, r.driver, r.wire).message(r.kind, r.f, r.conn)
 			if err != nil {
@@ -97,7 +117,8 @@ func TestMessageThatCannotBe(t *testing.T) {
 		f      fields
 		want   string
 	}{
-		{"a field below one that is no object", "fields: {request: {type: /content/type}}", fields{"content": "text"}, `field /content/type: "content" is no object`},
+		{"a field below one that is no object", "fields: {request: {type: /content/type}}", fields{"content": "text"},
+			`field /content/type: "content" is no object`},
 		{"what is no JSON", "", fields{"content": func() {}}, "encode chat: "},
 	}
 	for _, r := range rows {
@@ -139,7 +160,8 @@ func TestStreamURL(t *testing.T) {
 
 // event is a record of what a target said.
 func event(kind, data string) transcript.Record {
-	return transcript.Record{Dir: transcript.Received, Kind: transcript.Stream, Type: kind, Label: kind, Bytes: []byte(data)}
+	return transcript.Record{Dir: transcript.Received, Kind: transcript.Stream, Type: kind, Label: kind,
+		Bytes: []byte(data)}
 }
 
 // told renders what a record says in the protocol's terms; "" where it says nothing.
@@ -160,83 +182,110 @@ func told(r transcript.Record) string {
 	return out
 }
 
-func TestDecode(t *testing.T) {
-	frame := func(typ, data string) transcript.Record {
-		r := event(typ, data)
-		r.Kind = transcript.Frame
-		return r
-	}
-	of := func(r transcript.Record, k transcript.Kind, d transcript.Dir) transcript.Record {
-		r.Kind, r.Dir = k, d
-		return r
-	}
-	const deep = `
+func frame(typ, data string) transcript.Record {
+	r := event(typ, data)
+	r.Kind = transcript.Frame
+	return r
+}
+
+func of(r transcript.Record, k transcript.Kind, d transcript.Dir) transcript.Record {
+	r.Kind, r.Dir = k, d
+	return r
+}
+
+const deep = `
 fields:
-  event: {connection-id: /conn/id, agents: /list/all, current-agent-id: /now, previous-agent-id: /was/id, agent-name: /title, error-code: /code, message: /text, available-agents: /choices,
-    role: /by, content: /body/text, streaming: /partial, session-id: /session/id, cancelled: /stopped}
+  event:
+    {connection-id: /conn/id, agents: /list/all, current-agent-id: /now, previous-agent-id: /was/id, agent-name: /title,
+    error-code: /code, message: /text, available-agents: /choices, role: /by, content: /body/text, streaming: /partial,
+    session-id: /session/id, cancelled: /stopped}
   agent: {id: key, name: /label/text, description: about}`
-	rows := []struct {
-		reason string
-		driver string
-		wire   string
-		in     transcript.Record
-		want   string
-	}{
-		{"the default envelope", sse.Name, "", event("message", `{"type":"agent_list","data":{"agents":[]},"requestId":"r","timestamp":"t"}`), `agent_list {"agents":[]} request "r" time "t"`},
-		{"the event field of the stream says nothing there", sse.Name, "", event("agent_list", `{"type":"error","data":{}}`), "error {}"},
-		{"no data", sse.Name, "", event("message", `{"type":"complete"}`), "complete null"},
-		{"an event that the binding does not know", sse.Name, "", event("message", `{"type":"presence","data":1}`), "presence 1"},
-		{"numbers stay as they are", sse.Name, "", event("message", `{"type":"x","data":{"n":1.50e3}}`), `x {"n":1.50e3}`},
-		{"a frame", ws.Name, "", frame("text", `{"type":"x","data":1}`), "x 1"},
-		{"a binary frame is no message", ws.Name, "", frame("binary", `{"type":"x","data":1}`), ""},
-		{"nor is a comment", sse.Name, "", of(event("", `{"type":"x"}`), transcript.Comment, transcript.Received), ""},
-		{"nor an answer", sse.Name, "", of(event("", `{"type":"x"}`), transcript.Response, transcript.Received), ""},
-		{"nor a remark", sse.Name, "", of(event("", `{"type":"x"}`), transcript.Remark, transcript.Noted), ""},
 
-		{"no type", sse.Name, "", event("message", `{"data":{}}`), ""},
-		{"a type that is no string", sse.Name, "", event("message", `{"type":7}`), ""},
-		{"no object", sse.Name, "", event("message", `[1]`), ""},
-		{"no JSON", sse.Name, "", event("message", `{"type":"x"`), ""},
-		{"two values", sse.Name, "", event("message", `{"type":"x"} {}`), ""},
-		{"nothing", sse.Name, "", event("message", ``), ""},
-		{"a key that stands twice: the last counts, and it is a fault", sse.Name, "", event("message", `{"type":"x","type":"y","data":{"a":1,"a":2}}`),
-			`y {"a":2} fault duplicate key at "/type" (byte 12) fault duplicate key at "/data/a" (byte 37)`},
-		{"keys are compared exactly", sse.Name, "", event("message", `{"Type":"x","type":"y","DATA":1}`), "y null"},
-		{"bad UTF-8 is a fault", sse.Name, "", event("message", "{\"type\":\"x\",\"data\":\"a\xff\"}"), "x \"a\ufffd\" fault invalid UTF-8 at \"/data\" (byte 21)"},
-		{"half a surrogate pair is a fault", sse.Name, "", event("message", `{"type":"x","data":"\ud800"}`), "x \"\ufffd\" fault lone surrogate at \"/data\" (byte 20)"},
+var decodeRows = []struct {
+	reason string
+	driver string
+	wire   string
+	in     transcript.Record
+	want   string
+}{
+	{"the default envelope", sse.Name, "", event("message", `{"type":"agent_list","data":{"agents":[]},"requestId":"r","timestamp":"t"}`), `agent_list {"agents":[]} request "r" time "t"`},
+	{"the event field of the stream says nothing there", sse.Name, "", event("agent_list", `{"type":"error","data":{}}`),
+		"error {}"},
+	{"no data", sse.Name, "", event("message", `{"type":"complete"}`), "complete null"},
+	{"an event that the binding does not know", sse.Name, "", event("message", `{"type":"presence","data":1}`),
+		"presence 1"},
+	{"numbers stay as they are", sse.Name, "", event("message", `{"type":"x","data":{"n":1.50e3}}`), `x {"n":1.50e3}`},
+	{"a frame", ws.Name, "", frame("text", `{"type":"x","data":1}`), "x 1"},
+	{"a binary frame is no message", ws.Name, "", frame("binary", `{"type":"x","data":1}`), ""},
+	{"nor is a comment", sse.Name, "", of(event("", `{"type":"x"}`), transcript.Comment, transcript.Received), ""},
+	{"nor an answer", sse.Name, "", of(event("", `{"type":"x"}`), transcript.Response, transcript.Received), ""},
+	{"nor a remark", sse.Name, "", of(event("", `{"type":"x"}`), transcript.Remark, transcript.Noted), ""},
 
-		{"another envelope", sse.Name, "envelope: {type: /head/kind, data: /body, request-id: /head/id, timestamp: /head/at}",
-			event("message", `{"head":{"kind":"x","id":7,"at":"t"},"body":[1]}`), `x [1] request 7 time "t"`},
-		{"data that is the whole object", sse.Name, `envelope: {data: ""}`, event("message", `{"type":"error","errorCode":"c"}`), `error {"errorCode":"c","type":"error"}`},
-		{"the type in the stream's event field", sse.Name, "envelope: {type: sse-event}", event("agent_list", `{"agents":[],"requestId":"r"}`), `agent_list {"agents":[],"requestId":"r"} request "r"`},
-		{"with the data in a place of its own", sse.Name, "envelope: {type: sse-event, data: payload}", event("agent_list", `{"payload":{"agents":[]}}`), `agent_list {"agents":[]}`},
-		{"a type in the object means nothing then", sse.Name, "envelope: {type: sse-event}", event("message", `{"type":"error"}`), `message {"type":"error"}`},
-		{"an event that is no JSON still has its type", sse.Name, "envelope: {type: sse-event}", event("agent_list", `oops`), `agent_list null fault not JSON at byte 0: invalid character 'o' at start of value`},
-		{"a socket has no event field: the default positions stand in", ws.Name, "envelope: {type: sse-event}", frame("text", `{"type":"x","data":1}`), "x 1"},
+	{"no type", sse.Name, "", event("message", `{"data":{}}`), ""},
+	{"a type that is no string", sse.Name, "", event("message", `{"type":7}`), ""},
+	{"no object", sse.Name, "", event("message", `[1]`), ""},
+	{"no JSON", sse.Name, "", event("message", `{"type":"x"`), ""},
+	{"two values", sse.Name, "", event("message", `{"type":"x"} {}`), ""},
+	{"nothing", sse.Name, "", event("message", ``), ""},
+	{"a key that stands twice: the last counts, and it is a fault", sse.Name, "",
+		event("message", `{"type":"x","type":"y","data":{"a":1,"a":2}}`),
+		`y {"a":2} fault duplicate key at "/type" (byte 12) fault duplicate key at "/data/a" (byte 37)`},
+	{"keys are compared exactly", sse.Name, "", event("message", `{"Type":"x","type":"y","DATA":1}`), "y null"},
+	{"bad UTF-8 is a fault", sse.Name, "", event("message", "{\"type\":\"x\",\"data\":\"a\xff\"}"),
+		"x \"a\ufffd\" fault invalid UTF-8 at \"/data\" (byte 21)"},
+	{"half a surrogate pair is a fault", sse.Name, "", event("message", `{"type":"x","data":"\ud800"}`),
+		"x \"\ufffd\" fault lone surrogate at \"/data\" (byte 20)"},
 
-		{"renamed events", sse.Name, "events: {agent_switched: agent.switched}", event("message", `{"type":"agent.switched","data":{}}`), "agent_switched {}"},
-		{"a name that means something else here", sse.Name, "events: {agent_switched: agent.switched}", event("message", `{"type":"agent_switched","data":{}}`), " {}"},
-		{"names that are exchanged", sse.Name, "events: {message: complete, complete: message}", event("message", `{"type":"message","data":{"sessionId":"s"}}`), `complete {"sessionId":"s"}`},
-		{"renamed, in the event field", sse.Name, "envelope: {type: sse-event}\nevents: {error: failed}", event("failed", `{"errorCode":"c"}`), `error {"errorCode":"c"}`},
+	{"another envelope", sse.Name, "envelope: {type: /head/kind, data: /body, request-id: /head/id, timestamp: /head/at}",
+		event("message", `{"head":{"kind":"x","id":7,"at":"t"},"body":[1]}`), `x [1] request 7 time "t"`},
+	{"data that is the whole object", sse.Name, `envelope: {data: ""}`,
+		event("message", `{"type":"error","errorCode":"c"}`), `error {"errorCode":"c","type":"error"}`},
+	{"the type in the stream's event field", sse.Name, "envelope: {type: sse-event}",
+		event("agent_list", `{"agents":[],"requestId":"r"}`), `agent_list {"agents":[],"requestId":"r"} request "r"`},
+	{"with the data in a place of its own", sse.Name, "envelope: {type: sse-event, data: payload}",
+		event("agent_list", `{"payload":{"agents":[]}}`), `agent_list {"agents":[]}`},
+	{"a type in the object means nothing then", sse.Name, "envelope: {type: sse-event}",
+		event("message", `{"type":"error"}`), `message {"type":"error"}`},
+	{"an event that is no JSON still has its type", sse.Name, "envelope: {type: sse-event}", event("agent_list", `oops`),
+		`agent_list null fault not JSON at byte 0: invalid character 'o' at start of value`},
+	{"a socket has no event field: the default positions stand in", ws.Name, "envelope: {type: sse-event}",
+		frame("text", `{"type":"x","data":1}`), "x 1"},
 
-		{"connected", sse.Name, deep, event("message", `{"type":"connected","data":{"conn":{"id":"c"}}}`), `connected {"conn":{"id":"c"},"connectionId":"c"}`},
-		{"agent_list, and its agents", sse.Name, deep, event("message", `{"type":"agent_list","data":{"list":{"all":[{"key":"k","label":{"text":"n"},"about":"d","x":1}]},"now":null}}`),
-			`agent_list {"agents":[{"about":"d","description":"d","id":"k","key":"k","label":{"text":"n"},"name":"n","x":1}],"currentAgentId":null,"list":{"all":[{"about":"d","key":"k","label":{"text":"n"},"x":1}]},"now":null}`},
-		{"agent_switched", sse.Name, deep, event("message", `{"type":"agent_switched","data":{"was":{"id":"a"},"now":"b","title":"B"}}`),
-			`agent_switched {"agentName":"B","currentAgentId":"b","now":"b","previousAgentId":"a","title":"B","was":{"id":"a"}}`},
-		{"error", sse.Name, deep, event("message", `{"type":"error","data":{"code":"c","text":"m","choices":[{"key":"k"}]}}`),
-			`error {"availableAgents":[{"id":"k","key":"k"}],"choices":[{"key":"k"}],"code":"c","errorCode":"c","message":"m","text":"m"}`},
-		{"message", sse.Name, deep, event("message", `{"type":"message","data":{"by":"assistant","body":{"text":"hi"},"partial":true}}`),
-			`message {"body":{"text":"hi"},"by":"assistant","content":"hi","partial":true,"role":"assistant","streaming":true}`},
-		{"complete", sse.Name, deep, event("message", `{"type":"complete","data":{"session":{"id":"s"},"stopped":true}}`), `complete {"cancelled":true,"session":{"id":"s"},"sessionId":"s","stopped":true}`},
-		{"session_created", ws.Name, deep, frame("text", `{"type":"session_created","data":{"session":{"id":"s"}}}`), `session_created {"session":{"id":"s"},"sessionId":"s"}`},
-		{"session_loaded", ws.Name, deep, frame("text", `{"type":"session_loaded","data":{"session":{"id":"s"}}}`), `session_loaded {"session":{"id":"s"},"sessionId":"s"}`},
-		{"the default names mean nothing there", sse.Name, deep, event("message", `{"type":"agent_switched","data":{"previousAgentId":"a","currentAgentId":"b","agentName":"B"}}`), `agent_switched {}`},
-		{"data that is no object stays", sse.Name, deep, event("message", `{"type":"error","data":"boom"}`), `error "boom"`},
-		{"agents that are none stay", sse.Name, deep, event("message", `{"type":"agent_list","data":{"list":{"all":"none"},"now":"a"}}`), `agent_list {"agents":"none","currentAgentId":"a","list":{"all":"none"},"now":"a"}`},
-		{"an agent that is no object stays", sse.Name, deep, event("message", `{"type":"agent_list","data":{"list":{"all":["a",{}]}}}`), `agent_list {"agents":["a",{}],"list":{"all":["a",{}]}}`},
-	}
-	for _, r := range rows {
+	{"renamed events", sse.Name, "events: {agent_switched: agent.switched}",
+		event("message", `{"type":"agent.switched","data":{}}`), "agent_switched {}"},
+	{"a name that means something else here", sse.Name, "events: {agent_switched: agent.switched}",
+		event("message", `{"type":"agent_switched","data":{}}`), " {}"},
+	{"names that are exchanged", sse.Name, "events: {message: complete, complete: message}",
+		event("message", `{"type":"message","data":{"sessionId":"s"}}`), `complete {"sessionId":"s"}`},
+	{"renamed, in the event field", sse.Name, "envelope: {type: sse-event}\nevents: {error: failed}",
+		event("failed", `{"errorCode":"c"}`), `error {"errorCode":"c"}`},
+
+	{"connected", sse.Name, deep, event("message", `{"type":"connected","data":{"conn":{"id":"c"}}}`),
+		`connected {"conn":{"id":"c"},"connectionId":"c"}`},
+	{"agent_list, and its agents", sse.Name, deep, event("message",
+		`{"type":"agent_list","data":{"list":{"all":[{"key":"k","label":{"text":"n"},"about":"d","x":1}]},"now":null}}`),
+		`agent_list {"agents":[{"about":"d","description":"d","id":"k","key":"k","label":{"text":"n"},"name":"n","x":1}],"currentAgentId":null,"list":{"all":[{"about":"d","key":"k","label":{"text":"n"},"x":1}]},"now":null}`},
+	{"agent_switched", sse.Name, deep, event("message",
+		`{"type":"agent_switched","data":{"was":{"id":"a"},"now":"b","title":"B"}}`),
+		`agent_switched {"agentName":"B","currentAgentId":"b","now":"b","previousAgentId":"a","title":"B","was":{"id":"a"}}`},
+	{"error", sse.Name, deep, event("message", `{"type":"error","data":{"code":"c","text":"m","choices":[{"key":"k"}]}}`),
+		`error {"availableAgents":[{"id":"k","key":"k"}],"choices":[{"key":"k"}],"code":"c","errorCode":"c","message":"m","text":"m"}`},
+	{"message", sse.Name, deep, event("message", `{"type":"message","data":{"by":"assistant","body":{"text":"hi"},"partial":true}}`),
+		`message {"body":{"text":"hi"},"by":"assistant","content":"hi","partial":true,"role":"assistant","streaming":true}`},
+	{"complete", sse.Name, deep, event("message", `{"type":"complete","data":{"session":{"id":"s"},"stopped":true}}`),
+		`complete {"cancelled":true,"session":{"id":"s"},"sessionId":"s","stopped":true}`},
+	{"session_created", ws.Name, deep, frame("text", `{"type":"session_created","data":{"session":{"id":"s"}}}`),
+		`session_created {"session":{"id":"s"},"sessionId":"s"}`},
+	{"session_loaded", ws.Name, deep, frame("text", `{"type":"session_loaded","data":{"session":{"id":"s"}}}`),
+		`session_loaded {"session":{"id":"s"},"sessionId":"s"}`},
+	{"the default names mean nothing there", sse.Name, deep, event("message", `{"type":"agent_switched","data":{"previousAgentId":"a","currentAgentId":"b","agentName":"B"}}`), `agent_switched {}`},
+	{"data that is no object stays", sse.Name, deep, event("message", `{"type":"error","data":"boom"}`), `error "boom"`},
+	{"agents that are none stay", sse.Name, deep, event("message", `{"type":"agent_list","data":{"list":{"all":"none"},"now":"a"}}`), `agent_list {"agents":"none","currentAgentId":"a","list":{"all":"none"},"now":"a"}`},
+	{"an agent that is no object stays", sse.Name, deep, event("message", `{"type":"agent_list","data":{"list":{"all":["a",{}]}}}`), `agent_list {"agents":["a",{}],"list":{"all":["a",{}]}}`},
+}
+
+func TestDecode(t *testing.T) {
+	for _, r := range decodeRows {
 		t.Run(r.reason, func(t *testing.T) {
 			in := r.in
 			bound(t, r.driver, r.wire).decode(&in)
@@ -264,7 +313,8 @@ func TestDecodeKeepsTheEnvelope(t *testing.T) {
 
 func TestDecodeSent(t *testing.T) {
 	sent := func(kind transcript.Kind, body string) transcript.Record {
-		return transcript.Record{Dir: transcript.Sent, Kind: kind, Label: "POST /message", Type: "switch_agent", Bytes: []byte(body)}
+		return transcript.Record{Dir: transcript.Sent, Kind: kind, Label: "POST /message", Type: "switch_agent",
+			Bytes: []byte(body)}
 	}
 	const deep = "fields: {request: {type: /head/kind, agent-id: /data/agent, session-id: /data/session}}\nmessages: {switch_agent: agent.switch}"
 	rows := []struct {
@@ -297,7 +347,8 @@ func TestDecodeSent(t *testing.T) {
 
 // TestRoundTrip: what is sent on a wire is read back from it under the names of the default binding.
 func TestRoundTrip(t *testing.T) {
-	for _, wire := range []string{"", "messages: {switch_agent: agent.switch, chat: say}", "fields: {request: {agent-id: /a/b, session-id: /a/c, type: /t/y}}"} {
+	for _, wire := range []string{"", "messages: {switch_agent: agent.switch, chat: say}",
+		"fields: {request: {agent-id: /a/b, session-id: /a/c, type: /t/y}}"} {
 		for _, name := range []string{sse.Name, ws.Name} {
 			b := bound(t, name, wire)
 			m, err := b.message("switch_agent", fields{"agentId": "a", "sessionId": "s"}, "c")
@@ -318,13 +369,14 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"type":"agent_list","data":{"agents":[{"key":{}},1],"now":[]}}`), "agent_list")
 	f.Add([]byte("{\"type\":\"error\",\"data\":\"\xff\"}"), "")
 	f.Fuzz(func(t *testing.T, data []byte, typ string) {
-		for _, wire := range []string{"", "envelope: {type: sse-event}", "fields: {event: {agents: /a/b, error-code: code}, agent: {id: /k/v}}"} {
-			p, err := target.Parse([]byte("url: http://h\nagent-select: {"+wire+"}\n"), "x", nil)
+		for _, wire := range []string{"", "envelope: {type: sse-event}",
+			"fields: {event: {agents: /a/b, error-code: code}, agent: {id: /k/v}}"} {
+			p, err := target.Kinds{binding.Kind()}.Parse([]byte("url: http://h\nagent-select: {"+wire+"}\n"), "x", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			r := event(typ, string(data))
-			newBinding(p, p.URL, sse.Name).decode(&r)
+			newCodec(p, p.URL, sse.Name).decode(&r)
 			if r.Event == nil && r.Label != typ {
 				t.Errorf("%q is no event, and labelled %q", data, r.Label)
 			}
@@ -334,9 +386,10 @@ func FuzzDecode(f *testing.F) {
 
 // TestCorrelationByEndpoint: each endpoint is told the connection in its own way.
 func TestCorrelationByEndpoint(t *testing.T) {
-	p := target.Default()
-	p.AgentSelect.Correlation = target.Correlation{Header: "X-Conn", Create: &target.Correlation{Body: "/connectionId"}, Load: &target.Correlation{Header: "X-Load"}}
-	b := newBinding(p, "http://x", target.SSE)
+	p := binding.Kind().New()
+	binding.Of(p).Correlation = binding.Correlation{Header: "X-Conn", Create: &binding.Correlation{Body: "/connectionId"},
+		Load: &binding.Correlation{Header: "X-Load"}}
+	b := newCodec(p, "http://x", target.SSE)
 	for kind, want := range map[string]string{
 		vocab.SwitchAgentType:   "X-Conn",
 		vocab.SessionCreateType: "connectionId",

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/binding"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
@@ -48,6 +51,8 @@ type client struct {
 	try     *attempt
 	fences  map[int]bool // answers of fences, by record number
 	probes  []string     // nonces of fences whose answers may come at any time
+
+	repeated map[int]bool // answers whose repeats were awaited, by record number
 }
 
 // act is what a client last did that the server answers.
@@ -62,18 +67,24 @@ type act struct {
 	missed    *steps.Miss // what was awaited for it, in vain
 }
 
-// attempt is what came of loading a session.
+// attempt is what came of creating or loading a session.
 type attempt struct {
 	session string
-	of      *client
-	refused string // why; "" when it was accepted
+	of      *client // whose session was loaded; nil: it was created, or named by its id
+	refused string  // why; "" when it was accepted
 	at      int
+	miss    *steps.Miss // where no answer came
+}
+
+// acted notes an act of a client, from which absence is judged.
+func (s *suite) acted(c *client, a act) {
+	c.act, s.mark, s.actor = a, a.mark, c
 }
 
 func (s *suite) client(name string) *client {
 	c, ok := s.clients[name]
 	if !ok {
-		c = &client{name: name, fences: map[int]bool{}}
+		c = &client{name: name, fences: map[int]bool{}, repeated: map[int]bool{}}
 		s.clients[name] = c
 	}
 	return c
@@ -86,7 +97,9 @@ func (s *suite) connect(ctx context.Context, c *client, query string) error {
 	}
 	c.conn, c.id, c.list, c.offered, c.session, c.query = nil, nil, nil, nil, "", query
 	c.opened = s.T.Len() // after the old connection's end
-	conn, err := s.Open(ctx, driver.OpenOptions{Party: c.name, URL: s.bind.streamURL(query), Header: s.header()})
+	conn, err := s.Open(ctx, driver.OpenOptions{Party: c.name, URL: s.bind.streamURL(query),
+		Header: s.Env.Profile.Header(),
+		Alone:  binding.Of(s.Env.Profile).Correlation.Single})
 	c.openErr = err
 	if err != nil {
 		var refused *driver.OpenError
@@ -116,37 +129,43 @@ func (s *suite) connected(ctx context.Context, c *client) error {
 	if c.openErr != nil {
 		return steps.NotTestedf("client %s could not connect: %v", c.name, c.openErr)
 	}
-	if _, miss := s.awaitEvent(ctx, c, c.opened, vocab.ConnectedEvent); miss != nil {
-		return steps.NotTestedf("client %s was not told that it is connected: %s", c.name, miss.Reason)
+	if _, err := s.greeted(ctx, c, vocab.ConnectedEvent); err != nil {
+		return err
 	}
-	if _, miss := s.awaitEvent(ctx, c, c.opened, vocab.AgentListEvent); miss != nil {
-		return steps.NotTestedf("client %s was not told the agents: %s", c.name, miss.Reason)
-	}
-	return nil
+	_, err := s.greeted(ctx, c, vocab.AgentListEvent)
+	return err
 }
 
-// awaitEvent waits for an event of a type on a client's connection, and takes note of what it tells.
-func (s *suite) awaitEvent(ctx context.Context, c *client, mark int, kind string) (transcript.Record, *steps.Miss) {
-	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Match: isEvent(kind)})
+// greeting waits for an event that a client's connection begins with, and takes note of what it tells.
+func (s *suite) greeting(ctx context.Context, c *client, kind string) (transcript.Record, *steps.Miss) {
+	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.opened, Match: isEvent(kind)})
 	if miss == nil {
 		s.learn(c, rec)
 	}
 	return rec, miss
 }
 
+// greeted is greeting as a precondition.
+func (s *suite) greeted(ctx context.Context, c *client, kind string) (transcript.Record, error) {
+	rec, miss := s.greeting(ctx, c, kind)
+	if miss != nil {
+		return rec, steps.NotTestedf("client %s did not receive %s: %s", c.name, kind, miss.Reason)
+	}
+	return rec, nil
+}
+
 // learn keeps what a client is told about its connection.
 func (s *suite) learn(c *client, rec transcript.Record) {
 	switch rec.Event.Type {
 	case vocab.ConnectedEvent:
-		c.id, _ = wjson.Lookup(rec.Event.Data, "/connectionId")
+		c.id = field(rec, "connectionId")
 	case vocab.AgentListEvent:
 		c.list = &rec
-		v, _ := wjson.Lookup(rec.Event.Data, "/agents")
-		c.offered = agentInfos(v)
+		c.offered = agentInfos(field(rec, "agents"))
 	}
 }
 
-// agentInfos reads a list of agents leniently: entries that are none are left out.
+// agentInfos reads a list of agents leniently: entries that are not objects are left out.
 func agentInfos(v any) []vocab.AgentInfo {
 	list, _ := v.([]any)
 	var out []vocab.AgentInfo
@@ -173,22 +192,27 @@ func find(list []vocab.AgentInfo, id string) (vocab.AgentInfo, bool) {
 	return vocab.AgentInfo{}, false
 }
 
+func hasAgent(list []vocab.AgentInfo, id string) bool {
+	_, ok := find(list, id)
+	return ok
+}
+
+type match = func(*transcript.Record) bool
+
 // isEvent matches what the target said, by the protocol's name of the event.
-func isEvent(kinds ...string) func(*transcript.Record) bool {
+func isEvent(kinds ...string) match {
 	return func(r *transcript.Record) bool {
-		if r.Event == nil || r.Dir != transcript.Received {
-			return false
-		}
-		for _, k := range kinds {
-			if r.Event.Type == k {
-				return true
-			}
-		}
-		return false
+		return r.Event != nil && r.Dir == transcript.Received && slices.Contains(kinds, r.Event.Type)
 	}
 }
 
-// send sends a message as a client's act.
+var (
+	isSwitch   = isEvent(vocab.AgentSwitchedEvent)
+	isError    = isEvent(vocab.ErrorEvent)
+	isComplete = isEvent(vocab.CompleteEvent)
+)
+
+// send sends a message of a client.
 func (s *suite) send(ctx context.Context, c *client, kind string, f fields) (int, error) {
 	if c.conn == nil {
 		return 0, steps.NotTestedf("client %s has no connection", c.name)
@@ -208,65 +232,53 @@ func (s *suite) send(ctx context.Context, c *client, kind string, f fields) (int
 	return mark, nil
 }
 
-// createSession creates a session and binds it to the client's connection. The string says why it was refused.
-func (s *suite) createSession(ctx context.Context, c *client, f fields) (string, int, error) {
-	return s.openSession(ctx, c, vocab.SessionCreateType, f)
-}
-
-func (s *suite) loadSession(ctx context.Context, c *client, id string) (string, int, error) {
-	return s.openSession(ctx, c, vocab.SessionLoadType, fields{"sessionId": id})
-}
-
-// openSession creates or loads a session over whichever driver runs.
-func (s *suite) openSession(ctx context.Context, c *client, kind string, f fields) (refused string, at int, err error) {
-	var id string
+// openSession creates a session, or loads that of f, over whichever driver runs, and binds it to the client's
+// connection. It returns what came of it.
+func (s *suite) openSession(ctx context.Context, c *client, kind string, f fields) (*attempt, error) {
 	asked := s.T.Len()
+	over := s.openSessionHTTP
 	if s.bind.ws {
-		id, refused, at, err = s.openSessionWS(ctx, c, kind, f)
-	} else {
-		id, refused, at, err = s.openSessionHTTP(ctx, c, kind, f)
+		over = s.openSessionWS
 	}
-	if err != nil || refused != "" {
-		return refused, at, err
-	}
-	if kind == vocab.SessionLoadType {
-		id = f["sessionId"].(string)
+	try, err := over(ctx, c, kind, f)
+	if err != nil || try.refused != "" {
+		return &try, err
 	}
 	if c.session != "" {
 		c.earlier = append(c.earlier, c.session)
 		c.avoid = c.agent
 	}
 	c.given = asked
-	c.session, c.loaded, c.switches, c.agent, c.refusals = id, kind == vocab.SessionLoadType, 0, "", 0
-	return "", at, nil
+	c.session, c.loaded, c.switches, c.agent, c.refusals = try.session, kind == vocab.SessionLoadType, 0, "", 0
+	return &try, nil
 }
 
-func (s *suite) openSessionHTTP(ctx context.Context, c *client, kind string, f fields) (id, refused string, at int, err error) {
+func (s *suite) openSessionHTTP(ctx context.Context, c *client, kind string, f fields) (attempt, error) {
 	mark, err := s.send(ctx, c, kind, f)
 	if err != nil {
-		return "", "", 0, err
+		return attempt{}, err
 	}
 	rec, miss := s.answer(ctx, c, mark)
 	if miss != nil {
-		return "", "no answer to the request: " + miss.Reason, miss.At, nil
+		return attempt{refused: "no answer to the request: " + miss.Reason, at: miss.At, miss: miss}, nil
 	}
 	if why := s.notAccepted(rec); why != "" {
-		return "", why, rec.N, nil
+		return attempt{refused: why, at: rec.N}, nil
+	}
+	if kind == vocab.SessionLoadType {
+		return attempt{session: f["sessionId"].(string), at: rec.N}, nil
 	}
 	v, _, err := wjson.Decode(rec.Bytes)
-	if kind == vocab.SessionLoadType {
-		return "", "", rec.N, nil
-	}
 	if err != nil {
-		return "", "the answer is no JSON: " + err.Error(), rec.N, nil
+		return attempt{refused: "the answer is not JSON: " + err.Error(), at: rec.N}, nil
 	}
-	p := s.Env.Profile.AgentSelect.Fields.Answer.SessionID
+	p := binding.Of(s.Env.Profile).Fields.Answer.SessionID
 	got, _ := look(v, p)
-	sid, ok := got.(string)
-	if !ok || sid == "" {
-		return "", fmt.Sprintf("the answer has no session id (a string) at %s: %s", p, wjson.Compact(v)), rec.N, nil
+	if id, ok := got.(string); ok && id != "" {
+		return attempt{session: id, at: rec.N}, nil
 	}
-	return sid, "", rec.N, nil
+	why := fmt.Sprintf("the answer has no session id (a string) at %s: %s", p, wjson.Compact(v))
+	return attempt{refused: why, at: rec.N}, nil
 }
 
 // answer waits for the HTTP answer to a request.
@@ -278,7 +290,7 @@ func (s *suite) answer(ctx context.Context, c *client, mark int) (transcript.Rec
 	})
 }
 
-// failed tells that a request came to nothing.
+// failed is why a request has failed; "" where the record does not say so.
 func failed(r *transcript.Record, mark int) string {
 	if r.Kind == transcript.Failure && r.Reply == mark {
 		return r.Label
@@ -286,7 +298,7 @@ func failed(r *transcript.Record, mark int) string {
 	return ""
 }
 
-// notAccepted says why an HTTP answer is a refusal: it is no 2xx, or its success is false.
+// notAccepted is why an HTTP answer is a refusal: its status is not 2xx, or its success is false.
 func (s *suite) notAccepted(r transcript.Record) string {
 	if r.Status < 200 || r.Status > 299 {
 		return "HTTP " + r.Label
@@ -295,21 +307,19 @@ func (s *suite) notAccepted(r transcript.Record) string {
 	if err != nil {
 		return ""
 	}
-	if ok, found := look(v, s.Env.Profile.AgentSelect.Fields.Answer.Success); found && ok == false {
+	if ok, found := look(v, binding.Of(s.Env.Profile).Fields.Answer.Success); found && ok == false {
 		return "success is false"
 	}
 	return ""
 }
 
-func (s *suite) openSessionWS(ctx context.Context, c *client, kind string, f fields) (id, refused string, at int, err error) {
+func (s *suite) openSessionWS(ctx context.Context, c *client, kind string, f fields) (attempt, error) {
 	reqID := fmt.Sprintf("req-%s-%d", s.Nonce, s.Serial())
-	g := fields{"requestId": reqID}
-	for k, v := range f {
-		g[k] = v
-	}
-	mark, err := s.send(ctx, c, kind, g)
+	named := fields{"requestId": reqID}
+	maps.Copy(named, f)
+	mark, err := s.send(ctx, c, kind, named)
 	if err != nil {
-		return "", "", 0, err
+		return attempt{}, err
 	}
 	done := vocab.SessionCreatedEvent
 	if kind == vocab.SessionLoadType {
@@ -319,26 +329,29 @@ func (s *suite) openSessionWS(ctx context.Context, c *client, kind string, f fie
 		Conn: c.name, After: mark, Within: s.Env.Profile.Limits.HTTP.Duration,
 		Match: func(r *transcript.Record) bool { return isEvent(done)(r) && bears(r, reqID) },
 		Hopeless: func(r *transcript.Record) string {
-			if isEvent(vocab.ErrorEvent)(r) && bears(r, reqID) {
+			if isError(r) && bears(r, reqID) {
 				return "refused: " + wjson.Compact(r.Event.Data)
 			}
 			return ""
 		},
 	})
 	if miss != nil {
-		return "", miss.Reason, miss.At, nil
+		return attempt{refused: miss.Reason, at: miss.At, miss: miss}, nil
 	}
-	got, _ := wjson.Lookup(rec.Event.Data, "/sessionId")
-	sid, ok := got.(string)
-	if !ok || sid == "" {
-		return "", done + " has no sessionId: " + wjson.Compact(rec.Event.Data), rec.N, nil
+	id, _ := field(rec, "sessionId").(string)
+	if id == "" {
+		return attempt{refused: done + " has no sessionId: " + wjson.Compact(rec.Event.Data), at: rec.N}, nil
 	}
-	return sid, "", rec.N, nil
+	if kind == vocab.SessionLoadType {
+		id = f["sessionId"].(string)
+	}
+	return attempt{session: id, at: rec.N}, nil
 }
 
-// bears tells whether an event answers the request with this id; an error that names no request may be the answer too.
+// bears reports whether an event answers the request with this id; an error that names no request may be the answer
+// too.
 func bears(r *transcript.Record, id string) bool {
-	in, _ := wjson.Lookup(r.Event.Data, "/requestId")
+	in := field(*r, "requestId")
 	if r.Event.RequestID == nil && in == nil {
 		return r.Event.Type == vocab.ErrorEvent
 	}
@@ -356,22 +369,27 @@ func (s *suite) withSession(ctx context.Context, c *client) error {
 	return s.mustCreate(ctx, c)
 }
 
-// mustCreate creates a session as a precondition. A target that cannot tell connections apart may need a moment to notice
-// that another one has gone, so there a refusal is tried again until the event limit.
-func (s *suite) mustCreate(ctx context.Context, c *client) error {
-	deadline := stall.In(s.Limit(s.Env.Event()))
-	refused, _, err := s.createSession(ctx, c, nil)
-	for pause := 5 * time.Millisecond; s.Env.Profile.AgentSelect.Correlation.Single && err == nil && refused != "" && !deadline.Over(); pause = min(2*pause, 100*time.Millisecond) {
+// mustCreate creates a session as a precondition. A target that cannot tell connections apart may need a moment to
+// notice that another one has gone, so there a refusal is tried again until the event limit.
+func (s *suite) mustCreate(ctx context.Context, c *client) (err error) {
+	var try *attempt
+	s.retry(ctx, c, s.Limit(s.Env.Event()), func() (again bool) {
+		try, err = s.openSession(ctx, c, vocab.SessionCreateType, nil)
+		return err == nil && try.refused != "" && binding.Of(s.Env.Profile).Correlation.Single
+	})
+	if err == nil && try.refused != "" {
+		err = steps.NotTestedf("client %s could not create a session: %s", c.name, try.refused)
+	}
+	return err
+}
+
+// retry does something again as long as it asks for that, until a limit. The pauses grow.
+func (s *suite) retry(ctx context.Context, c *client, within time.Duration, do func() (again bool)) {
+	until := deadline.In(within)
+	for pause := 5 * time.Millisecond; do() && !until.Over() && ctx.Err() == nil; {
 		s.pace(ctx, c, s.T.Len(), pause)
-		refused, _, err = s.createSession(ctx, c, nil)
+		pause = min(2*pause, 100*time.Millisecond)
 	}
-	if err != nil {
-		return err
-	}
-	if refused != "" {
-		return steps.NotTestedf("client %s could not create a session: %s", c.name, refused)
-	}
-	return nil
 }
 
 func quoted(v any) string {

@@ -5,38 +5,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/cucumber/godog"
-
-	"parley/internal/stall"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
 )
 
-func (s *suite) registerConfiguration(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^the target has a custom agent$`, func() error { _, err := s.custom(); return err })
-	steps.Step(sc, `^the configuration of the target is noted$`, s.configNoted)
-	steps.Step(sc, `^the configuration of the target is unchanged$`, s.configUnchanged)
-	steps.Step(sc, `^the configuration gains the agent "([^"]*)"$`, s.gains)
-	steps.Step(sc, `^the configuration has gained the agent "([^"]*)"$`, s.hasGained)
-	steps.Step(sc, `^the configuration renames the agent "([^"]*)"$`, s.renames)
-	steps.Step(sc, `^the configuration loses the agent "([^"]*)"$`, s.loses)
-	steps.Step(sc, `^a new client is offered "([^"]*)"$`, func(ctx context.Context, id string) error {
-		return s.newClientSees(ctx, id, "offered", func(list []vocab.AgentInfo) bool { _, ok := find(list, id); return ok })
-	})
-	steps.Step(sc, `^a new client is not offered "([^"]*)"$`, func(ctx context.Context, id string) error {
-		return s.newClientSees(ctx, id, "not offered", func(list []vocab.AgentInfo) bool { _, ok := find(list, id); return !ok })
-	})
-	steps.Step(sc, `^a new client is offered "([^"]*)" under its new name$`, func(ctx context.Context, id string) error {
-		return s.newClientSees(ctx, id, "offered under its new name", func(list []vocab.AgentInfo) bool {
-			a, ok := find(list, id)
-			return ok && a.Name == s.gained[id].Name
-		})
-	})
-	steps.Step(sc, `^client (\w+) is offered "([^"]*)"$`, s.isOffered)
+func (r registry) configuration() {
+	r.step(`^the target has a custom agent$`, func() error { _, err := r.custom(); return err })
+	r.step(`^the configuration of the target is read$`, r.configRead)
+	r.step(`^the configuration of the target is unchanged$`, r.configUnchanged)
+	r.step(`^the agent "([^"]*)" is added to the configuration$`, r.adds)
+	r.step(`^the agent "([^"]*)" has been added to the configuration$`, r.hasAdded)
+	r.step(`^the agent "([^"]*)" is renamed in the configuration$`, r.renames)
+	r.step(`^the agent "([^"]*)" is removed from the configuration$`, r.removes)
+	r.step(`^a new client is (offered|not offered) "([^"]*)"( under its new name)?$`, r.newClientSees)
+	r.step(`^client (\w+) is offered "([^"]*)"$`, r.isOffered)
 }
 
 // notDeclared turns a hook that the profile lacks into "not tested".
@@ -51,7 +36,7 @@ func notDeclared(err error) error {
 	return nil
 }
 
-func (s *suite) configNoted() error {
+func (s *suite) configRead() error {
 	b, err := s.Target.ConfigBytes()
 	if err != nil {
 		return notDeclared(err)
@@ -67,7 +52,8 @@ func (s *suite) configUnchanged() error {
 		return notDeclared(err)
 	}
 	return s.Judge(steps.Check{Clauses: []string{"AS-025"}, OK: bytes.Equal(b, s.config), At: s.T.Len(),
-		Expected: fmt.Sprintf("the configuration unchanged, %d bytes", len(s.config)), Observed: fmt.Sprintf("it has changed: %d bytes", len(b))})
+		Expected: fmt.Sprintf("the configuration unchanged, %d bytes", len(s.config)),
+		Observed: fmt.Sprintf("it has changed: %d bytes", len(b))})
 }
 
 // hook changes the target's configuration; it is an act, from which absence is judged.
@@ -77,8 +63,9 @@ func (s *suite) hook(ctx context.Context, name string, a target.CustomAgent) err
 	return notDeclared(s.Target.Hook(ctx, name, a))
 }
 
-func (s *suite) gains(ctx context.Context, id string) error {
-	a := target.CustomAgent{ID: id, Name: "Parley " + id, Description: "made by a conformance test", Prompt: "PARLEY-" + s.Nonce}
+func (s *suite) adds(ctx context.Context, id string) error {
+	a := target.CustomAgent{ID: id, Name: "Parley " + id, Description: "made by a conformance test",
+		Prompt: "PARLEY-" + s.Nonce}
 	if c, err := s.custom(); err == nil {
 		a.Tools = c.Tools
 	}
@@ -94,17 +81,18 @@ func (s *suite) gains(ctx context.Context, id string) error {
 	return nil
 }
 
-// hasGained is gains as a precondition: new clients are told of the agent before the scenario goes on.
-func (s *suite) hasGained(ctx context.Context, id string) error {
-	if err := s.gains(ctx, id); err != nil {
+// hasAdded is adds as a precondition: new clients are told of the agent before the scenario goes on.
+func (s *suite) hasAdded(ctx context.Context, id string) error {
+	if err := s.adds(ctx, id); err != nil {
 		return err
 	}
-	_, ok, err := s.awaitList(ctx, func(list []vocab.AgentInfo) bool { _, ok := find(list, id); return ok })
+	_, ok, err := s.awaitList(ctx, func(list []vocab.AgentInfo) bool { return hasAgent(list, id) })
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return steps.NotTestedf("the hook %s did not make new clients see %q within %v", target.HookAddAgent, id, s.Env.Profile.Limits.Reload)
+		return steps.NotTestedf("the hook %s did not make new clients see %q within %v", target.HookAddAgent, id,
+			s.Env.Profile.Limits.Reload)
 	}
 	return nil
 }
@@ -116,7 +104,7 @@ func (s *suite) renames(ctx context.Context, id string) error {
 	return s.hook(ctx, target.HookChangeAgent, a)
 }
 
-func (s *suite) loses(ctx context.Context, id string) error {
+func (s *suite) removes(ctx context.Context, id string) error {
 	a := s.gained[id]
 	if err := s.hook(ctx, target.HookRemoveAgent, a); err != nil {
 		return err
@@ -127,8 +115,11 @@ func (s *suite) loses(ctx context.Context, id string) error {
 
 // newClientSees judges that a connection made after the change is told of it (AS-027); a target may take until the
 // reload limit to notice.
-func (s *suite) newClientSees(ctx context.Context, id, how string, want func([]vocab.AgentInfo) bool) error {
-	last, ok, err := s.awaitList(ctx, want)
+func (s *suite) newClientSees(ctx context.Context, how, id, renamed string) error {
+	last, ok, err := s.awaitList(ctx, func(list []vocab.AgentInfo) bool {
+		a, listed := find(list, id)
+		return listed == (how == "offered") && (renamed == "" || a.Name == s.gained[id].Name)
+	})
 	if err != nil {
 		return err
 	}
@@ -136,42 +127,33 @@ func (s *suite) newClientSees(ctx context.Context, id, how string, want func([]v
 	if last != nil {
 		observed = steps.Seen(*last)
 	}
-	return s.Need(steps.Check{Clauses: []string{"AS-027"}, OK: ok, Expected: fmt.Sprintf("a new connection that is %s %q within %v", how, id, s.Env.Profile.Limits.Reload),
-		Observed: observed, At: s.T.Len()})
+	expected := fmt.Sprintf("a new connection that is %s %q%s within %v", how, id, renamed, s.Env.Profile.Limits.Reload)
+	return s.Need(steps.Check{Clauses: []string{"AS-027"}, OK: ok, Expected: expected, Observed: observed, At: s.T.Len()})
 }
 
 // awaitList connects anew until the list is as wanted, or the reload limit has passed.
-func (s *suite) awaitList(ctx context.Context, want func([]vocab.AgentInfo) bool) (*transcript.Record, bool, error) {
-	deadline := stall.In(s.Env.Profile.Limits.Reload.Duration)
-	mark, actor := s.mark, s.actor
+func (s *suite) awaitList(
+	ctx context.Context, want func([]vocab.AgentInfo) bool,
+) (_ *transcript.Record, ok bool, err error) {
+	c, mark, actor := s.client("new"), s.mark, s.actor
 	defer func() {
 		s.mark, s.actor = mark, actor
-		_ = s.hasDisconnected(ctx, "new") // who cannot tell connections apart is not left with one too many
+		_ = s.hasDisconnected(ctx, c) // a target that cannot tell connections apart is not left with one too many
 	}()
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		c := s.client("new")
-		if err := s.connect(ctx, c, ""); err != nil {
-			return nil, false, err
+	s.retry(ctx, c, s.Env.Profile.Limits.Reload.Duration, func() (again bool) {
+		if err = s.connect(ctx, c, ""); err == nil {
+			err = s.connected(ctx, c)
 		}
-		if err := s.connected(ctx, c); err != nil {
-			return nil, false, err
-		}
-		if want(c.offered) {
-			return c.list, true, nil
-		}
-		if deadline.Over() || ctx.Err() != nil {
-			return c.list, false, nil
-		}
-		s.pace(ctx, c, s.T.Len(), pause)
-	}
+		ok = err == nil && want(c.offered)
+		return err == nil && !ok
+	})
+	return c.list, ok, err
 }
 
-func (s *suite) isOffered(ctx context.Context, name, id string) error {
-	c := s.client(name)
+func (s *suite) isOffered(ctx context.Context, c *client, id string) error {
 	rec, err := s.offeredList(ctx, c, "AS-027")
 	if err != nil {
 		return err
 	}
-	_, ok := find(c.offered, id)
-	return s.Judge(steps.Check{Clauses: []string{"AS-027"}, OK: ok, Expected: "a list with " + id, Observed: steps.Seen(rec), At: rec.N})
+	return s.Judge(steps.CheckOf(rec, hasAgent(c.offered, id), "a list with "+id, "AS-027"))
 }

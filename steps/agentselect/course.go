@@ -16,8 +16,8 @@ var compared = map[string]bool{
 	vocab.CompleteEvent: true, vocab.ConfirmationRequestEvent: true, vocab.QuestionRequestEvent: true,
 }
 
-// Course implements steps.Comparer: it reduces a transcript to what must not depend on the transport: the protocol's events by connection, in
-// order, with ids, nonces and times replaced.
+// Course implements steps.Comparer: it reduces a transcript to what must not depend on the transport: the protocol's
+// events by connection, in order, with ids, nonces and times replaced.
 func (Protocol) Course(records []transcript.Record) []string {
 	byConn, racing := map[string][]string{}, overtaken(records)
 	for _, r := range records {
@@ -66,8 +66,8 @@ func overtaken(records []transcript.Record) map[string]bool {
 	return out
 }
 
-// SameCourse implements steps.Comparer: it tells whether each connection heard the same. A scenario that is only about the opening of a connection may
-// close it before all of the greeting has come; that is no difference.
+// SameCourse implements steps.Comparer: it reports whether each connection heard the same. A scenario that is only
+// about the opening of a connection may close it before all of the greeting has come; that is no difference.
 func (Protocol) SameCourse(a, b []string) bool {
 	of := func(lines []string) map[string][]string {
 		byConn := map[string][]string{}
@@ -91,7 +91,7 @@ func (Protocol) SameCourse(a, b []string) bool {
 	return true
 }
 
-// greetings tells whether all events are such as every connection begins with.
+// greetings reports whether all events are such as every connection begins with.
 func greetings(events []string) bool {
 	for _, e := range events {
 		if kind, _, _ := strings.Cut(e, " "); kind != vocab.ConnectedEvent && kind != vocab.AgentListEvent {

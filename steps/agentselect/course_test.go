@@ -17,7 +17,8 @@ func heard(t *testing.T, conn, kind, data string) transcript.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Stream, Event: &transcript.Event{Type: kind, Data: v}}
+	return transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Stream,
+		Event: &transcript.Event{Type: kind, Data: v}}
 }
 
 func TestCourse(t *testing.T) {
@@ -39,18 +40,25 @@ func TestCourse(t *testing.T) {
 				`client A: tool_confirmation_request {"arguments":"object","requestId":"number","timestamp":"string","tool":"run","toolCallId":"string"}`}},
 		{"texts may carry a nonce", []transcript.Record{e("A", "error", `{"errorCode":"agent_not_found","message":"no fence-1"}`)}, []string{`client A: error {"errorCode":"agent_not_found","message":"string"}`}},
 		{"order within a connection counts, and between connections it does not",
-			[]transcript.Record{e("B", "agent_list", `{}`), e("A", "agent_list", `{}`), e("B", "complete", `{}`), e("A", "agent_switched", `{"currentAgentId":"debugger"}`)},
-			[]string{"client A: agent_list {}", `client A: agent_switched {"currentAgentId":"debugger"}`, "client B: agent_list {}", "client B: complete {}"}},
-		{"messages come in pieces of any size", []transcript.Record{e("A", "message", `{"content":"x"}`), e("A", "presence", `{}`)}, nil},
-		{"how often a switch is tried again is chance", []transcript.Record{e("A", "error", `{"errorCode":"agent_busy","message":"m"}`), e("A", "error", `{"errorCode":"agent_busy","message":"m"}`)}, nil},
-		{"errors without a code are each transport's own", []transcript.Record{e("A", "error", `{"message":"m"}`), e("A", "error", `"boom"`)}, nil},
+			[]transcript.Record{e("B", "agent_list", `{}`), e("A", "agent_list", `{}`), e("B", "complete", `{}`),
+				e("A", "agent_switched", `{"currentAgentId":"debugger"}`)},
+			[]string{"client A: agent_list {}", `client A: agent_switched {"currentAgentId":"debugger"}`,
+				"client B: agent_list {}", "client B: complete {}"}},
+		{"messages come in pieces of any size", []transcript.Record{e("A", "message", `{"content":"x"}`),
+			e("A", "presence", `{}`)}, nil},
+		{"how often a switch is tried again is chance", []transcript.Record{e("A", "error",
+			`{"errorCode":"agent_busy","message":"m"}`), e("A", "error", `{"errorCode":"agent_busy","message":"m"}`)}, nil},
+		{"errors without a code are each transport's own",
+			[]transcript.Record{e("A", "error", `{"message":"m"}`), e("A", "error", `"boom"`)}, nil},
 		{"one switch behind the other has its order", []transcript.Record{asks, to("a"), asks, to("b")},
 			[]string{`client A: agent_switched {"currentAgentId":"a"}`, `client A: agent_switched {"currentAgentId":"b"}`}},
 		{"which of two switches in flight comes first is chance", []transcript.Record{asks, asks, to("b"), to("a")},
 			[]string{"client A: agent_switched", "client A: agent_switched"}},
 		{"what the harness sent is not compared", []transcript.Record{sent}, nil},
-		{"nor what is no event", []transcript.Record{{Conn: "A", Dir: transcript.Received, Kind: transcript.Comment, Label: "ping"}}, nil},
-		{"data that is no object is told by its kind", []transcript.Record{e("A", "agent_list", `[1]`), e("A", "complete", `null`)}, []string{"client A: agent_list array", "client A: complete null"}},
+		{"nor what is no event", []transcript.Record{{Conn: "A", Dir: transcript.Received, Kind: transcript.Comment,
+			Label: "ping"}}, nil},
+		{"data that is no object is told by its kind", []transcript.Record{e("A", "agent_list", `[1]`),
+			e("A", "complete", `null`)}, []string{"client A: agent_list array", "client A: complete null"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

@@ -9,16 +9,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"parley/model"
+	"parley/llm"
 	"parley/steps"
 	"parley/target"
 )
 
+func (r registry) evidence() {
+	prompt := func(want bool) any { return func(c *client) error { return r.promptGiven(c, want) } }
+	tools := func(want bool) any { return func(c *client) error { return r.toolsGiven(c, want) } }
+	r.step(`^the model of client (\w+) was given the prompt of the custom agent$`, prompt(true))
+	r.step(`^the model of client (\w+) was not given the prompt of the custom agent$`, prompt(false))
+	r.step(`^the model of client (\w+) was given the tools of the custom agent$`, tools(true))
+	r.step(`^the model of client (\w+) was not given the tools of the custom agent$`, tools(false))
+	r.step(`^every call of that turn of client (\w+) had the prompt of the custom agent$`, r.everyCallHadPrompt)
+}
+
 // calls are the model's calls of a turn. Side requests of a target (a title, a summary) may carry the same text: where
 // some calls offer tools, those that offer none are left out.
-func (s *suite) calls(t *turn) []model.Request {
+func (s *suite) calls(t *turn) []llm.Request {
 	all := s.Env.Brain.Requests(t.nonce)
-	var main []model.Request
+	var main []llm.Request
 	for _, r := range all {
 		if len(r.Tools) > 0 {
 			main = append(main, r)
@@ -31,7 +41,7 @@ func (s *suite) calls(t *turn) []model.Request {
 }
 
 // modelTurn is the last turn of a client, with what is known of it by the model.
-func (s *suite) modelTurn(name string) (*turn, []model.Request, target.CustomAgent, error) {
+func (s *suite) modelTurn(c *client) (*turn, []llm.Request, target.CustomAgent, error) {
 	if err := s.noModel(); err != nil {
 		return nil, nil, target.CustomAgent{}, err
 	}
@@ -39,50 +49,56 @@ func (s *suite) modelTurn(name string) (*turn, []model.Request, target.CustomAge
 	if err != nil {
 		return nil, nil, custom, err
 	}
-	c := s.client(name)
 	if c.turn == nil {
-		return nil, nil, custom, steps.NotTestedf("client %s has not chatted", name)
+		return nil, nil, custom, steps.NotTestedf("client %s has not chatted", c.name)
 	}
 	calls := s.calls(c.turn)
 	if len(calls) == 0 {
-		return nil, nil, custom, steps.NotTestedf("the model was not asked for the message of client %s", name)
+		return nil, nil, custom, steps.NotTestedf("the model was not asked for the message of client %s", c.name)
 	}
 	return c.turn, calls, custom, nil
 }
 
-func (s *suite) promptGiven(name string, want bool) error {
-	_, calls, custom, err := s.modelTurn(name)
+// promptTurn is modelTurn where the profile tells the marker of the custom agent's prompt.
+func (s *suite) promptTurn(c *client) ([]llm.Request, target.CustomAgent, error) {
+	_, calls, custom, err := s.modelTurn(c)
+	if err == nil && custom.Prompt == "" {
+		err = steps.NotTestedf("the profile names no prompt marker of the custom agent (agents.custom[].prompt)")
+	}
+	return calls, custom, err
+}
+
+func (s *suite) promptGiven(c *client, want bool) error {
+	calls, custom, err := s.promptTurn(c)
 	if err != nil {
 		return err
 	}
-	if custom.Prompt == "" {
-		return steps.NotTestedf("the profile names no prompt marker of the custom agent (agents.custom[].prompt)")
-	}
 	given := anyHasPrompt(calls, custom)
 	clauses := []string{"AS-006", "AS-047", "AS-060", "AS-061", "AS-069", "AS-125"}
-	if want {
-		return s.Judge(steps.Check{Clauses: clauses, OK: given, Observed: systems(calls), At: s.T.Len(),
-			Expected: fmt.Sprintf("a model request with the prompt of %s (%q)", custom.ID, custom.Prompt)})
-	}
-	if given {
-		return s.Judge(steps.Check{Clauses: clauses, Observed: systems(calls), At: s.T.Len(),
-			Expected: fmt.Sprintf("no model request with the prompt of %s (%q)", custom.ID, custom.Prompt)})
+	expected := fmt.Sprintf(" model request with the prompt of %s (%q)", custom.ID, custom.Prompt)
+	switch {
+	case want:
+		return s.Judge(steps.Check{Clauses: clauses, OK: given, Expected: "a" + expected, Observed: systems(calls),
+			At: s.T.Len()})
+	case given:
+		return s.Judge(steps.Check{Clauses: clauses, Expected: "no" + expected, Observed: systems(calls), At: s.T.Len()})
 	}
 	if s.promptSeen(custom) {
-		return s.Judge(steps.Check{Clauses: clauses, OK: true})
+		return s.passed(clauses...)
 	}
 	s.AtEnd(func() { // a turn that is still to come may show it
 		if s.promptSeen(custom) {
-			_ = s.Judge(steps.Check{Clauses: clauses, OK: true})
+			_ = s.passed(clauses...)
 			return
 		}
-		s.Note("the prompt of %s reached the model in no turn of this scenario, so that it was missing from one says nothing", custom.ID)
+		s.Note("the prompt of %s reached the model in no turn of this scenario, so its absence from one proves nothing",
+			custom.ID)
 	})
 	return nil
 }
 
-// promptSeen tells whether a turn with the custom agent has shown that its prompt reaches the model at all: the positive twin of
-// every turn without it.
+// promptSeen reports whether a turn with the custom agent has shown that its prompt reaches the model at all: the
+// positive twin of every turn without it.
 func (s *suite) promptSeen(custom target.CustomAgent) bool {
 	for _, c := range s.clients {
 		for _, t := range c.turns {
@@ -94,40 +110,40 @@ func (s *suite) promptSeen(custom target.CustomAgent) bool {
 	return false
 }
 
-func anyHasPrompt(calls []model.Request, a target.CustomAgent) bool {
-	return slices.ContainsFunc(calls, func(r model.Request) bool { return hasPrompt(r, a) })
+func anyHasPrompt(calls []llm.Request, a target.CustomAgent) bool {
+	return slices.ContainsFunc(calls, func(r llm.Request) bool { return hasPrompt(r, a) })
 }
 
 // hasPrompt looks for the marker of an agent's prompt wherever a target may put instructions.
-func hasPrompt(r model.Request, a target.CustomAgent) bool {
+func hasPrompt(r llm.Request, a target.CustomAgent) bool {
 	return slices.ContainsFunc(instructions(r), func(text string) bool { return strings.Contains(text, a.Prompt) })
 }
 
-// instructions are the texts of a request that may tell the model who it is: the system prompt, the user messages behind the
-// last answer, and of those before it the last that no user of ours has written. What stands further back belongs to the turns
-// that it began.
-func instructions(r model.Request) []string {
+// instructions are the texts of a request that may tell the model who it is: the system prompt, the user messages
+// behind the last answer, and of those before it the last that no user of ours has written. What stands further back
+// belongs to the turns that it began.
+func instructions(r llm.Request) []string {
 	texts := []string{r.System}
 	turn := 0
 	for i, m := range r.Messages {
-		if m.Role == model.RoleAssistant && len(m.Calls) == 0 {
+		if m.Role == llm.RoleAssistant && len(m.Calls) == 0 {
 			turn = i + 1
 		}
 	}
 	for _, m := range r.Messages[turn:] {
-		if m.Role == model.RoleUser {
+		if m.Role == llm.RoleUser {
 			texts = append(texts, m.Text)
 		}
 	}
 	for i := turn - 1; i >= 0; i-- {
-		if m := r.Messages[i]; m.Role == model.RoleUser && len(model.Directives(m.Text)) == 0 {
+		if m := r.Messages[i]; m.Role == llm.RoleUser && len(llm.Directives(m.Text)) == 0 {
 			return append(texts, m.Text)
 		}
 	}
 	return texts
 }
 
-func systems(calls []model.Request) string {
+func systems(calls []llm.Request) string {
 	var out []string
 	for _, r := range calls {
 		texts := instructions(r)
@@ -140,12 +156,12 @@ func systems(calls []model.Request) string {
 	return strings.Join(out, "; ")
 }
 
-func (s *suite) toolsGiven(name string, want bool) error {
-	t, calls, custom, err := s.modelTurn(name)
+func (s *suite) toolsGiven(c *client, want bool) error {
+	t, calls, custom, err := s.modelTurn(c)
 	if err != nil {
 		return err
 	}
-	whole, err := s.judgeWholeLists(name)
+	whole, err := s.judgeWholeLists(c)
 	if err != nil {
 		return err
 	}
@@ -156,16 +172,16 @@ func (s *suite) toolsGiven(name string, want bool) error {
 	case len(custom.Tools) == 0:
 		return steps.NotTestedf("the profile names no tools of the custom agent (agents.custom[].tools)")
 	case want:
-		return s.judgeTools(name, t, custom, got)
+		return s.judgeTools(c, t, custom, got)
 	}
-	return s.judgeToolsGone(name, t, custom, got, whole[t.agent])
+	return s.judgeToolsGone(c, t, custom, got, whole[t.agent])
 }
 
-// judgeWholeLists judges the turns of a client whose agent has a list of all its tools in the profile: its model was offered
-// these and no others. It returns the agents of which it has judged a turn.
-func (s *suite) judgeWholeLists(name string) (map[string]bool, error) {
+// judgeWholeLists judges the turns of a client whose agent has a list of all its tools in the profile: its model was
+// offered these and no others. It returns the agents of which it has judged a turn.
+func (s *suite) judgeWholeLists(c *client) (map[string]bool, error) {
 	judged := map[string]bool{}
-	for _, t := range s.client(name).turns {
+	for _, t := range c.turns {
 		all, whole := s.Env.Profile.Agents.Tools[t.agent]
 		calls := s.calls(t)
 		if !whole || len(calls) == 0 {
@@ -174,7 +190,8 @@ func (s *suite) judgeWholeLists(name string) (map[string]bool, error) {
 		judged[t.agent] = true
 		want, got := slices.Sorted(slices.Values(all)), toolSet(calls)
 		if err := s.Judge(steps.Check{Clauses: []string{"AS-048"}, OK: slices.Equal(want, got), At: s.T.Len(),
-			Expected: fmt.Sprintf("the tools of %s, and no others (agents.tools.%s): %s", t.agent, t.agent, strings.Join(want, ", ")),
+			Expected: fmt.Sprintf("the tools of %[1]s, and no others (agents.tools.%[1]s): %[2]s", t.agent,
+				strings.Join(want, ", ")),
 			Observed: strings.Join(got, ", "), Diff: cmp.Diff(want, got, cmpopts.EquateEmpty())}); err != nil {
 			return judged, err
 		}
@@ -184,8 +201,8 @@ func (s *suite) judgeWholeLists(name string) (map[string]bool, error) {
 
 // judgeTools judges the tools of a turn with the custom agent: all that the profile declares, and none that is another
 // agent's own. What every other agent of the conversation was given too is common to all, and says nothing.
-func (s *suite) judgeTools(name string, t *turn, custom target.CustomAgent, got []string) error {
-	of := s.toolsByAgent(name, t)
+func (s *suite) judgeTools(c *client, t *turn, custom target.CustomAgent, got []string) error {
+	of := s.toolsByAgent(c, t)
 	seen, agents := map[string]int{}, 0
 	for agent, tools := range of {
 		if agent == custom.ID {
@@ -206,16 +223,18 @@ func (s *suite) judgeTools(name string, t *turn, custom target.CustomAgent, got 
 	missing := without(custom.Tools, got)
 	return s.Judge(
 		steps.Check{Clauses: []string{"AS-048"}, OK: len(missing) == 0, At: s.T.Len(),
-			Expected: "the tools of " + custom.ID + ": " + strings.Join(custom.Tools, ", "), Observed: strings.Join(got, ", "), Diff: cmp.Diff(custom.Tools, got)},
+			Expected: "the tools of " + custom.ID + ": " + strings.Join(custom.Tools, ", "),
+			Observed: strings.Join(got, ", "), Diff: cmp.Diff(custom.Tools, got)},
 		steps.Check{Clauses: []string{"AS-048"}, OK: len(foreign) == 0, At: s.T.Len(),
-			Expected: "no tool that only another agent has", Observed: strings.Join(foreign, ", ") + " among " + strings.Join(got, ", ")},
+			Expected: "no tool that only another agent has",
+			Observed: strings.Join(foreign, ", ") + " among " + strings.Join(got, ", ")},
 	)
 }
 
-// judgeToolsGone judges the tools after switching back: those that came with the custom agent have gone with it. Where the agents
-// were given the same tools, that can tell nothing, unless the profile has told all that are due.
-func (s *suite) judgeToolsGone(name string, t *turn, custom target.CustomAgent, got []string, whole bool) error {
-	of := s.toolsByAgent(name, t)
+// judgeToolsGone judges the tools after switching back: those that came with the custom agent have gone with it.
+// Where the agents were given the same tools, that can tell nothing, unless the profile has told all that are due.
+func (s *suite) judgeToolsGone(c *client, t *turn, custom target.CustomAgent, got []string, whole bool) error {
+	of := s.toolsByAgent(c, t)
 	own := without(of[custom.ID], of[t.agent])
 	switch {
 	case len(own) == 0 && whole:
@@ -225,13 +244,14 @@ func (s *suite) judgeToolsGone(name string, t *turn, custom target.CustomAgent, 
 	}
 	kept := without(own, without(own, got))
 	return s.Judge(steps.Check{Clauses: []string{"AS-048"}, OK: len(kept) == 0, At: s.T.Len(),
-		Expected: "none of the tools that only " + custom.ID + " has: " + strings.Join(own, ", "), Observed: strings.Join(got, ", ")})
+		Expected: "none of the tools that only " + custom.ID + " has: " + strings.Join(own, ", "),
+		Observed: strings.Join(got, ", ")})
 }
 
 // toolsByAgent is what the earlier turns of a client were given, by the agent that they ran with.
-func (s *suite) toolsByAgent(name string, except *turn) map[string][]string {
+func (s *suite) toolsByAgent(c *client, except *turn) map[string][]string {
 	out := map[string][]string{}
-	for _, o := range s.client(name).turns {
+	for _, o := range c.turns {
 		if o != except {
 			out[o.agent] = toolSet(s.calls(o))
 		}
@@ -239,46 +259,30 @@ func (s *suite) toolsByAgent(name string, except *turn) map[string][]string {
 	return out
 }
 
-func toolSet(calls []model.Request) []string {
-	seen := map[string]bool{}
+// toolSet are the tools that calls offered, sorted.
+func toolSet(calls []llm.Request) []string {
+	var all []string
 	for _, r := range calls {
-		for _, t := range r.Tools {
-			seen[t] = true
-		}
+		all = append(all, r.Tools...)
 	}
-	out := make([]string, 0, len(seen))
-	for t := range seen {
-		out = append(out, t)
-	}
-	sort.Strings(out)
-	return out
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func without(list, other []string) []string {
-	var out []string
-	for _, e := range list {
-		if !contains(other, e) {
-			out = append(out, e)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(list), func(e string) bool { return contains(other, e) })
 }
 
-func (s *suite) everyCallHadPrompt(name string) error {
-	_, calls, custom, err := s.modelTurn(name)
+func (s *suite) everyCallHadPrompt(c *client) error {
+	calls, custom, err := s.promptTurn(c)
 	if err != nil {
 		return err
-	}
-	if custom.Prompt == "" {
-		return steps.NotTestedf("the profile names no prompt marker of the custom agent (agents.custom[].prompt)")
 	}
 	if len(calls) < 2 {
 		return steps.NotTestedf("the turn called the model only once, so nothing came after the refused switch")
 	}
-	ok := true
-	for _, r := range calls {
-		ok = ok && hasPrompt(r, custom)
-	}
-	return s.Judge(steps.Check{Clauses: []string{"AS-061", "AS-062", "AS-125"}, OK: ok, Expected: fmt.Sprintf("every model request of the turn with the prompt of %s (%q)", custom.ID, custom.Prompt),
+	lacks := func(r llm.Request) bool { return !hasPrompt(r, custom) }
+	return s.Judge(steps.Check{Clauses: []string{"AS-061", "AS-062", "AS-125"}, OK: !slices.ContainsFunc(calls, lacks),
+		Expected: fmt.Sprintf("every model request of the turn with the prompt of %s (%q)", custom.ID, custom.Prompt),
 		Observed: systems(calls), At: s.T.Len()})
 }

@@ -3,7 +3,7 @@ package agentselect
 import (
 	"testing"
 
-	"parley/model"
+	"parley/llm"
 	"parley/target"
 )
 
@@ -13,30 +13,35 @@ const (
 	general  = "You are General."
 )
 
-func user(text string) model.Message { return model.Message{Role: model.RoleUser, Text: text} }
+func user(text string) llm.Message { return llm.Message{Role: llm.RoleUser, Text: text} }
 
-var answered = model.Message{Role: model.RoleAssistant, Text: "ok"}
+var answered = llm.Message{Role: llm.RoleAssistant, Text: "ok"}
 
-// TestHasPrompt: instructions may stand in the system prompt or in messages of the user's role; those of earlier turns are past.
+// TestHasPrompt: instructions may stand in the system prompt or in messages of the user's role; those of earlier
+// turns are past.
 func TestHasPrompt(t *testing.T) {
 	rows := []struct {
 		reason   string
 		system   string
-		messages []model.Message
+		messages []llm.Message
 		want     bool
 	}{
-		{"in the system prompt", reviewer, []model.Message{user("[[echo a]]")}, true},
-		{"in another prompt's place", general, []model.Message{user("[[echo a]]")}, false},
-		{"before the user's own text", general, []model.Message{user(reviewer + "\n[[echo a]]")}, true},
-		{"in a message before it", "", []model.Message{user(reviewer), user("[[echo a]]")}, true},
-		{"in a reminder behind it", "", []model.Message{user("[[echo a]]"), user(reviewer)}, true},
-		{"at the head of a conversation that has gone on", "", []model.Message{user(reviewer), user("[[echo a]]"), answered, user("[[echo b]]")}, true},
-		{"replaced by a later one", "", []model.Message{user(reviewer), user("[[echo a]]"), answered, user(general), user("[[echo b]]"), answered, user("[[echo c]]")}, false},
-		{"with an earlier turn's text", general, []model.Message{user(reviewer + "\n[[echo a]]"), answered, user(general + "\n[[echo b]]")}, false},
+		{"in the system prompt", reviewer, []llm.Message{user("[[echo a]]")}, true},
+		{"in another prompt's place", general, []llm.Message{user("[[echo a]]")}, false},
+		{"before the user's own text", general, []llm.Message{user(reviewer + "\n[[echo a]]")}, true},
+		{"in a message before it", "", []llm.Message{user(reviewer), user("[[echo a]]")}, true},
+		{"in a reminder behind it", "", []llm.Message{user("[[echo a]]"), user(reviewer)}, true},
+		{"at the head of a conversation that has gone on", "",
+			[]llm.Message{user(reviewer), user("[[echo a]]"), answered, user("[[echo b]]")}, true},
+		{"replaced by a later one", "", []llm.Message{user(reviewer), user("[[echo a]]"), answered, user(general),
+			user("[[echo b]]"), answered, user("[[echo c]]")}, false},
+		{"with an earlier turn's text", general, []llm.Message{user(reviewer + "\n[[echo a]]"), answered,
+			user(general + "\n[[echo b]]")}, false},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			if got := hasPrompt(model.Request{System: r.system, Messages: r.messages}, target.CustomAgent{ID: "reviewer", Prompt: marker}); got != r.want {
+			if got := hasPrompt(llm.Request{System: r.system, Messages: r.messages},
+				target.CustomAgent{ID: "reviewer", Prompt: marker}); got != r.want {
 				t.Errorf("hasPrompt is %v, want %v", got, r.want)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/binding"
 	"parley/target"
 	"parley/transcript"
 )
@@ -13,8 +14,9 @@ var _ steps.Recognisable = Protocol{}
 
 // distinct are the events that no other kind of server sends. A connected or an error is said by many.
 var distinct = map[string]bool{
-	vocab.AgentListEvent: true, vocab.AgentSwitchedEvent: true, vocab.ConfirmationRequestEvent: true, vocab.QuestionRequestEvent: true,
-	vocab.SessionCreatedEvent: true, vocab.SessionLoadedEvent: true,
+	vocab.AgentListEvent: true, vocab.AgentSwitchedEvent: true, vocab.ConfirmationRequestEvent: true,
+	vocab.QuestionRequestEvent: true,
+	vocab.SessionCreatedEvent:  true, vocab.SessionLoadedEvent: true,
 }
 
 // Ours implements steps.Recognisable.
@@ -52,7 +54,7 @@ func telling(kind string, data any) bool {
 
 // Places implements steps.Recognisable.
 func (Protocol) Places() []steps.Place {
-	std := target.DefaultAgentSelect()
+	std := binding.Default()
 	return []steps.Place{{Driver: target.SSE, Path: std.SSE.Stream.Path}, {Driver: target.WS, Path: std.WS.Path}}
 }
 

@@ -8,11 +8,12 @@ import (
 	"parley/transcript"
 )
 
-// hearsNoList proves that a client's act has brought no agent_list (AS-023, AS-024, AS-026). A target may send one with a session,
-// which is another clause's matter, and it may come late. So where a session was given before the act, and no list has come with it, one
-// list behind the act may belong to the session; a second act shows whether each brings one.
-func (s *suite) hearsNoList(ctx context.Context, name string) error {
-	c, mark := s.client(name), s.mark
+// receivesNoList proves that a client's act has brought no agent_list (AS-023, AS-024, AS-026). A target may send one
+// with a session, which is another clause's matter, and it may come late. So where a session was given before the
+// act, and no list has come with it, one list behind the act may belong to the session; a second act shows whether
+// each brings one.
+func (s *suite) receivesNoList(ctx context.Context, c *client) error {
+	mark := s.mark
 	if err := s.fence(ctx, c); err != nil {
 		return err
 	}
@@ -40,25 +41,25 @@ func (s *suite) hearsNoList(ctx context.Context, name string) error {
 }
 
 func (s *suite) judgeList(c *client, r *transcript.Record) error {
-	check := steps.Check{Clauses: []string{"AS-023", "AS-024", "AS-026"}, OK: r == nil}
-	if r != nil {
-		check.Expected, check.Observed, check.At = "no agent_list on the connection of client "+c.name, steps.Seen(*r), r.N
+	clauses := []string{"AS-023", "AS-024", "AS-026"}
+	if r == nil {
+		return s.Need(steps.Check{Clauses: clauses, OK: true})
 	}
-	return s.Need(check)
+	return s.Need(steps.CheckOf(*r, false, "no agent_list on the connection of client "+c.name, clauses...))
 }
 
 // listIn is the first agent_list of a client with a number above from and up to to.
 func (s *suite) listIn(c *client, from, to int) *transcript.Record {
 	for _, r := range s.Between(c.name, from, to+1) {
-		if isEvent(vocab.AgentListEvent)(&r) {
+		if s.isNew(vocab.AgentListEvent)(&r) {
 			return &r
 		}
 	}
 	return nil
 }
 
-// ofSession tells whether a list behind an act of a client may belong to its session: that was given before the act, and no list has come
-// since.
+// ofSession reports whether a list behind an act of a client may belong to its session: that was given before the
+// act, and no list has come since.
 func (s *suite) ofSession(c *client, mark int, r transcript.Record) bool {
 	return s.actor == c && c.session != "" && c.given < mark && s.listIn(c, c.given, r.N-1) == nil
 }
@@ -68,13 +69,13 @@ func (s *suite) actsAgain(ctx context.Context, c *client) error {
 	switch c.act.kind {
 	case vocab.SwitchAgentType:
 	case vocab.ChatType:
-		return s.hasChatted(ctx, c.name)
+		return s.hasChatted(ctx, c)
 	default:
-		return s.sendsType(ctx, c.name, c.act.kind)
+		return s.sendsType(ctx, c, c.act.kind)
 	}
 	for _, a := range c.offered {
 		if a.ID != c.agent {
-			return s.hasSwitched(ctx, c.name, `"`+s.swapped(a.ID)+`"`)
+			return s.hasSwitched(ctx, c, agentID{a.ID})
 		}
 	}
 	return steps.NotTestedf("client %s was offered no second agent", c.name)

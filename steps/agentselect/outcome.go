@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"parley/internal/cut"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/binding"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
@@ -23,42 +24,52 @@ const (
 )
 
 // outcome waits for what answers a client's last switch: agent_switched, or an error with one of the five codes.
-// Another error may be the answer too, badly made, or speak of something else, such as a turn that failed; so the wait
-// goes on, for as long as anything else can have caused it. What was missed once is not awaited again.
+// Another error may be the answer too, badly made, or speak of something else, such as a turn that failed, and an
+// event that has come before may be a repeat; so the wait goes on, for as long as anything else can have caused it.
+// What was missed once is not awaited again.
 func (s *suite) outcome(ctx context.Context, c *client, kind string) (transcript.Record, *steps.Miss) {
-	p := &probe{s: s, c: c}
+	p := &earlyFence{s: s, c: c}
 	known := func(r *transcript.Record) bool {
-		return !c.isFence(r) && !p.is(r) && (isEvent(vocab.AgentSwitchedEvent)(r) || isEvent(vocab.ErrorEvent)(r) && contains(vocab.ErrorCodes, codeOf(*r)))
+		return !c.isFence(r) && !p.is(r) && (isSwitch(r) || isError(r) && contains(vocab.ErrorCodes, codeOf(*r))) &&
+			!r.Event.Again
 	}
-	other := func(r *transcript.Record) bool { return !c.isFence(r) && !p.is(r) && isEvent(vocab.ErrorEvent)(r) }
+	other := func(r *transcript.Record) bool {
+		return !c.isFence(r) && !p.is(r) && (isError(r) || isSwitch(r))
+	}
 	if c.act.missed != nil && !s.has(c, func(r *transcript.Record) bool { return known(r) || other(r) }) {
 		return transcript.Record{}, c.act.missed
 	}
 	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.act.mark, Kind: kind, Fence: p.send,
 		Match: func(r *transcript.Record) bool { return known(r) || other(r) }, Hopeless: s.refusedOverHTTP(c.act.mark)})
 	c.act.missed = miss
-	if miss != nil || known(&rec) {
+	if miss == nil && known(&rec) {
+		s.letRepeat(ctx, c, rec)
+		return rec, nil
+	}
+	if miss != nil {
 		return rec, miss
 	}
 	strange := rec
-	p = &probe{s: s, c: c}
+	p = &earlyFence{s: s, c: c}
 	rec, miss = s.Await(ctx, steps.Wait{Conn: c.name, After: strange.N, Kind: better, Match: known, Fence: p.send})
 	if miss != nil {
 		return strange, nil
 	}
+	s.letRepeat(ctx, c, rec)
 	return rec, nil
 }
 
 // has reports whether anything of a kind has come since a client's last act.
-func (s *suite) has(c *client, match func(*transcript.Record) bool) bool {
+func (s *suite) has(c *client, match match) bool {
 	return slices.ContainsFunc(s.Between(c.name, c.act.mark, 0), func(r transcript.Record) bool { return match(&r) })
 }
 
 // namesUnknown is the key under which it is learnt that the target's errors name an agent that it does not know.
 type namesUnknown struct{}
 
-// probe is a fence behind a switch that is not answered yet: another switch of the same session, to an agent that cannot exist.
-type probe struct {
+// earlyFence is a fence behind a switch that is not answered yet: another switch of the same session, to an agent that
+// cannot exist.
+type earlyFence struct {
 	s     *suite
 	c     *client
 	mark  int // 0: not sent
@@ -67,7 +78,7 @@ type probe struct {
 
 // send sends the probe where its answer can be told from that of the switch, and no server has a reason to handle it
 // earlier: the session is the client's own, and idle.
-func (p *probe) send(ctx context.Context) func(*transcript.Record) bool {
+func (p *earlyFence) send(ctx context.Context) match {
 	s, c := p.s, p.c
 	_, known := s.Env.Learnt.Load(namesUnknown{})
 	busy := slices.ContainsFunc(c.turns, func(t *turn) bool { return !t.over })
@@ -76,7 +87,7 @@ func (p *probe) send(ctx context.Context) func(*transcript.Record) bool {
 	}
 	p.nonce = fmt.Sprintf("fence-%s-%d", s.Nonce, s.Serial())
 	f := fields{"agentId": p.nonce}
-	if c.act.named || s.Env.Profile.AgentSelect.Correlation.Single {
+	if c.act.named || binding.Of(s.Env.Profile).Correlation.Single {
 		f["sessionId"] = c.session
 	}
 	mark, err := s.send(ctx, c, vocab.SwitchAgentType, f)
@@ -89,8 +100,8 @@ func (p *probe) send(ctx context.Context) func(*transcript.Record) bool {
 }
 
 // is matches the answer of the probe: by its nonce, or as the refusal of an agent that is not the one of the switch.
-func (p *probe) is(r *transcript.Record) bool {
-	if p.mark == 0 || r.N < p.mark || !isEvent(vocab.ErrorEvent)(r) {
+func (p *earlyFence) is(r *transcript.Record) bool {
+	if p.mark == 0 || r.N < p.mark || !p.s.isNew(vocab.ErrorEvent)(r) {
 		return false
 	}
 	asked := strings.Trim(fmt.Sprintf("%s", p.c.act.agent), `"`) // it may be raw JSON
@@ -104,7 +115,7 @@ func names(r *transcript.Record, id string) bool {
 
 // isFence matches the answers of a client's fences.
 func (c *client) isFence(r *transcript.Record) bool {
-	return c.fences[r.N] || isEvent(vocab.ErrorEvent)(r) && slices.ContainsFunc(c.probes, func(nonce string) bool { return names(r, nonce) })
+	return c.fences[r.N] || isError(r) && slices.ContainsFunc(c.probes, func(nonce string) bool { return names(r, nonce) })
 }
 
 // refusedOverHTTP tells that a message was refused by its HTTP answer, and what that answer was. The event may still
@@ -127,17 +138,17 @@ func (s *suite) refusedOverHTTP(mark int) func(*transcript.Record) string {
 // refusalsTell is the key under which it is learnt that an event has come behind an HTTP refusal.
 type refusalsTell struct{}
 
-// graceAfter gives the event of a refused message the time to come: the stream is another connection, and no clause puts
-// the two in order.
+// graceAfter gives the event of a refused message the time to come: the stream is another connection, and no clause
+// puts the two in order.
 func (s *suite) graceAfter(r *transcript.Record) bool {
 	limit := s.Limit(s.Env.Event())
 	if _, tell := s.Env.Learnt.Load(refusalsTell{}); s.Env.RefusalIsAll.Load() && !tell {
 		limit = s.Env.Profile.Limits.Quiet.Duration
 	}
-	ctx, cancel := stall.WithLimit(context.Background(), limit)
+	ctx, cancel := deadline.WithLimit(context.Background(), limit)
 	defer cancel()
 	_, err := s.T.Await(ctx, r.N, func(n *transcript.Record) bool {
-		return n.Conn == r.Conn && (isEvent(vocab.AgentSwitchedEvent, vocab.ErrorEvent)(n) || n.Kind == transcript.Closed)
+		return n.Conn == r.Conn && (s.isNew(vocab.AgentSwitchedEvent, vocab.ErrorEvent)(n) || n.Kind == transcript.Closed)
 	})
 	switch {
 	case err == nil:

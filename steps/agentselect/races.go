@@ -5,88 +5,66 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cucumber/godog"
-
-	"parley/internal/stall"
-	"parley/model"
+	"parley/internal/deadline"
+	"parley/llm"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transcript"
-	wjson "parley/wire/json"
 )
 
-func (s *suite) registerRaces(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^client (\w+) switches to `+agentRef+` and to `+agentRef+` at once$`, s.switchesTwice)
-	steps.Step(sc, `^each switch of client (\w+) starts from the agent that the one before it led to$`, s.switchesChained)
-	steps.Step(sc, `^the model of the aborted turn of client (\w+) answers after all$`, s.abortedAnswers)
-	steps.Step(sc, `^client (\w+) has a turn running that will answer$`, s.hasTurnThatAnswers)
-	steps.Step(sc, `^client (\w+) chats over its own turn$`, s.chatsOver)
-	steps.Step(sc, `^client (\w+) is busy as long as its first turn goes on$`, s.busyWhileFirst)
+func (r registry) races() {
+	r.step(`^client (\w+) switches to `+agentRef+` and to `+agentRef+` at once$`, r.switchesTwice)
+	r.step(`^each switch of client (\w+) starts from the agent that the one before it led to$`, r.switchesChained)
+	r.step(`^the model answers the aborted turn of client (\w+) late$`, r.abortedAnswers)
+	r.step(`^client (\w+) sends another message during its turn$`, r.chatsOver)
+	r.step(`^client (\w+) is busy until its first turn ends$`, r.busyWhileFirst)
 }
 
 // switchesTwice sends two switches, the second before the first can have been answered.
-func (s *suite) switchesTwice(ctx context.Context, name, firstRef, secondRef string) error {
-	c := s.client(name)
-	first, err := s.agentID(firstRef)
+func (s *suite) switchesTwice(ctx context.Context, c *client, first, second agentID) error {
+	mark, err := s.sendSwitch(ctx, c, fields{"agentId": first.id}, act{})
 	if err != nil {
 		return err
 	}
-	second, err := s.agentID(secondRef)
-	if err != nil {
-		return err
-	}
-	mark, err := s.sendSwitch(ctx, c, fields{"agentId": first}, act{})
-	if err != nil {
-		return err
-	}
-	if _, err := s.sendSwitch(ctx, c, fields{"agentId": second}, act{}); err != nil {
-		return err
-	}
+	_, err = s.sendSwitch(ctx, c, fields{"agentId": second.id}, act{})
 	c.act.mark = mark
-	return nil
+	return err
 }
 
-// switchesChained judges two switches in flight: in the order of their announcements, each says that it comes from the agent
-// that the one before it led to (AS-043), and so does a third that follows them.
-func (s *suite) switchesChained(ctx context.Context, name string) error {
-	c := s.client(name)
+// switchesChained judges two switches in flight: in the order of their announcements, each says that it comes from
+// the agent that the one before it led to (AS-043), and so does a third that follows them.
+func (s *suite) switchesChained(ctx context.Context, c *client) error {
 	at, from := c.act.mark, c.agent
 	for n := 1; n <= 2; n++ {
-		rec, miss := s.Await(ctx, steps.Wait{Conn: name, After: at, Match: s.foreignAnswer(c)})
+		rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: at, Match: s.foreignAnswer(c)})
 		if miss != nil {
-			return s.Need(steps.Check{Clauses: []string{"AS-042"}, Expected: fmt.Sprintf("agent_switched for each of two switches; this is number %d", n),
-				Observed: miss.Reason, At: miss.At})
+			return s.Need(miss.Check(fmt.Sprintf("agent_switched for each of two switches; this is number %d", n), "AS-042"))
 		}
-		if rec.Event.Type != vocab.AgentSwitchedEvent {
+		if !isSwitch(&rec) {
 			return steps.NotTestedf("one of two switches in flight was refused: %s", steps.Seen(rec))
 		}
-		previous, _ := wjson.Lookup(rec.Event.Data, "/previousAgentId")
-		if err := s.Need(steps.Check{Clauses: []string{"AS-043"}, OK: previous == any(from), At: rec.N,
-			Expected: fmt.Sprintf("announcement %d of 2 with previousAgentId %q, the agent that the switch before it led to", n, from),
-			Observed: steps.Seen(rec)}); err != nil {
+		expected := fmt.Sprintf("announcement %d of 2 with previousAgentId %q, the agent that the switch before it led to",
+			n, from)
+		check := steps.CheckOf(rec, field(rec, "previousAgentId") == any(from), expected, "AS-043")
+		if err := s.Need(check); err != nil {
 			return err
 		}
-		current, _ := wjson.Lookup(rec.Event.Data, "/currentAgentId")
-		from, _ = current.(string)
+		from, _ = field(rec, "currentAgentId").(string)
 		at = rec.N
 	}
 	s.confirmed(c, from)
-	to, err := s.agentID(`"debugger"`)
-	if err != nil {
-		return err
-	}
+	to := s.swapped(vocab.Debugger)
 	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
 		return err
 	}
 	return s.switchedTo(ctx, c, from, to)
 }
 
-// abortedAnswers lets the model go on with the turn that was aborted, and gives what the target makes of it the quiet window:
-// nothing tells when a turn that is over has ended.
-func (s *suite) abortedAnswers(ctx context.Context, name string) error {
-	c := s.client(name)
+// abortedAnswers lets the model go on with the turn that was aborted, and gives what the target makes of it the quiet
+// window: nothing tells when a turn that is over has ended.
+func (s *suite) abortedAnswers(ctx context.Context, c *client) error {
 	if len(c.turns) < 2 || c.turns[len(c.turns)-2].nonce == "" {
-		return steps.NotTestedf("without the model stub nobody can end an aborted turn of client %s late", name)
+		return steps.NotTestedf("without the model stub nobody can end an aborted turn of client %s late", c.name)
 	}
 	mark := s.T.Len()
 	s.Env.Brain.Release(c.turns[len(c.turns)-2].nonce)
@@ -94,31 +72,27 @@ func (s *suite) abortedAnswers(ctx context.Context, name string) error {
 	return nil
 }
 
-func (s *suite) hasTurnThatAnswers(ctx context.Context, name string) error {
-	if err := s.chat(ctx, name, "[[hold %[1]s]] [[echo %[1]s]]"); err != nil {
-		return err
-	}
-	return s.modelCalled(ctx, s.client(name))
-}
-
-// chatsOver sends a second message while a turn goes on, and waits until the target has dealt with it: refused it, answered it,
-// or, which cannot be seen, put it off. The turn of the client stays the first one.
-func (s *suite) chatsOver(ctx context.Context, name string) error {
-	c := s.client(name)
+// chatsOver sends a second message while a turn goes on, and waits until the target has dealt with it: refused it,
+// answered it, or, which cannot be seen, put it off. The turn of the client stays the first one.
+func (s *suite) chatsOver(ctx context.Context, c *client) error {
 	if c.turn == nil {
-		return steps.NotTestedf("client %s has not chatted", name)
+		return steps.NotTestedf("client %s has not chatted", c.name)
 	}
 	first := c.turn
-	if err := s.chat(ctx, name, "[[echo %s]] And another thing"); err != nil {
+	if err := s.chat(ctx, c, "[[echo %s]] And another thing"); err != nil {
 		return err
 	}
 	second := c.turn
 	c.turn, c.turns = first, c.turns[:len(c.turns)-1]
 	over := isEvent(vocab.CompleteEvent, vocab.ErrorEvent)
-	ctx, cancel := stall.WithLimit(ctx, s.Limit(s.Env.Event()))
+	ctx, cancel := deadline.WithLimit(ctx, s.Limit(s.Env.Event()))
 	defer cancel()
+	refused := func(r *transcript.Record) bool {
+		return r.Reply == second.mark &&
+			(r.Kind == transcript.Failure || r.Kind == transcript.Response && s.notAccepted(*r) != "")
+	}
 	rec, err := s.T.Await(ctx, second.mark, func(r *transcript.Record) bool {
-		return r.Conn == name && (over(r) || r.Reply == second.mark && (r.Kind == transcript.Failure || r.Kind == transcript.Response && s.notAccepted(*r) != ""))
+		return r.Conn == c.name && (over(r) || refused(r))
 	})
 	if err != nil {
 		s.Note("a second message while a turn goes on: put off, or left unanswered")
@@ -128,14 +102,11 @@ func (s *suite) chatsOver(ctx context.Context, name string) error {
 	return nil
 }
 
-// busyWhileFirst judges that a turn keeps its session busy whatever became of a second message (AS-109, AS-110). A target may
-// have ended the first turn for the second; so a switch that succeeds is wrong only if the first turn goes on behind it.
-func (s *suite) busyWhileFirst(ctx context.Context, name string) error {
-	c := s.client(name)
-	to, err := s.agentID(`"general"`)
-	if err != nil {
-		return err
-	}
+// busyWhileFirst judges that a turn keeps its session busy whatever became of a second message (AS-109, AS-110). A
+// target may have ended the first turn for the second; so a switch that succeeds is wrong only if the first turn goes
+// on behind it.
+func (s *suite) busyWhileFirst(ctx context.Context, c *client) error {
+	to := s.swapped(vocab.General)
 	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
 		return err
 	}
@@ -143,43 +114,38 @@ func (s *suite) busyWhileFirst(ctx context.Context, name string) error {
 	clauses := []string{"AS-109", "AS-110"}
 	switch {
 	case miss != nil:
-		return s.Need(steps.Check{Clauses: clauses, Expected: "agent_busy", Observed: miss.Reason, At: miss.At})
+		return s.Need(miss.Check("agent_busy", clauses...))
 	case codeOf(rec) == vocab.AgentBusy:
-		return s.Judge(steps.Check{Clauses: clauses, OK: true})
-	case rec.Event.Type != vocab.AgentSwitchedEvent:
-		return s.Need(steps.Check{Clauses: clauses, Expected: "agent_busy", Observed: steps.Seen(rec), At: rec.N})
+		return s.passed(clauses...)
+	case !isSwitch(&rec):
+		return s.Need(steps.CheckOf(rec, false, "agent_busy", clauses...))
 	}
 	s.confirmed(c, to)
 	later, went := s.goesOn(ctx, c, rec.N)
 	if !went {
-		return steps.NotTestedf("the target has ended the first turn of client %s for its second message, so the switch found it idle", name)
+		return steps.NotTestedf("the target has ended the first turn of client %s for its second message, "+
+			"so the switch found it idle", c.name)
 	}
 	return s.Judge(steps.Check{Clauses: clauses, At: rec.N, Observed: steps.Seen(rec) + ", and the turn went on: " + later,
-		Expected: "agent_busy while the first turn of client " + name + " goes on"})
+		Expected: "agent_busy while the first turn of client " + c.name + " goes on"})
 }
 
-// goesOn lets a turn go on and tells whether it does: its model is asked again, or its answer comes.
+// goesOn lets a turn go on and reports whether it does: its model is asked again, or its answer comes.
 func (s *suite) goesOn(ctx context.Context, c *client, mark int) (seen string, ok bool) {
 	if c.turn.request != nil {
-		if err := s.respond(ctx, c.name, vocab.ConfirmationRequestEvent, vocab.ConfirmationResponse, true); err != nil {
+		if err := s.respond(ctx, c, confirming); err != nil {
 			return "", false
 		}
-		_, err := s.AwaitModel(ctx, func(ctx context.Context) error {
-			_, err := s.Env.Brain.AwaitMatch(ctx, 1, withResult(c.turn))
-			return err
-		})
-		return "its model was asked again, with the tool's result", err == nil
+		return "its model was asked again, with the tool's result", s.calledAgain(ctx, c) == nil
 	}
 	s.Env.Brain.Release(c.turn.nonce)
-	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Match: func(r *transcript.Record) bool {
-		return isEvent(vocab.MessageEvent)(r) && strings.Contains(s.said(c.name, mark, r.N), c.turn.nonce)
-	}})
+	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Match: s.saysNonce(c, mark)})
 	return steps.Seen(rec), miss == nil
 }
 
 // withResult matches the model's calls of a turn that carry a tool's result.
-func withResult(t *turn) func(model.Request) bool {
-	return func(r model.Request) bool {
+func withResult(t *turn) func(llm.Request) bool {
+	return func(r llm.Request) bool {
 		text, results := r.Asking()
 		return results > 0 && strings.Contains(text, t.nonce)
 	}

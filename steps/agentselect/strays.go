@@ -1,14 +1,18 @@
 package agentselect
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
+	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/binding"
 	"parley/transcript"
 )
 
-// nonces matches the nonces of the scenarios of a run over one driver: all end like this one, and begin with a prefix and numbers.
+// nonces matches the nonces of the scenarios of a run over one driver: all end like this one, and begin with a prefix
+// and numbers.
 func nonces(nonce string) *regexp.Regexp {
 	parts := strings.Split(nonce, "-")
 	if len(parts) < 3 {
@@ -17,12 +21,13 @@ func nonces(nonce string) *regexp.Regexp {
 	return regexp.MustCompile(`[a-z]{2}(?:-[0-9]+)+-` + regexp.QuoteMeta(strings.Join(parts[len(parts)-2:], "-")))
 }
 
-// findsStrays looks at each record that waits come by, and at the scenario's end at all others, for events that answer a message of
-// another scenario, told by its nonce (AS-095). A target that is declared not to tell connections apart may take a late message for
-// that of the client that is connected by then.
+// findsStrays looks at each record that waits come by, and at the scenario's end at all others, for events that
+// answer a message of another scenario, told by its nonce, or as a switch of which no client of this one can have
+// asked (AS-095). A target that is declared not to tell connections apart may take a late message for that of the
+// client that is connected by then.
 func (s *suite) findsStrays() {
 	re := nonces(s.Nonce)
-	if re == nil || s.Env.Profile.AgentSelect.Correlation.Single {
+	if re == nil || binding.Of(s.Env.Profile).Correlation.Single {
 		return
 	}
 	told := map[int]bool{}
@@ -32,7 +37,10 @@ func (s *suite) findsStrays() {
 		}
 		if other := string(re.Find(r.Bytes)); other != "" && other != s.Nonce {
 			told[r.N] = true
-			s.World.Strayed("AS-095", other, steps.Seen(*r))
+			s.strayed("what a client of scenario "+other+" had asked", r)
+		} else if s.Beside() && isSwitch(r) && s.unasked(r) {
+			told[r.N] = true
+			s.strayed("what no client of that scenario had asked", r)
 		}
 	}
 	s.World.Watch = look
@@ -41,4 +49,54 @@ func (s *suite) findsStrays() {
 			look(&r)
 		}
 	})
+}
+
+// strayed takes note of an answer that came to a client of another scenario.
+func (s *suite) strayed(asked string, r *transcript.Record) {
+	s.World.Strayed(steps.Stray{Clauses: []string{"AS-095"}, What: "answers arrived on the connection of another client",
+		Seen: fmt.Sprintf("a client of scenario %s was told %s: %s", s.Nonce, asked, steps.Seen(*r)),
+		Advice: "If the target is given the connection in another way, declare that (correlation; parley init finds it " +
+			"out); if it cannot tell connections apart, declare correlation: single"})
+}
+
+// unasked reports whether a session was switched to another agent than that of new sessions before any client of the
+// scenario had sent a switch. Only a message of another scenario can have caused that.
+func (s *suite) unasked(switched *transcript.Record) bool {
+	id := field(*switched, "currentAgentId")
+	if id == any(s.Env.Profile.Agents.Default) {
+		return false
+	}
+	for _, r := range s.T.All() {
+		if r.N >= switched.N {
+			return true
+		}
+		if r.Dir == transcript.Sent && r.Event != nil && r.Event.Type == vocab.SwitchAgentType {
+			return false
+		}
+	}
+	return true
+}
+
+// movedByOther fails a switch that started from the agent of another client's session: the sessions share one agent,
+// and the clauses that break only because of that are not blamed. If no other scenario uses the target at the time,
+// this proves that concurrent scenarios change each other's agents, too.
+func (s *suite) movedByOther(c *client, rec transcript.Record, from string) error {
+	previous := field(rec, "previousAgentId")
+	if from == "" || previous == any(from) {
+		return nil
+	}
+	for _, o := range s.clients {
+		if o == c || o.session == "" || o.session == c.session || o.agent == "" || any(o.agent) != previous {
+			continue
+		}
+		clauses := []string{"AS-005", "AS-007", "AS-015", "AS-057", "AS-058"}
+		if !s.Beside() {
+			s.World.Strayed(steps.Stray{Clauses: clauses, What: "a switch in one session changed the agent of others",
+				Seen: fmt.Sprintf("in scenario %s, client %s had switched to %q, and client %s received %s",
+					s.Nonce, o.name, o.agent, c.name, steps.Seen(rec))})
+		}
+		expected := fmt.Sprintf("client %s still at %q, whatever client %s switches to", c.name, from, o.name)
+		return s.Need(steps.CheckOf(rec, false, expected, append(clauses, "AS-060", "AS-093")...))
+	}
+	return nil
 }

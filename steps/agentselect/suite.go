@@ -2,24 +2,31 @@ package agentselect
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"regexp"
+	"io/fs"
+	"reflect"
+	"strings"
 
 	"github.com/cucumber/godog"
 
+	"parley/doctor"
+	"parley/features"
 	"parley/monitor"
-	judge "parley/monitor/agentselect"
+	"parley/probe"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/binding"
+	"parley/steps/agentselect/checkup"
+	judge "parley/steps/agentselect/invariants"
+	own "parley/steps/agentselect/probe"
 	"parley/target"
 	"parley/transcript"
+	wjson "parley/wire/json"
 )
 
 // suite is the agent-select side of one scenario's world.
 type suite struct {
 	*steps.World
-	bind     *binding
+	bind     *codec
 	clients  map[string]*client
 	mark     int // the latest act of anybody: absence is judged from here
 	actor    *client
@@ -31,19 +38,28 @@ type suite struct {
 // Protocol is the agent-select entry of the suite.
 type Protocol struct{}
 
-// Name implements steps.Protocol.
-func (Protocol) Name() string { return vocab.Protocol }
+// Kind implements steps.Protocol.
+func (Protocol) Kind() target.Kind { return binding.Kind() }
+
+// Features implements steps.Protocol.
+func (Protocol) Features() fs.FS { return features.FS }
 
 // Bind implements steps.Protocol: the decoder of a scenario's records.
 func (Protocol) Bind(env *steps.Env, run target.Running) func(*transcript.Record) {
-	return newBinding(env.Profile, run.BaseURL(), env.Driver.Name()).decode
+	decode, again := newCodec(env.Profile, run.BaseURL(), env.Driver.Name()).decode,
+		repeats{env: env, conns: map[string]*counted{}}
+	return func(r *transcript.Record) {
+		decode(r)
+		again.note(r)
+	}
 }
 
 // NotRunnable implements steps.Protocol: why a scenario cannot run against this target; "" when it can.
 func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 	for _, t := range tags {
-		if t == "@two-clients" && env.Profile.AgentSelect.Correlation.Single {
-			return "correlation is single: the target cannot tell two connections apart, so it is tested with one open connection"
+		if t == "@two-clients" && binding.Of(env.Profile).Correlation.Single {
+			return "correlation is single: the target cannot tell two connections apart, " +
+				"so it is tested with one open connection"
 		}
 	}
 	return ""
@@ -52,8 +68,14 @@ func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 // Monitors implements steps.Protocol.
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 
+// Doctor implements doctor.Examinable.
+func (Protocol) Doctor() doctor.Guide { return checkup.Guide() }
+
+// Init implements probe.Probing.
+func (Protocol) Init() probe.Guide { return own.Guide() }
+
 // Subprotocols implements steps.Protocol.
-func (Protocol) Subprotocols(p *target.Profile) []string { return p.AgentSelect.WS.Subprotocols }
+func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }
 
 // Certifying implements steps.Protocol: the source speaks of SSE only.
 func (Protocol) Certifying() []string { return []string{target.SSE} }
@@ -68,49 +90,85 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 		if w := world(); w != nil {
 			s.World = w
 			s.findsStrays()
-			s.bind = newBinding(w.Env.Profile, w.Target.BaseURL(), w.Env.Driver.Name())
+			s.bind = newCodec(w.Env.Profile, w.Target.BaseURL(), w.Env.Driver.Name())
 		}
 		return ctx, nil
 	})
-	s.registerConnecting(sc)
-	s.registerSessions(sc)
-	s.registerSwitching(sc)
-	s.registerRefusing(sc)
-	s.registerAbsence(sc)
-	s.registerTurns(sc)
-	s.registerHandover(sc)
-	s.registerRaces(sc)
-	s.registerConfiguration(sc)
+	r := registry{sc, s}
+	r.connecting()
+	r.sessions()
+	r.switching()
+	r.refusing()
+	r.absence()
+	r.turns()
+	r.evidence()
+	r.handover()
+	r.races()
+	r.configuration()
 }
 
-// header is sent with every request to the target.
-func (s *suite) header() http.Header {
-	h := http.Header{}
-	for k, v := range s.Env.Profile.Headers {
-		h.Set(k, v)
-	}
-	return h
-}
-
-// agentRef is how steps speak of an agent that is sure to be legal.
+// agentRef is how steps speak of an agent that is sure to be legal. A step that has it takes an agentID.
 const agentRef = `(the default agent|the custom agent|"[^"]*")`
 
-var quotedRef = regexp.MustCompile(`\A"([^"]*)"\z`)
+type agentID struct{ id string }
 
-// agentID resolves an agentRef.
-func (s *suite) agentID(ref string) (string, error) {
+func (s *suite) agentID(ref string) (agentID, error) {
 	switch ref {
 	case "the default agent":
-		return s.Env.Profile.Agents.Default, nil
+		return agentID{s.Env.Profile.Agents.Default}, nil
 	case "the custom agent":
 		c, err := s.custom()
-		return c.ID, err
+		return agentID{c.ID}, err
 	}
-	m := quotedRef.FindStringSubmatch(ref)
-	if m == nil {
-		return "", fmt.Errorf("%s is no agent that a step can name", ref)
+	return agentID{s.swapped(strings.Trim(ref, `"`))}, nil
+}
+
+// registry registers the steps of a scenario.
+type registry struct {
+	*godog.ScenarioContext
+	*suite
+}
+
+// step registers a step. What carries it out may take a *client for a client's name, and an agentID for an agentRef.
+func (r registry) step(expression string, do any) {
+	f := reflect.ValueOf(do)
+	in := make([]reflect.Type, f.Type().NumIn())
+	for i := range in {
+		switch in[i] = f.Type().In(i); in[i] {
+		case reflect.TypeFor[*client](), reflect.TypeFor[agentID]():
+			in[i] = reflect.TypeFor[string]()
+		}
 	}
-	return s.swapped(m[1]), nil
+	taken := reflect.FuncOf(in, []reflect.Type{reflect.TypeFor[error]()}, false)
+	steps.Step(r.ScenarioContext, expression, reflect.MakeFunc(taken, func(args []reflect.Value) []reflect.Value {
+		for i := range args {
+			switch f.Type().In(i) {
+			case reflect.TypeFor[*client]():
+				args[i] = reflect.ValueOf(r.client(args[i].String()))
+			case reflect.TypeFor[agentID]():
+				id, err := r.agentID(args[i].String())
+				if err != nil {
+					return []reflect.Value{reflect.ValueOf(err)}
+				}
+				args[i] = reflect.ValueOf(id)
+			}
+		}
+		return f.Call(args)
+	}).Interface())
+}
+
+// passed records that clauses hold.
+func (s *suite) passed(clauses ...string) error {
+	return s.Judge(steps.Check{Clauses: clauses, OK: true})
+}
+
+// field is a member of an event's data; nil where there is none.
+func field(r transcript.Record, name string) any {
+	if r.Event == nil {
+		return nil
+	}
+	v, _ := wjson.Lookup(r.Event.Data, "/"+name)
+	return v
 }
 
 // swapped lets the features speak of "general" as the agent that sessions start with: where a target declares another

@@ -8,39 +8,44 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cucumber/godog"
 	"github.com/google/go-cmp/cmp"
 
-	"parley/internal/stall"
-	judge "parley/monitor/agentselect"
+	"parley/internal/deadline"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/binding"
+	judge "parley/steps/agentselect/invariants"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
-func (s *suite) registerSwitching(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^client (\w+) has switched to `+agentRef+`$`, s.hasSwitched)
-	steps.Step(sc, `^client (\w+) switches to `+agentRef+`$`, s.switches)
-	steps.Step(sc, `^client (\w+), once idle, switches to `+agentRef+`$`, s.switchesOnceIdle)
-	steps.Step(sc, `^client (\w+) switches its session to `+agentRef+`$`, s.switchesNamed)
-	steps.Step(sc, `^client (\w+) switches the session "([^"]*)" to "([^"]*)"$`, s.switchesSession)
-	steps.Step(sc, `^client (\w+) switches to the agent id (.+)$`, s.switchesRaw)
-	steps.Step(sc, `^client (\w+) switches to a legal id of (\d+) characters$`, s.switchesLong)
-	steps.Step(sc, `^client (\w+) switches without an agent id$`, s.switchesWithout)
-	steps.Step(sc, `^client (\w+) switches to "([^"]*)" with the extra fields (.+)$`, s.switchesExtra)
-	steps.Step(sc, `^client (\w+) is switched from `+agentRef+` to `+agentRef+`$`, s.isSwitched)
-	steps.Step(sc, `^client (\w+) is switched to `+agentRef+`$`, func(ctx context.Context, name, to string) error {
-		return s.isSwitched(ctx, name, "", to)
+func (r registry) switching() {
+	r.step(`^client (\w+) has switched to `+agentRef+`$`, r.hasSwitched)
+	r.step(`^client (\w+) switches to `+agentRef+`$`, r.switches)
+	r.step(`^client (\w+), once idle, switches to `+agentRef+`$`, func(ctx context.Context, c *client, to agentID) error {
+		return r.switchIdle(ctx, c, to.id)
 	})
-	steps.Step(sc, `^client (\w+) is switched in the session of client (\w+)$`, s.isSwitchedInLoaded)
-	steps.Step(sc, `^client (\w+) can switch to every agent that it was offered$`, s.canSwitchToAll)
-	steps.Step(sc, `^what client (\w+) hears of it is observed$`, s.whateverHeard)
+	const session = `(its session|its deleted session|the session "[^"]*"|the session of client \w+)`
+	r.step(`^client (\w+) switches `+session+` to `+agentRef+`$`, r.switchesNamed)
+	r.step(`^client (\w+) switches to the agent id (.+)$`, r.switchesRaw)
+	r.step(`^client (\w+) switches to a legal id of (\d+) characters$`, r.switchesLong)
+	r.step(`^client (\w+) sends switch_agent with the fields (.+)$`, r.switchesWith)
+	r.step(`^client (\w+) is switched from `+agentRef+` to `+agentRef+`$`,
+		func(ctx context.Context, c *client, from, to agentID) error {
+			return r.switchedTo(ctx, c, from.id, to.id)
+		})
+	r.step(`^client (\w+) is switched to `+agentRef+`$`, func(ctx context.Context, c *client, to agentID) error {
+		return r.switchedTo(ctx, c, "", to.id)
+	})
+	r.step(`^client (\w+) is switched in the session of client (\w+)$`, r.isSwitchedInLoaded)
+	r.step(`^client (\w+) can switch to every agent that it was offered$`, r.canSwitchToAll)
+	r.step(`^the answer to client (\w+) is recorded$`, r.answerObserved)
 }
 
 // sendSwitch sends switch_agent as a client's act and moves the mark.
 func (s *suite) sendSwitch(ctx context.Context, c *client, f fields, a act) (int, error) {
-	if s.Env.Profile.AgentSelect.Correlation.Single && !a.stranger && f["sessionId"] == nil && c.session != "" && s.othersConnected(c) {
+	if binding.Of(s.Env.Profile).Correlation.Single && !a.stranger && f["sessionId"] == nil && c.session != "" &&
+		s.othersConnected(c) {
 		f["sessionId"], a.named = c.session, true
 		s.Note("client %s names its session: the target cannot tell connections apart (correlation: single)", c.name)
 	}
@@ -49,7 +54,7 @@ func (s *suite) sendSwitch(ctx context.Context, c *client, f fields, a act) (int
 		return 0, err
 	}
 	a.mark, a.kind, a.agent = mark, vocab.SwitchAgentType, f["agentId"]
-	c.act, s.mark, s.actor = a, mark, c
+	s.acted(c, a)
 	return mark, nil
 }
 
@@ -63,84 +68,70 @@ func (s *suite) othersConnected(c *client) bool {
 }
 
 // switches sends a switch without a session id: the connection's own session is meant.
-func (s *suite) switches(ctx context.Context, name, ref string) error {
-	c := s.client(name)
-	id, err := s.agentID(ref)
-	if err != nil {
-		return err
+func (s *suite) switches(ctx context.Context, c *client, to agentID) error {
+	_, err := s.sendSwitch(ctx, c, fields{"agentId": to.id}, act{stranger: c.session == ""})
+	return err
+}
+
+// switchesNamed sends a switch that names a session.
+func (s *suite) switchesNamed(ctx context.Context, c *client, which string, to agentID) error {
+	f, a := fields{"agentId": to.id, "sessionId": c.session}, act{named: true}
+	owner, ofOther := strings.CutPrefix(which, "the session of client ")
+	switch {
+	case which == "its session":
+	case ofOther && s.client(owner).session == "":
+		return steps.NotTestedf("client %s has no session", owner)
+	case ofOther:
+		f["sessionId"] = s.client(owner).session
+	case which == "its deleted session" && c.deleted == "":
+		return steps.NotTestedf("client %s has deleted no session", c.name)
+	case which == "its deleted session":
+		f["sessionId"] = c.deleted
+	default:
+		f["sessionId"], a.elsewhere = strings.Trim(strings.TrimPrefix(which, "the session "), `"`), true
 	}
-	_, err = s.sendSwitch(ctx, c, fields{"agentId": id}, act{stranger: c.session == ""})
+	_, err := s.sendSwitch(ctx, c, f, a)
 	return err
 }
 
-func (s *suite) switchesNamed(ctx context.Context, name, ref string) error {
-	c := s.client(name)
-	id, err := s.agentID(ref)
-	if err != nil {
-		return err
+func (s *suite) switchesRaw(ctx context.Context, c *client, literal string) error {
+	return s.switchesWith(ctx, c, `{"agentId":`+literal+`}`)
+}
+
+func (s *suite) switchesLong(ctx context.Context, c *client, n int) error {
+	return s.switchesRaw(ctx, c, `"`+strings.Repeat("a-b_", n/4)+`"`)
+}
+
+// switchesWith sends a switch with the members of a JSON object as they are written.
+func (s *suite) switchesWith(ctx context.Context, c *client, object string) error {
+	var members map[string]raw
+	if err := json.Unmarshal([]byte(object), &members); err != nil {
+		return fmt.Errorf("the fields of this step are not a JSON object: %w", err)
 	}
-	_, err = s.sendSwitch(ctx, c, fields{"agentId": id, "sessionId": c.session}, act{named: true})
-	return err
-}
-
-func (s *suite) switchesSession(ctx context.Context, name, session, id string) error {
-	_, err := s.sendSwitch(ctx, s.client(name), fields{"agentId": id, "sessionId": session}, act{named: true, elsewhere: true})
-	return err
-}
-
-func (s *suite) switchesRaw(ctx context.Context, name, literal string) error {
-	if !json.Valid([]byte(literal)) {
-		return fmt.Errorf("the agent id of this step is no JSON: %s", literal)
-	}
-	_, err := s.sendSwitch(ctx, s.client(name), fields{"agentId": raw(literal)}, act{})
-	return err
-}
-
-func (s *suite) switchesLong(ctx context.Context, name string, n int) error {
-	_, err := s.sendSwitch(ctx, s.client(name), fields{"agentId": strings.Repeat("a-b_", n/4)}, act{})
-	return err
-}
-
-func (s *suite) switchesWithout(ctx context.Context, name string) error {
-	_, err := s.sendSwitch(ctx, s.client(name), fields{}, act{})
-	return err
-}
-
-func (s *suite) switchesExtra(ctx context.Context, name, id, extra string) error {
 	f := fields{}
-	var more map[string]raw
-	if err := json.Unmarshal([]byte(extra), &more); err != nil {
-		return fmt.Errorf("the extra fields of this step are no JSON object: %w", err)
-	}
-	for k, v := range more {
+	for k, v := range members {
 		f[k] = v
 	}
-	f["agentId"] = id
-	_, err := s.sendSwitch(ctx, s.client(name), f, act{})
+	_, err := s.sendSwitch(ctx, c, f, act{})
 	return err
 }
 
 // hasSwitched brings a client to an agent, as a precondition: it judges nothing.
-func (s *suite) hasSwitched(ctx context.Context, name, ref string) error {
-	c := s.client(name)
-	id, err := s.agentID(ref)
-	if err != nil {
-		return err
-	}
+func (s *suite) hasSwitched(ctx context.Context, c *client, to agentID) error {
 	if err := s.withSession(ctx, c); err != nil {
 		return err
 	}
-	if err := s.switchIdle(ctx, c, id); err != nil {
+	if err := s.switchIdle(ctx, c, to.id); err != nil {
 		return err
 	}
 	rec, miss := s.outcome(ctx, c, confirmation)
 	switch {
 	case miss != nil:
-		return steps.NotTestedf("client %s could not switch to %q: %s", name, id, miss.Reason)
-	case rec.Event.Type != vocab.AgentSwitchedEvent:
-		return steps.NotTestedf("client %s could not switch to %q: %s", name, id, steps.Seen(rec))
+		return steps.NotTestedf("client %s could not switch to %q: %s", c.name, to.id, miss.Reason)
+	case !isSwitch(&rec):
+		return steps.NotTestedf("client %s could not switch to %q: %s", c.name, to.id, steps.Seen(rec))
 	}
-	s.confirmed(c, id)
+	s.confirmed(c, to.id)
 	return nil
 }
 
@@ -151,28 +142,23 @@ func (s *suite) confirmed(c *client, id string) {
 	s.accepted++
 }
 
-func (s *suite) switchesOnceIdle(ctx context.Context, name, ref string) error {
-	id, err := s.agentID(ref)
-	if err != nil {
-		return err
-	}
-	return s.switchIdle(ctx, s.client(name), id)
-}
-
 // switchIdle sends a switch, and again while the session is still busy, until the event limit: that a target needs a
 // moment to end a turn is legal (AC-124). The last attempt's answer is left for the step that follows.
 func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
-	deadline := stall.In(s.Limit(s.Env.Event()))
+	until := deadline.In(s.Limit(s.Env.Event()))
 	pause := 5 * time.Millisecond
 	for {
 		if _, err := s.sendSwitch(ctx, c, fields{"agentId": id}, act{}); err != nil {
 			return err
 		}
 		rec, miss := s.outcome(ctx, c, confirmation)
-		if miss != nil || codeOf(rec) != vocab.AgentBusy {
+		if miss != nil {
+			return s.switchUnanswered(ctx, c, id, miss)
+		}
+		if codeOf(rec) != vocab.AgentBusy {
 			return nil
 		}
-		if deadline.Over() {
+		if until.Over() {
 			if t := c.turn; t != nil && t.fails && len(s.Env.Brain.Requests(t.nonce)) > t.calls {
 				return s.stillTried(c)
 			}
@@ -184,38 +170,44 @@ func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
 	}
 }
 
+// switchUnanswered tries a switch once more that nothing has answered, where the turn has ended behind it: whether the
+// target was still busy when the switch came depends on who was faster. A second attempt that is carried out shows that
+// the first was not; then its refusal is missing (AS-064), and what follows is judged by the second.
+func (s *suite) switchUnanswered(ctx context.Context, c *client, id string, miss *steps.Miss) error {
+	first, from := c.act, c.agent
+	ended := s.has(c, isComplete)
+	if !ended || miss.At > 0 || from == id {
+		return nil
+	}
+	c.unjudged++
+	if _, err := s.sendSwitch(ctx, c, fields{"agentId": id}, act{}); err != nil {
+		return err
+	}
+	rec, missed := s.outcome(ctx, c, confirmation)
+	if missed != nil {
+		c.act = first
+		return nil
+	}
+	if isSwitch(&rec) && field(rec, "previousAgentId") == any(id) {
+		return s.Need(steps.Check{Clauses: append(slices.Clone(always), s.claims(c)...), Miss: miss,
+			Expected: fmt.Sprintf("agent_switched to %q on the connection of client %s", id, c.name),
+			Observed: miss.Reason + "; a second attempt shows that the switch had been made: " + steps.Seen(rec)})
+	}
+	return s.Judge(steps.Check{Clauses: []string{"AS-064"}, Miss: miss,
+		Expected: "agent_busy, or agent_switched, for a switch before the turn was over",
+		Observed: miss.Reason + "; the turn has ended, and a second attempt was answered: " + steps.Seen(rec)})
+}
+
 // pace waits for the end of the client's turn, and no longer than the pause between two attempts.
 func (s *suite) pace(ctx context.Context, c *client, mark int, pause time.Duration) {
-	ctx, cancel := stall.WithLimit(ctx, pause)
+	ctx, cancel := deadline.WithLimit(ctx, pause)
 	defer cancel()
-	_, _ = s.T.Await(ctx, mark, func(r *transcript.Record) bool {
-		return r.Conn == c.name && isEvent(vocab.CompleteEvent)(r)
-	})
+	_, _ = s.T.Await(ctx, mark, func(r *transcript.Record) bool { return r.Conn == c.name && isComplete(r) })
 }
 
 func codeOf(r transcript.Record) string {
-	if r.Event == nil {
-		return ""
-	}
-	v, _ := wjson.Lookup(r.Event.Data, "/errorCode")
-	code, _ := v.(string)
+	code, _ := field(r, "errorCode").(string)
 	return code
-}
-
-// isSwitched judges a switch by what the client is told on its own connection.
-func (s *suite) isSwitched(ctx context.Context, name, fromRef, toRef string) error {
-	c := s.client(name)
-	to, err := s.agentID(toRef)
-	if err != nil {
-		return err
-	}
-	from := ""
-	if fromRef != "" {
-		if from, err = s.agentID(fromRef); err != nil {
-			return err
-		}
-	}
-	return s.switchedTo(ctx, c, from, to)
 }
 
 // switchedTo judges the answer to a client's last switch. An empty from is not compared.
@@ -223,36 +215,43 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	claims := s.claims(c)
 	rec, miss := s.outcome(ctx, c, confirmation)
 	expected := fmt.Sprintf("agent_switched to %q on the connection of client %s", to, c.name)
-	arrival := append(append([]string{}, always...), claims...)
+	arrival := slices.Concat(always, claims)
 	if miss == nil || miss.At > 0 {
 		s.Reached(steps.Answered) // the target has said something, right or wrong
 	}
 	if miss != nil {
-		return s.Need(steps.Check{Clauses: arrival, Expected: expected, Observed: miss.Reason, At: miss.At})
+		return s.Need(miss.Check(expected, arrival...))
 	}
-	if rec.Event.Type != vocab.AgentSwitchedEvent {
-		return s.Need(steps.Check{Clauses: arrival, Expected: expected, Observed: steps.Seen(rec), At: rec.N})
+	if !isSwitch(&rec) {
+		return s.Need(steps.CheckOf(rec, false, expected, arrival...))
 	}
 	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
 		return err
 	}
+	// A refused switch of the client's own comes first: what that has changed looks like another session's doing.
 	if err := s.movedByRefusal(ctx, c, rec, from, to); err != nil {
 		return err
 	}
+	if err := s.movedByOther(c, rec, from); err != nil {
+		return err
+	}
+	s.findsRepeats(ctx, c, rec)
 	return s.judgeSwitched(c, rec, from, to, claims)
 }
 
-// movedByRefusal takes note of a confirmed switch, and where it came from elsewhere than it should, looks whether it was a refused
-// switch of the client's own, such as a fence, that had changed its agent: that breaks AS-053, and then nothing can be said of what
-// else might have changed it. It tries a refusal alone, from an agent that the refused one did not leave.
+// movedByRefusal takes note of a confirmed switch, and where it came from elsewhere than it should, looks whether it
+// was a refused switch of the client's own, such as a fence, that had changed its agent: that breaks AS-053, and then
+// nothing can be said of what else might have changed it. It tries a refusal alone, from an agent that the refused
+// one did not leave.
 func (s *suite) movedByRefusal(ctx context.Context, c *client, rec transcript.Record, from, to string) error {
 	refused := c.refusals + c.unjudged
 	s.confirmed(c, to)
-	previous, _ := wjson.Lookup(rec.Event.Data, "/previousAgentId")
+	previous := field(rec, "previousAgentId")
 	if from == "" || previous == any(from) || refused == 0 {
 		return nil
 	}
-	start := slices.DeleteFunc(slices.Clone(vocab.BuiltinIDs), func(id string) bool { return any(id) == previous || id == to })[0]
+	taken := func(id string) bool { return any(id) == previous || id == to }
+	start := slices.DeleteFunc(slices.Clone(vocab.BuiltinIDs), taken)[0]
 	was, mark, actor := c.act, s.mark, s.actor
 	defer func() { c.act, s.mark, s.actor = was, mark, actor }()
 	if s.comesFrom(ctx, c, start, was.named) == nil {
@@ -281,11 +280,10 @@ func (s *suite) comesFrom(ctx context.Context, c *client, to string, named bool)
 		return nil
 	}
 	rec, miss := s.outcome(ctx, c, confirmation)
-	if miss != nil || rec.Event.Type != vocab.AgentSwitchedEvent {
+	if miss != nil || !isSwitch(&rec) {
 		return nil
 	}
-	previous, _ := wjson.Lookup(rec.Event.Data, "/previousAgentId")
-	return previous
+	return field(rec, "previousAgentId")
 }
 
 // judgeSwitched compares agent_switched with what it must say.
@@ -308,13 +306,13 @@ func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string,
 		"currentAgentId": append([]string{"AS-044"}, claims...), "agentName": {"AS-045"},
 		"previousAgentId": append([]string{"AS-043"}, claims...),
 	}
-	checks := []steps.Check{{Clauses: append(append([]string{}, always...), claims...), OK: true}}
+	if custom, err := s.custom(); err == nil && to == custom.ID {
+		about["agentName"] = append(about["agentName"], "AS-046")
+	}
+	checks := []steps.Check{{Clauses: slices.Concat(always, claims), OK: true}}
 	for key, w := range want {
-		if custom, err := s.custom(); key == "agentName" && err == nil && to == custom.ID {
-			about[key] = append(about[key], "AS-046")
-		}
-		check := steps.Check{Clauses: about[key], OK: wjson.Equal(w, got[key]), At: rec.N,
-			Expected: fmt.Sprintf("%s %s", key, quoted(w)), Observed: steps.Seen(rec), Diff: diff}
+		check := steps.CheckOf(rec, wjson.Equal(w, got[key]), key+" "+quoted(w), about[key]...)
+		check.Diff = diff
 		checks = append(checks, check)
 	}
 	return s.Judge(checks...)
@@ -322,29 +320,24 @@ func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string,
 
 // isSwitchedInLoaded judges that loading has bound the connection to the loaded session: a switch no longer speaks of
 // the session that was bound before (AS-101).
-func (s *suite) isSwitchedInLoaded(ctx context.Context, name, of string) error {
-	c := s.client(name)
+func (s *suite) isSwitchedInLoaded(ctx context.Context, c *client, of string) error {
 	rec, miss := s.outcome(ctx, c, confirmation)
 	expected := fmt.Sprintf("agent_switched in the session of client %s", of)
-	if miss != nil || rec.Event.Type != vocab.AgentSwitchedEvent {
-		seen, at := "", 0
-		if miss != nil {
-			seen, at = miss.Reason, miss.At
-		} else {
-			seen, at = steps.Seen(rec), rec.N
-		}
-		return s.Need(steps.Check{Clauses: []string{"AS-101"}, Expected: expected, Observed: seen, At: at})
+	switch {
+	case miss != nil:
+		return s.Need(miss.Check(expected, "AS-101"))
+	case !isSwitch(&rec):
+		return s.Need(steps.CheckOf(rec, false, expected, "AS-101"))
 	}
-	previous, _ := wjson.Lookup(rec.Event.Data, "/previousAgentId")
 	id, _ := c.act.agent.(string)
 	s.confirmed(c, id)
-	return s.Judge(steps.Check{Clauses: []string{"AS-101"}, OK: previous != any(c.avoid), At: rec.N,
-		Expected: expected + ", not in the session that client " + name + " had before, which used " + c.avoid, Observed: steps.Seen(rec)})
+	expected += ", not in the session that client " + c.name + " had before, which used " + c.avoid
+	return s.Judge(steps.CheckOf(rec, field(rec, "previousAgentId") != any(c.avoid), expected, "AS-101"))
 }
 
-// canSwitchToAll switches to every agent of the list, the one in use last: what switching to that does is open (AS-G04).
-func (s *suite) canSwitchToAll(ctx context.Context, name string) error {
-	c := s.client(name)
+// canSwitchToAll switches to every agent of the list, the one in use last: what switching to that does is open
+// (AS-G04).
+func (s *suite) canSwitchToAll(ctx context.Context, c *client) error {
 	var order []string
 	for _, a := range c.offered {
 		if a.ID != s.Env.Profile.Agents.Default {
@@ -352,7 +345,7 @@ func (s *suite) canSwitchToAll(ctx context.Context, name string) error {
 		}
 	}
 	if len(order) == 0 {
-		return steps.NotTestedf("client %s was offered no agent but the default one", name)
+		return steps.NotTestedf("client %s was offered no agent but the default one", c.name)
 	}
 	if len(order) < len(c.offered) {
 		order = append(order, s.Env.Profile.Agents.Default)
@@ -368,16 +361,15 @@ func (s *suite) canSwitchToAll(ctx context.Context, name string) error {
 	return nil
 }
 
-// whateverHeard records what a target does where no document says what it should (AS-G04).
-func (s *suite) whateverHeard(ctx context.Context, name string) error {
-	c := s.client(name)
+// answerObserved records what a target does where no document says what it should (AS-G04).
+func (s *suite) answerObserved(ctx context.Context, c *client) error {
 	rec, miss := s.outcome(ctx, c, whichever)
 	if miss != nil {
 		s.Note("switching to the agent in use: %s", miss.Reason)
 		return nil
 	}
 	s.Note("switching to the agent in use: %s", steps.Seen(rec))
-	if rec.Event.Type == vocab.AgentSwitchedEvent {
+	if isSwitch(&rec) {
 		s.accepted++
 	}
 	return nil

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cucumber/godog"
-
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/target"
@@ -30,41 +28,37 @@ type turn struct {
 	calls   int  // how often that had been asked when the target told of the failure
 }
 
-func (s *suite) registerTurns(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^client (\w+) chats$`, func(ctx context.Context, name string) error {
-		return s.chat(ctx, name, "[[echo %s]] Hello from client "+name)
-	})
-	steps.Step(sc, `^client (\w+) chats and the model fails$`, s.chatsAndFails)
-	steps.Step(sc, `^client (\w+) has chatted$`, s.hasChatted)
-	steps.Step(sc, `^client (\w+) is answered and its turn ends$`, s.isAnswered)
-	steps.Step(sc, `^client (\w+) has a turn running$`, s.hasTurnRunning)
-	steps.Step(sc, `^client (\w+) has a turn running that will ask to confirm a tool$`, s.hasTurnThatAsks)
-	steps.Step(sc, `^client (\w+) is asked to confirm a tool$`, func(ctx context.Context, name string) error {
-		return s.isAsked(ctx, name, s.Env.Profile.Tools.Confirm, s.Env.Profile.Provoke.PendingConfirmation, vocab.ConfirmationRequestEvent)
-	})
-	steps.Step(sc, `^client (\w+) is asked a question$`, func(ctx context.Context, name string) error {
-		return s.isAsked(ctx, name, s.Env.Profile.Tools.Ask, s.Env.Profile.Provoke.PendingQuestion, vocab.QuestionRequestEvent)
-	})
-	steps.Step(sc, `^client (\w+) confirms$`, func(ctx context.Context, name string) error {
-		return s.respond(ctx, name, vocab.ConfirmationRequestEvent, vocab.ConfirmationResponse, true)
-	})
-	steps.Step(sc, `^client (\w+) answers$`, func(ctx context.Context, name string) error {
-		return s.respond(ctx, name, vocab.QuestionRequestEvent, vocab.QuestionResponse, "yes")
-	})
-	steps.Step(sc, `^client (\w+) aborts$`, s.aborts)
-	steps.Step(sc, `^the turn of client (\w+) is let go on$`, s.isLetGoOn)
-	steps.Step(sc, `^client (\w+) is asked to confirm a tool in a turn that will go on$`, s.isAskedAndGoesOn)
-	steps.Step(sc, `^the model is called again for client (\w+)$`, s.calledAgain)
-	steps.Step(sc, `^the turn of client (\w+) still runs$`, s.stillRuns)
-	steps.Step(sc, `^the turn of client (\w+) ends$`, s.turnEnds)
-	steps.Step(sc, `^the model of client (\w+) was given the prompt of the custom agent$`, func(name string) error { return s.promptGiven(name, true) })
-	steps.Step(sc, `^the model of client (\w+) was not given the prompt of the custom agent$`, func(name string) error { return s.promptGiven(name, false) })
-	steps.Step(sc, `^the model of client (\w+) was given the tools of the custom agent$`, func(name string) error { return s.toolsGiven(name, true) })
-	steps.Step(sc, `^the model of client (\w+) was not given the tools of the custom agent$`, func(name string) error { return s.toolsGiven(name, false) })
-	steps.Step(sc, `^every call of that turn of client (\w+) had the prompt of the custom agent$`, s.everyCallHadPrompt)
+func (r registry) turns() {
+	r.step(`^client (\w+) chats$`, func(ctx context.Context, c *client) error { return r.chat(ctx, c, hello+c.name) })
+	r.step(`^client (\w+) chats and the model fails$`, r.chatsAndFails)
+	r.step(`^client (\w+) has chatted$`, r.hasChatted)
+	r.step(`^client (\w+) is answered and its turn ends$`, r.isAnswered)
+	r.step(`^client (\w+) has a turn running( that will answer| that will ask to confirm a tool)?$`, r.hasTurnRunning)
+	r.step(`^client (\w+) is asked (to confirm a tool|a question)( before the model waits)?$`, r.isAsked)
+	r.step(`^client (\w+) confirms$`, func(ctx context.Context, c *client) error { return r.respond(ctx, c, confirming) })
+	r.step(`^client (\w+) answers$`, func(ctx context.Context, c *client) error { return r.respond(ctx, c, answering) })
+	r.step(`^client (\w+) aborts$`, r.aborts)
+	r.step(`^the model lets the turn of client (\w+) continue$`, r.continues)
+	r.step(`^the model is called again for client (\w+)$`, r.calledAgain)
+	r.step(`^the turn of client (\w+) still runs$`, r.stillRuns)
+	r.step(`^the turn of client (\w+) ends$`, r.turnEnds)
 }
 
-// noModel says why what needs a model is not tested.
+// hello is a message that the model answers with the nonce.
+const hello = "[[echo %s]] Hello from client "
+
+// asking is how a turn asks its user, and how that is answered.
+type asking struct {
+	request, response string
+	answer            any // where the profile names none
+}
+
+var (
+	confirming = asking{vocab.ConfirmationRequestEvent, vocab.ConfirmationResponse, true}
+	answering  = asking{vocab.QuestionRequestEvent, vocab.QuestionResponse, "yes"}
+)
+
+// noModel is why what needs a model is not tested.
 func (s *suite) noModel() error {
 	if s.Env.Brain == nil {
 		return steps.NotTestedf("no model stub stands behind the target (model.env, or a model hook, in the profile)")
@@ -73,8 +67,7 @@ func (s *suite) noModel() error {
 }
 
 // chat sends a user's message. format has one %s for the turn's nonce.
-func (s *suite) chat(ctx context.Context, name, format string) error {
-	c := s.client(name)
+func (s *suite) chat(ctx context.Context, c *client, format string) error {
 	if err := s.withSession(ctx, c); err != nil {
 		return err
 	}
@@ -97,31 +90,30 @@ func (s *suite) say(ctx context.Context, c *client, t *turn, text string) error 
 		t.agent = s.Env.Profile.Agents.Default
 	}
 	c.turn, c.turns = t, append(c.turns, t)
-	c.act, s.mark, s.actor = act{mark: mark, kind: vocab.ChatType, named: true}, mark, c
+	s.acted(c, act{mark: mark, kind: vocab.ChatType, named: true})
 	return nil
 }
 
-func (s *suite) hasChatted(ctx context.Context, name string) error {
-	if err := s.chat(ctx, name, "[[echo %s]] Hello from client "+name); err != nil {
+func (s *suite) hasChatted(ctx context.Context, c *client) error {
+	if err := s.chat(ctx, c, hello+c.name); err != nil {
 		return err
 	}
-	if _, miss := s.awaitEnd(ctx, s.client(name)); miss != nil {
-		return steps.NotTestedf("a turn of client %s did not end: %s", name, miss.Reason)
+	if _, miss := s.awaitEnd(ctx, c); miss != nil {
+		return steps.NotTestedf("a turn of client %s did not end: %s", c.name, miss.Reason)
 	}
 	return nil
 }
 
-func (s *suite) chatsAndFails(ctx context.Context, name string) error {
-	if err := s.chat(ctx, name, "[[fail %s 500]]"); err != nil {
+func (s *suite) chatsAndFails(ctx context.Context, c *client) error {
+	if err := s.chat(ctx, c, "[[fail %s 500]]"); err != nil {
 		return err
 	}
-	c := s.client(name)
 	if err := s.modelCalled(ctx, c); err != nil {
 		return err
 	}
 	// A failed turn ends with an error, with complete, or with both.
-	_, miss := s.Await(ctx, steps.Wait{Conn: name, After: c.turn.mark, Within: s.Env.Turn(), Kind: "the end of a turn whose model fails",
-		Match: isEvent(vocab.ErrorEvent, vocab.CompleteEvent)})
+	_, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(),
+		Kind: "the end of a turn whose model fails", Match: isEvent(vocab.ErrorEvent, vocab.CompleteEvent)})
 	c.turn.fails, c.turn.calls = true, len(s.Env.Brain.Requests(c.turn.nonce))
 	if miss == nil {
 		return nil
@@ -133,10 +125,11 @@ func (s *suite) chatsAndFails(ctx context.Context, name string) error {
 	return nil
 }
 
-// stillTried is the reason why nothing is known of the end of a turn: its model fails, and the target asks it again and again.
+// stillTried is the reason why nothing is known of the end of a turn: its model fails, and the target asks it again
+// and again.
 func (s *suite) stillTried(c *client) error {
-	return steps.NotTestedf("the turn of client %s still runs: its model fails each time, and the target has asked it %d times within %v",
-		c.name, len(s.Env.Brain.Requests(c.turn.nonce)), steps.Span(time.Since(c.turn.began)))
+	return steps.NotTestedf("the turn of client %s still runs: its model fails each time, and the target has asked it "+
+		"%d times within %v", c.name, len(s.Env.Brain.Requests(c.turn.nonce)), steps.Span(time.Since(c.turn.began)))
 }
 
 // modelCalled waits until the model has been asked for the client's turn.
@@ -146,43 +139,51 @@ func (s *suite) modelCalled(ctx context.Context, c *client) error {
 		return err
 	})
 	if err != nil {
-		return steps.NotTestedf("running_turn: the model was not asked for the message of client %s within %s", c.name, steps.Span(within))
+		return steps.NotTestedf("running_turn: the model was not asked for the message of client %s within %s", c.name,
+			steps.Span(within))
 	}
 	return nil
 }
 
 // awaitEnd waits for the end of a client's turn.
 func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *steps.Miss) {
-	refused := s.refusedOverHTTP(c.turn.mark)
-	rec, miss := s.Await(ctx, steps.Wait{
-		Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(),
-		Match: func(r *transcript.Record) bool { return isEvent(vocab.CompleteEvent)(r) && s.completes(c, r) },
-		Hopeless: func(r *transcript.Record) string {
-			if why := s.elsewhere(c, r); why != "" {
-				return why
-			}
-			return refused(r)
-		},
-	})
+	rec, miss := s.awaitTurn(ctx, c, func(r *transcript.Record) bool {
+		return s.isNew(vocab.CompleteEvent)(r) && s.completes(c, r)
+	}, s.elsewhere)
 	if miss == nil {
 		c.turn.over = true
+		s.letRepeat(ctx, c, rec)
 	}
 	return rec, miss
 }
 
-// completes tells whether a complete event speaks of the session that a client's turn named; one that names none may.
+// awaitTurn waits for an event of a client's turn, unless its message was refused, or there is another reason why it
+// cannot come.
+func (s *suite) awaitTurn(ctx context.Context, c *client, is match, cannot func(*client, *transcript.Record) string,
+) (transcript.Record, *steps.Miss) {
+	refused := s.refusedOverHTTP(c.turn.mark)
+	return s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(), Match: is,
+		Hopeless: func(r *transcript.Record) string {
+			if why := cannot(c, r); why != "" {
+				return why
+			}
+			return refused(r)
+		}})
+}
+
+// completes reports whether a complete event speaks of the session that a client's turn named; one that names none may.
 func (s *suite) completes(c *client, r *transcript.Record) bool {
 	id, named := wjson.Lookup(r.Event.Data, "/sessionId")
 	return !named || id == nil || id == any(c.turn.session)
 }
 
-// elsewhere tells that a turn ran in another session than its message named: on the client's connection came the complete of a
-// session that it has never had. Turns of its earlier sessions may end there too.
+// elsewhere is why a turn ran in another session than its message named: on the client's connection came the complete
+// of a session that it has never had. Turns of its earlier sessions may end there too.
 func (s *suite) elsewhere(c *client, r *transcript.Record) string {
-	if !isEvent(vocab.CompleteEvent)(r) || s.completes(c, r) {
+	if !isComplete(r) || s.completes(c, r) {
 		return ""
 	}
-	id, _ := wjson.Lookup(r.Event.Data, "/sessionId")
+	id := field(*r, "sessionId")
 	if text, ok := id.(string); ok && (text == c.session || contains(c.earlier, text)) {
 		return ""
 	}
@@ -190,79 +191,76 @@ func (s *suite) elsewhere(c *client, r *transcript.Record) string {
 }
 
 // isAnswered judges an ordinary turn: the model's answer reaches the client, and the turn ends (AS-019).
-func (s *suite) isAnswered(ctx context.Context, name string) error {
-	c := s.client(name)
+func (s *suite) isAnswered(ctx context.Context, c *client) error {
 	if c.turn == nil {
-		return steps.NotTestedf("client %s has not chatted", name)
+		return steps.NotTestedf("client %s has not chatted", c.name)
 	}
-	refused := s.refusedOverHTTP(c.turn.mark)
-	rec, miss := s.Await(ctx, steps.Wait{
-		Conn: name, After: c.turn.mark, Within: s.Env.Turn(),
-		Match: func(r *transcript.Record) bool {
-			return isEvent(vocab.MessageEvent)(r) && strings.Contains(s.said(name, c.turn.mark, r.N), c.turn.nonce)
-		},
-		Hopeless: func(r *transcript.Record) string {
-			if why := s.elsewhere(c, r); why != "" {
-				return why
-			}
-			return refused(r)
-		},
-	})
+	rec, miss := s.awaitTurn(ctx, c, s.saysNonce(c, c.turn.mark), s.elsewhere)
 	clauses := []string{"AS-019", "AS-100"}
 	if c.loaded {
 		clauses[1] = "AS-101"
 	}
 	if miss != nil {
-		return s.Need(steps.Check{Clauses: clauses, Expected: "the model's answer in a message event", Observed: miss.Reason, At: miss.At})
+		return s.Need(miss.Check("the model's answer in a message event", clauses...))
 	}
 	if _, miss = s.awaitEnd(ctx, c); miss != nil {
 		if miss.At > 0 { // it ran, and in which session is told
 			clauses = append(clauses, "AS-060", "AS-093")
 		}
-		return s.Need(steps.Check{Clauses: clauses, Expected: "complete at the end of the turn, for session " + c.turn.session, Observed: miss.Reason, At: miss.At})
+		return s.Need(miss.Check("complete at the end of the turn, for session "+c.turn.session, clauses...))
 	}
 	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: rec.N})
 }
 
-// said joins what the target has said to a client in message events behind a mark, up to a record: an answer may come in
-// pieces of any size, in which the nonce is cut.
-func (s *suite) said(conn string, mark, upTo int) string {
-	var b strings.Builder
-	for _, r := range s.Between(conn, mark, upTo+1) {
-		if isEvent(vocab.MessageEvent)(&r) {
-			v, _ := wjson.Lookup(r.Event.Data, "/content")
-			text, _ := v.(string)
-			b.WriteString(text)
+// saysNonce matches the message event with which the target has said the nonce of a client's turn. An answer may come
+// in pieces of any size, in which the nonce is cut, so all since a mark are joined.
+func (s *suite) saysNonce(c *client, mark int) match {
+	isMessage := isEvent(vocab.MessageEvent)
+	return func(r *transcript.Record) bool {
+		var said strings.Builder
+		for _, piece := range s.Between(c.name, mark, r.N+1) {
+			if isMessage(&piece) {
+				text, _ := field(piece, "content").(string)
+				said.WriteString(text)
+			}
 		}
+		return isMessage(r) && strings.Contains(said.String(), c.turn.nonce)
 	}
-	return b.String()
 }
 
-// hasTurnRunning brings a session into a turn that lasts until it is let go on or aborted.
-func (s *suite) hasTurnRunning(ctx context.Context, name string) error {
-	if text := s.Env.Profile.Provoke.RunningTurn; text != "" {
-		return s.provoke(ctx, name, text, nil, vocab.MessageEvent)
+// hasTurnRunning brings a session into a turn that lasts until the model continues or it is aborted.
+func (s *suite) hasTurnRunning(ctx context.Context, c *client, then string) (err error) {
+	text := s.Env.Profile.Provoke.RunningTurn
+	switch {
+	case then == "" && text != "":
+		return s.provoke(ctx, c, text, nil, vocab.MessageEvent)
+	case then == "":
+		err = s.chat(ctx, c, "[[hold %s]]")
+	case then == " that will answer":
+		err = s.chat(ctx, c, "[[hold %[1]s]] [[echo %[1]s]]")
+	default:
+		err = s.chatCalling(ctx, c, s.Env.Profile.Tools.Confirm, "[[hold %[1]s]] ", "")
 	}
-	if err := s.chat(ctx, name, "[[hold %s]]"); err != nil {
+	if err != nil {
 		return err
 	}
-	return s.modelCalled(ctx, s.client(name))
+	return s.modelCalled(ctx, c)
 }
 
-func (s *suite) hasTurnThatAsks(ctx context.Context, name string) error {
-	tool := s.Env.Profile.Tools.Confirm
+// chatCalling is chat with a message that makes the model call a tool, with other directives around that.
+func (s *suite) chatCalling(ctx context.Context, c *client, tool *target.Tool, before, after string) error {
 	if tool == nil {
-		return steps.NotTestedf("pending_confirmation: the profile names no tool that asks for confirmation (tools.confirm)")
+		return steps.NotTestedf("the profile names no tool that asks the user for this (tools.confirm, tools.ask)")
 	}
 	call, err := toolCall(tool)
 	if err != nil {
 		return err
 	}
-	if err := s.chat(ctx, name, "[[hold %[1]s]] "+call); err != nil {
+	if err := s.chat(ctx, c, before+call+after); err != nil {
 		return err
 	}
-	s.client(name).turn.tool = tool
-	return s.modelCalled(ctx, s.client(name))
+	c.turn.tool = tool
+	return nil
 }
 
 // toolCall is the directive that makes the model call a tool; it keeps one %s for the nonce.
@@ -278,45 +276,27 @@ func toolCall(t *target.Tool) (string, error) {
 	return "[[tool %[1]s " + t.Name + " " + strings.ReplaceAll(string(b), "%", "%%") + "]]", nil
 }
 
-// isAsked brings a session to wait for its user.
-func (s *suite) isAsked(ctx context.Context, name string, tool *target.Tool, text, event string) error {
-	if text != "" {
-		return s.provoke(ctx, name, text, tool, event)
+// isAsked brings a session to wait for its user, in a turn whose model may be held after that.
+func (s *suite) isAsked(ctx context.Context, c *client, what, then string) error {
+	p := s.Env.Profile
+	how, tool, text, hold := confirming, p.Tools.Confirm, p.Provoke.PendingConfirmation, ""
+	if what == "a question" {
+		how, tool, text = answering, p.Tools.Ask, p.Provoke.PendingQuestion
 	}
-	if tool == nil {
-		return steps.NotTestedf("the profile names no tool that leads to %s (tools.confirm, tools.ask)", event)
+	switch {
+	case then != "":
+		hold = " [[hold %[1]s]]"
+	case text != "":
+		return s.provoke(ctx, c, text, tool, how.request)
 	}
-	call, err := toolCall(tool)
-	if err != nil {
+	if err := s.chatCalling(ctx, c, tool, "", hold); err != nil {
 		return err
 	}
-	if err := s.chat(ctx, name, call); err != nil {
-		return err
-	}
-	s.client(name).turn.tool = tool
-	return s.awaitRequest(ctx, s.client(name), event)
-}
-
-// isAskedAndGoesOn brings a session to wait for its user in a turn whose model is held after the tool.
-func (s *suite) isAskedAndGoesOn(ctx context.Context, name string) error {
-	tool := s.Env.Profile.Tools.Confirm
-	if tool == nil {
-		return steps.NotTestedf("pending_confirmation: the profile names no tool that asks for confirmation (tools.confirm)")
-	}
-	call, err := toolCall(tool)
-	if err != nil {
-		return err
-	}
-	if err := s.chat(ctx, name, call+" [[hold %[1]s]]"); err != nil {
-		return err
-	}
-	s.client(name).turn.tool = tool
-	return s.awaitRequest(ctx, s.client(name), vocab.ConfirmationRequestEvent)
+	return s.awaitRequest(ctx, c, how.request)
 }
 
 // calledAgain waits until the model was called a second time for a turn: with the result of its tool.
-func (s *suite) calledAgain(ctx context.Context, name string) error {
-	c := s.client(name)
+func (s *suite) calledAgain(ctx context.Context, c *client) error {
 	within, err := s.AwaitModel(ctx, func(ctx context.Context) error {
 		_, err := s.Env.Brain.AwaitMatch(ctx, 1, withResult(c.turn))
 		return err
@@ -328,22 +308,21 @@ func (s *suite) calledAgain(ctx context.Context, name string) error {
 }
 
 // stillRuns judges that a turn which waits for the model or its user has not been ended by a refused switch (AS-062).
-func (s *suite) stillRuns(name string) error {
-	c := s.client(name)
+func (s *suite) stillRuns(c *client) error {
 	if c.turn == nil {
-		return steps.NotTestedf("client %s has not chatted", name)
+		return steps.NotTestedf("client %s has not chatted", c.name)
 	}
-	for _, r := range s.Between(name, c.turn.mark, 0) {
-		if isEvent(vocab.CompleteEvent)(&r) {
-			return s.Need(steps.Check{Clauses: []string{"AS-062", "AS-125"}, Expected: "the turn in progress still running after the refused switch", Observed: steps.Seen(r), At: r.N})
+	for _, r := range s.Between(c.name, c.turn.mark, 0) {
+		if s.isNew(vocab.CompleteEvent)(&r) {
+			expected := "the turn in progress still running after the refused switch"
+			return s.Need(steps.CheckOf(r, false, expected, "AS-062", "AS-125"))
 		}
 	}
-	return s.Judge(steps.Check{Clauses: []string{"AS-062"}, OK: true})
+	return s.passed("AS-062")
 }
 
 // provoke brings a session into a state by a plain message of its user.
-func (s *suite) provoke(ctx context.Context, name, text string, tool *target.Tool, event string) error {
-	c := s.client(name)
+func (s *suite) provoke(ctx context.Context, c *client, text string, tool *target.Tool, event string) error {
 	if err := s.withSession(ctx, c); err != nil {
 		return err
 	}
@@ -351,7 +330,7 @@ func (s *suite) provoke(ctx context.Context, name, text string, tool *target.Too
 		return err
 	}
 	if event == vocab.MessageEvent {
-		_, miss := s.Await(ctx, steps.Wait{Conn: name, After: c.turn.mark, Within: s.Env.Turn(), Match: isEvent(event)})
+		_, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(), Match: isEvent(event)})
 		if miss != nil {
 			return steps.NotTestedf("running_turn could not be provoked: %s", miss.Reason)
 		}
@@ -361,44 +340,42 @@ func (s *suite) provoke(ctx context.Context, name, text string, tool *target.Too
 }
 
 func (s *suite) awaitRequest(ctx context.Context, c *client, event string) error {
-	refused := s.refusedOverHTTP(c.turn.mark)
-	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(), Match: isEvent(event),
-		Hopeless: func(r *transcript.Record) string {
-			if isEvent(vocab.CompleteEvent)(r) {
-				return "the turn has ended: " + steps.Seen(*r)
-			}
-			return refused(r)
-		}})
-	if miss != nil {
-		check := steps.Check{Expected: "client " + c.name + " asked by " + event, Observed: miss.Reason, At: miss.At}
-		if c.refusals > 0 && c.wasBusy && miss.At > 0 { // it ran until a switch was refused
-			check.Clauses = []string{"AS-062", "AS-125"}
+	rec, miss := s.awaitTurn(ctx, c, isEvent(event), func(_ *client, r *transcript.Record) string {
+		if isComplete(r) {
+			return "the turn has ended: " + steps.Seen(*r)
 		}
-		return s.Need(check)
+		return ""
+	})
+	if miss != nil {
+		var clauses []string
+		if c.refusals > 0 && c.wasBusy && miss.At > 0 { // it ran until a switch was refused
+			clauses = []string{"AS-062", "AS-125"}
+		}
+		return s.Need(miss.Check("client "+c.name+" asked by "+event, clauses...))
 	}
 	if rec.Event.RequestID == nil {
-		rec.Event.RequestID, _ = wjson.Lookup(rec.Event.Data, "/requestId")
+		rec.Event.RequestID = field(rec, "requestId")
 	}
 	c.turn.request = &rec
 	return nil
 }
 
 // respond answers a request to the user.
-func (s *suite) respond(ctx context.Context, name, event, kind string, fallback any) error {
-	c := s.client(name)
+func (s *suite) respond(ctx context.Context, c *client, how asking) error {
 	if c.turn == nil {
-		return steps.NotTestedf("client %s has not chatted", name)
+		return steps.NotTestedf("client %s has not chatted", c.name)
 	}
 	if c.turn.request == nil {
-		if err := s.awaitRequest(ctx, c, event); err != nil {
+		if err := s.awaitRequest(ctx, c, how.request); err != nil {
 			return err
 		}
 	}
-	answer := fallback
+	answer := how.answer
 	if t := c.turn.tool; t != nil && t.Response != nil {
 		answer = t.Response
 	}
-	mark, err := s.send(ctx, c, kind, fields{"requestId": c.turn.request.Event.RequestID, "response": answer, "sessionId": c.session})
+	id := c.turn.request.Event.RequestID
+	mark, err := s.send(ctx, c, how.response, fields{"requestId": id, "response": answer, "sessionId": c.session})
 	if err != nil {
 		return err
 	}
@@ -406,8 +383,7 @@ func (s *suite) respond(ctx context.Context, name, event, kind string, fallback 
 	return nil
 }
 
-func (s *suite) aborts(ctx context.Context, name string) error {
-	c := s.client(name)
+func (s *suite) aborts(ctx context.Context, c *client) error {
 	mark, err := s.send(ctx, c, vocab.AbortType, fields{"sessionId": c.session})
 	if err != nil {
 		return err
@@ -417,10 +393,9 @@ func (s *suite) aborts(ctx context.Context, name string) error {
 	return nil
 }
 
-func (s *suite) isLetGoOn(name string) error {
-	c := s.client(name)
+func (s *suite) continues(c *client) error {
 	if c.turn == nil || c.turn.nonce == "" {
-		return steps.NotTestedf("without the model stub nobody can end a turn of client %s", name)
+		return steps.NotTestedf("without the model stub nobody can end a turn of client %s", c.name)
 	}
 	s.Env.Brain.Release(c.turn.nonce)
 	return nil
@@ -428,14 +403,12 @@ func (s *suite) isLetGoOn(name string) error {
 
 // turnEnds waits for the end of a turn, as a precondition of what follows; that a turn in progress completes at all is
 // AS-062.
-func (s *suite) turnEnds(ctx context.Context, name string) error {
-	c := s.client(name)
+func (s *suite) turnEnds(ctx context.Context, c *client) error {
 	if c.turn == nil {
-		return steps.NotTestedf("client %s has not chatted", name)
+		return steps.NotTestedf("client %s has not chatted", c.name)
 	}
-	_, miss := s.awaitEnd(ctx, c)
-	if miss != nil {
-		return s.Need(steps.Check{Clauses: []string{"AS-062"}, Expected: "complete at the end of the turn", Observed: miss.Reason, At: miss.At})
+	if _, miss := s.awaitEnd(ctx, c); miss != nil {
+		return s.Need(miss.Check("complete at the end of the turn", "AS-062"))
 	}
 	return nil
 }

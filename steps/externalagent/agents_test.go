@@ -9,6 +9,7 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/binding"
 	"parley/target"
 	"parley/verdict"
 )
@@ -20,76 +21,152 @@ const (
 	anything = "*" // what monitors find depends on what crosses what
 )
 
-// TestAConformantAgent: every scenario of the suite is passed by an agent that goes by what it is told, and no monitor finds
-// anything.
+// TestAConformantAgent: every scenario of the suite is passed by an agent that goes by what it is told, and no monitor
+// finds anything.
 func TestAConformantAgent(t *testing.T) {
 	env := environment(t, vocab.Agent, &peer{})
-	env.Profile.Capabilities = []string{target.Reconnect}
-	env.Profile.Limits.Quiet.Duration = 3 * soon
-	env.Profile.ExternalAgent.Agent.Join.Duration, env.Profile.ExternalAgent.Agent.Pace.Duration = patience, patience
+	env.Profile.Capabilities = []string{binding.Reconnect}
+	env.Profile.Limits.Quiet.Duration, env.Profile.Limits.Event.Duration = 3*soon, patience
+	binding.Of(env.Profile).Agent.Join.Duration, binding.Of(env.Profile).Agent.Pace.Duration = patience, patience
 	conform(t, env, &called{}, 40)
 }
 
+var agentsRows = []struct {
+	reason, lines string
+	mind          mind
+	want, has     string
+	monitors      string // clauses that they find broken
+}{
+	{"it connects and joins", awaits + started +
+		"Then the agent connects\nAnd the agent joins\nAnd the agent sends the host a message\nAnd the agent makes 1 " +
+		"call\nAnd the agent completes the booking\nAnd the agent ends the session\n", mind{},
+		"EA-016=passed EA-017=passed EA-026=passed EA-103=passed EA-106=passed", "", ""},
+	{"nobody waits for it yet", started + "Then the agent joins\n", mind{}, "EA-026=passed", "", ""},
+	{"it fails before it connects", awaits + started + "Then the agent connects\n", mind{offline: true},
+		"EA-016=environment-error", "the agent's process has ended: it has had enough; it wrote: its last words", ""},
+	{"it fails before it joins", awaits + started + "Then the agent joins\n", mind{offline: true},
+		"EA-026=environment-error EA-027=environment-error", "it has had enough", ""},
+	{"it fails before it says anything", awaits + started + "Then the agent sends the host a message\n",
+		mind{offline: true},
+		"EA-103=environment-error", "it has had enough", ""},
+	{"it asks for another place", awaits + started + "Then the agent connects\n", mind{astray: true},
+		"EA-016=failed EA-017=failed EA-106=failed", "it asked for GET /elsewhere: 404; the endpoint is /agent/ws", ""},
+	{"it does not join", awaits + started + "Then the agent joins\n", mind{mute: true}, "EA-026=failed EA-027=failed",
+		"has ended", ""}, // the connection or the process: whichever is seen first
+	{"it speaks before it joins", awaits + started + "Then the agent joins\n", mind{early: vocab.SnapshotGet},
+		"EA-026=failed EA-027=not-tested", "snapshot.get", "EA-026"},
+	{"it does not wait until it has joined", awaits + "And relay.joined comes late\n" + started +
+		"Then the agent sends the host a message\n", mind{hasty: true}, "EA-103=passed", "", "EA-026"},
+	{"it says nothing to the host", awaits + started + "Then the agent sends the host a message\n", mind{silent: true},
+		"EA-103=not-tested", "the agent's process has ended", ""},
+	{"it makes no calls", awaits + started + "Then the agent makes 1 call\n", mind{silent: true}, "EA-033=not-tested",
+		"made 0 of 1 calls", ""},
+	{"it does not end the session", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started +
+		"Then the agent ends the session\n", mind{frail: true}, "EA-037=not-tested", "the agent does not send session.end",
+		""},
+	{"it says nothing to the participant", awaits + started + "Then the agent sends the participant a message\n",
+		mind{well: true}, "EA-036=not-applicable", "the agent never sends agent.message", ""},
+	{"it waits for the participant", awaits + started + "Then the agent sends the host a message\n", mind{shy: true},
+		"EA-103=passed", "", ""},
+
+	{"it gives up over a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started +
+		"Then the agent continues\n", mind{frail: true}, "EA-074a=warned", "the agent's process has ended", ""},
+	{"it goes on behind a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started +
+		"Then the agent continues\n", mind{}, "EA-074a=passed", "", ""},
+	{"it gives up over a result that is not ok", awaits + "And call 1 is refused by a result with ok:false\n" + started +
+		"Then the agent continues\n", mind{frail: true}, "EA-074a=warned", "", ""},
+	{"it gives up over junk", awaits + "And the host sends malformed JSON before the first state\n" + started +
+		"Then the agent continues with what follows\n", mind{frail: true}, "EA-018a=warned", "the agent's process has ended",
+		""},
+	{"it gives up over junk in a call", awaits + "And the host sends malformed JSON before the result of call 1\n" +
+		started + "Then the agent continues with what follows\n", mind{frail: true}, "EA-018a=warned",
+		"the agent's process has ended", ""},
+	{"it goes on behind junk", awaits + "And the host sends malformed JSON before the result of call 1\n" + started +
+		"Then the agent continues with what follows\n", mind{}, "EA-018a=passed", "", ""},
+	{"it goes on behind junk before the first state", awaits +
+		"And the host sends malformed JSON before the first state\n" + started +
+		"Then the agent continues with what follows\n", mind{},
+		"EA-018a=passed", "", ""},
+	{"it reads no more behind junk, and asks again and again", awaits +
+		"And the host sends malformed JSON before the result of call 1\n" + started +
+		"Then the agent continues with what follows\n",
+		mind{deaf: true}, "EA-018a=warned", "snapshot.get", anything},
+	{"it goes on behind two refusals", awaits +
+		"And call 1 is refused with \"INVALID_PARAMS\"\nAnd call 2 is refused by a result with ok:false\n" + started +
+		"Then the agent continues\n", mind{}, "EA-074a=passed", "", ""},
+	{"what it asked for is announced no longer", awaits +
+		"And call 1 is refused, and what it asks for is no longer announced\n" + started +
+		"Then the agent acts on the latest state\n", mind{}, "EA-072=passed", "", ""},
+	{"it asks for it again", awaits + "And call 1 is refused, and what it asks for is no longer announced\n" + started +
+		"Then the agent acts on the latest state\n", mind{fixed: true}, "EA-072=failed", "params that fit a state before it",
+		"EA-081a"},
+
+	{"it does not wait for the state", awaits + "And the state after call 2 comes late\n" + started +
+		"Then the agent waits for the state\n", mind{blind: true}, "EA-054a=failed",
+		"no call between an ok-only result and the state that follows it", anything},
+	{"it goes by what was shown before", awaits +
+		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
+		"Then the agent uses nothing that is no longer shown\n", mind{kept: true},
+		"EA-051=failed EA-072=failed EA-077=failed", "which stands in an earlier uiSpec alone", anything},
+	{"it knows by heart what was shown", awaits +
+		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
+		"Then the agent uses nothing that is no longer shown\n", mind{restless: true}, "EA-077=not-tested",
+		"used a value of an earlier one", anything},
+	{"it waits until something is shown", awaits +
+		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
+		"Then the agent uses nothing that is no longer shown\n", mind{}, "EA-051=passed EA-072=passed EA-077=passed",
+		"", ""},
+	{"it goes by what it knew", awaits + "And the state after call 1 contradicts its result\n" + started +
+		"Then the agent acts on the latest state\n", mind{stubborn: true}, "EA-051=failed EA-072=failed EA-077=failed",
+		"which announces setQuantity, prev", "EA-096a"},
+	{"it goes by the state", awaits + "And the state after call 1 contradicts its result\n" + started +
+		"Then the agent acts on the latest state\n", mind{}, "EA-051=passed EA-072=passed EA-077=passed", "", ""},
+	{"it calls while nothing is announced", awaits + "And no tool is announced for a while after call 1\n" + started +
+		"Then the agent calls no tool meanwhile\n", mind{restless: true}, "EA-096a=warned EA-072=failed",
+		"no call while toolSchema is empty", "EA-096a"},
+	{"it calls so late that tools are announced again", awaits + "And no tool is announced for a while after call 1\n" +
+		started + "Then the agent calls no tool meanwhile\n", mind{restless: true, starved: true},
+		"EA-096a=warned EA-072=failed", "announced last before record", "EA-096a"},
+	{"it comes to nothing meanwhile, and is tried again", awaits +
+		"And no tool is announced for a while after call 1\n" + started + "Then the agent calls no tool meanwhile\n",
+		mind{starved: true}, "EA-096a=passed EA-072=passed", "its silence may come of that", ""},
+	{"it calls nothing", awaits + "And no tool is announced for a while after call 1\n" + started +
+		"Then the agent calls no tool meanwhile\n", mind{}, "EA-096a=passed EA-072=passed", "", ""},
+	{"it asks for a state that does not come", awaits + "And the state after call 2 is lost\n" + started +
+		"Then the agent asks for a snapshot before its next call\n", mind{}, "EA-076=passed EA-077=passed", "", ""},
+	{"it does not ask for it", awaits + "And the state after call 2 is lost\n" + started +
+		"Then the agent asks for a snapshot before its next call\n", mind{blind: true}, "EA-076=failed EA-077=failed",
+		"snapshot.get before the next tool.call", anything},
+
+	{"it comes back and asks", awaits + "And the connection is lost after call 1\n" + started +
+		"Then the agent reconnects\nAnd the agent asks for a snapshot before its next call\n", mind{}, "EA-076=passed", "",
+		""},
+	{"it comes back and does not ask", awaits + "And the connection is lost after call 1\n" + started +
+		"Then the agent reconnects\nAnd the agent asks for a snapshot before its next call\n", mind{forget: true},
+		"EA-076=failed", "snapshot.get before the next tool.call", "EA-076"},
+	{"it stays away", awaits + "And the connection is lost after call 1\n" + started + "Then the agent reconnects\n",
+		mind{stays: true}, "EA-076=failed", "the agent comes back and joins", ""},
+	{"it comes back to another relay session", awaits + "And the connection is lost after call 1\n" + started +
+		"Then the agent reconnects\n", mind{other: true}, "EA-076=not-tested", "", "EA-103"},
+	{"it comes back twice", awaits + "And the connection is lost after call 1\nAnd the connection is lost after call 2\n" +
+		started + "Then the agent reconnects\nAnd the agent asks for a snapshot before its next call\n",
+		mind{}, "EA-076=passed", "", ""},
+	{"what went on without it", awaits + "And the connection is lost during call 1, and the booking goes on without " +
+		"the agent\n" + started + "Then the agent reconnects\nAnd the agent asks for a snapshot before its next call\nAnd " +
+		"the agent acts on the latest state\n", mind{}, "EA-076=passed EA-077=passed", "", ""},
+}
+
 func TestAgents(t *testing.T) {
-	for _, r := range []struct {
-		reason, lines string
-		mind          mind
-		want, has     string
-		monitors      string // clauses that they find broken
-	}{
-		{"it connects and joins", awaits + started + "Then the agent connects\nAnd the agent joins\nAnd the agent turns to the host\nAnd the agent calls a tool\nAnd the agent comes to the end of the booking\nAnd the agent ends the session\n", mind{},
-			"EA-016=passed EA-017=passed EA-026=passed EA-103=passed EA-106=passed", "", ""},
-		{"nobody waits for it yet", started + "Then the agent joins\n", mind{}, "EA-026=passed", "", ""},
-		{"it fails before it connects", awaits + started + "Then the agent connects\n", mind{offline: true}, "EA-016=environment-error", "the agent's process has ended: it has had enough; it wrote: its last words", ""},
-		{"it fails before it joins", awaits + started + "Then the agent joins\n", mind{offline: true}, "EA-026=environment-error EA-027=environment-error", "it has had enough", ""},
-		{"it fails before it says anything", awaits + started + "Then the agent turns to the host\n", mind{offline: true}, "EA-103=environment-error", "it has had enough", ""},
-		{"it asks for another place", awaits + started + "Then the agent connects\n", mind{astray: true}, "EA-016=failed EA-017=failed EA-106=failed", "it asked for GET /elsewhere: 404; the endpoint is /agent/ws", ""},
-		{"it does not join", awaits + started + "Then the agent joins\n", mind{mute: true}, "EA-026=failed EA-027=failed", "its connection has ended", ""},
-		{"it speaks before it joins", awaits + started + "Then the agent joins\n", mind{early: vocab.SnapshotGet}, "EA-026=failed EA-027=not-tested", "snapshot.get", "EA-026"},
-		{"it does not wait until it has joined", awaits + "And relay.joined comes late\n" + started + "Then the agent turns to the host\n", mind{hasty: true}, "EA-103=passed", "", "EA-026"},
-		{"it says nothing to the host", awaits + started + "Then the agent turns to the host\n", mind{silent: true}, "EA-103=not-tested", "the agent's process has ended", ""},
-		{"it makes no calls", awaits + started + "Then the agent calls a tool\n", mind{silent: true}, "EA-033=not-tested", "made 0 of 1 calls", ""},
-		{"it does not end the session", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started + "Then the agent ends the session\n", mind{frail: true}, "EA-037=not-tested", "the agent does not send session.end", ""},
-		{"it says nothing to the participant", awaits + started + "Then the agent says something to the participant\n", mind{well: true}, "EA-036=not-applicable", "the agent never sends agent.message", ""},
-		{"it waits for the participant", awaits + started + "Then the agent turns to the host\n", mind{shy: true}, "EA-103=passed", "", ""},
-
-		{"it gives up over a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started + "Then the agent lives on\n", mind{frail: true}, "EA-074a=warned", "the agent's process has ended", ""},
-		{"it goes on behind a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started + "Then the agent lives on\n", mind{}, "EA-074a=passed", "", ""},
-		{"it gives up over a result that is not ok", awaits + "And call 1 is refused by a result that is not ok\n" + started + "Then the agent lives on\n", mind{frail: true}, "EA-074a=warned", "", ""},
-		{"it gives up over junk", awaits + "And the host sends malformed JSON in front of the first state\n" + started + "Then the agent reads on\n", mind{frail: true}, "EA-018a=warned", "the agent's process has ended", ""},
-		{"it gives up over junk in a call", awaits + "And the host sends malformed JSON in front of the result of call 1\n" + started + "Then the agent reads on\n", mind{frail: true}, "EA-018a=warned", "the agent's process has ended", ""},
-		{"it goes on behind junk", awaits + "And the host sends malformed JSON in front of the result of call 1\n" + started + "Then the agent reads on\n", mind{}, "EA-018a=passed", "", ""},
-		{"it goes on behind junk in front of the first state", awaits + "And the host sends malformed JSON in front of the first state\n" + started + "Then the agent reads on\n", mind{}, "EA-018a=passed", "", ""},
-		{"it reads no more behind junk, and asks again and again", awaits + "And the host sends malformed JSON in front of the result of call 1\n" + started + "Then the agent reads on\n", mind{deaf: true}, "EA-018a=warned", "snapshot.get", anything},
-		{"it goes on behind two refusals", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\nAnd call 2 is refused by a result that is not ok\n" + started + "Then the agent lives on\n", mind{}, "EA-074a=passed", "", ""},
-		{"what it asked for is announced no longer", awaits + "And call 1 is refused, and what it asks for is announced no longer\n" + started + "Then the agent goes by the state\n", mind{}, "EA-072=passed", "", ""},
-		{"it asks for it again", awaits + "And call 1 is refused, and what it asks for is announced no longer\n" + started + "Then the agent goes by the state\n", mind{fixed: true}, "EA-072=failed", "params that fit a state before it", "EA-081a"},
-
-		{"it does not wait for the state", awaits + "And the state behind call 2 comes late\n" + started + "Then the agent waits for the state\n", mind{blind: true}, "EA-054a=failed", "no call between an ok-only result and the state that follows it", anything},
-		{"it goes by what was shown before", awaits + "And nothing is shown for a while behind call 2, while tools are announced\n" + started + "Then the agent takes nothing from what is shown no longer\n", mind{kept: true}, "EA-051=failed EA-072=failed EA-077=failed", "which stands in an earlier uiSpec alone", anything},
-		{"it knows by heart what was shown", awaits + "And nothing is shown for a while behind call 2, while tools are announced\n" + started + "Then the agent takes nothing from what is shown no longer\n", mind{restless: true}, "EA-077=not-tested", "takes nothing from one that was", anything},
-		{"it waits until something is shown", awaits + "And nothing is shown for a while behind call 2, while tools are announced\n" + started + "Then the agent takes nothing from what is shown no longer\n", mind{}, "EA-051=passed EA-072=passed EA-077=passed", "", ""},
-		{"it goes by what it knew", awaits + "And the state behind call 1 is not what its result says\n" + started + "Then the agent goes by the state\n", mind{stubborn: true}, "EA-051=failed EA-072=failed EA-077=failed", "which announces setQuantity, prev", "EA-096a"},
-		{"it goes by the state", awaits + "And the state behind call 1 is not what its result says\n" + started + "Then the agent goes by the state\n", mind{}, "EA-051=passed EA-072=passed EA-077=passed", "", ""},
-		{"it calls while nothing is announced", awaits + "And nothing is announced for a while behind call 1\n" + started + "Then the agent calls nothing meanwhile\n", mind{restless: true}, "EA-096a=warned EA-072=failed", "no call while toolSchema is empty", "EA-096a"},
-		{"it calls so late that tools are announced again", awaits + "And nothing is announced for a while behind call 1\n" + started + "Then the agent calls nothing meanwhile\n", mind{restless: true, starved: true}, "EA-096a=warned EA-072=failed", "announced last before record", "EA-096a"},
-		{"it comes to nothing meanwhile, and is tried again", awaits + "And nothing is announced for a while behind call 1\n" + started + "Then the agent calls nothing meanwhile\n", mind{starved: true}, "EA-096a=passed EA-072=passed", "it may not have come to a call", ""},
-		{"it calls nothing", awaits + "And nothing is announced for a while behind call 1\n" + started + "Then the agent calls nothing meanwhile\n", mind{}, "EA-096a=passed EA-072=passed", "", ""},
-		{"it asks for a state that does not come", awaits + "And the state behind call 2 is lost\n" + started + "Then the agent asks for a snapshot before it calls again\n", mind{}, "EA-076=passed EA-077=passed", "", ""},
-		{"it does not ask for it", awaits + "And the state behind call 2 is lost\n" + started + "Then the agent asks for a snapshot before it calls again\n", mind{blind: true}, "EA-076=failed EA-077=failed", "snapshot.get before the next tool.call", anything},
-
-		{"it comes back and asks", awaits + "And the connection is lost behind call 1\n" + started + "Then the agent comes back\nAnd the agent asks for a snapshot before it calls again\n", mind{}, "EA-076=passed", "", ""},
-		{"it comes back and does not ask", awaits + "And the connection is lost behind call 1\n" + started + "Then the agent comes back\nAnd the agent asks for a snapshot before it calls again\n", mind{forget: true}, "EA-076=failed", "snapshot.get before the next tool.call", "EA-076"},
-		{"it stays away", awaits + "And the connection is lost behind call 1\n" + started + "Then the agent comes back\n", mind{stays: true}, "EA-076=failed", "the agent comes back and joins", ""},
-		{"it comes back to another relay session", awaits + "And the connection is lost behind call 1\n" + started + "Then the agent comes back\n", mind{other: true}, "EA-076=not-tested", "", "EA-103"},
-		{"it comes back twice", awaits + "And the connection is lost behind call 1\nAnd the connection is lost behind call 2\n" + started + "Then the agent comes back\nAnd the agent asks for a snapshot before it calls again\n", mind{}, "EA-076=passed", "", ""},
-		{"what went on without it", awaits + "And the connection is lost in call 1, and the booking goes on without the agent\n" + started + "Then the agent comes back\nAnd the agent asks for a snapshot before it calls again\nAnd the agent goes by the state\n", mind{}, "EA-076=passed EA-077=passed", "", ""},
-	} {
+	for _, r := range agentsRows {
 		t.Run(r.reason, func(t *testing.T) {
 			t.Parallel()
 			got := meet(t, r.mind, tagsOf(r.want), r.lines, func(env *steps.Env) {
+				if strings.Contains(r.lines, " for a while ") && !r.mind.starved { // longer than a busy machine takes for a call
+					env.Profile.Limits.Quiet.Duration = time.Second
+				}
 				if r.mind.shy || r.mind.astray { // it is quiet for a while
-					env.Profile.ExternalAgent.Agent.Pace.Duration, env.Profile.ExternalAgent.Agent.Join.Duration = 2*time.Second, 2*time.Second
+					binding.Of(env.Profile).Agent.Pace.Duration, binding.Of(env.Profile).Agent.Join.Duration = 2*time.Second,
+						2*time.Second
 				}
 			})
 			expect(t, got, r.want, r.has)
@@ -111,7 +188,10 @@ func TestAgents(t *testing.T) {
 
 // TestNoReturn: who does not declare that it comes back need not.
 func TestNoReturn(t *testing.T) {
-	got := meet(t, mind{stays: true}, "@EA-076", awaits+"And the connection is lost behind call 1\n"+started+"Then the agent comes back\n", func(env *steps.Env) { env.Profile.Capabilities = nil })
+	got := meet(t, mind{stays: true}, "@EA-076",
+		awaits+"And the connection is lost after call 1\n"+started+"Then the agent reconnects\n", func(env *steps.Env) {
+			env.Profile.Capabilities = nil
+		})
 	expect(t, got, "EA-076=not-applicable", "the capability reconnect")
 }
 
@@ -122,7 +202,8 @@ func TestNoAgent(t *testing.T) {
 		err    error
 		want   verdict.Outcome
 	}{
-		{"no program", &target.StartError{Command: []string{"none"}, Reason: "cannot be started", Err: errors.New("no such file")}, verdict.EnvError},
+		{"no program", &target.StartError{Command: []string{"none"}, Reason: "cannot be started",
+			Err: errors.New("no such file")}, verdict.EnvError},
 		{"a hook fails", errors.New("the hook failed"), verdict.NotTested},
 	} {
 		env := environment(t, vocab.Agent, &peer{})
@@ -131,7 +212,8 @@ func TestNoAgent(t *testing.T) {
 		}
 	}
 	env := environment(t, vocab.Agent, &peer{})
-	for _, lines := range []string{"Given call 1 is refused with \"INVALID_PARAMS\"\n", awaits + "And the host sends a smile behind the first state\n"} {
+	for _, lines := range []string{"Given call 1 is refused with \"INVALID_PARAMS\"\n", awaits +
+		"And the host sends a smile after the first state\n"} {
 		if got := perform(t, env, &called{}, "@EA-074a", lines); got.Outcome != verdict.HarnessError {
 			t.Errorf("%q: %s: %s", lines, got.Outcome, got.Reason)
 		}
@@ -139,6 +221,22 @@ func TestNoAgent(t *testing.T) {
 	if got := perform(t, env, &peer{}, "@EA-016", awaits+started); got.Outcome != verdict.HarnessError {
 		t.Errorf("a target that is no agent: %s: %s", got.Outcome, got.Reason)
 	}
-	env.Profile.ExternalAgent.Agent.Listen = "127.0.0.1:99999"
-	expect(t, perform(t, env, &called{}, "@EA-016", awaits), "EA-016=not-tested", "the harness cannot listen for the agent")
+	binding.Of(env.Profile).Agent.Listen = "127.0.0.1:99999"
+	expect(t, perform(t, env, &called{}, "@EA-016", awaits), "EA-016=not-tested",
+		"the harness cannot listen for the agent")
+}
+
+// TestAnotherCallUnderWay: a call that was sent before the refusal was read does not show that an agent goes on.
+func TestAnotherCallUnderWay(t *testing.T) {
+	const lines = awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started + "Then the agent continues\n"
+	for _, r := range []struct {
+		reason    string
+		mind      mind
+		want, has string
+	}{
+		{"it gives up", mind{frail: true, ahead: true}, "EA-074a=warned", "the agent's process has ended"},
+		{"it stops", mind{deaf: true, ahead: true}, "EA-074a=not-tested", "before it read the refusal"},
+	} {
+		t.Run(r.reason, func(t *testing.T) { expect(t, meet(t, r.mind, "@EA-074a", lines), r.want, r.has) })
+	}
 }

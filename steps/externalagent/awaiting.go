@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"parley/internal/cut"
-	"parley/internal/stall"
-	judge "parley/monitor/externalagent"
-	vocab "parley/protocol/externalagent"
+	"parley/internal/deadline"
 	"parley/steps"
+	judge "parley/steps/externalagent/invariants"
 	"parley/transcript"
 )
 
@@ -30,9 +29,9 @@ const exited = "the agent's process has ended: "
 // endedWell is how a process ends that has done its work.
 const endedWell = "exit status 0"
 
-// gone tells whether the agent's process has ended, and nobody is left who could still say something. A process that ends well
-// may have been there to start another one, which is the agent: it is gone only once it had a connection, and has none any
-// more, and nothing came behind its end.
+// gone reports whether the agent's process has ended, and nobody is left who could still say something. A process that
+// ends well may have been there to start another one, which is the agent: it is gone only once it had a connection, and
+// has none any more, and nothing came behind its end.
 func (s *suite) gone() string {
 	select {
 	case <-s.agent.ended:
@@ -62,8 +61,8 @@ func (s *suite) gone() string {
 	return end
 }
 
-// unreachable tells that the agent's process has failed before it asked for any connection. One that lives for as long as
-// it has to join was started well, and gives up by itself.
+// unreachable tells that the agent's process has failed before it asked for any connection. One that lives for as long
+// as it has to join was started well, and gives up by itself.
 func (s *suite) unreachable() error {
 	end := s.gone()
 	if end == "" || strings.HasSuffix(end, endedWell) {
@@ -91,11 +90,14 @@ func (s *suite) pace() span { return span{s.wire.Agent.Pace.Duration, "pace"} }
 
 // passed is the reason of a miss.
 func (l span) passed() string {
-	return fmt.Sprintf("nothing of the kind within %v, which is external-agent.agent.%s; where agents get slow side by side, a lower concurrency helps", l.Duration, l.key)
+	return fmt.Sprintf("nothing of the kind within %v, which is external-agent.agent.%s; "+
+		"where agents get slow side by side, a lower concurrency helps", l.Duration, l.key)
 }
 
 // awaitAgent waits for something that the agent sends, on whatever connection.
-func (s *suite) awaitAgent(ctx context.Context, after int, within span, match func(*transcript.Record) bool) (transcript.Record, *steps.Miss) {
+func (s *suite) awaitAgent(
+	ctx context.Context, after int, within span, match func(*transcript.Record) bool,
+) (transcript.Record, *steps.Miss) {
 	return s.awaitAgentOr(ctx, after, within, func(r *transcript.Record) bool { return fromAgent(r) && match(r) })
 }
 
@@ -104,12 +106,14 @@ func fromAgent(r *transcript.Record) bool {
 	return strings.HasPrefix(r.Conn, judge.AgentParty) && r.Dir == transcript.Received
 }
 
-// awaitAgentOr waits for any record. The limit begins anew with whatever the agent says: it is for the next thing that it
-// does. One that is silent for a quarter of it may be waiting for the participant, who speaks then. The end of the agent's
-// process makes waiting hopeless, but for what is still on its way. match sees each record once.
-func (s *suite) awaitAgentOr(ctx context.Context, after int, within span, match func(*transcript.Record) bool) (transcript.Record, *steps.Miss) {
+// awaitAgentOr waits for any record. The limit begins anew with whatever the agent says: it is for the next thing that
+// it does. One that is silent for a quarter of it may be waiting for the participant, who speaks then. The end of the
+// agent's process makes waiting hopeless, but for what is still on its way. match sees each record once.
+func (s *suite) awaitAgentOr(
+	ctx context.Context, after int, within span, match func(*transcript.Record) bool,
+) (transcript.Record, *steps.Miss) {
 	first, gone, spoken := within.Duration/4, "", false
-	limited, cancel := stall.WithLimit(ctx, first)
+	limited, cancel := deadline.WithLimit(ctx, first)
 	defer func() { cancel() }()
 	anew := func() {
 		limit := within.Duration
@@ -120,7 +124,7 @@ func (s *suite) awaitAgentOr(ctx context.Context, after int, within span, match 
 			limit = first
 		}
 		cancel()
-		limited, cancel = stall.WithLimit(ctx, limit)
+		limited, cancel = deadline.WithLimit(ctx, limit)
 	}
 	for {
 		if now := s.gone(); now != gone {
@@ -144,18 +148,18 @@ func (s *suite) awaitAgentOr(ctx context.Context, after int, within span, match 
 		case gone != "":
 			return rec, &steps.Miss{Reason: gone}
 		case spoken:
-			return rec, &steps.Miss{Reason: within.passed()}
+			return rec, &steps.Miss{Reason: within.passed(), Late: true}
 		default:
 			s.nudge(ctx)
 			spoken = true
 			cancel()
-			limited, cancel = stall.WithLimit(ctx, within.Duration-first)
+			limited, cancel = deadline.WithLimit(ctx, within.Duration-first)
 		}
 	}
 }
 
-// nudge has the participant speak to an agent that has joined. A host that is busy, as with an agent that does not read, is
-// not waited for.
+// nudge has the participant speak to an agent that has joined. A host that is busy, as with an agent that does not
+// read, is not waited for.
 func (s *suite) nudge(ctx context.Context) {
 	p := s.agent.play
 	if !p.mu.TryLock() {
@@ -165,14 +169,14 @@ func (s *suite) nudge(ctx context.Context) {
 	if !p.joined || p.conn == nil {
 		return
 	}
-	limited, cancel := stall.WithLimit(ctx, s.Env.Event())
+	limited, cancel := deadline.WithLimit(ctx, s.Env.Event())
 	defer cancel()
 	stage := p.flow.Stages[min(p.at, len(p.flow.Stages)-1)].Name
-	p.send(limited, p.conn, envelope(vocab.UserMessage, "", "", object{"text": "Please go on, and book a ticket for me.", "stage": stage}))
+	p.send(limited, p.conn, userSays("Please go on, and book a ticket for me.", stage))
 }
 
-// lastWords is what the agent was refused last, or how its connection has ended, and what its process wrote last: for the
-// reason of a miss.
+// lastWords is what the agent was refused last, or how its connection has ended, and what its process wrote last: for
+// the reason of a miss.
 func (s *suite) lastWords() string {
 	out := s.lastTrouble()
 	if s.agent.called == nil {

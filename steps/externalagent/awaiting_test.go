@@ -7,6 +7,7 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/binding"
 	"parley/target"
 	"parley/transcript"
 )
@@ -60,7 +61,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestLastTrouble: a miss tells what the agent was refused last, or how its connection has ended, unless it went on since.
+// TestLastTrouble: a miss tells what the agent was refused last, or how its connection has ended, unless it went on
+// since.
 func TestLastTrouble(t *testing.T) {
 	in := transcript.Received
 	asked := transcript.Record{Dir: in, Kind: transcript.Request, Label: "GET /ws"}
@@ -73,8 +75,10 @@ func TestLastTrouble(t *testing.T) {
 	}{
 		{"nothing has come", nil, ""},
 		{"it was refused", []transcript.Record{asked, refused}, "; it asked for GET /ws: 404; the endpoint is /agent/ws"},
-		{"it is still to be answered", []transcript.Record{asked}, "; it asked for GET /ws: no answer; the endpoint is /agent/ws"},
-		{"its connection has ended", []transcript.Record{{Conn: "agent1", Dir: in, Kind: transcript.Open}, ended}, "; its connection has ended: closed by the target"},
+		{"it is still to be answered", []transcript.Record{asked},
+			"; it asked for GET /ws: no answer; the endpoint is /agent/ws"},
+		{"its connection has ended", []transcript.Record{{Conn: "agent1", Dir: in, Kind: transcript.Open}, ended},
+			"; its connection has ended: closed by the target"},
 		{"it has come back", []transcript.Record{ended, {Conn: "agent2", Dir: in, Kind: transcript.Open}}, ""},
 	} {
 		within(t, vocab.Agent, "", func(s *suite) error {
@@ -90,13 +94,16 @@ func TestLastTrouble(t *testing.T) {
 	}
 }
 
-// TestOverlaps: who sends a request while a call of its own is under way may have sent it before it was told what that led to.
+// TestOverlaps: who sends a request while a call of its own is under way may have sent it before it was told what that
+// led to.
 func TestOverlaps(t *testing.T) {
 	call := func(id string) transcript.Record {
-		return transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame, Bytes: mustEncode(envelope(vocab.ToolCall, id, "", object{}))}
+		return transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame,
+			Bytes: mustEncode(envelope(vocab.ToolCall, id, "", object{}))}
 	}
 	result := func(id string) transcript.Record {
-		return transcript.Record{Conn: "agent1", Dir: transcript.Sent, Kind: transcript.Frame, Bytes: mustEncode(envelope(vocab.ToolResult, "", id, object{}))}
+		return transcript.Record{Conn: "agent1", Dir: transcript.Sent, Kind: transcript.Frame,
+			Bytes: mustEncode(envelope(vocab.ToolResult, "", id, object{}))}
 	}
 	for _, r := range []struct {
 		reason string
@@ -106,7 +113,8 @@ func TestOverlaps(t *testing.T) {
 		{"one after the other", []transcript.Record{call("1"), result("1"), call("2")}, false},
 		{"two at once", []transcript.Record{call("1"), call("2")}, true},
 		{"another was answered", []transcript.Record{call("1"), result("0"), call("2")}, true},
-		{"one was lost with its connection", []transcript.Record{call("1"), {Conn: "agent2", Dir: transcript.Received, Kind: transcript.Open}, call("2")}, false},
+		{"one was lost with its connection", []transcript.Record{call("1"),
+			{Conn: "agent2", Dir: transcript.Received, Kind: transcript.Open}, call("2")}, false},
 	} {
 		within(t, vocab.Agent, "", func(s *suite) error {
 			s.agent = &callee{}
@@ -114,6 +122,49 @@ func TestOverlaps(t *testing.T) {
 				s.T.Append(rec)
 			}
 			if got := s.overlaps(len(r.t) + 1); got != r.want {
+				t.Errorf("%s: %v", r.reason, got)
+			}
+			return nil
+		})
+	}
+}
+
+// TestMayBeAhead: what comes at once behind a refusal need not be what an agent makes of it, unless an answer lies
+// between.
+func TestMayBeAhead(t *testing.T) {
+	call := func(id string, at time.Duration) transcript.Record {
+		return transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame, At: at,
+			Bytes: mustEncode(envelope(vocab.ToolCall, id, "", object{}))}
+	}
+	said := func(kind, to string) transcript.Record {
+		return transcript.Record{Conn: "agent1", Dir: transcript.Sent, Kind: transcript.Frame,
+			Bytes: mustEncode(envelope(kind, "", to, object{}))}
+	}
+	no := said(vocab.ErrorMessage, "1")
+	for _, r := range []struct {
+		reason string
+		t      []transcript.Record // of which the second one is the refusal, and the last one the call
+		first  int
+		want   bool
+	}{
+		{"at once", []transcript.Record{call("1", 0), no, call("2", 0)}, 0, true},
+		{"later", []transcript.Record{call("1", 0), no, call("2", crossing)}, 0, false},
+		{"behind another, with an answer between",
+			[]transcript.Record{call("1", 0), no, call("2", 0), said(vocab.ToolResult, "2"), call("3", 0)}, 3, false},
+		{"behind another, with no answer between",
+			[]transcript.Record{call("1", 0), no, call("2", 0), said(vocab.ToolResult, "1"), call("3", 0)}, 3, true},
+		{"of one that does not wait for answers",
+			[]transcript.Record{call("1", 0), no, call("2", 0), call("3", 0), said(vocab.ToolResult, "2"), call("4", 0)}, 3,
+			true},
+	} {
+		within(t, vocab.Agent, "", func(s *suite) error {
+			s.agent = &callee{}
+			for _, rec := range r.t {
+				s.T.Append(rec)
+			}
+			last := s.T.After(0)[len(r.t)-1]
+			last.At = r.t[len(r.t)-1].At + s.T.After(1)[0].At
+			if got := s.mayBeAhead(2, r.first, &last); got != r.want {
 				t.Errorf("%s: %v", r.reason, got)
 			}
 			return nil
@@ -130,8 +181,10 @@ func TestGivenSession(t *testing.T) {
 		want    string
 	}{
 		{"as it was told", &target.Command{Run: []string{"agent", "--session={session}"}}, "x-{nonce}", "EA-027=passed"},
-		{"it was told by its environment", &target.Command{Run: []string{"agent"}, Env: map[string]string{"S": "{session}"}}, "x-{nonce}", "EA-027=passed"},
-		{"it was told, and joins another", &target.Command{Run: []string{"agent", "{session}"}}, "x-{nonce}", "EA-027=failed"},
+		{"it was told by its environment", &target.Command{Run: []string{"agent"}, Env: map[string]string{"S": "{session}"}},
+			"x-{nonce}", "EA-027=passed"},
+		{"it was told, and joins another", &target.Command{Run: []string{"agent", "{session}"}}, "x-{nonce}",
+			"EA-027=failed"},
 		{"it was not told", &target.Command{Run: []string{"agent"}}, "x-{nonce}", "EA-027=not-tested"},
 	} {
 		m := mind{}
@@ -139,7 +192,7 @@ func TestGivenSession(t *testing.T) {
 			m.session = "default"
 		}
 		got := meet(t, m, "@EA-027", awaits+started+"Then the agent joins\n", func(env *steps.Env) {
-			env.Profile.Command, env.Profile.ExternalAgent.Session = r.command, r.session
+			env.Profile.Command, binding.Of(env.Profile).Session = r.command, r.session
 		})
 		expect(t, got, r.want, "")
 	}
@@ -156,15 +209,18 @@ func TestSlowAndSteady(t *testing.T) {
 		go func() {
 			for range 8 {
 				<-ticks.C
-				s.T.Append(transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame, Bytes: mustEncode(envelope(vocab.AgentMessage, "m", "", object{}))})
+				s.T.Append(transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame,
+					Bytes: mustEncode(envelope(vocab.AgentMessage, "m", "", object{}))})
 			}
-			s.T.Append(transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame, Bytes: mustEncode(envelope(vocab.ToolCall, "c", "", object{}))})
+			s.T.Append(transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame,
+				Bytes: mustEncode(envelope(vocab.ToolCall, "c", "", object{}))})
 		}()
 		if _, miss := s.awaitAgent(t.Context(), 0, s.pace(), received(vocab.ToolCall)); miss != nil {
 			t.Error(miss.Reason)
 		}
 		_, miss := s.awaitAgent(t.Context(), s.T.Len(), s.pace(), received(vocab.SessionEnd))
-		if miss == nil || !strings.Contains(miss.Reason, "external-agent.agent.pace") || !strings.Contains(miss.Reason, "concurrency") {
+		if miss == nil || !strings.Contains(miss.Reason, "external-agent.agent.pace") ||
+			!strings.Contains(miss.Reason, "concurrency") {
 			t.Errorf("%v", miss)
 		}
 		s.agent = nil // nobody is to be stopped

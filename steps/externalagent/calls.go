@@ -4,38 +4,33 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
-	"github.com/cucumber/godog"
-
-	"parley/monitor/externalagent/toolschema"
+	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
-func (s *suite) registerCalls(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^agent (\w+) makes the first call of the booking$`, func(ctx context.Context, name string) error {
-		_, err := s.upTo(ctx, s.party(name), "")
-		return err
-	})
-	steps.Step(sc, `^agent (\w+) books up to a call of "(\w+)"$`, func(ctx context.Context, name, tool string) error {
-		_, err := s.upTo(ctx, s.party(name), tool)
-		return err
-	})
-	steps.Step(sc, `^agent (\w+) is told that the call went well$`, func(ctx context.Context, name string) error { return s.lastWentWell(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) calls "(\w+)"$`, func(ctx context.Context, name, tool string) error { return s.callsAnnounced(ctx, s.party(name), tool) })
-	steps.Step(sc, `^agent (\w+) books a ticket from the first movie to the confirmation$`, func(ctx context.Context, name string) error { return s.books(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) calls every announced tool, at every stage of the booking$`, func(ctx context.Context, name string) error { return s.callsEverything(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) sees its effect in a state that follows$`, func(ctx context.Context, name string) error { return s.seesEffect(ctx, s.party(name)) })
-	steps.Step(sc, `^the tools that are announced change on the way$`, s.toolsChanged)
+// callOf is the payload of a tool.call.
+func callOf(tool string, params any) object {
+	return object{"toolName": tool, "params": params, "reason": "parley: a step of the scenario"}
 }
 
 // call makes a tool.call.
 func (s *suite) call(ctx context.Context, p *party, tool string, params any) (*request, error) {
-	q, err := s.ask(ctx, p, vocab.ToolCall, object{"toolName": tool, "params": params, "reason": "parley: a step of the scenario"})
+	q, err := s.ask(ctx, p, vocab.ToolCall, callOf(tool, params))
 	q.tool = tool
 	return q, err
+}
+
+// noSuchTool is no tool of anybody.
+const noSuchTool = "parley_no_such_tool"
+
+func (s *suite) callsUnknown(ctx context.Context, p *party) error {
+	_, err := s.call(ctx, p, noSuchTool, object{})
+	return err
 }
 
 // callsAnnounced makes a call of a tool that is announced now, with params that keep to its schema.
@@ -47,7 +42,7 @@ func (s *suite) callsAnnounced(ctx context.Context, p *party, tool string) error
 	p.before = now
 	announced, err := s.announced(now)
 	if err != nil {
-		return steps.NotTestedf("toolSchema is not understood: %v", err)
+		return err
 	}
 	t := announced.Find(tool)
 	if t == nil {
@@ -78,65 +73,58 @@ func (s *suite) lastWentWell(ctx context.Context, p *party) error {
 	if p.last == nil || p.last.kind != vocab.ToolCall {
 		return steps.NotTestedf("agent %s has called no tool", p.name)
 	}
-	_, err := s.wentWell(ctx, p.last, p.last.tool)
+	_, err := s.wentWell(ctx, p.last)
 	return err
 }
 
-// wentWell judges the answer to a call that is announced and keeps to its schema (EA-046 to EA-049). A tool may still fail
-// while it runs: what needs it is then not tested.
-func (s *suite) wentWell(ctx context.Context, q *request, tool string) (transcript.Record, error) {
+// wentWell judges the answer to a call that is announced and keeps to its schema (EA-046 to EA-049). A tool may still
+// fail while it runs: what needs it is then not tested.
+func (s *suite) wentWell(ctx context.Context, q *request) (transcript.Record, error) {
 	rec, miss := s.answer(ctx, q)
-	check := steps.Check{Clauses: []string{"EA-007", "EA-046", "EA-047", "EA-074", "EA-016"}, At: q.mark,
-		Expected: fmt.Sprintf("tool.result with replyTo %q, the id of tool.call", q.id)}
-	if miss != nil {
-		check.Observed = miss.Reason
-		if miss.At > 0 {
-			check.At = miss.At
-		}
-		return rec, s.Need(check)
-	}
-	check.At = rec.N
-	if refused(&rec) || kindOf(&rec) != vocab.ToolResult {
-		check.Observed = steps.Seen(rec)
-	}
-	if refused(&rec) {
-		check.Expected = "the call of an announced tool carried out"
-		switch s.codeOf(&rec) {
-		case vocab.UnknownTool:
-			check.Clauses = []string{"EA-007", "EA-080", "EA-096", "EA-006"}
-			return rec, s.Need(check)
-		case vocab.InvalidParams:
-			if q.sure {
-				check.Clauses, check.Expected = []string{"EA-007", "EA-081"}, "params that keep to the announced schema accepted"
-				return rec, s.Need(check)
-			}
-		case vocab.NoActiveSpec, vocab.SessionNotActive, vocab.InvalidMessage:
-			check.Clauses = []string{"EA-007", "EA-046"}
-			return rec, s.Need(check)
-		}
-		if s.Env.Role == vocab.Relay { // the host is the harness, and the path its own: what reached it was another call
-			check.Clauses = []string{"EA-007"}
-			return rec, s.Need(check)
-		}
-		if gone := s.lostBefore(q, rec.N); gone != "" {
-			return rec, steps.NotTestedf("%s was refused%s: %s; %s", tool, stageOf(q.before), steps.Seen(rec), gone)
-		}
-		return rec, steps.NotTestedf("%s, a call of the booking path, was refused: %s", tool, steps.Seen(rec))
-	}
-	if kindOf(&rec) != vocab.ToolResult {
-		return rec, s.Need(check)
+	clauses := []string{"EA-007", "EA-046", "EA-047", "EA-074", "EA-016"}
+	expected := fmt.Sprintf("tool.result with replyTo %q, the id of tool.call", q.id)
+	switch {
+	case miss != nil:
+		return rec, s.Need(q.unanswered(miss, expected, clauses...))
+	case refused(&rec):
+		return rec, s.refusedThough(q, rec)
+	case kindOf(&rec) != vocab.ToolResult:
+		return rec, s.Need(steps.CheckOf(rec, false, expected, clauses...))
 	}
 	body := payload(&rec)
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-047", "EA-016"}, OK: true, At: rec.N})
+	s.passes(rec.N, "EA-047", "EA-016")
 	done := body["ok"] == true
 	_ = s.Judge(steps.Check{Clauses: []string{"EA-007", "EA-046", "EA-048", "EA-074"}, OK: done, At: rec.N,
-		Expected: "payload.ok is true, for a call that is carried out", Observed: "payload.ok is " + wjson.Compact(body["ok"])})
-	s.namesTool(&rec, tool)
-	s.notesQuick(&rec, tool)
+		Expected: "payload.ok is true, for a call that is carried out", Observed: "payload.ok is " +
+			wjson.Compact(body["ok"])})
+	s.namesTool(&rec, q.tool)
+	s.notesQuick(&rec, q.tool)
 	if !done {
-		return rec, steps.NotTestedf("%s was not carried out: %s", tool, steps.Seen(rec))
+		return rec, steps.NotTestedf("%s was not carried out: %s", q.tool, steps.Seen(rec))
 	}
 	return rec, nil
+}
+
+// refusedThough judges the refusal of a call that is announced: by its code, unless the tool may have failed while it
+// ran.
+func (s *suite) refusedThough(q *request, rec transcript.Record) error {
+	clauses, expected := []string(nil), "the call of an announced tool carried out"
+	switch code := s.codeOf(&rec); {
+	case code == vocab.UnknownTool:
+		clauses = []string{"EA-007", "EA-080", "EA-096", "EA-006"}
+	case code == vocab.InvalidParams && q.sure:
+		clauses, expected = []string{"EA-007", "EA-081"}, "params that keep to the announced schema accepted"
+	case code == vocab.NoActiveSpec || code == vocab.SessionNotActive || code == vocab.InvalidMessage:
+		clauses = []string{"EA-007", "EA-046"}
+	case s.Env.Role == vocab.Relay: // the host is the harness, and the path its own: what reached it was another call
+		clauses = []string{"EA-007"}
+	default:
+		if gone := s.lostBefore(q, rec.N); gone != "" {
+			return steps.NotTestedf("%s was refused%s: %s; %s", q.tool, stageOf(q.before), steps.Seen(rec), gone)
+		}
+		return steps.NotTestedf("%s, a call of the booking path, was refused: %s", q.tool, steps.Seen(rec))
+	}
+	return s.Need(steps.CheckOf(rec, false, expected, clauses...))
 }
 
 // okOnly are the tools whose result may say only ok (EA-053, EA-105).
@@ -149,15 +137,16 @@ func (s *suite) namesTool(rec *transcript.Record, tool string) {
 	if slices.Contains(okOnly, tool) {
 		clauses = []string{"EA-105"}
 		if !there && !s.Env.Strict {
-			_ = s.Judge(steps.Check{Clauses: clauses, OK: true, At: rec.N})
+			s.passes(rec.N, clauses...)
 			return
 		}
 		if there {
 			clauses = append(clauses, "EA-049")
 		}
 	}
-	_ = s.Judge(steps.Check{Clauses: clauses, OK: got == tool, At: rec.N, Group: "toolName of " + tool, Expected: fmt.Sprintf("payload.toolName is %q, the called tool", tool),
-		Observed: "payload.toolName is " + wjson.Compact(got)})
+	_ = s.Judge(steps.Check{Clauses: clauses, OK: got == tool, At: rec.N, Group: "toolName of " + tool,
+		Expected: fmt.Sprintf("payload.toolName is %q, the called tool", tool), Observed: "payload.toolName is " +
+			wjson.Compact(got)})
 }
 
 // notesQuick records whether a result has a quick uiSpec (EA-050, EA-052, EA-053).
@@ -172,8 +161,8 @@ func (s *suite) notesQuick(rec *transcript.Record, tool string) {
 	s.Observe("EA-052", what)
 }
 
-// seesEffect judges that the latest call is followed by a state.updated that shows its effect (EA-054): next and prev change
-// uiSpec or toolSchema, postMessage makes messageHistory grow, and what others do shows somewhere.
+// seesEffect judges that the latest call is followed by a state.updated that shows its effect (EA-054): next and prev
+// change uiSpec or toolSchema, postMessage makes messageHistory grow, and what others do shows somewhere.
 func (s *suite) seesEffect(ctx context.Context, p *party) error {
 	q := p.last
 	if q == nil || q.kind != vocab.ToolCall {
@@ -187,56 +176,66 @@ func (s *suite) effectOf(ctx context.Context, q *request, before state) error {
 	if slices.Contains(okOnly, q.tool) {
 		clauses = []string{"EA-054", "EA-072"}
 	}
-	kind := "a state.updated behind " + q.tool
+	kind := "a state.updated after " + q.tool
 	if s.behind[q.of.name+" "+kind] {
 		return nil // it follows from the call before
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Kind: kind, Fence: s.fence(q.of), Match: func(r *transcript.Record) bool {
-		return received(vocab.StateUpdated)(r) && s.shows(q, before, stateOf(r))
-	}})
-	check := steps.Check{Clauses: clauses, OK: miss == nil, At: rec.N, Expected: "a state.updated that shows the effect of " + q.tool}
-	if miss != nil {
-		s.behind[q.of.name+" "+kind] = true
-		all := s.updates(q.of, q.mark)
-		check.At, check.Observed = q.mark, "no state.updated behind the call: "+miss.Reason
-		if len(all) > 0 {
-			check.At = all[len(all)-1].at
-			check.Observed = fmt.Sprintf("%d behind the call, and none of them differs from what was announced before it", len(all))
-		}
+	rec, miss := s.awaitEffect(ctx, q, before, 0)
+	if miss == nil {
+		return s.Judge(steps.CheckOf(rec, true, "", clauses...))
+	}
+	s.behind[q.of.name+" "+kind] = true
+	check := miss.Check("a state.updated that shows the effect of "+q.tool, clauses...)
+	check.At, check.Observed = q.mark, "no state.updated after the call: "+miss.Reason
+	if all := s.updates(q.of, q.mark); len(all) > 0 {
+		check.At = all[len(all)-1].at
+		check.Observed = fmt.Sprintf("%d after the call, and none of them differs from the state before it",
+			len(all))
 	}
 	return s.Judge(check)
 }
 
-// shows tells whether a state shows the effect of a call against the state before it. At the last stage there is no next
-// screen: the effect of next may show anywhere.
+// awaitEffect waits for a state.updated that shows the effect of a call; within 0 is the event limit.
+func (s *suite) awaitEffect(
+	ctx context.Context, q *request, before state, within time.Duration,
+) (transcript.Record, *steps.Miss) {
+	return s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Within: within, Kind: "a state.updated after " +
+		q.tool,
+		Fence: s.fence(q.of), Match: func(r *transcript.Record) bool {
+			return received(vocab.StateUpdated)(r) && s.shows(q, before, stateOf(r))
+		}})
+}
+
+// shows reports whether a state shows the effect of a call against the state before it. At the last stage there is no
+// next screen: the effect of next may show anywhere.
 func (s *suite) shows(q *request, before, after state) bool {
 	if q.tool == vocab.PostMessage {
 		a, _ := before.history.([]any)
 		b, _ := after.history.([]any)
 		return len(b) > len(a)
 	}
-	changed := s.differs("uiSpec", before.ui, after.ui) != "" || s.differs("toolSchema", before.tools, after.tools) != ""
+	changed := s.differs("uiSpec", before, after) != "" || s.differs("toolSchema", before, after) != ""
 	if slices.Contains(okOnly, q.tool) && !q.last {
 		return changed
 	}
-	return changed || s.differs("messageHistory", before.history, after.history) != ""
+	return changed || s.differs("messageHistory", before, after) != ""
 }
 
 // books goes through the whole booking, and judges each call and what follows it.
 func (s *suite) books(ctx context.Context, p *party) error {
-	seen := map[string]bool{}
+	p.schemas = map[string]bool{}
 	now, err := s.still(ctx, p)
 	if err != nil {
 		return err
 	}
 	path := s.path()
 	for i, c := range path {
-		s.noteStage(p, now, seen)
+		p.schemas[wjson.Compact(now.tools)] = true
 		q, err := s.stepOf(ctx, p, c, now, i == len(path)-1)
 		if err != nil {
 			return err
 		}
-		rec, err := s.wentWell(ctx, q, c.Tool)
+		rec, err := s.wentWell(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -248,6 +247,7 @@ func (s *suite) books(ctx context.Context, p *party) error {
 		if now, err = s.stepped(ctx, p); err != nil {
 			return err
 		}
+		q.vain = slices.Contains(okOnly, c.Tool) && !s.shows(q, q.before, now)
 		if err := s.agrees(&rec, now); err != nil {
 			return err
 		}
@@ -255,37 +255,25 @@ func (s *suite) books(ctx context.Context, p *party) error {
 	return nil
 }
 
-// noteStage remembers what was announced, for EA-095.
-func (s *suite) noteStage(p *party, now state, seen map[string]bool) {
-	key := wjson.Compact(now.tools)
-	if !seen[key] {
-		seen[key] = true
-		p.schemas++
-	}
-}
-
 func (s *suite) toolsChanged() error {
 	for _, p := range s.parties {
-		if p.schemas > 0 {
-			s.Observe("EA-095", fmt.Sprintf("%d different toolSchemas on the way through the booking", p.schemas))
+		if n := len(p.schemas); n > 0 {
+			s.Observe("EA-095", fmt.Sprintf("%d different toolSchemas on the way through the booking", n))
 		}
 	}
 	return nil
 }
 
-// agrees judges that a quick uiSpec does not contradict the state behind it (EA-075): where both say something of the same
-// thing, they say the same.
+// agrees judges that a quick uiSpec does not contradict the state behind it (EA-075): where both say something of the
+// same thing, they say the same.
 func (s *suite) agrees(rec *transcript.Record, now state) error {
 	quick, ok := payload(rec)["uiSpec"].(object)
 	if !ok {
 		return nil
 	}
 	at := contradiction("", s.settled("uiSpec", quick), s.settled("uiSpec", now.ui))
-	check := steps.Check{Clauses: []string{"EA-075"}, OK: at == "", At: rec.N, Expected: "a quick uiSpec that agrees with the state which follows"}
-	if at != "" {
-		check.Observed = "they differ at " + at
-	}
-	return s.Judge(check)
+	return s.Judge(steps.Check{Clauses: []string{"EA-075"}, OK: at == "", At: rec.N,
+		Expected: "a quick uiSpec that agrees with the state which follows", Observed: "they differ at " + at})
 }
 
 // contradiction is the first place at which both values have something, and not the same; "" where there is none.
@@ -296,7 +284,7 @@ func contradiction(at string, a, b any) string {
 		if wjson.Equal(a, b) || partOf(a, b) {
 			return ""
 		}
-		return fmt.Sprintf("%s: %s, and then %s", at+"/", clip(wjson.Compact(a), 200), clip(wjson.Compact(b), 200))
+		return fmt.Sprintf("%s/: %s, and then %s", at, cut.Head(wjson.Compact(a), 200), cut.Head(wjson.Compact(b), 200))
 	}
 	for _, name := range names(x) {
 		if other, there := y[name]; there {
@@ -308,7 +296,7 @@ func contradiction(at string, a, b any) string {
 	return ""
 }
 
-// partOf tells whether an array has nothing but items of another: a quick uiSpec may show a part.
+// partOf reports whether an array has nothing but items of another: a quick uiSpec may show a part.
 func partOf(a, b any) bool {
 	part, ok := a.([]any)
 	whole, both := b.([]any)
@@ -321,116 +309,4 @@ func partOf(a, b any) bool {
 		}
 	}
 	return true
-}
-
-// callsEverything calls every announced tool at every stage with params that keep to its schema: it is known, and its params
-// are not found wrong (EA-080, EA-081: the twins of the refusals). It may still fail while it runs. Where a call has led
-// away from the other tools of a stage, that is come to again in a new session.
-func (s *suite) callsEverything(ctx context.Context, p *party) error {
-	stages, tools := []int{}, [][]string{}
-	seen, all, left := map[string]bool{}, 0, 0
-	err := s.eachStage(ctx, p, func(done int, now state, announced toolschema.Tools) (bool, error) {
-		var here []string
-		for i := range announced {
-			params, _ := announced[i].Example(s.known(announced[i].Name, now.ui))
-			key := wjson.Compact([]any{announced[i].Name, params})
-			if seen[key] && all >= manyRight {
-				left++
-				continue
-			}
-			seen[key] = true
-			all++
-			here = append(here, announced[i].Name)
-		}
-		if len(here) > 0 {
-			stages, tools = append(stages, done), append(tools, here)
-		}
-		return false, nil
-	})
-	if left > 0 {
-		s.Note("%d calls are left out, which are made at an earlier stage", left)
-	}
-	if err != nil {
-		return err
-	}
-	if len(stages) == 0 {
-		return steps.NotTestedf("no tool is announced at any stage of the booking")
-	}
-	for i, done := range stages {
-		now, err := s.goTo(ctx, p, done)
-		if err != nil {
-			return err
-		}
-		for fresh, left := true, tools[i]; len(left) > 0; {
-			announced, err := s.announced(now)
-			if err != nil {
-				return steps.NotTestedf("toolSchema is not understood: %v", err)
-			}
-			at := slices.IndexFunc(left, func(name string) bool { return announced.Find(name) != nil })
-			if at < 0 && fresh {
-				break // the same calls led elsewhere: no clause says that they lead to the same place
-			}
-			if at < 0 {
-				if now, err = s.goTo(ctx, p, done); err != nil {
-					return err
-				}
-				fresh = true
-				continue
-			}
-			if err := s.callsRightly(ctx, p, announced.Find(left[at]), now); err != nil {
-				return err
-			}
-			left, fresh = slices.Delete(left, at, at+1), false
-			if now, err = s.snapshot(ctx, p); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, now state) error {
-	params, settled := t.Example(s.known(t.Name, now.ui))
-	if params == nil {
-		s.Note("no params for %s that keep to its schema were found", t.Name)
-		return nil
-	}
-	q, err := s.call(ctx, p, t.Name, params)
-	if err != nil {
-		return err
-	}
-	rec, miss := s.answer(ctx, q)
-	check := steps.Check{Clauses: []string{"EA-007", "EA-046", "EA-047", "EA-080", "EA-081"}, At: q.mark,
-		Expected: fmt.Sprintf("an answer to %s, an announced tool", t.Name)}
-	if miss != nil {
-		check.Observed = miss.Reason
-		return s.Need(check)
-	}
-	code, seen := "", ""
-	if refused(&rec) {
-		code, seen = s.codeOf(&rec), steps.Seen(rec)
-	}
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-080", "EA-096"}, OK: code != vocab.UnknownTool, At: rec.N, Group: "unknown: " + t.Name,
-		Expected: "an announced tool that is known", Observed: seen})
-	if settled {
-		_ = s.Judge(steps.Check{Clauses: []string{"EA-081"}, OK: code != vocab.InvalidParams, At: rec.N, Group: "right params of " + t.Name,
-			Expected: "params that keep to the announced schema accepted: " + wjson.Compact(params), Observed: seen})
-	}
-	if refused(&rec) {
-		return nil
-	}
-	s.namesTool(&rec, t.Name)
-	s.notesQuick(&rec, t.Name)
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-007", "EA-046", "EA-047"}, OK: payload(&rec)["ok"] == true, At: rec.N, Group: "ok of " + t.Name,
-		Expected: "payload.ok is true or false", Observed: "payload.ok is " + wjson.Compact(payload(&rec)["ok"])})
-	if t.Name == vocab.PostMessage { // a message is always to be seen; next and prev may have nowhere to go
-		if err := s.effectOf(ctx, q, now); err != nil {
-			return err
-		}
-	}
-	after, err := s.stepped(ctx, p)
-	if err != nil {
-		return err
-	}
-	return s.agrees(&rec, after)
 }

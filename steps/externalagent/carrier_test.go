@@ -17,7 +17,9 @@ const patience = time.Minute
 // carrier is a relay, and the driver to it: what one party says is with the others before Send returns.
 type carrier struct {
 	target.Running
-	// bad changes what reaches a party because of what another (or, for answers of the relay, itself) has sent; nil: nothing is changed.
+	slow int // messages that go to a host that has left before that is noticed
+	// bad changes what reaches a party because of what another (or, for answers of the relay, itself) has sent; nil:
+	// nothing is changed.
 	bad func(from, to *carried, asked *transcript.Record, body []byte) [][]byte
 
 	mu    sync.Mutex
@@ -31,6 +33,7 @@ type carried struct {
 	asked         map[string]bool // ids of its requests
 	sink          driver.Sink
 	open          bool
+	unnoticed     int // messages that still go to it, though it is closed
 }
 
 func (p *carrier) BaseURL() string { return "http://h" }
@@ -61,15 +64,18 @@ func (p *carrier) Restart(context.Context, bool) error {
 
 func (c *carried) hangUp() {
 	if c.open {
-		c.open = false
-		c.sink(transcript.Record{Conn: c.party, Dir: transcript.Received, Kind: transcript.Closed, Label: "closed by the target", Status: 1001})
+		c.open, c.unnoticed = false, c.of.slow
+		c.sink(transcript.Record{Conn: c.party, Dir: transcript.Received, Kind: transcript.Closed,
+			Label: "closed by the target", Status: 1001})
 	}
 }
 
 func (c *carried) Close(driver.CloseMode) error {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
-	c.open = false
+	if c.open {
+		c.open, c.unnoticed = false, c.of.slow
+	}
 	return nil
 }
 
@@ -79,7 +85,8 @@ func (c *carried) Send(_ context.Context, m driver.Message) (int, error) {
 	if !c.open {
 		return 0, driver.ErrClosed
 	}
-	r := transcript.Record{Conn: c.party, Dir: transcript.Sent, Kind: transcript.Frame, Type: "text", Label: m.Label, Bytes: m.Body}
+	r := transcript.Record{Conn: c.party, Dir: transcript.Sent, Kind: transcript.Frame, Type: "text", Label: m.Label,
+		Bytes: m.Body}
 	n := c.sink(r)
 	decode(&r)
 	c.carry(&r)
@@ -109,6 +116,10 @@ func (c *carried) carry(r *transcript.Record) {
 	c.asked[id] = true
 	var host *carried
 	for _, other := range c.of.conns {
+		if other.session == c.session && other.role == vocab.HostRole && other.unnoticed > 0 {
+			other.unnoticed--
+			return
+		}
 		if other.session != c.session || !other.open {
 			continue
 		}

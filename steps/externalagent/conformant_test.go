@@ -14,13 +14,14 @@ import (
 	"parley/features"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/binding"
 	"parley/target"
 	"parley/transcript"
 	"parley/verdict"
 )
 
-// conform runs all scenarios of the suite for a role, and tells what comes of each: no clause may be broken, and nothing is left
-// out but for what the target does not declare.
+// conform runs all scenarios of the suite for a role, and tells what comes of each: no clause may be broken, and
+// nothing is left out but for what the target does not declare.
 func conform(t *testing.T, env *steps.Env, run target.Running, least int) {
 	t.Helper()
 	names, err := fs.Glob(features.FS, vocab.Protocol+"/*.feature")
@@ -40,14 +41,13 @@ func conform(t *testing.T, env *steps.Env, run target.Running, least int) {
 			if r.Outcome != verdict.Passed && r.Outcome != verdict.NotApplicable {
 				t.Errorf("%s: %s: %s", r.Scenario.Name, r.Outcome, r.Reason)
 			}
-			for _, m := range r.Monitors {
-				if m.Failure != nil {
-					t.Errorf("%s: %s breaks %s: %s", r.Scenario.Name, m.Monitor, m.Clause, m.Failure.Observed)
-				}
+			for _, f := range r.Failures {
+				t.Errorf("%s: %s breaks %s: %s", r.Scenario.Name, f.Monitor, f.Clause, f.Observed)
 			}
 		},
 	}
-	godog.TestSuite{ScenarioInitializer: s.Initialize, Options: &godog.Options{FS: features.FS, Paths: names, Tags: "@" + env.Role, Format: "progress", Output: io.Discard, NoColors: true, Strict: true}}.Run()
+	godog.TestSuite{ScenarioInitializer: s.Initialize, Options: &godog.Options{FS: features.FS, Paths: names, Tags: "@" +
+		env.Role, Format: "progress", Output: io.Discard, NoColors: true, Strict: true}}.Run()
 	if ran < least {
 		t.Errorf("only %d scenarios were run", ran)
 	}
@@ -56,9 +56,9 @@ func conform(t *testing.T, env *steps.Env, run target.Running, least int) {
 func TestAConformantHost(t *testing.T) {
 	p := &peer{logs: filepath.Join(t.TempDir(), "logs")}
 	env := environment(t, vocab.Host, p)
-	env.Profile.Capabilities = []string{target.RelaySessions, target.TwoAgents}
-	env.Profile.ExternalAgent.Session = "r-{nonce}"
-	env.Profile.ExternalAgent.Logs = p.logs
+	env.Profile.Capabilities = []string{binding.RelaySessions, binding.TwoAgents}
+	binding.Of(env.Profile).Session = "r-{nonce}"
+	binding.Of(env.Profile).Logs = p.logs
 	conform(t, env, p, 100)
 }
 
@@ -66,20 +66,20 @@ func TestAConformantRelay(t *testing.T) {
 	p := &carrier{}
 	env := environment(t, vocab.Relay, p)
 	env.Profile.Limits.Event.Duration = patience
-	env.Profile.Capabilities = []string{target.TwoAgents}
-	env.Profile.ExternalAgent.Session = "r-{nonce}"
+	env.Profile.Capabilities = []string{binding.TwoAgents}
+	binding.Of(env.Profile).Session = "r-{nonce}"
 	conform(t, env, p, 60)
 }
 
-// TestARelayThatEncodesAnew: a relay that decodes and encodes what it passes on is not charged with the odd envelopes that
-// it is sent.
+// TestARelayThatEncodesAnew: a relay that decodes and encodes what it passes on is not charged with the odd envelopes
+// that it is sent.
 func TestARelayThatEncodesAnew(t *testing.T) {
 	p := &carrier{bad: func(_, _ *carried, _ *transcript.Record, body []byte) [][]byte {
 		return [][]byte{bytes.ReplaceAll(body, []byte(`,"`), []byte(`, "`))}
 	}}
 	env := environment(t, vocab.Relay, p)
 	env.Profile.Limits.Event.Duration = patience
-	env.Profile.Capabilities = []string{target.TwoAgents}
-	env.Profile.ExternalAgent.Session = "r-{nonce}"
+	env.Profile.Capabilities = []string{binding.TwoAgents}
+	binding.Of(env.Profile).Session = "r-{nonce}"
 	conform(t, env, p, 60)
 }

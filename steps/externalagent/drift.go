@@ -7,26 +7,26 @@ import (
 	"sync"
 	"time"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/target"
+	"parley/steps/externalagent/binding"
 	wjson "parley/wire/json"
 )
 
-// drift is what changes by itself in a target's states, such as a clock in uiSpec: it is left out of every comparison of its
-// scenario. The zero value knows of nothing.
+// drift is what changes by itself in a target's states, such as a clock in uiSpec: it is left out of every comparison
+// of its scenario. The zero value knows of nothing.
 type drift struct {
 	places  []string       // names of members of a state and JSON Pointers within them; "*" is any index of an array
 	changed map[string]int // how often a place has changed from one look to the next
 }
 
-// often is how often a place has to change until it is known to change by itself. Once is what comes late of something that was
-// done before.
+// often is how often a place has to change until it is known to change by itself. Once is what comes late of something
+// that was done before.
 const often = 2
 
-// look takes in two states that were told one after the other, with nothing done between them or before, and returns what is
-// now known to change by itself.
+// look takes in two states that were told one after the other, with nothing done between them or before, and returns
+// what is now known to change by itself.
 func (d *drift) look(a, b state) (news []string) {
 	if d.changed == nil {
 		d.changed = map[string]int{}
@@ -39,7 +39,7 @@ func (d *drift) look(a, b state) (news []string) {
 	return news
 }
 
-// pending tells whether a place has changed, and not often enough to be known.
+// pending reports whether a place has changed, and not often enough to be known.
 func (d *drift) pending() bool {
 	for _, n := range d.changed {
 		if n < often {
@@ -59,12 +59,12 @@ func (d *drift) add(places ...string) (news []string) {
 	return news
 }
 
-// placesApart are the places at which two states differ, each once. A whole member of a state is none: without it there would be
-// nothing to compare.
+// placesApart are the places at which two states differ, each once. A whole member of a state is none: without it there
+// would be nothing to compare.
 func placesApart(a, b state) []string {
 	var out []string
-	for _, m := range [][]string{changes("uiSpec", a.ui, b.ui), changes("messageHistory", a.history, b.history), changes("toolSchema", a.tools, b.tools)} {
-		for _, at := range m {
+	for _, name := range members {
+		for _, at := range changes(name, a.member(name), b.member(name)) {
 			if at = general(at); strings.Contains(at, "/") && !slices.Contains(out, at) {
 				out = append(out, at)
 			}
@@ -106,16 +106,10 @@ func (d *drift) settled(name string, v any) any {
 	}
 	if list, ok := v.([]any); ok && name == "toolSchema" {
 		list = slices.Clone(list)
-		slices.SortStableFunc(list, func(a, b any) int { return strings.Compare(toolName(a), toolName(b)) })
+		slices.SortStableFunc(list, func(a, b any) int { return strings.Compare(nameOf(a), nameOf(b)) })
 		return list
 	}
 	return v
-}
-
-func toolName(item any) string {
-	o, _ := item.(object)
-	name, _ := o["name"].(string)
-	return name
 }
 
 // remove removes what a pattern points to.
@@ -148,12 +142,12 @@ func remove(doc any, tokens []string) {
 	}
 }
 
-// watching is for how long a target is watched for what changes by itself, once there is a reason to: long enough for a clock that
-// shows seconds to go on twice.
+// watching is for how long a target is watched for what changes by itself, once there is a reason to: long enough for a
+// clock that shows seconds to go on twice.
 func (s *suite) watching() time.Duration { return min(2500*time.Millisecond, s.Env.Event()) }
 
-// learnRestless finds out what changes by itself in a session in which nobody has done anything yet. Behind a relay the host is ours,
-// and keeps still.
+// learnRestless finds out what changes by itself in a session in which nobody has done anything yet. Behind a relay the
+// host is ours, and keeps still.
 func (s *suite) learnRestless(ctx context.Context, p *party) error {
 	within := time.Duration(0)
 	if s.Env.Role == vocab.Host && !s.observable() && s.restless() {
@@ -162,16 +156,24 @@ func (s *suite) learnRestless(ctx context.Context, p *party) error {
 	return s.watch(ctx, p, &s.drift, within)
 }
 
-// watch looks at the state of a party three times, and then for as long as is asked for; longer only where something has
-// changed, and not often enough.
+// fewest is how often at least a target is looked at that is watched for a time: where each look takes long, that time
+// has room for too few to see anything change twice.
+const fewest = 10
+
+// watch looks at the state of a party three times, and then for as long as is asked for; longer only where something
+// has changed, and not often enough.
 func (s *suite) watch(ctx context.Context, p *party, d *drift, within time.Duration) error {
 	now, err := s.quieted(ctx, p)
 	if err != nil {
 		return err
 	}
-	end, most := stall.In(within), stall.In(s.watching())
+	end, most := deadline.In(within), deadline.In(s.watching())
 	began, latest := time.Now(), time.Duration(0)
-	for looks := 1; looks < 3 || !end.Over() || d.pending() && !most.Over(); looks++ {
+	least := 3
+	if within > 0 {
+		least = fewest
+	}
+	for looks := 1; looks < least || !end.Over() || d.pending() && !most.Over(); looks++ {
 		if looks >= 3 {
 			s.pauseFor(ctx, s.watching()/25)
 		}
@@ -195,8 +197,9 @@ func (s *suite) watch(ctx context.Context, p *party, d *drift, within time.Durat
 	return nil
 }
 
-// horizon is how soon all that changes by itself was known in the scenarios that have watched for it to the end. What changes is for
-// each scenario to find out; for how long it has to watch, they tell each other. It is safe for concurrent use.
+// horizon is how soon all that changes by itself was known in the scenarios that have watched for it to the end. What
+// changes is for each scenario to find out; for how long it has to watch, they tell each other. It is safe for
+// concurrent use.
 type horizon struct {
 	mu      sync.Mutex
 	watches int
@@ -224,32 +227,29 @@ func (h *horizon) enough(end time.Duration) time.Duration {
 }
 
 func (s *suite) horizon() *horizon {
-	h, _ := s.Env.Learnt.LoadOrStore(horizonKey{}, &horizon{})
-	return h.(*horizon)
+	return learnt[horizon](s)
 }
 
-type horizonKey struct{}
-
-// stillKey is where a run keeps that its target was watched for long, and nothing has changed: not what changes, which each
-// scenario has to find out for itself.
+// stillKey is where a run keeps that its target was watched for long, and nothing has changed: not what changes, which
+// each scenario has to find out for itself.
 type stillKey struct{}
 
-// restless tells whether the target has not been found to stand still.
+// restless reports whether the target has not been found to stand still.
 func (s *suite) restless() bool {
 	_, still := s.Env.Learnt.Load(stillKey{})
 	return !still
 }
 
-// observable tells whether a session beside the scenario's can be had, in which nobody does anything.
+// observable reports whether a session beside the scenario's can be had, in which nobody does anything.
 func (s *suite) observable() bool {
-	return s.Env.Role == vocab.Host && !s.fixed() && s.Env.Profile.Has(target.RelaySessions)
+	return s.Env.Role == vocab.Host && !s.fixed() && s.Env.Profile.Has(binding.RelaySessions)
 }
 
 // observer is the name of the agent that only looks.
 const observer = "observer"
 
-// observe finds out, once in a scenario, whether what differs between two states changes by itself: in a session of its own,
-// which nobody has asked for anything. It returns whether anything was learnt.
+// observe finds out, once in a scenario, whether what differs between two states changes by itself: in a session of its
+// own, which nobody has asked for anything. It returns whether anything was learnt.
 func (s *suite) observe(ctx context.Context, a, b state) bool {
 	if s.observed || !s.observable() || len(placesApart(a, b)) == 0 {
 		return false
@@ -266,13 +266,13 @@ func (s *suite) observe(ctx context.Context, a, b state) bool {
 	return len(s.drift.places) > known
 }
 
-// quieted is the state of a party once it has been told nothing new for a quiet window. A host that tells of its clock is never
-// quiet, and not waited for.
+// quieted is the state of a party once it has been told nothing new for a quiet window. A host that tells of its clock
+// is never quiet, and not waited for.
 func (s *suite) quieted(ctx context.Context, p *party) (state, error) {
 	const rounds = 8
 	for range rounds {
-		after := s.T.Len()
-		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: after, Within: s.Env.Profile.Limits.Quiet.Duration, Match: received(vocab.StateUpdated)}); miss != nil {
+		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.T.Len(), Within: s.Env.Profile.Limits.Quiet.Duration,
+			Match: received(vocab.StateUpdated)}); miss != nil {
 			break
 		}
 	}

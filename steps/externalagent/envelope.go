@@ -1,9 +1,10 @@
-// Package externalagent holds the steps of the external-agent features: what hosts, agents and relays do and observe, in the
-// protocol's terms. Which of them the harness plays is a matter of the target's role.
+// Package externalagent holds the steps of the external-agent features: what hosts, agents and relays do and observe,
+// in the protocol's terms. Which of them the harness plays is a matter of the target's role.
 package externalagent
 
 import (
 	"fmt"
+	"slices"
 
 	"parley/driver"
 	vocab "parley/protocol/externalagent"
@@ -14,8 +15,8 @@ import (
 // object is a decoded or to be encoded JSON object.
 type object = map[string]any
 
-// decode fills a record's Event with the envelope: its Type, its payload as Data, and its id as RequestID. What is no JSON
-// object has no Event.
+// decode fills a record's Event with the envelope: its Type, its payload as Data, and its id as RequestID. What is no
+// JSON object has no Event.
 func decode(r *transcript.Record) {
 	if r.Kind != transcript.Frame {
 		return
@@ -91,18 +92,17 @@ func payload(r *transcript.Record) object {
 	return p
 }
 
-// isFrom matches an envelope of one of the types that the target has sent.
+// received matches an envelope of one of the types that the target has sent.
 func received(kinds ...string) func(*transcript.Record) bool {
 	return func(r *transcript.Record) bool {
-		if r.Dir != transcript.Received || r.Event == nil {
-			return false
-		}
-		for _, k := range kinds {
-			if r.Event.Type == k {
-				return true
-			}
-		}
-		return false
+		return r.Dir == transcript.Received && r.Event != nil && slices.Contains(kinds, r.Event.Type)
+	}
+}
+
+// sent matches an envelope of one of the types that the harness has sent.
+func sent(kinds ...string) func(*transcript.Record) bool {
+	return func(r *transcript.Record) bool {
+		return r.Dir == transcript.Sent && r.Event != nil && slices.Contains(kinds, r.Event.Type)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	vocab "parley/protocol/externalagent"
+	"parley/steps/externalagent/binding"
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
@@ -25,12 +26,14 @@ func TestDecode(t *testing.T) {
 		{"a type that is a number", `{"type":7,"id":7,"payload":[]}`, "", `7`, `[]`},
 	} {
 		got := heard(r.in)
-		if got.Event == nil || got.Event.Type != r.kind || wjson.Compact(got.Event.RequestID) != r.id || wjson.Compact(got.Event.Data) != r.data || got.Label != r.kind {
+		if got.Event == nil || got.Event.Type != r.kind || wjson.Compact(got.Event.RequestID) != r.id ||
+			wjson.Compact(got.Event.Data) != r.data || got.Label != r.kind {
 			t.Errorf("%s: %+v", r.reason, got.Event)
 		}
 	}
 	for _, in := range []string{"", "null", "[]", `"a"`, "7", "{", "{}{}", "\xff"} {
-		if got := heard(in); got.Event != nil || kindOf(got) != "" || field(got, "type") != "" || payload(got) != nil || answers("a")(got) || received("")(got) {
+		if got := heard(in); got.Event != nil || kindOf(got) != "" || field(got, "type") != "" || payload(got) != nil ||
+			answers("a")(got) || received("")(got) {
 			t.Errorf("%q is an event: %+v", in, got.Event)
 		}
 	}
@@ -79,8 +82,10 @@ func TestRefused(t *testing.T) {
 		{"an error whose code is a number", `{"type":"error","payload":{"code":7}}`, true, ""},
 		{"an error without a payload", `{"type":"error"}`, true, ""},
 		{"an error with its code elsewhere", `{"type":"error","payload":{"error":{"code":"UNKNOWN_TOOL"}}}`, true, ""},
-		{"a result that is not ok", `{"type":"tool.result","payload":{"ok":false,"code":"INVALID_PARAMS"}}`, true, "INVALID_PARAMS"},
-		{"a result that has its code in an error", `{"type":"tool.result","payload":{"ok":false,"error":{"code":"INVALID_PARAMS"}}}`, true, "INVALID_PARAMS"},
+		{"a result that is not ok", `{"type":"tool.result","payload":{"ok":false,"code":"INVALID_PARAMS"}}`, true,
+			"INVALID_PARAMS"},
+		{"a result that has its code in an error",
+			`{"type":"tool.result","payload":{"ok":false,"error":{"code":"INVALID_PARAMS"}}}`, true, "INVALID_PARAMS"},
 		{"a result with both", `{"type":"tool.result","payload":{"ok":false,"code":"A","error":{"code":"B"}}}`, true, "A"},
 		{"a result without a code", `{"type":"tool.result","payload":{"ok":false}}`, true, ""},
 		{"a result whose code is a list", `{"type":"tool.result","payload":{"ok":false,"code":[]}}`, true, ""},
@@ -89,14 +94,15 @@ func TestRefused(t *testing.T) {
 		{"a result that says so otherwise", `{"type":"tool.result","payload":{"ok":"false"}}`, false, ""},
 		{"another message", `{"type":"state.updated","payload":{"ok":false,"code":"A"}}`, false, ""},
 	} {
-		s := &suite{wire: target.DefaultExternalAgent()}
+		s := &suite{wire: binding.Default()}
 		if rec := heard(r.in); refused(rec) != r.refused || s.codeOf(rec) != r.code {
 			t.Errorf("%s: refused %v with %q", r.reason, refused(rec), s.codeOf(rec))
 		}
 	}
-	s := &suite{wire: target.DefaultExternalAgent()}
-	s.wire.Fields = target.CodeFields{ErrorCode: "/problem", ResultCode: target.Pointers{"/payload/why"}}
-	if s.codeOf(heard(`{"type":"error","problem":"A","payload":{"code":"B"}}`)) != "A" || s.codeOf(heard(`{"type":"tool.result","payload":{"ok":false,"why":"C","code":"B"}}`)) != "C" {
+	s := &suite{wire: binding.Default()}
+	s.wire.Fields = binding.CodeFields{ErrorCode: "/problem", ResultCode: target.Pointers{"/payload/why"}}
+	if s.codeOf(heard(`{"type":"error","problem":"A","payload":{"code":"B"}}`)) != "A" ||
+		s.codeOf(heard(`{"type":"tool.result","payload":{"ok":false,"why":"C","code":"B"}}`)) != "C" {
 		t.Error("a code is not read where the profile says")
 	}
 }
@@ -105,10 +111,12 @@ func TestAnswers(t *testing.T) {
 	rec := heard(`{"type":"error","replyTo":"r1"}`)
 	sent := *rec
 	sent.Dir = transcript.Sent
-	if !answers("r1")(rec) || answers("r2")(rec) || answers("")(heard(`{"type":"error","replyTo":""}`)) || answers("r1")(&sent) || answers("1")(heard(`{"replyTo":1}`)) {
+	if !answers("r1")(rec) || answers("r2")(rec) || answers("")(heard(`{"type":"error","replyTo":""}`)) ||
+		answers("r1")(&sent) || answers("1")(heard(`{"replyTo":1}`)) {
 		t.Error("what names a request is its answer, and nothing else")
 	}
-	if !received(vocab.ErrorMessage, "x")(rec) || received("x")(rec) || received()(rec) || received(vocab.ErrorMessage)(&sent) {
+	if !received(vocab.ErrorMessage, "x")(rec) || received("x")(rec) || received()(rec) ||
+		received(vocab.ErrorMessage)(&sent) {
 		t.Error("received matches what the target has sent, by its type")
 	}
 }
@@ -120,9 +128,8 @@ func TestWords(t *testing.T) {
 	if got := oneOf([]string{"A", "B", "C"}); got != "code A or B or C" {
 		t.Error(got)
 	}
-	list := []string{"a", "b", "c"}
-	if got := strings.Join(drop(list, "b", "x"), ""); got != "ac" || strings.Join(list, "") != "abc" {
-		t.Errorf("%s of %v", got, list)
+	if got := strings.Join(quoted(`"A" or "B" or "C"`), " "); got != "A B C" {
+		t.Error(got)
 	}
 	if got := strings.Join(names(object{"b": 1, "a": nil}), " "); got != "a b" {
 		t.Error(got)

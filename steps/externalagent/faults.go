@@ -40,7 +40,10 @@ var faults = map[string]func(object){
 	"id that is a number":    func(e object) { e["id"] = 17 },
 	"id that is null":        func(e object) { e["id"] = nil },
 	"replyTo that is a list": func(e object) { e["replyTo"] = []any{} },
-	"extra members":          func(e object) { e["parleyExtra"] = object{"a": []any{1, nil}}; e["timestamp"] = "2026-01-01T00:00:00Z" },
+	"extra members": func(e object) {
+		e["parleyExtra"] = object{"a": []any{1, nil}}
+		e["timestamp"] = "2026-01-01T00:00:00Z"
+	},
 	"an extra member in its payload": func(e object) {
 		if p, ok := e["payload"].(object); ok {
 			p["parleyExtra"] = "x"
@@ -83,7 +86,7 @@ func (s *suite) sendsSpoilt(ctx context.Context, p *party, kind, fault string) e
 		}
 		body = object{"role": p.role, "sessionId": p.session}
 	case vocab.ToolCall:
-		body = object{"toolName": "parley_no_such_tool", "params": object{}, "reason": "parley: a step of the scenario"}
+		body = callOf(noSuchTool, object{})
 	}
 	q := &request{of: p, id: s.newID(), kind: kind, body: body}
 	env := envelope(kind, q.id, "", body)
@@ -125,11 +128,18 @@ func (s *suite) sendRaw(ctx context.Context, p *party, q *request, m driver.Mess
 func (s *suite) sendsJunk(ctx context.Context, p *party, what string) error {
 	id := s.newID()
 	legal := string(mustEncode(envelope(vocab.SnapshotGet, id, "", object{})))
-	body := map[string]string{
-		"malformed JSON": "{" + legal, "an empty text": "", "a JSON array": "[" + legal + "]", "a JSON string": `"snapshot.get"`,
-		"a JSON number": "42", "a JSON null": "null", "two JSON values": legal + legal, "half an envelope": legal[:len(legal)/2],
-	}[what]
+	body, known := map[string]string{"malformed JSON": "{" + legal, "a JSON array": "[" + legal + "]",
+		"two JSON values": legal + legal, "half an envelope": legal[:len(legal)/2]}[what]
+	if !known {
+		body = noEnvelopes[what]
+	}
 	return s.sendRaw(ctx, p, &request{of: p, id: id, kind: what}, driver.Message{Label: what, Body: []byte(body)})
+}
+
+// noEnvelopes are texts that are no envelope, by the words of features.
+var noEnvelopes = map[string]string{
+	"malformed JSON": `{"v":"mvp-0.2","type":`, "an empty text": "", "a JSON array": `[{"v":"mvp-0.2"}]`,
+	"a JSON string": `"snapshot.get"`, "a JSON number": "42", "a JSON null": "null",
 }
 
 func mustEncode(v any) []byte {

@@ -13,18 +13,19 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"parley/monitor/externalagent/toolschema"
-	"parley/target"
+	"parley/steps/externalagent/binding"
+	"parley/steps/externalagent/toolschema"
 	wjson "parley/wire/json"
 )
 
 //go:embed flow.yaml
 var builtIn []byte
 
-// flow is what the host that the harness plays shows and announces; flow.yaml says what the members mean. It is read-only.
+// flow is what the host that the harness plays shows and announces; flow.yaml says what the members mean. It is
+// read-only.
 type flow struct {
-	Stages  []stage           `yaml:"stages"`
-	Booking []target.ToolCall `yaml:"booking"`
+	Stages  []stage            `yaml:"stages"`
+	Booking []binding.ToolCall `yaml:"booking"`
 }
 
 // stage is one stage of a flow. Once it is read, UISpec and ToolSchema hold what a JSON decoder would give.
@@ -75,7 +76,7 @@ func parseFlow(name string, b []byte) (*flow, error) {
 			return nil, fmt.Errorf("%s: uiSpec: %w", at, err)
 		}
 		if _, ok := ui.(object); !ok {
-			return nil, fmt.Errorf("%s: uiSpec is no object", at)
+			return nil, fmt.Errorf("%s: uiSpec is not an object", at)
 		}
 		list, err := asJSON(st.ToolSchema)
 		if err != nil {
@@ -100,10 +101,10 @@ func plainly(list []any) (toolschema.Tools, error) {
 	for i, item := range list {
 		o, _ := item.(object)
 		if _, named := o["name"].(string); !named {
-			return nil, fmt.Errorf("item %d is no object with a name", i)
+			return nil, fmt.Errorf("item %d is not an object with a name", i)
 		}
 		if params := o["parameters"]; params != nil && wjson.Kind(params) != "object" {
-			return nil, fmt.Errorf("item %d, %s: its parameters are no object", i, o["name"])
+			return nil, fmt.Errorf("item %d, %s: its parameters are not an object", i, o["name"])
 		}
 	}
 	tools, err := toolschema.Parse(list)
@@ -142,7 +143,7 @@ func (st *stage) check() error {
 func (e effect) check(params object) error {
 	for _, p := range []struct{ key, pointer string }{{"set", e.Set}, {"needs", e.Needs}} {
 		if p.pointer != "" && p.pointer[0] != '/' {
-			return fmt.Errorf("%s: %q is no JSON Pointer: it does not begin with /", p.key, p.pointer)
+			return fmt.Errorf("%s: %q is not a JSON Pointer: it does not begin with /", p.key, p.pointer)
 		}
 	}
 	for _, p := range []struct{ key, param string }{{"from", e.From}, {"say", e.Say}} {
@@ -161,7 +162,7 @@ func (e effect) check(params object) error {
 	return nil
 }
 
-// hasParam tells whether parameters, of either form, have one of a name.
+// hasParam reports whether parameters, of either form, have one of a name.
 func hasParam(params object, name string) bool {
 	properties, listed := params["properties"].(object)
 	if !listed {
@@ -188,25 +189,31 @@ func asJSON(v any) (any, error) {
 }
 
 // copied is a deep copy of a JSON value.
-func copied(v any) any {
+func copied(v any) any { return replaced(v, func(text string) string { return text }) }
+
+// replaced is a deep copy of a JSON value with each of its texts replaced, names of members not among them.
+func replaced(v any, by func(string) string) any {
 	switch v := v.(type) {
+	case string:
+		return by(v)
 	case object:
 		out := make(object, len(v))
 		for k, m := range v {
-			out[k] = copied(m)
+			out[k] = replaced(m, by)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, m := range v {
-			out[i] = copied(m)
+			out[i] = replaced(m, by)
 		}
 		return out
 	}
 	return v
 }
 
-// put sets what a JSON Pointer points to, and returns the document; objects are made on the way, and an array grows by one.
+// put sets what a JSON Pointer points to, and returns the document; objects are made on the way, and an array grows by
+// one.
 func put(doc any, pointer string, v any) any {
 	switch {
 	case pointer == "":
@@ -239,7 +246,7 @@ func put(doc any, pointer string, v any) any {
 }
 
 // paramsFor gives the params of a call of a booking path from the latest uiSpec.
-func paramsFor(c target.ToolCall, uiSpec any) (object, error) {
+func paramsFor(c binding.ToolCall, uiSpec any) (object, error) {
 	params, err := c.ParamsFor(uiSpec)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	vocab "parley/protocol/externalagent"
+	"parley/steps/externalagent/binding"
 	"parley/target"
 	wjson "parley/wire/json"
 )
@@ -17,14 +18,14 @@ func TestPut(t *testing.T) {
 		{"a member", `{"a":1}`, "/a", `{"a":"v"}`},
 		{"a new member", `{}`, "/a", `{"a":"v"}`},
 		{"a member of a member that is not there", `{}`, "/a/b", `{"a":{"b":"v"}}`},
-		{"a member of what is no object", `{"a":7}`, "/a/b", `{"a":{"b":"v"}}`},
+		{"a member of what is not an object", `{"a":7}`, "/a/b", `{"a":{"b":"v"}}`},
 		{"a member of null", `{"a":null}`, "/a/b", `{"a":{"b":"v"}}`},
 		{"an item", `{"l":[1,2]}`, "/l/1", `{"l":[1,"v"]}`},
 		{"the next item", `{"l":[1]}`, "/l/1", `{"l":[1,"v"]}`},
 		{"the first item of an empty list", `{"l":[]}`, "/l/0", `{"l":["v"]}`},
 		{"a member of the next item", `{"l":[]}`, "/l/0/a", `{"l":[{"a":"v"}]}`},
 		{"an item behind the next one", `{"l":[1]}`, "/l/2", `{"l":[1]}`},
-		{"an item that is no number", `{"l":[1]}`, "/l/-", `{"l":[1]}`},
+		{"an item that is not a number", `{"l":[1]}`, "/l/-", `{"l":[1]}`},
 		{"an item below the first", `{"l":[1]}`, "/l/-1", `{"l":[1]}`},
 		{"a number is a name in an object", `{}`, "/l/0", `{"l":{"0":"v"}}`},
 		{"an empty name", `{}`, "/", `{"":"v"}`},
@@ -71,7 +72,8 @@ func TestParseFlow(t *testing.T) {
 	if got := wjson.Compact(st.UISpec); got != `{"items":[{"id":9007199254740993}],"none":null,"price":1.5}` {
 		t.Errorf("uiSpec is %s", got)
 	}
-	if st.tools.Find("pick") == nil || st.Effects["pick"].Set != "/picked" || st.Effects["pick"].From != "id" || len(f.Booking) != 1 {
+	if st.tools.Find("pick") == nil || st.Effects["pick"].Set != "/picked" || st.Effects["pick"].From != "id" ||
+		len(f.Booking) != 1 {
 		t.Errorf("the flow is %+v", f)
 	}
 	params, err := paramsFor(f.Booking[0], st.UISpec)
@@ -91,31 +93,49 @@ func TestBadFlows(t *testing.T) {
 		{"no stages", "booking: []", "a flow: it has no stages"},
 		{"an empty list of stages", "stages: []", "a flow: it has no stages"},
 		{"a member that it does not know", "stages: [{name: a, uiSpec: {}, tools: []}]", "unknown field \"tools\""},
-		{"an effect that it does not know", "stages: [{name: a, uiSpec: {}, effects: {next: {goto: 1}}}]", "unknown field \"goto\""},
-		{"a step that is no number", "stages: [{name: a, uiSpec: {}, effects: {next: {go: on}}}]", "a flow: "},
-		{"no uiSpec", "stages: [{name: a}]", "a flow: stage 1 (a): uiSpec is no object"},
-		{"a uiSpec that is a list", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}]}, {name: b, uiSpec: []}]", "a flow: stage 2 (b): uiSpec is no object"},
-		{"a uiSpec that is a text", "stages: [{name: a, uiSpec: hello}]", "a flow: stage 1 (a): uiSpec is no object"},
+		{"an effect that it does not know", "stages: [{name: a, uiSpec: {}, effects: {next: {goto: 1}}}]",
+			"unknown field \"goto\""},
+		{"a step that is not a number", "stages: [{name: a, uiSpec: {}, effects: {next: {go: on}}}]", "a flow: "},
+		{"no uiSpec", "stages: [{name: a}]", "a flow: stage 1 (a): uiSpec is not an object"},
+		{"a uiSpec that is a list", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}]}, {name: b, uiSpec: []}]",
+			"a flow: stage 2 (b): uiSpec is not an object"},
+		{"a uiSpec that is a text", "stages: [{name: a, uiSpec: hello}]", "a flow: stage 1 (a): uiSpec is not an object"},
 		{"a uiSpec that no JSON can say", "stages: [{name: a, uiSpec: {x: .nan}}]", "a flow: stage 1 (a): uiSpec: "},
-		{"a tool without a name", "stages: [{name: a, uiSpec: {}, toolSchema: [{parameters: {}}]}]", "a flow: stage 1 (a): toolSchema: item 0 is no object with a name"},
-		{"a tool that is a text", "stages: [{name: a, uiSpec: {}, toolSchema: [next]}]", "a flow: stage 1 (a): toolSchema: item 0 is no object with a name"},
-		{"parameters that are a list", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: []}]}]", "item 0, x: its parameters are no object"},
-		{"a type that nobody knows", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: any}}]}]", "a flow: stage 1 (a): toolSchema: x: /properties/p/type: \"any\" is no type"},
-		{"a toolSchema that is no list", "stages: [{name: a, uiSpec: {}, toolSchema: {name: x}}]", "a flow: "},
+		{"a tool without a name", "stages: [{name: a, uiSpec: {}, toolSchema: [{parameters: {}}]}]",
+			"a flow: stage 1 (a): toolSchema: item 0 is not an object with a name"},
+		{"a tool that is a text", "stages: [{name: a, uiSpec: {}, toolSchema: [next]}]",
+			"a flow: stage 1 (a): toolSchema: item 0 is not an object with a name"},
+		{"parameters that are a list", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: []}]}]",
+			"item 0, x: its parameters are not an object"},
+		{"a type that nobody knows", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: any}}]}]",
+			"a flow: stage 1 (a): toolSchema: x: /properties/p/type: \"any\" is not a type"},
+		{"a toolSchema that is not a list", "stages: [{name: a, uiSpec: {}, toolSchema: {name: x}}]", "a flow: "},
 		{"a call that is none", "stages: [{name: a, uiSpec: {}}]\nbooking: [next]", "a flow: "},
 		{"no tools", "stages: [{name: a, uiSpec: {}}]", "a flow: stage 1 (a): toolSchema: no tool leads on"},
-		{"a tool twice", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}, {name: x}]}]", "a flow: stage 1 (a): toolSchema: it has two tools \"x\""},
-		{"a stage twice", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}]}, {name: a, uiSpec: {}, toolSchema: [{name: x}]}]", "a flow: stage 2 (a): name: another stage has it"},
-		{"an effect of no tool", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {next: {go: 1}}}]", "a flow: stage 1 (a): effects.next: toolSchema has no such tool"},
-		{"a need that is no pointer", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: next}], effects: {next: {go: 1, needs: selected}}}]", "(a): effects.next.needs: \"selected\" is no JSON Pointer"},
-		{"a place that is no pointer", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], effects: {x: {set: selected, from: p}}}]", "(a): effects.x.set: \"selected\" is no JSON Pointer"},
-		{"a value of no param", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], effects: {x: {set: /s, from: q}}}]", "(a): effects.x.from: the tool has no param \"q\""},
-		{"a value of no property", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {type: object, properties: {p: {}}}}], effects: {x: {set: /s, from: q}}}]", "(a): effects.x.from: the tool has no param \"q\""},
-		{"a value of a tool without params", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {set: /s, from: q}}}]", "(a): effects.x.from: the tool has no param \"q\""},
-		{"words of no param", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {say: text}}}]", "(a): effects.x.say: the tool has no param \"text\""},
-		{"a place without a value", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {set: /s}}}]", "(a): effects.x.set: it needs from"},
-		{"a value without a place", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], effects: {x: {from: p}}}]", "(a): effects.x.from: it needs set"},
-		{"two steps at once", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {go: 2}}}]", "(a): effects.x.go: 2 is neither 1 nor -1"},
+		{"a tool twice", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}, {name: x}]}]",
+			"a flow: stage 1 (a): toolSchema: it has two tools \"x\""},
+		{"a stage twice", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}]}, {name: a, uiSpec: {}, toolSchema: " +
+			"[{name: x}]}]", "a flow: stage 2 (a): name: another stage has it"},
+		{"an effect of no tool", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {next: {go: 1}}}]",
+			"a flow: stage 1 (a): effects.next: toolSchema has no such tool"},
+		{"a need that is no pointer", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: next}], effects: {next: {go: 1, " +
+			"needs: selected}}}]", "(a): effects.next.needs: \"selected\" is not a JSON Pointer"},
+		{"a place that is no pointer", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], " +
+			"effects: {x: {set: selected, from: p}}}]", "(a): effects.x.set: \"selected\" is not a JSON Pointer"},
+		{"a value of no param", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], " +
+			"effects: {x: {set: /s, from: q}}}]", "(a): effects.x.from: the tool has no param \"q\""},
+		{"a value of no property", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {type: object, " +
+			"properties: {p: {}}}}], effects: {x: {set: /s, from: q}}}]", "(a): effects.x.from: the tool has no param \"q\""},
+		{"a value of a tool without params", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {set: " +
+			"/s, from: q}}}]", "(a): effects.x.from: the tool has no param \"q\""},
+		{"words of no param", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {say: text}}}]",
+			"(a): effects.x.say: the tool has no param \"text\""},
+		{"a place without a value", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {set: /s}}}]",
+			"(a): effects.x.set: it needs from"},
+		{"a value without a place", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], " +
+			"effects: {x: {from: p}}}]", "(a): effects.x.from: it needs set"},
+		{"two steps at once", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {go: 2}}}]",
+			"(a): effects.x.go: 2 is neither 1 nor -1"},
 	} {
 		f, err := parseFlow("a flow", []byte(r.text))
 		if err == nil || !strings.Contains(err.Error(), r.has) {
@@ -135,7 +155,8 @@ func TestLoadFlow(t *testing.T) {
 	if f, err := loadFlow(good); err != nil || len(f.Stages) != 1 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	for name, has := range map[string]string{bad: "external-agent.flow " + bad + ": it has no stages", filepath.Join(dir, "none.yaml"): "external-agent.flow: open "} {
+	for name, has := range map[string]string{bad: "external-agent.flow " + bad + ": it has no stages",
+		filepath.Join(dir, "none.yaml"): "external-agent.flow: open "} {
 		if _, err := loadFlow(name); err == nil || !strings.Contains(err.Error(), has) {
 			t.Errorf("%s: %v, want %q", name, err, has)
 		}
@@ -165,7 +186,10 @@ func TestBuiltInFlow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := p.called("id", object{"toolName": c.Tool, "params": params}, func(code, text string) []any { t.Fatalf("call %d: %s: %s", i+1, code, text); return nil })
+		out := p.called("id", object{"toolName": c.Tool, "params": params}, func(code, text string) []any {
+			t.Fatalf("call %d: %s: %s", i+1, code, text)
+			return nil
+		})
 		if len(out) != 2 || kindOfObject(out[0]) != vocab.ToolResult || kindOfObject(out[1]) != vocab.StateUpdated {
 			t.Errorf("call %d is answered by %s", i+1, wjson.Compact(out))
 		}
@@ -180,17 +204,19 @@ func TestBuiltInFlow(t *testing.T) {
 
 // TestParamsFor: what a call of a booking path takes from a uiSpec that lacks it is an error that names it.
 func TestParamsFor(t *testing.T) {
-	call := target.ToolCall{Tool: "select", Params: map[string]target.Value{"itemId": {Of: target.Pointer("/items/0/id")}, "n": {Of: uint64(2)}}}
+	call := binding.ToolCall{Tool: "select",
+		Params: map[string]binding.Value{"itemId": {Of: target.Pointer("/items/0/id")}, "n": {Of: uint64(2)}}}
 	got, err := paramsFor(call, value(t, `{"items":[{"id":"m1"}]}`))
 	if err != nil || wjson.Compact(got) != `{"itemId":"m1","n":2}` {
 		t.Errorf("%s, %v", wjson.Compact(got), err)
 	}
 	for _, ui := range []string{`null`, `{}`, `{"items":[]}`, `{"items":{}}`} {
-		if _, err := paramsFor(call, value(t, ui)); err == nil || !strings.Contains(err.Error(), "param itemId of select: the uiSpec has nothing at /items/0/id") {
+		if _, err := paramsFor(call, value(t, ui)); err == nil ||
+			!strings.Contains(err.Error(), "param itemId of select: the uiSpec has nothing at /items/0/id") {
 			t.Errorf("from %s: %v", ui, err)
 		}
 	}
-	if got, err := paramsFor(target.ToolCall{Tool: "next"}, nil); err != nil || got == nil || len(got) != 0 {
+	if got, err := paramsFor(binding.ToolCall{Tool: "next"}, nil); err != nil || got == nil || len(got) != 0 {
 		t.Errorf("of no params: %v, %v", got, err)
 	}
 }

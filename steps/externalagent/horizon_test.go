@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestHorizon: scenarios watch to the end until some have, and then for as long as those needed to know all that changes.
+// TestHorizon: scenarios watch to the end until some have, and then for as long as those needed to know all that
+// changes.
 func TestHorizon(t *testing.T) {
 	const end = 2500 * time.Millisecond
 	for _, r := range []struct {
@@ -15,7 +16,8 @@ func TestHorizon(t *testing.T) {
 	}{
 		{"nobody has watched yet", nil, end},
 		{"too few have", []time.Duration{time.Millisecond, time.Millisecond}, end},
-		{"a clock of milliseconds is known at once", []time.Duration{time.Millisecond, 2 * time.Millisecond, time.Millisecond}, 108 * time.Millisecond},
+		{"a clock of milliseconds is known at once", []time.Duration{time.Millisecond, 2 * time.Millisecond,
+			time.Millisecond}, 108 * time.Millisecond},
 		{"a clock of seconds takes to the end", []time.Duration{time.Millisecond, 2 * time.Second, time.Millisecond}, end},
 	} {
 		h := &horizon{}

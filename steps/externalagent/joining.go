@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cucumber/godog"
-
 	"parley/driver"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
-	wjson "parley/wire/json"
 )
 
 // party is one connection of the harness: an agent, or, where the target is a relay, a host.
@@ -30,30 +27,17 @@ type party struct {
 	joined   bool
 	last     *request // its latest request
 	asked    []*request
-	study    string // the study session that it was told of
-	counting int    // the number of its next request; 0: its ids are unique in the run
-	returned bool   // it has lost its connection since
-	before   state  // what it was told before its latest call
-	laid     laid   // the logs that lay there when its latest session was started
-	schemas  int    // how many different toolSchemas it has met
+	study    string          // the study session that it was told of
+	counting int             // the number of its next request; 0: its ids are unique in the run
+	returned bool            // it has lost its connection since
+	before   state           // what it was told before its latest call
+	laid     laid            // the logs that lay there when its latest session was started
+	schemas  map[string]bool // the different toolSchemas of its latest booking
 }
 
-func (s *suite) registerJoining(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^agent (\w+) connects$`, func(ctx context.Context, name string) error { return s.connect(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) is connected$`, func(_ context.Context, name string) error { return s.isConnected(s.party(name)) })
-	steps.Step(sc, `^agent (\w+) joins$`, func(ctx context.Context, name string) error { return s.joins(ctx, s.party(name), nil) })
-	steps.Step(sc, `^agent (\w+) joins the relay session "([\w-]+)"$`, func(ctx context.Context, name, session string) error {
-		p := s.party(name)
-		p.session = s.relaySession(session)
-		return s.joins(ctx, p, nil)
-	})
-	steps.Step(sc, `^agent (\w+) is told that it has joined$`, func(ctx context.Context, name string) error { return s.isJoined(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) has joined$`, func(ctx context.Context, name string) error { return s.hasJoined(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) disconnects$`, func(name string) error { return s.disconnect(s.party(name), driver.Graceful) })
-	steps.Step(sc, `^agent (\w+) loses its connection$`, func(name string) error { return s.disconnect(s.party(name), driver.Reset) })
-	steps.Step(sc, `^the target is restarted$`, func(ctx context.Context) error { return s.restart(ctx, false) })
-	steps.Step(sc, `^the target is killed and started again$`, func(ctx context.Context) error { return s.restart(ctx, true) })
-}
+// course names the model of what a party is told in its study session: whatever follows from the state in which that
+// is.
+func (p *party) course() string { return p.name + "/" + p.study }
 
 // party finds a party by its name, or makes one.
 func (s *suite) party(name string) *party {
@@ -98,31 +82,32 @@ func (s *suite) connected(ctx context.Context, p *party) error {
 		}
 	}
 	if p.openErr != nil {
-		return s.Need(steps.Check{Clauses: []string{"EA-016", "EA-106"}, At: s.T.Len(), Expected: "a connection of its own for " + p.name, Observed: p.openErr.Error()})
+		return s.Need(s.notOpened(p, "a connection of its own for "+p.name, "EA-016", "EA-106"))
 	}
 	return nil
 }
 
+// notOpened is the check of a connection that could not be opened.
+func (s *suite) notOpened(p *party, expected string, clauses ...string) steps.Check {
+	return steps.Check{Clauses: clauses, At: s.T.Len(), Expected: expected,
+		Observed: p.openErr.Error(), Miss: steps.NotOpened(p.openErr)}
+}
+
 // isConnected judges that the socket is accepted (EA-017).
-func (s *suite) isConnected(p *party) error {
-	check := steps.Check{Clauses: []string{"EA-017"}, OK: p.conn != nil, At: s.T.Len(),
-		Expected: "the WebSocket handshake at " + s.wire.WS.Path + " accepted"}
+func (s *suite) isConnected(_ context.Context, p *party) error {
+	check := steps.Check{Clauses: []string{"EA-017"}, OK: p.conn != nil, At: s.T.Len()}
 	if p.openErr != nil {
-		check.Observed = p.openErr.Error()
+		check = s.notOpened(p, "the WebSocket handshake at "+s.wire.WS.Path+" accepted", "EA-017")
 	}
 	return s.Need(check)
 }
 
-// joins sends relay.join; edit may spoil its payload.
-func (s *suite) joins(ctx context.Context, p *party, edit func(object)) error {
+// joins sends relay.join.
+func (s *suite) joins(ctx context.Context, p *party) error {
 	if err := s.hostIsThere(ctx, p); err != nil {
 		return err
 	}
-	body := object{"role": p.role, "sessionId": p.session}
-	if edit != nil {
-		edit(body)
-	}
-	_, err := s.ask(ctx, p, vocab.RelayJoin, body)
+	_, err := s.ask(ctx, p, vocab.RelayJoin, object{"role": p.role, "sessionId": p.session})
 	return err
 }
 
@@ -132,28 +117,25 @@ func (s *suite) isJoined(ctx context.Context, p *party) error {
 	if q == nil || q.kind != vocab.RelayJoin {
 		return steps.NotTestedf("%s has not asked to join", p.name)
 	}
-	rec, err := s.needAnswer(ctx, q, vocab.RelayJoined, "EA-028", "EA-029", "EA-030", "EA-016", "EA-025", "EA-103", "EA-106")
+	rec, err := s.needAnswer(ctx, q, vocab.RelayJoined, "EA-028", "EA-029", "EA-030", "EA-016", "EA-025", "EA-103",
+		"EA-106")
 	if err != nil {
 		return err
 	}
 	p.joined = true
 	s.Reached(steps.Given)
 	body := payload(&rec)
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-028", "EA-103", "EA-106"}, OK: true, At: rec.N})
-	for _, echo := range []struct{ clause, name, want string }{{"EA-029", "role", p.role}, {"EA-030", "sessionId", p.session}} {
-		_ = s.Judge(steps.Check{Clauses: []string{echo.clause}, OK: body[echo.name] == echo.want, At: rec.N, Group: "relay.joined " + echo.name,
-			Expected: fmt.Sprintf("payload.%s is %q, as in relay.join", echo.name, echo.want),
-			Observed: fmt.Sprintf("payload.%s is %s", echo.name, wjson.Compact(body[echo.name]))})
-	}
+	s.passes(rec.N, "EA-028", "EA-103", "EA-106")
+	s.member(&rec, "EA-029", "role", body["role"] == p.role, fmt.Sprintf("%q, as in relay.join", p.role))
+	s.member(&rec, "EA-030", "sessionId", body["sessionId"] == p.session, fmt.Sprintf("%q, as in relay.join", p.session))
 	return nil
 }
 
 // hasJoined makes sure that a party is in its relay session.
 func (s *suite) hasJoined(ctx context.Context, p *party) error {
-	if p.conn != nil && s.endedAt(p) > 0 {
+	if at := s.endedAt(p); p.conn != nil && at > 0 {
 		if p.study != "" {
-			return s.Need(steps.Check{Clauses: []string{"EA-016"}, At: s.endedAt(p), Expected: "a connection that stays for the next message",
-				Observed: steps.Seen(s.T.After(s.endedAt(p) - 1)[0])})
+			return s.Need(s.dropped(at, "EA-016"))
 		}
 		p.conn, p.joined, p.returned = nil, false, true // no clause forbids to end it with the session
 	}
@@ -166,19 +148,24 @@ func (s *suite) hasJoined(ctx context.Context, p *party) error {
 	return s.isJoined(ctx, p)
 }
 
-// getsIn asks to join. Who was there before, as scenarios that share one relay session were, may be taken for still there for
-// a moment, and be refused: it is tried again within the event limit. The latest answer is left to be judged.
+// dropped is the check of a connection that the target has ended.
+func (s *suite) dropped(at int, clauses ...string) steps.Check {
+	return steps.CheckOf(s.T.After(at - 1)[0], false, "a connection that stays for the next message", clauses...)
+}
+
+// getsIn asks to join. Who was there before, as scenarios that share one relay session were, may be taken for still
+// there for a moment, and be refused: it is tried again within the event limit. The latest answer is left to be judged.
 func (s *suite) getsIn(ctx context.Context, p *party) error {
-	end := stall.In(s.Env.Event())
+	end := deadline.In(s.Env.Event())
 	for {
 		if err := s.connected(ctx, p); err != nil {
 			return err
 		}
-		if err := s.joins(ctx, p, nil); err != nil {
+		if err := s.joins(ctx, p); err != nil {
 			return err
 		}
 		q := p.last
-		rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Match: func(r *transcript.Record) bool { return answers(q.id)(r) || closed(r) }})
+		rec, miss := s.answeredOrClosed(ctx, q)
 		if miss != nil || kindOf(&rec) == vocab.RelayJoined || !p.returned && !s.shared() || end.Over() {
 			return nil
 		}
@@ -189,13 +176,28 @@ func (s *suite) getsIn(ctx context.Context, p *party) error {
 	}
 }
 
+// answeredOrClosed waits for the answer to a request, or the end of its connection.
+func (s *suite) answeredOrClosed(ctx context.Context, q *request) (transcript.Record, *steps.Miss) {
+	return s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Match: func(r *transcript.Record) bool {
+		return answers(q.id)(r) || closed(r)
+	}})
+}
+
 // pause lets a moment pass before something is tried again.
 func (s *suite) pause(ctx context.Context) { s.pauseFor(ctx, 20*time.Millisecond) }
 
 func (s *suite) pauseFor(ctx context.Context, d time.Duration) {
-	ctx, cancel := stall.WithLimit(ctx, d)
+	ctx, cancel := deadline.WithLimit(ctx, d)
 	defer cancel()
 	_, _ = s.T.Await(ctx, s.T.Len(), func(*transcript.Record) bool { return false })
+}
+
+// modeOf is how a connection ends, by the words of a step.
+func modeOf(how string) driver.CloseMode {
+	if how == "loses its connection" {
+		return driver.Reset
+	}
+	return driver.Graceful
 }
 
 func (s *suite) disconnect(p *party, how driver.CloseMode) error {
@@ -209,17 +211,16 @@ func (s *suite) disconnect(p *party, how driver.CloseMode) error {
 }
 
 // restart ends the target and starts it again, at the same place. Everybody's connection is gone then.
-func (s *suite) restart(ctx context.Context, kill bool) error {
-	err := s.Target.Restart(ctx, kill)
+func (s *suite) restart(ctx context.Context, how string) error {
+	err := s.Target.Restart(ctx, how != "restarted")
 	for _, p := range s.parties {
 		if p.conn != nil {
 			_ = s.disconnect(p, driver.Reset) // it may be gone already
 		}
 		p.study = ""
 	}
-	for session, pl := range s.plays {
-		pl.stop()
-		delete(s.plays, session)
+	for session := range s.plays {
+		s.stopPlay(session)
 	}
 	var missing *target.NotDeclaredError
 	switch {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	vocab "parley/protocol/externalagent"
+	"parley/steps/externalagent/binding"
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
@@ -33,37 +34,57 @@ func everyLine(f func(object)) func(object) object {
 	return func(line object) object { f(line); return line }
 }
 
+const logsLines = session + firstCall + saying + ending + "And the log of agent A's session is complete and in order\n"
+
+var logsRows = []struct {
+	reason, lines string
+	line          func(object) object
+	bad           bad
+	want, has     string
+}{
+	{"complete", logsLines, nil, nil, "EA-010=passed EA-065=passed EA-085=passed EA-086=passed EA-087=passed " +
+		"EA-088=passed EA-089=passed EA-089a=not-applicable EA-090=passed EA-091=passed EA-092=passed EA-093=passed " +
+		"EA-107=passed", ""},
+	{"no sessionId", logsLines, everyLine(unset("sessionId")), nil, "EA-086=failed EA-085=passed",
+		"logs/study/s-20260213-001.jsonl:1: "},
+	{"another sessionId", logsLines, everyLine(set("sessionId", "s-0")), nil, "EA-086=failed", "s-0"},
+	{"an eventIndex that is a text", logsLines, everyLine(set("eventIndex", "1")), nil, "EA-087=failed", ".jsonl:1: "},
+	{"an eventIndex that stays", logsLines, everyLine(set("eventIndex", 1)), nil, "EA-087=passed EA-088=failed",
+		".jsonl:2: "},
+	{"no timestamp", logsLines, everyLine(unset("timestamp")), nil, "EA-089=failed", ".jsonl:1: "},
+	{"another form of timestamp", logsLines, everyLine(set("timestamp", "2026-02-13T10:22:17Z")), nil,
+		"EA-089=passed EA-089a=not-applicable", ""},
+	{"a direction that is none", logsLines, everyLine(set("direction", "up")), nil, "EA-090=failed", ".jsonl:1: "},
+	{"the agent's view", logsLines, everyLine(func(l object) {
+		l["direction"] = map[any]any{"in": "out",
+			"out": "in"}[l["direction"]]
+	}), nil, "EA-091=failed EA-090=passed", ".jsonl:"},
+	{"no type", logsLines, everyLine(unset("type")), nil, "EA-092=failed", ".jsonl:1: "},
+	{"no payload", logsLines, everyLine(unset("payload")), nil, "EA-093=failed", ".jsonl:1: "},
+	{"a call without its reason", logsLines, kinds(vocab.ToolCall,
+		func(l object) { delete(l["payload"].(object), "reason") }), nil, "EA-093=failed", "reason"},
+	{"a call that is not there", logsLines, kinds(vocab.ToolCall, nil), nil, "EA-107=failed", vocab.ToolCall},
+	{"a result that is not there", logsLines, kinds(vocab.ToolResult, nil), nil, "EA-107=failed", vocab.ToolResult},
+	{"a message that is not there, which no clause calls an event", logsLines, kinds(vocab.AgentMessage, nil), nil,
+		"EA-107=passed EA-093=passed", ""},
+	{"a message that is there, with another payload", logsLines,
+		kinds(vocab.AgentMessage, func(l object) { l["payload"] = object{"text": "x"} }), nil, "EA-093=failed", ".jsonl:"},
+	{"a state that is there, with half its payload", logsLines,
+		kinds(vocab.StateUpdated, func(l object) { delete(l["payload"].(object), "toolSchema") }), nil, "EA-093=failed",
+		".jsonl:"},
+	{"what need not be there", logsLines, kinds(vocab.SnapshotGet, nil), nil, "EA-107=passed EA-093=passed", ""},
+	{"nothing", logsLines, func(object) object { return nil }, nil, "EA-010=failed", ""},
+	{"no file", logsLines, nil, edit(vocab.SessionEnded, set("logFile", unwritten)),
+		"EA-010=failed EA-065=failed EA-085=failed EA-107=failed", "a log at logFile"},
+	{"a file elsewhere", logsLines, nil, edit(vocab.SessionEnded, set("logFile", "../../etc/passwd")),
+		"EA-010=not-tested EA-085=not-tested", "the log is not read"},
+	{"no session has ended", session + "Then the log of agent A's session is complete and in order\n", nil, nil,
+		"EA-010=not-tested", "no session of agent A has ended"},
+}
+
 func TestLogs(t *testing.T) {
-	const lines = session + firstCall + saying + ending + "And the log of agent A's session is complete and in order\n"
-	for _, r := range []struct {
-		reason, lines string
-		line          func(object) object
-		bad           bad
-		want, has     string
-	}{
-		{"complete", lines, nil, nil, "EA-010=passed EA-065=passed EA-085=passed EA-086=passed EA-087=passed EA-088=passed EA-089=passed EA-089a=not-applicable EA-090=passed EA-091=passed EA-092=passed EA-093=passed EA-107=passed", ""},
-		{"no sessionId", lines, everyLine(unset("sessionId")), nil, "EA-086=failed EA-085=passed", "logs/study/s-20260213-001.jsonl:1: "},
-		{"another sessionId", lines, everyLine(set("sessionId", "s-0")), nil, "EA-086=failed", "s-0"},
-		{"an eventIndex that is a text", lines, everyLine(set("eventIndex", "1")), nil, "EA-087=failed", ".jsonl:1: "},
-		{"an eventIndex that stays", lines, everyLine(set("eventIndex", 1)), nil, "EA-087=passed EA-088=failed", ".jsonl:2: "},
-		{"no timestamp", lines, everyLine(unset("timestamp")), nil, "EA-089=failed", ".jsonl:1: "},
-		{"another form of timestamp", lines, everyLine(set("timestamp", "2026-02-13T10:22:17Z")), nil, "EA-089=passed EA-089a=not-applicable", ""},
-		{"a direction that is none", lines, everyLine(set("direction", "up")), nil, "EA-090=failed", ".jsonl:1: "},
-		{"the agent's view", lines, everyLine(func(l object) { l["direction"] = map[any]any{"in": "out", "out": "in"}[l["direction"]] }), nil, "EA-091=failed EA-090=passed", ".jsonl:"},
-		{"no type", lines, everyLine(unset("type")), nil, "EA-092=failed", ".jsonl:1: "},
-		{"no payload", lines, everyLine(unset("payload")), nil, "EA-093=failed", ".jsonl:1: "},
-		{"a call without its reason", lines, kinds(vocab.ToolCall, func(l object) { delete(l["payload"].(object), "reason") }), nil, "EA-093=failed", "reason"},
-		{"a call that is not there", lines, kinds(vocab.ToolCall, nil), nil, "EA-107=failed", vocab.ToolCall},
-		{"a result that is not there", lines, kinds(vocab.ToolResult, nil), nil, "EA-107=failed", vocab.ToolResult},
-		{"a message that is not there, which no clause calls an event", lines, kinds(vocab.AgentMessage, nil), nil, "EA-107=passed EA-093=passed", ""},
-		{"a message that is there, with another payload", lines, kinds(vocab.AgentMessage, func(l object) { l["payload"] = object{"text": "x"} }), nil, "EA-093=failed", ".jsonl:"},
-		{"a state that is there, with half its payload", lines, kinds(vocab.StateUpdated, func(l object) { delete(l["payload"].(object), "toolSchema") }), nil, "EA-093=failed", ".jsonl:"},
-		{"what need not be there", lines, kinds(vocab.SnapshotGet, nil), nil, "EA-107=passed EA-093=passed", ""},
-		{"nothing", lines, func(object) object { return nil }, nil, "EA-010=failed", ""},
-		{"no file", lines, nil, edit(vocab.SessionEnded, set("logFile", unwritten)), "EA-010=failed EA-065=failed EA-085=failed EA-107=failed", "a log at logFile"},
-		{"a file elsewhere", lines, nil, edit(vocab.SessionEnded, set("logFile", "../../etc/passwd")), "EA-010=not-tested EA-085=not-tested", "the log is not read"},
-		{"no session has ended", session + "Then the log of agent A's session is complete and in order\n", nil, nil, "EA-010=not-tested", "no session of agent A has ended"},
-	} {
+
+	for _, r := range logsRows {
 		t.Run(r.reason, func(t *testing.T) {
 			p := &peer{bad: r.bad, line: r.line, logs: filepath.Join(t.TempDir(), "logs")}
 			if err := os.MkdirAll(p.logs, 0o700); err != nil {
@@ -79,7 +100,8 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestAnotherSessionMeanwhile: a session of another agent, which begins while one goes on, takes nothing of that one's log away.
+// TestAnotherSessionMeanwhile: a session of another agent, which begins while one goes on, takes nothing of that one's
+// log away.
 func TestAnotherSessionMeanwhile(t *testing.T) {
 	p := &peer{logs: filepath.Join(t.TempDir(), "logs")}
 	if err := os.MkdirAll(p.logs, 0o700); err != nil {
@@ -94,15 +116,18 @@ func TestAnotherSessionMeanwhile(t *testing.T) {
 		}
 		return out
 	})
-	const lines = session + firstCall + "And agent B joins the relay session \"other\"\nAnd agent B is told that it has joined\nAnd agent B has a session\n" +
+	const lines = session + firstCall + "And agent B joins the relay session \"other\"\nAnd agent B is told that it " +
+		"has joined\nAnd agent B has a session\n" +
 		firstCall + ending + "And the log of agent A's session is complete and in order\n"
-	expect(t, perform(t, environment(t, vocab.Host, p), p, "@log @EA-107 @EA-093", lines), "EA-107=passed EA-093=passed", "")
+	expect(t, perform(t, environment(t, vocab.Host, p), p, "@log @EA-107 @EA-093", lines), "EA-107=passed EA-093=passed",
+		"")
 }
 
 // TestLogsStay: later sessions leave the logs of those before alone.
 func TestLogsStay(t *testing.T) {
 	const look = "And the log of agent A's session is complete and in order\n"
-	const lines = session + firstCall + ending + look + session + ending + look + "And the logs that were read are as they were\n"
+	const lines = session + firstCall + ending + look + session + ending + look +
+		"And the logs read so far are unchanged\n"
 	// second does something to the first log once the second session ends.
 	second := func(do func(file string) error) bad {
 		return to(vocab.SessionEnd, func(c *peerConn, _ *transcript.Record, out []any) []any {
@@ -129,10 +154,13 @@ func TestLogsStay(t *testing.T) {
 			b[len(b)-2] = ' '
 			return errors.Join(err, os.WriteFile(file, b, 0o600))
 		}), "EA-010=failed EA-088=failed", "others: the same up to line "},
-		{"emptied", lines, second(func(file string) error { return os.Truncate(file, 0) }), "EA-088=failed", "and has 0 others"},
+		{"emptied", lines, second(func(file string) error { return os.Truncate(file, 0) }), "EA-088=failed",
+			"and has 0 others"},
 		{"gone", lines, second(os.Remove), "EA-010=failed EA-088=failed", "s-20260213-001.jsonl"},
-		{"one file for all", lines, edit(vocab.SessionEnded, set("logFile", "logs/study/all.jsonl")), "EA-010=failed", "all.jsonl"},
-		{"none was read", session + "Then the logs that were read are as they were\n", nil, "EA-088=not-tested", "no log was read"},
+		{"one file for all", lines, edit(vocab.SessionEnded, set("logFile", "logs/study/all.jsonl")), "EA-010=failed",
+			"all.jsonl"},
+		{"none was read", session + "Then the logs read so far are unchanged\n", nil, "EA-088=not-tested",
+			"no log was read"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			p := &peer{bad: r.bad, logs: filepath.Join(t.TempDir(), "logs")}
@@ -144,16 +172,20 @@ func TestLogsStay(t *testing.T) {
 	}
 }
 
-// TestSharedLogs: one file may hold several sessions, be it that all have one name. What lay there before, and what others wrote
-// there, is not the session's.
+// TestSharedLogs: one file may hold several sessions, be it that all have one name. What lay there before, and what
+// others wrote there, is not the session's.
 func TestSharedLogs(t *testing.T) {
 	const look = "And the log of agent A's session is complete and in order\n"
-	const lines = session + firstCall + ending + look + session + firstCall + ending + look + "And the logs that were read are as they were\n"
+	const lines = session + firstCall + ending + look + session + firstCall + ending + look +
+		"And the logs read so far are unchanged\n"
 	const all = "logs/study/all.jsonl"
 	// What malformed messages have left: of another session, of none, and half a line.
-	const before = `{"sessionId":"s-0","eventIndex":9,"timestamp":"2026-02-13T10:22:17.123Z","direction":"in","type":"snapshot.get","payload":[]}` + "\n" +
-		`{"sessionId":null,"eventIndex":9,"timestamp":"2026-02-13T10:22:17.123Z","direction":"in","type":"tool.call","payload":"{}"}` + "\n" + `oops` + "\n"
-	const want = "EA-010=passed EA-085=passed EA-086=passed EA-087=passed EA-088=passed EA-090=passed EA-092=passed EA-093=passed EA-107=passed"
+	const before = `{"sessionId":"s-0","eventIndex":9,"timestamp":"2026-02-13T10:22:17.123Z","direction":"in",` +
+		`"type":"snapshot.get","payload":[]}` + "\n" +
+		`{"sessionId":null,"eventIndex":9,"timestamp":"2026-02-13T10:22:17.123Z","direction":"in","type":"tool.call",` +
+		`"payload":"{}"}` + "\n" + `oops` + "\n"
+	const want = "EA-010=passed EA-085=passed EA-086=passed EA-087=passed EA-088=passed EA-090=passed EA-092=passed " +
+		"EA-093=passed EA-107=passed"
 	for _, r := range []struct {
 		reason string
 		p      *peer
@@ -170,16 +202,21 @@ func TestSharedLogs(t *testing.T) {
 				return nil
 			}
 			if l["type"] == vocab.SnapshotGet {
-				return object{"sessionId": "s-0", "eventIndex": 1, "timestamp": "now", "direction": "in", "type": vocab.ToolCall, "payload": []any{}}
+				return object{"sessionId": "s-0", "eventIndex": 1, "timestamp": "now", "direction": "in", "type": vocab.ToolCall,
+					"payload": []any{}}
 			}
 			return l
 		}}, "", want, ""},
-		{"a payload of the session's own is none", &peer{line: kinds(vocab.ToolResult, set("payload", []any{}))}, before, "EA-093=failed EA-010=passed", "payload, an object"},
-		{"its order is broken", &peer{line: everyLine(set("eventIndex", 1))}, before, "EA-088=failed EA-010=passed", all + ":5: "},
-		{"a line of the session is not there", &peer{line: kinds(vocab.ToolCall, nil)}, before, "EA-107=failed", vocab.ToolCall},
+		{"a payload of the session's own is none", &peer{line: kinds(vocab.ToolResult, set("payload", []any{}))}, before,
+			"EA-093=failed EA-010=passed", "payload, an object"},
+		{"its order is broken", &peer{line: everyLine(set("eventIndex", 1))}, before, "EA-088=failed EA-010=passed", all +
+			":5: "},
+		{"a line of the session is not there", &peer{line: kinds(vocab.ToolCall, nil)}, before, "EA-107=failed",
+			vocab.ToolCall},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			r.p.appends, r.p.logs, r.p.bad = true, filepath.Join(t.TempDir(), "logs"), edit(vocab.SessionEnded, set("logFile", all))
+			r.p.appends, r.p.logs, r.p.bad = true, filepath.Join(t.TempDir(), "logs"),
+				edit(vocab.SessionEnded, set("logFile", all))
 			if err := os.MkdirAll(filepath.Join(r.p.logs, "study"), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -187,7 +224,7 @@ func TestSharedLogs(t *testing.T) {
 				t.Fatal(err)
 			}
 			env := environment(t, vocab.Host, r.p)
-			env.Profile.ExternalAgent.Logs = r.p.logs
+			binding.Of(env.Profile).Logs = r.p.logs
 			expect(t, perform(t, env, r.p, "@log "+tagsOf(r.want), lines), r.want, r.has)
 		})
 	}
@@ -198,13 +235,16 @@ func TestUnreadableLogs(t *testing.T) {
 	const lines = session + ending + "And the log of agent A's session is complete and in order\n"
 	p := &peer{}
 	expect(t, perform(t, environment(t, vocab.Host, p), p, "@EA-010", lines), "EA-010=not-tested", "external-agent.logs")
-	expect(t, perform(t, environment(t, vocab.Host, p), struct{ target.Running }{p}, "@EA-010", lines), "EA-010=not-tested", "external-agent.logs")
+	expect(t, perform(t, environment(t, vocab.Host, p), struct{ target.Running }{p}, "@EA-010", lines),
+		"EA-010=not-tested", "external-agent.logs")
 }
 
-// TestLogsLedAstray: a log that characters of paths in an id lead out of its folder is a matter of security, and no clause's.
+// TestLogsLedAstray: a log that characters of paths in an id lead out of its folder is a matter of security, and no
+// clause's.
 func TestLogsLedAstray(t *testing.T) {
-	const lines = joined + "When agent A starts a session whose ids would leave a folder\nAnd what comes of agent A's message is noted\nAnd agent A ends the session\n" +
-		"And what comes of agent A's message is noted\nThen it is noted where the log of agent A's session lies\n"
+	const lines = joined + "When agent A starts a session whose ids contain path traversal\nAnd the answer to agent " +
+		"A's message is recorded\nAnd agent A ends the session\n" +
+		"And the answer to agent A's message is recorded\nThen the location of the log of agent A's session is recorded\n"
 	for _, r := range []struct {
 		reason string
 		bad    bad
@@ -213,10 +253,12 @@ func TestLogsLedAstray(t *testing.T) {
 		warned bool
 	}{
 		{"in its folder", nil, "", "EA-066=not-applicable", false},
-		{"its name leads out", edit(vocab.SessionEnded, set("logFile", "logs/../../../parley-n.jsonl")), "", "EA-066=not-applicable", true},
+		{"its name leads out", edit(vocab.SessionEnded, set("logFile", "logs/../../../parley-n.jsonl")), "",
+			"EA-066=not-applicable", true},
 		{"its name is absolute", edit(vocab.SessionEnded, set("logFile", "/etc/parley")), "", "EA-066=not-applicable", true},
 		{"it lies beside its folder", nil, "../parley-n.jsonl", "EA-066=not-applicable", true},
-		{"such ids are refused", all(refuses(vocab.SessionStart, "INVALID_PARAMS"), refuses(vocab.SessionEnd, "SESSION_NOT_ACTIVE")), "", "EA-066=not-tested", false},
+		{"such ids are refused", all(refuses(vocab.SessionStart, "INVALID_PARAMS"),
+			refuses(vocab.SessionEnd, "SESSION_NOT_ACTIVE")), "", "EA-066=not-tested", false},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			p := &peer{bad: r.bad, logs: filepath.Join(t.TempDir(), "a", "b", "c", "logs")}
@@ -237,9 +279,11 @@ func TestLogsLedAstray(t *testing.T) {
 	}
 }
 
-// TestRelaySessionsLedAstray: so is a file that the id of a relay session leads out of the folder, of a host and of a relay.
+// TestRelaySessionsLedAstray: so is a file that the id of a relay session leads out of the folder, of a host and of a
+// relay.
 func TestRelaySessionsLedAstray(t *testing.T) {
-	const lines = "When agent A joins a relay session whose id would leave a folder, and works there\nThen it is noted whether anything has left the folder of the logs\n"
+	const lines = "When agent A joins a relay session whose id contains path traversal, and works there\nThen whether " +
+		"a file was written outside the log folder is recorded\n"
 	// writes has a target log what comes below a file that bears the relay session's id.
 	writes := func(mend func(session string) string) bad {
 		return func(c *peerConn, asked *transcript.Record, out []any) []any {
@@ -292,7 +336,8 @@ func (l logging) LogFolder() (string, error) {
 
 // TestRelaysLedAstray: of a relay it is looked at where its files lie, whose log is not the host's, and a note says so.
 func TestRelaysLedAstray(t *testing.T) {
-	const lines = "When agent A joins a relay session whose id would leave a folder, and works there\nThen it is noted whether anything has left the folder of the logs\n"
+	const lines = "When agent A joins a relay session whose id contains path traversal, and works there\nThen whether " +
+		"a file was written outside the log folder is recorded\n"
 	folder := filepath.Join(t.TempDir(), "a", "b", "logs")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
@@ -310,8 +355,9 @@ func TestRelaysLedAstray(t *testing.T) {
 		has    string
 		warned bool
 	}{
-		{"nothing is written", logging{&carrier{}, folder}, "EA-066=not-applicable", "of a relay it is looked at where files lie", false},
-		{"by its id", logging{writes, folder}, "EA-066=not-applicable", "of a relay it is looked at where files lie", true},
+		{"nothing is written", logging{&carrier{}, folder}, "EA-066=not-applicable",
+			"only the location of files is checked", false},
+		{"by its id", logging{writes, folder}, "EA-066=not-applicable", "only the location of files is checked", true},
 		{"nobody knows the folder", logging{&carrier{}, ""}, "EA-066=not-applicable", "external-agent.logs", false},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
@@ -326,8 +372,8 @@ func TestRelaysLedAstray(t *testing.T) {
 	}
 }
 
-// TestMessages: what passes from the start of the session to its end, as the host sees it; calls and their results are what a
-// study cannot do without.
+// TestMessages: what passes from the start of the session to its end, as the host sees it; calls and their results are
+// what a study cannot do without.
 func TestMessages(t *testing.T) {
 	within(t, vocab.Host, "", func(s *suite) error {
 		a := s.party("A")
@@ -350,11 +396,13 @@ func TestMessages(t *testing.T) {
 		var got []string
 		for _, m := range s.messages(a, end) {
 			got = append(got, m.Direction+" "+m.Type)
-			if m.Record == 0 || m.Payload == nil || m.Optional == slices.Contains([]string{vocab.ToolCall, vocab.ToolResult}, m.Type) {
+			if m.Record == 0 || m.Payload == nil || m.Optional == slices.Contains([]string{vocab.ToolCall, vocab.ToolResult},
+				m.Type) {
 				t.Errorf("%+v", m)
 			}
 		}
-		if want := []string{"out state.updated", "in tool.call", "out error", "in agent.message", "out state.updated", "in session.end"}; wjson.Compact(got) != wjson.Compact(want) {
+		if want := []string{"out state.updated", "in tool.call", "out error", "in agent.message", "out state.updated",
+			"in session.end"}; wjson.Compact(got) != wjson.Compact(want) {
 			t.Errorf("%v, want %v", got, want)
 		}
 		return nil

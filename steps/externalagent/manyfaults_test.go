@@ -22,7 +22,8 @@ func manyTools(n int) bad {
 	return all(edit(vocab.SnapshotState, more), edit(vocab.StateUpdated, more), carriesOut)
 }
 
-// TestAFaultInEveryCall: of a host that announces much, and is wrong in each call, the first of each kind is kept, and the others counted.
+// TestAFaultInEveryCall: of a host that announces much, and is wrong in each call, the first of each kind is kept, and
+// the others counted.
 func TestAFaultInEveryCall(t *testing.T) {
 	for _, r := range []struct {
 		reason, lines string
@@ -30,9 +31,11 @@ func TestAFaultInEveryCall(t *testing.T) {
 		clause        string
 		atLeast       int // of one kind
 	}{
-		{"it takes every wrong call", session + "Then agent A calls every announced tool with a param of another type, and each is refused\n",
+		{"it takes every wrong call", session +
+			"Then agent A calls every announced tool with a param of another type, and each call is refused\n",
 			manyTools(60), "EA-081", 3},
-		{"it names another tool in every result", session + "And agent A calls every announced tool, at every stage of the booking\n",
+		{"it names another tool in every result", session +
+			"And agent A calls every announced tool at every stage of the booking\n",
 			all(manyTools(60), edit(vocab.ToolResult, func(p object) { p["toolName"] = "another" })), "EA-049", 2},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
@@ -58,7 +61,8 @@ func TestAFaultInEveryCall(t *testing.T) {
 				first[tool] = true
 			}
 			if kept > 40 || found < 60 || most < r.atLeast {
-				t.Errorf("%d calls: %d failures are kept, which count %d, at most %d of one kind; want at most 40, at least 60, and %d",
+				t.Errorf("%d calls: %d failures are kept, which count %d, at most %d of one kind; want at most 40, at least 60, "+
+					"and %d",
 					calls, kept, found, most, r.atLeast)
 			}
 			t.Logf("%d calls, %d failures kept, %d found, %d of one kind", calls, kept, found, most)

@@ -6,44 +6,48 @@ import (
 	"fmt"
 	"time"
 
-	"parley/internal/stall"
-	"parley/monitor/externalagent/toolschema"
+	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/toolschema"
 	"parley/transcript"
 )
 
-// tries is how often nothing is announced for a while: an agent that takes longer for its next act than it was given has not shown
-// anything, as under load.
+// tries is how often nothing is announced for a while: an agent that takes longer for its next act than it was given
+// has not shown anything, as under load.
 const tries = 3
 
-// announcesNothing answers a call, and then announces no tool for a while; behind that the booking is elsewhere, with tools that were
-// not announced before: so a call that comes late is known by its tool. The caller holds the lock.
-func (s *suite) announcesNothing(p *play, _ *transcript.Record, _ string) []any {
-	nothing := envelope(vocab.StateUpdated, "", "", object{"source": vocab.SourceHost, "uiSpec": object{"stage": "please wait"}, "messageHistory": p.history, "toolSchema": []any{}})
-	p.elsewhere()
+// announcesNothing answers a call, and then announces no tool for a while; behind that the booking is elsewhere, with
+// tools that were not announced before: so a call that comes late is known by its tool. The caller holds the lock.
+func (s *suite) announcesNothing(t turn) []any {
+	nothing := envelope(vocab.StateUpdated, "", "", object{"source": vocab.SourceHost,
+		"uiSpec": object{"stage": "please wait"}, "messageHistory": t.history, "toolSchema": []any{}})
+	t.elsewhere()
 	if s.agent.whiles++; s.agent.whiles < tries {
-		p.plans = append(p.plans, &plan{n: p.went + 1, fits: func(object, object) bool { return s.tookLong(0) != "" }, do: s.announcesNothing})
+		slow := func(object, object) bool { return s.tookLong(0) != "" }
+		t.plans = append(t.plans, &plan{n: t.went + 1, fits: slow, do: s.announcesNothing})
 	}
-	return []any{p.result, nothing, s.window(), p.updated()}
+	return []any{t.result, nothing, s.window(), t.updated()}
 }
 
 // announcesNone matches a state that announces no tool.
 func announcesNone(r *transcript.Record) bool {
-	return r.Dir == transcript.Sent && kindOf(r) == vocab.StateUpdated && len(stateOf(r).list()) == 0
+	return sent(vocab.StateUpdated)(r) && len(stateOf(r).list()) == 0
 }
 
-// tooSlow tells why a while that was given has shown nothing of an agent that has taken so long for what it did next; "" where it has.
+// tooSlow tells why a while that was given has shown nothing of an agent that has taken so long for what it did next;
+// "" where it has.
 func tooSlow(given, took time.Duration, what string) string {
 	if took <= given {
 		return ""
 	}
-	return fmt.Sprintf("the agent has taken %s for its next act, and was given %s in which %s: it may not have come to a call",
+	return fmt.Sprintf("the agent has taken %s for its next act, and was given %s in which %s: its silence may come of "+
+		"that",
 		took.Round(time.Millisecond), given.Round(time.Millisecond), what)
 }
 
-// tookLong tells why a while, which began with a record, or the latest one, has shown nothing: the agent has taken longer for what it
-// did next. "" where it has not, or where nothing can be told yet.
+// tookLong tells why a while, which began with a record, or the latest one, has shown nothing: the agent has taken
+// longer for what it did next. "" where it has not, or where nothing can be told yet.
 func (s *suite) tookLong(while int) string {
 	var from, next transcript.Record
 	for _, r := range s.T.After(s.agent.started) {
@@ -65,8 +69,8 @@ func (s *suite) tookLong(while int) string {
 	return ""
 }
 
-// callsNothing judges that an agent calls nothing while nothing is announced (EA-096a). The end of the while is told by the
-// state behind it.
+// callsNothing judges that an agent calls nothing while nothing is announced (EA-096a). The end of the while is told by
+// the state behind it.
 func (s *suite) callsNothing(ctx context.Context) error {
 	why := ""
 	for range tries {
@@ -91,11 +95,11 @@ func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 	if err != nil {
 		return "", err
 	}
-	limit, cancel := stall.WithLimit(ctx, s.pace().Duration)
+	limit, cancel := deadline.WithLimit(ctx, s.pace().Duration)
 	defer cancel()
 	from, err := s.T.Await(limit, s.begun(end), announcesNone)
 	if err != nil {
-		return "", steps.NotTestedf("the host has not announced nothing: %v", err)
+		return "", steps.NotTestedf("the host has not withdrawn its tools: %v", err)
 	}
 	next, err := s.T.Await(limit, from.N, func(r *transcript.Record) bool { return tells(r) && !announcesNone(r) })
 	if err != nil {
@@ -106,10 +110,11 @@ func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 	early := func(r *transcript.Record) bool { return overlaps && r.At-from.At < crossing }
 	for _, r := range s.T.After(from.N) {
 		if r.N < next.N && received(vocab.ToolCall)(&r) && !early(&r) {
-			return "", s.Judge(steps.Check{Clauses: clauses, Expected: "no call while toolSchema is empty", Observed: steps.Seen(r), At: r.N})
+			return "", s.breaks(r, "no call while toolSchema is empty", clauses...)
 		}
-		if r.N < next.N && received(vocab.SessionEnd)(&r) { // it has nothing to call, and ends: what comes then is another session's
-			return "", s.Judge(steps.Check{Clauses: clauses, OK: true, At: r.N})
+		// it has nothing to call, and ends: what comes then is another session's
+		if r.N < next.N && received(vocab.SessionEnd)(&r) {
+			return "", s.Judge(steps.CheckOf(r, true, "", clauses...))
 		}
 	}
 	rec, miss := s.awaitAgent(ctx, next.N, s.pace(), func(r *transcript.Record) bool {
@@ -117,12 +122,13 @@ func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 	})
 	switch {
 	case miss == nil && kindOf(&rec) == vocab.SessionStart:
-		return "", steps.NotTestedf("the agent has begun another session (record %d) before it did anything more in this one", rec.N)
+		return "", steps.NotTestedf("the agent has begun another session (record %d) before it did anything more in this one",
+			rec.N)
 	case miss != nil:
-		return "", steps.NotTestedf("the agent neither goes on nor ends its session: %s%s", miss.Reason, s.lastWords())
+		return "", s.without(miss, "neither continues nor ends its session")
 	case kindOf(&rec) == vocab.ToolCall && s.goesBackTo(&rec, &from, &next):
-		return "", s.Judge(steps.Check{Clauses: clauses, At: rec.N, Observed: steps.Seen(rec),
-			Expected: fmt.Sprintf("a call of a tool that record %d announces; this one was announced last before record %d, in which none is", next.N, from.N)})
+		return "", s.breaks(rec, fmt.Sprintf("a call of a tool that record %d announces; this one was announced last before "+
+			"record %d, in which none is", next.N, from.N), clauses...)
 	}
 	if slow := s.tookLong(from.N); slow != "" {
 		return slow, nil
@@ -130,18 +136,19 @@ func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 	return "", s.Judge(steps.Check{Clauses: clauses, OK: true, At: next.N})
 }
 
-// goesBackTo tells whether a call is of a tool that the present state does not announce, and that was announced last before the
-// while.
+// goesBackTo reports whether a call is of a tool that the present state does not announce, and that was announced last
+// before the while.
 func (s *suite) goesBackTo(call, while, present *transcript.Record) bool {
-	name, _ := payload(call)["toolName"].(string)
-	tools, err := toolschema.Parse(stateOf(present).list())
-	if err != nil || tools.Find(name) != nil {
-		return false
-	}
 	before := s.lastState(while.N)
-	if before == nil {
-		return false
+	return before != nil && announcedIn(present, call) == nil && announcedIn(before, call) != nil
+}
+
+// announcedIn is the tool of a call as a state announces it; nil where it does not.
+func announcedIn(st, call *transcript.Record) *toolschema.Tool {
+	name, _ := payload(call)["toolName"].(string)
+	tools, err := toolschema.Parse(stateOf(st).list())
+	if err != nil {
+		return nil // it is our own, and has a form
 	}
-	tools, err = toolschema.Parse(stateOf(before).list())
-	return err == nil && tools.Find(name) != nil
+	return tools.Find(name)
 }

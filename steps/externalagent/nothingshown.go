@@ -5,22 +5,22 @@ import (
 	"fmt"
 	"slices"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
-// showsNothing answers with a quick uiSpec, and then tells that none is active (EA-043), while tools are announced whose schemas do
-// not say which values their params may have: only what was shown before has some. In the quick uiSpec these bear the scenario's
-// nonce, so that nobody knows them by heart. The uiSpec comes back after a while.
-func (s *suite) showsNothing(p *play, r *transcript.Record, id string) []any {
-	to, tools, values := p.unlisted()
+// showsNothing answers with a quick uiSpec, and then tells that none is active (EA-043), while tools are announced
+// whose schemas do not say which values their params may have: only what was shown before has some. In the quick uiSpec
+// these bear the scenario's nonce, so that nobody knows them by heart. The uiSpec comes back after a while.
+func (s *suite) showsNothing(t turn) []any {
+	to, tools, values := t.unlisted()
 	if to < 0 {
-		return []any{p.result, p.updated()}
+		return []any{t.result, t.updated()}
 	}
-	ui := p.flow.Stages[to].UISpec
+	ui := t.flow.Stages[to].UISpec
 	quick := replaced(ui, func(text string) string {
 		if slices.Contains(values, text) {
 			return text + "-" + s.Nonce
@@ -28,15 +28,15 @@ func (s *suite) showsNothing(p *play, r *transcript.Record, id string) []any {
 		return text
 	})
 	s.agent.listed.Store(&values)
-	p.move(to, tools)
-	p.ui = nil
-	nothing := p.updated()
-	p.ui, p.narrow = copied(ui), nil
-	return []any{envelope(vocab.ToolResult, "", id, object{"ok": true, "toolName": payload(r)["toolName"], "uiSpec": quick}), nothing, s.window(), p.updated()}
+	t.move(to, tools)
+	t.ui = nil
+	nothing := t.updated()
+	t.ui, t.narrow = copied(ui), nil
+	return []any{t.confirmation(object{"uiSpec": quick}), nothing, s.window(), t.updated()}
 }
 
-// unlisted finds a stage, from the present one on in turn, with tools that take a value from what is shown, and gives these
-// without the values that their schemas list, and those. -1: there is none. The caller holds the lock.
+// unlisted finds a stage, from the present one on in turn, with tools that take a value from what is shown, and gives
+// these without the values that their schemas list, and those. -1: there is none. The caller holds the lock.
 func (p *play) unlisted() (at int, tools []any, values []string) {
 	n := len(p.flow.Stages)
 	for i := range n {
@@ -73,27 +73,6 @@ func listed(schema any) []string {
 	return out
 }
 
-// replaced is a value with each of its texts replaced, names of members not among them.
-func replaced(v any, f func(string) string) any {
-	switch v := v.(type) {
-	case string:
-		return f(v)
-	case []any:
-		out := make([]any, len(v))
-		for i, x := range v {
-			out[i] = replaced(x, f)
-		}
-		return out
-	case object:
-		out := object{}
-		for name, x := range v {
-			out[name] = replaced(x, f)
-		}
-		return out
-	}
-	return v
-}
-
 // freed is a schema without the values that it lists.
 func freed(schema any) any {
 	o, ok := schema.(object)
@@ -109,19 +88,21 @@ func freed(schema any) any {
 	return out
 }
 
-// takesNothingOld judges that, while no uiSpec is active, an agent makes no call with a value that it can only have from one which
-// was shown before (EA-051, EA-072, EA-077), and that it goes on once something is shown again, or has ended its session.
+// takesNothingOld judges that, while no uiSpec is active, an agent makes no call with a value that it can only have
+// from one which was shown before (EA-051, EA-072, EA-077), and that it goes on once something is shown again, or has
+// ended its session.
 func (s *suite) takesNothingOld(ctx context.Context) error {
 	end, err := s.done(ctx)
 	if err != nil {
 		return err
 	}
-	limit, cancel := stall.WithLimit(ctx, s.pace().Duration)
+	limit, cancel := deadline.WithLimit(ctx, s.pace().Duration)
 	defer cancel()
 	null := func(r *transcript.Record) bool { return tells(r) && stateOf(r).ui == nil }
 	from, err := s.T.Await(limit, s.begun(end)-1, func(r *transcript.Record) bool { return null(r) || r.N > end })
 	if err != nil || !null(&from) {
-		return steps.NotTestedf("the host has never shown nothing: no tool of the flow takes a value that its schema lists (external-agent.flow)")
+		return steps.NotTestedf("the host was never without a uiSpec: no tool of the flow takes a value that its schema " +
+			"lists (external-agent.flow)")
 	}
 	next, err := s.T.Await(limit, from.N, func(r *transcript.Record) bool { return tells(r) && !null(r) })
 	if err != nil {
@@ -134,29 +115,31 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 			continue
 		}
 		if old := s.shownBefore(payload(&r)["params"], &from); old != "" {
-			return s.Judge(steps.Check{Clauses: clauses, At: r.N, Expected: fmt.Sprintf("no call by what was shown before record %d, by which no uiSpec is active", from.N),
+			return s.Judge(steps.Check{Clauses: clauses, At: r.N,
+				Expected: fmt.Sprintf("no call by what was shown before record %d, by which no uiSpec is active", from.N),
 				Observed: fmt.Sprintf("a call with %s, which stands in an earlier uiSpec alone: %s", old, steps.Seen(r))})
 		}
 		others++
 	}
 	// It may take what is shown no longer for the end, and leave; one that has stopped proves nothing.
 	act, miss := s.awaitAgent(ctx, from.N, s.pace(), func(r *transcript.Record) bool {
-		return received(vocab.SessionEnd)(r) || r.N > next.N && received(vocab.ToolCall)(r) && (r.At-next.At >= crossing || !s.overlaps(r.N))
+		return received(vocab.SessionEnd)(r) || r.N > next.N && received(vocab.ToolCall)(r) &&
+			(r.At-next.At >= crossing || !s.overlaps(r.N))
 	})
 	if miss != nil {
-		return steps.NotTestedf("the agent neither goes on nor ends its session: %s%s", miss.Reason, s.lastWords())
+		return s.without(miss, "neither continues nor ends its session")
 	}
 	if slow := tooSlow(next.At-from.At, act.At-next.At, "nothing was shown"); slow != "" {
 		return steps.NotTestedf("%s", slow)
 	}
 	if others > 0 {
-		return steps.NotTestedf("what the agent has called while no uiSpec was active takes nothing from one that was")
+		return steps.NotTestedf("no call that the agent made while no uiSpec was active used a value of an earlier one")
 	}
 	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: next.N})
 }
 
-// shownBefore is the first text in params that stands in a uiSpec which the agent was told before a state, and nowhere in that
-// state; "" where there is none. What the flow lists for the params an agent may know by heart.
+// shownBefore is the first text in params that stands in a uiSpec which the agent was told before a state, and nowhere
+// in that state; "" where there is none. What the flow lists for the params an agent may know by heart.
 func (s *suite) shownBefore(params any, now *transcript.Record) string {
 	old := map[string]bool{}
 	for _, r := range s.T.After(s.agent.started) {

@@ -3,24 +3,17 @@ package externalagent
 import (
 	"context"
 
-	"github.com/cucumber/godog"
-
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
 )
 
-func (s *suite) registerNulls(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^agent (\w+) calls a tool whenever it is told that no uiSpec is active, up to the end of the booking, and is refused$`,
-		func(ctx context.Context, name string) error { return s.callsAtNull(ctx, s.party(name)) })
-}
-
-// callsAtNull goes through the booking, and makes a call wherever a state says that uiSpec is null, be it for a moment only, which
-// is to be refused (EA-082).
+// callsAtNull goes through the booking, and makes a call wherever a state says that uiSpec is null, be it for a moment
+// only, which is to be refused (EA-082).
 func (s *suite) callsAtNull(ctx context.Context, p *party) error {
-	path := s.path()
-	if len(path) == 0 {
-		return steps.NotTestedf("there is no booking path (%s)", s.pathIn())
+	path, err := s.wholePath()
+	if err != nil {
+		return err
 	}
 	tried := 0
 	now, err := s.nullsSince(ctx, p, s.startOf(p), &tried)
@@ -32,7 +25,7 @@ func (s *suite) callsAtNull(ctx context.Context, p *party) error {
 		if q, err = s.stepOf(ctx, p, c, now, i == len(path)-1); err != nil {
 			break
 		}
-		if _, err = s.wentWell(ctx, q, c.Tool); err != nil {
+		if _, err = s.wentWell(ctx, q); err != nil {
 			break
 		}
 		if _, err = s.nullsSince(ctx, p, q.mark, &tried); err != nil {
@@ -44,17 +37,18 @@ func (s *suite) callsAtNull(ctx context.Context, p *party) error {
 	case err != nil:
 		return err
 	case tried == 0:
-		return &steps.NotApplicableError{Reason: "uiSpec is null at no place of the booking"}
+		return &steps.NotApplicableError{Reason: "uiSpec is never null during the booking"}
 	}
 	return nil
 }
 
-// nullsSince waits for the first state that is told behind a mark. Where that is one without a uiSpec, it makes calls, as long as none
-// with one has come: a message that all stages may have, and the call of the booking that was made last, or its first. It gives
-// the state as it is in the end.
+// nullsSince waits for the first state that is told behind a mark. Where that is one without a uiSpec, it makes calls,
+// as long as none with one has come: a message that all stages may have, and the call of the booking that was made
+// last, or its first. It gives the state as it is in the end.
 func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) (state, error) {
 	quiet := s.Env.Profile.Limits.Quiet.Duration
-	if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: mark, Within: quiet, Kind: "a state at once", Match: received(vocab.StateUpdated)}); miss != nil {
+	if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: mark, Within: quiet, Kind: "a state at once",
+		Match: received(vocab.StateUpdated)}); miss != nil {
 		if _, err := s.snapshot(ctx, p); err != nil {
 			return state{}, err
 		}
@@ -67,10 +61,7 @@ func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) 
 		}
 		params := object{"text": "parley"}
 		if tool != vocab.PostMessage {
-			known, err := paramsFor(path[0], p.before.ui)
-			if params = known; err != nil {
-				params = object{}
-			}
+			params = s.paramsAnyhow(path[0], p)
 		}
 		q, err := s.call(ctx, p, tool, params)
 		if err != nil {
@@ -79,7 +70,8 @@ func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) 
 		if _, miss := s.answer(ctx, q); miss == nil && !s.nullUpTo(q) {
 			s.Note("a call in the state of record %d, which had no uiSpec, has crossed one that has", last.at)
 			if s.wentThrough(q) && tool != vocab.PostMessage {
-				return state{}, steps.NotTestedf("%s was carried out in a state that has crossed it: the booking is no longer where it was", tool)
+				return state{}, steps.NotTestedf("%s was carried out in a state that has crossed it: the booking is no longer "+
+					"where it was", tool)
 			}
 			break
 		}
@@ -88,7 +80,8 @@ func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) 
 			return state{}, err
 		}
 		if s.wentThrough(q) {
-			return state{}, steps.NotTestedf("a call was carried out while no uiSpec was active: the booking is no longer where it was")
+			return state{}, steps.NotTestedf("a call was carried out while no uiSpec was active: the booking is no longer " +
+				"where it was")
 		}
 	}
 	return s.snapshot(ctx, p)
@@ -105,7 +98,7 @@ func (s *suite) lastTold(p *party) state {
 	return last
 }
 
-// nullUpTo tells whether no state with a uiSpec was told between a call and its answer.
+// nullUpTo reports whether no state with a uiSpec was told between a call and its answer.
 func (s *suite) nullUpTo(q *request) bool {
 	for _, r := range s.Between(q.of.name, q.mark, 0) {
 		switch {

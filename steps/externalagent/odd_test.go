@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	vocab "parley/protocol/externalagent"
-	"parley/target"
+	"parley/steps/externalagent/binding"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
@@ -44,7 +44,8 @@ func booksInTheHistory() bad {
 		}
 		show := func(p object) {
 			p["uiSpec"], p["toolSchema"] = last["uiSpec"], last["toolSchema"]
-			p["messageHistory"] = append([]any{}, append(p["messageHistory"].([]any), object{"role": "assistant", "text": "booked"})...)
+			p["messageHistory"] = append([]any{}, append(p["messageHistory"].([]any),
+				object{"role": "assistant", "text": "booked"})...)
 		}
 		return all(edit(vocab.SnapshotState, show), edit(vocab.StateUpdated, show))(c, asked, out)
 	}
@@ -72,62 +73,93 @@ func settlesLate(f func(ui object)) bad {
 	}
 }
 
-// TestOddAndRight: what no clause forbids fails nobody, and what one forbids is charged to that one alone.
-func TestOddAndRight(t *testing.T) {
-	const inStep = "And agent A is in step\n"
-	const wrong = session + restless + "Then agent A calls every announced tool with a param missing, and each is refused\n"
-	const untyped = session + "When agent A sends a snapshot.get with %s\nThen agent A's message is refused as invalid\nAnd agent A can go on\n"
-	still := 0
-	runHosts(t, []hostRow{
-		// Nothing is due while nothing has changed.
-		{"no state is told while every call is refused", wrong, all(untold(), to(vocab.ToolCall, func(_ *peerConn, _ *transcript.Record, out []any) []any { return out })), "EA-074=passed EA-081=passed EA-072=passed", ""},
-		{"no state, and nothing done", session + inStep, untold(), "EA-072=not-tested EA-073=not-tested", ""},
-		{"no state, and a refused call", session + restless + noTool + inStep, untold(), "EA-072=not-tested EA-073=not-tested EA-080=passed", ""},
-		{"no state, and a call that has changed something", session + restless + firstCall + inStep, mute(vocab.StateUpdated), "EA-072=failed EA-073=failed", "no state.updated since the session began, and another uiSpec than in its first snapshot"},
-		{"no state, and a refused call that has changed something", session + restless + noTool + inStep, all(mute(vocab.StateUpdated), behind(vocab.ToolCall, edit(vocab.SnapshotState, func(p object) { p["uiSpec"].(object)["n"] = true }))), "EA-073=failed", "at uiSpec/n"},
+const oddAndRightInStep = "And agent A is in sync\n"
 
-		// A call that was accepted is no refusal.
-		{"a call that breaks its schema is accepted, and moves on", wrong, accepts("select"), "EA-081=failed EA-074=passed", "tool.result"},
-		{"a tool of another stage is accepted, and moves on", session + restless + others, accepts("setQuantity"), "EA-080=failed EA-074=passed", "tool.result"},
+const oddAndRightWrong = session + restless +
+	"Then agent A calls every announced tool with a param missing, and each call is refused\n"
 
-		// An envelope without a type cannot be answered by its id.
-		{"no type, and no replyTo", fmt.Sprintf(untyped, "no type"), editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-068=not-applicable EA-078=passed EA-041=passed", "names its id: false"},
-		{"no type, and a replyTo", fmt.Sprintf(untyped, "no type"), nil, "EA-068=not-applicable EA-078=passed", "names its id: true"},
-		{"a type that is a number, and no replyTo", fmt.Sprintf(untyped, "type that is a number"), editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-068=not-applicable EA-078=passed", ""},
-		{"an unknown type, and no replyTo", fmt.Sprintf(untyped, "an unknown type"), editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-068=failed EA-078=passed", "error with replyTo"},
+const oddAndRightUntyped = session +
+	"When agent A sends a snapshot.get with %s\nThen agent A's message is refused as invalid\nAnd agent A is still " +
+	"served\n"
 
-		// Behind the last stage is no screen.
-		{"the last next shows in the history", session + restless + booking, booksInTheHistory(), "EA-054=passed EA-072=passed", ""},
-		{"the first next shows in the history", session + restless + upToNext + shows, func() bad {
-			was := object{}
-			return func(c *peerConn, asked *transcript.Record, out []any) []any {
-				if asked != nil && kindOf(asked) == vocab.ToolCall && payload(asked)["toolName"] == vocab.Next {
-					return append(out[:1], envelope(vocab.StateUpdated, "", "", object{"source": "host", "uiSpec": was["uiSpec"], "toolSchema": was["toolSchema"], "messageHistory": []any{"next"}}))
-				}
-				if pl := c.of.sessions[c.session]; pl != nil {
-					was = copied(pl.state()).(object)
-				}
-				return out
+var oddAndRightStill = 0
+
+var oddAndRightRows = []hostRow{
+	// Nothing is due while nothing has changed.
+	{"no state is told while every call is refused", oddAndRightWrong,
+		all(untold(), to(vocab.ToolCall, func(_ *peerConn, _ *transcript.Record, out []any) []any { return out })),
+		"EA-074=passed EA-081=passed EA-072=passed", ""},
+	{"no state, and nothing done", session + oddAndRightInStep, untold(), "EA-072=not-tested EA-073=not-tested", ""},
+	{"no state, and a refused call", session + restless + noTool + oddAndRightInStep, untold(),
+		"EA-072=not-tested EA-073=not-tested EA-080=passed", ""},
+	{"no state, and a call that has changed something", session + restless + firstCall + oddAndRightInStep,
+		mute(vocab.StateUpdated),
+		"EA-072=failed EA-073=failed", "no state.updated since the session began, and another uiSpec than in its first " +
+			"snapshot"},
+	{"no state, and a refused call that has changed something", session + restless + noTool + oddAndRightInStep,
+		all(mute(vocab.StateUpdated), behind(vocab.ToolCall, edit(vocab.SnapshotState,
+			func(p object) { p["uiSpec"].(object)["n"] = true }))), "EA-073=failed", "at uiSpec/n"},
+
+	// A call that was accepted is no refusal.
+	{"a call that breaks its schema is accepted, and moves on", oddAndRightWrong, accepts("select"),
+		"EA-081=failed EA-074=passed",
+		"tool.result"},
+	{"a tool of another stage is accepted, and moves on", session + restless + others, accepts("setQuantity"),
+		"EA-080=failed EA-074=passed", "tool.result"},
+
+	// An envelope without a type cannot be answered by its id.
+	{"no type, and no replyTo", fmt.Sprintf(oddAndRightUntyped, "no type"),
+		editEnvelope(vocab.ErrorMessage, unset("replyTo")),
+		"EA-068=not-applicable EA-078=passed EA-041=passed", "names its id: false"},
+	{"no type, and a replyTo", fmt.Sprintf(oddAndRightUntyped, "no type"), nil, "EA-068=not-applicable EA-078=passed",
+		"names its id: true"},
+	{"a type that is a number, and no replyTo", fmt.Sprintf(oddAndRightUntyped, "type that is a number"),
+		editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-068=not-applicable EA-078=passed", ""},
+	{"an unknown type, and no replyTo", fmt.Sprintf(oddAndRightUntyped, "an unknown type"),
+		editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-068=failed EA-078=passed", "error with replyTo"},
+
+	// Behind the last stage is no screen.
+	{"the last next shows in the history", session + restless + booking, booksInTheHistory(),
+		"EA-054=passed EA-072=passed", ""},
+	{"the first next shows in the history", session + restless + upToNext + shows, func() bad {
+		was := object{}
+		return func(c *peerConn, asked *transcript.Record, out []any) []any {
+			if asked != nil && kindOf(asked) == vocab.ToolCall && payload(asked)["toolName"] == vocab.Next {
+				return append(out[:1], envelope(vocab.StateUpdated, "", "",
+					object{"source": "host", "uiSpec": was["uiSpec"], "toolSchema": was["toolSchema"],
+						"messageHistory": []any{"next"}}))
 			}
-		}(), "EA-054=failed", "none of them differs"},
+			if pl := c.of.sessions[c.session]; pl != nil {
+				was = copied(pl.state()).(object)
+			}
+			return out
+		}
+	}(), "EA-054=failed", "none of them differs"},
 
-		// What changes once has come late, and does not change by itself.
-		{"a form that is complete late hides nothing", session + restless + firstCall + inStep,
-			all(settlesLate(func(ui object) { ui["selected"] = "…" }), edit(vocab.StateUpdated, func(p object) {
-				if ui, ok := p["uiSpec"].(object); ok {
-					ui["selected"] = "other"
-				}
-			})), "EA-073=failed", "uiSpec/selected"},
-		{"a change behind a call hides nothing", session + restless + firstCall + inStep, behind(vocab.ToolCall, edit(vocab.SnapshotState, func(p object) {
-			still++
-			p["uiSpec"].(object)["step"] = wjson.Number(fmt.Sprint(min(still, 3)))
+	// What changes once has come late, and does not change by itself.
+	{"a form that is complete late hides nothing", session + restless + firstCall + oddAndRightInStep,
+		all(settlesLate(func(ui object) { ui["selected"] = "…" }), edit(vocab.StateUpdated, func(p object) {
+			if ui, ok := p["uiSpec"].(object); ok {
+				ui["selected"] = "other"
+			}
+		})), "EA-073=failed", "uiSpec/selected"},
+	{"a change behind a call hides nothing", session + restless + firstCall + oddAndRightInStep,
+		behind(vocab.ToolCall, edit(vocab.SnapshotState, func(p object) {
+			oddAndRightStill++
+			p["uiSpec"].(object)["step"] = wjson.Number(fmt.Sprint(min(oddAndRightStill, 3)))
 		})), "EA-073=failed", "uiSpec/step"},
-	})
 }
 
-// TestObserver: what changes by itself is looked for in a session in which nobody has done anything, where there is one to be had.
+// TestOddAndRight: what no clause forbids fails nobody, and what one forbids is charged to that one alone.
+func TestOddAndRight(t *testing.T) {
+
+	runHosts(t, oddAndRightRows)
+}
+
+// TestObserver: what changes by itself is looked for in a session in which nobody has done anything, where there is one
+// to be had.
 func TestObserver(t *testing.T) {
-	const lines = session + firstCall + "And agent A is in step\n"
+	const lines = session + firstCall + "And agent A is in sync\n"
 	// slowly is a clock that goes on with so many snapshots, in the sessions whose names end so.
 	slowly := func(session string, each int) bad {
 		n := 0
@@ -152,14 +184,16 @@ func TestObserver(t *testing.T) {
 		capabilities []string
 		want, has    string
 	}{
-		{"a clock in every session", slowly("", 2), []string{target.RelaySessions}, "EA-072=passed EA-073=passed", "changes by itself: uiSpec/clock"},
-		{"a clock that a call has started", behind(vocab.ToolCall, slowly("n", 1)), []string{target.RelaySessions}, "EA-073=failed", "uiSpec/clock"},
+		{"a clock in every session", slowly("", 2), []string{binding.RelaySessions}, "EA-072=passed EA-073=passed",
+			"changes on its own: uiSpec/clock"},
+		{"a clock that a call has started", behind(vocab.ToolCall, slowly("n", 1)), []string{binding.RelaySessions},
+			"EA-073=failed", "uiSpec/clock"},
 		{"a clock, and no other session", slowly("", 2), nil, "EA-073=failed", "uiSpec/clock"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			p := &peer{bad: r.bad}
 			env := environment(t, vocab.Host, p)
-			env.Profile.Capabilities, env.Profile.ExternalAgent.Session = r.capabilities, "{nonce}"
+			env.Profile.Capabilities, binding.Of(env.Profile).Session = r.capabilities, "{nonce}"
 			expect(t, perform(t, env, p, tagsOf(r.want), lines), r.want, r.has)
 		})
 	}
@@ -192,18 +226,23 @@ func fallsBack() bad {
 // TestALostChoice: what a host has lost is no fault of the booking path's.
 func TestALostChoice(t *testing.T) {
 	runHosts(t, []hostRow{
-		{"a choice is gone", session + upToNext, losesChoice(), "EA-054=not-tested", `what select had brought is gone: uiSpec/selected was ["m1"] in record `},
-		{"a stage is gone", session + "And agent A books up to a call of \"setQuantity\"\nThen agent A is told that the call went well\n", fallsBack(), "EA-054=not-tested", `setQuantity cannot be called at stage "movie": what next had brought is gone: uiSpec`},
-		{"a path of another host", session + "And agent A books up to a call of \"setQuantity\"\nThen agent A is told that the call went well\n", edit(vocab.SnapshotState, func(p object) {
+		{"a choice is gone", session + upToNext, losesChoice(), "EA-054=not-tested",
+			`what select had brought is gone: uiSpec/selected was ["m1"] in record `},
+		{"a stage is gone", session + "And agent A books up to the first call of \"setQuantity\"\nThen agent A is told " +
+			"that the call succeeded\n", fallsBack(), "EA-054=not-tested",
+			`setQuantity cannot be called at stage "movie": what next had brought is gone: uiSpec`},
+		{"a path of another host", session + "And agent A books up to the first call of \"setQuantity\"\nThen agent A is " +
+			"told that the call succeeded\n", edit(vocab.SnapshotState, func(p object) {
 			if ui, ok := p["uiSpec"].(object); ok && ui["stage"] == "ticket" {
 				p["toolSchema"] = []any{}
 			}
-		}), "EA-054=not-tested", "the booking path does not fit (external-agent.booking in the profile): setQuantity: it is not announced"},
+		}), "EA-054=not-tested", "the booking path does not fit (external-agent.booking in the profile): setQuantity: it " +
+			"is not announced"},
 	})
 }
 
-// draws is a host that has no uiSpec for a moment behind next, until it was asked some things: refuses is whether it refuses calls
-// then.
+// draws is a host that has no uiSpec for a moment behind next, until it was asked some things: refuses is whether it
+// refuses calls then.
 func draws(refuses bool) bad {
 	left := 0
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
@@ -211,7 +250,8 @@ func draws(refuses bool) bad {
 			return out
 		}
 		pl := c.of.sessions[c.session]
-		began := kindOf(asked) == vocab.ToolCall && payload(asked)["toolName"] == vocab.Next && is(vocab.ToolResult, out[0]) && left == 0
+		began := kindOf(asked) == vocab.ToolCall && payload(asked)["toolName"] == vocab.Next &&
+			is(vocab.ToolResult, out[0]) && left == 0
 		if began && pl.at < len(pl.flow.Stages) {
 			left = 4
 		}
@@ -235,7 +275,8 @@ func draws(refuses bool) bad {
 
 // TestNoSpecForAMoment: a call while no uiSpec is active is refused, be that for a moment.
 func TestNoSpecForAMoment(t *testing.T) {
-	const lines = session + "Then agent A calls a tool whenever it is told that no uiSpec is active, up to the end of the booking, and is refused\n"
+	const lines = session + "Then agent A calls a tool whenever no uiSpec is active during the booking, and each call " +
+		"is refused\n"
 	never := edit(vocab.StateUpdated, func(p object) {
 		if p["uiSpec"] == nil {
 			p["uiSpec"] = object{"stage": "done"}
@@ -251,6 +292,6 @@ func TestNoSpecForAMoment(t *testing.T) {
 			if p["uiSpec"] == nil {
 				p["uiSpec"] = object{"stage": "done"}
 			}
-		})), "EA-082=not-applicable", "uiSpec is null at no place of the booking"},
+		})), "EA-082=not-applicable", "uiSpec is never null during the booking"},
 	})
 }

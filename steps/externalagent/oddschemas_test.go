@@ -19,25 +19,29 @@ func announcing(tool string, parameters any) bad {
 	return all(edit(vocab.SnapshotState, change), edit(vocab.StateUpdated, change))
 }
 
-// TestOddSchemas: a host whose author writes types that JSON Schema does not know is walked through and judged all the same, and
-// a note says what of its schemas is passed over.
+// TestOddSchemas: a host whose author writes types that JSON Schema does not know is walked through and judged all the
+// same, and a note says what of its schemas is passed over.
 func TestOddSchemas(t *testing.T) {
 	const (
-		wrongly = session + `And agent A calls every announced tool with a param missing, and each is refused` + "\n"
-		fitting = session + "And agent A calls every announced tool, at every stage of the booking\n"
-		note    = `in the announced schema of select: /properties/itemId/type: "any" is no type that JSON Schema knows`
+		wrongly = session + `And agent A calls every announced tool with a param missing, and each call is refused` + "\n"
+		fitting = session + "And agent A calls every announced tool at every stage of the booking\n"
+		note    = `in the announced schema of select: /properties/itemId/type: "any" is not a type that JSON Schema knows`
 	)
 	for _, r := range []struct {
 		reason, lines string
 		parameters    any
 		want, has     string
 	}{
-		{"a type that nobody knows, and nothing", wrongly, object{"itemId": object{"type": "any"}}, "EA-081=passed EA-074=passed", note},
-		{"a type that nobody knows, and the booking", fitting, object{"itemId": object{"type": "any"}}, "EA-080=passed EA-007=passed", note},
-		{"the same within a schema", wrongly, object{"type": "object", "properties": object{"itemId": object{"type": "any"}}, "required": []any{"itemId"}},
+		{"a type that nobody knows, and nothing", wrongly, object{"itemId": object{"type": "any"}},
+			"EA-081=passed EA-074=passed", note},
+		{"a type that nobody knows, and the booking", fitting, object{"itemId": object{"type": "any"}},
+			"EA-080=passed EA-007=passed", note},
+		{"the same within a schema", wrongly, object{"type": "object", "properties": object{"itemId": object{"type": "any"}},
+			"required": []any{"itemId"}},
 			"EA-081=passed", note},
 		{"a list of params", wrongly, []any{object{"name": "itemId", "type": "string"}}, "EA-081=passed", ""},
-		{"what is passed over settles nothing", fitting, object{"type": "object", "properties": object{"itemId": object{}}, "required": "itemId"}, "EA-007=passed", "/required"},
+		{"what is passed over settles nothing", fitting, object{"type": "object", "properties": object{"itemId": object{}},
+			"required": "itemId"}, "EA-007=passed", "/required"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			p := &peer{bad: announcing("select", r.parameters)}

@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"parley/driver"
-	"parley/internal/stall"
-	"parley/monitor/externalagent/toolschema"
+	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
+	"parley/steps/externalagent/toolschema"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
-// play is the host that the harness plays: a booking flow, on one connection at a time. Where the target is an agent it plays
-// the relay too. It answers from a goroutine of its own; steps read the transcript, and tell it beforehand what it is to do
-// otherwise than by the flow.
+// play is the host that the harness plays: a booking flow, on one connection at a time. Where the target is an agent it
+// plays the relay too. It answers from a goroutine of its own; steps read the transcript, and tell it beforehand what
+// it is to do otherwise than by the flow.
 type play struct {
 	t     *transcript.Transcript
 	flow  *flow
@@ -38,10 +38,10 @@ type play struct {
 	latest  string // its tool
 	undo    func() // takes the effect of the latest call back
 	plans   []*plan
-	joined  bool                                               // it has told somebody so
-	joins   func(join *transcript.Record, answer object) []any // in place of relay.joined
-	first   func() []any                                       // what else is sent in front of the first state.updated
-	onState func(n int) []any                                  // what else is sent behind the n-th state.updated
+	joined  bool                      // it has told somebody so
+	joins   func(answer object) []any // in place of relay.joined
+	first   func() []any              // what else is sent before the first state.updated
+	behind  func() []any              // and behind it
 	states  int
 	lost    bool // the state behind the latest call is lost, until it is asked for
 
@@ -50,16 +50,17 @@ type play struct {
 	done sync.WaitGroup
 }
 
-// plan is what the host does otherwise than by its flow: at the first call that goes well and fits, from the n-th on. do gives
-// what is sent. It is called once the call has had its effect.
+// plan is what the host does otherwise than by its flow: at the first call that goes well and fits, from the n-th on.
+// do gives what is sent. It is called once the call has had its effect.
 type plan struct {
 	n    int
 	fits func(call, result object) bool // nil: any call does
-	do   func(p *play, call *transcript.Record, id string) []any
+	do   func(turn) []any
 	made bool
 }
 
-// mostSaid is how much of what was said is kept: who floods the host must not make each state longer than the one before.
+// mostSaid is how much of what was said is kept: who floods the host must not make each state longer than the one
+// before.
 const mostSaid = 500
 
 func newPlay(t *transcript.Transcript, f *flow, nonce string) *play {
@@ -97,7 +98,7 @@ func (p *play) attend(conn driver.Conn, name string, from int) {
 	})
 }
 
-// hasLeft tells whether the play itself has ended a connection.
+// hasLeft reports whether the play itself has ended a connection.
 func (p *play) hasLeft(conn driver.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,19 +122,20 @@ func (p *play) on(ctx context.Context, conn driver.Conn, r *transcript.Record) {
 	}
 }
 
-// around is what is sent with a message: more in front of the first state.updated, and behind any.
+// around is what is sent with a message: more before the first state.updated, and behind it.
 func (p *play) around(v any) []any {
+	out := []any{v}
 	if kindOfObject(v) != vocab.StateUpdated {
-		return []any{v}
+		return out
 	}
-	var out []any
-	if p.states++; p.states == 1 && p.first != nil {
+	if p.states++; p.states > 1 {
+		return out
+	}
+	if p.first != nil {
 		out = asPlanned(append(p.first(), v))
-	} else {
-		out = append(out, v)
 	}
-	if p.onState != nil {
-		out = append(out, p.onState(p.states)...)
+	if p.behind != nil {
+		out = append(out, p.behind()...)
 	}
 	return out
 }
@@ -144,7 +146,7 @@ type remark string
 const (
 	// planning is the remark in front of what a scenario has planned.
 	planning remark = "the host does what the scenario asks of it"
-	// planned is the remark in front of the last message of it: whoever answers that does so behind the remark.
+	// planned is the remark before the last message of it: whoever answers that does so behind the remark.
 	planned remark = "the host has done what the scenario asks of it"
 )
 
@@ -172,7 +174,7 @@ func (p *play) send(ctx context.Context, conn driver.Conn, v any) {
 		p.t.Remark("", "%s", string(v))
 		return
 	case time.Duration:
-		pause, cancel := stall.WithLimit(ctx, v)
+		pause, cancel := deadline.WithLimit(ctx, v)
 		_, _ = p.t.Await(pause, p.t.Len(), func(*transcript.Record) bool { return false })
 		cancel()
 		return
@@ -198,72 +200,67 @@ func (p *play) respond(r *transcript.Record) []any {
 	fail := func(code, text string) []any {
 		return []any{envelope(vocab.ErrorMessage, "", id, object{"code": code, "message": text})}
 	}
-	if kind == vocab.RelayJoined || !p.relay && ofRelay(r) {
+	switch {
+	case kind == vocab.RelayJoined || !p.relay && ofRelay(r):
 		return nil
-	}
-	if body == nil {
+	case body == nil:
 		return fail(vocab.InvalidMessage, "no envelope with a payload that is an object")
+	case kind == vocab.RelayJoin && p.relay:
+		p.joined = true
+		answer := envelope(vocab.RelayJoined, "", id, object{"role": body["role"], "sessionId": body["sessionId"]})
+		if p.joins != nil {
+			return p.joins(answer)
+		}
+		return []any{answer}
+	case !p.active && slices.Contains(inSession, kind):
+		return []any{envelope(vocab.ErrorMessage, "", id, notActive)}
 	}
 	switch kind {
-	case vocab.RelayJoin:
-		if p.relay {
-			return p.join(r, envelope(vocab.RelayJoined, "", id, object{"role": body["role"], "sessionId": body["sessionId"]}))
-		}
 	case vocab.SessionStart:
 		p.active = true
 		p.reset()
 		return []any{envelope(vocab.SessionStarted, "", id, object{"sessionId": p.study}), p.updated()}
 	case vocab.SnapshotGet:
-		if !p.active {
-			return fail(vocab.SessionNotActive, "no session has been started")
-		}
 		p.lost = false
 		s := p.state()
 		s["sessionId"] = p.study
 		return []any{envelope(vocab.SnapshotState, "", id, s)}
 	case vocab.ToolCall:
-		return p.call(r, id, body, fail)
+		return p.call(id, body, fail)
 	case vocab.AgentMessage:
-		if !p.active {
-			return fail(vocab.SessionNotActive, "no session has been started")
-		}
 		if p.say("agent", body["text"]); p.lost {
 			return nil
 		}
 		return []any{p.updated()}
 	case vocab.SessionEnd:
-		if !p.active {
-			return fail(vocab.SessionNotActive, "no session has been started")
-		}
 		p.active = false
 		p.reset()
-		return []any{envelope(vocab.SessionEnded, "", id, object{"sessionId": p.study, "logFile": "logs/study/" + p.study + ".jsonl", "stateReset": true})}
+		return []any{envelope(vocab.SessionEnded, "", id, object{
+			"sessionId": p.study, "logFile": "logs/study/" + p.study + ".jsonl", "stateReset": true,
+		})}
 	}
 	return fail(vocab.InvalidMessage, "unknown type "+kind)
 }
 
-// ofRelay tells whether a message may be the relay's own, to the party that the play is: an error, who is there, or what else a
-// relay tells unasked. Nobody waits for an answer to that.
+// ofRelay reports whether a message may be the relay's own, to the party that the play is: an error, who is there, or
+// what else a relay tells unasked. Nobody waits for an answer to that.
 func ofRelay(r *transcript.Record) bool {
 	kind := kindOf(r)
 	if kind == vocab.ErrorMessage || strings.HasPrefix(kind, "relay.") {
 		return true
 	}
-	known := []string{"", vocab.SessionStart, vocab.SnapshotGet, vocab.ToolCall, vocab.AgentMessage, vocab.SessionEnd}
-	return !slices.Contains(known, kind) && field(r, "id") == ""
+	known := kind == "" || kind == vocab.SessionStart || slices.Contains(inSession, kind)
+	return !known && field(r, "id") == ""
 }
 
-// join answers a join, or does what a scenario has planned for it.
-func (p *play) join(r *transcript.Record, answer object) []any {
-	p.joined = true
-	if p.joins == nil {
-		return []any{answer}
-	}
-	return p.joins(r, answer)
-}
+// inSession are the requests that take a session.
+var inSession = []string{vocab.SnapshotGet, vocab.ToolCall, vocab.AgentMessage, vocab.SessionEnd}
+
+// notActive is the error where there is none.
+var notActive = object{"code": vocab.SessionNotActive, "message": "no session has been started"}
 
 // call answers a tool.call by the flow, unless a scenario has planned otherwise for it.
-func (p *play) call(r *transcript.Record, id string, body object, fail func(code, text string) []any) []any {
+func (p *play) call(id string, body object, fail func(code, text string) []any) []any {
 	at, ui, history, narrow := p.at, p.ui, p.history, p.narrow
 	p.undo = func() { p.at, p.ui, p.history, p.narrow = at, ui, history, narrow }
 	out := p.called(id, body, fail)
@@ -276,7 +273,7 @@ func (p *play) call(r *transcript.Record, id string, body object, fail func(code
 	for _, pl := range p.plans {
 		if !pl.made && pl.n <= p.went && (pl.fits == nil || pl.fits(body, p.result["payload"].(object))) {
 			pl.made = true
-			return asPlanned(pl.do(p, r, id))
+			return asPlanned(pl.do(turn{p, body, id}))
 		}
 	}
 	if p.at == len(p.flow.Stages) {
@@ -290,10 +287,7 @@ const booked = "the booking is done"
 
 func (p *play) called(id string, body object, fail func(code, text string) []any) []any {
 	name, _ := body["toolName"].(string)
-	switch {
-	case !p.active:
-		return fail(vocab.SessionNotActive, "no session has been started")
-	case p.at == len(p.flow.Stages):
+	if p.at == len(p.flow.Stages) {
 		return fail(vocab.NoActiveSpec, "the booking is done")
 	}
 	st := p.flow.Stages[p.at]
@@ -366,12 +360,10 @@ func (p *play) updated() object {
 }
 
 // push has the host send something by itself.
-func (p *play) push(ctx context.Context, make func() []any) {
+func (p *play) push(ctx context.Context, make func(*play) any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, v := range make() {
-		if p.conn != nil {
-			p.send(ctx, p.conn, v)
-		}
+	if v := make(p); p.conn != nil {
+		p.send(ctx, p.conn, v)
 	}
 }

@@ -3,12 +3,9 @@ package externalagent
 import (
 	"slices"
 	"testing"
-	"time"
 
-	"parley/driver"
 	vocab "parley/protocol/externalagent"
-	"parley/steps"
-	"parley/target"
+	"parley/steps/externalagent/binding"
 	"parley/transcript"
 	"parley/verdict"
 )
@@ -53,17 +50,42 @@ func carriesOut(_ *peerConn, asked *transcript.Record, out []any) []any {
 	}
 	for i, v := range out {
 		if is(vocab.ErrorMessage, v) {
-			out[i] = envelope(vocab.ToolResult, "", field(asked, "id"), object{"ok": true, "toolName": payload(asked)["toolName"]})
+			out[i] = envelope(vocab.ToolResult, "", field(asked, "id"),
+				object{"ok": true, "toolName": payload(asked)["toolName"]})
 		}
 	}
 	return out
+}
+
+// quietly changes what snapshots show behind calls that are refused with a code, and tells nobody.
+func quietly(code string, f func(payload object)) bad {
+	touched := false
+	return func(c *peerConn, asked *transcript.Record, out []any) []any {
+		touched = touched || asked != nil && kindOf(asked) == vocab.ToolCall && is(vocab.ErrorMessage, out[0]) &&
+			out[0].(object)["payload"].(object)["code"] == code
+		if !touched {
+			return out
+		}
+		return edit(vocab.SnapshotState, f)(c, asked, out)
+	}
+}
+
+// ofStage announces the tools of one stage, whatever may be called.
+func ofStage(n int) bad {
+	f := func(p object) {
+		if flow, err := loadFlow(""); err == nil {
+			p["toolSchema"] = flow.Stages[n].ToolSchema
+		}
+	}
+	return all(edit(vocab.SnapshotState, f), edit(vocab.StateUpdated, f))
 }
 
 // touching refuses calls with a code, and changes what is shown all the same.
 func touching(code string, f func(payload object)) bad {
 	touched := false
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
-		if asked != nil && kindOf(asked) == vocab.ToolCall && len(out) == 1 && is(vocab.ErrorMessage, out[0]) && out[0].(object)["payload"].(object)["code"] == code {
+		if asked != nil && kindOf(asked) == vocab.ToolCall && len(out) == 1 && is(vocab.ErrorMessage, out[0]) &&
+			out[0].(object)["payload"].(object)["code"] == code {
 			touched = true
 			out = append(out, announced(c))
 		}
@@ -74,110 +96,164 @@ func touching(code string, f func(payload object)) bad {
 	}
 }
 
-func TestRefusals(t *testing.T) {
-	const wrong = session + "Then agent A calls every announced tool with a param missing, and each is refused\n"
-	const shapeless = session + "Then agent A calls a tool with params that are missing, null, a list, a text and a number, and is refused\n"
-	const afterEnd = session + ending + "And agent A makes every call of the booking, and each is refused with \"SESSION_NOT_ACTIVE\"\n"
-	ended := session + ending + "When agent A makes a call\nThen agent A is refused with \"SESSION_NOT_ACTIVE\"\n"
-	runHosts(t, []hostRow{
-		{"a tool that does not exist", session + noTool, nil, "EA-080=passed EA-068=passed EA-104=passed EA-074=passed", ""},
-		{"by a result that is not ok", session + noTool, asResults("code"), "EA-080=passed EA-104=passed EA-068=not-tested", ""},
-		{"by a result with its code in an error", session + noTool, asResults("error"), "EA-080=passed EA-104=passed", ""},
-		{"by a result with its code elsewhere", session + noTool, asResults("reason"), "EA-080=failed", "tool.result"},
-		{"with another code", session + noTool, codes("UNKNOWN_TOOL", "INVALID_PARAMS"), "EA-080=failed EA-096=not-applicable EA-104=not-tested", "INVALID_PARAMS"},
-		{"with a code in small letters", session + noTool, codes("UNKNOWN_TOOL", "unknown_tool"), "EA-080=failed", "unknown_tool"},
-		{"without a code", session + noTool, edit(vocab.ErrorMessage, unset("code")), "EA-080=failed", "error {"},
-		{"without replyTo", session + noTool, editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-068=failed EA-104=failed EA-080=failed", "error, whose replyTo is not"},
-		{"with a replyTo that is null", session + noTool, editEnvelope(vocab.ErrorMessage, set("replyTo", nil)), "EA-068=failed", "error, whose replyTo is not"},
-		{"not at all", session + noTool, nothing(vocab.ToolCall), "EA-068=failed EA-104=failed EA-080=failed", "no answer whose replyTo is"},
-		{"it is carried out", session + noTool, carriesOut, "EA-080=failed EA-068=not-tested EA-104=not-tested", "tool.result"},
-		{"nothing was asked", session + "When agent A loses its connection\nThen agent A is refused with \"UNKNOWN_TOOL\"\n", nil, "EA-080=not-tested", "agent A has asked for nothing"},
+const refusalsWrong = session + "Then agent A calls every announced tool with a param missing, and each call is " +
+	"refused\n"
 
-		{"a call behind the end", ended, nil, "EA-079=passed", ""},
-		{"a call behind the end is taken", ended, carriesOut, "EA-079=warned", "tool.result"},
-		{"a call behind the end is unknown", ended, codes("SESSION_NOT_ACTIVE", "UNKNOWN_TOOL"), "EA-079=warned", "UNKNOWN_TOOL"},
+const refusalsShapeless = session + "Then agent A calls a tool with params that are missing, null, a list, a string " +
+	"and a number, and each call is refused\n"
 
-		{"tools of other stages", session + others, nil, "EA-080=passed EA-096=passed", ""},
-		{"tools of other stages are taken", session + others, carriesOut, "EA-080=failed", "tool.result"},
-		{"all stages announce the same", session + others, func() bad {
-			f, _ := loadFlow("")
-			var tools []any
-			for _, st := range f.Stages {
-				tools = append(tools, st.ToolSchema...)
-			}
-			return edit(vocab.SnapshotState, set("toolSchema", tools))
-		}(), "EA-080=not-applicable", "every stage of the booking announces the same tools"},
+const refusalsAfterEnd = session + ending +
+	"And agent A makes every call of the booking, and each is refused with \"SESSION_NOT_ACTIVE\"\n"
 
-		{"all are refused since no uiSpec is active", session + noTool, all(edit(vocab.StateUpdated, set("uiSpec", nil)), codes("UNKNOWN_TOOL", "NO_ACTIVE_SPEC")), "EA-080=not-tested", "no uiSpec is active, so that every call is refused"},
-		{"all are refused as if no uiSpec were active", session + noTool, codes("UNKNOWN_TOOL", "NO_ACTIVE_SPEC"), "EA-080=failed", "NO_ACTIVE_SPEC"},
-		{"all are refused though no uiSpec is active, with another code", session + noTool, all(edit(vocab.StateUpdated, set("uiSpec", nil)), codes("UNKNOWN_TOOL", "TOOL_EXECUTION_FAILED")), "EA-080=failed", "TOOL_EXECUTION_FAILED"},
-		{"every call behind the end", afterEnd, nil, "EA-079=passed EA-104=passed", ""},
-		{"every call behind the end, and one is taken", afterEnd, func(c *peerConn, asked *transcript.Record, out []any) []any {
+var refusalsEnded = session + ending +
+	"When agent A makes a call\nThen agent A is refused with \"SESSION_NOT_ACTIVE\"\n"
+
+var refusalsRows = []hostRow{
+	{"a tool that does not exist", session + noTool, nil, "EA-080=passed EA-068=passed EA-104=passed EA-074=passed", ""},
+	{"by a result that is not ok", session + noTool, asResults("code"), "EA-080=passed EA-104=passed EA-068=not-tested",
+		""},
+	{"by a result with its code in an error", session + noTool, asResults("error"), "EA-080=passed EA-104=passed", ""},
+	{"by a result with its code elsewhere", session + noTool, asResults("reason"), "EA-080=failed", "tool.result"},
+	{"with another code", session + noTool, codes("UNKNOWN_TOOL", "INVALID_PARAMS"),
+		"EA-080=failed EA-096=not-applicable EA-104=not-tested", "INVALID_PARAMS"},
+	{"with a code in small letters", session + noTool, codes("UNKNOWN_TOOL", "unknown_tool"), "EA-080=failed",
+		"unknown_tool"},
+	{"without a code", session + noTool, edit(vocab.ErrorMessage, unset("code")), "EA-080=failed", "error {"},
+	{"without replyTo", session + noTool, editEnvelope(vocab.ErrorMessage, unset("replyTo")),
+		"EA-068=failed EA-104=failed EA-080=failed", "error, whose replyTo is not"},
+	{"with a replyTo that is null", session + noTool, editEnvelope(vocab.ErrorMessage, set("replyTo", nil)),
+		"EA-068=failed", "error, whose replyTo is not"},
+	{"not at all", session + noTool, nothing(vocab.ToolCall), "EA-068=failed EA-104=failed EA-080=failed",
+		"no answer whose replyTo is"},
+	{"it is carried out", session + noTool, carriesOut, "EA-080=failed EA-068=not-tested EA-104=not-tested",
+		"tool.result"},
+	{"nothing was asked", session + "When agent A loses its connection\nThen agent A is refused with \"UNKNOWN_TOOL\"\n",
+		nil, "EA-080=not-tested", "agent A has asked for nothing"},
+
+	{"a call behind the end", refusalsEnded, nil, "EA-079=passed", ""},
+	{"a call behind the end is taken", refusalsEnded, carriesOut, "EA-079=warned", "tool.result"},
+	{"a call behind the end is unknown", refusalsEnded, codes("SESSION_NOT_ACTIVE", "UNKNOWN_TOOL"), "EA-079=warned",
+		"UNKNOWN_TOOL"},
+
+	{"tools of other stages", session + others, nil, "EA-080=passed EA-096=passed", ""},
+	{"tools of other stages are taken", session + others, carriesOut, "EA-080=failed", "tool.result"},
+	{"all stages announce the same", session + others, func() bad {
+		f, _ := loadFlow("")
+		var tools []any
+		for _, st := range f.Stages {
+			tools = append(tools, st.ToolSchema...)
+		}
+		return edit(vocab.SnapshotState, set("toolSchema", tools))
+	}(), "EA-080=not-applicable", "every stage of the booking announces the same tools"},
+
+	{"all are refused since no uiSpec is active", session + noTool,
+		all(edit(vocab.StateUpdated, set("uiSpec", nil)), codes("UNKNOWN_TOOL", "NO_ACTIVE_SPEC")), "EA-080=not-tested",
+		"no uiSpec is active, so that every call is refused"},
+	{"all are refused as if no uiSpec were active", session + noTool, codes("UNKNOWN_TOOL", "NO_ACTIVE_SPEC"),
+		"EA-080=failed", "NO_ACTIVE_SPEC"},
+	{"all are refused though no uiSpec is active, with another code", session + noTool,
+		all(edit(vocab.StateUpdated, set("uiSpec", nil)), codes("UNKNOWN_TOOL", "TOOL_EXECUTION_FAILED")), "EA-080=failed",
+		"TOOL_EXECUTION_FAILED"},
+	{"every call behind the end", refusalsAfterEnd, nil, "EA-079=passed EA-104=passed", ""},
+	{"every call behind the end, and one is taken", refusalsAfterEnd,
+		func(c *peerConn, asked *transcript.Record, out []any) []any {
 			if asked != nil && payload(asked)["toolName"] == "setQuantity" {
 				return carriesOut(c, asked, out)
 			}
 			return out
 		}, "EA-079=warned", "tool.result"},
 
-		{"a param that is missing", wrong, nil, "EA-081=passed EA-074=passed EA-072=passed", ""},
-		{"a param that is missing, refused and carried out", wrong, touching("INVALID_PARAMS", func(p object) {
+	{"a param that is missing", refusalsWrong, nil, "EA-081=passed EA-074=passed EA-072=passed", ""},
+	{"a param that is missing, refused and carried out", refusalsWrong, touching("INVALID_PARAMS", func(p object) {
+		if ui, ok := p["uiSpec"].(object); ok {
+			ui["selected"] = []any{"m3"}
+		}
+	}), "EA-074=failed", "another uiSpec"},
+	{"a param that is missing, refused, carried out, and told by no state.updated", refusalsWrong,
+		quietly(vocab.InvalidParams, func(p object) {
 			if ui, ok := p["uiSpec"].(object); ok {
 				ui["selected"] = []any{"m3"}
 			}
-		}), "EA-074=failed", "another uiSpec"},
-		{"a param that is missing, and other tools behind it", wrong, touching("INVALID_PARAMS", func(p object) { p["toolSchema"] = append(p["toolSchema"].([]any), object{"name": "undo"}) }), "EA-074=failed", "another toolSchema"},
-		{"a param that is missing, told of in the history", wrong, touching("INVALID_PARAMS", func(p object) { p["messageHistory"] = []any{"a param is missing"} }), "EA-074=passed EA-081=passed", ""},
-		{"a tool of another stage, refused and carried out", session + others, touching("UNKNOWN_TOOL", func(p object) {
-			if ui, ok := p["uiSpec"].(object); ok {
-				ui["quantities"] = object{"adult": 1}
+		}), "EA-074=failed EA-072=not-tested EA-073=not-tested", "another uiSpec"},
+	{"a param that is missing, and other tools behind it", refusalsWrong,
+		touching("INVALID_PARAMS", func(p object) {
+			p["toolSchema"] = append(p["toolSchema"].([]any),
+				object{"name": "undo"})
+		}), "EA-074=failed", "another toolSchema"},
+	{"a param that is missing, told of in the history", refusalsWrong,
+		touching("INVALID_PARAMS", func(p object) { p["messageHistory"] = []any{"a param is missing"} }),
+		"EA-074=passed EA-081=passed", ""},
+	{"a tool of another stage, refused and carried out", session + others, touching("UNKNOWN_TOOL", func(p object) {
+		if ui, ok := p["uiSpec"].(object); ok {
+			ui["quantities"] = object{"adult": 1}
+		}
+	}), "EA-074=failed", "refused calls that have changed nothing"},
+	{"the tools of another stage are announced", session +
+		"Then agent A calls every announced tool at every stage of the booking\n", ofStage(1),
+		"EA-080=failed EA-081=not-tested", "an announced tool that is known"},
+	{"a param that is missing, and taken", refusalsWrong, carriesOut, "EA-081=failed", "tool.result"},
+	{"a param that is missing, and another code", refusalsWrong, codes("INVALID_PARAMS", "TOOL_EXECUTION_FAILED"),
+		"EA-081=failed", "TOOL_EXECUTION_FAILED"},
+	{"no schema has such a rule", session +
+		"Then agent A calls every announced tool with a param below the minimum, and each call is refused\n",
+		edit(vocab.SnapshotState, func(p object) {
+			for _, item := range p["toolSchema"].([]any) {
+				item.(object)["parameters"] = object{}
 			}
-		}), "EA-074=failed", "refused calls that have changed nothing"},
-		{"a param that is missing, and taken", wrong, carriesOut, "EA-081=failed", "tool.result"},
-		{"a param that is missing, and another code", wrong, codes("INVALID_PARAMS", "TOOL_EXECUTION_FAILED"), "EA-081=failed", "TOOL_EXECUTION_FAILED"},
-		{"no schema has such a rule", session + "Then agent A calls every announced tool with a param below the minimum, and each is refused\n",
-			edit(vocab.SnapshotState, func(p object) {
-				for _, item := range p["toolSchema"].([]any) {
-					item.(object)["parameters"] = object{}
-				}
-			}), "EA-081=not-applicable", "no announced schema is broken by a param below the minimum"},
-		{"params that are a list", shapeless, nil, "EA-081=passed", ""},
-		{"params that are a list, an invalid message", shapeless, codes("INVALID_PARAMS", "INVALID_MESSAGE"), "EA-081=passed EA-078=passed", ""},
-		{"params that are a list, taken", shapeless, carriesOut, "EA-081=failed", "tool.result"},
-		{"params that are a list, unanswered", shapeless, to(vocab.ToolCall, func(_ *peerConn, asked *transcript.Record, out []any) []any {
+		}), "EA-081=not-applicable", "no announced schema is broken by a param below the minimum"},
+	{"params that are a list", refusalsShapeless, nil, "EA-081=passed", ""},
+	{"params that are a list, an invalid message", refusalsShapeless, codes("INVALID_PARAMS", "INVALID_MESSAGE"),
+		"EA-081=passed EA-078=passed", ""},
+	{"params that are a list, taken", refusalsShapeless, carriesOut, "EA-081=failed", "tool.result"},
+	{"params that are a list, unanswered", refusalsShapeless, to(vocab.ToolCall,
+		func(_ *peerConn, asked *transcript.Record, out []any) []any {
 			if payload(asked)["params"] == nil || is(vocab.ToolResult, out[0]) {
 				return out
 			}
 			return nil
 		}), "EA-081=failed", "no answer whose replyTo is"},
-		{"no tool needs a param", shapeless, edit(vocab.SnapshotState, func(p object) {
-			for _, item := range p["toolSchema"].([]any) {
-				item.(object)["parameters"] = object{}
-			}
-		}), "EA-081=not-applicable", "no announced tool requires a param"},
+	{"no tool needs a param", refusalsShapeless, edit(vocab.SnapshotState, func(p object) {
+		for _, item := range p["toolSchema"].([]any) {
+			item.(object)["parameters"] = object{}
+		}
+	}), "EA-081=not-applicable", "no announced tool requires a param"},
 
-		{"while no uiSpec is active", session + "When agent A makes the calls behind which no uiSpec is active\nThen agent A is refused with \"NO_ACTIVE_SPEC\"\n", nil, "EA-082=passed", ""},
-		{"while no uiSpec is active, and unknown", session + "When agent A makes the calls behind which no uiSpec is active\nThen agent A is refused with \"NO_ACTIVE_SPEC\"\n",
-			codes("NO_ACTIVE_SPEC", "UNKNOWN_TOOL"), "EA-082=failed", "UNKNOWN_TOOL"},
-		{"a uiSpec stays active", session + "When agent A makes the calls behind which no uiSpec is active\n", edit(vocab.SnapshotState, func(p object) {
+	{"while no uiSpec is active", session +
+		"When agent A makes the calls after which no uiSpec is active\nThen agent A is refused with \"NO_ACTIVE_SPEC\"\n",
+		nil, "EA-082=passed", ""},
+	{"while no uiSpec is active, and unknown", session +
+		"When agent A makes the calls after which no uiSpec is active\nThen agent A is refused with \"NO_ACTIVE_SPEC\"\n",
+		codes("NO_ACTIVE_SPEC", "UNKNOWN_TOOL"), "EA-082=failed", "UNKNOWN_TOOL"},
+	{"a uiSpec stays active", session + "When agent A makes the calls after which no uiSpec is active\n",
+		edit(vocab.SnapshotState, func(p object) {
 			if p["uiSpec"] == nil {
 				p["uiSpec"] = object{}
 			}
 		}), "EA-082=not-tested", "a uiSpec is still active"},
-		{"it fails while it runs", session + "When agent A makes the calls by which a tool fails while it runs\nThen agent A is refused with \"TOOL_EXECUTION_FAILED\"\n", nil, "EA-083=passed", ""},
-		{"it does not fail", session + "When agent A makes the calls by which a tool fails while it runs\nThen agent A is refused with \"TOOL_EXECUTION_FAILED\"\n", carriesOut, "EA-083=failed", "tool.result"},
-		{"what is to fail is not announced", session + "When agent A makes the calls by which a tool fails while it runs\n", edit(vocab.SnapshotState, set("toolSchema", []any{})), "EA-083=not-tested", "next is not announced so"},
-	})
+	{"it fails while it runs", session + "When agent A makes the calls that make a tool fail at run time\nThen agent A " +
+		"is refused with \"TOOL_EXECUTION_FAILED\"\n", nil, "EA-083=passed", ""},
+	{"it does not fail", session + "When agent A makes the calls that make a tool fail at run time\nThen agent A is " +
+		"refused with \"TOOL_EXECUTION_FAILED\"\n", carriesOut, "EA-083=failed", "tool.result"},
+	{"what is to fail is not announced", session + "When agent A makes the calls that make a tool fail at run time\n",
+		edit(vocab.SnapshotState, set("toolSchema", []any{})), "EA-083=not-tested", "next is not announced so"},
+}
+
+func TestRefusals(t *testing.T) {
+
+	runHosts(t, refusalsRows)
 }
 
 // TestEveryWayOfBeingWrong: a host that refuses by the schema is right, in each way that features have words for.
 func TestEveryWayOfBeingWrong(t *testing.T) {
 	for how := range ways {
 		p := &peer{}
-		got := perform(t, environment(t, vocab.Host, p), p, "@EA-081", session+"Then agent A calls every announced tool with a param "+how+", and each is refused\n")
+		got := perform(t, environment(t, vocab.Host, p), p, "@EA-081",
+			session+"Then agent A calls every announced tool with a param "+how+", and each call is refused\n")
 		expect(t, got, "EA-081=passed", "")
 	}
 	p := &peer{}
-	got := perform(t, environment(t, vocab.Host, p), p, "@EA-081", session+"Then agent A calls every announced tool with a param that is strange, and each is refused\n")
+	got := perform(t, environment(t, vocab.Host, p), p, "@EA-081",
+		session+"Then agent A calls every announced tool with a param that is strange, and each call is refused\n")
 	if got.Outcome != verdict.HarnessError {
 		t.Errorf("a way that no step knows: %s: %s", got.Outcome, got.Reason)
 	}
@@ -185,11 +261,13 @@ func TestEveryWayOfBeingWrong(t *testing.T) {
 
 // TestProvocations: what the profile declares that it cannot be provoked is not applicable.
 func TestProvocations(t *testing.T) {
-	for _, line := range []string{"When agent A makes the calls by which a tool fails while it runs\n", "When agent A makes the calls behind which no uiSpec is active\n"} {
+	for _, line := range []string{"When agent A makes the calls that make a tool fail at run time\n",
+		"When agent A makes the calls after which no uiSpec is active\n"} {
 		p := &peer{}
 		env := environment(t, vocab.Host, p)
-		env.Profile.ExternalAgent.Provoke = target.Provocations{}
-		expect(t, perform(t, env, p, "@EA-082 @EA-083", session+line), "EA-082=not-applicable EA-083=not-applicable", "the profile declares that it cannot be provoked")
+		binding.Of(env.Profile).Provoke = binding.Provocations{}
+		expect(t, perform(t, env, p, "@EA-082 @EA-083", session+line), "EA-082=not-applicable EA-083=not-applicable",
+			"the profile declares that it cannot be provoked")
 	}
 }
 
@@ -204,10 +282,14 @@ func toSpoilt(f func(asked *transcript.Record) []any) bad {
 }
 
 func TestInvalidMessages(t *testing.T) {
-	const junk = session + "When agent A sends malformed JSON\nThen agent A's message is refused as invalid\nAnd agent A can go on\n"
-	const version = session + "When agent A sends a snapshot.get with v of an older version\nThen agent A's message is refused as invalid, or its connection closed\nAnd agent A can go on\n"
-	const shape = session + "When agent A sends a snapshot.get with no payload\nThen agent A's message is refused as invalid, or its connection closed\n"
-	const early = session + "And agent B connects\nWhen agent B makes a call before it has joined\nThen agent B's call is refused, or its connection closed\n"
+	const junk = session + "When agent A sends malformed JSON\nThen agent A's message is refused as invalid\nAnd agent " +
+		"A is still served\n"
+	const version = session + "When agent A sends a snapshot.get with v of an older version\nThen agent A's message is " +
+		"refused as invalid, or its connection is closed\nAnd agent A is still served\n"
+	const shape = session + "When agent A sends a snapshot.get with no payload\nThen agent A's message is refused as " +
+		"invalid, or its connection is closed\n"
+	const early = session + "And agent B connects\nWhen agent B makes a call\nThen agent B's call is refused, or its " +
+		"connection is closed\n"
 	silent := toSpoilt(func(*transcript.Record) []any { return nil })
 	closes := toSpoilt(func(*transcript.Record) []any { return []any{hangUp{}} })
 	runHosts(t, []hostRow{
@@ -221,23 +303,27 @@ func TestInvalidMessages(t *testing.T) {
 		{"no JSON, and an error about something else", junk, toSpoilt(func(*transcript.Record) []any {
 			return []any{envelope(vocab.ErrorMessage, "", "req-n-2", object{"code": "INVALID_MESSAGE", "message": "m"})}
 		}), "EA-078=failed", "nothing of the kind"},
-		{"no JSON, and no replyTo", junk, editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-078=passed EA-068=not-tested", ""},
+		{"no JSON, and no replyTo", junk, editEnvelope(vocab.ErrorMessage, unset("replyTo")),
+			"EA-078=passed EA-068=not-tested", ""},
 		{"another version", version, nil, "EA-020=passed EA-068=passed", ""},
-		{"another version, and no replyTo", version, editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-020=passed EA-068=failed", `error with replyTo "req-n-`},
+		{"another version, and no replyTo", version, editEnvelope(vocab.ErrorMessage, unset("replyTo")),
+			"EA-020=passed EA-068=failed", `error with replyTo "req-n-`},
 		{"another version, and the end of the connection", version, closes, "EA-020=passed", ""},
 		{"another version, served", version, toSpoilt(func(asked *transcript.Record) []any {
 			return []any{envelope(vocab.SnapshotState, "", field(asked, "id"), object{})}
 		}), "EA-020=warned", "snapshot.state"},
 		{"another version, and no answer", version, silent, "EA-020=warned", "nothing of the kind"},
 		{"no payload", shape, nil, "EA-024a=passed", ""},
-		{"no payload, and another code", shape, codes("INVALID_MESSAGE", "INVALID_PARAMS"), "EA-024a=warned", "INVALID_PARAMS"},
+		{"no payload, and another code", shape, codes("INVALID_MESSAGE", "INVALID_PARAMS"), "EA-024a=warned",
+			"INVALID_PARAMS"},
 		{"before the join", early, nil, "EA-079b=passed", ""},
 		{"before the join, an invalid message", early, codes("SESSION_NOT_ACTIVE", "INVALID_MESSAGE"), "EA-079b=passed", ""},
 		{"before the join, and the end of the connection", early, closes, "EA-079b=passed", ""},
 		{"before the join, and no answer", early, silent, "EA-079b=warned", "nothing of the kind"},
 		{"before the join, and taken", early, carriesOut, "EA-079b=warned", "tool.result"},
-		{"before the join, and unknown", early, codes("SESSION_NOT_ACTIVE", "UNKNOWN_TOOL"), "EA-079b=warned", "UNKNOWN_TOOL"},
-		{"who cannot go on", session + "When agent A sends malformed JSON\nAnd agent A can go on\n", func() bad {
+		{"before the join, and unknown", early, codes("SESSION_NOT_ACTIVE", "UNKNOWN_TOOL"), "EA-079b=warned",
+			"UNKNOWN_TOOL"},
+		{"who cannot go on", session + "When agent A sends malformed JSON\nAnd agent A is still served\n", func() bad {
 			over := false
 			return func(_ *peerConn, asked *transcript.Record, out []any) []any {
 				over = over || asked != nil && asked.Event == nil
@@ -247,7 +333,8 @@ func TestInvalidMessages(t *testing.T) {
 				return out
 			}
 		}(), "EA-041=failed", "no answer whose replyTo is"},
-		{"nothing was sent", session + "When agent A loses its connection\nThen agent A's message is refused as invalid\n", nil, "EA-078=not-tested", "agent A has sent nothing"},
+		{"nothing was sent", session + "When agent A loses its connection\nThen agent A's message is refused as invalid\n",
+			nil, "EA-078=not-tested", "agent A has sent nothing"},
 	})
 }
 
@@ -264,7 +351,9 @@ func TestEveryFault(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			for _, b := range []bad{nil, hangsUpAtOdd} {
 				p := &peer{bad: b}
-				got := perform(t, environment(t, vocab.Host, p), p, "@EA-022", session+"When agent A sends a "+kind+" with "+fault+"\nThen what comes of agent A's message is noted\nAnd agent A can go on\n")
+				got := perform(t, environment(t, vocab.Host, p), p, "@EA-022",
+					session+"When agent A sends a "+kind+" with "+fault+"\nThen the answer to agent A's message is recorded\nAnd "+
+						"agent A is still served\n")
 				expect(t, got, "EA-022=not-applicable", "answered by")
 				if len(got.Failures) > 0 || len(got.Notes) == 0 {
 					t.Errorf("%s, with the notes %q", got.Outcome, got.Notes)
@@ -283,9 +372,11 @@ func hangsUpAtOdd(_ *peerConn, asked *transcript.Record, out []any) []any {
 }
 
 func TestEveryJunk(t *testing.T) {
-	for _, what := range []string{"malformed JSON", "an empty text", "a JSON array", "a JSON string", "a JSON number", "a JSON null", "two JSON values", "half an envelope"} {
+	for _, what := range []string{"malformed JSON", "an empty text", "a JSON array", "a JSON string", "a JSON number",
+		"a JSON null", "two JSON values", "half an envelope"} {
 		p := &peer{}
-		got := perform(t, environment(t, vocab.Host, p), p, "@EA-078", session+"When agent A sends "+what+"\nThen agent A's message is refused as invalid\nAnd agent A can go on\n")
+		got := perform(t, environment(t, vocab.Host, p), p, "@EA-078",
+			session+"When agent A sends "+what+"\nThen agent A's message is refused as invalid\nAnd agent A is still served\n")
 		expect(t, got, "EA-078=passed", "")
 		if !slices.ContainsFunc(got.Records, func(r transcript.Record) bool { return r.Label == what && r.Event == nil }) {
 			t.Errorf("%s was not sent", what)
@@ -297,171 +388,18 @@ func TestAHostThatSendsWhatNoStepSends(t *testing.T) {
 	p := &carrier{}
 	env := environment(t, vocab.Relay, p)
 	env.Profile.Limits.Event.Duration = patience
-	if got := perform(t, env, p, "@EA-038", session+"When the host sends the relay a smile\n"); got.Outcome != verdict.HarnessError {
+	if got := perform(t, env, p, "@EA-038",
+		session+"When the host sends the relay a smile\n"); got.Outcome != verdict.HarnessError {
 		t.Errorf("%s: %s", got.Outcome, got.Reason)
-	}
-}
-
-// TestComingBackTooSoon: who has lost its connection may be taken for still there for a moment, and tries again; who is new is
-// let in at once.
-func TestComingBackTooSoon(t *testing.T) {
-	const back = session + "When agent A loses its connection\nAnd agent A has joined\nThen agent A can go on\n"
-	refusing := func(from, to int) bad { // the joins from one to another, by number
-		n := 0
-		return func(_ *peerConn, asked *transcript.Record, out []any) []any {
-			if asked == nil || kindOf(asked) != vocab.RelayJoin {
-				return out
-			}
-			if n++; n < from || n >= to {
-				return out
-			}
-			return []any{error1(asked, "INVALID_MESSAGE")}
-		}
-	}
-	for _, r := range []struct {
-		reason string
-		lines  string
-		bad    bad
-		want   string
-	}{
-		{"once refused", back, refusing(2, 3), "EA-028=passed EA-041=passed"},
-		{"three times refused", back, refusing(2, 5), "EA-028=passed EA-041=passed"},
-		{"refused for good", back, refusing(2, 1000), "EA-028=failed"},
-		{"refused though it is new", "Given agent A has joined\n", refusing(1, 2), "EA-028=failed"},
-	} {
-		t.Run(r.reason, func(t *testing.T) {
-			p := &peer{bad: r.bad}
-			env := environment(t, vocab.Host, p)
-			env.Profile.ExternalAgent.Session = "r-{nonce}"
-			env.Profile.Limits.Event.Duration = 500 * time.Millisecond
-			expect(t, perform(t, env, p, tagsOf(r.want), r.lines), r.want, "")
-		})
 	}
 }
 
 // TestUnknownWords: a feature that asks for what no step does is our own mistake, and nobody's failure.
 func TestUnknownWords(t *testing.T) {
 	p := &peer{}
-	got := perform(t, environment(t, vocab.Host, p), p, "@EA-020", session+"When agent A sends a snapshot.get with a smile\n")
+	got := perform(t, environment(t, vocab.Host, p), p, "@EA-020",
+		session+"When agent A sends a snapshot.get with a smile\n")
 	if got.Outcome != verdict.HarnessError {
 		t.Errorf("%s: %s", got.Outcome, got.Reason)
-	}
-}
-
-func TestTwoAgents(t *testing.T) {
-	const both = "Given several agents may be in a relay session\n" + session + "And agent B has joined\n"
-	rows := []struct {
-		reason, lines string
-		bad           bad
-		want, has     string
-	}{
-		{"each gets its own", both + "Then agent A and agent B each ask for 3 snapshots at once, and each gets its own\n", nil, "EA-041=passed EA-077a=passed", ""},
-		{"everybody gets the first one's", both + "Then agent A and agent B each ask for 3 snapshots at once, and each gets its own\n", to(vocab.SnapshotGet, func(c *peerConn, _ *transcript.Record, out []any) []any {
-			if c.party == "B" {
-				return nil
-			}
-			return out
-		}), "EA-041=failed", "no answer whose replyTo is"},
-		{"all are told", both + firstCall + "Then agent B hears of a new state\n", nil, "EA-055=passed", ""},
-		{"one who only listens is in step", both + "And what the host changes by itself is known to agent B\n" + firstCall + "Then agent B is in step\n", nil, "EA-073=passed", ""},
-		{"many requests at once", session + "Then agent A sends 12 requests of all kinds without waiting, and each is answered\n", nil, "EA-041=passed EA-080=passed EA-023a=passed", ""},
-		{"many requests at once, and the answers are mixed up", session + "Then agent A sends 12 requests of all kinds without waiting, and each is answered\n",
-			to(vocab.ToolCall, func(_ *peerConn, asked *transcript.Record, _ []any) []any {
-				return []any{envelope(vocab.SnapshotState, "", field(asked, "id"), object{})}
-			}), "EA-080=failed", "snapshot.state"},
-		{"relay sessions do not mix", "Given a host is in every relay session\n" + session + "When agent B joins the relay session \"other\"\nAnd agent B is told that it has joined\nAnd agent B has a session\nAnd agent B says something\nAnd agent B is not refused\nThen agent A hears nothing of agent B's relay session\n", nil, "EA-025=passed", ""},
-		{"relay sessions mix", "Given a host is in every relay session\n" + session + "When agent B joins the relay session \"other\"\nAnd agent B is told that it has joined\nAnd agent B has a session\nAnd agent B says something\nAnd agent B is not refused\nThen agent A hears nothing of agent B's relay session\n",
-			func(c *peerConn, asked *transcript.Record, out []any) []any {
-				if c.party == "B" && asked != nil && kindOf(asked) == vocab.AgentMessage {
-					for _, v := range out {
-						c.of.conns[0].say(mustEncode(v))
-					}
-				}
-				return out
-			}, "EA-025=failed", "state.updated"},
-		{"relay sessions mix later", "Given a host is in every relay session\n" + session + "When agent B joins the relay session \"other\"\nAnd agent B is told that it has joined\nAnd agent B has a session\nThen agent A hears nothing of agent B's relay session\nWhen agent B ends the session\n",
-			func(c *peerConn, asked *transcript.Record, out []any) []any {
-				if c.party == "B" && asked != nil && kindOf(asked) == vocab.SessionEnd {
-					for _, v := range out {
-						c.of.conns[0].say(mustEncode(v))
-					}
-				}
-				return out
-			}, "EA-025=failed", "session.ended"},
-		{"nothing to be heard", "Given a host is in every relay session\n" + session + "Then agent A hears nothing of agent B's relay session\n", nil, "EA-025=passed EA-008=not-tested", "agent B has no study session of its own"},
-	}
-	for _, r := range rows {
-		t.Run(r.reason, func(t *testing.T) {
-			p := &peer{bad: r.bad}
-			env := environment(t, vocab.Host, p)
-			env.Profile.Capabilities = []string{target.TwoAgents, target.RelaySessions}
-			env.Profile.ExternalAgent.Session = "r-{nonce}"
-			expect(t, perform(t, env, p, tagsOf(r.want), r.lines), r.want, r.has)
-		})
-	}
-	for line, has := range map[string]string{"Given several agents may be in a relay session\n": "capability two-agents", "Given a host is in every relay session\n": "names one relay session"} {
-		p := &peer{}
-		expect(t, perform(t, environment(t, vocab.Host, p), p, "@EA-025", line), "EA-025=not-applicable", has)
-	}
-}
-
-// TestComingBack: connections that were lost, and a target that was restarted.
-func TestComingBack(t *testing.T) {
-	const counting = "Given agent A counts its requests from 1\n" + session + asksFor + "When agent A loses its connection\nAnd agent A counts its requests from 1\nAnd agent A has joined\nAnd agent A has a session\n" + asksFor
-	const back = session + "When agent A loses its connection\nAnd agent A has joined\n"
-	runHosts(t, []hostRow{
-		{"the session stays", back + "Then what comes of agent A's return is noted\nAnd agent A can go on\n", nil, "EA-073=not-tested EA-077a=passed", ""},
-		{"the session goes", back + "Then what comes of agent A's return is noted\nAnd agent A can go on\n", to(vocab.RelayJoin, func(c *peerConn, _ *transcript.Record, out []any) []any {
-			c.of.sessions = map[string]*play{}
-			return out
-		}), "EA-077a=passed", ""},
-		{"it is not heard any more", back + "Then what comes of agent A's return is noted\n", func(c *peerConn, asked *transcript.Record, out []any) []any {
-			if len(c.of.conns) > 1 && asked != nil && kindOf(asked) == vocab.SnapshotGet {
-				return nil
-			}
-			return out
-		}, "EA-077a=failed", "no answer whose replyTo is"},
-		{"the target is restarted", session + "When the target is restarted\nAnd agent A has joined\nAnd agent A starts a session\nThen agent A is told of the session\n" + asksFor, nil, "EA-028=passed EA-038=passed EA-041=passed", ""},
-		{"a session that somebody has left", joined + "When agent A starts a session\nThen agent A is told of the session\n", func() bad {
-			left := true
-			return func(_ *peerConn, asked *transcript.Record, out []any) []any {
-				switch {
-				case asked == nil || !left:
-				case kindOf(asked) == vocab.SessionStart:
-					return []any{error1(asked, "INVALID_MESSAGE")}
-				case kindOf(asked) == vocab.SessionEnd:
-					left = false
-					return []any{envelope(vocab.SessionEnded, "", field(asked, "id"), object{"sessionId": "s-0", "logFile": "l", "stateReset": true})}
-				}
-				return out
-			}
-		}(), "EA-038=passed", ""},
-		{"the same ids once more", counting, nil, "EA-028=passed EA-041=passed", ""},
-		{"the same id is taken for the same request", counting, func() bad {
-			seen := map[string]bool{}
-			return to(vocab.SnapshotGet, func(_ *peerConn, asked *transcript.Record, out []any) []any {
-				if seen[field(asked, "id")] {
-					return nil
-				}
-				seen[field(asked, "id")] = true
-				return out
-			})
-		}(), "EA-041=failed", `no answer whose replyTo is "req-003"`},
-		{"nobody is connected", "When agent A loses its connection\n", nil, "EA-041=not-tested", "A has no connection"},
-	})
-}
-
-// TestNoConnection: a target that refuses is there, and one that nobody reaches is the environment's fault.
-func TestNoConnection(t *testing.T) {
-	for _, r := range []struct {
-		reason, lines string
-		err           error
-		want          string
-	}{
-		{"refused", "When agent A connects\nThen agent A is connected\n", &driver.OpenError{URL: "u", Status: 404, Err: steps.NotTestedf("x")}, "EA-017=failed"},
-		{"refused before a join", joined, &driver.OpenError{URL: "u", Status: 404, Err: steps.NotTestedf("x")}, "EA-017=not-tested"},
-	} {
-		p := &peer{}
-		expect(t, perform(t, environment(t, vocab.Host, refusing{p, r.err}), p, tagsOf(r.want), r.lines), r.want, "404")
 	}
 }

@@ -14,7 +14,9 @@ import (
 )
 
 // spoilt is a relay's bad for the messages of one type that it passes on, or that are its own.
-func spoilt(kind string, f func(from, to *carried, env object) []any) func(from, to *carried, asked *transcript.Record, body []byte) [][]byte {
+func spoilt(
+	kind string, f func(from, to *carried, env object) []any,
+) func(from, to *carried, asked *transcript.Record, body []byte) [][]byte {
 	return func(from, to *carried, _ *transcript.Record, body []byte) [][]byte {
 		v, _, _ := wjson.Decode(body)
 		env, _ := v.(object)
@@ -42,134 +44,220 @@ func changed(kind string, f func(object)) func(from, to *carried, asked *transcr
 	})
 }
 
-func TestRelays(t *testing.T) {
-	const passed = "Then what agent A and its host say has passed as it was\n"
-	const news = session + "When the host announces a new state\nThen agent A hears of a new state\n"
-	const oddly = session + "When the host sends what no JSON encoder would send twice alike\n" + passed
-	const gone = session + "When the host leaves\nAnd agent A makes a call\nThen agent A is refused with \"SESSION_NOT_ACTIVE\" or \"INVALID_MESSAGE\"\n"
-	const host = "When the host connects and joins\nThen the host is told that it has joined\n"
-	const nameless = session + "When agent A says something without an id\n" + passed
-	const long = session + "When the host announces a long state\nThen agent A hears of a new state\n" + passed
-	const second = session + "When a second host joins beside it\nAnd agent A has a session\n" + asksFor
-	const nonsense = session + "When the host sends the relay malformed JSON\nAnd agent A can go on\nAnd agent A starts a session\nThen agent A is told of the session\n"
-	twice := func(kind string) func(from, to *carried, asked *transcript.Record, body []byte) [][]byte {
-		return spoilt(kind, func(_, _ *carried, env object) []any { return []any{env, env} })
+// TestRelayNoticesLate: what an agent says right behind the loss of the host may still go to the host that was.
+func TestRelayNoticesLate(t *testing.T) {
+	p := &carrier{slow: 2}
+	got := perform(t, environment(t, vocab.Relay, p), p, tagsOf("EA-079a=passed"), session+"When the host leaves\n"+
+		"And agent A makes a call\nThen agent A is refused with \"SESSION_NOT_ACTIVE\" or \"INVALID_MESSAGE\"\n")
+	expect(t, got, "EA-079a=passed", "")
+
+	p = &carrier{slow: 1, bad: func(from, _ *carried, asked *transcript.Record, body []byte) [][]byte {
+		if from.role == vocab.HostRole && asked.Event == nil {
+			from.hangUp()
+			return nil
+		}
+		return [][]byte{body}
+	}}
+	env := environment(t, vocab.Relay, p)
+	env.Profile.Limits.Event.Duration = patience
+	began := time.Now()
+	got = perform(t, env, p, tagsOf("EA-038=passed"), session+"When the host sends the relay malformed JSON\n"+
+		"And agent A is still served\nAnd agent A starts a session\nThen agent A is told that the session has started\n")
+	expect(t, got, "EA-038=passed", "")
+	if took := time.Since(began); took > patience/2 {
+		t.Errorf("it took %v", took)
 	}
-	held := map[*carried][]byte{}
-	for _, r := range []struct {
-		reason, lines string
-		bad           func(from, to *carried, asked *transcript.Record, body []byte) [][]byte
-		want, has     string
-	}{
-		{"a host joins", host, nil, "EA-025=not-tested EA-028=passed EA-029=passed EA-030=passed", ""},
-		{"a host is told another role", host, changed(vocab.RelayJoined, set("role", "agent")), "EA-028=passed EA-029=failed", `payload.role is "agent"`},
-		{"a host is not let in", session, lost(vocab.RelayJoined), "EA-025=failed EA-028=failed", "relay.joined with replyTo"},
-		{"all passes", session + firstCall + speaking + noTool + ending + passed, nil, "EA-007=passed EA-008=passed EA-009=passed EA-038=passed EA-046=passed EA-055=passed EA-060=passed EA-063=passed EA-068=passed", ""},
-		{"session.start is lost", session, lost(vocab.SessionStart), "EA-038=failed", "no answer whose replyTo is"},
-		{"session.started is lost", session, lost(vocab.SessionStarted), "EA-038=failed", "no answer whose replyTo is"},
-		{"replyTo is lost", session, spoilt(vocab.SessionStarted, func(_, _ *carried, env object) []any { delete(env, "replyTo"); return []any{env} }), "EA-038=failed", "session.started, whose replyTo is not"},
-		{"a state is lost", news, lost(vocab.StateUpdated), "EA-055=failed", "nothing of the kind"},
-		{"a state comes", news, nil, "EA-055=passed", ""},
-		{"the participant is lost", session + speaking, lost(vocab.UserMessage), "EA-009=failed", "nothing of the kind"},
-		{"a message of the agent is lost", session + passed, lost(vocab.AgentMessage), "EA-008=failed", "agent.message at the host"},
-		{"a user.message is lost", session + passed, lost(vocab.UserMessage), "EA-009=failed", "user.message at agent A"},
-		{"a result is changed", session + firstCall + passed, changed(vocab.ToolResult, unset("uiSpec")), "EA-046=failed", "once, in order and as it was"},
-		{"a snapshot is changed", session + asksFor + passed, changed(vocab.SnapshotState, set("extra", 1)), "EA-041=failed", "once, in order and as it was"},
-		{"a call gets a member more beside its payload", session + firstCall + passed, spoilt(vocab.ToolCall, func(_, _ *carried, env object) []any { env["from"] = "A"; return []any{env} }), "EA-007=passed", ""},
-		{"a call gets a member more in its payload", session + firstCall + passed, changed(vocab.ToolCall, set("from", "A")), "EA-007=failed", "once, in order and as it was"},
-		{"a call loses its id", session + firstCall + passed, spoilt(vocab.ToolCall, func(_, _ *carried, env object) []any { delete(env, "id"); return []any{env} }), "EA-007=failed", ""},
-		{"a state comes twice", session + firstCall + passed, twice(vocab.StateUpdated), "EA-055=failed EA-041=passed", "it has come twice: state.updated"},
-		{"the relay adds a message of its own", session + passed, spoilt(vocab.UserMessage, func(_, _ *carried, env object) []any {
+}
+
+const relaysPassed = "Then the relay has passed on every message of agent A and its host unchanged\n"
+
+const relaysNews = session + "When the host announces a new state\nThen agent A receives a new state\n"
+
+const relaysOddly = session + "When the host sends JSON that decoding and encoding would change\n" + relaysPassed
+
+const relaysGone = session + "When the host leaves\nAnd agent A makes a call\nThen agent A is refused with " +
+	"\"SESSION_NOT_ACTIVE\" or \"INVALID_MESSAGE\"\n"
+
+const relaysHost = "When the host connects and joins\nThen the host is told that it has joined\n"
+
+const relaysNameless = session + "When agent A sends the participant a message without an id\n" + relaysPassed
+
+const relaysLong = session + "When the host announces a long state\nThen agent A receives a new state\n" + relaysPassed
+
+const relaysSecond = session + "When a second host joins\nAnd agent A has a session\n" + asksFor
+
+const relaysNonsense = session + "When the host sends the relay malformed JSON\nAnd agent A is still served\nAnd " +
+	"agent A " +
+	"starts a session\nThen agent A is told that the session has started\n"
+
+var relaysTwice = func(kind string) func(from, to *carried, asked *transcript.Record, body []byte) [][]byte {
+	return spoilt(kind, func(_, _ *carried, env object) []any { return []any{env, env} })
+}
+
+var relaysHeld = map[*carried][]byte{}
+
+var relaysRows = []struct {
+	reason, lines string
+	bad           func(from, to *carried, asked *transcript.Record, body []byte) [][]byte
+	want, has     string
+}{
+	{"a host joins", relaysHost, nil, "EA-025=not-tested EA-028=passed EA-029=passed EA-030=passed", ""},
+	{"a host is told another role", relaysHost, changed(vocab.RelayJoined, set("role", "agent")),
+		"EA-028=passed EA-029=failed",
+		`payload.role is "agent"`},
+	{"a host is not let in", session, lost(vocab.RelayJoined), "EA-025=failed EA-028=failed",
+		"relay.joined with replyTo"},
+	{"all passes", session + firstCall + speaking + noTool + ending + relaysPassed, nil,
+		"EA-007=passed EA-008=passed EA-009=passed EA-038=passed EA-046=passed EA-055=passed EA-060=passed EA-063=passed " +
+			"EA-068=passed", ""},
+	{"session.start is lost", session, lost(vocab.SessionStart), "EA-038=failed", "no answer whose replyTo is"},
+	{"session.started is lost", session, lost(vocab.SessionStarted), "EA-038=failed", "no answer whose replyTo is"},
+	{"replyTo is lost", session, spoilt(vocab.SessionStarted,
+		func(_, _ *carried, env object) []any { delete(env, "replyTo"); return []any{env} }), "EA-038=failed",
+		"session.started, whose replyTo is not"},
+	{"a state is lost", relaysNews, lost(vocab.StateUpdated), "EA-055=failed", "nothing of the kind"},
+	{"a state comes", relaysNews, nil, "EA-055=passed", ""},
+	{"the participant is lost", session + speaking, lost(vocab.UserMessage), "EA-009=failed", "nothing of the kind"},
+	{"a message of the agent is lost", session + relaysPassed, lost(vocab.AgentMessage), "EA-008=failed",
+		"agent.message at the host"},
+	{"a user.message is lost", session + relaysPassed, lost(vocab.UserMessage), "EA-009=failed",
+		"user.message at agent A"},
+	{"a result is changed", session + firstCall + relaysPassed, changed(vocab.ToolResult, unset("uiSpec")),
+		"EA-046=failed",
+		"once, in order and unchanged"},
+	{"a snapshot is changed", session + asksFor + relaysPassed, changed(vocab.SnapshotState, set("extra", 1)),
+		"EA-041=failed",
+		"once, in order and unchanged"},
+	{"a call gets a member more beside its payload", session + firstCall + relaysPassed,
+		spoilt(vocab.ToolCall, func(_, _ *carried, env object) []any {
+			env["from"] = "A"
+			return []any{env}
+		}), "EA-007=passed", ""},
+	{"a call gets a member more in its payload", session + firstCall + relaysPassed,
+		changed(vocab.ToolCall, set("from", "A")),
+		"EA-007=failed", "once, in order and unchanged"},
+	{"a call loses its id", session + firstCall + relaysPassed,
+		spoilt(vocab.ToolCall, func(_, _ *carried, env object) []any {
+			delete(env, "id")
+			return []any{env}
+		}), "EA-007=failed", ""},
+	{"a state comes twice", session + firstCall + relaysPassed, relaysTwice(vocab.StateUpdated),
+		"EA-055=failed EA-041=passed",
+		"it has come twice: state.updated"},
+	{"the relay adds a message of its own", session + relaysPassed,
+		spoilt(vocab.UserMessage, func(_, _ *carried, env object) []any {
 			return []any{env, object{"v": vocab.Version, "type": vocab.StateUpdated, "payload": object{}}}
 		}), "EA-009=passed", ""},
-		{"the relay adds one of a type that no clause names", session + firstCall + passed, func(_, to *carried, _ *transcript.Record, body []byte) [][]byte {
+	{"the relay adds one of a type that no clause names", session + firstCall + relaysPassed,
+		func(_, to *carried, _ *transcript.Record, body []byte) [][]byte {
 			if to.role == vocab.HostRole { // see TestPlayAsAHostOnly
 				return [][]byte{body}
 			}
 			return [][]byte{body, []byte(`{"v":"mvp-0.2","type":"relay.presence","payload":{}}`)}
 		}, "EA-046=passed EA-055=passed", ""},
-		{"encoded anew", session + firstCall + passed, func(_, _ *carried, _ *transcript.Record, body []byte) [][]byte {
-			return [][]byte{bytes.ReplaceAll(body, []byte(`":`), []byte(`" : `))}
-		}, "EA-007=passed EA-046=passed EA-055=passed", ""},
-		{"numbers and escapes", oddly, nil, "EA-055=passed", ""},
-		{"numbers are rounded", oddly, func(_, _ *carried, _ *transcript.Record, body []byte) [][]byte {
-			return [][]byte{bytes.ReplaceAll(body, []byte("9007199254740991"), []byte("9007199254740990"))}
-		}, "EA-055=failed", "9007199254740990"},
-		{"members of the envelope that it does not know are lost", oddly, spoilt(vocab.StateUpdated, func(_, _ *carried, env object) []any { delete(env, "parley"); return []any{env} }), "EA-055=passed", ""},
-		{"members of the payload that it does not know are lost", oddly, changed(vocab.StateUpdated, unset("parleyUnknown")), "EA-055=failed", "state.updated"},
-		{"out of order", session + firstCall + passed, func(_, to *carried, _ *transcript.Record, body []byte) [][]byte {
-			if strings.Contains(string(body), `"tool.result"`) {
-				held[to] = body
-				return nil
-			}
-			if late := held[to]; late != nil {
-				delete(held, to)
-				return [][]byte{body, late}
-			}
-			return [][]byte{body}
-		}, "EA-046=failed", "once, in order and as it was"},
-		{"no host", gone, nil, "EA-079a=passed", ""},
-		{"no host, and no answer", gone, lost(vocab.ErrorMessage), "EA-079a=warned", "no answer whose replyTo is"},
-		{"no host, and an answer without replyTo", gone, spoilt(vocab.ErrorMessage, func(_, _ *carried, env object) []any { delete(env, "replyTo"); return []any{env} }), "EA-079a=warned", "error, whose replyTo is not"},
-		{"no host, and another code", gone, changed(vocab.ErrorMessage, set("code", "UNKNOWN_TOOL")), "EA-079a=warned", "UNKNOWN_TOOL"},
-		{"another host", session + "When the host loses its connection\nAnd another host joins\nAnd agent A starts a session\nThen agent A is told of the session\n", nil, "EA-038=passed", ""},
-		{"the state is not as the host has it", session + firstCall, changed(vocab.SnapshotState, set("toolSchema", []any{})), "EA-004=failed EA-006=failed EA-007=failed EA-041=failed", "the state as the host has it, in which select can be called"},
-		{"params are changed", session + firstCall, changed(vocab.ToolCall, set("params", object{"itemId": "m9"})), "EA-007=failed", "INVALID_PARAMS"},
-		{"another tool is called", session + upToNext, changed(vocab.ToolCall, func(p object) {
-			if p["toolName"] == "next" {
-				p["toolName"] = "fly"
-			}
-		}), "EA-007=failed", "UNKNOWN_TOOL"},
-		{"another tool is called, which cannot be carried out yet", session + firstCall, changed(vocab.ToolCall, func(p object) { p["toolName"], p["params"] = "next", object{} }), "EA-007=failed", "TOOL_EXECUTION_FAILED"},
-		{"a message without an id", nameless, nil, "EA-008=passed", ""},
-		{"a message without an id is lost", nameless, spoilt(vocab.AgentMessage, func(_, _ *carried, env object) []any {
-			if env["id"] == nil {
-				return nil
-			}
+	{"encoded anew", session + firstCall + relaysPassed, func(_, _ *carried, _ *transcript.Record, body []byte) [][]byte {
+		return [][]byte{bytes.ReplaceAll(body, []byte(`":`), []byte(`" : `))}
+	}, "EA-007=passed EA-046=passed EA-055=passed", ""},
+	{"numbers and escapes", relaysOddly, nil, "EA-055=passed", ""},
+	{"numbers are rounded", relaysOddly, func(_, _ *carried, _ *transcript.Record, body []byte) [][]byte {
+		return [][]byte{bytes.ReplaceAll(body, []byte("9007199254740991"), []byte("9007199254740990"))}
+	}, "EA-055=failed", "9007199254740990"},
+	{"members of the envelope that it does not know are lost", relaysOddly,
+		spoilt(vocab.StateUpdated, func(_, _ *carried, env object) []any {
+			delete(env, "parley")
 			return []any{env}
-		}), "EA-008=failed", "once, in order and as it was"},
-		{"a message without an id is given one", nameless, spoilt(vocab.AgentMessage, func(_, _ *carried, env object) []any {
+		}), "EA-055=passed", ""},
+	{"members of the payload that it does not know are lost", relaysOddly,
+		changed(vocab.StateUpdated, unset("parleyUnknown")),
+		"EA-055=failed", "state.updated"},
+	{"out of order", session + firstCall + relaysPassed, func(_, to *carried, _ *transcript.Record, body []byte) [][]byte {
+		if strings.Contains(string(body), `"tool.result"`) {
+			relaysHeld[to] = body
+			return nil
+		}
+		if late := relaysHeld[to]; late != nil {
+			delete(relaysHeld, to)
+			return [][]byte{body, late}
+		}
+		return [][]byte{body}
+	}, "EA-046=failed", "once, in order and unchanged"},
+	{"no host", relaysGone, nil, "EA-079a=passed", ""},
+	{"no host, and no answer", relaysGone, lost(vocab.ErrorMessage), "EA-079a=warned", "no answer whose replyTo is"},
+	{"no host, and an answer without replyTo", relaysGone, spoilt(vocab.ErrorMessage,
+		func(_, _ *carried, env object) []any { delete(env, "replyTo"); return []any{env} }), "EA-079a=warned",
+		"error, whose replyTo is not"},
+	{"no host, and another code", relaysGone, changed(vocab.ErrorMessage, set("code", "UNKNOWN_TOOL")), "EA-079a=warned",
+		"UNKNOWN_TOOL"},
+	{"another host", session + "When the host loses its connection\nAnd another host joins\nAnd agent A starts a " +
+		"session\nThen agent A is told that the session has started\n", nil, "EA-038=passed", ""},
+	{"the state is not as the host has it", session + firstCall, changed(vocab.SnapshotState, set("toolSchema", []any{})),
+		"EA-004=failed EA-006=failed EA-007=failed EA-041=failed",
+		"the state as the host has it, in which select can be called"},
+	{"params are changed", session + firstCall, changed(vocab.ToolCall, set("params", object{"itemId": "m9"})),
+		"EA-007=failed", "INVALID_PARAMS"},
+	{"another tool is called", session + upToNext, changed(vocab.ToolCall, func(p object) {
+		if p["toolName"] == "next" {
+			p["toolName"] = "fly"
+		}
+	}), "EA-007=failed", "UNKNOWN_TOOL"},
+	{"another tool is called, which cannot be carried out yet", session + firstCall,
+		changed(vocab.ToolCall, func(p object) { p["toolName"], p["params"] = "next", object{} }), "EA-007=failed",
+		"TOOL_EXECUTION_FAILED"},
+	{"a message without an id", relaysNameless, nil, "EA-008=passed", ""},
+	{"a message without an id is lost", relaysNameless, spoilt(vocab.AgentMessage, func(_, _ *carried, env object) []any {
+		if env["id"] == nil {
+			return nil
+		}
+		return []any{env}
+	}), "EA-008=failed", "once, in order and unchanged"},
+	{"a message without an id is given one", relaysNameless,
+		spoilt(vocab.AgentMessage, func(_, _ *carried, env object) []any {
 			if env["id"] == nil {
 				env["id"] = "r-1"
 			}
 			return []any{env}
-		}), "EA-008=failed", "once, in order and as it was"},
-		{"a long state", long, nil, "EA-055=passed", ""},
-		{"a long state is lost", long, func(_, _ *carried, _ *transcript.Record, body []byte) [][]byte {
-			if len(body) > 64<<10 {
-				return nil
+		}), "EA-008=failed", "once, in order and unchanged"},
+	{"a long state", relaysLong, nil, "EA-055=passed", ""},
+	{"a long state is lost", relaysLong, func(_, _ *carried, _ *transcript.Record, body []byte) [][]byte {
+		if len(body) > 64<<10 {
+			return nil
+		}
+		return [][]byte{body}
+	}, "EA-055=failed", ""},
+	{"a long state is shortened", relaysLong, changed(vocab.StateUpdated, func(p object) {
+		if ui, ok := p["uiSpec"].(object); ok {
+			if items, ok := ui["items"].([]any); ok && len(items) > 1000 {
+				ui["items"] = items[:1000]
 			}
-			return [][]byte{body}
-		}, "EA-055=failed", ""},
-		{"a long state is shortened", long, changed(vocab.StateUpdated, func(p object) {
-			if ui, ok := p["uiSpec"].(object); ok {
-				if items, ok := ui["items"].([]any); ok && len(items) > 1000 {
-					ui["items"] = items[:1000]
-				}
-			}
-		}), "EA-055=failed", "once, in order and as it was"},
-		{"a second host", second, nil, "EA-038=passed EA-041=passed", ""},
-		{"a second host that is not let in", second, spoilt(vocab.RelayJoined, func(_, to *carried, env object) []any {
-			if to.party == "host2" {
-				to.session = ""
-				return []any{envelope(vocab.ErrorMessage, "", env["replyTo"].(string), object{"code": "INVALID_MESSAGE", "message": "m"})}
-			}
-			return []any{env}
-		}), "EA-041=passed", "a second host is not let in"},
-		{"a second host, and none is heard any more", second, func(from, to *carried, _ *transcript.Record, body []byte) [][]byte {
-			if from != to && slices.ContainsFunc(from.of.conns, func(c *carried) bool { return c.party == "host2" }) {
-				return nil
-			}
-			return [][]byte{body}
-		}, "EA-038=failed", "no answer whose replyTo is"},
-		{"a host that sends no JSON", nonsense, nil, "EA-038=passed EA-041=passed EA-077a=passed", "the relay answers its host: error"},
-		{"a host that sends no JSON, passed on", nonsense, func(from, to *carried, asked *transcript.Record, body []byte) [][]byte {
-			if from.role == vocab.HostRole && asked.Event == nil {
-				return nil
-			}
-			return [][]byte{body}
-		}, "EA-041=passed", "the relay answers its host: nothing"},
-		{"a host that sends no JSON, and the relay breaks", nonsense, func() func(from, to *carried, asked *transcript.Record, body []byte) [][]byte {
+		}
+	}), "EA-055=failed", "once, in order and unchanged"},
+	{"a second host", relaysSecond, nil, "EA-038=passed EA-041=passed", ""},
+	{"a second host that is not let in", relaysSecond, spoilt(vocab.RelayJoined, func(_, to *carried, env object) []any {
+		if to.party == "host2" {
+			to.session = ""
+			return []any{envelope(vocab.ErrorMessage, "", env["replyTo"].(string),
+				object{"code": "INVALID_MESSAGE", "message": "m"})}
+		}
+		return []any{env}
+	}), "EA-041=passed", "a second host is not let in"},
+	{"a second host, and none is heard any more", relaysSecond, func(from, to *carried, _ *transcript.Record,
+		body []byte) [][]byte {
+		if from != to && slices.ContainsFunc(from.of.conns, func(c *carried) bool { return c.party == "host2" }) {
+			return nil
+		}
+		return [][]byte{body}
+	}, "EA-038=failed", "no answer whose replyTo is"},
+	{"a host that sends no JSON", relaysNonsense, nil, "EA-038=passed EA-041=passed EA-077a=passed",
+		"the relay answers its host: error"},
+	{"a host that sends no JSON, passed on", relaysNonsense, func(from, to *carried, asked *transcript.Record,
+		body []byte) [][]byte {
+		if from.role == vocab.HostRole && asked.Event == nil {
+			return nil
+		}
+		return [][]byte{body}
+	}, "EA-041=passed", "the relay answers its host: nothing"},
+	{"a host that sends no JSON, and the relay breaks", relaysNonsense,
+		func() func(from, to *carried, asked *transcript.Record, body []byte) [][]byte {
 			over := false
 			return func(from, _ *carried, asked *transcript.Record, body []byte) [][]byte {
 				if over = over || from.role == vocab.HostRole && asked.Event == nil; over {
@@ -178,15 +266,21 @@ func TestRelays(t *testing.T) {
 				return [][]byte{body}
 			}
 		}(), "EA-041=failed EA-077a=failed", "no answer whose replyTo is"},
-		{"a host that sends no JSON is sent away", nonsense, func(from, to *carried, asked *transcript.Record, body []byte) [][]byte {
-			if from.role == vocab.HostRole && asked.Event == nil {
-				from.hangUp()
-				return nil
-			}
-			return [][]byte{body}
-		}, "EA-038=passed EA-041=passed", ""},
-		{"no play to look at", "Given no host is there\nAnd agent A has joined\nWhen the host announces a new state\n", nil, "EA-055=not-tested", "no host is in the relay session of agent A"},
-	} {
+	{"a host that sends no JSON is sent away", relaysNonsense, func(from, to *carried, asked *transcript.Record,
+		body []byte) [][]byte {
+		if from.role == vocab.HostRole && asked.Event == nil {
+			from.hangUp()
+			return nil
+		}
+		return [][]byte{body}
+	}, "EA-038=passed EA-041=passed", ""},
+	{"no play to look at", "Given no host is present\nAnd agent A has joined\nWhen the host announces a new state\n", nil,
+		"EA-055=not-tested", "no host is in the relay session of agent A"},
+}
+
+func TestRelays(t *testing.T) {
+
+	for _, r := range relaysRows {
 		t.Run(r.reason, func(t *testing.T) {
 			p := &carrier{bad: r.bad}
 			env := environment(t, vocab.Relay, p)
@@ -224,17 +318,22 @@ func TestCompare(t *testing.T) {
 		{"the same", said(state, user), said(state, user), "EA-055=passed EA-009=passed", ""},
 		{"encoded otherwise", said(state), said(`{"payload": {"a": 1.0}, "type": "state.updated"}`), "EA-055=passed", ""},
 		{"one is lost at the end", said(state, user), said(state), "EA-055=passed EA-009=failed", "it has not come"},
-		{"the first is lost", said(state, user), said(user), "EA-055=failed EA-009=not-tested", "once, in order and as it was"},
+		{"the first is lost", said(state, user), said(user), "EA-055=failed EA-009=not-tested",
+			"once, in order and unchanged"},
 		{"one more", said(state), said(state, user), "EA-055=passed EA-009=failed", "nothing at B but what A has sent"},
 		{"changed", said(state), said(`{"type":"state.updated","payload":{"a":2}}`), "EA-055=failed", "record 1"},
 		{"twice", said(state, user), said(state, state, user), "EA-055=failed EA-009=passed", "it has come twice"},
 		{"twice, at the end", said(state, user), said(state, user, user), "EA-055=passed EA-009=failed", "it has come twice"},
 		{"two that are the same", said(state, state), said(state, state), "EA-055=passed", ""},
 		{"one of two that are the same is lost", said(state, state), said(state), "EA-055=failed", "it has not come"},
-		{"under another id", said(`{"type":"tool.call","id":"a","payload":{}}`), said(`{"type":"tool.call","id":"b","payload":{}}`), "EA-007=passed", ""},
-		{"without its id", said(`{"type":"tool.call","id":"a","payload":{}}`), said(`{"type":"tool.call","payload":{}}`), "EA-007=failed", "as it was"},
-		{"with a replyTo of the relay's", said(user), said(`{"type":"user.message","replyTo":"a","payload":{}}`), "EA-009=failed", "as it was"},
-		{"with a member beside its payload", said(user), said(`{"type":"user.message","from":"host","payload":{}}`), "EA-009=passed", ""},
+		{"under another id", said(`{"type":"tool.call","id":"a","payload":{}}`),
+			said(`{"type":"tool.call","id":"b","payload":{}}`), "EA-007=passed", ""},
+		{"without its id", said(`{"type":"tool.call","id":"a","payload":{}}`), said(`{"type":"tool.call","payload":{}}`),
+			"EA-007=failed", "unchanged"},
+		{"with a replyTo of the relay's", said(user), said(`{"type":"user.message","replyTo":"a","payload":{}}`),
+			"EA-009=failed", "unchanged"},
+		{"with a member beside its payload", said(user), said(`{"type":"user.message","from":"host","payload":{}}`),
+			"EA-009=passed", ""},
 		{"in another order", said(state, user), said(user, state), "EA-055=failed", "in order"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
@@ -261,7 +360,8 @@ func TestSaid(t *testing.T) {
 		add("A", transcript.Sent, `no JSON`)
 		last := add("A", transcript.Sent, `{"type":"tool.call"}`)
 		add("A", transcript.Sent, `{"type":"session.end"}`)
-		for dir, want := range map[transcript.Dir][]string{transcript.Sent: {vocab.SessionStart, vocab.ToolCall}, transcript.Received: {vocab.SessionStarted}} {
+		for dir, want := range map[transcript.Dir][]string{transcript.Sent: {vocab.SessionStart, vocab.ToolCall},
+			transcript.Received: {vocab.SessionStarted}} {
 			var got []string
 			for _, rec := range s.said(p, dir, last) {
 				got = append(got, kindOf(&rec))

@@ -12,16 +12,17 @@ import (
 	"parley/transcript"
 )
 
-// A host tells its state again and again, and most of it as it was. What repeats is kept once: in the bytes of a record there is a
-// remark in its place, with its size, the record that has it in full, and its digest; the event of the record is as ever.
+// A host tells its state again and again, and most of it as it was. What repeats is kept once: in the bytes of a record
+// there is a remark in its place, with its size, the record that has it in full, and its digest; the event of the
+// record is as ever.
 const (
 	longMessage = 8 << 10 // bytes; a shorter message is kept as it is
 	longMember  = 2 << 10 // of a payload; so is a shorter member
 	maxRepeats  = 500     // members that are remembered of one connection
 )
 
-// repeats decodes the records of one scenario. It remembers for each connection by itself: what a party is told is to be found in
-// the records of its own connection.
+// repeats decodes the records of one scenario. It remembers for each connection by itself: what a party is told is to
+// be found in the records of its own connection.
 type repeats struct {
 	of map[string]map[[sha256.Size]byte]member // by connection and digest
 }
@@ -39,7 +40,8 @@ type stretch struct {
 	digest     [sha256.Size]byte
 }
 
-// decode fills a record's Event, and leaves out of its bytes what repeats an earlier record of the connection byte for byte.
+// decode fills a record's Event, and leaves out of its bytes what repeats an earlier record of the connection byte for
+// byte.
 func (m *repeats) decode(r *transcript.Record) {
 	if r.Kind == transcript.Open {
 		delete(m.of, r.Conn) // who asks what came over this connection finds it there
@@ -71,8 +73,8 @@ func (m *repeats) decode(r *transcript.Record) {
 	}
 }
 
-// shortened decodes a message without the members that were seen before, and takes these as they were. It reports whether that was
-// possible: a message with faults is decoded as a whole, so that they are told as they are.
+// shortened decodes a message without the members that were seen before, and takes these as they were. It reports
+// whether that was possible: a message with faults is decoded as a whole, so that they are told as they are.
 func (m *repeats) shortened(r *transcript.Record, spans []stretch, seen map[[sha256.Size]byte]member) bool {
 	var b bytes.Buffer
 	known, at := map[string]any{}, 0
@@ -132,7 +134,8 @@ func longMembers(text []byte) []stretch {
 	return out
 }
 
-// membersOf finds the long members of the object that a decoder stands before, and reads behind it. Nil where it cannot.
+// membersOf finds the long members of the object that a decoder stands before, and reads behind it. Nil where it
+// cannot.
 func membersOf(d *jsontext.Decoder, text []byte) []stretch {
 	if _, err := d.ReadToken(); err != nil {
 		return nil

@@ -16,19 +16,26 @@ func TestRepeats(t *testing.T) {
 	long := `[` + strings.TrimSuffix(strings.Repeat(`{"text":"ä long wörd","n":1.50},`, 500), ",") + `]`
 	other := strings.Replace(long, "1.50", "2", 1)
 	state := func(id int, ui, history, rest string) string {
-		return fmt.Sprintf(`{"v":"mvp-0.2", "type":"state.updated","id":"%d","payload" : {"uiSpec":{"a":%s}, "messageHistory": %s,"toolSchema":[]}%s}`, id, ui, history, rest)
+		return fmt.Sprintf(`{"v":"mvp-0.2", "type":"state.updated","id":"%d","payload" : {"uiSpec":{"a":%s}, `+
+			`"messageHistory": %s,"toolSchema":[]}%s}`, id, ui, history, rest)
 	}
 	for _, r := range []struct {
 		reason string
 		sent   []string // "" opens the connection again
 		short  []bool
 	}{
-		{"the first is kept, and the others are short", []string{state(1, "1", long, ""), state(2, "2", long, ""), state(3, "3", long, "")}, []bool{false, true, true}},
-		{"another state is kept", []string{state(1, "1", long, ""), state(2, "1", other, ""), state(3, "1", long, "")}, []bool{false, false, true}},
-		{"what is within something else is not taken for it", []string{state(1, "1", long, ""), state(2, `{"x":`+long+`,"y":0}`, long, "")}, []bool{false, true}},
+		{"the first is kept, and the others are short", []string{state(1, "1", long, ""), state(2, "2", long, ""),
+			state(3, "3", long, "")}, []bool{false, true, true}},
+		{"another state is kept", []string{state(1, "1", long, ""), state(2, "1", other, ""), state(3, "1", long, "")},
+			[]bool{false, false, true}},
+		{"what is within something else is not taken for it", []string{state(1, "1", long, ""),
+			state(2, `{"x":`+long+`,"y":0}`, long, "")}, []bool{false, true}},
 		{"a short message is kept", []string{state(1, "1", "[1]", ""), state(2, "1", "[1]", "")}, []bool{false, false}},
-		{"faults are told as they are", []string{state(1, "1", long, ""), state(2, "1", long, `,"payload":{"messageHistory":`+long+`}`), state(3, "1", long, ` x`)}, []bool{false, false, false}},
-		{"another connection has its own", []string{state(1, "1", long, ""), "", state(2, "1", long, ""), state(3, "1", long, "")}, []bool{false, false, false, true}},
+		{"faults are told as they are", []string{state(1, "1", long, ""),
+			state(2, "1", long, `,"payload":{"messageHistory":`+long+`}`), state(3, "1", long, ` x`)},
+			[]bool{false, false, false}},
+		{"another connection has its own", []string{state(1, "1", long, ""), "", state(2, "1", long, ""),
+			state(3, "1", long, "")}, []bool{false, false, false, true}},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			m := repeats{}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cucumber/godog"
-
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
@@ -23,22 +21,20 @@ type request struct {
 	last bool   // it is the last call of the booking path, behind which there is no next screen
 	mark int    // number of the record by which it was sent
 
+	vain    bool   // it went well, and no state has shown any effect of it, though one is due
+	assumed bool   // that it fails is the default of the profile, which may not fit this host
 	untyped bool   // the envelope has no type that is a string
 	before  state  // what was told before a call of the booking path
 	body    object // its payload
 }
 
-func (s *suite) registerRequests(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^agent (\w+) counts its requests from 1$`, func(name string) error { s.party(name).counting = 1; return nil })
-	steps.Step(sc, `^agent (\w+) is refused with "(\w+)"$`, func(ctx context.Context, name, code string) error { return s.isRefused(ctx, s.party(name), code) })
-	steps.Step(sc, `^agent (\w+) is refused with "(\w+)" or "(\w+)" or "(\w+)"$`, func(ctx context.Context, name, a, b, c string) error {
-		return s.isRefused(ctx, s.party(name), a, b, c)
-	})
-	steps.Step(sc, `^agent (\w+) is refused with "(\w+)" or "(\w+)"$`, func(ctx context.Context, name, a, b string) error { return s.isRefused(ctx, s.party(name), a, b) })
+// newWord is a text that nobody else says.
+func (s *suite) newWord(kind string) string {
+	return fmt.Sprintf("%s-%s-%d", kind, s.Nonce, s.Serial())
 }
 
 // newID is an id that no other request of the run has.
-func (s *suite) newID() string { return fmt.Sprintf("req-%s-%d", s.Nonce, s.Serial()) }
+func (s *suite) newID() string { return s.newWord("req") }
 
 // idFor is an id for a request of a party: one that counts from 1 has the same ids behind each loss of its connection.
 func (s *suite) idFor(p *party) string {
@@ -69,8 +65,7 @@ func (s *suite) send(ctx context.Context, p *party, v any) (int, error) {
 	}
 	mark, err := p.conn.Send(ctx, m)
 	if at := s.endedAt(p); at > 0 && (err != nil || at < mark) {
-		return 0, s.Need(steps.Check{Clauses: []string{"EA-016", "EA-106"}, At: at, Expected: "a connection that stays for the next message",
-			Observed: steps.Seen(s.T.After(at - 1)[0])})
+		return 0, s.Need(s.dropped(at, "EA-016", "EA-106"))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("%s: send %s: %w", p.name, m.Label, err)
@@ -90,14 +85,16 @@ func (s *suite) answer(ctx context.Context, q *request) (transcript.Record, *ste
 
 // answerAs is answer with the kind of what is awaited: a target may refuse nothing, and answer everything else.
 func (s *suite) answerAs(ctx context.Context, q *request, kind string) (transcript.Record, *steps.Miss) {
-	rec, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Kind: kind, Fence: s.fence(q.of), Match: answers(q.id)})
+	rec, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Kind: kind, Fence: s.fence(q.of),
+		Match: answers(q.id)})
 	if miss != nil {
 		miss.Reason, miss.At = s.instead(q, miss)
 	}
 	return rec, miss
 }
 
-// instead says what came in place of an answer: one that names another request, or none, is what its author has to look at.
+// instead says what came in place of an answer: one that names another request, or none, is what its author has to look
+// at.
 func (s *suite) instead(q *request, miss *steps.Miss) (string, int) {
 	for _, r := range s.Between(q.of.name, q.mark, 0) {
 		if kind := kindOf(&r); kind == answerOf[q.kind] || kind == vocab.ErrorMessage {
@@ -106,7 +103,7 @@ func (s *suite) instead(q *request, miss *steps.Miss) (string, int) {
 			}
 		}
 	}
-	return "no answer whose replyTo is " + fmt.Sprintf("%q: ", q.id) + miss.Reason, miss.At
+	return fmt.Sprintf("no answer whose replyTo is %q: %s", q.id, miss.Reason), miss.At
 }
 
 // answerOf tells by which message each request is answered.
@@ -115,23 +112,18 @@ var answerOf = map[string]string{
 	vocab.ToolCall: vocab.ToolResult, vocab.SessionEnd: vocab.SessionEnded,
 }
 
-// needAnswer waits for the answer of a kind to a request, without which a scenario cannot go on. A miss is charged to the
-// clauses; that it came passes none of them.
+// needAnswer waits for the answer of a kind to a request, without which a scenario cannot go on. A miss is charged to
+// the clauses; that it came passes none of them.
 func (s *suite) needAnswer(ctx context.Context, q *request, kind string, clauses ...string) (transcript.Record, error) {
 	rec, miss := s.answer(ctx, q)
-	check := steps.Check{Clauses: clauses, OK: miss == nil, Expected: fmt.Sprintf("%s with replyTo %q, the id of %s", kind, q.id, q.kind), At: q.mark}
+	expected := fmt.Sprintf("%s with replyTo %q, the id of %s", kind, q.id, q.kind)
 	switch {
 	case miss != nil:
-		check.Observed = miss.Reason
-		if miss.At > 0 {
-			check.At = miss.At
-		}
+		return rec, s.Need(q.unanswered(miss, expected, clauses...))
 	case kindOf(&rec) != kind:
-		check.OK, check.Observed, check.At = false, steps.Seen(rec), rec.N
-	default:
-		return rec, nil
+		return rec, s.Need(steps.CheckOf(rec, false, expected, clauses...))
 	}
-	return rec, s.Need(check)
+	return rec, nil
 }
 
 // codeOf is the error code of an answer: of an error, or of a tool.result that is not ok. "" where it has none.
@@ -156,9 +148,31 @@ func (s *suite) codeOf(r *transcript.Record) string {
 	return ""
 }
 
-// refused tells whether an answer is a refusal: an error, or a tool.result whose ok is false (EA-104).
+// refused reports whether an answer is a refusal: an error, or a tool.result whose ok is false (EA-104).
 func refused(r *transcript.Record) bool {
 	return kindOf(r) == vocab.ErrorMessage || kindOf(r) == vocab.ToolResult && payload(r)["ok"] == false
+}
+
+// got is the answer to a request that has come already; nil: none has.
+func (s *suite) got(q *request) *transcript.Record {
+	for _, r := range s.Between(q.of.name, q.mark, 0) {
+		if answers(q.id)(&r) {
+			return &r
+		}
+	}
+	return nil
+}
+
+// wasRefused reports whether a request has got its answer, and that is a refusal.
+func (s *suite) wasRefused(q *request) bool {
+	r := s.got(q)
+	return r != nil && refused(r)
+}
+
+// wentThrough reports whether a call was answered, and not refused.
+func (s *suite) wentThrough(q *request) bool {
+	r := s.got(q)
+	return r != nil && !refused(r)
 }
 
 // refusal clauses by code.
@@ -174,56 +188,54 @@ func (s *suite) isRefused(ctx context.Context, p *party, codes ...string) error 
 	if q == nil {
 		return steps.NotTestedf("agent %s has asked for nothing", p.name)
 	}
+	if q.assumed {
+		rec, miss := s.answerAs(ctx, q, "a refusal of "+q.kind+" with "+oneOf(codes))
+		if miss == nil && (!refused(&rec) || !slices.Contains(codes, s.codeOf(&rec))) {
+			return steps.NotTestedf("the profile gives no external-agent.provoke.tool-failure, and the default, "+
+				"a call of %s, need not fail: it is answered by %s", q.tool, steps.Seen(rec))
+		}
+	}
 	return s.judgeRefusal(ctx, q, codes...)
 }
 
 // judgeRefusal judges the answer to one request.
 func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) error {
-	var clauses []string
+	var clauses, answered []string // by the codes, and because it was answered at all
 	for _, c := range codes {
 		clauses = append(clauses, ofCode[c]...)
 	}
-	shown := slices.Clone(clauses)
-	clauses = append(clauses, "EA-068")
+	expected := fmt.Sprintf("%s with %s and replyTo %q", vocab.ErrorMessage, oneOf(codes), q.id)
 	if q.kind == vocab.ToolCall {
-		clauses = append(clauses, "EA-104", "EA-074")
-		shown = append(shown, "EA-104", "EA-074")
+		answered = []string{"EA-104", "EA-074"}
+		expected = fmt.Sprintf("%s, or a tool.result with ok:false, with %s and replyTo %q", vocab.ErrorMessage, oneOf(codes),
+			q.id)
 	}
 	rec, miss := s.answerAs(ctx, q, "a refusal of "+q.kind+" with "+oneOf(codes))
-	check := steps.Check{Clauses: clauses, Expected: fmt.Sprintf("%s, or a tool.result with ok:false, with %s and replyTo %q", vocab.ErrorMessage, oneOf(codes), q.id), At: q.mark}
-	group := func(outcome string) string { return strings.Join([]string{q.kind, q.tool, oneOf(codes), outcome}, " ") }
-	if q.kind != vocab.ToolCall {
-		check.Expected = fmt.Sprintf("%s with %s and replyTo %q", vocab.ErrorMessage, oneOf(codes), q.id)
+	if miss != nil {
+		return s.Need(q.unanswered(miss, expected, append(slices.Concat(clauses, answered), "EA-068")...))
 	}
+	outcome := s.codeOf(&rec)
 	switch {
-	case miss != nil:
-		check.Observed = miss.Reason
-		if miss.At > 0 {
-			check.At = miss.At
-		}
-		return s.Need(check)
 	case !refused(&rec):
-		check.Group = group("taken")
-		check.Clauses, check.Observed, check.At = drop(clauses, "EA-068", "EA-104", "EA-074"), steps.Seen(rec), rec.N
-		return s.Judge(check)
-	case s.codeOf(&rec) == vocab.NoActiveSpec && !slices.Contains(codes, vocab.NoActiveSpec) && s.nothingShown(q):
+		outcome = "taken"
+	case outcome == vocab.NoActiveSpec && !slices.Contains(codes, outcome) && s.nothingShown(q):
 		return steps.NotTestedf("no uiSpec is active, so that every call is refused with %s", vocab.NoActiveSpec)
-	case !slices.Contains(codes, s.codeOf(&rec)):
-		check.Group = group(s.codeOf(&rec))
-		check.Clauses, check.Observed, check.At = drop(clauses, "EA-068", "EA-104", "EA-074"), steps.Seen(rec), rec.N
-		return s.Judge(check)
+	case slices.Contains(codes, outcome):
+		if kindOf(&rec) == vocab.ErrorMessage {
+			answered = append(answered, "EA-068")
+		}
+		return s.Judge(steps.Check{Clauses: append(clauses, answered...), OK: true, At: rec.N})
 	}
-	if kindOf(&rec) == vocab.ErrorMessage {
-		shown = append(shown, "EA-068")
-	}
-	return s.Judge(steps.Check{Clauses: shown, OK: true, At: rec.N})
+	check := steps.CheckOf(rec, false, expected, clauses...)
+	check.Group = strings.Join([]string{q.kind, q.tool, oneOf(codes), outcome}, " ")
+	return s.Judge(check)
 }
 
-// nothingShown tells whether uiSpec was null in the last state that was told before a request.
+// nothingShown reports whether uiSpec was null in the last state that was told before a request.
 func (s *suite) nothingShown(q *request) bool {
 	null := false
 	for _, r := range s.Between(q.of.name, q.of.opened, q.mark) {
-		if received(vocab.StateUpdated, vocab.SnapshotState)(&r) {
+		if told(&r) {
 			v, there := payload(&r)["uiSpec"]
 			null = there && v == nil
 		}
@@ -231,14 +243,45 @@ func (s *suite) nothingShown(q *request) bool {
 	return null
 }
 
-func oneOf(codes []string) string {
-	out := "code " + codes[0]
-	for _, c := range codes[1:] {
-		out += " or " + c
+func oneOf(codes []string) string { return "code " + strings.Join(codes, " or ") }
+
+// fence is a Wait.Fence for what comes on a party's connection: a snapshot.get, which whoever handles messages in their
+// order answers behind it. Of an agent behind a relay the host that the harness plays answers it, so that it goes both
+// ways. It is no act of a scenario.
+func (s *suite) fence(p *party) func(context.Context) func(*transcript.Record) bool {
+	return func(ctx context.Context) func(*transcript.Record) bool {
+		q, ok := s.asksAside(ctx, p)
+		if !ok {
+			return nil
+		}
+		return answers(q.id)
 	}
-	return out
 }
 
-func drop(list []string, out ...string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return slices.Contains(out, id) })
+// fenceAtHost is one for what an agent has sent to the host that the harness plays: a snapshot.get of that agent, as it
+// arrives there.
+func (s *suite) fenceAtHost(p *party) func(context.Context) func(*transcript.Record) bool {
+	return func(ctx context.Context) func(*transcript.Record) bool {
+		if q, ok := s.asksAside(ctx, p); ok {
+			return func(r *transcript.Record) bool { return r.N > q.mark && received(vocab.SnapshotGet)(r) }
+		}
+		return nil
+	}
+}
+
+// asksAside asks for a snapshot without becoming a party's latest request.
+func (s *suite) asksAside(ctx context.Context, p *party) (*request, bool) {
+	if p.conn == nil || !p.joined || s.endedAt(p) > 0 {
+		return nil, false
+	}
+	q := &request{of: p, id: s.idFor(p), kind: vocab.SnapshotGet, body: object{}}
+	m, err := message(envelope(q.kind, q.id, "", q.body))
+	if err != nil {
+		return nil, false
+	}
+	if q.mark, err = p.conn.Send(ctx, m); err != nil || q.mark == 0 {
+		return nil, false
+	}
+	p.asked = append(p.asked, q)
+	return q, true
 }

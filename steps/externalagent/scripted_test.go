@@ -16,6 +16,7 @@ import (
 	"parley/features"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/binding"
 	"parley/target"
 	"parley/transcript"
 	"parley/verdict"
@@ -25,8 +26,8 @@ import (
 // bad makes a peer break something: what it is about to send because of one message is changed.
 type bad func(c *peerConn, asked *transcript.Record, out []any) []any
 
-// peer is a relay and a host in one, and the driver to it: every message is answered before Send returns, so that nothing
-// needs to be waited for. It goes by the built-in flow.
+// peer is a relay and a host in one, and the driver to it: every message is answered before Send returns, so that
+// nothing needs to be waited for. It goes by the built-in flow.
 type peer struct {
 	target.Running // what a scenario does not use
 	bad            bad
@@ -104,7 +105,8 @@ func (c *peerConn) Send(_ context.Context, m driver.Message) (int, error) {
 	if !c.open {
 		return 0, driver.ErrClosed
 	}
-	r := transcript.Record{Conn: c.party, Dir: transcript.Sent, Kind: transcript.Frame, Type: "text", Label: m.Label, Bytes: m.Body}
+	r := transcript.Record{Conn: c.party, Dir: transcript.Sent, Kind: transcript.Frame, Type: "text", Label: m.Label,
+		Bytes: m.Body}
 	n := c.sink(r)
 	decode(&r)
 	c.answer(&r, c.respond(&r))
@@ -158,7 +160,8 @@ func (c *peerConn) respond(r *transcript.Record) []any {
 func (c *peerConn) hangUp() {
 	if c.open {
 		c.open = false
-		c.sink(transcript.Record{Conn: c.party, Dir: transcript.Received, Kind: transcript.Closed, Label: "closed by the target", Status: 1001})
+		c.sink(transcript.Record{Conn: c.party, Dir: transcript.Received, Kind: transcript.Closed,
+			Label: "closed by the target", Status: 1001})
 	}
 }
 
@@ -188,7 +191,8 @@ func (c *peerConn) answer(asked *transcript.Record, out []any) {
 		}
 		_, named := env["replyTo"]
 		for _, other := range c.of.conns {
-			if other == c || ok && !named && kindOfObject(env) != vocab.ErrorMessage && other.session == c.session && c.session != "" {
+			if other == c || ok && !named && kindOfObject(env) != vocab.ErrorMessage && other.session == c.session &&
+				c.session != "" {
 				other.say(bytes)
 			}
 		}
@@ -201,7 +205,7 @@ func (c *peerConn) say(b []byte) {
 	}
 }
 
-// is tells whether a message is of a type.
+// is reports whether a message is of a type.
 func is(kind string, v any) bool { return kindOfObject(v) == kind }
 
 // edit changes the payloads of one type.
@@ -312,7 +316,8 @@ func all(list ...bad) bad {
 // ledger is read once: it has a clause for every line of the document.
 var ledger = sync.OnceValues(func() (*verdict.Ledger, error) { return features.Ledger(vocab.Protocol) })
 
-// soon is what scripted peers that answer at once need at most: all that will ever be said has been said before a step begins to wait.
+// soon is what scripted peers that answer at once need at most: all that will ever be said has been said before a step
+// begins to wait.
 const soon = 10 * time.Millisecond
 
 // environment is that of a run against a target of a role, with short time limits.
@@ -326,9 +331,10 @@ func environment(t *testing.T, role string, d driver.Driver) *steps.Env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &steps.Env{Profile: target.DefaultFor(vocab.Protocol), Role: role, Driver: d, Ledger: clauses}
+	env := &steps.Env{Profile: binding.Kind().New(), Role: role, Driver: d, Ledger: clauses}
 	env.Profile.Limits.Event.Duration, env.Profile.Limits.Quiet.Duration = soon, soon
-	env.Profile.ExternalAgent.Booking = f.Booking
+	binding.Of(env.Profile).Booking = f.Booking
+	binding.Of(env.Profile).Provoke.ToolFailure.Assumed = false
 	return env
 }
 
@@ -338,7 +344,9 @@ func perform(t *testing.T, env *steps.Env, run target.Running, tags, lines strin
 	return performAs(t, Protocol{}, env, run, tags, lines)
 }
 
-func performAs(t *testing.T, protocol steps.Protocol, env *steps.Env, run target.Running, tags, lines string) steps.Result {
+func performAs(
+	t *testing.T, protocol steps.Protocol, env *steps.Env, run target.Running, tags, lines string,
+) steps.Result {
 	t.Helper()
 	var got []steps.Result
 	s := &steps.Suite{
@@ -348,24 +356,25 @@ func performAs(t *testing.T, protocol steps.Protocol, env *steps.Env, run target
 		Done:     func(r steps.Result) { got = append(got, r) },
 	}
 	text := "Feature: f\n" + tags + "\nScenario: s\n" + lines + "\n"
-	godog.TestSuite{ScenarioInitializer: s.Initialize, Options: &godog.Options{FS: fstest.MapFS{"f.feature": {Data: []byte(text)}},
-		Paths: []string{"f.feature"}, Format: "progress", Output: io.Discard, NoColors: true, Strict: true}}.Run()
+	godog.TestSuite{ScenarioInitializer: s.Initialize,
+		Options: &godog.Options{FS: fstest.MapFS{"f.feature": {Data: []byte(text)}},
+			Paths: []string{"f.feature"}, Format: "progress", Output: io.Discard, NoColors: true, Strict: true}}.Run()
 	if len(got) != 1 {
 		t.Fatalf("%d scenarios were run", len(got))
 	}
 	return got[0]
 }
 
-// expect compares what came of a scenario with the outcome of each clause, in the form "EA-041=passed EA-042=failed". Where
-// has is not "", the reason of the scenario or one of its failures has it.
+// expect compares what came of a scenario with the outcome of each clause, in the form "EA-041=passed EA-042=failed".
+// Where has is not "", the reason of the scenario or one of its failures has it.
 func expect(t *testing.T, got steps.Result, clauses, has string) {
 	t.Helper()
 	outcomes := map[string]string{}
 	var told strings.Builder
 	fmt.Fprintf(&told, "%s: %s\n%s\n", got.Outcome, got.Reason, strings.Join(got.Notes, "\n"))
 	for _, c := range got.Clauses {
-		outcomes[c.ID] = string(c.Outcome)
-		fmt.Fprintf(&told, "%s %s: %s\n", c.ID, c.Outcome, c.Reason)
+		outcomes[c.Clause] = string(c.Outcome)
+		fmt.Fprintf(&told, "%s %s: %s\n", c.Clause, c.Outcome, c.Reason)
 	}
 	for _, f := range got.Failures {
 		fmt.Fprintf(&told, "%s at %d: expected %s; observed %s\n%s\n", f.Clause, f.At, f.Expected, f.Observed, f.Diff)
@@ -402,9 +411,9 @@ func tagsOf(clauses string) string {
 // broken lists the clauses that monitors find broken.
 func broken(got steps.Result) []string {
 	var out []string
-	for _, m := range got.Monitors {
-		if m.Failure != nil {
-			out = append(out, m.Clause)
+	for _, f := range got.Failures {
+		if f.Monitor != "" {
+			out = append(out, f.Clause)
 		}
 	}
 	return out

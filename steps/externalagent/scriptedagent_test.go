@@ -15,32 +15,35 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/binding"
 	"parley/target"
 	wjson "parley/wire/json"
 )
 
 // mind is what an agent does otherwise than a good one.
 type mind struct {
-	early    string // a type that it sends before it joins
-	hasty    bool   // it does not wait for relay.joined
-	blind    bool   // it calls behind a result without waiting for the state
-	stubborn bool   // it goes on by what it knew before the latest state
-	frail    bool   // it gives up over what it does not understand, or what is refused
-	forget   bool   // it does not ask for a snapshot once it has come back
-	stays    bool   // it stays away once its connection is lost
-	restless bool   // it calls while nothing is announced
-	starved  bool   // it comes to nothing for a while once nothing is announced, as on a busy machine
-	silent   bool   // it ends behind its join
-	offline  bool   // it does not connect
-	other    bool   // it comes back to another relay session
-	astray   bool   // it connects elsewhere
-	mute     bool   // it ends before its join
-	shy      bool   // it waits for the participant before it begins
-	deaf     bool   // it reads no more behind what it does not understand, and asks for snapshots
-	fixed    bool   // it picks what it picks, whatever may be picked
-	well     bool   // its process ends well
-	kept     bool   // it keeps a uiSpec until another one comes, and takes one from results
-	session  string // the relay session that it joins, whatever it was told
+	early    string        // a type that it sends before it joins
+	hasty    bool          // it does not wait for relay.joined
+	blind    bool          // it calls behind a result without waiting for the state
+	stubborn bool          // it goes on by what it knew before the latest state
+	frail    bool          // it gives up over what it does not understand, or what is refused
+	forget   bool          // it does not ask for a snapshot once it has come back
+	stays    bool          // it stays away once its connection is lost
+	restless bool          // it calls while nothing is announced
+	starved  bool          // it comes to nothing for a while once nothing is announced, as on a busy machine
+	silent   bool          // it ends behind its join
+	offline  bool          // it does not connect
+	other    bool          // it comes back to another relay session
+	astray   bool          // it connects elsewhere
+	mute     bool          // it ends before its join
+	shy      bool          // it waits for the participant before it begins
+	deaf     bool          // it reads no more behind what it does not understand, and asks for snapshots
+	fixed    bool          // it picks what it picks, whatever may be picked
+	well     bool          // its process ends well
+	kept     bool          // it keeps a uiSpec until another one comes, and takes one from results
+	ahead    bool          // it makes its next call before it reads what comes of the first one
+	dozy     time.Duration // how long it takes for its first act, be it hasty or not
+	session  string        // the relay session that it joins, whatever it was told
 }
 
 // called is a target that is an agent: its life is that of a goroutine, which goes by what it is told.
@@ -174,11 +177,26 @@ func (a *scriptedAgent) connect(ctx context.Context) error {
 func (a *scriptedAgent) begin(ctx context.Context) error {
 	switch {
 	case !a.started:
+		if !a.dozes(ctx) {
+			return errEnough
+		}
 		return a.send(ctx, vocab.SessionStart, object{"studyId": "p", "participantId": "P07"})
 	case a.forget:
 		return a.act(ctx, a.tools)
 	}
 	return a.send(ctx, vocab.SnapshotGet, object{})
+}
+
+// dozes lets the time pass that the agent takes for its first act; it reports whether it lives on.
+func (a *scriptedAgent) dozes(ctx context.Context) bool {
+	pause := time.NewTimer(a.dozy)
+	defer pause.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-pause.C:
+		return true
+	}
 }
 
 func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
@@ -187,16 +205,14 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 		ReplyTo string
 		Payload object
 	}
-	if json.Unmarshal(b, &env) != nil {
-		if a.frail {
-			return errEnough
-		}
-		if a.deaf {
-			return a.repeat(ctx)
-		}
+	switch err := json.Unmarshal(b, &env); {
+	case err != nil && a.frail:
+		return errEnough
+	case err != nil && a.deaf:
+		return a.repeat(ctx)
+	case err != nil:
 		return nil
 	}
-	mine := env.ReplyTo == a.asked
 	switch env.Type {
 	case vocab.RelayJoined:
 		if !a.hasty && !a.shy {
@@ -215,25 +231,13 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 		case a.waits == vocab.ToolCall: // its result is still to come
 			a.waits = "a result"
 		case a.waits == "a state", a.waits == vocab.SnapshotGet && env.Type == vocab.SnapshotState, a.waits == "tools":
-			if a.stubborn && a.knew != nil {
-				return a.act(ctx, a.knew)
-			}
-			return a.act(ctx, a.tools)
+			return a.act(ctx, a.goesBy())
 		}
 	case vocab.ToolResult, vocab.ErrorMessage:
 		switch {
-		case !mine:
+		case env.ReplyTo != a.asked && !a.ahead:
 		case env.Type == vocab.ErrorMessage || env.Payload["ok"] != true:
-			if a.frail {
-				return errEnough
-			}
-			if a.refusals++; a.refusals > 3 {
-				return a.send(ctx, vocab.SessionEnd, object{"reason": "refused"})
-			}
-			if env.Payload["code"] == vocab.SessionNotActive {
-				a.started = false
-			}
-			return a.begin(ctx)
+			return a.isRefused(ctx, env.Payload)
 		case a.blind, a.waits == "a result":
 			return a.act(ctx, a.tools)
 		default:
@@ -243,17 +247,38 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 			a.ui = ui
 		}
 	case vocab.UserMessage:
-		if a.shy && !a.started {
+		switch {
+		case a.shy && !a.started:
 			return a.begin(ctx)
+		case !a.well:
+			return a.send(ctx, vocab.AgentMessage, object{"text": "I see."})
 		}
-		if a.well {
-			return nil
-		}
-		return a.send(ctx, vocab.AgentMessage, object{"text": "I see."})
 	case vocab.SessionEnded:
 		return errEnough
 	}
 	return nil
+}
+
+// isRefused goes on behind a refusal, a few times.
+func (a *scriptedAgent) isRefused(ctx context.Context, payload object) error {
+	if a.frail || a.ahead {
+		return a.stops(ctx)
+	}
+	if a.refusals++; a.refusals > 3 {
+		return a.send(ctx, vocab.SessionEnd, object{"reason": "refused"})
+	}
+	if payload["code"] == vocab.SessionNotActive {
+		a.started = false
+	}
+	return a.begin(ctx)
+}
+
+// stops ends it, or leaves it as it is.
+func (a *scriptedAgent) stops(ctx context.Context) error {
+	if a.deaf {
+		<-ctx.Done()
+	}
+	return errEnough
 }
 
 // repeat asks again and again, and reads nothing.
@@ -295,6 +320,15 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 		}
 	}
 	call := func(tool string, params object) error {
+		if a.ahead && a.serial < 4 {
+			body := object{"toolName": tool, "params": params, "reason": "it is first"}
+			if err := a.send(ctx, vocab.ToolCall, body); err != nil {
+				return err
+			}
+			if a.dozy = soon; !a.dozes(ctx) {
+				return errEnough
+			}
+		}
 		return a.send(ctx, vocab.ToolCall, object{"toolName": tool, "params": params, "reason": "it is next"})
 	}
 	selected, _ := a.ui["selected"].([]any)
@@ -304,12 +338,8 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 		return a.send(ctx, vocab.SessionEnd, object{"reason": "study-complete"})
 	case len(tools) == 0 && a.starved:
 		a.starved = false
-		pause := time.NewTimer(3 * crossing)
-		defer pause.Stop()
-		select {
-		case <-ctx.Done():
+		if a.dozy = 3 * crossing; !a.dozes(ctx) {
 			return errEnough
-		case <-pause.C:
 		}
 		if a.restless {
 			return call("select", object{"itemId": "m1"})
@@ -337,11 +367,19 @@ func meet(t *testing.T, m mind, tags, lines string, change ...func(*steps.Env)) 
 	t.Helper()
 	env := environment(t, vocab.Agent, nil)
 	env.Driver = &peer{}
-	env.Profile.Capabilities = []string{target.Reconnect}
+	env.Profile.Capabilities = []string{binding.Reconnect}
 	env.Profile.Limits.Quiet.Duration = 3 * soon
-	env.Profile.ExternalAgent.Agent.Join.Duration, env.Profile.ExternalAgent.Agent.Pace.Duration = patience, patience
+	binding.Of(env.Profile).Agent.Join.Duration, binding.Of(env.Profile).Agent.Pace.Duration = patience, patience
 	for _, f := range change {
 		f(env)
 	}
 	return perform(t, env, &called{mind: m}, tags, lines)
+}
+
+// goesBy are the tools by which it acts.
+func (a *scriptedAgent) goesBy() []any {
+	if a.stubborn && a.knew != nil {
+		return a.knew
+	}
+	return a.tools
 }

@@ -16,7 +16,8 @@ func (c *peerConn) log(direction, kind string, body any) {
 		return
 	}
 	lines := c.of.files[c.session]
-	line := object{"sessionId": pl.study, "eventIndex": len(lines), "timestamp": "2026-02-13T10:22:17.123Z", "direction": direction, "type": kind, "payload": body}
+	line := object{"sessionId": pl.study, "eventIndex": len(lines), "timestamp": "2026-02-13T10:22:17.123Z",
+		"direction": direction, "type": kind, "payload": body}
 	c.of.files[c.session] = append(lines, line)
 }
 

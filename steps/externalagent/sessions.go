@@ -6,44 +6,16 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/cucumber/godog"
-
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
-func (s *suite) registerSessions(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^agent (\w+) has a session$`, func(ctx context.Context, name string) error { return s.hasSession(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) starts a session$`, func(ctx context.Context, name string) error { return s.starts(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) is told of the session$`, func(ctx context.Context, name string) error { return s.isStarted(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) asks for a snapshot$`, func(ctx context.Context, name string) error {
-		_, err := s.ask(ctx, s.party(name), vocab.SnapshotGet, object{})
-		return err
-	})
-	steps.Step(sc, `^agent (\w+) gets a snapshot$`, func(ctx context.Context, name string) error {
-		_, err := s.getsSnapshot(ctx, s.party(name))
-		return err
-	})
-	steps.Step(sc, `^agent (\w+) ends the session$`, func(ctx context.Context, name string) error { return s.ends(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) is told that the session has ended$`, func(ctx context.Context, name string) error { return s.isEnded(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) has a new session, in which nothing is left of what was done$`, func(ctx context.Context, name string) error { return s.startsClean(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) ends the session and starts another right behind it$`, func(ctx context.Context, name string) error {
-		return s.endsAndStarts(ctx, s.party(name), false)
-	})
-	steps.Step(sc, `^agent (\w+) makes a call, ends the session and starts another, without waiting$`, func(ctx context.Context, name string) error {
-		return s.endsAndStarts(ctx, s.party(name), true)
-	})
-	steps.Step(sc, `^what comes of agent (\w+)'s return is noted$`, func(ctx context.Context, name string) error { return s.returnNoted(ctx, s.party(name)) })
-	steps.Step(sc, `^it is known how a session goes$`, s.firstStateKnown)
-	steps.Step(sc, `^agent (\w+) leaves traces of all kinds$`, func(ctx context.Context, name string) error { return s.leavesTraces(ctx, s.party(name)) })
-}
-
 // starts asks for a study session. The values that name it carry the scenario's nonce where the profile says so.
 func (s *suite) starts(ctx context.Context, p *party) error {
-	p.laid = s.lying()
+	p.laid = s.lies()
 	start := s.wire.Start.For(s.Nonce)
 	_, err := s.ask(ctx, p, vocab.SessionStart, object{"studyId": start.StudyID, "participantId": start.ParticipantID})
 	return err
@@ -79,7 +51,7 @@ func (s *suite) endLeftOver(ctx context.Context, p *party) error {
 		p.last = start // it is refused for another reason
 		return nil
 	}
-	s.Note("a session that was left from before has been ended first")
+	s.Note("a session left open earlier was ended first")
 	return s.starts(ctx, p)
 }
 
@@ -88,7 +60,7 @@ var exampleID = regexp.MustCompile(`\As-\d{8}-\d{3}\z`)
 func (s *suite) started(p *party, rec *transcript.Record) {
 	s.Reached(steps.Answered)
 	p.study, _ = payload(rec)["sessionId"].(string)
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-038", "EA-025", "EA-103"}, OK: true, At: rec.N})
+	s.passes(rec.N, "EA-038", "EA-025", "EA-103")
 	form := "another form than"
 	if exampleID.MatchString(p.study) {
 		form = "the form of"
@@ -115,8 +87,8 @@ func (s *suite) hasSession(ctx context.Context, p *party) error {
 	return s.isStarted(ctx, p)
 }
 
-// returnNoted records whether a session has outlived the loss of its agent's connection, of which the document says nothing
-// (EA-G09).
+// returnNoted records whether a session has outlived the loss of its agent's connection, of which the document says
+// nothing (EA-G09).
 func (s *suite) returnNoted(ctx context.Context, p *party) error {
 	q, err := s.ask(ctx, p, vocab.SnapshotGet, object{})
 	if err != nil {
@@ -141,6 +113,20 @@ type state struct {
 	at      int // number of the record
 }
 
+// members are those of a state, in the order in which they are compared.
+var members = []string{"uiSpec", "messageHistory", "toolSchema"}
+
+// member is a member of a state by its name in a payload.
+func (st state) member(name string) any {
+	switch name {
+	case "uiSpec":
+		return st.ui
+	case "messageHistory":
+		return st.history
+	}
+	return st.tools
+}
+
 func stateOf(r *transcript.Record) state {
 	b := payload(r)
 	return state{ui: b["uiSpec"], history: b["messageHistory"], tools: b["toolSchema"], at: r.N}
@@ -152,9 +138,14 @@ func (st state) list() []any {
 	return list
 }
 
+func (s *suite) asksForSnapshot(ctx context.Context, p *party) error {
+	_, err := s.ask(ctx, p, vocab.SnapshotGet, object{})
+	return err
+}
+
 // snapshot asks for the state and waits for it.
 func (s *suite) snapshot(ctx context.Context, p *party) (state, error) {
-	if _, err := s.ask(ctx, p, vocab.SnapshotGet, object{}); err != nil {
+	if err := s.asksForSnapshot(ctx, p); err != nil {
 		return state{}, err
 	}
 	return s.getsSnapshot(ctx, p)
@@ -166,28 +157,31 @@ func (s *suite) getsSnapshot(ctx context.Context, p *party) (state, error) {
 	if q == nil || q.kind != vocab.SnapshotGet {
 		return state{}, steps.NotTestedf("agent %s has asked for no snapshot", p.name)
 	}
-	rec, err := s.needAnswer(ctx, q, vocab.SnapshotState, "EA-041", "EA-004", "EA-005", "EA-006", "EA-077a", "EA-016", "EA-025", "EA-103")
+	rec, err := s.needAnswer(ctx, q, vocab.SnapshotState, "EA-041", "EA-004", "EA-005", "EA-006", "EA-077a", "EA-016",
+		"EA-025", "EA-103")
 	if err != nil {
 		return state{}, err
 	}
 	body := payload(&rec)
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-041", "EA-077a", "EA-103"}, OK: true, At: rec.N})
-	for _, m := range []struct{ clause, name string }{{"EA-004", "uiSpec"}, {"EA-005", "messageHistory"}, {"EA-006", "toolSchema"}} {
-		_, there := body[m.name]
-		_ = s.Judge(steps.Check{Clauses: []string{m.clause}, OK: there, At: rec.N, Group: "snapshot.state " + m.name,
-			Expected: "snapshot.state with " + m.name, Observed: fmt.Sprintf("none in record %d", rec.N)})
+	s.passes(rec.N, "EA-041", "EA-077a", "EA-103")
+	for i, clause := range []string{"EA-004", "EA-005", "EA-006"} {
+		_, there := body[members[i]]
+		_ = s.Judge(steps.Check{Clauses: []string{clause}, OK: there, At: rec.N, Group: "snapshot.state " + members[i],
+			Expected: "snapshot.state with " + members[i], Observed: fmt.Sprintf("none in record %d", rec.N)})
 	}
 	if p.study != "" {
-		_ = s.Judge(steps.Check{Clauses: []string{"EA-042"}, OK: body["sessionId"] == p.study, At: rec.N, Group: "snapshot.state sessionId",
-			Expected: fmt.Sprintf("payload.sessionId is %q, as in session.started", p.study), Observed: "payload.sessionId is " + wjson.Compact(body["sessionId"])})
+		s.member(&rec, "EA-042", "sessionId", body["sessionId"] == p.study, fmt.Sprintf("%q, as in session.started", p.study))
 	}
 	return stateOf(&rec), nil
 }
 
 func (s *suite) ends(ctx context.Context, p *party) error {
-	_, err := s.ask(ctx, p, vocab.SessionEnd, object{"reason": "parley: the scenario is over"})
+	_, err := s.ask(ctx, p, vocab.SessionEnd, theEnd())
 	return err
 }
+
+// theEnd is the payload of session.end.
+func theEnd() object { return object{"reason": "parley: the scenario is over"} }
 
 // isEnded judges the answer to session.end (EA-063 to EA-067).
 func (s *suite) isEnded(ctx context.Context, p *party) error {
@@ -200,11 +194,10 @@ func (s *suite) isEnded(ctx context.Context, p *party) error {
 		return err
 	}
 	body := payload(&rec)
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-063"}, OK: true, At: rec.N})
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-064"}, OK: p.study != "" && body["sessionId"] == p.study, At: rec.N,
-		Expected: fmt.Sprintf("payload.sessionId is %q, the ended session's", p.study), Observed: "payload.sessionId is " + wjson.Compact(body["sessionId"])})
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-067"}, OK: body["stateReset"] == true, At: rec.N,
-		Expected: "payload.stateReset is true", Observed: "payload.stateReset is " + wjson.Compact(body["stateReset"])})
+	s.passes(rec.N, "EA-063")
+	s.member(&rec, "EA-064", "sessionId", p.study != "" && body["sessionId"] == p.study,
+		fmt.Sprintf("%q, the ended session's", p.study))
+	s.member(&rec, "EA-067", "stateReset", body["stateReset"] == true, "true")
 	if name, ok := body["logFile"].(string); ok {
 		form := "another form than"
 		if name == "logs/study/"+p.study+".jsonl" {
@@ -216,16 +209,18 @@ func (s *suite) isEnded(ctx context.Context, p *party) error {
 	return nil
 }
 
-// endSessions ends what scenarios that share a relay session have left open, so that the next one starts clean. Nothing is
-// judged any more.
+// endSessions ends what scenarios that share a relay session have left open, so that the next one starts clean. Nothing
+// is judged any more.
 func (s *suite) endSessions() {
 	for _, p := range s.parties {
 		if p.study == "" || p.conn == nil || s.endedAt(p) > 0 {
 			continue
 		}
-		ctx, cancel := stall.WithLimit(context.Background(), min(s.Env.Event(), 2*time.Second))
-		if q, err := s.ask(ctx, p, vocab.SessionEnd, object{"reason": "parley: the scenario is over"}); err == nil {
-			_, _ = s.T.Await(ctx, q.mark, func(r *transcript.Record) bool { return r.Conn == p.name && (answers(q.id)(r) || closed(r)) })
+		ctx, cancel := deadline.WithLimit(context.Background(), min(s.Env.Event(), 2*time.Second))
+		if q, err := s.ask(ctx, p, vocab.SessionEnd, theEnd()); err == nil {
+			_, _ = s.T.Await(ctx, q.mark, func(r *transcript.Record) bool {
+				return r.Conn == p.name && (answers(q.id)(r) || closed(r))
+			})
 		}
 		cancel()
 		p.study = ""

@@ -8,36 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cucumber/godog"
-
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
-
-func (s *suite) registerSpeaking(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^agent (\w+) says something$`, func(ctx context.Context, name string) error { return s.says(ctx, s.party(name), object{}) })
-	steps.Step(sc, `^agent (\w+) says what looks like a call of "(\w+)"$`, func(ctx context.Context, name, tool string) error {
-		return s.says(ctx, s.party(name), object{"toolName": tool, "params": object{}, "reason": "parley: a step of the scenario"})
-	})
-	steps.Step(sc, `^agent (\w+) says something without an id$`, func(ctx context.Context, name string) error {
-		_, err := s.send(ctx, s.party(name), envelope(vocab.AgentMessage, "", "", object{"text": "without an id " + odd}))
-		return err
-	})
-	steps.Step(sc, `^agent (\w+) is not refused$`, func(ctx context.Context, name string) error { return s.isNotRefused(ctx, s.party(name)) })
-	steps.Step(sc, `^the flow is as it was for agent (\w+)$`, func(ctx context.Context, name string) error { return s.flowUnchanged(ctx, s.party(name)) })
-	steps.Step(sc, `^the participant speaks to agent (\w+)$`, func(ctx context.Context, name string) error { return s.participantSpeaks(ctx, s.party(name)) })
-	steps.Step(sc, `^the participant speaks to agent (\w+), where that can be had$`, func(ctx context.Context, name string) error {
-		var missing *steps.NotTestedError
-		if err := s.participantSpeaks(ctx, s.party(name)); err != nil && !errors.As(err, &missing) {
-			return err
-		}
-		return nil
-	})
-	steps.Step(sc, `^agent (\w+) hears the participant$`, func(ctx context.Context, name string) error { return s.hearsParticipant(ctx, s.party(name)) })
-}
 
 // odd is text that is easily spoilt: other scripts, quotes, markup, characters beyond the basic plane.
 const odd = `请注意：“引号” 'quotes' "and" back\\slashes <b>&amp;</b> é 😀 %s {json: true}`
@@ -49,7 +25,7 @@ func (s *suite) says(ctx context.Context, p *party, more object) error {
 		return err
 	}
 	p.before = now
-	s.word = fmt.Sprintf("word-%s-%d", s.Nonce, s.Serial())
+	s.word = s.newWord("word")
 	if tool, ok := more["toolName"]; ok {
 		more["text"] = fmt.Sprintf("%v %s", tool, s.word)
 	} else {
@@ -70,8 +46,8 @@ func (s *suite) calm(ctx context.Context, p *party) (state, error) {
 	return s.snapshot(ctx, p)
 }
 
-// isNotRefused judges that an agent.message is not refused (EA-008), up to the answer of a fence. One with members that no
-// document has may be.
+// isNotRefused judges that an agent.message is not refused (EA-008), up to the answer of a fence. One with members that
+// no document has may be.
 func (s *suite) isNotRefused(ctx context.Context, p *party) error {
 	q := p.last
 	if q == nil || q.kind != vocab.AgentMessage {
@@ -90,13 +66,13 @@ func (s *suite) isNotRefused(ctx context.Context, p *party) error {
 			s.Note("an agent.message with members of a tool.call is refused")
 			return nil
 		}
-		return s.Judge(steps.Check{Clauses: []string{"EA-008"}, Expected: "no error", Observed: steps.Seen(r), At: r.N})
+		return s.breaks(r, "no error", "EA-008")
 	}
 	return s.Judge(steps.Check{Clauses: []string{"EA-008"}, OK: true, At: now.at})
 }
 
-// flowUnchanged judges that an agent.message has executed no tool and changed nothing in the flow (EA-008a): the tools and
-// the uiSpec are those before it, apart from what shows the message itself.
+// flowUnchanged judges that an agent.message has executed no tool and changed nothing in the flow (EA-008a): the tools
+// and the uiSpec are those before it, apart from what shows the message itself.
 func (s *suite) flowUnchanged(ctx context.Context, p *party) error {
 	q, before := p.last, p.before
 	if q == nil || q.kind != vocab.AgentMessage {
@@ -109,12 +85,12 @@ func (s *suite) flowUnchanged(ctx context.Context, p *party) error {
 	p.last = q
 	for _, r := range s.Between(p.name, q.mark, 0) {
 		if received(vocab.ToolResult)(&r) && answers(q.id)(&r) {
-			return s.Judge(steps.Check{Clauses: []string{"EA-008a"}, Expected: "no tool executed by agent.message", Observed: steps.Seen(r), At: r.N})
+			return s.breaks(r, "no tool executed by agent.message", "EA-008a")
 		}
 	}
 	// A tool may still run: what a state.updated says later counts too.
-	if all := s.updates(p, q.mark); len(all) > 0 && all[len(all)-1].at > now.at {
-		now = all[len(all)-1]
+	if last := s.lastUpdate(p, q.mark); last.at > now.at {
+		now = last
 	}
 	if before.ui == nil && now.ui != nil {
 		return steps.NotTestedf("no uiSpec was active before agent.message")
@@ -123,22 +99,18 @@ func (s *suite) flowUnchanged(ctx context.Context, p *party) error {
 		s.observe(ctx, before, now)
 	}
 	at := s.flowChange(before, now)
-	check := steps.Check{Clauses: []string{"EA-008a"}, OK: at == "", At: now.at, Expected: "the uiSpec and the toolSchema as they were before agent.message"}
-	if at != "" {
-		check.Observed, check.Diff = at+" has changed", clip(s.difference(before, state{ui: now.ui, tools: now.tools, history: before.history}), 4000)
-	}
+	check := unlike(now.at, s.movedFrom(before, now), "the uiSpec and the toolSchema as they were before agent.message",
+		"EA-008a")
+	check.OK, check.Observed = at == "", at+" has changed"
 	return s.Judge(check)
 }
 
 // flowChange is the first place at which the flow has changed, but for what shows a message; "" where there is none.
 func (s *suite) flowChange(before, now state) string {
-	for _, m := range []struct {
-		name string
-		a, b any
-	}{{"toolSchema", before.tools, now.tools}, {"uiSpec", before.ui, now.ui}} {
-		a, b := s.settled(m.name, m.a), s.settled(m.name, m.b)
-		for _, at := range changes(m.name, a, b) {
-			if !s.shown(m.name, at, a, b) {
+	for _, name := range []string{"toolSchema", "uiSpec"} {
+		a, b := s.settled(name, before.member(name)), s.settled(name, now.member(name))
+		for _, at := range changes(name, a, b) {
+			if !s.shown(name, at, a, b) {
 				return at
 			}
 		}
@@ -146,8 +118,8 @@ func (s *suite) flowChange(before, now state) string {
 	return ""
 }
 
-// shown tells whether a change at a place may come of showing a message: the message stands there, or how it begins; it is
-// counted; or a mark or a time tells that there is a new one.
+// shown reports whether a change at a place may come of showing a message: the message stands there, or how it begins;
+// it is counted; or a mark or a time tells that there is a new one.
 func (s *suite) shown(name, at string, a, b any) bool {
 	was, _ := wjson.Lookup(a, strings.TrimPrefix(at, name))
 	is, _ := wjson.Lookup(b, strings.TrimPrefix(at, name))
@@ -172,7 +144,7 @@ func (s *suite) shown(name, at string, a, b any) bool {
 	return false
 }
 
-// counted tells whether a text is another one with a number that is greater by one: "2 unread".
+// counted reports whether a text is another one with a number that is greater by one: "2 unread".
 func counted(was, is string) bool {
 	digits := func(r rune) bool { return r < '0' || r > '9' }
 	x, errA := strconv.Atoi(strings.TrimFunc(was, digits))
@@ -182,26 +154,16 @@ func counted(was, is string) bool {
 
 // participantSpeaks has the user say something: by the profile's hook, or, where the harness plays the host, by that.
 func (s *suite) participantSpeaks(ctx context.Context, p *party) error {
-	s.word = fmt.Sprintf("word-%s-%d", s.Nonce, s.Serial())
+	s.word = s.newWord("word")
 	text := "I prefer evening showtimes. " + s.word + " " + odd
-	s.spoken = text
-	s.mark = s.T.Len()
-	s.spokenAt = s.mark
+	s.spoken, s.mark, s.spokenAt = text, s.T.Len(), s.T.Len()
 	if s.Env.Role == vocab.Relay {
-		pl := s.plays[p.session]
-		if pl == nil {
-			return steps.NotTestedf("no host is in the relay session of agent %s", p.name)
-		}
-		pl.push(ctx, func() []any {
-			return []any{envelope(vocab.UserMessage, "", "", object{"text": text, "stage": "time"})}
-		})
-		return nil
+		return s.hostSays(ctx, p, func(*play) any { return userSays(text, "time") })
 	}
-	speaker, ok := s.Target.(target.Speaker)
-	if !ok {
-		return steps.NotTestedf("the participant cannot be made to speak: %v", &target.NotDeclaredError{Key: "hooks.user-says"})
+	err := error(&target.NotDeclaredError{Key: "hooks.user-says"})
+	if speaker, ok := s.Target.(target.Speaker); ok {
+		err = speaker.Say(ctx, p.session, text)
 	}
-	err := speaker.Say(ctx, p.session, text)
 	var missing *target.NotDeclaredError
 	switch {
 	case errors.As(err, &missing):
@@ -212,21 +174,27 @@ func (s *suite) participantSpeaks(ctx context.Context, p *party) error {
 	return nil
 }
 
+// participantSpeaksIf is participantSpeaks, which a target need not support where the step says so.
+func (s *suite) participantSpeaksIf(ctx context.Context, p *party, optional string) error {
+	err := s.participantSpeaks(ctx, p)
+	if missing := (*steps.NotTestedError)(nil); optional != "" && errors.As(err, &missing) {
+		return nil
+	}
+	return err
+}
+
 // hearsParticipant judges that what the participant said reaches an agent as user.message (EA-009, EA-060).
 func (s *suite) hearsParticipant(ctx context.Context, p *party) error {
 	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.mark, Match: func(r *transcript.Record) bool {
 		return received(vocab.UserMessage)(r) && strings.Contains(wjson.Compact(r.Event.Data), s.word)
 	}})
-	check := steps.Check{Clauses: []string{"EA-009", "EA-060"}, OK: miss == nil, At: rec.N, Expected: "user.message with what the participant said: …" + s.word}
 	if miss != nil {
-		check.Observed, check.At = miss.Reason, miss.At
-		return s.Need(check)
+		return s.Need(miss.Check("user.message with what the participant said: …"+s.word, "EA-009", "EA-060"))
 	}
-	body := payload(&rec)
-	text, _ := body["text"].(string)
-	_ = s.Judge(check)
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-061"}, OK: strings.TrimSpace(text) == s.spoken, At: rec.N, Expected: "payload.text is what the participant said: " + wjson.Compact(s.spoken),
-		Observed: "payload.text is " + wjson.Compact(body["text"])})
+	s.passes(rec.N, "EA-009", "EA-060")
+	text, _ := payload(&rec)["text"].(string)
+	s.member(&rec, "EA-061", "text", strings.TrimSpace(text) == s.spoken,
+		"what the participant said: "+wjson.Compact(s.spoken))
 	env, _ := rec.Event.Envelope.(object)
-	return s.Judge(steps.Check{Clauses: []string{"EA-060"}, OK: env["replyTo"] == nil, At: rec.N, Expected: "user.message without replyTo", Observed: steps.Seen(rec)})
+	return s.Judge(steps.CheckOf(rec, env["replyTo"] == nil, "user.message without replyTo", "EA-060"))
 }

@@ -4,21 +4,14 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
-
-	"github.com/cucumber/godog"
 
 	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	wjson "parley/wire/json"
 )
-
-func (s *suite) registerStates(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^agent (\w+) is in step$`, func(ctx context.Context, name string) error { return s.inStep(ctx, s.party(name)) })
-	steps.Step(sc, `^agent (\w+) hears of a new state$`, func(ctx context.Context, name string) error { return s.hearsOfState(ctx, s.party(name)) })
-	steps.Step(sc, `^what the host changes by itself is known to agent (\w+)$`, func(ctx context.Context, name string) error { return s.learnRestless(ctx, s.party(name)) })
-}
 
 // updates are the states that a party was told of after a mark.
 func (s *suite) updates(p *party, mark int) []state {
@@ -31,34 +24,33 @@ func (s *suite) updates(p *party, mark int) []state {
 	return out
 }
 
-// same tells whether two states agree in what does not change by itself.
+// same reports whether two states agree in what does not change by itself.
 func (s *suite) same(a, b state) bool { return s.difference(a, b) == "" }
 
 // difference is how two states differ, as a diff: - expected, + observed. "" where they agree.
 func (s *suite) difference(want, got state) string {
-	for _, m := range []struct {
-		name string
-		a, b any
-	}{{"uiSpec", want.ui, got.ui}, {"messageHistory", want.history, got.history}, {"toolSchema", want.tools, got.tools}} {
-		if d := s.differs(m.name, m.a, m.b); d != "" {
+	for _, name := range members {
+		if d := s.differs(name, want, got); d != "" {
 			return d
 		}
 	}
 	return ""
 }
 
-func (s *suite) differs(name string, want, got any) string {
-	if identical(want, got) {
+// differs is difference in one member.
+func (s *suite) differs(name string, want, got state) string {
+	a, b := want.member(name), got.member(name)
+	if identical(a, b) {
 		return ""
 	}
-	want, got = s.settled(name, want), s.settled(name, got)
-	if wjson.Equal(want, got) {
+	if a, b = s.settled(name, a), s.settled(name, b); wjson.Equal(a, b) {
 		return ""
 	}
-	return apart(name, want, got)
+	return apart(name, a, b)
 }
 
-// identical tells whether two values are one, kept once (repeats): of what is long, that is quicker than to compare it.
+// identical reports whether two values are one, kept once (repeats): of what is long, that is quicker than to compare
+// it.
 func identical(a, b any) bool {
 	switch x := a.(type) {
 	case []any:
@@ -81,7 +73,8 @@ func apart(name string, want, got any) string {
 			lines = append(lines, fmt.Sprintf("  and %d places more", len(all)-most))
 			break
 		}
-		lines = append(lines, "  at "+at, "  - "+there(want, strings.TrimPrefix(at, name)), "  + "+there(got, strings.TrimPrefix(at, name)))
+		lines = append(lines, "  at "+at, "  - "+there(want, strings.TrimPrefix(at, name)),
+			"  + "+there(got, strings.TrimPrefix(at, name)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -92,7 +85,7 @@ func there(doc any, pointer string) string {
 	if !ok {
 		return "nothing"
 	}
-	return clip(wjson.Compact(v), 160)
+	return cut.Head(wjson.Compact(v), 160)
 }
 
 // settled is a member of a state without what changes by itself, and without what each session has of its own.
@@ -103,7 +96,7 @@ func (s *suite) settled(name string, v any) any {
 // leftOut notes what is not compared from now on.
 func (s *suite) leftOut(news []string) {
 	if len(news) > 0 {
-		s.Note("not compared, as it changes by itself: %s", strings.Join(news, ", "))
+		s.Note("not compared, as it changes on its own: %s", strings.Join(news, ", "))
 	}
 }
 
@@ -138,17 +131,18 @@ func changes(at string, a, b any) []string {
 	return []string{at}
 }
 
-// inStep judges that a party's last state.updated and a snapshot agree (EA-072, EA-073): at once, or, as the two may cross,
-// within the event limit. What changes by itself is left out.
+// inStep judges that a party's last state.updated and a snapshot agree (EA-072, EA-073): at once, or, as the two may
+// cross, within the event limit. What changes by itself is left out.
 func (s *suite) inStep(ctx context.Context, p *party) error {
 	_, err := s.stepped(ctx, p)
 	return err
 }
 
-// stepped is inStep that returns the snapshot. A party that was once out of step in a scenario stays so: what follows from that is
-// neither awaited nor judged.
+// stepped is inStep that returns the snapshot. A party that was once out of step in a scenario stays so: what follows
+// from that is neither awaited nor judged.
 func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 	clauses := []string{"EA-072", "EA-073", "EA-051", "EA-055"}
+	agrees := func(at int) steps.Check { return steps.Check{Clauses: clauses, OK: true, At: at} }
 	from := s.startOf(p)
 	const kind = "a state.updated that agrees with the snapshot"
 	for range 20 {
@@ -156,12 +150,9 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 		if err != nil || s.behind[p.name+" "+kind] {
 			return snap, err
 		}
-		var last state
-		for _, u := range s.updates(p, from) {
-			last = u
-		}
+		last := s.lastUpdate(p, from)
 		if last.at > 0 && s.same(snap, last) {
-			return snap, s.Judge(steps.Check{Clauses: clauses, OK: true, At: snap.at})
+			return snap, s.Judge(agrees(snap.at))
 		}
 		if last.at > snap.at {
 			continue // it is newer than the snapshot
@@ -170,7 +161,8 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 		if last.at == 0 && s.same(first, snap) && s.nothingDone(p, from) {
 			return snap, nil // nothing has changed, and nothing is due
 		}
-		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: max(last.at, from), Kind: kind, Fence: s.fence(p), Match: received(vocab.StateUpdated)}); miss == nil {
+		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: max(last.at, from), Kind: kind, Fence: s.fence(p),
+			Match: received(vocab.StateUpdated)}); miss == nil {
 			continue // one was still on its way
 		}
 		again, err := s.snapshot(ctx, p)
@@ -185,34 +177,37 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 			s.observe(ctx, told, again)
 		}
 		if last.at > 0 && s.same(again, last) {
-			return again, s.Judge(steps.Check{Clauses: clauses, OK: true, At: again.at})
+			return again, s.Judge(agrees(again.at))
 		}
-		check := steps.Check{Clauses: clauses, At: snap.at, Expected: fmt.Sprintf("a state.updated that agrees with the snapshot in record %d", snap.at)}
+		d := s.difference(again, last)
+		check := unlike(again.at, d, s.agreeing(again), clauses...)
+		check.Observed = fmt.Sprintf("the last state.updated, record %d, has %s", last.at, check.Observed)
 		if last.at == 0 {
-			d := s.difference(first, again)
-			if d == "" {
+			if d = s.difference(first, again); d == "" {
 				return again, nil // whatever was done has changed nothing
 			}
-			check.Observed = fmt.Sprintf("no state.updated since the session began, and another %s than in its first snapshot, record %d", firstWord(d), first.at)
-			check.Diff = clip(d, 4000)
-			s.behind[p.name+" "+kind] = true
-			return snap, s.Judge(check)
+			check = unlike(snap.at, d, s.agreeing(snap), clauses...)
+			check.Observed = fmt.Sprintf("no state.updated since the session began, and %s than in its first snapshot, %d",
+				check.Observed, first.at)
 		}
 		s.behind[p.name+" "+kind] = true
-		d := s.difference(again, last)
-		check.At, check.Expected = again.at, fmt.Sprintf("a state.updated that agrees with the snapshot in record %d", again.at)
-		check.Observed, check.Diff = fmt.Sprintf("the last state.updated, record %d, has another %s", last.at, firstWord(d)), clip(d, 4000)
 		return snap, s.Judge(check)
 	}
 	return state{}, steps.NotTestedf("the state changes faster than it can be asked for")
 }
 
-func firstWord(s string) string {
-	w, _, _ := strings.Cut(s, ":")
-	return w
+// agreeing is what is expected of a state.updated beside a snapshot.
+func (s *suite) agreeing(snap state) string {
+	return fmt.Sprintf("a state.updated that agrees with the snapshot in record %d", snap.at)
 }
 
-func clip(s string, n int) string { return cut.Head(s, n) }
+// lastUpdate is the latest state that a party was told of after a mark.
+func (s *suite) lastUpdate(p *party, mark int) (last state) {
+	if all := s.updates(p, mark); len(all) > 0 {
+		last = all[len(all)-1]
+	}
+	return last
+}
 
 // firstSnapshot is the first state that a party has asked for since a mark.
 func (s *suite) firstSnapshot(p *party, from int) state {
@@ -224,8 +219,8 @@ func (s *suite) firstSnapshot(p *party, from int) state {
 	return state{}
 }
 
-// nothingDone tells whether since a mark nobody in a party's relay session has done anything that a host has to tell of: no
-// agent has spoken, nor the participant, and every call was refused.
+// nothingDone reports whether since a mark nobody in a party's relay session has done anything that a host has to tell
+// of: no agent has spoken, nor the participant, and every call was refused.
 func (s *suite) nothingDone(p *party, from int) bool {
 	for _, other := range s.parties {
 		for _, q := range other.asked {
@@ -248,9 +243,9 @@ func (s *suite) nothingDone(p *party, from int) bool {
 
 // startOf is the mark from which states are those of the party's session: its joining, or the start of the session.
 func (s *suite) startOf(p *party) int {
-	for i := len(p.asked) - 1; i >= 0; i-- {
-		if k := p.asked[i].kind; (k == vocab.SessionStart || k == vocab.RelayJoin) && p.asked[i].mark > p.opened {
-			return p.asked[i].mark
+	for _, q := range slices.Backward(p.asked) {
+		if (q.kind == vocab.SessionStart || q.kind == vocab.RelayJoin) && q.mark > p.opened {
+			return q.mark
 		}
 	}
 	return p.opened
@@ -258,10 +253,11 @@ func (s *suite) startOf(p *party) int {
 
 // hearsOfState judges that a party is told of a new state, unasked, since the latest act (EA-055).
 func (s *suite) hearsOfState(ctx context.Context, p *party) error {
-	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.mark, Kind: "a state.updated", Fence: s.fence(p), Match: received(vocab.StateUpdated)})
-	check := steps.Check{Clauses: []string{"EA-055", "EA-072", "EA-054", "EA-051"}, OK: miss == nil, Expected: "state.updated", At: rec.N}
+	clauses := []string{"EA-055", "EA-072", "EA-054", "EA-051"}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.mark, Kind: "a state.updated", Fence: s.fence(p),
+		Match: received(vocab.StateUpdated)})
 	if miss != nil {
-		check.Observed, check.At = miss.Reason, miss.At
+		return s.Need(miss.Check("state.updated", clauses...))
 	}
-	return s.Need(check)
+	return s.Need(steps.CheckOf(rec, true, "", clauses...))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/internal/cut"
 	"parley/steps"
 	wjson "parley/wire/json"
 )
@@ -89,8 +90,8 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestLearn: what changes twice from one look to the next changes by itself, wherever it stands in a list; what has changed once
-// may have come late, and a whole member of a state is never left out.
+// TestLearn: what changes twice from one look to the next changes by itself, wherever it stands in a list; what has
+// changed once may have come late, and a whole member of a state is never left out.
 func TestLearn(t *testing.T) {
 	d := &drift{}
 	look := func(ui, history, tools string) state {
@@ -118,12 +119,14 @@ func TestLearn(t *testing.T) {
 			t.Errorf("%s: learnt %q, want %q; pending: %v", r.reason, got, r.want, d.pending())
 		}
 	}
-	if one, other := d.settled("toolSchema", value(t, `[{"name":"b"},{"name":"a"}]`)), d.settled("toolSchema", value(t, `[{"name":"a"},{"name":"b"}]`)); !wjson.Equal(one, other) {
+	if one, other := d.settled("toolSchema", value(t, `[{"name":"b"},{"name":"a"}]`)),
+		d.settled("toolSchema", value(t, `[{"name":"a"},{"name":"b"}]`)); !wjson.Equal(one, other) {
 		t.Error("the order of tools counts")
 	}
 }
 
-// TestDifference: two states differ in what does not change by itself, and the difference says in which of their members.
+// TestDifference: two states differ in what does not change by itself, and the difference says in which of their
+// members.
 func TestDifference(t *testing.T) {
 	base := state{ui: value(t, `{"a":1,"clock":1}`), history: value(t, `[]`), tools: value(t, `[{"name":"next"}]`)}
 	for _, r := range []struct {
@@ -147,7 +150,8 @@ func TestDifference(t *testing.T) {
 			other := base
 			r.change(&other)
 			d := s.difference(base, other)
-			if got := firstWord(d); got != r.want || s.same(base, other) != (r.want == "") {
+			got, _, _ := strings.Cut(d, ":")
+			if got != r.want || s.same(base, other) != (r.want == "") {
 				t.Errorf("they differ in %q, want %q:\n%s", got, r.want, d)
 			}
 			if d != "" && !strings.ContainsAny(d, "-+") {
@@ -194,7 +198,7 @@ func TestClip(t *testing.T) {
 		n    int
 		want string
 	}{{"abc", 3, "abc"}, {"abcd", 3, "abc…"}, {"", 0, ""}, {"很长", 4, "很…"}, {"很长", 2, "…"}, {"很长", 6, "很长"}} {
-		if got := clip(r.in, r.n); got != r.want {
+		if got := cut.Head(r.in, r.n); got != r.want {
 			t.Errorf("%q at %d: %q, want %q", r.in, r.n, got, r.want)
 		}
 	}
@@ -244,8 +248,10 @@ func TestShows(t *testing.T) {
 		tool                     string
 		last                     bool
 		none, ui, history, tools bool
-	}{{"next", false, false, true, false, true}, {"next", true, false, true, true, true}, {"prev", false, false, true, false, true},
-		{"postMessage", false, false, false, true, false}, {"postMessage", true, false, false, true, false}, {"select", false, false, true, true, true}} {
+	}{{"next", false, false, true, false, true}, {"next", true, false, true, true, true},
+		{"prev", false, false, true, false, true},
+		{"postMessage", false, false, false, true, false}, {"postMessage", true, false, false, true, false},
+		{"select", false, false, true, true, true}} {
 		s := &suite{World: &steps.World{Env: &steps.Env{}}}
 		q := &request{tool: r.tool, last: r.last}
 		got := []bool{s.shows(q, a, a), s.shows(q, a, ui), s.shows(q, a, history), s.shows(q, a, tools)}
@@ -271,7 +277,8 @@ func TestApart(t *testing.T) {
 	for _, name := range strings.Split("abcdefghij", "") {
 		many[name] = strings.Repeat("很", 1000)
 	}
-	if got := apart("uiSpec", many, none); !strings.HasSuffix(got, "\n  and 2 places more") || len(got) > 4000 || !utf8.ValidString(got) {
+	if got := apart("uiSpec", many, none); !strings.HasSuffix(got, "\n  and 2 places more") || len(got) > 4000 ||
+		!utf8.ValidString(got) {
 		t.Errorf("many long differences:\n%s", got)
 	}
 }

@@ -5,19 +5,18 @@ import (
 	"fmt"
 	"slices"
 
-	"parley/internal/stall"
-	"parley/monitor/externalagent/toolschema"
+	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/target"
-	"parley/transcript"
+	"parley/steps/externalagent/binding"
+	"parley/steps/externalagent/toolschema"
 	wjson "parley/wire/json"
 )
 
 // path is a way through the host's whole flow.
-func (s *suite) path() []target.ToolCall {
+func (s *suite) path() []binding.ToolCall {
 	if s.Env.Role == vocab.Relay {
-		f, err := loadFlow(s.Env.Profile.FlowFile())
+		f, err := loadFlow(binding.FlowFile(s.Env.Profile))
 		if err != nil {
 			return nil
 		}
@@ -26,8 +25,16 @@ func (s *suite) path() []target.ToolCall {
 	return s.wire.Booking
 }
 
+// wholePath is path where there has to be one.
+func (s *suite) wholePath() ([]binding.ToolCall, error) {
+	if path := s.path(); len(path) > 0 {
+		return path, nil
+	}
+	return nil, steps.NotTestedf("there is no booking path (%s)", s.pathIn())
+}
+
 // misfit tells that a call of the booking path does not fit what the host announces, which is the profile's fault.
-func (s *suite) misfit(c target.ToolCall, why any) error {
+func (s *suite) misfit(c binding.ToolCall, why any) error {
 	return steps.NotTestedf("the booking path does not fit (%s): %s: %v", s.pathIn(), c.Tool, why)
 }
 
@@ -39,17 +46,16 @@ func (s *suite) pathIn() string {
 	return "external-agent.booking in the profile"
 }
 
-// announced reads the tools of a state, and notes what of their schemas is passed over. Those that were read last are kept: most
-// states announce the same ones.
+// announced reads the tools of a state, and notes what of their schemas is passed over. Those that were read last are
+// kept: most states announce the same ones.
 func (s *suite) announced(now state) (toolschema.Tools, error) {
 	list := now.list()
 	if s.read.tools != nil && wjson.Equal(s.read.list, list) {
 		return s.read.tools, nil
 	}
-	memory, _ := s.Env.Learnt.LoadOrStore(schemas{}, &toolschema.Memory{})
-	tools, err := memory.(*toolschema.Memory).Parse(list)
+	tools, err := learnt[toolschema.Memory](s).Parse(list)
 	if err != nil {
-		return nil, err
+		return nil, steps.NotTestedf("toolSchema is not understood: %v", err)
 	}
 	s.read.list, s.read.tools = list, tools
 	for _, odd := range tools.Odd() {
@@ -61,9 +67,6 @@ func (s *suite) announced(now state) (toolschema.Tools, error) {
 	return tools, nil
 }
 
-// schemas is the key of the run's memory of what hosts announce.
-type schemas struct{}
-
 // fitting is how a call of the booking path can be made.
 type fitting struct {
 	params object
@@ -71,10 +74,10 @@ type fitting struct {
 }
 
 // fit gives the params of a call of the booking path, or says why the host does not announce it so.
-func (s *suite) fit(c target.ToolCall, now state) (fitting, error) {
+func (s *suite) fit(c binding.ToolCall, now state) (fitting, error) {
 	announced, err := s.announced(now)
 	if err != nil {
-		return fitting{}, steps.NotTestedf("toolSchema is not understood: %v", err)
+		return fitting{}, err
 	}
 	t := announced.Find(c.Tool)
 	if t == nil {
@@ -91,13 +94,17 @@ func (s *suite) fit(c target.ToolCall, now state) (fitting, error) {
 	return fitting{params, sure}, nil
 }
 
-// ready waits until a call of the booking path fits what the host announces: a host may take a while to go on, and tell by
-// a state.updated when it has.
+// ready waits until a call of the booking path fits what the host announces: a host may take a while to go on, and tell
+// by a state.updated when it has.
 //
-// What has not fitted within that time, and never does later, is found once in a run: it is the profile's fault, and every scenario
-// that gets there is not tested at once.
-func (s *suite) ready(ctx context.Context, p *party, c target.ToolCall, now state) (state, fitting, error) {
-	end := stall.In(s.Limit(s.Env.Event()))
+// What has not fitted within that time, and never does later, is found once in a run: it is the profile's fault, and
+// every scenario that gets there is not tested at once.
+func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now state) (state, fitting, error) {
+	limit := s.Env.Event()
+	if s.inVain(p) != nil { // the host is elsewhere, and has been waited for there
+		limit = s.Env.Profile.Limits.Quiet.Duration
+	}
+	end := deadline.In(s.Limit(limit))
 	misfits := ""
 	for {
 		fits, err := s.fit(c, now)
@@ -115,13 +122,15 @@ func (s *suite) ready(ctx context.Context, p *party, c target.ToolCall, now stat
 		if left <= 0 || known == neverFits {
 			return now, fitting{}, err
 		}
-		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: now.at, Within: left, Kind: "a state in which the booking path goes on", Fence: s.fence(p),
-			Match: received(vocab.StateUpdated)}); miss != nil {
-			if miss.At == 0 && s.undone(p, now) == "" { // what a host has lost says nothing of the path
+		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: now.at, Within: left, Fence: s.fence(p),
+			Kind: "a state in which the booking path goes on", Match: received(vocab.StateUpdated)}); miss != nil {
+			if miss.At == 0 && s.undone(p, now) == "" && s.inVain(p) == nil { // what a host has lost says nothing of the path
 				s.Env.Learnt.LoadOrStore(misfits, neverFits)
 			}
 			if s.Env.Role == vocab.Relay { // the host is the harness, and the path its own
-				err = s.Need(steps.Check{Clauses: []string{"EA-004", "EA-006", "EA-041", "EA-007"}, At: now.at, Expected: "the state as the host has it, in which " + c.Tool + " can be called", Observed: err.Error()})
+				err = s.Need(steps.Check{Clauses: []string{"EA-004", "EA-006", "EA-041", "EA-007"}, At: now.at,
+					Observed: err.Error(),
+					Expected: "the state as the host has it, in which " + c.Tool + " can be called"})
 			}
 			return now, fitting{}, err
 		}
@@ -143,16 +152,21 @@ const (
 func namesOf(list []any) []string {
 	out := []string{}
 	for _, item := range list {
-		o, _ := item.(object)
-		name, _ := o["name"].(string)
-		out = append(out, name)
+		out = append(out, nameOf(item))
 	}
 	return out
 }
 
+// nameOf is the name of an announced tool.
+func nameOf(item any) string {
+	o, _ := item.(object)
+	name, _ := o["name"].(string)
+	return name
+}
+
 // stepOf makes one call of the booking path, once it fits; last tells that it is the last one. What never fits is the
 // profile's fault.
-func (s *suite) stepOf(ctx context.Context, p *party, c target.ToolCall, now state, last bool) (*request, error) {
+func (s *suite) stepOf(ctx context.Context, p *party, c binding.ToolCall, now state, last bool) (*request, error) {
 	now, fits, err := s.reached(ctx, p, c, now)
 	if err != nil {
 		return nil, err
@@ -163,66 +177,67 @@ func (s *suite) stepOf(ctx context.Context, p *party, c target.ToolCall, now sta
 	return q, err
 }
 
-// settle gives the state behind a call that went well: that in which its effect shows, which may come late (EA-053, EA-054).
-// Where nothing shows within the event limit, and with tools whose result may say it all within the quiet window, it is the
-// state as it is then.
+// settle gives the state behind a call that went well: that in which its effect shows, which may come late (EA-053,
+// EA-054). Where nothing shows within the event limit, and with tools whose result may say it all within the quiet
+// window, it is the state as it is then.
 func (s *suite) settle(ctx context.Context, q *request, before state) (state, error) {
 	now, err := s.snapshot(ctx, q.of)
 	if err != nil || s.shows(q, before, now) {
 		return now, err
 	}
-	within, kind := s.Env.Event(), "a state.updated behind "+q.tool
-	without := q.of.name + " without " + kind
+	within, without := s.Env.Event(), q.of.name+" without a state.updated after "+q.tool
 	if !slices.Contains(okOnly, q.tool) || s.behind[without] {
 		within = s.Env.Profile.Limits.Quiet.Duration // to choose what is chosen already has no effect
 	}
-	if _, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Within: within, Kind: kind, Fence: s.fence(q.of), Match: func(r *transcript.Record) bool {
-		return received(vocab.StateUpdated)(r) && s.shows(q, before, stateOf(r))
-	}}); miss != nil {
+	if _, miss := s.awaitEffect(ctx, q, before, within); miss != nil {
 		s.behind[without] = true
+		q.vain = slices.Contains(okOnly, q.tool)
 		return now, nil
 	}
 	return s.snapshot(ctx, q.of)
 }
 
-// advance makes a call of the booking path, which has to go well, and gives the state behind it; last tells that it is the last
-// one.
-func (s *suite) advance(ctx context.Context, p *party, c target.ToolCall, now state, last bool) (state, error) {
+// advance makes a call of the booking path, which has to go well, and gives the state behind it; last tells that it is
+// the last one.
+func (s *suite) advance(ctx context.Context, p *party, c binding.ToolCall, now state, last bool) (state, error) {
 	q, err := s.stepOf(ctx, p, c, now, last)
 	if err != nil {
 		return now, err
 	}
-	if _, err := s.wentWell(ctx, q, c.Tool); err != nil {
+	if _, err := s.wentWell(ctx, q); err != nil {
 		return now, err
 	}
 	return s.settle(ctx, q, p.before)
 }
 
-// upTo makes the calls of the booking path up to the first one of a tool, which is left to be judged; "" is the first of
-// all.
-func (s *suite) upTo(ctx context.Context, p *party, tool string) (*request, error) {
-	path := s.path()
-	if len(path) == 0 {
-		return nil, steps.NotTestedf("there is no booking path (%s)", s.pathIn())
+// upTo makes the calls of the booking path up to the first one of a tool, which is left to be judged; "" is the first
+// of all.
+func (s *suite) upTo(ctx context.Context, p *party, tool string) error {
+	path, err := s.wholePath()
+	if err != nil {
+		return err
 	}
 	now, err := s.still(ctx, p)
 	for i, c := range path {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		last := i == len(path)-1
 		if tool == "" || tool == c.Tool {
-			return s.stepOf(ctx, p, c, now, last)
+			_, err = s.stepOf(ctx, p, c, now, last)
+			return err
 		}
 		now, err = s.advance(ctx, p, c, now, last)
 	}
-	return nil, &steps.NotApplicableError{Reason: fmt.Sprintf("the booking path has no call of %q (%s)", tool, s.pathIn())}
+	return &steps.NotApplicableError{Reason: fmt.Sprintf("the booking path has no call of %q (%s)", tool, s.pathIn())}
 }
 
 // eachStage goes through the booking and visits every state whose toolSchema is another than that before it, once the
-// call that comes next fits it. A visit that says that it has moved the flow is followed by a new session, in which the booking
-// is at the same place.
-func (s *suite) eachStage(ctx context.Context, p *party, visit func(done int, now state, announced toolschema.Tools) (moved bool, err error)) error {
+// call that comes next fits it. A visit that says that it has moved the flow is followed by a new session, in which the
+// booking is at the same place.
+func (s *suite) eachStage(
+	ctx context.Context, p *party, visit func(done int, now state, announced toolschema.Tools) (moved bool, err error),
+) error {
 	was := any(nil)
 	now, err := s.still(ctx, p)
 	if err != nil {
@@ -239,7 +254,7 @@ func (s *suite) eachStage(ctx context.Context, p *party, visit func(done int, no
 			was = now.tools
 			announced, err := s.announced(now)
 			if err != nil {
-				return steps.NotTestedf("toolSchema is not understood: %v", err)
+				return err
 			}
 			moved, err := visit(done, now, announced)
 			if err == nil && moved && done < len(path) {

@@ -8,11 +8,14 @@ import (
 	"parley/transcript"
 )
 
-// TestMisfitOnce: that the booking path does not fit is found once in a run; the next scenario that gets there is not tested at once.
+// TestMisfitOnce: that the booking path does not fit is found once in a run; the next scenario that gets there is not
+// tested at once.
 func TestMisfitOnce(t *testing.T) {
-	p := &peer{bad: all(edit(vocab.SnapshotState, set("toolSchema", []any{object{"name": "other"}})), edit(vocab.StateUpdated, set("toolSchema", []any{object{"name": "other"}})))}
+	p := &peer{bad: all(edit(vocab.SnapshotState, set("toolSchema", []any{object{"name": "other"}})),
+		edit(vocab.StateUpdated, set("toolSchema", []any{object{"name": "other"}})))}
 	env := environment(t, vocab.Host, p)
-	const want, why = "EA-007=not-tested", "the booking path does not fit (external-agent.booking in the profile): select: it is not announced at this stage"
+	const want, why = "EA-007=not-tested",
+		"the booking path does not fit (external-agent.booking in the profile): select: it is not announced at this stage"
 	expect(t, perform(t, env, p, "@EA-007", session+firstCall), want, why)
 	env.Profile.Limits.Event.Duration = patience
 	began := time.Now()

@@ -6,7 +6,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/steps"
-	"parley/target"
+	"parley/steps/externalagent/binding"
 )
 
 // single is the protocol with one step, in the world of a scenario.
@@ -18,7 +18,8 @@ type single struct {
 // Register implements steps.Protocol.
 func (p single) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	steps.Step(sc, `^it is done$`, func() error {
-		return p.do(&suite{World: world(), wire: target.DefaultExternalAgent(), parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{}, reads: map[string]string{}})
+		return p.do(&suite{World: world(), wire: binding.Default(), parties: map[string]*party{}, plays: map[string]*play{},
+			hosts: map[string]*party{}, reads: map[string]string{}})
 	})
 }
 

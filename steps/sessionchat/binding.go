@@ -1,4 +1,5 @@
-// Package sessionchat holds the steps of the session-chat features: what clients do and observe, in the protocol's terms.
+// Package sessionchat holds the steps of the session-chat features: what clients do and observe, in the protocol's
+// terms.
 package sessionchat
 
 import (
@@ -6,47 +7,45 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"sort"
+	"slices"
 	"strings"
 
 	"parley/driver"
 	vocab "parley/protocol/sessionchat"
+	"parley/steps/sessionchat/binding"
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
 // binding maps the protocol's messages to the target's wire and back. It is pure: no I/O, no state.
-type binding struct {
-	wire target.SessionChat
+type codec struct {
+	wire binding.Binding
 	base string
 }
 
-func newBinding(p *target.Profile, base string) *binding {
-	return &binding{wire: p.SessionChat, base: base}
+func newCodec(p *target.Profile, base string) *codec {
+	return &codec{wire: *binding.Of(p), base: base}
 }
 
-func (b *binding) url() string { return b.base + b.wire.WS.Path }
+func (b *codec) url() string { return b.base + b.wire.WS.Path }
 
 // fields are the fields of a client message under the names of the default binding.
 type fields map[string]any
 
 // message encodes a client message: kind is its type, and without one it has none.
-func (b *binding) message(kind string, f fields) (driver.Message, error) {
+func (b *codec) message(kind string, f fields) (driver.Message, error) {
 	body := map[string]any{}
 	at := b.wire.Fields.Request
-	places := map[string]target.Pointer{"agent_id": at.AgentID, "content": at.Content, "options": at.Options, "model": at.Model}
+	places := map[string]target.Pointer{
+		"agent_id": at.AgentID, "content": at.Content, "options": at.Options, "model": at.Model,
+	}
 	if kind != "" {
 		if err := at.Type.Set(body, b.wire.MessageName(kind)); err != nil {
 			return driver.Message{}, fmt.Errorf("message %s: %w", kind, err)
 		}
 	}
-	names := make([]string, 0, len(f))
-	for name := range f {
-		names = append(names, name)
-	}
-	sort.Sort(sort.Reverse(sort.StringSlice(names))) // options before model, which is put into them
-	for _, name := range names {
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(f))) { // options before model, which is put into them
 		p, ok := places[name]
 		if !ok {
 			return driver.Message{}, fmt.Errorf("message %s has no field %s", kind, name)
@@ -74,7 +73,8 @@ func (b *binding) message(kind string, f fields) (driver.Message, error) {
 	return driver.Message{Label: kind, Body: bytes.TrimRight(buf.Bytes(), "\n")}, nil
 }
 
-// Members of a decoded server message, under the names of the default binding. A member that the message lacks is absent.
+// Members of a decoded server message, under the names of the default binding. A member that the message lacks is
+// absent.
 const (
 	inAgent   = "agent_id"
 	inSession = "session_id"
@@ -87,9 +87,9 @@ const (
 	inText    = "text"  // every string within the message, in the order of its members' names
 )
 
-// decode fills a record's Event: the message in the protocol's terms, under the names of the default binding. Its Type is
-// "" where the message has none.
-func (b *binding) decode(r *transcript.Record) {
+// decode fills a record's Event: the message in the protocol's terms, under the names of the default binding. Its Type
+// is "" where the message has none.
+func (b *codec) decode(r *transcript.Record) {
 	if r.Kind != transcript.Frame || r.Type != "text" {
 		return
 	}
@@ -115,9 +115,11 @@ func (b *binding) decode(r *transcript.Record) {
 	}
 }
 
-func (b *binding) received(ev *transcript.Event, v any) {
+func (b *codec) received(ev *transcript.Event, v any) {
 	f, data := b.wire.Fields.Message, map[string]any{}
-	for name, p := range map[string]target.Pointer{inAgent: f.AgentID, inSession: f.SessionID, inMessage: f.Body, inTime: f.Timestamp, inCode: f.Code} {
+	for name, p := range map[string]target.Pointer{
+		inAgent: f.AgentID, inSession: f.SessionID, inMessage: f.Body, inTime: f.Timestamp, inCode: f.Code,
+	} {
 		if m, found := p.Get(v); found {
 			data[name] = m
 		}
@@ -166,12 +168,7 @@ func texts(v any, into []string) []string {
 			into = texts(e, into)
 		}
 	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
-		}
-		sort.Strings(keys)
-		for _, k := range keys {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			into = texts(v[k], into)
 		}
 	}
@@ -179,7 +176,7 @@ func texts(v any, into []string) []string {
 }
 
 // sent gives the harness's own messages the same form, for the monitors.
-func (b *binding) sent(ev *transcript.Event, v any) {
+func (b *codec) sent(ev *transcript.Event, v any) {
 	f, data := b.wire.Fields.Request, map[string]any{}
 	for name, p := range map[string]target.Pointer{"agent_id": f.AgentID, "content": f.Content, "options": f.Options} {
 		if m, found := p.Get(v); found {

@@ -4,67 +4,90 @@ import (
 	"slices"
 	"testing"
 
-	"parley/model"
+	"parley/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/verdict"
 )
 
-// TestAnswered: a chat is answered by the model's words, in whatever portions they come, and by the end of its turn. What
-// is legal is judged by all monitors too.
-func TestAnswered(t *testing.T) {
-	const words = "[[echo n-1]] Hello from client A"
-	end := []saying{result(nil)}
-	system := saying{kind: vocab.SystemMessage, body: map[string]any{"subtype": "init"}}
-	warning := saying{kind: vocab.ErrorMessage, body: map[string]any{"code": "slow", "text": "be patient"}}
-	rows := []struct {
-		reason string
-		in     [][]saying
-		want   verdict.Outcome
-	}{
-		{"in one piece", [][]saying{{system}, streams(words), end}, verdict.Passed},
-		{"character by character", [][]saying{{system}, streams(portions(words, 1)...), end}, verdict.Passed},
-		{"character by character, and the whole", [][]saying{{system}, streams(portions(words, 1)...), assistants(words), end}, verdict.Passed},
-		{"the text so far", [][]saying{streams(soFar(words, 1)...), assistants(words), end}, verdict.Passed},
-		{"the whole only", [][]saying{assistants(words), end}, verdict.Passed},
-		{"in the second of two assistant messages", [][]saying{assistants("Let me think.", words), end}, verdict.Passed},
-		{"in a block", [][]saying{{{kind: vocab.AssistantMessage, body: map[string]any{"content": []any{block("Hm."), block(words)}}}}, end}, verdict.Passed},
-		{"in the result only", [][]saying{{system, result(map[string]any{"result": words})}}, verdict.Passed},
-		{"with messages of other types between and behind", [][]saying{between(streams(portions(words, 4)...), saying{kind: "usage", silent: true}), end, {{kind: "usage", body: map[string]any{"text": words}}}}, verdict.Passed},
-		{"with a warning before it", [][]saying{{warning}, assistants(words), end}, verdict.Passed},
-		{"in portions that end in the middle of its nonce", [][]saying{streams("[[echo n-", "1]] Hello from client A"), end}, verdict.Passed},
-		{"in portions that end behind its nonce", [][]saying{streams("[[echo n-1", "]] Hello from client A"), end}, verdict.Passed},
-		{"with its nonce as a portion", [][]saying{streams("[[echo ", "n-1", "]] Hello from client A"), end}, verdict.Passed},
-		{"behind a nonce that begins with its own", [][]saying{streams("not n-1", "1 but n-", "1 now"), end}, verdict.Passed},
-		{"with a title that quotes it before", [][]saying{{{kind: vocab.SystemMessage, body: map[string]any{"title": words}}}, streams(words), end}, verdict.Passed},
-		{"with a system message behind it that quotes it", [][]saying{streams(words), end, {{kind: vocab.SystemMessage, body: map[string]any{"title": words}}}}, verdict.Passed},
-		{"with another session's messages between", [][]saying{between(streams(portions(words, 4)...), as("blue", streams("n-7"))...), end}, verdict.Passed},
+const helloWords = "[[echo n-1]] Hello from client A"
 
-		{"by nothing", nil, verdict.Failed},
-		{"by a result alone", [][]saying{{system}, end}, verdict.Failed},
-		{"by an error", [][]saying{{warning}}, verdict.Failed},
-		{"without an end", [][]saying{streams(words), assistants(words)}, verdict.Failed},
-		{"behind its end", [][]saying{end, assistants(words)}, verdict.Failed},
-		{"with the words of another turn", [][]saying{assistants("[[echo n-7]] Hello"), end}, verdict.Failed},
-		{"with words that it did not ask for", [][]saying{assistants("Hello"), end}, verdict.Failed},
-		{"under another agent_id", [][]saying{as("blue", slices.Concat(streams(words), []saying{result(nil)}))}, verdict.Failed},
-		{"under its agent_id in capitals", [][]saying{as("RED-N", slices.Concat(streams(words), []saying{result(nil)}))}, verdict.Failed},
-		{"with an end under another agent_id", [][]saying{streams(words), as("blue", []saying{result(nil)})}, verdict.Failed},
-		{"with the words of a turn whose nonce begins with its own", [][]saying{assistants("[[echo n-11]] Hello"), end}, verdict.Failed},
-		{"with such words, in portions that end where its own nonce would", [][]saying{streams("[[echo n-1", "1]] Hello"), end}, verdict.Failed},
-		{"with such words, character by character", [][]saying{streams(portions("[[echo n-11]] Hello", 1)...), end}, verdict.Failed},
-		{"with a recall of other turns", [][]saying{streams("n-7 n-11 (2)"), assistants("n-7 n-11 (2)"), end}, verdict.Failed},
-		{"by a system message that quotes it", [][]saying{{{kind: vocab.SystemMessage, body: map[string]any{"title": words}}}, end}, verdict.Failed},
-	}
-	for _, r := range rows {
+var ends = []saying{result(nil)}
+var theSystem = saying{kind: vocab.SystemMessage, body: map[string]any{"subtype": "init"}}
+var aWarning = saying{kind: vocab.ErrorMessage, body: map[string]any{"code": "slow", "text": "be patient"}}
+
+var answeredRows = []struct {
+	reason string
+	in     [][]saying
+	want   verdict.Outcome
+}{
+	{"in one piece", [][]saying{{theSystem}, streams(helloWords), ends}, verdict.Passed},
+	{"character by character", [][]saying{{theSystem}, streams(portions(helloWords, 1)...), ends}, verdict.Passed},
+	{"character by character, and the whole",
+		[][]saying{{theSystem}, streams(portions(helloWords, 1)...), assistants(helloWords), ends}, verdict.Passed},
+	{"the text so far", [][]saying{streams(soFar(helloWords, 1)...), assistants(helloWords), ends}, verdict.Passed},
+	{"the whole only", [][]saying{assistants(helloWords), ends}, verdict.Passed},
+	{"in the second of two assistant messages", [][]saying{assistants("Let me think.", helloWords), ends}, verdict.Passed},
+	{"in a block", [][]saying{{{kind: vocab.AssistantMessage,
+		body: map[string]any{"content": []any{block("Hm."), block(helloWords)}}}}, ends}, verdict.Passed},
+	{"in the result only", [][]saying{{theSystem, result(map[string]any{"result": helloWords})}}, verdict.Passed},
+	{"with messages of other types between and behind",
+		[][]saying{between(streams(portions(helloWords, 4)...), saying{kind: "usage", silent: true}), ends,
+			{{kind: "usage", body: map[string]any{"text": helloWords}}}}, verdict.Passed},
+	{"with a warning before it", [][]saying{{aWarning}, assistants(helloWords), ends}, verdict.Passed},
+	{"in portions that end in the middle of its nonce",
+		[][]saying{streams("[[echo n-", "1]] Hello from client A"), ends}, verdict.Passed},
+	{"in portions that end behind its nonce", [][]saying{streams("[[echo n-1", "]] Hello from client A"), ends},
+		verdict.Passed},
+	{"with its nonce as a portion", [][]saying{streams("[[echo ", "n-1", "]] Hello from client A"), ends}, verdict.Passed},
+	{"behind a nonce that begins with its own", [][]saying{streams("not n-1", "1 but n-", "1 now"), ends}, verdict.Passed},
+	{"with a title that quotes it before",
+		[][]saying{{{kind: vocab.SystemMessage, body: map[string]any{"title": helloWords}}}, streams(helloWords), ends},
+		verdict.Passed},
+	{"with a system message behind it that quotes it",
+		[][]saying{streams(helloWords), ends, {{kind: vocab.SystemMessage, body: map[string]any{"title": helloWords}}}},
+		verdict.Passed},
+	{"with another session's messages between",
+		[][]saying{between(streams(portions(helloWords, 4)...), as("blue", streams("n-7"))...), ends}, verdict.Passed},
+
+	{"by nothing", nil, verdict.Failed},
+	{"by a result alone", [][]saying{{theSystem}, ends}, verdict.Failed},
+	{"by an error", [][]saying{{aWarning}}, verdict.Failed},
+	{"without an end", [][]saying{streams(helloWords), assistants(helloWords)}, verdict.Failed},
+	{"behind its end", [][]saying{ends, assistants(helloWords)}, verdict.Failed},
+	{"with the words of another turn", [][]saying{assistants("[[echo n-7]] Hello"), ends}, verdict.Failed},
+	{"with words that it did not ask for", [][]saying{assistants("Hello"), ends}, verdict.Failed},
+	{"under another agent_id", [][]saying{as("blue", slices.Concat(streams(helloWords), []saying{result(nil)}))},
+		verdict.Failed},
+	{"under its agent_id in capitals", [][]saying{as("RED-N", slices.Concat(streams(helloWords), []saying{result(nil)}))},
+		verdict.Failed},
+	{"with an end under another agent_id", [][]saying{streams(helloWords), as("blue", []saying{result(nil)})},
+		verdict.Failed},
+	{"with the words of a turn whose nonce begins with its own", [][]saying{assistants("[[echo n-11]] Hello"), ends},
+		verdict.Failed},
+	{"with such words, in portions that end where its own nonce would",
+		[][]saying{streams("[[echo n-1", "1]] Hello"), ends}, verdict.Failed},
+	{"with such words, character by character", [][]saying{streams(portions("[[echo n-11]] Hello", 1)...), ends},
+		verdict.Failed},
+	{"with a recall of other turns", [][]saying{streams("n-7 n-11 (2)"), assistants("n-7 n-11 (2)"), ends},
+		verdict.Failed},
+	{"by a system message that quotes it",
+		[][]saying{{{kind: vocab.SystemMessage, body: map[string]any{"title": helloWords}}}, ends}, verdict.Failed},
+}
+
+// TestAnswered: a chat is answered by the model's words, in whatever portions they come, and by the end of its turn.
+// What is legal is judged by all monitors too.
+func TestAnswered(t *testing.T) {
+	for _, r := range answeredRows {
 		t.Run(r.reason, func(t *testing.T) {
-			got := perform(t, "@SC-012", "When client A chats with \"red\"\nThen client A is answered by \"red\"", slices.Concat(r.in...), func(env *steps.Env) { env.Brain = model.New() })
+			got := perform(t, "@SC-012", "When client A chats with \"red\"\nThen client A is answered by \"red\"",
+				slices.Concat(r.in...), func(env *steps.Env) { env.Brain = llm.New() })
 			if got.Outcome != r.want {
 				t.Errorf("%s (%s), want %s", got.Outcome, got.Reason, r.want)
 			}
-			for _, m := range got.Monitors {
-				if r.want == verdict.Passed && m.Failure != nil {
-					t.Errorf("%s breaks %s: %s", m.Monitor, m.Clause, m.Failure.Observed)
+			for _, f := range got.Failures {
+				if r.want == verdict.Passed {
+					t.Errorf("%s breaks %s: %s", f.Monitor, f.Clause, f.Observed)
 				}
 			}
 		})
@@ -82,20 +105,25 @@ func TestChatsAgain(t *testing.T) {
 	}{
 		{"in one piece", [][]saying{streams(words), end}, verdict.Passed},
 		{"behind the end of the turn before", [][]saying{end, streams(words), end}, verdict.Passed},
-		{"character by character, and the whole", [][]saying{streams(portions(words, 1)...), assistants(words), end}, verdict.Passed},
+		{"character by character, and the whole", [][]saying{streams(portions(words, 1)...), assistants(words), end},
+			verdict.Passed},
 		{"character by character", [][]saying{streams(portions(words, 1)...), end}, verdict.Passed},
-		{"in portions that end in the middle of its nonce", [][]saying{streams("[[echo n-", "1]] Again"), end}, verdict.Passed},
+		{"in portions that end in the middle of its nonce", [][]saying{streams("[[echo n-", "1]] Again"), end},
+			verdict.Passed},
 		{"in the result only", [][]saying{{result(map[string]any{"result": words})}}, verdict.Passed},
 		{"without an end", [][]saying{streams(words)}, verdict.Failed},
-		{"with the words of a turn whose nonce begins with its own, in portions", [][]saying{streams("[[echo n-1", "1]] Again"), end}, verdict.Failed},
-		{"by a system message that quotes it", [][]saying{{{kind: vocab.SystemMessage, body: map[string]any{"title": words}}}, end}, verdict.Failed},
+		{"with the words of a turn whose nonce begins with its own, in portions",
+			[][]saying{streams("[[echo n-1", "1]] Again"), end}, verdict.Failed},
+		{"by a system message that quotes it",
+			[][]saying{{{kind: vocab.SystemMessage, body: map[string]any{"title": words}}}, end}, verdict.Failed},
 		{"by nothing", nil, verdict.Failed},
 		{"by the end of the turn before only", [][]saying{end}, verdict.Failed},
 		{"under another agent_id", [][]saying{as("blue", streams(words)), end}, verdict.Failed},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			got := perform(t, "@SC-054", `Then client A can chat with "red" again`, slices.Concat(r.in...), func(env *steps.Env) { env.Brain = model.New() })
+			got := perform(t, "@SC-054", `Then client A can chat with "red" again`, slices.Concat(r.in...),
+				func(env *steps.Env) { env.Brain = llm.New() })
 			if got.Outcome != r.want {
 				t.Errorf("%s (%s), want %s", got.Outcome, got.Reason, r.want)
 			}

@@ -8,24 +8,31 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/driver"
-	"parley/monitor/sessionchat"
 	"parley/steps"
+	"parley/steps/sessionchat/invariants"
 	"parley/target"
 )
 
 func (s *suite) registerConnecting(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^client (\w+) connects$`, func(ctx context.Context, name string) error { return s.connect(ctx, s.client(name)) })
-	steps.Step(sc, `^client (\w+) has connected$`, func(ctx context.Context, name string) error { return s.connected(ctx, s.client(name)) })
+	steps.Step(sc, `^client (\w+) connects$`, func(ctx context.Context, name string) error {
+		return s.connect(ctx, s.client(name))
+	})
 	steps.Step(sc, `^client (\w+) is connected$`, s.isConnected)
-	steps.Step(sc, `^client (\w+) disconnects$`, func(name string) error { return s.disconnect(name, driver.Graceful) })
-	steps.Step(sc, `^client (\w+) loses its connection$`, func(name string) error { return s.disconnect(name, driver.Reset) })
-	steps.Step(sc, `^the target is restarted$`, func(ctx context.Context) error { return s.restart(ctx, false) })
-	steps.Step(sc, `^the target is killed and started again$`, func(ctx context.Context) error { return s.restart(ctx, true) })
+	steps.Step(sc, `^client (\w+) (disconnects|loses its connection)$`, func(name, how string) error {
+		if how == "disconnects" {
+			return s.disconnect(name, driver.Graceful)
+		}
+		return s.disconnect(name, driver.Reset)
+	})
+	steps.Step(sc, `^the target is (restarted|killed and started again)$`, func(ctx context.Context, how string) error {
+		return s.restart(ctx, how != "restarted")
+	})
 }
 
 // connect opens a connection and remembers how that went; steps that follow judge it.
 func (s *suite) connect(ctx context.Context, c *client) error {
 	if c.conn != nil {
+		s.endsTurnsOver(c)
 		_ = c.conn.Close(driver.Reset)
 	}
 	c.conn = nil
@@ -42,7 +49,7 @@ func (s *suite) connect(ctx context.Context, c *client) error {
 		}
 		return nil
 	}
-	s.Reached(steps.Greeted) // nothing is told before the first chat
+	s.Reached(steps.Greeted) // no message is due before the first chat
 	c.conn = conn
 	return nil
 }
@@ -66,7 +73,7 @@ func (s *suite) isConnected(_ context.Context, name string) error {
 	check := steps.Check{Clauses: []string{"SC-045"}, OK: c.conn != nil, At: s.T.Len(),
 		Expected: "the WebSocket handshake at " + s.bind.wire.WS.Path + " accepted"}
 	if c.openErr != nil {
-		check.Observed = c.openErr.Error()
+		check.Observed, check.Miss = c.openErr.Error(), steps.NotOpened(c.openErr)
 	}
 	return s.Need(check)
 }
@@ -76,6 +83,7 @@ func (s *suite) disconnect(name string, how driver.CloseMode) error {
 	if c.conn == nil {
 		return steps.NotTestedf("client %s has no connection", name)
 	}
+	s.endsTurnsOver(c)
 	err := c.conn.Close(how)
 	c.conn = nil
 	s.mark = s.T.Len()
@@ -88,7 +96,7 @@ func (s *suite) disconnect(name string, how driver.CloseMode) error {
 }
 
 // restart ends the target and starts it again, at the same place and with the same data. Clients leave before it is
-// stopped; where it is killed they are there, in the middle of whatever goes on.
+// stopped; where it is killed they are there, during whatever runs.
 func (s *suite) restart(ctx context.Context, kill bool) error {
 	how := "killed"
 	if !kill {
@@ -117,7 +125,7 @@ func (s *suite) disconnectAll() {
 	}
 }
 
-// resumes notes that sessions may have left the target's memory: what comes of them now has been resumed.
+// resumes notes that sessions may have left the target's memory: from now on they may be resumed.
 func (s *suite) resumes(format string, args ...any) {
-	s.T.Remark("", "%s: %s", sessionchat.Resumes, fmt.Sprintf(format, args...))
+	s.T.Remark("", "%s: %s", invariants.Resumes, fmt.Sprintf(format, args...))
 }

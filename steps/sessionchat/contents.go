@@ -31,12 +31,13 @@ var contents = map[string]string{
 // chatsInText sends a text that is easily spoilt.
 func (s *suite) chatsInText(ctx context.Context, client, name, kind string) error {
 	if kind == "great length" {
-		filler := strings.Repeat("很长的文字 long text 0123456789 ", 4000) // about 130 KiB: more than 16 bits of a frame's length
+		// about 130 KiB: more than 16 bits of a frame's length
+		filler := strings.Repeat("很长的文字 long text 0123456789 ", 4000)
 		return s.chat(ctx, client, name, &turn{}, "[[stream %s]] "+filler+"the end")
 	}
 	format, ok := contents[kind]
 	if !ok {
-		return fmt.Errorf("%s is no text that a step can name", kind)
+		return fmt.Errorf("%s is not a text that a step can name", kind)
 	}
 	return s.chat(ctx, client, name, &turn{echo: true}, strings.ReplaceAll(format, "%s", "[[echo %[1]s]]"))
 }
@@ -63,24 +64,24 @@ func (s *suite) chatsUnder(ctx context.Context, client, name, kind string) error
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(s.Nonce + name))
 		s.session(name).agentID = fmt.Sprintf("1%010d", h.Sum32())
-		return s.chat(ctx, client, name, &turn{}, "[[echo %s]] Hello")
+		return s.chat(ctx, client, name, &turn{}, hello)
 	}
 	format, ok := keys[kind]
 	if !ok {
-		return fmt.Errorf("%s is no agent_id that a step can name", kind)
+		return fmt.Errorf("%s is not an agent_id that a step can name", kind)
 	}
 	s.session(name).agentID = fmt.Sprintf(format, s.Nonce+"-"+name)
-	return s.chat(ctx, client, name, &turn{}, "[[echo %s]] Hello")
+	return s.chat(ctx, client, name, &turn{}, hello)
 }
 
 // near are agent_ids that a careless server takes for another one.
 var near = map[string]func(id string) string{
 	"its case folded":         strings.ToLower,
-	"a blank behind it":       func(id string) string { return id + " " },
-	"a line break behind it":  func(id string) string { return id + "\n" },
+	"a blank after it":        func(id string) string { return id + " " },
+	"a line break after it":   func(id string) string { return id + "\n" },
 	"a zero before it":        func(id string) string { return "0" + id },
 	"a blank before it":       func(id string) string { return " " + id },
-	"a NUL behind it":         func(id string) string { return id + "\u0000" },
+	"a NUL after it":          func(id string) string { return id + "\u0000" },
 	"a wildcard in it":        func(id string) string { return id[:len(id)-1] + "_" }, // of SQL's LIKE
 	"its last character gone": func(id string) string { return id[:len(id)-1] },
 	"its accent composed":     func(id string) string { return strings.ReplaceAll(id, "e\u0301", "\u00e9") },
@@ -90,8 +91,8 @@ var near = map[string]func(id string) string{
 func (s *suite) chatsNear(ctx context.Context, client, name, other, how string) error {
 	change, ok := near[how]
 	if !ok {
-		return fmt.Errorf("%s is no change that a step can name", how)
+		return fmt.Errorf("%s is not a change that a step can name", how)
 	}
 	s.session(name).agentID = change(s.session(other).agentID)
-	return s.chat(ctx, client, name, &turn{}, "[[echo %s]] Hello")
+	return s.chat(ctx, client, name, &turn{}, hello)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/model"
+	"parley/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/transcript"
 	"parley/verdict"
@@ -33,19 +33,21 @@ func chats(t *testing.T, lines string) (agents, contents []string) {
 // TestTexts: every text that a feature can name has one directive, with the nonce of its turn, and nothing of a format.
 func TestTexts(t *testing.T) {
 	var seen []string
-	for _, kind := range []string{"Chinese", "emoji", "combining marks", "other scripts", "astral characters", "JSON", "quotes and backslashes",
-		"line breaks", "white space at its edges", "markup", "control characters", "accented letters", "a NUL", "a line break at its end", "an SQL fragment", "format verbs", "great length"} {
+	for _, kind := range []string{"Chinese", "emoji", "combining marks", "other scripts", "astral characters", "JSON",
+		"quotes and backslashes",
+		"line breaks", "white space at its edges", "markup", "control characters", "accented letters", "a NUL",
+		"a line break at its end", "an SQL fragment", "format verbs", "great length"} {
 		t.Run(kind, func(t *testing.T) {
-			_, sent := chats(t, fmt.Sprintf("When client A chats with \"red\" in a text of %s", kind))
+			_, sent := chats(t, fmt.Sprintf("When client A chats with \"red\" with a text of %s", kind))
 			if len(sent) != 1 || slices.Contains(seen, sent[0]) {
 				t.Fatalf("sent: %q", sent)
 			}
 			seen = append(seen, sent[0])
-			want := model.Directive{Kind: model.KindEcho, Nonce: "n-1"}
+			want := llm.Directive{Kind: llm.KindEcho, Nonce: "n-1"}
 			if kind == "great length" {
-				want = model.Directive{Kind: model.KindStream, Nonce: "n-1", Count: 1}
+				want = llm.Directive{Kind: llm.KindStream, Nonce: "n-1", Count: 1}
 			}
-			if diff := cmp.Diff([]model.Directive{want}, model.Directives(sent[0])); diff != "" {
+			if diff := cmp.Diff([]llm.Directive{want}, llm.Directives(sent[0])); diff != "" {
 				t.Errorf("directives; want(-) got(+):\n%s", diff)
 			}
 			if strings.Contains(sent[0], "%!") || strings.Contains(sent[0], "(MISSING)") {
@@ -61,12 +63,14 @@ func TestTexts(t *testing.T) {
 // TestAgentIDs: every agent_id that a feature can name is unique to the scenario, and the same for every chat.
 func TestAgentIDs(t *testing.T) {
 	var seen []string
-	for _, kind := range []string{"capitals", "white space at its edges", "Chinese", "emoji", "a combining accent", "a path", "quotes and backslashes",
+	for _, kind := range []string{"capitals", "white space at its edges", "Chinese", "emoji", "a combining accent",
+		"a path", "quotes and backslashes",
 		"digits and letters", "great length", "characters of an SQL pattern"} {
 		t.Run(kind, func(t *testing.T) {
 			line := fmt.Sprintf("When client A chats with \"red\" under the agent_id of %s\n", kind)
 			ids, _ := chats(t, line+`When client A chats with "red"`)
-			if len(ids) != 2 || ids[0] != ids[1] || slices.Contains(seen, ids[0]) || !strings.Contains(ids[0], "n-red") || strings.Contains(ids[0], "%!") {
+			if len(ids) != 2 || ids[0] != ids[1] || slices.Contains(seen, ids[0]) || !strings.Contains(ids[0], "n-red") ||
+				strings.Contains(ids[0], "%!") {
 				t.Errorf("sent under %q", ids)
 			}
 			seen = append(seen, ids...)
@@ -86,13 +90,14 @@ func TestDigits(t *testing.T) {
 func TestNearAgentIDs(t *testing.T) {
 	for _, r := range []struct{ one, how string }{
 		{"capitals", "its case folded"},
-		{"capitals", "a blank behind it"},
-		{"capitals", "a line break behind it"},
+		{"capitals", "a blank after it"},
+		{"capitals", "a line break after it"},
 		{"capitals", "its last character gone"},
 		{"a combining accent", "its accent composed"},
 	} {
 		t.Run(r.how, func(t *testing.T) {
-			ids, _ := chats(t, fmt.Sprintf("When client A chats with \"red\" under the agent_id of %s\nAnd client A chats with \"blue\" under the agent_id of \"red\" with %s", r.one, r.how))
+			ids, _ := chats(t, fmt.Sprintf("When client A chats with \"red\" under the agent_id of %s\nAnd client A chats "+
+				"with \"blue\" under the agent_id of \"red\" with %s", r.one, r.how))
 			if len(ids) != 2 || ids[0] == ids[1] {
 				t.Errorf("sent under %q", ids)
 			}
@@ -103,7 +108,7 @@ func TestNearAgentIDs(t *testing.T) {
 // TestUnknownWords: a word that no step knows is a mistake of the feature, not of the target.
 func TestUnknownWords(t *testing.T) {
 	for _, line := range []string{
-		`When client A chats with "red" in a text of nonsense`,
+		`When client A chats with "red" with a text of nonsense`,
 		`When client A chats with "red" under the agent_id of nonsense`,
 		`When client A chats with "red" under the agent_id of "red" with nonsense`,
 		`When client A sends "red" a chat whose content is nonsense`,

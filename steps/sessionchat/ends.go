@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"time"
 
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
 )
 
-// doubtful tells whether a result behind a chat may be an earlier turn's: one of the session has ended before, by a result of
-// which this may be a second one, or by an error of which it may be the other half, and of the model's words for this turn
-// none has come yet. A failure is no second result of a turn that was none.
+// doubtful reports whether a result after a chat may be an earlier turn's: one of the session has ended before, by a
+// result of which this may be a second one, or by an error of which it may be the other half, and of the model's words
+// for this turn none has come yet. A failure is no second result of a turn that was none.
 func (s *suite) doubtful(t *turn, r transcript.Record) bool {
 	if s.Env.Brain == nil || t.nonce == "" || !t.of.endedBefore(t, text(&r, inSubtype) == vocab.Failed) {
 		return false
@@ -27,24 +27,32 @@ func (s *suite) doubtful(t *turn, r transcript.Record) bool {
 	return true
 }
 
-// endedBefore tells whether a turn of the session has ended before another one, where that is asked, by a failure.
+// endedBefore reports whether a turn of the session has ended before another one, where that is asked, by a failure.
 func (ss *session) endedBefore(t *turn, failed bool) bool {
 	for _, earlier := range ss.turns {
 		if earlier == t {
 			return false
 		}
 		end := &earlier.end
-		if earlier.over && (!failed || end.Event != nil && end.Event.Type == vocab.ErrorMessage || text(end, inSubtype) == vocab.Failed) {
+		asError := end.Event != nil && end.Event.Type == vocab.ErrorMessage
+		if earlier.over && (!failed || asError || text(end, inSubtype) == vocab.Failed) {
 			return true
 		}
 	}
 	return false
 }
 
-// awaitAnswer waits until the target has answered a turn: with the model's words where a model of ours stands behind it,
-// and otherwise with any words.
-func (s *suite) awaitAnswer(ctx context.Context, t *turn) (transcript.Record, *steps.Miss) {
+// dueAnswer is the kind of all waits for an answer that clauses demand, whichever step waits. An answer that no clause
+// demands is of another kind: a target that is right may leave it out, and is given no less time for the others then.
+const dueAnswer = "the answer to a chat"
+
+// awaitAnswer waits until the target has answered a turn: with the model's words where a model of ours stands behind
+// it, and otherwise with any words. due: clauses demand the answer.
+func (s *suite) awaitAnswer(ctx context.Context, t *turn, due bool) (transcript.Record, *steps.Miss) {
 	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: s.answers(t), Hopeless: s.ended(t)}
+	if due {
+		w.Kind = dueAnswer
+	}
 	rec, miss := s.awaitUnlessRefused(ctx, t, w)
 	if miss != nil && miss.At > 0 {
 		by := s.T.After(miss.At - 1)[0]
@@ -61,8 +69,8 @@ func (s *suite) awaitAnswer(ctx context.Context, t *turn) (transcript.Record, *s
 	return rec, miss
 }
 
-// awaitUnlessRefused is Await, but for an error about the session it gives up at the event limit behind it, or behind a fence:
-// the error may be the answer to the chat, or no more than a warning.
+// awaitUnlessRefused is Await, but for an error about the session it gives up at the event limit behind it, or behind a
+// fence: the error may be the answer to the chat, or no more than a warning.
 func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (transcript.Record, *steps.Miss) {
 	var refused string
 	refusal, hopeless := ofSession(t.of, vocab.ErrorMessage), w.Hopeless
@@ -88,7 +96,7 @@ func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (
 	return rec, miss
 }
 
-// ended tells that a turn will not be answered any more.
+// ended returns why a turn will not be answered any more.
 func (s *suite) ended(t *turn) func(*transcript.Record) string {
 	end := ofSession(t.of, vocab.ResultMessage)
 	return func(r *transcript.Record) string {
@@ -109,7 +117,8 @@ func (s *suite) awaitEnd(ctx context.Context, t *turn) *steps.Miss {
 	if t.over {
 		return nil
 	}
-	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Kind: t.kind, Match: ofSession(t.of, vocab.ResultMessage)}
+	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Kind: t.kind, Proof: t.kind == endOfFence,
+		Match: ofSession(t.of, vocab.ResultMessage)}
 	rec, miss := s.Await(ctx, w)
 	if miss != nil {
 		return miss
@@ -126,7 +135,7 @@ func (s *suite) awaitEnd(ctx context.Context, t *turn) *steps.Miss {
 	return nil
 }
 
-// endOfAnswer matches the first result behind, or with, the words that answer a turn.
+// endOfAnswer matches the first result after, or with, the words that answer a turn.
 func (s *suite) endOfAnswer(t *turn) func(*transcript.Record) bool {
 	answer, answered := s.answers(t), false
 	return func(r *transcript.Record) bool {
@@ -135,11 +144,12 @@ func (s *suite) endOfAnswer(t *turn) func(*transcript.Record) bool {
 	}
 }
 
-// fenced waits for what a target tells at once, if at all. Where a quiet window brings nothing, it chats with a fresh agent_id,
-// and waits no longer than until that is answered, and then for twice the time that this took.
+// fenced waits for a message that a target sends at once, if at all. Where a quiet window brings nothing, it chats with
+// a fresh agent_id, and waits no longer than until that is answered, and then for twice the time that this took. The
+// window of a slow target is longer: the chat is to disturb nobody who merely needs time.
 func (s *suite) fenced(ctx context.Context, w steps.Wait) (transcript.Record, *steps.Miss) {
 	within := w.Within
-	w.Within = s.Env.Profile.Limits.Quiet.Duration
+	w.Within = s.Env.Undisturbed(s.Env.Profile.Limits.Quiet.Duration)
 	if rec, miss := s.Await(ctx, w); miss == nil || miss.At > 0 {
 		return rec, miss
 	}
@@ -155,7 +165,7 @@ func (s *suite) fenced(ctx context.Context, w steps.Wait) (transcript.Record, *s
 	w.Hopeless = func(r *transcript.Record) string {
 		if end(r) {
 			behind = r.N
-			return "a chat behind it was answered first"
+			return "a later chat was answered first"
 		}
 		if hopeless == nil {
 			return ""
@@ -169,39 +179,40 @@ func (s *suite) fenced(ctx context.Context, w steps.Wait) (transcript.Record, *s
 	w.Hopeless, w.Within = hopeless, s.Env.Profile.Limits.Quiet.Duration+2*time.Since(began)
 	rec, miss = s.Await(ctx, w)
 	if miss != nil && miss.At == 0 {
-		miss.Reason = fmt.Sprintf("nothing of the kind, though a chat behind it was answered (record %d)", behind)
+		miss.Reason = fmt.Sprintf("no such message, although a later chat was answered (record %d)", behind)
 	}
 	return rec, miss
 }
 
-// comesToSomeEnd waits until a turn whose model fails is over: a result, an error about its session, or both. The result may be
-// long behind the error, so a session that has told one is not at rest for sure.
-func (s *suite) comesToSomeEnd(ctx context.Context, name string) error {
-	t := s.session(name).turn()
-	if t == nil {
-		return steps.NotTestedf("nobody has chatted with %s", name)
+// endsInAnyWay waits until a turn whose model fails is over: a result, an error about its session, or both. The result
+// may be long behind the error, so a session that has told one is not at rest for sure.
+func (s *suite) endsInAnyWay(ctx context.Context, name string) error {
+	t, err := s.lastTurn(name)
+	if err != nil {
+		return err
 	}
 	if err := s.modelCalled(ctx, t); err != nil {
 		return err
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: ofSession(t.of, vocab.ResultMessage, vocab.ErrorMessage)})
+	end := ofSession(t.of, vocab.ResultMessage, vocab.ErrorMessage)
+	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: end})
 	if miss != nil {
 		return steps.NotTestedf("a turn whose model fails says nothing of it: %s", miss.Reason)
 	}
 	if rec.Event.Type == vocab.ErrorMessage { // what follows at once is seen by the monitors too
-		if end, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: rec.N, Within: s.Env.Profile.Limits.Quiet.Duration, Match: ofSession(t.of, vocab.ResultMessage)}); miss == nil {
-			rec = end
+		if result, miss := s.awaitResult(ctx, t, rec.N, s.Env.Profile.Limits.Quiet.Duration); miss == nil {
+			rec = result
 		}
 	}
 	t.over, t.end = true, rec
 	return nil
 }
 
-// canChatAgain judges that a session can be used after a turn that may still be ending: a refusal is followed by another
-// attempt, until the turn limit.
+// canChatAgain judges that a session can be used after a turn that may still be ending: a refusal is followed by
+// another attempt, until the turn limit.
 func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 	ss := s.session(name)
-	deadline := stall.In(s.Env.Turn())
+	until := deadline.In(s.Env.Turn())
 	pause := 5 * time.Millisecond
 	for attempt := 1; ; attempt++ {
 		if err := s.chat(ctx, client, name, &turn{}, "[[echo %s]] Again"); err != nil {
@@ -210,21 +221,27 @@ func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 		t := ss.turn()
 		t.extra = true // a result may be the earlier turn's: only the answer counts
 		answer := s.answers(t)
-		rec, miss := s.Await(ctx, steps.Wait{Conn: client, After: t.mark, Within: max(deadline.Left(), s.Env.Event()), Match: func(r *transcript.Record) bool {
-			nameless := r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.ErrorMessage && member(r, inAgent) == nil
-			return nameless || ofSession(ss, vocab.ErrorMessage)(r) || answer(r)
-		}})
+		within := s.Env.Turn()
+		if attempt > 1 {
+			within = max(until.Left(), s.Env.Event())
+		}
+		wait := steps.Wait{Conn: client, After: t.mark, Kind: dueAnswer, Within: within}
+		wait.Match = func(r *transcript.Record) bool {
+			isError := r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.ErrorMessage
+			return isError && member(r, inAgent) == nil || ofSession(ss, vocab.ErrorMessage)(r) || answer(r)
+		}
+		rec, miss := s.Await(ctx, wait)
 		switch {
 		case miss != nil:
-			return s.Need(steps.Check{Clauses: unanswered, Expected: fmt.Sprintf("an answer to the chat, with agent_id %q", ss.agentID), Observed: s.instead(t, miss), At: miss.At})
+			return s.lacking(unanswered, ss.expectsAnswer(), s.instead(t, miss), miss)
 		case rec.Event.Type != vocab.ErrorMessage:
 			return s.answeredAtLast(ctx, ss, rec)
-		case deadline.Over():
-			return s.Need(steps.Check{Clauses: unanswered, At: rec.N, Expected: fmt.Sprintf("an answer to one of %d chats within %s, with agent_id %q", attempt, steps.Span(s.Env.Turn()), ss.agentID),
-				Observed: "each was refused, the last by: " + steps.Seen(rec)})
+		case until.Over():
+			return s.fatal(unanswered, rec.N, fmt.Sprintf("an answer to one of %d chats within %s, with agent_id %q",
+				attempt, steps.Span(s.Env.Turn()), ss.agentID), "each was refused, the last by: "+steps.Seen(rec))
 		}
 		t.cut = true // refused
-		_, _ = s.Await(ctx, steps.Wait{Conn: client, After: rec.N, Within: pause, Match: ofSession(ss, vocab.ResultMessage)})
+		_, _ = s.awaitResult(ctx, t, rec.N, pause)
 		pause = min(2*pause, 100*time.Millisecond)
 	}
 }
@@ -232,11 +249,11 @@ func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 // answeredAtLast waits for the end of a turn whose answer has come.
 func (s *suite) answeredAtLast(ctx context.Context, ss *session, answered transcript.Record) error {
 	t := ss.turn()
-	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: answered.N - 1, Within: s.Env.Turn(), Match: ofSession(ss, vocab.ResultMessage)})
+	rec, miss := s.awaitResult(ctx, t, answered.N-1, s.Env.Turn())
 	if miss != nil {
-		return s.Need(steps.Check{Clauses: unanswered, Expected: fmt.Sprintf("the end of the turn (%s), with agent_id %q", vocab.ResultMessage, ss.agentID), Observed: miss.Reason, At: miss.At})
+		return s.lacking(unanswered, ss.expectsEnd(), miss.Reason, miss)
 	}
 	t.over, t.extra, t.end = true, false, rec
 	s.learn(ss, rec)
-	return s.Judge(steps.Check{Clauses: answeredClauses, OK: true, At: rec.N})
+	return s.pass(answeredClauses, rec.N)
 }

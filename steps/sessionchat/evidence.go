@@ -3,21 +3,22 @@ package sessionchat
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"parley/internal/cut"
-	"parley/internal/stall"
-	"parley/model"
+	"parley/internal/deadline"
+	"parley/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/target"
+	"parley/steps/sessionchat/binding"
 	"parley/transcript"
 )
 
 // calls are the model's requests for a turn.
-func (s *suite) calls(t *turn) []model.Request {
+func (s *suite) calls(t *turn) []llm.Request {
 	if s.Env.Brain == nil || t.nonce == "" {
 		return nil
 	}
@@ -40,7 +41,7 @@ func (s *suite) modelCalled(ctx context.Context, t *turn) error {
 		_, err := s.Env.Brain.Await(running, t.nonce, 1)
 		cancel()
 		<-watched
-		if ctx.Err() == nil { // what has ended was not waited for in vain
+		if ctx.Err() == nil { // an end is no time-out
 			return nil
 		}
 		return err
@@ -50,13 +51,14 @@ func (s *suite) modelCalled(ctx context.Context, t *turn) error {
 	}
 	for _, r := range s.Between(t.client, t.mark, 0) {
 		if s.endsUnasked(t, &r) {
-			return s.Need(steps.Check{Clauses: []string{"SC-036"}, Expected: "the model asked for the chat", Observed: "the turn has ended: " + steps.Seen(r), At: r.N})
+			return s.fatal([]string{"SC-036"}, r.N, "the model asked for the chat", "the turn has ended: "+steps.Seen(r))
 		}
 	}
+	why := " within " + steps.Span(within)
 	if at := s.endedAt(s.client(t.client)); at > 0 {
-		return steps.NotTestedf("the model was not asked for the chat of client %s with %s: %s", t.client, t.of.name, steps.Seen(s.T.After(at - 1)[0]))
+		why = ": " + steps.Seen(s.T.After(at - 1)[0])
 	}
-	return steps.NotTestedf("the model was not asked for the chat of client %s with %s within %s", t.client, t.of.name, steps.Span(within))
+	return steps.NotTestedf("the model was not asked for the chat of client %s with %s%s", t.client, t.of.name, why)
 }
 
 // endsUnasked matches the end of a turn whose model waits, or fails: the model has been asked before, or will not be.
@@ -64,10 +66,10 @@ func (s *suite) endsUnasked(t *turn, r *transcript.Record) bool {
 	return r.Conn == t.client && ofSession(t.of, vocab.ResultMessage)(r) && !s.doubtful(t, *r)
 }
 
-func userTexts(r model.Request) []string {
+func userTexts(r llm.Request) []string {
 	var out []string
 	for _, m := range r.Messages {
-		if m.Role == model.RoleUser {
+		if m.Role == llm.RoleUser {
 			out = append(out, m.Text)
 		}
 	}
@@ -75,7 +77,7 @@ func userTexts(r model.Request) []string {
 }
 
 // spoken renders the messages of a request with their roles.
-func spoken(r model.Request) string {
+func spoken(r llm.Request) string {
 	var out []string
 	for _, m := range r.Messages {
 		out = append(out, m.Role+" "+quoted([]string{m.Text}))
@@ -108,10 +110,11 @@ func (s *suite) textSent(name string) error {
 	if err := s.needModel(); err != nil {
 		return err
 	}
-	t := s.session(name).turn()
-	if t == nil {
-		return steps.NotTestedf("nobody has chatted with %s", name)
+	t, err := s.lastTurn(name)
+	if err != nil {
+		return err
 	}
+	clauses := []string{"SC-019"}
 	want, _ := t.text.(string)
 	calls := s.calls(t)
 	if len(calls) == 0 {
@@ -124,27 +127,27 @@ func (s *suite) textSent(name string) error {
 				got = text
 			}
 			if same(text, want) || standsIn(text, want) {
-				return s.Judge(steps.Check{Clauses: []string{"SC-019"}, OK: true, At: t.mark})
+				return s.pass(clauses, t.mark)
 			}
 		}
 	}
-	return s.Judge(steps.Check{Clauses: []string{"SC-019"}, Expected: "the model asked with the text " + excerpt(want, got), Observed: "the text " + excerpt(got, want), At: t.mark})
+	return s.breach(clauses, t.mark, "the model asked with the text "+excerpt(want, got), "the text "+excerpt(got, want))
 }
 
-// newest are the texts of a user behind the model's last answer: a target may send reminders of its own beside what its
+// newest are the texts of a user after the model's last answer: a target may send reminders of its own beside what its
 // user said.
-func newest(r model.Request) []string {
+func newest(r llm.Request) []string {
 	var out []string
-	for i := len(r.Messages) - 1; i >= 0 && r.Messages[i].Role != model.RoleAssistant; i-- {
-		if r.Messages[i].Role == model.RoleUser {
+	for i := len(r.Messages) - 1; i >= 0 && r.Messages[i].Role != llm.RoleAssistant; i-- {
+		if r.Messages[i].Role == llm.RoleUser {
 			out = append(out, r.Messages[i].Text)
 		}
 	}
 	return out
 }
 
-// standsIn finds a text as lines of their own in a message of several parts, which the record of a request joins by line
-// ends.
+// standsIn finds a text as lines of their own in a message of several parts, which the record of a request joins by
+// line ends.
 func standsIn(message, text string) bool {
 	return text != "" && strings.Contains("\n"+message+"\n", "\n"+text+"\n")
 }
@@ -156,7 +159,8 @@ func same(kept, text string) bool {
 		return true
 	}
 	at := strings.LastIndex(kept, " …[clipped from ")
-	return at >= 0 && len(text) > model.MaxText && strings.HasPrefix(text, kept[:at]) && kept[at:] == fmt.Sprintf(" …[clipped from %d bytes]", len(text))
+	return at >= 0 && len(text) > llm.MaxText && strings.HasPrefix(text, kept[:at]) &&
+		kept[at:] == fmt.Sprintf(" …[clipped from %d bytes]", len(text))
 }
 
 // excerpt quotes a text from a little before the place where it differs from another.
@@ -170,65 +174,62 @@ func excerpt(a, b string) string {
 }
 
 func (s *suite) usesModelOption() error {
-	if !s.Env.Profile.Has(target.OptionsModel) {
-		return &steps.NotApplicableError{Reason: "the target does not declare the capability " + target.OptionsModel}
+	if !s.Env.Profile.Has(binding.OptionsModel) {
+		return &steps.NotApplicableError{Reason: "the target does not declare the capability " + binding.OptionsModel}
 	}
 	return s.needModel()
 }
 
-func (s *suite) modelNamed(name, want string) error { return s.judgeModel(name, want, true) }
-
-func (s *suite) modelNotNamed(name, want string) error { return s.judgeModel(name, want, false) }
-
 // modelNoted records of which model the last turn of a session was asked (SC-033).
 func (s *suite) modelNoted(name string) error {
-	t := s.session(name).turn()
-	if t == nil || len(s.calls(t)) == 0 {
-		return steps.NotTestedf("the model was not asked for a chat of %s", name)
+	t, err := s.askedTurn(name)
+	if err != nil {
+		return err
 	}
-	var got []string
-	for _, call := range s.calls(t) {
-		got = append(got, call.Model)
-	}
+	got := s.modelsOf(t)
 	s.Observe("SC-033", "a later chat that names another model is asked of "+quoted(got))
 	return nil
 }
 
-// judgeModel judges which model a turn was asked of (SC-033a).
-func (s *suite) judgeModel(name, want string, is bool) error {
-	t := s.session(name).turn()
-	if t == nil || len(s.calls(t)) == 0 {
-		return steps.NotTestedf("the model was not asked for a chat of %s", name)
+// modelNamed judges which model was asked for a turn (SC-033a).
+func (s *suite) modelNamed(name, how, want string) error {
+	t, err := s.askedTurn(name)
+	if err != nil {
+		return err
 	}
-	var got []string
-	found := false
-	for _, call := range s.calls(t) {
-		got, found = append(got, call.Model), found || call.Model == want
-	}
+	got := s.modelsOf(t)
 	s.Observe("SC-033", "the model was asked as "+quoted(got))
 	expected := fmt.Sprintf("model %q in the model request", want)
-	if !is {
+	if how == "was not" {
 		expected = fmt.Sprintf("no model %q in the request of a chat that does not name it", want)
 	}
-	return s.Judge(steps.Check{Clauses: []string{"SC-033a"}, OK: found == is, Expected: expected, Observed: "model " + quoted(got), At: t.mark})
+	return s.Judge(steps.Check{Clauses: []string{"SC-033a"}, OK: slices.Contains(got, want) == (how == "was"), At: t.mark,
+		Expected: expected, Observed: "model " + quoted(got)})
+}
+
+// modelsOf are the models that were asked for a turn.
+func (s *suite) modelsOf(t *turn) (names []string) {
+	for _, call := range s.calls(t) {
+		names = append(names, call.Model)
+	}
+	return names
 }
 
 // rests waits for as long as the target declares that it keeps idle sessions in memory, and a little longer.
 func (s *suite) rests(ctx context.Context, name string) error {
-	idle := s.Env.Profile.SessionChat.Idle.Duration
+	idle := binding.Of(s.Env.Profile).Idle.Duration
 	if idle == 0 {
 		return &steps.NotApplicableError{Reason: "the profile declares no inactivity limit (session-chat.idle)"}
 	}
-	t := s.session(name).turn()
-	if t == nil {
-		return steps.NotTestedf("nobody has chatted with %s", name)
+	if _, err := s.lastTurn(name); err != nil {
+		return err
 	}
 	s.resumes("%s may have left the target's memory", name)
-	limit, cancel := stall.WithLimit(ctx, idle+max(idle/4, 50*time.Millisecond))
+	limit, cancel := deadline.WithLimit(ctx, idle+max(idle/4, 50*time.Millisecond))
 	defer cancel()
 	_, _ = s.T.Await(limit, s.T.Len(), func(*transcript.Record) bool { return false })
 	for name := range s.clients {
-		s.dropEnded(name) // no clause forbids to close a connection that rests
+		s.dropEnded(name) // no clause forbids the target to close an idle connection
 	}
 	return nil
 }

@@ -6,14 +6,15 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"parley/model"
+	"parley/llm"
 )
 
 // asRecorded is what the record of a request keeps of a text that bears the directive of the nonce k.
 func asRecorded(t *testing.T, text string) string {
 	t.Helper()
-	b := model.New()
-	err := b.Answer(t.Context(), model.Request{Messages: []model.Message{{Role: model.RoleUser, Text: text}}}, func(model.Part) error { return nil })
+	b := llm.New()
+	err := b.Answer(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: text}}},
+		func(llm.Part) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func TestSame(t *testing.T) {
 	const head = "[[echo k]] "
 	long := func(n int) string { return head + strings.Repeat("x", n-len(head)) }
 	wide := head + strings.Repeat("很长的文字 👋🏽 ", 4000)
-	note := fmt.Sprintf(" …[clipped from %d bytes]", model.MaxText)
+	note := fmt.Sprintf(" …[clipped from %d bytes]", llm.MaxText)
 	rows := []struct {
 		reason   string
 		came     string // the text that reached the model
@@ -43,19 +44,21 @@ func TestSame(t *testing.T) {
 		{"an accent composed", head + "\u00e9", head + "e\u0301", false, false},
 		{"another line break", head + "a\nb", head + "a\r\nb", false, false},
 		{"nothing", "", head, false, true},
-		{"as long as a record keeps", long(model.MaxText), long(model.MaxText), true, false},
-		{"one byte longer", long(model.MaxText + 1), long(model.MaxText + 1), true, false},
-		{"much longer", long(3 * model.MaxText), long(3 * model.MaxText), true, false},
+		{"as long as a record keeps", long(llm.MaxText), long(llm.MaxText), true, false},
+		{"one byte longer", long(llm.MaxText + 1), long(llm.MaxText + 1), true, false},
+		{"much longer", long(3 * llm.MaxText), long(3 * llm.MaxText), true, false},
 		{"long, in characters of several bytes", wide, wide, true, false},
-		{"long, and a byte of it is lost", long(3*model.MaxText - 1), long(3 * model.MaxText), false, false},
-		{"long, and a blank behind it", wide + " ", wide, false, false},
-		{"long, and its beginning is another", strings.Replace(long(2*model.MaxText), "x", "y", 1), long(2 * model.MaxText), false, false},
-		{"cut to what a record keeps", long(model.MaxText), long(3 * model.MaxText), false, false},
-		{"cut at 64 KiB less one", long(64<<10 - 1), long(3 * model.MaxText), false, false},
+		{"long, and a byte of it is lost", long(3*llm.MaxText - 1), long(3 * llm.MaxText), false, false},
+		{"long, and a blank after it", wide + " ", wide, false, false},
+		{"long, and its beginning is another", strings.Replace(long(2*llm.MaxText), "x", "y", 1), long(2 * llm.MaxText),
+			false, false},
+		{"cut to what a record keeps", long(llm.MaxText), long(3 * llm.MaxText), false, false},
+		{"cut at 64 KiB less one", long(64<<10 - 1), long(3 * llm.MaxText), false, false},
 		{"a short text that ends in the note of a long one", head + note, head + note, true, false},
-		{"a short text for which the note of a long one stands", head + note, long(model.MaxText), false, true},
-		{"a note of another length", long(1000) + " …[clipped from 7 bytes]", long(2 * model.MaxText), false, true},
-		{"a note with something behind it", long(1000) + fmt.Sprintf(" …[clipped from %d bytes] x", 2*model.MaxText), long(2 * model.MaxText), false, true},
+		{"a short text for which the note of a long one stands", head + note, long(llm.MaxText), false, true},
+		{"a note of another length", long(1000) + " …[clipped from 7 bytes]", long(2 * llm.MaxText), false, true},
+		{"a note with something behind it", long(1000) + fmt.Sprintf(" …[clipped from %d bytes] x", 2*llm.MaxText),
+			long(2 * llm.MaxText), false, true},
 		{"a long text that has such a note within", head + note + wide, head + note + wide, true, false},
 	}
 	for _, r := range rows {

@@ -2,37 +2,42 @@ package sessionchat
 
 import (
 	"fmt"
+	"strings"
 
 	"pgregory.net/rapid"
 )
 
 // Explored implements steps.Explorer.
 func (Protocol) Explored() []string {
-	return []string{"@SC-006", "@SC-012", "@SC-016a", "@SC-020", "@SC-021", "@SC-024", "@SC-027", "@SC-028", "@SC-036", "@SC-037a", "@SC-041", "@SC-050", "@SC-059", "@model"}
+	return strings.Fields(`@SC-006 @SC-012 @SC-016a @SC-020 @SC-021 @SC-024 @SC-027 @SC-028 @SC-036 @SC-037a
+		@SC-041 @SC-050 @SC-059 @model`)
 }
 
-// act is one thing that may happen; what is not possible when its turn comes is left out, so that a sequence stays legal
-// when acts before it are taken away.
+// act is one thing that may happen; what is not possible when its turn comes is left out, so that a sequence stays
+// legal when acts before it are taken away.
 type act struct{ what, client, session string }
 
-// Explore implements steps.Explorer: chats, interrupts, pings and lost connections of two clients with three sessions, in
-// any order, and then every turn comes to its end and every session goes on as itself. Many acts are drawn, as not all of
-// them are possible in their turn; shrinking makes those that do not matter a release where nothing is held, which says
-// nothing.
+var acts = []string{"release", "chat", "answer", "hold", "pieces", "interrupt", "ping", "leave"}
+
+// Explore implements steps.Explorer: chats, interrupts, pings and lost connections of two clients with three sessions,
+// in any order, and then every turn ends and every session continues with its own id and history. Many acts are drawn,
+// as not all of them are possible in their turn; shrinking makes those that do not matter a release where nothing is
+// held, which says nothing.
 func (Protocol) Explore(draw *rapid.T) []string {
 	one := rapid.Custom(func(t *rapid.T) act {
 		return act{
-			what:    rapid.SampledFrom([]string{"release", "chat", "answer", "hold", "pieces", "interrupt", "ping", "leave"}).Draw(t, "what"),
+			what:    rapid.SampledFrom(acts).Draw(t, "what"),
 			session: rapid.SampledFrom([]string{"red", "blue", "green"}).Draw(t, "session"),
 			client:  rapid.SampledFrom([]string{"A", "B"}).Draw(t, "client"),
 		}
 	})
-	p := &play{open: map[string]*openTurn{}, lost: map[string]bool{}, there: map[string]bool{}, owner: map[string]string{}, loose: map[string]bool{}}
+	p := &play{open: map[string]*openTurn{}, lost: map[string]bool{}, there: map[string]bool{},
+		owner: map[string]string{}, loose: map[string]bool{}}
 	for _, a := range rapid.SliceOfN(one, 16, 40).Draw(draw, "acts") {
 		p.act(a)
 	}
-	p.say("Then every turn comes to its end")
-	p.say("And every session goes on as itself")
+	p.say("Then every turn ends")
+	p.say("And every session continues with its own id and history")
 	return p.lines
 }
 
@@ -68,7 +73,7 @@ func (p *play) act(a act) {
 		p.answer(a.session, t)
 	case "release":
 		if t != nil && t.held {
-			p.say("When the turn of %q is let go on", a.session)
+			p.say("When the turn of %q is released", a.session)
 			t.held = false
 		}
 	case "interrupt":
@@ -94,11 +99,11 @@ func (p *play) begin(a act, t *openTurn) {
 		return
 	}
 	if t != nil {
-		p.say("Then the turn of %q has come to its end", a.session)
+		p.say("Then the turn of %q has ended", a.session)
 	}
 	delete(p.open, a.session)
 	p.there[a.client], p.owner[a.session] = true, a.client
-	if p.lost[a.session] { // what the lost connection has left behind may still be ending
+	if p.lost[a.session] { // a turn of the lost connection may still be ending
 		delete(p.lost, a.session)
 		p.say("When client %s can chat with %q again", a.client, a.session)
 		return
@@ -124,7 +129,7 @@ func (p *play) answer(session string, t *openTurn) {
 	case t == nil || p.holds(t.client):
 		return
 	case t.cut:
-		p.say("Then the turn of %q has come to its end", session)
+		p.say("Then the turn of %q has ended", session)
 	default:
 		p.say("Then client %s is answered by %q", t.client, session)
 		if t.pieces {
@@ -134,7 +139,7 @@ func (p *play) answer(session string, t *openTurn) {
 	delete(p.open, session)
 }
 
-// holds tells whether a turn of a client is held.
+// holds reports whether a turn of a client is held.
 func (p *play) holds(client string) bool {
 	for _, t := range p.open {
 		if t.client == client && t.held && !t.cut {
@@ -150,7 +155,7 @@ func (p *play) leave(client string) {
 		return
 	}
 	if p.loose[client] {
-		p.say("Given what client %s has sent is dealt with", client)
+		p.say("Given the target has handled what client %s sent", client)
 	}
 	delete(p.there, client)
 	delete(p.loose, client)
@@ -161,7 +166,7 @@ func (p *play) leave(client string) {
 			continue
 		}
 		if t.held {
-			p.say("And the turn of %q is let go on", session)
+			p.say("And the turn of %q is released", session)
 		}
 		delete(p.open, session)
 		p.lost[session] = true

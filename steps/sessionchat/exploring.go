@@ -2,7 +2,9 @@ package sessionchat
 
 import (
 	"context"
-	"sort"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/cucumber/godog"
 
@@ -11,9 +13,11 @@ import (
 
 // These steps end a sequence of acts that nobody has written by hand: whatever came before, they hold.
 func (s *suite) registerExploring(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^what client (\w+) has sent is dealt with$`, func(ctx context.Context, name string) error { return s.fence(ctx, s.client(name)) })
-	steps.Step(sc, `^every turn comes to its end$`, s.everyTurnEnds)
-	steps.Step(sc, `^every session goes on as itself$`, s.everySessionGoesOn)
+	steps.Step(sc, `^the target has handled what client (\w+) sent$`, func(ctx context.Context, name string) error {
+		return s.fence(ctx, s.client(name))
+	})
+	steps.Step(sc, `^every turn ends$`, s.everyTurnEnds)
+	steps.Step(sc, `^every session continues with its own id and history$`, s.everySessionGoesOn)
 }
 
 // everyTurnEnds lets every held turn go on and waits for the end of those whose client is still connected. A connection
@@ -32,20 +36,20 @@ func (s *suite) everyTurnEnds(ctx context.Context) error {
 			continue
 		}
 		if miss := s.awaitEnd(ctx, t); miss != nil {
-			return s.Need(steps.Check{Clauses: []string{"SC-012", "SC-036"}, Expected: "the end of the turn of " + ss.agentID, Observed: s.instead(t, miss), At: miss.At})
+			return s.lacking([]string{"SC-012", "SC-036"}, "the end of the turn of "+ss.agentID, s.instead(t, miss), miss)
 		}
 	}
 	return nil
 }
 
-// lost tells whether the connection over which a turn was asked for has ended since.
+// lost reports whether the connection over which a turn was asked for has ended since.
 func (s *suite) lost(t *turn) bool {
 	c := s.client(t.client)
 	return c.conn == nil || c.opened > t.mark
 }
 
-// everySessionGoesOn chats once more with every session, and judges that it is answered as itself: with its agent_id and
-// session_id, its earlier turns before the model, and nobody else's.
+// everySessionGoesOn chats once more with every session, and judges that it is answered as itself: with its agent_id
+// and session_id, its earlier turns before the model, and nobody else's.
 func (s *suite) everySessionGoesOn(ctx context.Context) error {
 	for _, ss := range s.inOrderOfNames() {
 		if len(ss.turns) == 0 {
@@ -84,10 +88,5 @@ func (s *suite) isSameIfKnown(ctx context.Context, ss *session) error {
 }
 
 func (s *suite) inOrderOfNames() []*session {
-	var out []*session
-	for _, ss := range s.sessions {
-		out = append(out, ss)
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].name < out[j].name })
-	return out
+	return slices.SortedFunc(maps.Values(s.sessions), func(a, b *session) int { return strings.Compare(a.name, b.name) })
 }

@@ -1,13 +1,17 @@
 package sessionchat
 
 import (
+	"parley/driver"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
 )
 
-var _ steps.Recognisable = Protocol{}
+var (
+	_ steps.Recognisable = Protocol{}
+	_ steps.Prober       = Protocol{}
+)
 
 // Ours implements steps.Recognisable: a message with a message_type, or with most of what else a message has.
 func (Protocol) Ours(message any, _ string) bool {
@@ -19,8 +23,8 @@ func (Protocol) Heard(ev *transcript.Event) bool {
 	return ev.Type != "" && ev.Type != foreign(ev.Type) && known[ev.Type]
 }
 
-var known = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: true, vocab.AssistantMessage: true, vocab.ResultMessage: true,
-	vocab.PongMessage: true}
+var known = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: true, vocab.AssistantMessage: true,
+	vocab.ResultMessage: true, vocab.PongMessage: true}
 
 // Places implements steps.Recognisable. A ping costs nothing, and an unknown type is refused.
 func (Protocol) Places() []steps.Place {
@@ -30,6 +34,19 @@ func (Protocol) Places() []steps.Place {
 		out = append(out, steps.Place{Driver: target.WS, Path: path, Say: say})
 	}
 	return out
+}
+
+// Probe implements steps.Prober: a ping, and a chat without agent_id, which is refused (SC-030).
+func (Protocol) Probe(env *steps.Env, run target.Running) (driver.OpenOptions, []driver.Message, error) {
+	s := &suite{World: &steps.World{Env: env}, bind: newCodec(env.Profile, run.BaseURL())}
+	ping, err := s.bind.message(vocab.PingType, nil)
+	if err != nil {
+		return driver.OpenOptions{}, nil, err
+	}
+	chat, err := s.bind.message(vocab.ChatType, fields{"content": "parley-hello"})
+	o := driver.OpenOptions{Party: "probe", URL: s.bind.url(), Header: s.header()}
+	o.MaxEvent = int(env.Profile.Limits.MaxEvent)
+	return o, []driver.Message{ping, chat}, err
 }
 
 // PlaceKey implements steps.Recognisable.

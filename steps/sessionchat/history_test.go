@@ -5,44 +5,48 @@ import (
 	"strings"
 	"testing"
 
-	"parley/model"
+	"parley/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/verdict"
 )
 
-// TestEarlierTurns: a request for a session's second turn holds the first. Where it does not, and the target had called that
-// turn a failure, both are told.
+// TestEarlierTurns: a request for a session's second turn holds the first. Where it does not, and the target had called
+// that turn a failure, both are told.
 func TestEarlierTurns(t *testing.T) {
 	const one, two = "[[echo n-1]] Hello from client A", "[[echo n-2]] Hello from client A"
 	failure := result(map[string]any{"subtype": vocab.Failed, "code": "store_failed"})
-	whole := []model.Message{{Role: model.RoleUser, Text: one}, {Role: model.RoleAssistant, Text: one}, {Role: model.RoleUser, Text: two}}
+	whole := []llm.Message{{Role: llm.RoleUser, Text: one}, {Role: llm.RoleAssistant, Text: one},
+		{Role: llm.RoleUser, Text: two}}
 	rows := []struct {
 		reason string
 		end    saying
-		sent   []model.Message
+		sent   []llm.Message
 		want   verdict.Outcome
 		tells  bool
 	}{
 		{"the first turn is there", result(nil), whole, verdict.Passed, false},
 		{"it is there, and was a failure", failure, whole, verdict.Passed, false},
 		{"it is missing", result(nil), whole[2:], verdict.Failed, false},
-		{"its answer is missing", result(nil), []model.Message{whole[0], {Role: model.RoleAssistant, Text: "[no answer]"}, whole[2]}, verdict.Failed, false},
+		{"its answer is missing", result(nil),
+			[]llm.Message{whole[0], {Role: llm.RoleAssistant, Text: "[no answer]"}, whole[2]}, verdict.Failed, false},
 		{"it is missing, and was a failure", failure, whole[2:], verdict.Failed, true},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			brain := model.New()
-			if err := brain.Answer(t.Context(), model.Request{Messages: r.sent}, func(model.Part) error { return nil }); err != nil {
+			brain := llm.New()
+			if err := brain.Answer(t.Context(), llm.Request{Messages: r.sent}, func(llm.Part) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
 			const turn = "When client A chats with \"red\"\nThen client A is answered by \"red\"\n"
 			got := perform(t, "@SC-006", turn+turn+`Then the model was sent the earlier turns of "red"`,
-				slices.Concat(streams("[[echo NONCE]] Hello from client A"), []saying{r.end}), func(env *steps.Env) { env.Brain = brain })
+				slices.Concat(streams("[[echo NONCE]] Hello from client A"), []saying{r.end}),
+				func(env *steps.Env) { env.Brain = brain })
 			if got.Outcome != r.want {
 				t.Fatalf("%s (%s), want %s", got.Outcome, got.Reason, r.want)
 			}
-			if r.want == verdict.Failed && strings.Contains(got.Failures[0].Observed, "had ended n-1 as a failure: ") != r.tells {
+			if r.want == verdict.Failed &&
+				strings.Contains(got.Failures[0].Observed, "had ended n-1 as a failure: ") != r.tells {
 				t.Errorf("observed: %s", got.Failures[0].Observed)
 			}
 		})

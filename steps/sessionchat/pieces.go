@@ -10,8 +10,8 @@ import (
 	"parley/steps"
 )
 
-// inOrder judges that the pieces of an answer come whole and in order (SC-020). A target may pass them on one by one, in
-// other portions, as the text so far, or as one whole; each of these is an order of the model's words.
+// inOrder judges that the pieces of an answer come whole and in order (SC-020). A target may pass them on one by one,
+// in other portions, as the text so far, or as one whole; each of these is an order of the model's words.
 func (s *suite) inOrder(name string) error {
 	t := s.session(name).turn()
 	if t == nil || t.pieces == 0 {
@@ -24,7 +24,7 @@ func (s *suite) inOrder(name string) error {
 		got, ok := sequence(piece, said, kind == vocab.StreamMessage)
 		seen = max(seen, len(got))
 		switch {
-		case kind == vocab.ResultMessage: // it may sum up as it likes
+		case kind == vocab.ResultMessage: // it may have any summary
 			whole = whole || ok && len(got) == t.pieces
 		case !ok:
 			return s.outOfOrder(t, fmt.Sprintf("in %s messages, in this order: %v", kind, short(got)), t.mark)
@@ -37,12 +37,12 @@ func (s *suite) inOrder(name string) error {
 	if !whole {
 		return s.outOfOrder(t, fmt.Sprintf("not all of them: %d in the messages of one type at most", seen), t.mark)
 	}
-	return s.Judge(steps.Check{Clauses: []string{"SC-012", "SC-020"}, OK: true, At: t.end.N})
+	return s.pass([]string{"SC-012", "SC-020"}, t.end.N)
 }
 
-// toldAsSpoken judges that the model's words reach the client unchanged (SC-020), where they are known: an echo of the
-// chat.
-func (s *suite) toldAsSpoken(client, name string) error {
+// receivesUnchanged judges that the model's words reach the client unchanged (SC-020), where they are known: an echo of
+// the chat.
+func (s *suite) receivesUnchanged(client, name string) error {
 	t := s.session(name).turn()
 	want, known := t.text.(string)
 	if !t.echo || !known {
@@ -53,23 +53,21 @@ func (s *suite) toldAsSpoken(client, name string) error {
 		said := s.saidIn(t, kind)
 		for _, glue := range []string{"", "\n"} {
 			if whole := strings.Join(said, glue); strings.Contains(whole, want) {
-				return s.Judge(steps.Check{Clauses: []string{"SC-020"}, OK: true, At: t.end.N})
+				return s.pass([]string{"SC-020"}, t.end.N)
 			} else if whole != "" && heard == "" {
 				heard = whole
 			}
 		}
 	}
-	return s.Judge(steps.Check{Clauses: []string{"SC-020"}, Expected: "client " + client + " told " + excerpt(want, heard), Observed: excerpt(heard, want), At: t.end.N})
+	expected := "client " + client + " receives " + excerpt(want, heard)
+	return s.breach([]string{"SC-020"}, t.end.N, expected, excerpt(heard, want))
 }
 
 // saidIn are the texts of a turn's messages of one type. Where some stream messages have their text where the profile
 // says, those that have not are of another kind.
 func (s *suite) saidIn(t *turn, kind string) []string {
 	var all, placed []string
-	for _, r := range s.Between(t.client, t.mark, 0) {
-		if !ofSession(t.of, kind)(&r) {
-			continue
-		}
+	for _, r := range s.since(t, kind) {
 		all = append(all, text(&r, inText))
 		if member(&r, inPiece) != nil {
 			placed = append(placed, text(&r, inText))
@@ -81,8 +79,8 @@ func (s *suite) saidIn(t *turn, kind string) []string {
 	return all
 }
 
-// sequence reads the numbers of the pieces off a list of texts, and tells whether they count up from one: put together,
-// each the text so far, or put together and then once more the whole.
+// sequence reads the numbers of the pieces off a list of texts, and reports whether they count up from one: put
+// together, each the text so far, or put together and then once more the whole.
 func sequence(piece *regexp.Regexp, said []string, portions bool) ([]int, bool) {
 	if len(said) == 0 {
 		return nil, true
@@ -106,7 +104,7 @@ func sequence(piece *regexp.Regexp, said []string, portions bool) ([]int, bool) 
 	}
 }
 
-// counts tells whether numbers count up from one.
+// counts reports whether numbers count up from one.
 func counts(list []int) bool {
 	for i, n := range list {
 		if n != i+1 {
@@ -116,7 +114,7 @@ func counts(list []int) bool {
 	return true
 }
 
-// cumulative tells whether each text is the one before it and more.
+// cumulative reports whether each text is the one before it and more.
 func cumulative(said []string) bool {
 	for i := 1; i < len(said); i++ {
 		if len(said[i]) <= len(said[i-1]) || !strings.HasPrefix(said[i], said[i-1]) {
@@ -126,7 +124,7 @@ func cumulative(said []string) bool {
 	return len(said) > 1
 }
 
-// growing tells the same by the pieces: a whole message may have more in it than the model's words.
+// growing reports the same by the pieces: a whole message may have more in it than the model's words.
 func growing(piece *regexp.Regexp, said []string) bool {
 	last := 0
 	for _, text := range said {
@@ -140,7 +138,7 @@ func growing(piece *regexp.Regexp, said []string) bool {
 }
 
 func (s *suite) outOfOrder(t *turn, observed string, at int) error {
-	return s.Judge(steps.Check{Clauses: []string{"SC-012", "SC-020"}, Expected: fmt.Sprintf("%d pieces, all and in order", t.pieces), Observed: observed, At: at})
+	return s.breach([]string{"SC-012", "SC-020"}, at, fmt.Sprintf("%d pieces, all and in order", t.pieces), observed)
 }
 
 func numbers(piece *regexp.Regexp, said string) []int {

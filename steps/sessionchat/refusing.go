@@ -8,7 +8,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/driver"
-	"parley/model"
+	"parley/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
@@ -25,29 +25,28 @@ func (s *suite) registerRefusing(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) sends "(\w+)" a chat without its (agent_id|content)$`, s.sendsWithout)
 	steps.Step(sc, `^client (\w+) sends "(\w+)" a chat whose (agent_id|content) is (.+)$`, s.sendsWith)
 	steps.Step(sc, `^client (\w+) sends a chat whose options are (.+)$`, s.sendsOptions)
-	steps.Step(sc, `^client (\w+) sends (malformed JSON|a JSON array|a JSON string|a JSON number|a JSON null|an empty text|an empty object|a binary frame)$`, s.sendsJunk)
+	steps.Step(sc, `^client (\w+) sends (malformed JSON|a JSON array|a JSON string|a JSON number|a JSON null|`+
+		`an empty text|an empty object|a binary frame)$`, s.sendsJunk)
 	steps.Step(sc, `^client (\w+) sends "(\w+)" a message of (no|an unknown) type$`, s.sendsType)
 	steps.Step(sc, `^client (\w+) is refused$`, s.isRefused)
 	steps.Step(sc, `^the answer to client (\w+) is noted$`, s.answerNoted)
-	steps.Step(sc, `^no session comes of it$`, s.noSessionOfIt)
+	steps.Step(sc, `^it starts no session$`, s.noSessionOfIt)
 }
 
 // oddValues are JSON values by the words that features use for them; %s is a directive with the nonce.
 var oddValues = map[string]func(directive string) any{
-	"null":     func(string) any { return nil },
-	"true":     func(string) any { return true },
-	"a number": func(string) any { return 42 },
-	"a list":   func(d string) any { return []any{d} },
-	"an object": func(d string) any {
-		return map[string]any{"type": "text", "text": d}
-	},
+	"null":           func(string) any { return nil },
+	"true":           func(string) any { return true },
+	"a number":       func(string) any { return 42 },
+	"a list":         func(d string) any { return []any{d} },
+	"an object":      func(d string) any { return map[string]any{"type": "text", "text": d} },
 	"the empty text": func(string) any { return "" },
 }
 
 func odd(name, directive string) (any, error) {
 	f, ok := oddValues[name]
 	if !ok {
-		return nil, fmt.Errorf("%s is no value that a step can name", name)
+		return nil, fmt.Errorf("%s is not a value that a step can name", name)
 	}
 	return f(directive), nil
 }
@@ -103,16 +102,18 @@ func (s *suite) sendIllegal(ctx context.Context, client, kind string, f fields, 
 
 func (s *suite) sendsJunk(ctx context.Context, client, what string) error {
 	nonce := s.newNonce()
-	legal, err := s.bind.message(vocab.ChatType, fields{"agent_id": "junk-" + nonce, "content": fmt.Sprintf("[[echo %s]]", nonce)})
+	chat := fields{"agent_id": "junk-" + nonce, "content": fmt.Sprintf("[[echo %s]]", nonce)}
+	legal, err := s.bind.message(vocab.ChatType, chat)
 	if err != nil {
 		return err
 	}
 	bodies := map[string]string{
 		"malformed JSON": string(legal.Body[:len(legal.Body)-1]), "a JSON array": "[" + string(legal.Body) + "]",
-		"a JSON string": `"` + nonce + `"`, "a JSON number": "42", "a JSON null": "null", "an empty text": "", "an empty object": "{}",
-		"a binary frame": string(legal.Body),
+		"a JSON string": `"` + nonce + `"`, "a JSON number": "42", "a JSON null": "null",
+		"an empty text": "", "an empty object": "{}", "a binary frame": string(legal.Body),
 	}
-	return s.sendQuery(ctx, client, driver.Message{Label: what, Body: []byte(bodies[what]), Binary: what == "a binary frame"}, nonce)
+	m := driver.Message{Label: what, Body: []byte(bodies[what]), Binary: what == "a binary frame"}
+	return s.sendQuery(ctx, client, m, nonce)
 }
 
 func (s *suite) sendQuery(ctx context.Context, client string, m driver.Message, nonce string) error {
@@ -125,7 +126,7 @@ func (s *suite) sendQuery(ctx context.Context, client string, m driver.Message, 
 	return nil
 }
 
-// refusals match what tells a client that its message was not taken: an error, or the end of its connection with 1003,
+// refusal matches what refuses a message: an error, or the end of its connection with 1003,
 // 1007 or 1008 (SC-G02).
 func refusal(r *transcript.Record) bool {
 	if r.Dir != transcript.Received {
@@ -151,7 +152,7 @@ func (s *suite) isRefused(ctx context.Context, client string) error {
 		if err := s.reconnect(ctx, client, rec); err != nil {
 			return err
 		}
-		return s.Judge(steps.Check{Clauses: []string{"SC-030", "SC-031"}, OK: true, At: rec.N})
+		return s.pass([]string{"SC-030", "SC-031"}, rec.N)
 	}
 	observed := miss.Reason
 	for _, r := range s.Between(client, q.mark, 0) {
@@ -161,11 +162,11 @@ func (s *suite) isRefused(ctx context.Context, client string) error {
 		}
 	}
 	s.dropEnded(client)
-	return s.Judge(steps.Check{Clauses: []string{"SC-030", "SC-031"}, Observed: observed, At: miss.At,
+	return s.Judge(steps.Check{Clauses: []string{"SC-030", "SC-031"}, Observed: observed, At: miss.At, Miss: miss,
 		Expected: "a message of type " + vocab.ErrorMessage + ", or a close with 1003, 1007 or 1008"})
 }
 
-// accepted tells whether a turn has been answered in this scenario: the twin of every refusal.
+// accepted reports whether a turn has been answered in this scenario: the twin of every refusal.
 func (s *suite) accepted() bool {
 	for _, ss := range s.sessions {
 		for _, t := range ss.turns {
@@ -193,9 +194,9 @@ func (s *suite) reconnect(ctx context.Context, client string, by transcript.Reco
 		c.conn = nil
 		return nil
 	}
-	// A chat was answered before, and behind the message none is: the connection is of no use any more.
-	return s.Need(steps.Check{Clauses: []string{"SC-002", "SC-006", "SC-029", "SC-030", "SC-031", "SC-055"}, At: s.T.Len(),
-		Expected: "a connection that is closed, or one on which chats are still answered", Observed: err.Error()})
+	// A chat was answered before the message, and none is after it: the connection does not work any more.
+	return s.fatal([]string{"SC-002", "SC-006", "SC-029", "SC-030", "SC-031", "SC-055"}, s.T.Len(),
+		"a connection that is closed, or one on which chats are still answered", err.Error())
 }
 
 // dropEnded forgets a connection that is known to have ended.
@@ -226,14 +227,15 @@ func (s *suite) answerNoted(ctx context.Context, client string) error {
 		return err
 	}
 	s.Note("answered by: %s", strings.TrimSpace(what))
-	for _, id := range []string{"SC-030", "SC-031", "SC-032"} { // an empty text, or options of another type: no clause says
+	// No clause decides about an empty text, or options of another type.
+	for _, id := range []string{"SC-030", "SC-031", "SC-032"} {
 		s.Observe(id, "answered by "+what)
 	}
 	return nil
 }
 
-// noSessionOfIt judges that an illegal message started no session and reached no model: before the answer of a fence, and
-// again at the end of the scenario.
+// noSessionOfIt judges that an illegal message started no session and reached no model: before the answer of a fence,
+// and again at the end of the scenario.
 func (s *suite) noSessionOfIt(ctx context.Context) error {
 	q := s.illegal
 	if q == nil {
@@ -252,16 +254,17 @@ func (s *suite) noSessionOfIt(ctx context.Context) error {
 		clauses := []string{"SC-002", "SC-029", "SC-030", "SC-031", "SC-055"}
 		for _, r := range s.Between(q.client, q.mark, 0) {
 			if tellsOfSession(&r) && (mentions(text(&r, inText), q.nonce) || !s.known(&r)) {
-				return s.Judge(steps.Check{Clauses: clauses, Expected: "no session", Observed: steps.Seen(r), At: r.N})
+				return s.breach(clauses, r.N, "no session", steps.Seen(r))
 			}
 		}
 		if s.Env.Brain != nil {
-			asked := s.Env.Brain.Find(func(r model.Request) bool { return holds(r, q.nonce) })
+			asked := s.Env.Brain.Find(func(r llm.Request) bool { return holds(r, q.nonce) })
 			if len(asked) > 0 {
-				return s.Judge(steps.Check{Clauses: clauses, Expected: "no request of the model", Observed: "the model was asked with " + quoted(userTexts(asked[0])), At: q.mark})
+				seen := "the model was asked with " + quoted(userTexts(asked[0]))
+				return s.breach(clauses, q.mark, "no request of the model", seen)
 			}
 		}
-		return s.Judge(steps.Check{Clauses: clauses, OK: true, At: q.mark})
+		return s.pass(clauses, q.mark)
 	}
 	s.AtEnd(func() { _ = look() })
 	return look()

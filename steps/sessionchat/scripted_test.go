@@ -13,9 +13,10 @@ import (
 
 	"parley/driver"
 	"parley/features"
-	"parley/model"
+	"parley/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
+	"parley/steps/sessionchat/binding"
 	"parley/target"
 	"parley/transcript"
 	"parley/verdict"
@@ -81,14 +82,15 @@ type scriptedConn struct {
 
 func (c *scriptedConn) Send(_ context.Context, m driver.Message) (int, error) {
 	frame := func(dir transcript.Dir, label string, body []byte) int {
-		return c.sink(transcript.Record{Conn: c.party, Dir: dir, Kind: transcript.Frame, Type: "text", Label: label, Bytes: body})
+		return c.sink(transcript.Record{Conn: c.party, Dir: dir, Kind: transcript.Frame, Type: "text", Label: label,
+			Bytes: body})
 	}
 	n := frame(transcript.Sent, m.Label, m.Body)
 	v, _, _ := wjson.Decode(m.Body)
 	chat, _ := v.(map[string]any)
 	content, _ := chat["content"].(string)
 	nonce := "NONCE"
-	for _, d := range model.Directives(content) {
+	for _, d := range llm.Directives(content) {
 		nonce = d.Nonce
 	}
 	for _, said := range c.script {
@@ -118,7 +120,7 @@ func perform(t *testing.T, tags, lines string, script []saying, change ...func(*
 		t.Fatal(err)
 	}
 	at := &scripted{script: script}
-	env := &steps.Env{Profile: target.DefaultFor(vocab.Protocol), Driver: at, Ledger: clauses}
+	env := &steps.Env{Profile: binding.Kind().New(), Driver: at, Ledger: clauses}
 	env.Profile.Limits.Turn.Duration, env.Profile.Limits.Event.Duration = 20*time.Millisecond, 20*time.Millisecond
 	for _, f := range change {
 		f(env)
@@ -131,8 +133,9 @@ func perform(t *testing.T, tags, lines string, script []saying, change ...func(*
 		Done:     func(r steps.Result) { got = append(got, r) },
 	}
 	text := "Feature: f\n" + tags + "\nScenario: s\n" + lines + "\n"
-	godog.TestSuite{ScenarioInitializer: s.Initialize, Options: &godog.Options{FS: fstest.MapFS{"f.feature": {Data: []byte(text)}},
-		Paths: []string{"f.feature"}, Format: "progress", Output: io.Discard, NoColors: true}}.Run()
+	godog.TestSuite{ScenarioInitializer: s.Initialize,
+		Options: &godog.Options{FS: fstest.MapFS{"f.feature": {Data: []byte(text)}},
+			Paths: []string{"f.feature"}, Format: "progress", Output: io.Discard, NoColors: true}}.Run()
 	if len(got) != 1 {
 		t.Fatalf("%d scenarios were run", len(got))
 	}

@@ -8,25 +8,24 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/model"
-	judge "parley/monitor/sessionchat"
+	"parley/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
+	judge "parley/steps/sessionchat/invariants"
 )
 
 func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^"(\w+)" is a new session$`, s.isNew)
 	steps.Step(sc, `^"(\w+)" is the same session as before$`, s.isSame)
 	steps.Step(sc, `^"(\w+)" and "(\w+)" are different sessions$`, s.areDifferent)
-	steps.Step(sc, `^every message of "(\w+)" has borne its session_id$`, s.alwaysBorne)
+	steps.Step(sc, `^every message of "(\w+)" has had its session_id$`, s.alwaysHad)
 	steps.Step(sc, `^the model was sent the earlier turns of "(\w+)"$`, s.earlierTurnsSent)
 	steps.Step(sc, `^the model was sent no turn of another session for "(\w+)"$`, s.noForeignTurns)
 	steps.Step(sc, `^the model was sent the text of "(\w+)" as it was written$`, s.textSent)
-	steps.Step(sc, `^the model of "(\w+)" was "([^"]+)"$`, s.modelNamed)
-	steps.Step(sc, `^the model of "(\w+)" was not "([^"]+)"$`, s.modelNotNamed)
-	steps.Step(sc, `^it is noted of which model "(\w+)" was asked$`, s.modelNoted)
+	steps.Step(sc, `^the model of "(\w+)" (was|was not) "([^"]+)"$`, s.modelNamed)
+	steps.Step(sc, `^it is noted which model was asked for "(\w+)"$`, s.modelNoted)
 	steps.Step(sc, `^the target uses the model that options name$`, s.usesModelOption)
-	steps.Step(sc, `^"(\w+)" rests for longer than the target keeps idle sessions$`, s.rests)
+	steps.Step(sc, `^"(\w+)" is idle for longer than the target keeps idle sessions$`, s.rests)
 }
 
 // needModel says why what needs a model is not tested.
@@ -39,9 +38,9 @@ func (s *suite) needModel() error {
 
 // told makes sure that a session's last turn has ended and its id is known.
 func (s *suite) told(ctx context.Context, ss *session, clauses ...string) error {
-	t := ss.turn()
-	if t == nil {
-		return steps.NotTestedf("nobody has chatted with %s", ss.name)
+	t, err := s.lastTurn(ss.name)
+	if err != nil {
+		return err
 	}
 	if ss.id != "" {
 		return nil
@@ -49,8 +48,12 @@ func (s *suite) told(ctx context.Context, ss *session, clauses ...string) error 
 	if miss := s.awaitEnd(ctx, t); miss != nil {
 		return steps.NotTestedf("a turn of %s did not end: %s", ss.name, miss.Reason)
 	}
-	return s.Need(steps.Check{Clauses: append(clauses, "SC-042"), OK: ss.id != "", At: t.end.N,
-		Expected: "a session_id, a string, in the messages of " + ss.name + " by the end of its first turn", Observed: "none"})
+	clauses = append(clauses, "SC-042")
+	if ss.id != "" {
+		return s.pass(clauses, t.end.N)
+	}
+	expected := "a session_id, a string, in the messages of " + ss.name + " by the end of its first turn"
+	return s.fatal(clauses, t.end.N, expected, "none")
 }
 
 // isNew judges that a chat has created a session: it has an id of its own, and the model was sent nothing from before.
@@ -62,12 +65,13 @@ func (s *suite) isNew(ctx context.Context, name string) error {
 	}
 	for _, other := range s.sessions {
 		if other != ss && other.id == ss.id {
-			return s.Judge(steps.Check{Clauses: clauses, Expected: "a session_id of its own for " + ss.agentID, Observed: fmt.Sprintf("%q, which is that of %s", ss.id, other.agentID), At: ss.turn().end.N})
+			return s.breach(clauses, ss.turn().end.N, "a session_id of its own for "+ss.agentID,
+				fmt.Sprintf("%q, which is that of %s", ss.id, other.agentID))
 		}
 	}
 	if s.Env.Brain == nil {
 		s.Note("what the model was sent is not known: no model stub")
-		return s.Judge(steps.Check{Clauses: clauses, OK: true})
+		return s.pass(clauses, 0)
 	}
 	calls := s.calls(ss.turns[0])
 	if len(calls) == 0 {
@@ -75,23 +79,23 @@ func (s *suite) isNew(ctx context.Context, name string) error {
 	}
 	for _, call := range calls {
 		if foreign := strangers(call, ss.turns[:1]); len(foreign) > 0 {
-			return s.Judge(steps.Check{Clauses: clauses, Expected: "a model request that holds no turn but the first of " + ss.agentID,
-				Observed: fmt.Sprintf("one with the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))), At: ss.turns[0].mark})
+			return s.breach(clauses, ss.turns[0].mark, "a model request that holds no turn but the first of "+ss.agentID,
+				fmt.Sprintf("one with the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))))
 		}
 	}
-	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: ss.turns[0].mark})
+	return s.pass(clauses, ss.turns[0].mark)
 }
 
 // strangers are the nonces of directives in a request that belong to none of these turns: turns of another session, of
 // this scenario or of any other.
-func strangers(r model.Request, own []*turn) []string {
+func strangers(r llm.Request, own []*turn) []string {
 	mine := map[string]bool{}
 	for _, t := range own {
 		mine[t.nonce] = true
 	}
 	var out []string
-	for _, m := range append([]model.Message{{Text: r.System}}, r.Messages...) {
-		for _, d := range model.Directives(m.Text) {
+	for _, m := range append([]llm.Message{{Text: r.System}}, r.Messages...) {
+		for _, d := range llm.Directives(m.Text) {
 			if !mine[d.Nonce] {
 				out = append(out, d.Nonce)
 			}
@@ -112,15 +116,17 @@ func (s *suite) isSame(ctx context.Context, name string) error {
 		return steps.NotTestedf("a turn of %s did not end: %s", name, miss.Reason)
 	}
 	first, now := s.idIn(ss.turns[0]), s.idIn(t)
-	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-028", "SC-031", "SC-037", "SC-041", "SC-042", "SC-050", "SC-057"}
+	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-028", "SC-031", "SC-037", "SC-041", "SC-042", "SC-050",
+		"SC-057"}
 	if first == "" {
-		return s.Need(steps.Check{Clauses: append(clauses, "SC-016a"), At: ss.turns[0].end.N,
-			Expected: "a session_id, a string, in the messages of " + ss.agentID + " by the end of a turn", Observed: "none in its first turn"})
+		expected := "a session_id, a string, in the messages of " + ss.agentID + " by the end of a turn"
+		return s.fatal(append(clauses, "SC-016a"), ss.turns[0].end.N, expected, "none in its first turn")
 	}
 	if life := judge.Lives(s.T.All()); life(ss.agentID, ss.turns[0].mark) != life(ss.agentID, t.end.N) {
 		clauses = []string{"SC-016a"}
 	}
-	return s.Judge(steps.Check{Clauses: clauses, OK: first == now, Expected: fmt.Sprintf("session_id %q, as before", first), Observed: fmt.Sprintf("session_id %q", now), At: t.end.N})
+	return s.Judge(steps.Check{Clauses: clauses, OK: first == now, At: t.end.N,
+		Expected: fmt.Sprintf("session_id %q, as before", first), Observed: fmt.Sprintf("session_id %q", now)})
 }
 
 // idIn is the session_id that the messages of a turn bear; the last where there are several.
@@ -144,16 +150,20 @@ func (s *suite) areDifferent(ctx context.Context, one, other string) error {
 			return err
 		}
 	}
-	return s.Judge(steps.Check{Clauses: []string{"SC-004", "SC-027", "SC-057", "SC-060"}, OK: a.id != b.id, At: b.turn().end.N,
-		Expected: fmt.Sprintf("different session_ids for %s and %s", a.agentID, b.agentID), Observed: fmt.Sprintf("%q for both", a.id)})
+	clauses, at := []string{"SC-004", "SC-027", "SC-057", "SC-060"}, b.turn().end.N
+	if a.id != b.id {
+		return s.pass(clauses, at)
+	}
+	return s.breach(clauses, at, fmt.Sprintf("different session_ids for %s and %s", a.agentID, b.agentID),
+		fmt.Sprintf("%q for both", a.id))
 }
 
-// alwaysBorne judges the strict reading of SC-056: no message of a session without its id, the first ones included.
-func (s *suite) alwaysBorne(name string) error {
-	ss := s.session(name)
-	if len(ss.turns) == 0 {
-		return steps.NotTestedf("nobody has chatted with %s", name)
+// alwaysHad judges the strict reading of SC-056: no message of a session without its id, the first ones included.
+func (s *suite) alwaysHad(name string) error {
+	if _, err := s.lastTurn(name); err != nil {
+		return err
 	}
+	ss, clauses := s.session(name), []string{"SC-056"}
 	for _, r := range s.Between(ss.turns[0].client, ss.turns[0].mark, 0) {
 		if !ofSession(ss, ofTurn...)(&r) || text(&r, inSession) != "" {
 			continue
@@ -162,9 +172,9 @@ func (s *suite) alwaysBorne(name string) error {
 			s.Note("a message without session_id before it was known: %s", steps.Seen(r))
 			return nil
 		}
-		return s.Judge(steps.Check{Clauses: []string{"SC-056"}, Expected: "a session_id in every message of the session, from the first one", Observed: steps.Seen(r), At: r.N})
+		return s.breach(clauses, r.N, "a session_id in every message of the session, from the first one", steps.Seen(r))
 	}
-	return s.Judge(steps.Check{Clauses: []string{"SC-056"}, OK: true})
+	return s.pass(clauses, 0)
 }
 
 // earlier are the nonces of the turns of a session before its last, as far as they were answered to their end.
@@ -178,7 +188,8 @@ func (ss *session) earlier() []string {
 	return out
 }
 
-// earlierTurnsSent judges that a session goes on: the request for its last turn holds its earlier ones (SC-008, SC-016).
+// earlierTurnsSent judges that a session continues: the request for its last turn holds its earlier ones (SC-008,
+// SC-016).
 func (s *suite) earlierTurnsSent(name string) error {
 	if err := s.needModel(); err != nil {
 		return err
@@ -199,14 +210,19 @@ func (s *suite) earlierTurnsSent(name string) error {
 			missing = m
 		}
 	}
-	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-008", "SC-016", "SC-023", "SC-031", "SC-037", "SC-028", "SC-036", "SC-048", "SC-049", "SC-050", "SC-053", "SC-054", "SC-057", "SC-058", "SC-059"}
-	return s.Judge(steps.Check{Clauses: clauses, OK: len(missing) == 0, At: t.mark,
-		Expected: fmt.Sprintf("a model request that holds the %d earlier turns of %s", len(want), ss.agentID),
-		Observed: fmt.Sprintf("%d of them missing, or in another order (what the user said, or what the model answered: %s); its messages: %s", len(missing), strings.Join(missing, ", "), spoken(calls[len(calls)-1])) + ss.wentWrong(missing)})
+	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-008", "SC-016", "SC-023", "SC-031", "SC-037", "SC-028",
+		"SC-036", "SC-048", "SC-049", "SC-050", "SC-053", "SC-054", "SC-057", "SC-058", "SC-059"}
+	if len(missing) == 0 {
+		return s.pass(clauses, t.mark)
+	}
+	expected := fmt.Sprintf("a model request that holds the %d earlier turns of %s", len(want), ss.agentID)
+	return s.breach(clauses, t.mark, expected, fmt.Sprintf("%d of them missing, or in another order "+
+		"(what the user said, or what the model answered: %s); its messages: %s",
+		len(missing), strings.Join(missing, ", "), spoken(calls[len(calls)-1]))+ss.wentWrong(missing))
 }
 
-// wentWrong tells of turns that were answered, and that the target then called a failure: the likeliest reason why they are
-// missing.
+// wentWrong lists turns that were answered, and that the target then called a failure: the likeliest reason why they
+// are missing.
 func (ss *session) wentWrong(nonces []string) string {
 	var out strings.Builder
 	for _, t := range ss.turns {
@@ -219,7 +235,7 @@ func (ss *session) wentWrong(nonces []string) string {
 
 // absent lists the turns that a request does not hold: what the user said and what the model answered both name the
 // nonce, and the turns stand in the order in which they were.
-func absent(r model.Request, nonces []string) []string {
+func absent(r llm.Request, nonces []string) []string {
 	var all strings.Builder
 	all.WriteString(r.System)
 	for _, m := range r.Messages {
@@ -238,26 +254,19 @@ func absent(r model.Request, nonces []string) []string {
 	return out
 }
 
-// holds tells whether a nonce stands in what a request says of the conversation.
-func holds(r model.Request, nonce string) bool {
-	if mentions(r.System, nonce) {
-		return true
-	}
-	for _, m := range r.Messages {
-		if mentions(m.Text, nonce) {
-			return true
-		}
-	}
-	return false
+// holds reports whether a nonce stands in what a request says of the conversation.
+func holds(r llm.Request, nonce string) bool {
+	mentioned := func(m llm.Message) bool { return mentions(m.Text, nonce) }
+	return mentions(r.System, nonce) || slices.ContainsFunc(r.Messages, mentioned)
 }
 
-// mentions tells whether a text mentions a nonce.
+// mentions reports whether a text mentions a nonce.
 func mentions(said, nonce string) bool {
 	_, times := find(said, nonce)
 	return times > 0
 }
 
-// find tells where a text first mentions a nonce, and how often it does: not as the beginning of a longer one.
+// find returns where a text first mentions a nonce, and how often it does: not as the beginning of a longer one.
 func find(said, nonce string) (first, times int) {
 	first = -1
 	for at := 0; nonce != ""; {
@@ -281,19 +290,19 @@ func (s *suite) noForeignTurns(name string) error {
 	if err := s.needModel(); err != nil {
 		return err
 	}
-	ss := s.session(name)
-	t := ss.turn()
-	if t == nil || len(s.calls(t)) == 0 {
-		return steps.NotTestedf("the model was not asked for a chat of %s", name)
+	t, err := s.askedTurn(name)
+	if err != nil {
+		return err
 	}
+	ss := t.of
 	clauses := []string{"SC-004", "SC-009", "SC-017", "SC-027", "SC-057", "SC-060"}
 	for _, mine := range ss.turns {
 		for _, call := range s.calls(mine) {
 			if foreign := strangers(call, ss.turns); len(foreign) > 0 {
-				return s.Judge(steps.Check{Clauses: clauses, Expected: "no turn of another session in a model request of " + ss.agentID,
-					Observed: fmt.Sprintf("the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))), At: mine.mark})
+				return s.breach(clauses, mine.mark, "no turn of another session in a model request of "+ss.agentID,
+					fmt.Sprintf("the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))))
 			}
 		}
 	}
-	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: t.mark})
+	return s.pass(clauses, t.mark)
 }

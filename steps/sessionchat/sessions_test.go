@@ -7,9 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"parley/model"
-	judge "parley/monitor/sessionchat"
+	"parley/llm"
 	"parley/steps"
+	"parley/steps/sessionchat/binding"
+	judge "parley/steps/sessionchat/invariants"
 )
 
 func TestMentions(t *testing.T) {
@@ -45,29 +46,36 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-func user(text string) model.Message { return model.Message{Role: model.RoleUser, Text: text} }
+func user(text string) llm.Message { return llm.Message{Role: llm.RoleUser, Text: text} }
 
-func assistant(text string) model.Message {
-	return model.Message{Role: model.RoleAssistant, Text: text}
+func assistant(text string) llm.Message {
+	return llm.Message{Role: llm.RoleAssistant, Text: text}
 }
 
 func TestStrangers(t *testing.T) {
 	own := []*turn{{nonce: "x-1"}, {nonce: "x-2"}, {}}
 	rows := []struct {
 		reason string
-		in     model.Request
+		in     llm.Request
 		want   []string
 	}{
-		{"no messages", model.Request{}, nil},
-		{"its own turns", model.Request{Messages: []model.Message{user("[[echo x-1]] Hello"), assistant("[[echo x-1]] Hello"), user("[[hold x-2]]")}}, nil},
-		{"another session's turn", model.Request{Messages: []model.Message{user("[[echo x-1]]"), user("[[echo y-1]]")}}, []string{"y-1"}},
-		{"what the model said to another session", model.Request{Messages: []model.Message{assistant("[[echo y-1]]"), user("[[echo x-1]]")}}, []string{"y-1"}},
-		{"within the text of a turn of its own", model.Request{Messages: []model.Message{user("before: [[stream y-1 3]]\nnow: [[echo x-1]]")}}, []string{"y-1"}},
-		{"several, in order", model.Request{Messages: []model.Message{user("[[echo y-2]] [[hold x-2]]"), assistant("[[echo y-1]]")}}, []string{"y-2", "y-1"}},
-		{"a nonce that its own begins", model.Request{Messages: []model.Message{user("[[echo x-11]]")}}, []string{"x-11"}},
-		{"a nonce in other capitals", model.Request{Messages: []model.Message{user("[[echo X-1]]")}}, []string{"X-1"}},
-		{"in the results of tools", model.Request{Messages: []model.Message{{Role: model.RoleTool, Text: "[[echo y-1]]", ResultOf: "call"}}}, []string{"y-1"}},
-		{"texts without directives", model.Request{Messages: []model.Message{user("y-1"), user("你好"), assistant("stream y-1 1/2 "), user("[[nope y-1]]")}}, nil},
+		{"no messages", llm.Request{}, nil},
+		{"its own turns", llm.Request{Messages: []llm.Message{user("[[echo x-1]] Hello"),
+			assistant("[[echo x-1]] Hello"), user("[[hold x-2]]")}}, nil},
+		{"another session's turn", llm.Request{Messages: []llm.Message{user("[[echo x-1]]"), user("[[echo y-1]]")}},
+			[]string{"y-1"}},
+		{"what the model said to another session",
+			llm.Request{Messages: []llm.Message{assistant("[[echo y-1]]"), user("[[echo x-1]]")}}, []string{"y-1"}},
+		{"within the text of a turn of its own",
+			llm.Request{Messages: []llm.Message{user("before: [[stream y-1 3]]\nnow: [[echo x-1]]")}}, []string{"y-1"}},
+		{"several, in order", llm.Request{Messages: []llm.Message{user("[[echo y-2]] [[hold x-2]]"),
+			assistant("[[echo y-1]]")}}, []string{"y-2", "y-1"}},
+		{"a nonce that its own begins", llm.Request{Messages: []llm.Message{user("[[echo x-11]]")}}, []string{"x-11"}},
+		{"a nonce in other capitals", llm.Request{Messages: []llm.Message{user("[[echo X-1]]")}}, []string{"X-1"}},
+		{"in the results of tools", llm.Request{Messages: []llm.Message{{Role: llm.RoleTool, Text: "[[echo y-1]]",
+			ResultOf: "call"}}}, []string{"y-1"}},
+		{"texts without directives", llm.Request{Messages: []llm.Message{user("y-1"), user("你好"),
+			assistant("stream y-1 1/2 "), user("[[nope y-1]]")}}, nil},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -76,15 +84,18 @@ func TestStrangers(t *testing.T) {
 			}
 		})
 	}
-	if got := strangers(model.Request{Messages: []model.Message{user("[[echo x-1]]")}}, nil); !cmp.Equal(got, []string{"x-1"}) {
+	if got := strangers(llm.Request{Messages: []llm.Message{user("[[echo x-1]]")}}, nil); !cmp.Equal(got,
+		[]string{"x-1"}) {
 		t.Errorf("to nobody, everybody is a stranger: %v", got)
 	}
 }
 
 func TestAbsent(t *testing.T) {
-	r := model.Request{System: "earlier: x-1, answered by x-1", Messages: []model.Message{user("[[echo x-2]]"), assistant("x-2"), user("x-3"), assistant("x-31"),
-		{Role: model.RoleTool, Text: "x-4 x-4"}, user("[[echo x-6]]"), assistant("x-6")}}
-	if diff := cmp.Diff([]string{"x-3", "x-5"}, absent(r, []string{"x-1", "x-2", "x-3", "x-4", "x-5", "x-6"})); diff != "" {
+	r := llm.Request{System: "earlier: x-1, answered by x-1",
+		Messages: []llm.Message{user("[[echo x-2]]"), assistant("x-2"), user("x-3"), assistant("x-31"),
+			{Role: llm.RoleTool, Text: "x-4 x-4"}, user("[[echo x-6]]"), assistant("x-6")}}
+	if diff := cmp.Diff([]string{"x-3", "x-5"},
+		absent(r, []string{"x-1", "x-2", "x-3", "x-4", "x-5", "x-6"})); diff != "" {
 		t.Errorf("one half of a turn is not the turn; want(-) got(+):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"x-2"}, absent(r, []string{"x-6", "x-2"})); diff != "" {
@@ -95,7 +106,8 @@ func TestAbsent(t *testing.T) {
 // TestEarlier: only turns that were answered to their end must stand before the model again.
 func TestEarlier(t *testing.T) {
 	ss := &session{turns: []*turn{
-		{nonce: "whole", over: true}, {nonce: "interrupted", over: true, cut: true}, {nonce: "failed", over: true, failed: true},
+		{nonce: "whole", over: true}, {nonce: "interrupted", over: true, cut: true},
+		{nonce: "failed", over: true, failed: true},
 		{nonce: "second at once", over: true, extra: true}, {nonce: "running"}, {over: true}, {nonce: "last", over: true},
 	}}
 	if diff := cmp.Diff([]string{"whole"}, ss.earlier()); diff != "" {
@@ -112,7 +124,8 @@ func TestIdleIsTold(t *testing.T) {
 	}{{0, 0}, {90 * time.Second, 0}, {80 * time.Second, 1}, {1500 * time.Millisecond, 1}} {
 		t.Run(r.idle.String(), func(t *testing.T) {
 			const lines = "When client A chats with \"red\"\nAnd client A chats with \"red\""
-			records := perform(t, "@SC-012", lines, nil, func(env *steps.Env) { env.Profile.SessionChat.Idle.Duration = r.idle }).Records
+			records := perform(t, "@SC-012", lines, nil,
+				func(env *steps.Env) { binding.Of(env.Profile).Idle.Duration = r.idle }).Records
 			last := len(records) - 1
 			records[last].At += time.Minute
 			if got := judge.Lives(records)("red-n", records[last].N); got != r.lives {

@@ -3,16 +3,18 @@ package sessionchat
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"strings"
 
 	"github.com/cucumber/godog"
 
 	"parley/driver"
+	"parley/features"
 	"parley/monitor"
-	judge "parley/monitor/sessionchat"
-	vocab "parley/protocol/sessionchat"
 	"parley/steps"
+	"parley/steps/sessionchat/binding"
+	judge "parley/steps/sessionchat/invariants"
 	"parley/target"
 	"parley/transcript"
 )
@@ -20,7 +22,7 @@ import (
 // suite is the session-chat side of one scenario's world.
 type suite struct {
 	*steps.World
-	bind     *binding
+	bind     *codec
 	clients  map[string]*client
 	sessions map[string]*session
 	mark     int    // the latest act of anybody: absence is judged from here
@@ -39,12 +41,15 @@ type client struct {
 // Protocol is the session-chat entry of the suite.
 type Protocol struct{}
 
-// Name implements steps.Protocol.
-func (Protocol) Name() string { return vocab.Protocol }
+// Kind implements steps.Protocol.
+func (Protocol) Kind() target.Kind { return binding.Kind() }
+
+// Features implements steps.Protocol.
+func (Protocol) Features() fs.FS { return features.FS }
 
 // Bind implements steps.Protocol: the decoder of a scenario's records.
 func (Protocol) Bind(env *steps.Env, run target.Running) func(*transcript.Record) {
-	return newBinding(env.Profile, run.BaseURL()).decode
+	return newCodec(env.Profile, run.BaseURL()).decode
 }
 
 // NotRunnable implements steps.Protocol.
@@ -66,7 +71,7 @@ const noModel = "no model stub stands behind the target (model.env, or a model h
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 
 // Subprotocols implements steps.Protocol.
-func (Protocol) Subprotocols(p *target.Profile) []string { return p.SessionChat.WS.Subprotocols }
+func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }
 
 // Certifying implements steps.Protocol.
 func (Protocol) Certifying() []string { return []string{target.WS} }
@@ -92,8 +97,9 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {
 			s.World = w
-			s.bind = newBinding(w.Env.Profile, w.Target.BaseURL())
-			if idle := w.Env.Profile.SessionChat.Idle.Duration; idle > 0 {
+			s.bind = newCodec(w.Env.Profile, w.Target.BaseURL())
+			s.findsStrays()
+			if idle := binding.Of(w.Env.Profile).Idle.Duration; idle > 0 {
 				w.T.Remark("", "%s%v", judge.Idle, idle)
 			}
 		}
@@ -109,13 +115,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 }
 
 // header is sent with every connection to the target.
-func (s *suite) header() http.Header {
-	h := http.Header{}
-	for k, v := range s.Env.Profile.Headers {
-		h.Set(k, v)
-	}
-	return h
-}
+func (s *suite) header() http.Header { return s.Env.Profile.Header() }
 
 func (s *suite) client(name string) *client {
 	c, ok := s.clients[name]
@@ -133,11 +133,13 @@ func (s *suite) send(ctx context.Context, c *client, m driver.Message) (int, err
 	}
 	if at := s.endedAt(c); at > 0 {
 		c.conn = nil
-		return 0, s.Need(steps.Check{Clauses: []string{"SC-004", "SC-025"}, At: at, Expected: "a connection that stays for the next message", Observed: steps.Seen(s.T.After(at - 1)[0])})
+		seen := steps.Seen(s.T.After(at - 1)[0])
+		return 0, s.fatal([]string{"SC-004", "SC-025"}, at, "a connection that stays for the next message", seen)
 	}
 	mark, err := c.conn.Send(ctx, m)
 	if at := s.endedAt(c); at > 0 && (err != nil || at < mark) {
-		return 0, steps.NotTestedf("the target has closed the connection of client %s before: %s", c.name, s.T.After(at - 1)[0].Line(200))
+		by := s.T.After(at - 1)[0].Line(200)
+		return 0, steps.NotTestedf("the target has closed the connection of client %s before: %s", c.name, by)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("client %s: send %s: %w", c.name, m.Label, err)

@@ -2,6 +2,7 @@ package sessionchat
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/cucumber/godog"
@@ -14,14 +15,13 @@ import (
 func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) interrupts "(\w+)"$`, s.interrupts)
 	steps.Step(sc, `^the turn of "(\w+)" is interrupted$`, s.isInterrupted)
-	steps.Step(sc, `^the turn of "(\w+)" has come to its end$`, s.comesToItsEnd)
+	steps.Step(sc, `^the turn of "(\w+)" has ended$`, s.hasEnded)
 	steps.Step(sc, `^the turn of "(\w+)" still runs$`, s.stillRuns)
-	steps.Step(sc, `^the turn of "(\w+)" is let go on$`, s.letGoOn)
-	steps.Step(sc, `^the turn of "(\w+)" before it is let go on$`, s.letEarlierGoOn)
+	steps.Step(sc, `^the (turn|earlier turn) of "(\w+)" is released$`, s.releases)
 	steps.Step(sc, `^the turns of "(\w+)" and "(\w+)" run at the same time$`, s.runAtOnce)
 	steps.Step(sc, `^client (\w+) pings$`, s.pings)
 	steps.Step(sc, `^client (\w+) gets a pong$`, s.getsPong)
-	steps.Step(sc, `^"(\w+)" comes to rest$`, s.comesToRest)
+	steps.Step(sc, `^no turn of "(\w+)" runs any more$`, s.noneRuns)
 }
 
 // interrupts sends an interrupt for a session's agent_id, whether the session exists or not.
@@ -31,6 +31,7 @@ func (s *suite) interrupts(ctx context.Context, client, name string) error {
 	if err != nil {
 		return err
 	}
+	s.endsTurns(ss)
 	mark, err := s.send(ctx, c, m)
 	if err != nil {
 		return err
@@ -51,13 +52,15 @@ func (s *suite) isInterrupted(ctx context.Context, name string) error {
 	if t == nil || !t.held || !t.cut {
 		return steps.NotTestedf("no turn of %s is held and interrupted", name)
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.cutAt, Match: ofSession(t.of, vocab.ResultMessage)})
+	rec, miss := s.awaitResult(ctx, t, t.cutAt, 0)
 	clauses := []string{"SC-035", "SC-036", "SC-055"}
 	if miss != nil {
-		return s.Need(steps.Check{Clauses: clauses, Expected: "the end of the interrupted turn (" + vocab.ResultMessage + ") of " + t.of.agentID, Observed: miss.Reason, At: miss.At})
+		expected := "the end of the interrupted turn (" + vocab.ResultMessage + ") of " + t.of.agentID
+		return s.lacking(clauses, expected, miss.Reason, miss)
 	}
 	if text(&rec, inSubtype) != vocab.Interrupted && s.doubtful(t, rec) {
-		if own, none := s.fenced(ctx, steps.Wait{Conn: t.client, After: rec.N, Match: ofSession(t.of, vocab.ResultMessage)}); none == nil {
+		w := steps.Wait{Conn: t.client, After: rec.N, Match: ofSession(t.of, vocab.ResultMessage)}
+		if own, none := s.fenced(ctx, w); none == nil {
 			rec = own
 		}
 	}
@@ -70,66 +73,60 @@ func (s *suite) isInterrupted(ctx context.Context, name string) error {
 	if how != vocab.Interrupted {
 		s.Note("an interrupted turn ends with %s %q", vocab.ResultMessage, how)
 	}
-	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: rec.N})
+	return s.pass(clauses, rec.N)
 }
 
-// comesToItsEnd lets a turn go on that was interrupted at a moment when it may have been too early or too late, and waits
-// for its end, whatever that is: the clauses are about what follows.
-func (s *suite) comesToItsEnd(ctx context.Context, name string) error {
-	t := s.session(name).turn()
-	if t == nil {
-		return steps.NotTestedf("nobody has chatted with %s", name)
+// hasEnded releases a turn that was interrupted at a moment when it may have been too early or too late, and waits for
+// its end, whatever that is: the clauses are about what follows.
+func (s *suite) hasEnded(ctx context.Context, name string) error {
+	t, err := s.lastTurn(name)
+	if err != nil {
+		return err
 	}
 	if t.held && s.Env.Brain != nil {
 		// An interrupt that came in time has ended it already, or does before the model can speak on.
-		_, _ = s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Profile.Limits.Quiet.Duration, Match: ofSession(t.of, vocab.ResultMessage)})
+		_, _ = s.awaitResult(ctx, t, t.mark, s.Env.Profile.Limits.Quiet.Duration)
 		s.Env.Brain.Release(t.nonce)
 	}
 	if miss := s.awaitEnd(ctx, t); miss != nil {
-		return s.Need(steps.Check{Clauses: []string{"SC-035", "SC-036"}, Expected: "the end of the turn of " + t.of.agentID + ", interrupted or not", Observed: s.instead(t, miss), At: miss.At})
+		expected := "the end of the turn of " + t.of.agentID + ", interrupted or not"
+		return s.lacking([]string{"SC-035", "SC-036"}, expected, s.instead(t, miss), miss)
 	}
 	return nil
 }
 
 // stillRuns judges that a turn whose model waits has not been ended by what was sent since: a fence proves it (SC-036).
 func (s *suite) stillRuns(ctx context.Context, name string) error {
-	t := s.session(name).turn()
-	if t == nil || !t.held {
-		return steps.NotTestedf("no turn of %s is held", name)
+	t, err := s.heldTurn(name)
+	if err != nil {
+		return err
 	}
 	if err := s.fence(ctx, s.client(t.client)); err != nil {
 		return err
 	}
 	clauses := []string{"SC-004", "SC-036", "SC-037", "SC-054"}
-	for _, r := range s.Between(t.client, t.mark, 0) {
-		if !ofSession(t.of, vocab.ResultMessage)(&r) {
-			continue
-		}
-		if s.doubtful(t, r) { // whose it is shows when the turn is let go on
-			s.Note("a %s that may be an earlier turn's: %s", vocab.ResultMessage, steps.Seen(r))
-			return nil
-		}
-		return s.Need(steps.Check{Clauses: clauses, Expected: "the turn of " + t.of.agentID + " still running", Observed: steps.Seen(r), At: r.N})
+	results := s.since(t, vocab.ResultMessage)
+	if len(results) == 0 {
+		return s.pass(clauses, 0)
 	}
-	return s.Judge(steps.Check{Clauses: clauses, OK: true})
+	r := results[0]
+	if s.doubtful(t, r) { // the release of the turn shows whose it is
+		s.Note("a %s that may be an earlier turn's: %s", vocab.ResultMessage, steps.Seen(r))
+		return nil
+	}
+	return s.fatal(clauses, r.N, "the turn of "+t.of.agentID+" still running", steps.Seen(r))
 }
 
-func (s *suite) letGoOn(name string) error {
-	t := s.session(name).turn()
-	if t == nil || t.nonce == "" || s.Env.Brain == nil {
-		return steps.NotTestedf("without the model stub nobody can end a turn of %s", name)
-	}
-	s.Env.Brain.Release(t.nonce)
-	return nil
-}
-
-// letEarlierGoOn frees the turn before the last one of a session.
-func (s *suite) letEarlierGoOn(name string) error {
+// releases lets the model of a turn speak on: that of the last turn of a session, or of the one before it.
+func (s *suite) releases(which, name string) error {
 	turns := s.session(name).turns
-	if len(turns) < 2 || s.Env.Brain == nil {
-		return steps.NotTestedf("%s was not asked twice", name)
+	if which == "earlier turn" {
+		turns = turns[:max(0, len(turns)-1)]
 	}
-	s.Env.Brain.Release(turns[len(turns)-2].nonce)
+	if len(turns) == 0 || turns[len(turns)-1].nonce == "" || s.Env.Brain == nil {
+		return steps.NotTestedf("no %s of %s waits for the model stub", which, name)
+	}
+	s.Env.Brain.Release(turns[len(turns)-1].nonce)
 	return nil
 }
 
@@ -140,22 +137,23 @@ func (s *suite) runAtOnce(ctx context.Context, one, other string) error {
 		return err
 	}
 	for _, name := range []string{one, other} {
-		t := s.session(name).turn()
-		if t == nil || !t.held {
-			return steps.NotTestedf("no turn of %s is held", name)
+		t, err := s.heldTurn(name)
+		if err != nil {
+			return err
 		}
-		_, err := s.AwaitModelFor(ctx, s.Env.Event(), func(ctx context.Context) error {
+		_, err = s.AwaitModelFor(ctx, s.Env.Event(), func(ctx context.Context) error {
 			_, err := s.Env.Brain.Await(ctx, t.nonce, 1)
 			return err
 		})
-		if err != nil {
-			for _, r := range s.Between(t.client, t.mark, 0) {
-				if ofSession(t.of, vocab.ResultMessage)(&r) {
-					return s.Need(steps.Check{Clauses: []string{"SC-004", "SC-024", "SC-027"}, Expected: "the turn of " + t.of.agentID + " running", Observed: steps.Seen(r), At: r.N})
-				}
-			}
-			return steps.NotTestedf("the target does not run the turns of two sessions at the same time: the model was not asked for %s while the other turn ran", name)
+		if err == nil {
+			continue
 		}
+		for _, r := range s.since(t, vocab.ResultMessage) {
+			expected := "the turn of " + t.of.agentID + " running"
+			return s.fatal([]string{"SC-004", "SC-024", "SC-027"}, r.N, expected, steps.Seen(r))
+		}
+		return steps.NotTestedf("the target does not run the turns of two sessions at the same time: "+
+			"the model was not asked for %s while the other turn ran", name)
 	}
 	return nil
 }
@@ -185,11 +183,12 @@ func (s *suite) getsPong(ctx context.Context, client string) error {
 			return err
 		}
 	}
-	check := steps.Check{Clauses: []string{"SC-037a"}, OK: miss == nil, Expected: "a " + vocab.PongMessage + " for the ping", At: rec.N}
-	if miss != nil {
-		check.Observed, check.At = miss.Reason, miss.At
+	clauses := []string{"SC-037a"}
+	if miss == nil {
+		return s.pass(clauses, rec.N)
 	}
-	return s.Judge(check)
+	return s.Judge(steps.Check{Clauses: clauses, At: miss.At, Miss: miss,
+		Expected: "a " + vocab.PongMessage + " for the ping", Observed: miss.Reason})
 }
 
 // pingRefused judges that a ping without agent_id is legal: no error comes of it, and the connection stays (SC-037).
@@ -202,57 +201,36 @@ func (s *suite) pingRefused(c *client, miss *steps.Miss) error {
 			}
 		}
 	}
-	return s.Judge(steps.Check{Clauses: []string{"SC-037"}, OK: at == 0, Expected: "a ping without agent_id taken as a legal message", Observed: observed, At: at})
+	return s.Judge(steps.Check{Clauses: []string{"SC-037"}, OK: at == 0, At: at, Miss: miss,
+		Expected: "a ping without agent_id taken as a legal message", Observed: observed})
 }
 
-// comesToRest waits until a session that was asked twice at once can be asked again. A target may queue the second chat,
+// noneRuns waits until a session that was asked twice at once can be asked again. A target may queue the second chat,
 // refuse it, or let it replace the first (SC-G05); which one it did is noted.
-func (s *suite) comesToRest(ctx context.Context, name string) error {
+func (s *suite) noneRuns(ctx context.Context, name string) error {
 	ss := s.session(name)
 	if len(ss.turns) < 2 {
 		return steps.NotTestedf("%s was not asked twice", name)
 	}
 	first, second := ss.turns[len(ss.turns)-2], ss.turn()
 	if miss := s.awaitEnd(ctx, first); miss != nil {
-		return s.Need(steps.Check{Clauses: []string{"SC-021", "SC-041", "SC-057"}, Expected: "an end of the turns of " + ss.agentID, Observed: miss.Reason, At: miss.At})
+		return s.lacking([]string{"SC-021", "SC-041", "SC-057"}, "an end of the turns of "+ss.agentID, miss.Reason, miss)
 	}
 	within := s.Env.Event()
-	if s.refusedAfter(second) {
+	if len(s.since(second, vocab.ErrorMessage)) > 0 {
 		within = time.Millisecond
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: second.client, After: first.end.N, Within: within, Match: ofSession(ss, vocab.ResultMessage, vocab.ErrorMessage)})
+	end := ofSession(ss, vocab.ResultMessage, vocab.ErrorMessage)
+	rec, miss := s.Await(ctx, steps.Wait{Conn: second.client, After: first.end.N, Within: within, Match: end})
+	how := "refused, or dropped"
 	switch {
-	case miss == nil && rec.Event.Type == vocab.ResultMessage:
-		second.over, second.end = true, rec
-		how := "queued"
-		if s.mentionedBefore(second, first.end.N) {
-			how = "let it replace the first"
-		}
-		s.Note("a second chat to a busy agent_id: %s (SC-G05)", how)
-	default:
+	case miss != nil || rec.Event.Type != vocab.ResultMessage:
 		second.cut = true
-		s.Note("a second chat to a busy agent_id: refused, or dropped (SC-G05)")
+	case slices.ContainsFunc(s.Between(second.client, second.mark, first.end.N+1), matching(s.answers(second))):
+		how, second.over, second.end = "let it replace the first", true, rec
+	default:
+		how, second.over, second.end = "queued", true, rec
 	}
+	s.Note("a second chat to a busy agent_id: %s (SC-G05)", how)
 	return nil
-}
-
-// refusedAfter tells whether an error about the session came since a chat.
-func (s *suite) refusedAfter(t *turn) bool {
-	for _, r := range s.Between(t.client, t.mark, 0) {
-		if ofSession(t.of, vocab.ErrorMessage)(&r) {
-			return true
-		}
-	}
-	return false
-}
-
-// mentionedBefore tells whether a turn's answer had begun before a record.
-func (s *suite) mentionedBefore(t *turn, upTo int) bool {
-	answer := s.answers(t)
-	for _, r := range s.Between(t.client, t.mark, upTo+1) {
-		if answer(&r) {
-			return true
-		}
-	}
-	return false
 }

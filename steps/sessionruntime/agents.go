@@ -5,9 +5,9 @@ import (
 
 	"github.com/cucumber/godog"
 
-	judge "parley/monitor/sessionruntime"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
+	judge "parley/steps/sessionruntime/invariants"
 )
 
 func (s *suite) registerAgents(sc *godog.ScenarioContext) {
@@ -16,18 +16,23 @@ func (s *suite) registerAgents(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the user switches to agent "(\w)"( on BROADCAST)?$`, s.switches)
 	steps.Step(sc, `^SessionManager is asked to remove agent "(\w)"$`, s.askedToRemove)
 	steps.Step(sc, `^SessionManager is asked to add agent "(\w)"$`, s.askedToAdd)
-	steps.Step(sc, `^SessionManager says that agent "(\w)" (is removed|could not be removed|is added|could not be added)( on BROADCAST)?$`, s.moveReceipt)
-	steps.Step(sc, `^the frontend hears that agent "(\w)" (is removed|could not be removed|is added|could not be added)$`, s.moveTold)
+	steps.Step(sc,
+		`^SessionManager says that agent "(\w)" (is removed|could not be removed|is added|`+
+			`could not be added)( on BROADCAST)?$`, s.moveReceipt)
+	steps.Step(sc,
+		`^the frontend is told that agent "(\w)" (is removed|could not be removed|is added|could not be added)$`,
+		s.moveTold)
 	steps.Step(sc, `^a switch from (nobody|agent "\w") to agent "(\w)" is announced$`, s.switchAnnounced)
 	steps.Step(sc, `^a switch from agent "(\w)" to one of the others is announced$`, s.fallbackAnnounced)
 	steps.Step(sc, `^the next input reaches agent "(\w)"$`, s.nextReaches)
 	steps.Step(sc, `^the next input reaches the fallback$`, s.nextReachesFallback)
-	steps.Step(sc, `^somebody else announces a switch to agent "(\w)" on BROADCAST$`, s.foreignSwitch)
+	steps.Step(sc, `^the logger repeats a switch to agent "(\w)" on BROADCAST$`, s.foreignSwitch)
 }
 
 // removes is REMOVE_AGENT (4D).
 func (s *suite) removes(ctx context.Context, letter, where string) (err error) {
-	f := frame{event: vocab.Control, subtype: vocab.RemoveAgent, from: judge.Frontend, payload: map[string]any{}, fields: []field{s.agentID(letter)}}
+	f := frame{event: vocab.Control, subtype: vocab.RemoveAgent, from: judge.Frontend, payload: map[string]any{},
+		fields: []field{s.agentID(letter)}}
 	f.target = onBroadcast(where)
 	s.now.asked, err = s.deliver(ctx, f)
 	return err
@@ -48,8 +53,10 @@ func (s *suite) agentID(letter string) field {
 // invites is INVITE_AGENT (4E).
 func (s *suite) invites(ctx context.Context, letter, where string) (err error) {
 	id := s.agent(letter)
-	s.now.asked, err = s.deliver(ctx, frame{event: vocab.Control, subtype: vocab.InviteAgent, from: judge.Frontend, target: onBroadcast(where),
-		payload: map[string]any{"agent_spec": map[string]any{"agent_id": id, "id": id, "name": "Agent " + letter, "role": "an expert"}}})
+	s.now.asked, err = s.deliver(ctx,
+		frame{event: vocab.Control, subtype: vocab.InviteAgent, from: judge.Frontend, target: onBroadcast(where),
+			payload: map[string]any{"agent_spec": map[string]any{"agent_id": id, "id": id, "name": "Agent " + letter,
+				"role": "an expert"}}})
 	return err
 }
 
@@ -57,7 +64,8 @@ func (s *suite) invites(ctx context.Context, letter, where string) (err error) {
 func (s *suite) switches(ctx context.Context, letter, where string) (err error) {
 	at := s.bind.wire.Fields
 	f := frame{event: vocab.Control, subtype: vocab.SwitchAgent, from: judge.Frontend, payload: map[string]any{},
-		fields: []field{s.agentID(letter), {places: at.To, value: s.agent(letter)}, {places: at.From, value: nil}, {places: at.Reason, value: "the user chose it"}, {places: at.Trigger, value: "user"}}}
+		fields: []field{s.agentID(letter), {places: at.To, value: s.agent(letter)}, {places: at.From, value: nil},
+			{places: at.Reason, value: "the user chose it"}, {places: at.Trigger, value: "user"}}}
 	if s.now.active != "" {
 		f.fields[2].value = s.agent(s.now.active)
 	}
@@ -71,14 +79,18 @@ func (s *suite) switches(ctx context.Context, letter, where string) (err error) 
 // foreignSwitch is what the orchestrator may see on BROADCAST: it is for observation only (RT-028).
 func (s *suite) foreignSwitch(ctx context.Context, letter string) error {
 	at := s.bind.wire.Fields
-	_, err := s.deliver(ctx, frame{event: vocab.Control, subtype: vocab.SwitchAgent, from: judge.Logger, target: vocab.ToBroadcast, payload: map[string]any{},
-		fields: []field{{places: at.To, value: s.agent(letter)}, {places: at.From, value: nil}, {places: at.Reason, value: "replayed"}, {places: at.Trigger, value: "replay"}}})
+	_, err := s.deliver(ctx,
+		frame{event: vocab.Control, subtype: vocab.SwitchAgent, from: judge.Logger, target: vocab.ToBroadcast,
+			payload: map[string]any{},
+			fields: []field{{places: at.To, value: s.agent(letter)}, {places: at.From, value: nil},
+				{places: at.Reason, value: "replayed"}, {places: at.Trigger, value: "replay"}}})
 	return err
 }
 
 func (s *suite) askedToRemove(ctx context.Context, letter string) error {
 	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-108", "RT-110"}
-	if ack := s.stopped(s.now.asked); ack.N > 0 && ack.From == s.agent(letter) { // that it was accepted shows by the CANCEL
+	// that it was accepted shows by the CANCEL
+	if ack := s.stopped(s.now.asked); ack.N > 0 && ack.From == s.agent(letter) {
 		clauses = []string{"RT-018", "RT-110"}
 		if s.was(judge.RequestRemove) { // for an agent that was not speaking
 			clauses = append(clauses, "RT-060", "RT-106")
@@ -89,7 +101,9 @@ func (s *suite) askedToRemove(ctx context.Context, letter string) error {
 			return m.Kind() == judge.RequestRemove && (m.AgentID == s.agent(letter) || m.AgentID == "")
 		}, instead{clauses: []string{"RT-113"}, how: "it is not on SYSTEM", match: func(m judge.Message) bool {
 			return control(vocab.RequestRemoveAgent)(m) && m.Target != vocab.ToSystem
-		}}, instead{clauses: []string{"RT-110"}, how: "it names another agent", match: func(m judge.Message) bool { return m.Kind() == judge.RequestRemove }}, s.otherName(letter, "RT-110"))
+		}}, instead{clauses: []string{"RT-110"}, how: "it names another agent", match: func(m judge.Message) bool {
+			return m.Kind() == judge.RequestRemove
+		}}, s.otherName(letter, "RT-110"))
 	if err != nil {
 		return err
 	}
@@ -100,7 +114,8 @@ func (s *suite) askedToRemove(ctx context.Context, letter string) error {
 // otherName is a request to SessionManager under another name than that of the source.
 func (s *suite) otherName(letter string, clauses ...string) instead {
 	return instead{clauses: append(clauses, "RT-172"), how: "it has another name", match: func(m judge.Message) bool {
-		return m.Kind() == judge.Other && m.Event == vocab.Control && m.Target == vocab.ToSystem && judge.Mentions(m, s.agent(letter))
+		return m.Kind() == judge.Other && m.Event == vocab.Control && m.Target == vocab.ToSystem &&
+			judge.Mentions(m, s.agent(letter))
 	}}
 }
 
@@ -109,9 +124,15 @@ func (s *suite) askedToAdd(ctx context.Context, letter string) error {
 	m, err := s.published(ctx, s.now.asked, []string{"RT-017", "RT-020", "RT-033", "RT-119", "RT-120", "RT-121"},
 		"CONTROL REQUEST_ADD_AGENT for "+s.agent(letter)+" to SYSTEM", func(m judge.Message) bool {
 			return m.Kind() == judge.RequestAdd && judge.Mentions(m, s.agent(letter))
-		}, instead{clauses: []string{"RT-120"}, how: "it does not name agent " + id, match: func(m judge.Message) bool { return m.Kind() == judge.RequestAdd }},
-		instead{clauses: []string{"RT-121"}, how: "it is not on SYSTEM", match: control(vocab.RequestAddAgent)}, s.otherName(letter, "RT-121"),
-		instead{clauses: []string{"RT-017", "RT-020", "RT-025", "RT-119"}, how: "the agent is there, and nobody was asked for it", match: func(m judge.Message) bool { return m.Kind() == judge.Added }})
+		}, instead{clauses: []string{"RT-120"}, how: "it does not name agent " + id, match: func(m judge.Message) bool {
+			return m.Kind() == judge.RequestAdd
+		}},
+		instead{clauses: []string{"RT-121"}, how: "it is not on SYSTEM", match: control(vocab.RequestAddAgent)},
+		s.otherName(letter, "RT-121"),
+		instead{clauses: []string{"RT-017", "RT-020", "RT-025", "RT-119"},
+			how: "the agent was added without a request", match: func(m judge.Message) bool {
+				return m.Kind() == judge.Added
+			}})
 	if err != nil {
 		return err
 	}
@@ -119,8 +140,9 @@ func (s *suite) askedToAdd(ctx context.Context, letter string) error {
 	return s.Judge(steps.Check{Clauses: []string{"RT-025", "RT-172"}, OK: true})
 }
 
-var moveReceipts = map[string]string{"is removed": vocab.RemoveAgentDone, "could not be removed": vocab.RemoveAgentFailed,
-	"is added": vocab.AddAgentDone, "could not be added": vocab.AddAgentFailed}
+var moveReceipts = map[string]string{"is removed": vocab.RemoveAgentDone,
+	"could not be removed": vocab.RemoveAgentFailed,
+	"is added":             vocab.AddAgentDone, "could not be added": vocab.AddAgentFailed}
 
 // moveReceipt is SessionManager's ADD_AGENT_DONE, REMOVE_AGENT_DONE, or what it says in their place.
 func (s *suite) moveReceipt(ctx context.Context, letter, what, where string) (err error) {
@@ -130,7 +152,8 @@ func (s *suite) moveReceipt(ctx context.Context, letter, what, where string) (er
 	}
 	to, asked := s.now.requests[letter]
 	if !asked {
-		k := map[bool]judge.Kind{true: judge.RequestAdd, false: judge.RequestRemove}[what == "is added" || what == "could not be added"]
+		k := map[bool]judge.Kind{true: judge.RequestAdd, false: judge.RequestRemove}[what == "is added" ||
+			what == "could not be added"]
 		to, _ = s.find(0, func(m judge.Message) bool { return m.Kind() == k && judge.Mentions(m, s.agent(letter)) })
 	}
 	if where == "" {
@@ -152,13 +175,17 @@ var moves = map[string]struct {
 	form    []string // where it is told in another form
 	order   []string // where it is told before the receipt, or something else is in its place
 }{
-	"is removed": {judge.Removed, vocab.AgentRemoved, []string{"RT-018", "RT-044", "RT-046", "RT-116", "RT-164"}, []string{"RT-116"}, []string{"RT-010", "RT-116"},
+	"is removed": {judge.Removed, vocab.AgentRemoved, []string{"RT-018", "RT-044", "RT-046", "RT-116", "RT-164"},
+		[]string{"RT-116"}, []string{"RT-010", "RT-116"},
 		[]string{"RT-115", "RT-116", "RT-171"}},
-	"could not be removed": {judge.RemoveFailed, vocab.RemoveAgentFailed, []string{"RT-044", "RT-046", "RT-117", "RT-164"}, []string{"RT-117"}, []string{"RT-117"},
+	"could not be removed": {judge.RemoveFailed, vocab.RemoveAgentFailed, []string{"RT-044", "RT-046", "RT-117", "RT-164"},
+		[]string{"RT-117"}, []string{"RT-117"},
 		[]string{"RT-115", "RT-117"}},
-	"is added": {judge.Added, vocab.AgentAdded, []string{"RT-017", "RT-043", "RT-046", "RT-124", "RT-127", "RT-163"}, []string{"RT-124", "RT-127"}, []string{"RT-010", "RT-127"},
+	"is added": {judge.Added, vocab.AgentAdded, []string{"RT-017", "RT-043", "RT-046", "RT-124", "RT-127", "RT-163"},
+		[]string{"RT-124", "RT-127"}, []string{"RT-010", "RT-127"},
 		[]string{"RT-126", "RT-127"}},
-	"could not be added": {judge.Other, vocab.AddFailed, []string{"RT-043", "RT-046", "RT-163"}, nil, nil, []string{"RT-126", "RT-127"}},
+	"could not be added": {judge.Other, vocab.AddFailed, []string{"RT-043", "RT-046", "RT-163"}, nil, nil,
+		[]string{"RT-126", "RT-127"}},
 }
 
 // moveTold: the frontend is told of the receipt (RT-046).
@@ -172,20 +199,28 @@ func (s *suite) moveTold(ctx context.Context, letter, what string) error {
 	}
 	tells := func(m judge.Message) bool { return m.Subtype == o.name || m.Subtype == moveReceipts[what] }
 	others := []instead{
-		{clauses: append([]string{"RT-062"}, o.of...), how: "it is about another agent", match: func(m judge.Message) bool { return o.kind != judge.Other && m.Kind() == o.kind }},
-		{clauses: append([]string{"RT-046"}, o.form...), how: "it is not told to the frontend", match: func(m judge.Message) bool { return tells(m) && m.Target != vocab.ToFrontend }},
-		{clauses: o.form, how: "it is told in another form", match: tells},
-		{clauses: o.order, how: "something else is told", match: func(m judge.Message) bool { return (m.Kind() == judge.Removed || m.Kind() == judge.Added) && about(m) }},
-		{since: s.now.began, clauses: append(s.beside(what), o.order...), how: "it came before the receipt", match: func(m judge.Message) bool { return o.kind != judge.Other && m.Kind() == o.kind && m.AgentID == id }},
+		{clauses: append([]string{"RT-062"}, o.of...), how: "it is about another agent", match: func(m judge.Message) bool {
+			return o.kind != judge.Other && m.Kind() == o.kind
+		}},
+		{clauses: append([]string{"RT-046"}, o.form...), how: "it is not told to the frontend",
+			match: func(m judge.Message) bool { return tells(m) && m.Target != vocab.ToFrontend }},
+		{clauses: o.form, how: "it is reported in another form", match: tells},
+		{clauses: o.order, how: "the frontend is told something else", match: func(m judge.Message) bool {
+			return (m.Kind() == judge.Removed || m.Kind() == judge.Added) && about(m)
+		}},
+		{since: s.now.began, clauses: append(s.beside(what), o.order...), how: "it came before the receipt",
+			match: func(m judge.Message) bool { return o.kind != judge.Other && m.Kind() == o.kind && m.AgentID == id }},
 	}
-	if _, err := s.published(ctx, s.now.receipt, append(s.beside(what), o.clauses...), "the frontend told that agent "+id+" "+what, match, others...); err != nil {
+	if _, err := s.published(ctx, s.now.receipt, append(s.beside(what), o.clauses...),
+		"the frontend told that agent "+id+" "+what, match, others...); err != nil {
 		return err
 	}
 	s.now.told[what] = true
 	return s.Judge(steps.Check{Clauses: append([]string{"RT-010", "RT-062", "RT-111", "RT-118"}, o.order...), OK: true})
 }
 
-var aboutSwitches = []string{"RT-006", "RT-032", "RT-048", "RT-061", "RT-063", "RT-065", "RT-066", "RT-089", "RT-091", "RT-112", "RT-134", "RT-167", "RT-176"}
+var aboutSwitches = []string{"RT-006", "RT-032", "RT-048", "RT-061", "RT-063", "RT-065", "RT-066", "RT-089", "RT-091",
+	"RT-112", "RT-134", "RT-167", "RT-176"}
 
 // switchAnnounced: each active change is published (section 3).
 func (s *suite) switchAnnounced(ctx context.Context, from, letter string) error {
@@ -193,22 +228,31 @@ func (s *suite) switchAnnounced(ctx context.Context, from, letter string) error 
 	others := s.otherSwitches(names)
 	for _, in := range s.now.inputs {
 		if in.said == s.mark && in.form != nil {
-			others = append(others, instead{clauses: append([]string{"RT-086", "RT-088", "RT-092"}, in.form...), how: "no switch, and the input goes to another agent", match: func(m judge.Message) bool {
-				return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token && m.TargetID != s.agent(letter)
-			}}, instead{clauses: append([]string{"RT-049", "RT-086", "RT-092"}, in.form...), how: "no switch, and the frontend is told an error", match: func(m judge.Message) bool { return m.Kind() == judge.Failure }})
+			others = append(others,
+				instead{clauses: append([]string{"RT-086", "RT-088", "RT-092"}, in.form...),
+					how: "no switch, and the input goes to another agent", match: func(m judge.Message) bool {
+						return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token && m.TargetID != s.agent(letter)
+					}}, instead{clauses: append([]string{"RT-049", "RT-086", "RT-092"}, in.form...),
+					how: "no switch, and the frontend gets an error", match: func(m judge.Message) bool {
+						return m.Kind() == judge.Failure
+					}})
 		}
 	}
 	if act := s.latest(anything); act.Subtype == vocab.HandoverConfirm {
 		asked := s.latest(control(vocab.HandoverRequest))
-		others = append(others, instead{since: asked.N, clauses: []string{"RT-061", "RT-128", "RT-133"}, how: "it came before the frontend had confirmed", match: func(m judge.Message) bool {
-			return m.Kind() == judge.Switch && names(m)
-		}}, instead{clauses: []string{"RT-006", "RT-061", "RT-063", "RT-065", "RT-134"}, how: "no switch, and the agent has the context", match: func(m judge.Message) bool {
-			return m.Kind() == judge.Context && m.TargetID == s.agent(letter)
-		}})
+		others = append(others,
+			instead{since: asked.N, clauses: []string{"RT-061", "RT-128", "RT-133"},
+				how: "it came before the frontend had confirmed", match: func(m judge.Message) bool {
+					return m.Kind() == judge.Switch && names(m)
+				}}, instead{clauses: []string{"RT-006", "RT-061", "RT-063", "RT-065", "RT-134"},
+				how: "no switch, and the agent has the context", match: func(m judge.Message) bool {
+					return m.Kind() == judge.Context && m.TargetID == s.agent(letter)
+				}})
 	}
-	m, err := s.published(ctx, s.mark, s.unannounced(), "CONTROL SWITCH_AGENT to "+s.agent(letter), func(m judge.Message) bool {
-		return m.Kind() == judge.Switch && names(m) && m.Target != vocab.ToFrontend
-	}, others...)
+	m, err := s.published(ctx, s.mark, s.unannounced(), "CONTROL SWITCH_AGENT to "+s.agent(letter),
+		func(m judge.Message) bool {
+			return m.Kind() == judge.Switch && names(m) && m.Target != vocab.ToFrontend
+		}, others...)
 	if err == nil {
 		err = s.Judge(steps.Check{Clauses: aboutSwitches, OK: true})
 	}
@@ -217,15 +261,20 @@ func (s *suite) switchAnnounced(ctx context.Context, from, letter string) error 
 	}
 	s.now.active = letter
 	if old := letters.FindStringSubmatch(from); old != nil {
-		return s.Judge(steps.Check{Clauses: []string{"RT-066", "RT-048"}, OK: text(m.Data[judge.SwitchFrom]) == s.agent(old[1]), Expected: "from " + s.agent(old[1]), Observed: seen(m), At: m.N})
+		return s.Judge(steps.Check{Clauses: []string{"RT-066", "RT-048"},
+			OK: text(m.Data[judge.SwitchFrom]) == s.agent(old[1]), Expected: "from " + s.agent(old[1]), Observed: seen(m),
+			At: m.N})
 	}
 	return nil
 }
 
 // fallbackAnnounced: any of the agents that are left is fine (RT-G08).
 func (s *suite) fallbackAnnounced(ctx context.Context, letter string) error {
-	m, err := s.published(ctx, s.now.asked, []string{"RT-006", "RT-063", "RT-065", "RT-112"}, "CONTROL SWITCH_AGENT to one of the agents that are left",
-		func(m judge.Message) bool { return m.Kind() == judge.Switch && m.Target != vocab.ToFrontend }, s.otherSwitches(func(judge.Message) bool { return true })...)
+	m, err := s.published(ctx, s.now.asked, []string{"RT-006", "RT-063", "RT-065", "RT-112"},
+		"CONTROL SWITCH_AGENT to one of the agents that are left",
+		func(m judge.Message) bool {
+			return m.Kind() == judge.Switch && m.Target != vocab.ToFrontend
+		}, s.otherSwitches(func(judge.Message) bool { return true })...)
 	if err == nil {
 		err = s.Judge(steps.Check{Clauses: aboutSwitches, OK: true})
 	}
@@ -238,7 +287,8 @@ func (s *suite) fallbackAnnounced(ctx context.Context, letter string) error {
 			s.now.active = left
 		}
 	}
-	return s.Need(steps.Check{Clauses: []string{"RT-112"}, OK: s.now.active != "", Expected: "one of the agents that are left", Observed: seen(m), At: m.N})
+	return s.Need(steps.Check{Clauses: []string{"RT-112"}, OK: s.now.active != "",
+		Expected: "one of the agents that are left", Observed: seen(m), At: m.N})
 }
 
 // nextReaches: a plain input goes to the agent that is active (RT-064).
@@ -246,7 +296,8 @@ func (s *suite) nextReaches(ctx context.Context, letter string) error {
 	if err := s.says(ctx, "next", ""); err != nil {
 		return err
 	}
-	return s.reaches(ctx, "next", letter, "RT-014", "RT-048", "RT-063", "RT-079", "RT-103", "RT-104", "RT-112", "RT-133", "RT-134", "RT-137", "RT-145")
+	return s.reaches(ctx, "next", letter, "RT-014", "RT-048", "RT-063", "RT-079", "RT-103", "RT-104", "RT-112", "RT-133",
+		"RT-134", "RT-137", "RT-145")
 }
 
 func (s *suite) nextReachesFallback(ctx context.Context) error {

@@ -1,25 +1,27 @@
-// Package sessionruntime holds the steps of the session-runtime features. The harness is the message bus, and every party on it
-// but the orchestrator: it decides what is delivered, and when.
+// Package sessionruntime holds the steps of the session-runtime features. The harness is the message bus, and every
+// party on it but the orchestrator: it decides what is delivered, and when.
 package sessionruntime
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"parley/driver"
-	judge "parley/monitor/sessionruntime"
 	vocab "parley/protocol/sessionruntime"
+	"parley/steps/sessionruntime/binding"
+	judge "parley/steps/sessionruntime/invariants"
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
 // binding maps messages to the target's wire and back. It is pure: no I/O, no state.
-type binding struct{ wire target.SessionRuntime }
+type codec struct{ wire binding.Binding }
 
-func newBinding(p *target.Profile) *binding { return &binding{wire: p.SessionRuntime} }
+func newCodec(p *target.Profile) *codec { return &codec{wire: *binding.Of(p)} }
 
 // frame is a message that the harness delivers, under the names of the default binding.
 type frame struct {
@@ -50,80 +52,88 @@ type stream struct {
 	final bool
 }
 
+// writer puts values into a document, up to the first that finds no place.
+type writer struct {
+	doc map[string]any
+	err error
+}
+
+// put writes a value at each of some places.
+func (w *writer) put(v any, places ...target.Pointer) {
+	for _, p := range places {
+		if w.err == nil && p != "" {
+			w.err = p.Set(w.doc, v)
+		}
+	}
+}
+
+// first writes a text, if there is one, at the first of some places that is no member of a text.
+func (w *writer) first(v string, places target.Pointers) {
+	var last error
+	for _, p := range places {
+		if v == "" || w.err != nil {
+			return
+		}
+		if last = p.Set(w.doc, v); last == nil {
+			return
+		}
+	}
+	w.err = last
+}
+
+// field writes what a step has put into the payload, or wherever this wire has it.
+func (w *writer) field(fd field) {
+	for i, p := range fd.places {
+		if _, there := p.Get(w.doc); (i == 0 || fd.all) && !(fd.free && there) {
+			w.put(fd.value, p)
+		}
+	}
+}
+
 // encode makes the frame that is sent.
-func (b *binding) encode(f frame) (driver.Message, error) {
-	at, doc := b.wire.Fields, map[string]any{}
-	var err error
-	put := func(p target.Pointer, v any) {
-		if err == nil && p != "" {
-			err = p.Set(doc, v)
-		}
-	}
-	first := func(places target.Pointers, v string) { // the first that is no member of a text
-		var last error
-		for _, p := range places {
-			if v == "" || err != nil {
-				return
-			}
-			if last = p.Set(doc, v); last == nil {
-				return
-			}
-		}
-		err = last
-	}
-	put(at.Payload, f.payload)
-	put(at.Metadata, cloned(f.meta))
+func (b *codec) encode(f frame) (driver.Message, error) {
+	at, w := b.wire.Fields, &writer{doc: map[string]any{}}
+	w.put(f.payload, at.Payload)
+	w.put(cloned(f.meta), at.Metadata)
 	for _, fd := range f.fields {
-		for i, p := range fd.places {
-			if _, there := p.Get(doc); (i == 0 || fd.all) && !(fd.free && there) {
-				put(p, fd.value)
-			}
-		}
+		w.field(fd)
 	}
-	put(at.ID, f.id)
-	put(at.Session, f.session)
-	put(at.Event, b.wire.EventName(f.event))
+	w.put(f.id, at.ID)
+	w.put(f.session, at.Session)
+	w.put(b.wire.EventName(f.event), at.Event)
 	if f.subtype != "" {
-		for _, p := range at.Subtype {
-			put(p, b.wire.SubtypeName(f.subtype))
-		}
+		w.put(b.wire.SubtypeName(f.subtype), at.Subtype...)
 	}
-	put(at.Sender, b.sender(f.from))
-	to := f.target
-	if to == "" {
-		to = vocab.ToSystem
-	}
-	put(at.Target, b.wire.TargetName(to))
+	w.put(b.sender(f.from), at.Sender)
+	w.put(b.wire.TargetName(cmp.Or(f.target, vocab.ToSystem)), at.Target)
 	if f.targetID != "" {
-		put(at.TargetID, f.targetID)
+		w.put(f.targetID, at.TargetID)
 	}
-	put(at.Timestamp, f.now.UTC().Format(time.RFC3339Nano))
-	first(at.TraceID, f.trace)
-	first(at.TurnID, f.turn)
-	first(at.TxID, f.tx)
-	for _, p := range at.Mention {
-		if f.mention != "" {
-			put(p, f.mention)
-		}
+	w.put(f.now.UTC().Format(time.RFC3339Nano), at.Timestamp)
+	w.first(f.trace, at.TraceID)
+	w.first(f.turn, at.TurnID)
+	w.first(f.tx, at.TxID)
+	if f.mention != "" {
+		w.put(f.mention, at.Mention...)
 	}
 	if f.stream != nil {
-		put(at.IsChunk, f.stream.chunk)
-		put(at.Seq, f.stream.seq)
-		put(at.Final, f.stream.final)
+		w.put(f.stream.chunk, at.IsChunk)
+		w.put(f.stream.seq, at.Seq)
+		w.put(f.stream.final, at.Final)
 	}
-	if err != nil {
-		return driver.Message{}, fmt.Errorf("%s %s: %w", f.event, f.subtype, err)
+	if w.err != nil {
+		return driver.Message{}, fmt.Errorf("%s %s: %w", f.event, f.subtype, w.err)
 	}
-	body, err := wjson.Encode(doc)
+	body, err := wjson.Encode(w.doc)
 	if err != nil {
 		return driver.Message{}, fmt.Errorf("encode %s %s: %w", f.event, f.subtype, err)
 	}
 	return driver.Message{Label: strings.TrimSpace(f.event + " " + f.subtype), Body: body}, nil
 }
 
-// output is the payload of an agent that says a text: the text itself, unless this wire has the ids or marks of an output within its
-// payload and nowhere else.
-func (b *binding) output(said string) any {
+// output is the payload of an agent that says a text: the text itself, unless this wire has the ids or marks of an
+// output within its payload and nowhere else.
+func (b *codec) output(said string) any {
 	at := b.wire.Fields
 	within := func(p target.Pointer) bool { return strings.HasPrefix(string(p), string(at.Payload)+"/") }
 	for _, places := range []target.Pointers{at.TurnID, at.TraceID, {at.IsChunk}, {at.Seq}, {at.Final}} {
@@ -147,7 +157,7 @@ func cloned(meta map[string]any) map[string]any {
 }
 
 // sender is what stands in the sender field for a party.
-func (b *binding) sender(from string) string {
+func (b *codec) sender(from string) string {
 	switch from {
 	case judge.Frontend:
 		return b.wire.Senders.Frontend
@@ -162,7 +172,7 @@ func (b *binding) sender(from string) string {
 }
 
 // party is who stands in the sender field.
-func (b *binding) party(sender string) string {
+func (b *codec) party(sender string) string {
 	s := b.wire.Senders
 	switch sender {
 	case s.Frontend:
@@ -178,7 +188,7 @@ func (b *binding) party(sender string) string {
 }
 
 // decode fills a record's Event: the message in the protocol's terms. Set-up and fence frames have a Type of their own.
-func (b *binding) decode(r *transcript.Record) {
+func (b *codec) decode(r *transcript.Record) {
 	if r.Kind != transcript.Frame || r.Type != "text" {
 		return
 	}
@@ -208,7 +218,7 @@ func (b *binding) decode(r *transcript.Record) {
 }
 
 // message gives the members of judge.Read.
-func (b *binding) message(v any) map[string]any {
+func (b *codec) message(v any) map[string]any {
 	at, data := b.wire.Fields, map[string]any{}
 	get := func(name string, places ...target.Pointer) {
 		for _, p := range places {
@@ -247,7 +257,8 @@ func (b *binding) message(v any) map[string]any {
 		data[judge.Target] = canonical(name, b.wire.TargetOf)
 	}
 	data[judge.From] = b.party(text(data[judge.Sender]))
-	for name, places := range map[string]target.Pointers{judge.SwitchFrom: at.From, judge.SwitchTo: at.To, judge.Reason: at.Reason, judge.Trigger: at.Trigger} {
+	for name, places := range map[string]target.Pointers{judge.SwitchFrom: at.From, judge.SwitchTo: at.To,
+		judge.Reason: at.Reason, judge.Trigger: at.Trigger} {
 		for _, p := range places { // one that is null is there: from nobody, say
 			if m, found := p.Get(v); found && data[name] == nil {
 				data[name] = m
@@ -270,10 +281,11 @@ func canonical(name string, of func(string) string) string {
 }
 
 // marks are the names within metadata that are the binding's own.
-func (b *binding) marks() []string {
+func (b *codec) marks() []string {
 	at := b.wire.Fields
 	out := []string{vocab.Visibility}
-	for _, places := range []target.Pointers{at.TraceID, at.TurnID, at.TxID, at.Subtype, at.Mention, {at.IsChunk, at.Seq, at.Final}} {
+	for _, places := range []target.Pointers{at.TraceID, at.TurnID, at.TxID, at.Subtype, at.Mention,
+		{at.IsChunk, at.Seq, at.Final}} {
 		for _, p := range places {
 			rest, within := strings.CutPrefix(string(p), string(at.Metadata)+"/")
 			if name, _, _ := strings.Cut(rest, "/"); within && name != "" {

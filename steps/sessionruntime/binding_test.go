@@ -9,14 +9,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	judge "parley/monitor/sessionruntime"
 	vocab "parley/protocol/sessionruntime"
+	"parley/steps/sessionruntime/binding"
+	judge "parley/steps/sessionruntime/invariants"
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
-// elsewhere is a wire on which everything is in another place and has another name, that of profiles/node-runtime.yaml and more.
+// elsewhere is a wire on which everything is in another place and has another name, that of profiles/node-runtime.yaml
+// and more.
 const elsewhere = `
 senders: {frontend: web, manager: sm, session: sr, logger: log}
 fields:
@@ -49,25 +51,27 @@ targets: {SYSTEM: HUB}
 subtypes: {CANCELED: TURN_CANCELED, CANCEL: HALT, MENTION: AT}`
 
 // bound makes the binding of a profile that says this of its wire.
-func bound(t testing.TB, wire string) *binding {
+func bound(t testing.TB, wire string) *codec {
 	t.Helper()
 	text := "url: http://h\nprotocol: session-runtime\n"
 	if wire != "" {
 		text += "session-runtime:\n  " + strings.ReplaceAll(strings.TrimSpace(wire), "\n", "\n  ") + "\n"
 	}
-	p, err := target.Parse([]byte(text), "test.yaml", nil)
+	p, err := target.Kinds{binding.Kind()}.Parse([]byte(text), "test.yaml", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newBinding(p)
+	return newCodec(p)
 }
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 5e6, time.FixedZone("", 3600))
 
 // whole is a frame with everything.
 func whole() frame {
-	return frame{id: "m1", session: "s", event: vocab.AgentOutput, from: "agent-a", payload: map[string]any{"text": "你好", "n": 1.5, "none": nil},
-		trace: "r1", turn: "t1", tx: "x1", stream: &stream{chunk: true, seq: 3}, meta: map[string]any{"model": map[string]any{"t": 0.25}}, now: noon}
+	return frame{id: "m1", session: "s", event: vocab.AgentOutput, from: "agent-a",
+		payload: map[string]any{"text": "你好", "n": 1.5, "none": nil},
+		trace:   "r1", turn: "t1", tx: "x1", stream: &stream{chunk: true, seq: 3},
+		meta: map[string]any{"model": map[string]any{"t": 0.25}}, now: noon}
 }
 
 func TestEncode(t *testing.T) {
@@ -82,19 +86,32 @@ func TestEncode(t *testing.T) {
 		label, want  string
 	}{
 		{"a text", "", text(func(*frame) {}), "USER_INPUT",
-			`{"event":"USER_INPUT","id":"m1","metadata":{},"payload":"hi \"there\"\n","sender":"frontend","session_id":"s","target":"SYSTEM","timestamp":"2026-01-02T11:00:00.005Z"}`},
-		{"a mention, whose subtype and agent stand wherever they may", "", text(func(f *frame) { f.subtype, f.mention = vocab.Mention, "agent-b" }), "USER_INPUT MENTION",
-			`{"event":"USER_INPUT","id":"m1","metadata":{"mentioned_agent_id":"agent-b","subtype":"MENTION","target_agent_id":"agent-b"},"payload":"hi \"there\"\n","sender":"frontend","session_id":"s","subtype":"MENTION","target":"SYSTEM","timestamp":"2026-01-02T11:00:00.005Z"}`},
+			`{"event":"USER_INPUT","id":"m1","metadata":{},"payload":"hi \"there\"\n","sender":"frontend","session_id":"s",` +
+				`"target":"SYSTEM","timestamp":"2026-01-02T11:00:00.005Z"}`},
+		{"a mention, whose subtype and agent stand wherever they may", "",
+			text(func(f *frame) { f.subtype, f.mention = vocab.Mention, "agent-b" }), "USER_INPUT MENTION",
+			`{"event":"USER_INPUT","id":"m1","metadata":{"mentioned_agent_id":"agent-b","subtype":"MENTION",` +
+				`"target_agent_id":"agent-b"},"payload":"hi \"there\"\n","sender":"frontend","session_id":"s",` +
+				`"subtype":"MENTION","target":"SYSTEM","timestamp":"2026-01-02T11:00:00.005Z"}`},
 		{"on BROADCAST, for one", "", text(func(f *frame) { f.target, f.targetID = vocab.ToBroadcast, "x" }), "USER_INPUT",
-			`{"event":"USER_INPUT","id":"m1","metadata":{},"payload":"hi \"there\"\n","sender":"frontend","session_id":"s","target":"BROADCAST","target_id":"x","timestamp":"2026-01-02T11:00:00.005Z"}`},
+			`{"event":"USER_INPUT","id":"m1","metadata":{},"payload":"hi \"there\"\n","sender":"frontend","session_id":"s",` +
+				`"target":"BROADCAST","target_id":"x","timestamp":"2026-01-02T11:00:00.005Z"}`},
 		{"output", "", whole(), "AGENT_OUTPUT",
-			`{"event":"AGENT_OUTPUT","id":"m1","metadata":{"model":{"t":0.25},"stream":{"final":false,"is_chunk":true,"seq":3},"trace_id":"r1","turn_id":"t1","tx_id":"x1"},"payload":{"n":1.5,"none":null,"text":"你好"},"sender":"agent-a","session_id":"s","target":"SYSTEM","timestamp":"2026-01-02T11:00:00.005Z"}`},
+			`{"event":"AGENT_OUTPUT","id":"m1","metadata":{"model":{"t":0.25},"stream":{"final":false,"is_chunk":true,` +
+				`"seq":3},"trace_id":"r1","turn_id":"t1","tx_id":"x1"},"payload":{"n":1.5,"none":null,"text":"你好"},` +
+				`"sender":"agent-a","session_id":"s","target":"SYSTEM","timestamp":"2026-01-02T11:00:00.005Z"}`},
 		{"output elsewhere", elsewhere, whole(), "AGENT_OUTPUT",
-			`{"body":{"n":1.5,"none":null,"text":"你好"},"by":"agent-a","kind":"AGENT_OUTPUT","meta":{"model":{"t":0.25},"stream":{"final":false,"isChunk":true,"seq":3},"traceId":"r1","turnId":"t1","txId":"x1"},"mid":"m1","sid":"s","to":"HUB","ts":"2026-01-02T11:00:00.005Z"}`},
-		{"a mention elsewhere", elsewhere, text(func(f *frame) { f.subtype, f.mention = vocab.Mention, "agent-b" }), "USER_INPUT MENTION",
-			`{"body":"hi \"there\"\n","by":"web","kind":"ASK","meta":{"mentionedAgent":"agent-b"},"mid":"m1","sid":"s","sub":"AT","to":"HUB","ts":"2026-01-02T11:00:00.005Z"}`},
-		{"the first of several names", elsewhere, frame{event: vocab.Event, subtype: vocab.Canceled, from: judge.Manager, now: noon}, "EVENT CANCELED",
-			`{"body":null,"by":"sm","kind":"NEWS","meta":{},"mid":"","sid":"","sub":"TURN_CANCELED","to":"HUB","ts":"2026-01-02T11:00:00.005Z"}`},
+			`{"body":{"n":1.5,"none":null,"text":"你好"},"by":"agent-a","kind":"AGENT_OUTPUT","meta":{"model":{"t":0.25},` +
+				`"stream":{"final":false,"isChunk":true,"seq":3},"traceId":"r1","turnId":"t1","txId":"x1"},"mid":"m1",` +
+				`"sid":"s","to":"HUB","ts":"2026-01-02T11:00:00.005Z"}`},
+		{"a mention elsewhere", elsewhere, text(func(f *frame) { f.subtype, f.mention = vocab.Mention, "agent-b" }),
+			"USER_INPUT MENTION",
+			`{"body":"hi \"there\"\n","by":"web","kind":"ASK","meta":{"mentionedAgent":"agent-b"},"mid":"m1","sid":"s",` +
+				`"sub":"AT","to":"HUB","ts":"2026-01-02T11:00:00.005Z"}`},
+		{"the first of several names", elsewhere,
+			frame{event: vocab.Event, subtype: vocab.Canceled, from: judge.Manager, now: noon}, "EVENT CANCELED",
+			`{"body":null,"by":"sm","kind":"NEWS","meta":{},"mid":"","sid":"","sub":"TURN_CANCELED","to":"HUB",` +
+				`"ts":"2026-01-02T11:00:00.005Z"}`},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -136,7 +153,8 @@ func TestFields(t *testing.T) {
 		{"null is a value", field{places: at, value: nil}, `{"agent_id":null}`},
 		{"no place", field{value: "b"}, `{}`},
 	} {
-		m, err := bound(t, "").encode(frame{event: vocab.Control, payload: map[string]any{}, fields: []field{r.in}, now: noon})
+		m, err := bound(t,
+			"").encode(frame{event: vocab.Control, payload: map[string]any{}, fields: []field{r.in}, now: noon})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,9 +166,11 @@ func TestFields(t *testing.T) {
 
 func TestEncodeThatCannotBe(t *testing.T) {
 	for reason, f := range map[string]frame{
-		"what is no JSON":                  {event: vocab.UserInput, payload: func() {}},
-		"a field within a text":            {event: vocab.Control, payload: "text", fields: []field{{places: target.Pointers{"/payload/agent_id"}, value: "b"}}},
-		"marks within a stream of its own": {event: vocab.AgentOutput, meta: map[string]any{"stream": "s"}, stream: &stream{}},
+		"what is no JSON": {event: vocab.UserInput, payload: func() {}},
+		"a field within a text": {event: vocab.Control, payload: "text",
+			fields: []field{{places: target.Pointers{"/payload/agent_id"}, value: "b"}}},
+		"marks within a stream of its own": {event: vocab.AgentOutput, meta: map[string]any{"stream": "s"},
+			stream: &stream{}},
 	} {
 		if m, err := bound(t, "").encode(f); err == nil || m.Body != nil {
 			t.Errorf("%s: %s, %v", reason, m.Body, err)
@@ -161,7 +181,8 @@ func TestEncodeThatCannotBe(t *testing.T) {
 // decoded is the event of a text frame.
 func decoded(t testing.TB, wire, body string) transcript.Record {
 	t.Helper()
-	r := transcript.Record{N: 1, Conn: bus, Dir: transcript.Received, Kind: transcript.Frame, Type: "text", Bytes: []byte(body)}
+	r := transcript.Record{N: 1, Conn: bus, Dir: transcript.Received, Kind: transcript.Frame, Type: "text",
+		Bytes: []byte(body)}
 	bound(t, wire).decode(&r)
 	return r
 }
@@ -171,9 +192,12 @@ func TestRoundTrip(t *testing.T) {
 	for name, wire := range map[string]string{"by default": "", "elsewhere": elsewhere} {
 		for _, f := range []frame{
 			whole(),
-			{id: "m2", session: "s", event: vocab.UserInput, subtype: vocab.Mention, mention: "agent-b", from: judge.Frontend, payload: "a text"},
-			{id: "m3", session: "s", event: vocab.Control, subtype: vocab.Cancel, from: judge.Manager, target: vocab.ToBroadcast, targetID: "x", payload: map[string]any{}},
-			{id: "m4", session: "s", event: vocab.Event, subtype: vocab.StreamStopped, from: "agent-b", payload: []any{"a"}, turn: "t"},
+			{id: "m2", session: "s", event: vocab.UserInput, subtype: vocab.Mention, mention: "agent-b", from: judge.Frontend,
+				payload: "a text"},
+			{id: "m3", session: "s", event: vocab.Control, subtype: vocab.Cancel, from: judge.Manager, target: vocab.ToBroadcast,
+				targetID: "x", payload: map[string]any{}},
+			{id: "m4", session: "s", event: vocab.Event, subtype: vocab.StreamStopped, from: "agent-b", payload: []any{"a"},
+				turn: "t"},
 			{id: "m5", session: "s", event: vocab.Error, subtype: "MODEL_ERROR", from: judge.Logger, payload: nil},
 			{id: "m6", session: "s", event: vocab.Control, subtype: vocab.SwitchAgent, from: judge.Self, payload: 7},
 		} {
@@ -186,8 +210,10 @@ func TestRoundTrip(t *testing.T) {
 			if to == "" {
 				to = vocab.ToSystem
 			}
-			want := judge.Message{N: 1, ID: f.id, Session: f.session, Event: f.event, Subtype: f.subtype, From: f.from, Target: to, TargetID: f.targetID,
-				Trace: f.trace, Turn: f.turn, Tx: f.tx, Chunk: f.stream != nil && f.stream.chunk, Final: f.stream != nil && f.stream.final}
+			want := judge.Message{N: 1, ID: f.id, Session: f.session, Event: f.event, Subtype: f.subtype, From: f.from,
+				Target: to, TargetID: f.targetID,
+				Trace: f.trace, Turn: f.turn, Tx: f.tx, Chunk: f.stream != nil && f.stream.chunk, Final: f.stream != nil &&
+					f.stream.final}
 			if f.mention != "" && got.Data["mention"] != f.mention {
 				t.Errorf("%s: %s mentions %v", name, m.Label, got.Data["mention"])
 			}
@@ -207,44 +233,69 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+var decodeRows = []struct {
+	reason, wire, in string
+	typ              string
+	want             map[string]any // among others; nil: absent
+}{
+	{"nothing but an event", "", `{"event":"CONTROL"}`, "CONTROL",
+		map[string]any{judge.EventName: vocab.Control, judge.Subtype: nil, judge.Payload: nil, judge.ID: nil}},
+	{"no event", "", `{"subtype":"CANCEL"}`, "", map[string]any{judge.EventName: nil, judge.Subtype: vocab.Cancel}},
+	{"an event that is no text", "", `{"event":7}`, "7", map[string]any{}},
+	{"a subtype of its own", "", `{"event":"EVENT","subtype":"HELLO"}`, "EVENT HELLO",
+		map[string]any{judge.Subtype: "HELLO"}},
+	{"a subtype within metadata (RT-174)", "", `{"event":"CONTROL","metadata":{"subtype":"INPUT_ACK"}}`,
+		"CONTROL INPUT_ACK", map[string]any{judge.Subtype: vocab.InputAck}},
+	{"in both places: the first", "", `{"event":"CONTROL","subtype":"CANCEL","metadata":{"subtype":"INPUT_ACK"}}`,
+		"CONTROL CANCEL", map[string]any{judge.Subtype: vocab.Cancel}},
+	{"a subtype that is null, and one within metadata", "",
+		`{"event":"CONTROL","subtype":null,"metadata":{"subtype":"INPUT_ACK"}}`, "CONTROL INPUT_ACK",
+		map[string]any{judge.Subtype: vocab.InputAck}},
+	{"a subtype that is no text", "", `{"event":"CONTROL","subtype":["CANCEL"]}`, "CONTROL", map[string]any{}},
+	{"another name of the same", "", `{"event":"EVENT","subtype":"TURN_CANCELED"}`, "EVENT CANCELED",
+		map[string]any{judge.Subtype: vocab.Canceled}},
+	{"ids within the payload", "",
+		`{"event":"EVENT","payload":{"turn_id":"t","trace_id":"r","tx_id":"x","target_agent_id":"b"}}`, "EVENT",
+		map[string]any{judge.Turn: "t", judge.Trace: "r", judge.Tx: "x", judge.TargetAgent: "b"}},
+	{"ids in both: the first", "", `{"event":"EVENT","metadata":{"turn_id":"t1"},"payload":{"turn_id":"t2"}}`, "EVENT",
+		map[string]any{judge.Turn: "t1"}},
+	{"ids beside a payload that is a text", "", `{"event":"EVENT","payload":"text","metadata":{"turn_id":"t1"}}`, "EVENT",
+		map[string]any{judge.Turn: "t1", judge.Payload: "text", judge.AgentID: nil}},
+	{"a payload that is null", "", `{"event":"EVENT","payload":null}`, "EVENT", map[string]any{judge.Payload: nil}},
+	{"an ERROR whose code stands for its subtype", "", `{"event":"ERROR","payload":{"code":"ROUTE_TIMEOUT"}}`,
+		"ERROR ROUTE_TIMEOUT", map[string]any{judge.Subtype: vocab.RouteTimeout}},
+	{"an ERROR with both", "", `{"event":"ERROR","subtype":"X","payload":{"code":"ROUTE_TIMEOUT"}}`, "ERROR X",
+		map[string]any{judge.Subtype: "X"}},
+	{"a code of something else", "", `{"event":"EVENT","payload":{"code":"ROUTE_TIMEOUT"}}`, "EVENT",
+		map[string]any{judge.Subtype: nil}},
+	{"a switch from nobody: null is there", "",
+		`{"event":"CONTROL","subtype":"SWITCH_AGENT","payload":{"from":null,"to":"b","reason":null}}`,
+		"CONTROL SWITCH_AGENT", map[string]any{judge.SwitchTo: "b"}},
+	{"senders", "", `{"event":"EVENT","sender":"session_manager"}`, "EVENT",
+		map[string]any{judge.From: judge.Manager, judge.Sender: "session_manager"}},
+	{"a sender that is nobody", "", `{"event":"EVENT","sender":7}`, "EVENT", map[string]any{judge.From: ""}},
+	{"the mention of something else than a mention", "", `{"event":"USER_INPUT","metadata":{"mentioned_agent_id":"b"}}`,
+		"USER_INPUT", map[string]any{"mention": nil}},
+
+	{"elsewhere", elsewhere,
+		`{"kind":"ASK","sub":"AT","by":"web","to":"HUB","meta":{"mentionedAgent":"b"},"body":{"agentId":"c"}}`,
+		"USER_INPUT MENTION",
+		map[string]any{judge.EventName: vocab.UserInput, judge.From: judge.Frontend, judge.Target: vocab.ToSystem,
+			"mention": "b", judge.AgentID: "c"}},
+	{"another name of several", elsewhere, `{"kind":"TIDINGS","sub":"TURN_CANCELED"}`, "EVENT CANCELED",
+		map[string]any{}},
+	{"names that this wire has for something else", elsewhere, `{"kind":"USER_INPUT","sub":"CANCEL","to":"SYSTEM"}`,
+		"(USER_INPUT) (CANCEL)", map[string]any{judge.Target: "(SYSTEM)"}},
+	{"the places of the default", elsewhere, `{"event":"CONTROL","subtype":"CANCEL","session_id":"s"}`, "",
+		map[string]any{judge.EventName: nil, judge.Session: nil}},
+
+	{"a set-up frame", "", `{"parley":"ready","session_id":"s"}`, judge.ReadyFrame, map[string]any{"session_id": "s"}},
+	{"a fence elsewhere", elsewhere, `{"parley":"fenced","id":"f"}`, judge.FencedFrame, map[string]any{"id": "f"}},
+	{"a message that has such a member", "", `{"parley":7,"event":"EVENT"}`, "EVENT", map[string]any{}},
+}
+
 func TestDecode(t *testing.T) {
-	rows := []struct {
-		reason, wire, in string
-		typ              string
-		want             map[string]any // among others; nil: absent
-	}{
-		{"nothing but an event", "", `{"event":"CONTROL"}`, "CONTROL", map[string]any{judge.EventName: vocab.Control, judge.Subtype: nil, judge.Payload: nil, judge.ID: nil}},
-		{"no event", "", `{"subtype":"CANCEL"}`, "", map[string]any{judge.EventName: nil, judge.Subtype: vocab.Cancel}},
-		{"an event that is no text", "", `{"event":7}`, "7", map[string]any{}},
-		{"a subtype of its own", "", `{"event":"EVENT","subtype":"HELLO"}`, "EVENT HELLO", map[string]any{judge.Subtype: "HELLO"}},
-		{"a subtype within metadata (RT-174)", "", `{"event":"CONTROL","metadata":{"subtype":"INPUT_ACK"}}`, "CONTROL INPUT_ACK", map[string]any{judge.Subtype: vocab.InputAck}},
-		{"in both places: the first", "", `{"event":"CONTROL","subtype":"CANCEL","metadata":{"subtype":"INPUT_ACK"}}`, "CONTROL CANCEL", map[string]any{judge.Subtype: vocab.Cancel}},
-		{"a subtype that is null, and one within metadata", "", `{"event":"CONTROL","subtype":null,"metadata":{"subtype":"INPUT_ACK"}}`, "CONTROL INPUT_ACK", map[string]any{judge.Subtype: vocab.InputAck}},
-		{"a subtype that is no text", "", `{"event":"CONTROL","subtype":["CANCEL"]}`, "CONTROL", map[string]any{}},
-		{"another name of the same", "", `{"event":"EVENT","subtype":"TURN_CANCELED"}`, "EVENT CANCELED", map[string]any{judge.Subtype: vocab.Canceled}},
-		{"ids within the payload", "", `{"event":"EVENT","payload":{"turn_id":"t","trace_id":"r","tx_id":"x","target_agent_id":"b"}}`, "EVENT", map[string]any{judge.Turn: "t", judge.Trace: "r", judge.Tx: "x", judge.TargetAgent: "b"}},
-		{"ids in both: the first", "", `{"event":"EVENT","metadata":{"turn_id":"t1"},"payload":{"turn_id":"t2"}}`, "EVENT", map[string]any{judge.Turn: "t1"}},
-		{"ids beside a payload that is a text", "", `{"event":"EVENT","payload":"text","metadata":{"turn_id":"t1"}}`, "EVENT", map[string]any{judge.Turn: "t1", judge.Payload: "text", judge.AgentID: nil}},
-		{"a payload that is null", "", `{"event":"EVENT","payload":null}`, "EVENT", map[string]any{judge.Payload: nil}},
-		{"an ERROR whose code stands for its subtype", "", `{"event":"ERROR","payload":{"code":"ROUTE_TIMEOUT"}}`, "ERROR ROUTE_TIMEOUT", map[string]any{judge.Subtype: vocab.RouteTimeout}},
-		{"an ERROR with both", "", `{"event":"ERROR","subtype":"X","payload":{"code":"ROUTE_TIMEOUT"}}`, "ERROR X", map[string]any{judge.Subtype: "X"}},
-		{"a code of something else", "", `{"event":"EVENT","payload":{"code":"ROUTE_TIMEOUT"}}`, "EVENT", map[string]any{judge.Subtype: nil}},
-		{"a switch from nobody: null is there", "", `{"event":"CONTROL","subtype":"SWITCH_AGENT","payload":{"from":null,"to":"b","reason":null}}`, "CONTROL SWITCH_AGENT", map[string]any{judge.SwitchTo: "b"}},
-		{"senders", "", `{"event":"EVENT","sender":"session_manager"}`, "EVENT", map[string]any{judge.From: judge.Manager, judge.Sender: "session_manager"}},
-		{"a sender that is nobody", "", `{"event":"EVENT","sender":7}`, "EVENT", map[string]any{judge.From: ""}},
-		{"the mention of something else than a mention", "", `{"event":"USER_INPUT","metadata":{"mentioned_agent_id":"b"}}`, "USER_INPUT", map[string]any{"mention": nil}},
-
-		{"elsewhere", elsewhere, `{"kind":"ASK","sub":"AT","by":"web","to":"HUB","meta":{"mentionedAgent":"b"},"body":{"agentId":"c"}}`, "USER_INPUT MENTION",
-			map[string]any{judge.EventName: vocab.UserInput, judge.From: judge.Frontend, judge.Target: vocab.ToSystem, "mention": "b", judge.AgentID: "c"}},
-		{"another name of several", elsewhere, `{"kind":"TIDINGS","sub":"TURN_CANCELED"}`, "EVENT CANCELED", map[string]any{}},
-		{"names that this wire has for something else", elsewhere, `{"kind":"USER_INPUT","sub":"CANCEL","to":"SYSTEM"}`, "(USER_INPUT) (CANCEL)", map[string]any{judge.Target: "(SYSTEM)"}},
-		{"the places of the default", elsewhere, `{"event":"CONTROL","subtype":"CANCEL","session_id":"s"}`, "", map[string]any{judge.EventName: nil, judge.Session: nil}},
-
-		{"a set-up frame", "", `{"parley":"ready","session_id":"s"}`, judge.ReadyFrame, map[string]any{"session_id": "s"}},
-		{"a fence elsewhere", elsewhere, `{"parley":"fenced","id":"f"}`, judge.FencedFrame, map[string]any{"id": "f"}},
-		{"a message that has such a member", "", `{"parley":7,"event":"EVENT"}`, "EVENT", map[string]any{}},
-	}
-	for _, r := range rows {
+	for _, r := range decodeRows {
 		t.Run(r.reason, func(t *testing.T) {
 			rec := decoded(t, r.wire, r.in)
 			if rec.Event == nil || rec.Event.Type != r.typ || rec.Label != r.typ {
@@ -262,8 +313,11 @@ func TestDecode(t *testing.T) {
 
 // TestNullMembers: a member of a switch that is null is there, one that is not is absent.
 func TestNullMembers(t *testing.T) {
-	data := decoded(t, "", `{"event":"CONTROL","subtype":"SWITCH_AGENT","payload":{"from":null,"to":"b","reason":null}}`).Event.Data.(map[string]any)
-	for name, want := range map[string]bool{judge.SwitchFrom: true, judge.SwitchTo: true, judge.Reason: true, judge.Trigger: false} {
+	data := decoded(t, "",
+		`{"event":"CONTROL","subtype":"SWITCH_AGENT","payload":{"from":null,"to":"b",`+
+			`"reason":null}}`).Event.Data.(map[string]any)
+	for name, want := range map[string]bool{judge.SwitchFrom: true, judge.SwitchTo: true, judge.Reason: true,
+		judge.Trigger: false} {
 		if _, there := data[name]; there != want {
 			t.Errorf("%s is there: %v", name, there)
 		}
@@ -276,12 +330,14 @@ func TestDecodeOfWhatIsNone(t *testing.T) {
 			t.Errorf("%s: %+v", body, r.Event)
 		}
 	}
-	for _, r := range []transcript.Record{{Kind: transcript.Closed, Type: "text", Bytes: []byte(`{}`)}, {Kind: transcript.Frame, Type: "binary", Bytes: []byte(`{}`)}} {
+	for _, r := range []transcript.Record{{Kind: transcript.Closed, Type: "text", Bytes: []byte(`{}`)},
+		{Kind: transcript.Frame, Type: "binary", Bytes: []byte(`{}`)}} {
 		if bound(t, "").decode(&r); r.Event != nil {
 			t.Errorf("%+v", r)
 		}
 	}
-	r := transcript.Record{Kind: transcript.Frame, Type: "text", Label: judge.Back + "X", Bytes: []byte(`{"event":"EVENT"}`)}
+	r := transcript.Record{Kind: transcript.Frame, Type: "text", Label: judge.Back + "X",
+		Bytes: []byte(`{"event":"EVENT"}`)}
 	if bound(t, "").decode(&r); r.Label != judge.Back+"X" {
 		t.Errorf("the label has become %q", r.Label)
 	}
@@ -299,7 +355,8 @@ func TestFaults(t *testing.T) {
 
 func TestMarks(t *testing.T) {
 	for wire, want := range map[string][]string{
-		"":        {"mentioned_agent_id", "stream", "subtype", "target_agent_id", "trace_id", "turn_id", "tx_id", "visibility"},
+		"": {"mentioned_agent_id", "stream", "subtype", "target_agent_id", "trace_id", "turn_id", "tx_id",
+			"visibility"},
 		elsewhere: {"mentionedAgent", "stream", "traceId", "turnId", "txId", "visibility"},
 	} {
 		if diff := cmp.Diff(want, bound(t, wire).marks()); diff != "" {

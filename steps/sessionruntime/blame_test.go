@@ -9,8 +9,8 @@ import (
 	"parley/verdict"
 )
 
-// TestBlame: over the whole suite a target with one fault fails the clauses that this fault breaks, by the steps and by the model,
-// and no others.
+// TestBlame: over the whole suite a target with one fault fails the clauses that this fault breaks, by the steps and by
+// the model, and no others.
 func TestBlame(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[string]string{
@@ -31,14 +31,9 @@ func TestBlame(t *testing.T) {
 			env.Profile.Limits.Event.Duration = 5 * time.Second // a fence ends what is awaited in vain
 			failed := map[string]bool{}
 			for _, r := range run(env, texts(t), func() *scripted { return &scripted{fault: fault} }) {
-				for _, c := range r.Clauses {
-					if c.Outcome == verdict.Failed {
-						failed[strings.TrimPrefix(c.ID, "RT-")] = true
-					}
-				}
-				for _, m := range r.Monitors {
-					if m.Failure != nil {
-						failed[strings.TrimPrefix(m.Clause, "RT-")] = true
+				for _, j := range slices.Concat(r.Clauses, r.Monitors) {
+					if j.Outcome == verdict.Failed {
+						failed[strings.TrimPrefix(j.Clause, "RT-")] = true
 					}
 				}
 			}

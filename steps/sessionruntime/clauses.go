@@ -3,17 +3,19 @@ package sessionruntime
 import (
 	"strings"
 
-	judge "parley/monitor/sessionruntime"
 	vocab "parley/protocol/sessionruntime"
+	judge "parley/steps/sessionruntime/invariants"
 )
 
-// What is missing, or wrong, breaks the clauses that it shows broken, and no others: by what was asked for, and what had happened
-// before. What is there shows more than its absence does, so that a step may keep more clauses than it can break.
+// What is missing, or wrong, breaks the clauses that it shows broken, and no others: by what was asked for, and what
+// had happened before. What is there shows more than its absence does, so that a step may keep more clauses than it can
+// break.
 
 // delivered are the messages that the harness has sent in the present session, behind a record.
 func (s *suite) delivered(after int, match func(judge.Message) bool) (out []judge.Message) {
 	for _, r := range s.T.After(max(after, s.now.began)) {
-		if m, ok := judge.Read(r); ok && m.Delivered && s.belongs(m, s.now) && !strings.HasPrefix(r.Label, judge.Back) && match(m) {
+		if m, ok := judge.Read(r); ok && m.Delivered && s.belongs(m, s.now) && !strings.HasPrefix(r.Label, judge.Back) &&
+			match(m) {
 			out = append(out, m)
 		}
 	}
@@ -24,7 +26,8 @@ func (s *suite) hasDelivered(after int, match func(judge.Message) bool) bool {
 	return len(s.delivered(after, match)) > 0
 }
 
-// latest is the last message that was delivered in the present session, and that fits; the zero message where there is none.
+// latest is the last message that was delivered in the present session, and that fits; the zero message where there is
+// none.
 func (s *suite) latest(match func(judge.Message) bool) judge.Message {
 	if all := s.delivered(0, match); len(all) > 0 {
 		return all[len(all)-1]
@@ -46,27 +49,29 @@ func control(subtypes ...string) func(judge.Message) bool {
 	}
 }
 
-// onlyObserved tells whether the latest act was one on BROADCAST, which nothing must follow from.
+// onlyObserved reports whether the latest act was one on BROADCAST, which nothing must follow from.
 func (s *suite) onlyObserved() bool {
 	m := s.latest(anything)
 	return m.Target == vocab.ToBroadcast && (m.From == judge.Frontend || m.From == judge.Manager || m.From == judge.Logger)
 }
 
-// broadcast are the clauses about what agents say there: where the same was said on SYSTEM before, and was taken, or the scenario
-// would have ended.
+// broadcast are the clauses about what agents say there: where the same was said on SYSTEM before, and was taken, or
+// the scenario would have ended.
 func (s *suite) broadcast(m judge.Message) []string {
 	if m.Target != vocab.ToBroadcast {
 		return nil
 	}
 	for _, r := range s.T.All() {
-		if twin, ok := judge.Read(r); ok && twin.Delivered && twin.N < m.N && twin.Event == m.Event && twin.Subtype == m.Subtype && twin.Target != vocab.ToBroadcast {
+		if twin, ok := judge.Read(r); ok && twin.Delivered && twin.N < m.N && twin.Event == m.Event &&
+			twin.Subtype == m.Subtype && twin.Target != vocab.ToBroadcast {
 			return []string{"RT-042", "RT-168"}
 		}
 	}
 	return nil
 }
 
-// was tells whether a message of a kind was published before, in any session: what was there once, and is missing now, tells more.
+// was reports whether a message of a kind was published before, in any session: what was there once, and is missing
+// now, tells more.
 func (s *suite) was(k judge.Kind) bool {
 	for _, r := range s.Between(bus, 0, 0) {
 		if m, ok := judge.Read(r); ok && m.Kind() == k {
@@ -139,7 +144,8 @@ func (s *suite) changed(in *input) (clauses []string) {
 	return clauses
 }
 
-// beside are the clauses about one transaction beside another: where one was told of already that ended so, and several were asked for.
+// beside are the clauses about one transaction beside another: where one was told of already that ended so, and several
+// were asked for.
 func (s *suite) beside(what string) []string {
 	if s.now.told[what] && len(s.delivered(0, control(vocab.RemoveAgent, vocab.InviteAgent))) > 1 {
 		return []string{"RT-062"}
@@ -147,19 +153,19 @@ func (s *suite) beside(what string) []string {
 	return nil
 }
 
-// names tells whether an input mentions an agent.
+// names reports whether an input mentions an agent.
 func names(m judge.Message) bool {
 	return m.Data["mention"] != nil || hasMember(m.Payload, "mentioned_agent_id")
 }
 
-// hasMember tells whether an object has a member.
+// hasMember reports whether an object has a member.
 func hasMember(v any, name string) bool {
 	object, _ := v.(map[string]any)
 	_, there := object[name]
 	return there
 }
 
-// absent tells whether an input mentions an agent that was not in the session when it was set up.
+// absent reports whether an input mentions an agent that was not in the session when it was set up.
 func (s *suite) absent(m judge.Message) bool {
 	for _, letter := range s.now.agents {
 		if judge.Mentions(m, s.agent(letter)) || m.Data["mention"] == s.agent(letter) {
@@ -193,7 +199,7 @@ func (s *suite) stops(in *input) (clauses []string, asked judge.Message) {
 	return clauses, asked
 }
 
-// foreign tells whether another agent has said something in a turn, behind a record.
+// foreign reports whether another agent has said something in a turn, behind a record.
 func (s *suite) foreign(in *input, after int) bool {
 	return s.hasDelivered(after, func(m judge.Message) bool {
 		return m.Event == vocab.AgentOutput && m.Turn == in.turn && m.From != in.agent
@@ -261,7 +267,13 @@ func (s *suite) absence(k judge.Kind) []string {
 		case done(vocab.HandoverReject):
 			return []string{"RT-137"}
 		case done(vocab.HandoverConfirm): // of what was not asked for, or is decided
-			return []string{"RT-061", "RT-065", "RT-133", "RT-135", "RT-137"}
+			clauses := []string{"RT-061", "RT-065", "RT-133", "RT-135", "RT-137"}
+			for _, h := range s.now.handovers {
+				if h.decided == 0 { // it is confirmed by what does not name it
+					return append(clauses, "RT-062")
+				}
+			}
+			return clauses
 		case done(vocab.HandoverRequest):
 			return []string{"RT-061", "RT-128", "RT-133"}
 		}
@@ -345,10 +357,10 @@ func (s *suite) otherSwitches(names func(judge.Message) bool) []instead {
 		{clauses: []string{"RT-091", "RT-167"}, how: "it is not on SYSTEM or BROADCAST", match: func(m judge.Message) bool {
 			return control(vocab.SwitchAgent)(m) && m.Target != vocab.ToSystem && m.Target != vocab.ToBroadcast && names(m)
 		}},
-		{clauses: []string{"RT-066"}, how: "it does not say to whom", match: func(m judge.Message) bool {
+		{clauses: []string{"RT-066"}, how: "it does not name the new agent", match: func(m judge.Message) bool {
 			return m.Kind() == judge.Switch && text(m.Data[judge.SwitchTo]) == ""
 		}},
-		{clauses: []string{"RT-065", "RT-066"}, how: "it is no CONTROL SWITCH_AGENT", match: func(m judge.Message) bool {
+		{clauses: []string{"RT-065", "RT-066"}, how: "it is not a CONTROL SWITCH_AGENT", match: func(m judge.Message) bool {
 			return m.Event != vocab.Control && m.Subtype == vocab.SwitchAgent && names(m)
 		}},
 	}

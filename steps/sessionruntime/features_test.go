@@ -10,6 +10,7 @@ import (
 	"parley/features"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
+	"parley/steps/sessionruntime/binding"
 	"parley/target"
 	"parley/verdict"
 )
@@ -32,19 +33,21 @@ func texts(t *testing.T) map[string]string {
 	return out
 }
 
-// TestFeatures: a target that does what the source says passes every scenario, and the model has nothing against it, whatever the
-// profile says of its bus and of its limits.
+// TestFeatures: a target that does what the source says passes every scenario, and the model has nothing against it,
+// whatever the profile says of its bus and of its limits.
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
-		change func(*target.SessionRuntime)
+		change func(*binding.Binding)
 		part   string // of the name of a feature; "" is all
 		want   func(r steps.Result) verdict.Outcome
 	}{
 		{reason: "by default"},
-		{reason: "without a fence", part: "4G", change: func(p *target.SessionRuntime) { p.Fence = false }},
-		{reason: "without BROADCAST", part: "1", change: func(p *target.SessionRuntime) { p.Subscribes = target.Names{vocab.ToSystem} }, want: func(r steps.Result) verdict.Outcome {
+		{reason: "without a fence", part: "4G", change: func(p *binding.Binding) { p.Fence = false }},
+		{reason: "without BROADCAST", part: "1", change: func(p *binding.Binding) {
+			p.Subscribes = target.Names{vocab.ToSystem}
+		}, want: func(r steps.Result) verdict.Outcome {
 			for _, s := range r.Scenario.Steps {
 				if strings.Contains(s.Text, " on BROADCAST") || strings.Contains(s.Text, "second subscription") {
 					return verdict.NotApplicable
@@ -52,8 +55,9 @@ func TestFeatures(t *testing.T) {
 			}
 			return verdict.Passed
 		}},
-		{reason: "limits that are fixed", part: "5", change: func(p *target.SessionRuntime) {
-			p.Limits = target.RuntimeLimits{InputAck: target.Duration{Duration: time.Minute}, CancelAck: target.Duration{Duration: time.Minute}, Fixed: true}
+		{reason: "limits that are fixed", part: "5", change: func(p *binding.Binding) {
+			p.Limits = binding.RuntimeLimits{InputAck: target.Duration{Duration: time.Minute},
+				CancelAck: target.Duration{Duration: time.Minute}, Fixed: true}
 		}},
 	}
 	for _, row := range rows {
@@ -61,7 +65,7 @@ func TestFeatures(t *testing.T) {
 			t.Parallel()
 			env := environment(t, &scripted{})
 			if row.change != nil {
-				row.change(&env.Profile.SessionRuntime)
+				row.change(binding.Of(env.Profile))
 			}
 			files := texts(t)
 			for name := range files {
@@ -77,9 +81,10 @@ func TestFeatures(t *testing.T) {
 				if r.Outcome != want {
 					t.Errorf("%s: %s: %s, want %s (%s)", r.Scenario.Uri, r.Scenario.Name, r.Outcome, want, r.Reason)
 				}
-				for _, m := range r.Monitors {
-					if m.Failure != nil {
-						t.Errorf("%s: %s: %s: expected %s; observed %s", r.Scenario.Uri, r.Scenario.Name, m.Clause, m.Failure.Expected, m.Failure.Observed)
+				for _, f := range r.Failures {
+					if f.Monitor != "" {
+						t.Errorf("%s: %s: %s: expected %s; observed %s", r.Scenario.Uri, r.Scenario.Name, f.Clause, f.Expected,
+							f.Observed)
 					}
 				}
 			}

@@ -3,13 +3,19 @@ package sessionruntime
 import (
 	"strings"
 
+	"parley/driver"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
+	"parley/steps/sessionruntime/binding"
+	judge "parley/steps/sessionruntime/invariants"
 	"parley/target"
 	"parley/transcript"
 )
 
-var _ steps.Recognisable = Protocol{}
+var (
+	_ steps.Recognisable = Protocol{}
+	_ steps.Prober       = Protocol{}
+)
 
 // Ours implements steps.Recognisable: an answer to a set-up or a fence, or a message on a bus.
 func (Protocol) Ours(message any, _ string) bool {
@@ -22,7 +28,8 @@ func (Protocol) Ours(message any, _ string) bool {
 
 // Heard implements steps.Recognisable: a frame of its own, or an event that the profile names.
 func (p Protocol) Heard(ev *transcript.Event) bool {
-	return p.Ours(ev.Envelope, "") || ev.Type != "" && !strings.HasPrefix(ev.Type, "(") && !strings.HasPrefix(ev.Type, "parley ")
+	return p.Ours(ev.Envelope, "") || ev.Type != "" && !strings.HasPrefix(ev.Type, "(") &&
+		!strings.HasPrefix(ev.Type, "parley ")
 }
 
 // Places implements steps.Recognisable. A fence is answered by who has no session, too.
@@ -33,6 +40,22 @@ func (Protocol) Places() []steps.Place {
 		out = append(out, steps.Place{Driver: target.WS, Path: path, Say: say})
 	}
 	return out
+}
+
+// Probe implements steps.Prober: a fence, which who has no session answers too; nothing where the target knows none.
+func (Protocol) Probe(env *steps.Env, run target.Running) (driver.OpenOptions, []driver.Message, error) {
+	wire := binding.Of(env.Profile)
+	if !wire.Fence {
+		return driver.OpenOptions{}, nil, nil
+	}
+	o := driver.OpenOptions{Party: "probe", Header: env.Profile.Header(), MaxEvent: int(env.Profile.Limits.MaxEvent)}
+	if env.Driver.Name() == target.Stdio {
+		o.Process = target.Starter(run)
+	} else {
+		o.URL = run.BaseURL() + wire.WS.Path
+	}
+	fence := driver.Message{Label: judge.FenceFrame, Body: []byte(`{"parley":"` + vocab.Fence + `","id":"parley-hello"}`)}
+	return o, []driver.Message{fence}, nil
 }
 
 // PlaceKey implements steps.Recognisable.

@@ -4,42 +4,46 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/cucumber/godog"
 
-	judge "parley/monitor/sessionruntime"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
+	judge "parley/steps/sessionruntime/invariants"
 )
 
 func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^agent "(\w)" sends (a chunk|the final|a final alone|a chunk with odd values|the final with odd values|long text|text that looks like JSON|text of odd characters|blanks) of "(\w+)"( on BROADCAST)?$`, s.sends)
+	steps.Step(sc,
+		`^agent "(\w)" sends (a chunk|the final|a final alone|a chunk with odd values|the final with odd values|long text|`+
+			`text that looks like JSON|text of odd characters|blanks) of "(\w+)"( on BROADCAST)?$`, s.sends)
 	steps.Step(sc, `^agent "(\w)" says the same in another chunk of "(\w+)"$`, s.repeats)
 	steps.Step(sc, `^the frontend gets what was sent of "(\w+)"$`, s.forwarded)
 	steps.Step(sc, `^the frontend does not get what was sent of "(\w+)"$`, s.notForwarded)
-	steps.Step(sc, `^what was sent of "(\w+)" is delivered by a second subscription$`, s.sentAgain)
 	steps.Step(sc, `^agent "(\w)" ends "(\w+)"$`, s.ends)
 
 	steps.Step(sc, `^the user (cancels|interrupts)( on BROADCAST)?$`, s.cancels)
 	steps.Step(sc, `^agent "(\w)" is asked to stop "(\w+)"$`, s.askedToStop)
-	steps.Step(sc, `^one of "(\w+)" and "(\w+)" is to stop$`, s.oneToStop)
-	steps.Step(sc, `^agent "(\w)" (confirms the cancel of|has stopped the stream of) "(\w+)"( on BROADCAST)?$`, s.confirmsCancel)
-	steps.Step(sc, `^the confirmation of "(\w+)" is delivered by a second subscription$`, func(ctx context.Context, name string) error {
-		in, err := s.input(name)
-		if err != nil {
-			return err
-		}
-		return s.again(ctx, in.ack)
-	})
-	steps.Step(sc, `^the frontend hears that "(\w+)" is cancelled$`, s.cancelled)
-	steps.Step(sc, `^no (CANCEL|CANCELED|SWITCH_AGENT|REQUEST_REMOVE_AGENT|REQUEST_SESSION_CLOSE|AGENT_REMOVED|AGENT_ADDED|HANDOVER_CONTEXT|USER_INPUT|AGENT_OUTPUT|ROUTE_TIMEOUT|REQUEST_ADD_AGENT|SESSION_CLOSED) is published$`, s.noneOf)
-	steps.Step(sc, `^the time for (confirming a cancel|acknowledging an input) is over$`, s.timeIsOver)
-	steps.Step(sc, `^an input "(\w+)" that agent "(\w)" has acknowledged in time(?:( on BROADCAST)| after a switch to agent "(\w)")?$`, s.acknowledgedInTime)
-	steps.Step(sc, `^agent "(\w)" has begun in time to speak in "(\w+)", which it has not acknowledged$`, s.beganInTime)
-	steps.Step(sc, `^agent "(\w)" has confirmed in time that "(\w+)" is cancelled, which was asked for twice$`, s.cancelledInTime)
+	steps.Step(sc, `^the agent of "(\w+)" or of "(\w+)" is asked to stop$`, s.oneToStop)
+	steps.Step(sc, `^agent "(\w)" (confirms the cancel of|has stopped the stream of) "(\w+)"( on BROADCAST)?$`,
+		s.confirmsCancel)
+	steps.Step(sc, `^the frontend is told that "(\w+)" is cancelled$`, s.cancelled)
+	steps.Step(sc,
+		`^no (CANCEL|CANCELED|SWITCH_AGENT|REQUEST_REMOVE_AGENT|REQUEST_SESSION_CLOSE|AGENT_REMOVED|AGENT_ADDED|`+
+			`HANDOVER_CONTEXT|USER_INPUT|AGENT_OUTPUT|ROUTE_TIMEOUT|REQUEST_ADD_AGENT|SESSION_CLOSED) is published$`, s.noneOf)
+	steps.Step(sc, `^the limit for (confirming a cancel|acknowledging an input) expires$`, s.timeIsOver)
+	steps.Step(sc,
+		`^an input "(\w+)" that agent "(\w)" acknowledges within the limit(?:( on BROADCAST)|`+
+			` after a switch to agent "(\w)")?$`,
+		s.acknowledgedInTime)
+	steps.Step(sc, `^an input "(\w+)" that agent "(\w)" does not acknowledge within a measurable limit$`,
+		s.timesOutOnTime)
+	steps.Step(sc, `^agent "(\w)" (confirms the cancel|sends a chunk) of "(\w+)" within the limit, and agent "(\w)" does `+
+		`not acknowledge it$`, s.answeredInTime)
+	steps.Step(sc, `^agent "(\w)" sends a first chunk of "(\w+)" within the limit, and no acknowledgement$`, s.beganInTime)
+	steps.Step(sc, `^agent "(\w)" confirms the cancel of "(\w+)" within the limit, after two requests$`,
+		s.cancelledInTime)
 	steps.Step(sc, `^agent "(\w)" sends a chunk of the other session's "(\w+)" of "(\w+)"$`, s.sendsOfAnother)
-	steps.Step(sc, `^nothing of it is forwarded$`, s.nothingForwarded)
+	steps.Step(sc, `^that output is not forwarded$`, s.nothingForwarded)
 }
 
 // sends is AGENT_OUTPUT (4G).
@@ -58,8 +62,11 @@ func (s *suite) sends(ctx context.Context, letter, what, name, where string) err
 		f.stream = &stream{final: true}
 	}
 	if what == "a chunk with odd values" || what == "the final with odd values" {
-		f.payload = map[string]any{"text": "片段 \"" + p.token + "\"\n", "tool_calls": []any{map[string]any{"name": "x", "arguments": map[string]any{"n": 1.5, "none": nil}}}, "empty": []any{}, "": false}
-		f.meta = map[string]any{"model": map[string]any{"name": "m", "temperature": 0.25}, "tags": []any{"a", "b"}, "none": nil, "visibility": "internal"}
+		f.payload = map[string]any{"text": "片段 \"" + p.token + "\"\n",
+			"tool_calls": []any{map[string]any{"name": "x", "arguments": map[string]any{"n": 1.5, "none": nil}}},
+			"empty":      []any{}, "": false}
+		f.meta = map[string]any{"model": map[string]any{"name": "m", "temperature": 0.25}, "tags": []any{"a", "b"},
+			"none": nil, "visibility": "internal"}
 	}
 	in.pieces++
 	in.last = p
@@ -79,12 +86,13 @@ func (s *suite) speak(ctx context.Context, in *input, f frame) (err error) {
 	return nil
 }
 
-// pieceOf is what an agent says, as text: as models say it, with a blank before it and a line's end behind, and as it is spoilt most
-// easily.
+// pieceOf is what an agent says, as text: as models say it, with a blank before it and a line's end behind, and as it
+// is spoilt most easily.
 func pieceOf(what, token string) string {
 	switch what {
 	case "long text":
-		return "piece " + token + "\n" + strings.Repeat("one line of many, and no two blanks in it are to become one:  here\n", 200)
+		return "piece " + token + "\n" +
+			strings.Repeat("one line of many, and no two blanks in it are to become one:  here\n", 200)
 	case "text that looks like JSON":
 		return `{"text": "piece ` + token + `", "n": 1.0}`
 	case "text of odd characters":
@@ -95,7 +103,8 @@ func pieceOf(what, token string) string {
 	return " piece " + token + ": “好”\n"
 }
 
-// repeats is one more chunk, whose payload is that of the chunk before: what differs is its id, and its place in the stream.
+// repeats is one more chunk, whose payload is that of the chunk before: what differs is its id, and its place in the
+// stream.
 func (s *suite) repeats(ctx context.Context, letter, name string) error {
 	in, err := s.input(name)
 	if err != nil {
@@ -128,15 +137,16 @@ func (s *suite) sendsOfAnother(ctx context.Context, letter, name, session string
 }
 
 func (s *suite) nothingForwarded(ctx context.Context) error {
-	return s.none(ctx, s.stray.at, []string{"RT-015", "RT-052", "RT-141"}, "no AGENT_OUTPUT to the frontend", isOutput(s.stray))
+	return s.none(ctx, s.stray.at, []string{"RT-015", "RT-052", "RT-141"}, "no AGENT_OUTPUT to the frontend",
+		isOutput(s.stray))
 }
 
 // ends is the final, and the frontend has it.
 func (s *suite) ends(ctx context.Context, letter, name string) error {
-	if err := s.sends(ctx, letter, "the final", name, ""); err != nil {
-		return err
-	}
-	return s.forwarded(ctx, name)
+	return inOrder(
+		func() error { return s.sends(ctx, letter, "the final", name, "") },
+		func() error { return s.forwarded(ctx, name) },
+	)
 }
 
 func isOutput(p *piece) func(judge.Message) bool {
@@ -153,7 +163,8 @@ func (s *suite) forwarded(ctx context.Context, name string) error {
 		return err
 	}
 	_, err = s.published(ctx, in.last.at, clauses, "the output forwarded to the frontend", isOutput(in.last),
-		instead{clauses: []string{"RT-002", "RT-015", "RT-139"}, how: "it is not for the frontend, or no AGENT_OUTPUT", match: func(m judge.Message) bool { return judge.Token(m.Payload) == in.last.token }})
+		instead{clauses: []string{"RT-002", "RT-015", "RT-139"}, how: "it is not for the frontend, or not an AGENT_OUTPUT",
+			match: func(m judge.Message) bool { return judge.Token(m.Payload) == in.last.token }})
 	if err != nil {
 		return err
 	}
@@ -161,7 +172,8 @@ func (s *suite) forwarded(ctx context.Context, name string) error {
 	return s.Judge(steps.Check{Clauses: aboutOutput, OK: true})
 }
 
-var aboutOutput = []string{"RT-002", "RT-011", "RT-015", "RT-039", "RT-042", "RT-082", "RT-139", "RT-140", "RT-141", "RT-142", "RT-146", "RT-148", "RT-150", "RT-168"}
+var aboutOutput = []string{"RT-002", "RT-011", "RT-015", "RT-039", "RT-042", "RT-082", "RT-139", "RT-140", "RT-141",
+	"RT-142", "RT-146", "RT-148", "RT-150", "RT-168"}
 
 // probe finds out whether what is not forwarded is held back, where a scenario is about that: its agent says the rest.
 func (s *suite) probe(ctx context.Context, in *input, clauses *[]string) error {
@@ -176,7 +188,8 @@ func (s *suite) probe(ctx context.Context, in *input, clauses *[]string) error {
 		return nil
 	}
 	rest := &piece{token: s.token()}
-	f := frame{event: vocab.AgentOutput, from: in.agent, trace: in.trace, turn: in.turn, payload: s.bind.output(pieceOf("", rest.token)), stream: &stream{chunk: true, seq: in.pieces, final: true}}
+	f := frame{event: vocab.AgentOutput, from: in.agent, trace: in.trace, turn: in.turn,
+		payload: s.bind.output(pieceOf("", rest.token)), stream: &stream{chunk: true, seq: in.pieces, final: true}}
 	if _, err := s.deliver(ctx, f); err != nil {
 		return err
 	}
@@ -184,7 +197,9 @@ func (s *suite) probe(ctx context.Context, in *input, clauses *[]string) error {
 		return err
 	}
 	if m, there := s.find(p.at, isOutput(p)); there {
-		return s.Need(steps.Check{Clauses: []string{"RT-139", "RT-150"}, Expected: "the output forwarded to the frontend as it comes", Observed: "it was held back until its agent had said more: " + seen(m), At: m.N})
+		return s.Need(steps.Check{Clauses: []string{"RT-139", "RT-150"},
+			Expected: "the output forwarded to the frontend as it comes",
+			Observed: "it was held back until its agent had said more: " + seen(m), At: m.N})
 	}
 	return nil
 }
@@ -195,14 +210,6 @@ func (s *suite) notForwarded(ctx context.Context, name string) error {
 		return err
 	}
 	return s.none(ctx, in.last.at, s.kept(in), "no AGENT_OUTPUT to the frontend", isOutput(in.last))
-}
-
-func (s *suite) sentAgain(ctx context.Context, name string) error {
-	in, err := s.input(name)
-	if err != nil {
-		return err
-	}
-	return s.again(ctx, in.last.at)
 }
 
 // cancels is CANCEL or INTERRUPT (4C).
@@ -221,7 +228,8 @@ func (s *suite) cancels(ctx context.Context, what, where string) error {
 	return err
 }
 
-var aboutStops = []string{"RT-004", "RT-016", "RT-031", "RT-050", "RT-060", "RT-095", "RT-098", "RT-099", "RT-106", "RT-109", "RT-141", "RT-142", "RT-152"}
+var aboutStops = []string{"RT-004", "RT-016", "RT-031", "RT-050", "RT-060", "RT-095", "RT-098", "RT-099", "RT-106",
+	"RT-109", "RT-141", "RT-142", "RT-152"}
 
 func (s *suite) askedToStop(ctx context.Context, letter, name string) error {
 	in, err := s.input(name)
@@ -229,16 +237,24 @@ func (s *suite) askedToStop(ctx context.Context, letter, name string) error {
 		return err
 	}
 	clauses, asked := s.stops(in)
-	in.stops, err = s.published(ctx, in.routed, clauses, "CONTROL CANCEL to agent "+s.agent(letter)+", which is speaking", func(m judge.Message) bool {
-		return m.Kind() == judge.CancelSent && (m.Turn == in.turn || m.Turn == "" && m.TargetID == in.agent || m.TargetID == s.agent(letter))
-	}, instead{since: asked.N, clauses: []string{"RT-050", "RT-098", "RT-099"}, how: "it is for another agent, and another turn", match: func(m judge.Message) bool { return m.Kind() == judge.CancelSent && m.TargetID != "" }},
-		instead{since: asked.N, clauses: []string{"RT-004", "RT-099"}, how: "it is for no agent, or in another form", match: func(m judge.Message) bool { return m.Subtype == vocab.Cancel && m.Target != vocab.ToFrontend }},
-		instead{since: asked.N, clauses: []string{"RT-031", "RT-095", "RT-099"}, how: "it is no CANCEL", match: func(m judge.Message) bool { return m.Subtype == vocab.Interrupt }})
+	in.stops, err = s.published(ctx, in.routed, clauses, "CONTROL CANCEL to agent "+s.agent(letter)+", which is speaking",
+		func(m judge.Message) bool {
+			return m.Kind() == judge.CancelSent &&
+				(m.Turn == in.turn || m.Turn == "" && m.TargetID == in.agent || m.TargetID == s.agent(letter))
+		}, instead{since: asked.N, clauses: []string{"RT-050", "RT-098", "RT-099"},
+			how: "it is for another agent, and another turn", match: func(m judge.Message) bool {
+				return m.Kind() == judge.CancelSent && m.TargetID != ""
+			}},
+		instead{since: asked.N, clauses: []string{"RT-004", "RT-099"}, how: "it is not for an agent, or has another form",
+			match: func(m judge.Message) bool { return m.Subtype == vocab.Cancel && m.Target != vocab.ToFrontend }},
+		instead{since: asked.N, clauses: []string{"RT-031", "RT-095", "RT-099"}, how: "it is not a CANCEL",
+			match: func(m judge.Message) bool { return m.Subtype == vocab.Interrupt }})
 	if err != nil {
 		return err
 	}
 	if in.stops.TargetID != s.agent(letter) {
-		return s.Judge(steps.Check{Clauses: []string{"RT-050", "RT-099"}, Expected: "the CANCEL for agent " + s.agent(letter), Observed: in.stops.Name(), At: in.stops.N})
+		return s.Judge(steps.Check{Clauses: []string{"RT-050", "RT-099"}, Expected: "the CANCEL for agent " + s.agent(letter),
+			Observed: in.stops.Name(), At: in.stops.N})
 	}
 	return s.Judge(steps.Check{Clauses: aboutStops, OK: true})
 }
@@ -253,12 +269,15 @@ func (s *suite) oneToStop(ctx context.Context, one, other string) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.published(ctx, a.stop, []string{"RT-004", "RT-016", "RT-031", "RT-099"}, "CONTROL CANCEL to an agent that is speaking", func(m judge.Message) bool { return m.Kind() == judge.CancelSent })
+	m, err := s.published(ctx, a.stop, []string{"RT-004", "RT-016", "RT-031", "RT-099"},
+		"CONTROL CANCEL to an agent that is speaking", func(m judge.Message) bool { return m.Kind() == judge.CancelSent })
 	if err != nil {
 		return err
 	}
-	return s.Judge(steps.Check{Clauses: []string{"RT-050", "RT-098", "RT-099"}, OK: m.Turn == a.turn && m.TargetID == a.agent || m.Turn == b.turn && m.TargetID == b.agent,
-		Expected: "one of the two turns that are speaking", Observed: fmt.Sprintf("%s with turn_id %q", m.Name(), m.Turn), At: m.N})
+	return s.Judge(steps.Check{Clauses: []string{"RT-050", "RT-098", "RT-099"}, OK: m.Turn == a.turn &&
+		m.TargetID == a.agent || m.Turn == b.turn && m.TargetID == b.agent,
+		Expected: "one of the two turns that are speaking", Observed: fmt.Sprintf("%s with turn_id %q", m.Name(), m.Turn),
+		At: m.N})
 }
 
 // confirmsCancel is CANCEL_ACK, or STREAM_STOPPED.
@@ -289,8 +308,10 @@ func (s *suite) cancelled(ctx context.Context, name string) error {
 	}
 	_, err = s.published(ctx, in.ack, clauses, "EVENT CANCELED to the frontend", func(m judge.Message) bool {
 		return m.Kind() == judge.Canceled && (m.Turn == in.turn || m.Turn == "")
-	}, instead{clauses: []string{"RT-105"}, how: "it is of another turn, or in another form", match: func(m judge.Message) bool { return m.Subtype == vocab.Canceled }},
-		instead{since: in.routed, clauses: []string{"RT-100", "RT-105"}, how: "it came before the confirmation", match: func(m judge.Message) bool { return m.Kind() == judge.Canceled && m.Turn == in.turn }})
+	}, instead{clauses: []string{"RT-105"}, how: "it concerns another turn, or has another form",
+		match: func(m judge.Message) bool { return m.Subtype == vocab.Canceled }},
+		instead{since: in.routed, clauses: []string{"RT-100", "RT-105"}, how: "it came before the confirmation",
+			match: func(m judge.Message) bool { return m.Kind() == judge.Canceled && m.Turn == in.turn }})
 	if err != nil {
 		return err
 	}
@@ -300,134 +321,12 @@ func (s *suite) cancelled(ctx context.Context, name string) error {
 
 // noneOf proves that nothing of a kind was published because of the latest act.
 func (s *suite) noneOf(ctx context.Context, name string) error {
-	kinds := map[string]judge.Kind{"CANCEL": judge.CancelSent, "CANCELED": judge.Canceled, "SWITCH_AGENT": judge.Switch, "REQUEST_REMOVE_AGENT": judge.RequestRemove,
-		"REQUEST_SESSION_CLOSE": judge.RequestClose, "AGENT_REMOVED": judge.Removed, "AGENT_ADDED": judge.Added, "HANDOVER_CONTEXT": judge.Context, "USER_INPUT": judge.Route,
-		"AGENT_OUTPUT": judge.Output, "ROUTE_TIMEOUT": judge.RouteTimeout, "REQUEST_ADD_AGENT": judge.RequestAdd, "SESSION_CLOSED": judge.Closed}
+	kinds := map[string]judge.Kind{"CANCEL": judge.CancelSent, "CANCELED": judge.Canceled, "SWITCH_AGENT": judge.Switch,
+		"REQUEST_REMOVE_AGENT":  judge.RequestRemove,
+		"REQUEST_SESSION_CLOSE": judge.RequestClose, "AGENT_REMOVED": judge.Removed, "AGENT_ADDED": judge.Added,
+		"HANDOVER_CONTEXT": judge.Context, "USER_INPUT": judge.Route,
+		"AGENT_OUTPUT": judge.Output, "ROUTE_TIMEOUT": judge.RouteTimeout, "REQUEST_ADD_AGENT": judge.RequestAdd,
+		"SESSION_CLOSED": judge.Closed}
 	k := kinds[name]
 	return s.none(ctx, s.mark, s.absence(k), "no "+string(k), func(m judge.Message) bool { return m.Kind() == k })
-}
-
-// timeIsOver goes by the orchestrator's own clock: an input of another session, that nobody acknowledges, has timed out later
-// than what was awaited here.
-func (s *suite) timeIsOver(ctx context.Context, what string) error {
-	limit := s.limits.InputAck
-	if what == "confirming a cancel" {
-		limit = s.limits.CancelAck
-	}
-	of, limits, from := s.now, s.limits, s.mark
-	defer func() { s.now, s.limits, s.mark = of, limits, from }()
-	if !s.Env.Profile.SessionRuntime.Limits.Fixed {
-		s.limits.InputAck = limit * 3 / 2
-	}
-	for began := time.Now(); time.Since(began) < limit*5/4; {
-		name := fmt.Sprintf("clock%d", s.Serial())
-		if err := s.setUp(ctx, name, `agents "a", "b" and "c"`, `agent "a"`); err != nil {
-			return err
-		}
-		for _, do := range []func() error{
-			func() error { return s.says(ctx, name, "") },
-			func() error { return s.reaches(ctx, name, "a") },
-			func() error { return s.timesOut(ctx, name) },
-		} {
-			if err := do(); err != nil {
-				return err
-			}
-		}
-	}
-	return s.fence(ctx)
-}
-
-// cancelledInTime is a turn of a session that waits for confirmations of cancels no longer than it must: the user has asked twice, and
-// its agent has confirmed well within that. Where we are too slow for it, longer ones are asked for.
-func (s *suite) cancelledInTime(ctx context.Context, letter, name string) error {
-	s.limits.CancelAck = s.Env.Profile.SessionRuntime.Limits.CancelAck.Duration
-	for try := 1; ; try++ {
-		if err := s.setUp(ctx, fmt.Sprintf("hurried%d", try), `agents "a", "b" and "c"`, `agent "`+letter+`"`); err != nil {
-			return err
-		}
-		if err := s.isSpeaking(ctx, letter, name); err != nil {
-			return err
-		}
-		asked := s.T.Len()
-		for _, do := range []func() error{
-			func() error { return s.cancels(ctx, "cancels", "") },
-			func() error { return s.askedToStop(ctx, letter, name) },
-			func() error { return s.cancels(ctx, "interrupts", "") },
-			func() error { return s.confirmsCancel(ctx, letter, "confirms the cancel of", name, "") },
-			func() error { return s.fence(ctx) },
-		} {
-			if err := do(); err != nil {
-				return err
-			}
-		}
-		all := s.T.All()
-		took := all[len(all)-1].At - all[asked].At
-		if took < s.limits.CancelAck { // by any clock: it has been handled
-			return s.cancelled(ctx, name)
-		}
-		if try == 4 || s.Env.Profile.SessionRuntime.Limits.Fixed {
-			return steps.NotTestedf("the confirmation took %v, and the limit is %v: this machine is too slow for it", took, s.limits.CancelAck)
-		}
-		s.limits.CancelAck *= 4
-	}
-}
-
-// acknowledgedInTime is an input of a session that waits for acknowledgements no longer than it must, and gets this one well
-// within that.
-func (s *suite) acknowledgedInTime(ctx context.Context, name, letter, where, other string) error {
-	return s.inTime(ctx, name, letter, "the acknowledgement", func() error {
-		if other != "" {
-			if err := s.switches(ctx, other, ""); err != nil {
-				return err
-			}
-		}
-		return s.acknowledges(ctx, letter, name, where)
-	}, func() bool { return false })
-}
-
-// beganInTime is such an input that nobody acknowledges: its agent sends a chunk well within the limit. That it was forwarded, and no
-// time-out was told before, tells as much.
-func (s *suite) beganInTime(ctx context.Context, letter, name string) error {
-	return s.inTime(ctx, name, letter, "the first chunk", func() error { return s.sends(ctx, letter, "a chunk", name, "") }, func() bool {
-		in := s.now.inputs[name]
-		forwarded, there := s.find(in.last.at, isOutput(in.last))
-		late, timedOut := s.find(in.said, func(m judge.Message) bool {
-			return m.Kind() == judge.RouteTimeout && (m.Turn == in.turn || m.Turn == "")
-		})
-		return there && (!timedOut || forwarded.N < late.N)
-	})
-}
-
-// inTime is an input of a session that waits for acknowledgements no longer than it must, and what its agent does well within that.
-// Where we are too slow for it, longer ones are asked for; what the orchestrator has done may tell that we were not.
-func (s *suite) inTime(ctx context.Context, name, letter, what string, act func() error, shown func() bool) error {
-	if err := s.hurried(); err != nil {
-		return err
-	}
-	for try := 1; ; try++ {
-		if err := s.setUp(ctx, fmt.Sprintf("hurried%d", try), `agents "a", "b" and "c"`, `agent "`+letter+`"`); err != nil {
-			return err
-		}
-		if err := s.says(ctx, name, ""); err != nil {
-			return err
-		}
-		if err := s.reaches(ctx, name, letter); err != nil {
-			return err
-		}
-		if err := act(); err != nil {
-			return err
-		}
-		if err := s.fence(ctx); err != nil {
-			return err
-		}
-		all := s.T.All()
-		took := all[len(all)-1].At - all[s.now.inputs[name].said-1].At
-		if took < s.limits.InputAck || shown() { // by any clock: it has been handled
-			return nil
-		}
-		if try == 4 || s.Env.Profile.SessionRuntime.Limits.Fixed {
-			return steps.NotTestedf("%s took %s, and the limit is %s: this machine is too slow for it", what, steps.Span(took), steps.Span(s.limits.InputAck))
-		}
-		s.limits.InputAck *= 4
-	}
 }

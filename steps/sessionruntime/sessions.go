@@ -4,34 +4,41 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/cucumber/godog"
 
 	"parley/driver"
-	judge "parley/monitor/sessionruntime"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
+	"parley/steps/sessionruntime/binding"
+	judge "parley/steps/sessionruntime/invariants"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
 func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the bus is connected$`, s.connect)
-	steps.Step(sc, `^a session of (agents? .+) where (nobody|agent "\w") is active$`, func(ctx context.Context, agents, active string) error { return s.setUp(ctx, "main", agents, active) })
+	steps.Step(sc, `^a session of (agents? .+) where (nobody|agent "\w") is active$`,
+		func(ctx context.Context, agents, active string) error { return s.setUp(ctx, "main", agents, active) })
 	steps.Step(sc, `^session "(\w+)" of (agents? .+) where (nobody|agent "\w") is active$`, s.setUp)
 	steps.Step(sc, `^the session is set up anew$`, s.setUpAnew)
 	steps.Step(sc, `^in session "(\w+)"$`, s.inSession)
-	steps.Step(sc, `^acknowledgements of inputs are awaited for a short time$`, s.hurried)
-	steps.Step(sc, `^confirmations of cancels are awaited for a short time$`, func() { s.limits.CancelAck = s.Env.Profile.SessionRuntime.Limits.CancelAck.Duration })
+	steps.Step(sc, `^a short limit for acknowledgements of inputs$`, s.hurried)
+	steps.Step(sc, `^a short limit for confirmations of cancels$`, func() {
+		s.limits.CancelAck = binding.Of(s.Env.Profile).Limits.CancelAck.Duration
+	})
 	steps.Step(sc, `^the bus hands back what is published on SYSTEM and BROADCAST$`, s.handsBack)
 	steps.Step(sc, `^everything is handled$`, s.fence)
-	steps.Step(sc, `^a fence right behind (\d+) inputs is answered behind what they lead to$`, s.fenceIsLate)
+	steps.Step(sc, `^the answer to a fence follows everything that the (\d+) inputs before it cause$`, s.fenceIsLate)
 
 	steps.Step(sc, `^the user (opens|closes) the session( on BROADCAST)?$`, s.asksForSession)
 	steps.Step(sc, `^SessionManager is asked to (open|close) the session$`, s.managerAskedForSession)
-	steps.Step(sc, `^SessionManager says that the session (is opened|is closed|could not be opened|could not be closed)$`, s.sessionReceipt)
-	steps.Step(sc, `^the frontend hears that the session (is opened|is closed|could not be opened|could not be closed)$`, s.sessionTold)
+	steps.Step(sc, `^SessionManager says that the session (is opened|is closed|could not be opened|could not be closed)$`,
+		s.sessionReceipt)
+	steps.Step(sc, `^the frontend is told that the session (is opened|is closed|could not be opened|could not be closed)$`,
+		s.sessionTold)
 }
 
 var letters = regexp.MustCompile(`"(\w)"`)
@@ -40,7 +47,8 @@ func (s *suite) setUp(ctx context.Context, name, agents, active string) error {
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	ss := &session{name: name, id: fmt.Sprintf("%s-%s", name, s.Nonce), inputs: map[string]*input{}, handovers: map[string]*handover{}, requests: map[string]judge.Message{}, told: map[string]bool{}}
+	ss := &session{name: name, id: fmt.Sprintf("%s-%s", name, s.Nonce), inputs: map[string]*input{},
+		handovers: map[string]*handover{}, requests: map[string]judge.Message{}, told: map[string]bool{}}
 	for _, m := range letters.FindAllStringSubmatch(agents, -1) {
 		ss.agents = append(ss.agents, m[1])
 	}
@@ -58,7 +66,8 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 		agents = append(agents, s.agent(letter))
 	}
 	doc := map[string]any{"parley": vocab.Setup, "session_id": ss.id, "agents": agents, "active_agent_id": nil,
-		"limits": map[string]any{"input_ack_ms": int(s.limits.InputAck.Milliseconds()), "cancel_ack_ms": int(s.limits.CancelAck.Milliseconds())}}
+		"limits": map[string]any{"input_ack_ms": int(s.limits.InputAck.Milliseconds()),
+			"cancel_ack_ms": int(s.limits.CancelAck.Milliseconds())}}
 	ss.active = ss.first
 	if ss.first != "" {
 		doc["active_agent_id"] = s.agent(ss.first)
@@ -73,11 +82,15 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 	}
 	ss.began = at
 	own := s.Env.Profile.Limits // a process may still be starting
-	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: at, Within: max(own.Open.Duration, own.Event.Duration), Match: func(r *transcript.Record) bool {
-		return r.Event != nil && r.Event.Type == judge.ReadyFrame && (member(r, judge.Session) == nil || member(r, judge.Session) == ss.id)
-	}})
+	_, miss := s.Await(ctx,
+		steps.Wait{Conn: bus, After: at, Within: max(own.Open.Duration, own.Event.Duration),
+			Match: func(r *transcript.Record) bool {
+				return r.Event != nil && r.Event.Type == judge.ReadyFrame &&
+					(member(r, judge.Session) == nil || member(r, judge.Session) == ss.id)
+			}})
 	if miss != nil {
-		return s.Need(steps.Check{Clauses: []string{"RT-013"}, Expected: `{"parley":"ready"} for a session that is set up`, Observed: s.inPlace(at, miss), At: miss.At})
+		return s.Need(steps.Check{Clauses: []string{"RT-013"}, Expected: `{"parley":"ready"} for a session that is set up`,
+			Observed: s.inPlace(at, miss), At: miss.At, Miss: miss})
 	}
 	s.Reached(steps.Given)
 	return nil
@@ -100,7 +113,7 @@ func (s *suite) inSession(name string) error {
 
 // hurried has the sessions that follow wait no longer for INPUT_ACK than the profile says is the shortest.
 func (s *suite) hurried() error {
-	s.limits.InputAck = s.Env.Profile.SessionRuntime.Limits.InputAck.Duration
+	s.limits.InputAck = binding.Of(s.Env.Profile).Limits.InputAck.Duration
 	return nil
 }
 
@@ -109,46 +122,12 @@ func (s *suite) handsBack() error {
 	return nil
 }
 
-// fenceIsLate: what follows from messages is published before a fence behind them is answered. All of them are sent at once.
-func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
-	for i := range inputs {
-		if err := s.says(ctx, fmt.Sprintf("t%d", i+1), ""); err != nil {
-			return err
-		}
-	}
-	id, at, err := s.askFence(ctx)
-	if err != nil {
-		return err
-	}
-	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: at, Match: func(r *transcript.Record) bool { return isFenced(r, id) }})
-	if miss != nil {
-		return steps.NotTestedf("fence: it was not answered: %s", s.inPlace(at, miss))
-	}
-	fenced := s.latestFenced(id)
-	late, miss := s.Await(ctx, steps.Wait{Conn: bus, After: fenced.N, Within: s.Env.Profile.Limits.Quiet.Duration, Match: func(r *transcript.Record) bool {
-		m, ok := judge.Read(*r)
-		return ok && !m.Delivered && (m.Kind() == judge.Route || m.Kind() == judge.Accepted)
-	}})
-	if miss == nil {
-		return steps.NotTestedf("fence: %s came %.1f ms behind its answer (record %d), as record %d: the adapter answers before pending tasks have run. "+
-			"Have it wait for them, or say session-runtime.fence: false", late.Event.Type, float64((late.At-fenced.At).Microseconds())/1000, fenced.N, late.N)
-	}
-	return nil
-}
-
-func (s *suite) latestFenced(id string) (fenced transcript.Record) {
-	for _, r := range s.Between(bus, 0, 0) {
-		if isFenced(&r, id) {
-			fenced = r
-		}
-	}
-	return fenced
-}
-
 // asksForSession is SESSION_OPEN or SESSION_CLOSE (4H).
 func (s *suite) asksForSession(ctx context.Context, what, where string) error {
 	subtype := map[string]string{"opens": vocab.SessionOpen, "closes": vocab.SessionClose}[what]
-	at, err := s.deliver(ctx, frame{event: vocab.Control, subtype: subtype, from: judge.Frontend, target: onBroadcast(where), payload: map[string]any{"session_id": s.now.id}})
+	at, err := s.deliver(ctx,
+		frame{event: vocab.Control, subtype: subtype, from: judge.Frontend, target: onBroadcast(where),
+			payload: map[string]any{"session_id": s.now.id}})
 	s.now.asked = at
 	return err
 }
@@ -162,8 +141,12 @@ func (s *suite) managerAskedForSession(ctx context.Context, what string) (err er
 			clauses = append(clauses, "RT-152")
 		}
 	}
-	s.now.request, err = s.published(ctx, s.now.asked, clauses, "CONTROL "+string(k)+" to SYSTEM", func(m judge.Message) bool { return m.Kind() == k },
-		instead{clauses: []string{"RT-153"}, how: "it is another request, or for somebody else", match: control(vocab.RequestSessionOpen, vocab.RequestSessionClose)})
+	s.now.request,
+		err = s.published(ctx, s.now.asked, clauses, "CONTROL "+string(k)+" to SYSTEM", func(m judge.Message) bool {
+		return m.Kind() == k
+	},
+		instead{clauses: []string{"RT-153"}, how: "it is another request, or for another party",
+			match: control(vocab.RequestSessionOpen, vocab.RequestSessionClose)})
 	if err != nil {
 		return err
 	}
@@ -186,33 +169,45 @@ func (s *suite) sessionReceipt(ctx context.Context, what string) error {
 	if sessionReceipts[what] == vocab.SessionFailed {
 		payload["reason"], payload["error"] = "the store cannot be reached", "the store cannot be reached"
 	}
-	at, err := s.deliver(ctx, s.receipt(sessionReceipts[what], s.now.request, payload))
+	to := s.now.request
+	if to.N == 0 {
+		k := judge.RequestOpen
+		if strings.HasSuffix(what, "closed") {
+			k = judge.RequestClose
+		}
+		to, _ = s.find(0, func(m judge.Message) bool { return m.Kind() == k })
+	}
+	at, err := s.deliver(ctx, s.receipt(sessionReceipts[what], to, payload))
 	s.now.receipt = at
 	return err
 }
 
 // receipt answers a request of the orchestrator's, with its ids.
 func (s *suite) receipt(subtype string, to judge.Message, payload map[string]any) frame {
-	return frame{event: vocab.Control, subtype: subtype, from: judge.Manager, trace: to.Trace, turn: to.Turn, tx: to.Tx, payload: payload}
+	return frame{event: vocab.Control, subtype: subtype, from: judge.Manager, trace: to.Trace, turn: to.Turn, tx: to.Tx,
+		payload: payload}
 }
 
 // sessionTold: the frontend gets the result, as EVENT or ERROR (RT-155).
 func (s *suite) sessionTold(ctx context.Context, what string) error {
 	told := func(m judge.Message) bool { return judge.TellsOfSession(m, sessionReceipts[what]) }
-	_, err := s.published(ctx, s.now.receipt, []string{"RT-045", "RT-046", "RT-155", "RT-166"}, "the result told to the frontend, as EVENT or ERROR", told,
-		instead{clauses: []string{"RT-046", "RT-155"}, how: "it is not told to the frontend", match: func(m judge.Message) bool { return m.Subtype == sessionReceipts[what] && m.Target != vocab.ToFrontend }},
-		instead{clauses: []string{"RT-155"}, how: "it is not told as it is", match: func(m judge.Message) bool {
+	_, err := s.published(ctx, s.now.receipt, []string{"RT-045", "RT-046", "RT-155", "RT-166"},
+		"the result told to the frontend, as EVENT or ERROR", told,
+		instead{clauses: []string{"RT-046", "RT-155"}, how: "it is not told to the frontend",
+			match: func(m judge.Message) bool { return m.Subtype == sessionReceipts[what] && m.Target != vocab.ToFrontend }},
+		instead{clauses: []string{"RT-155"}, how: "the result is reported incorrectly", match: func(m judge.Message) bool {
 			return m.Subtype == sessionReceipts[what] || m.Kind() == judge.Opened || m.Kind() == judge.Closed
 		}},
-		instead{since: s.now.asked, clauses: []string{"RT-154"}, how: "it came before the receipt", match: func(m judge.Message) bool { return told(m) && (m.Kind() == judge.Opened || m.Kind() == judge.Closed) }})
+		instead{since: s.now.asked, clauses: []string{"RT-154"}, how: "it came before the receipt",
+			match: func(m judge.Message) bool { return told(m) && (m.Kind() == judge.Opened || m.Kind() == judge.Closed) }})
 	if err != nil {
 		return err
 	}
 	return s.Judge(steps.Check{Clauses: []string{"RT-154"}, OK: true})
 }
 
-// punctual is the most that something may be late that a limit brings about: who goes by a limit of his own, which is likely 5 s
-// or 10 s, does not go by the one that he was asked for.
+// punctual is the most that something may be late that a limit brings about: who goes by a limit of his own, which is
+// likely 5 s or 10 s, does not go by the one that he was asked for.
 const punctual = 4 * time.Second
 
 // withLimit is how long something is awaited that comes by itself once a limit is over.

@@ -2,9 +2,8 @@ package sessionruntime
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -12,12 +11,14 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/driver"
+	"parley/features"
 	"parley/internal/cut"
-	"parley/internal/stall"
+	"parley/internal/deadline"
 	"parley/monitor"
-	judge "parley/monitor/sessionruntime"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
+	"parley/steps/sessionruntime/binding"
+	judge "parley/steps/sessionruntime/invariants"
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
@@ -26,18 +27,20 @@ import (
 // suite is the session-runtime side of one scenario's world.
 type suite struct {
 	*steps.World
-	bind     *binding
+	bind     *codec
 	conn     driver.Conn
 	opened   int // number of the record that asked for the connection
 	sessions map[string]*session
 	now      *session // the one that the steps speak of
 	limits   judge.Limits
-	echo     bool          // the bus hands what is published on SYSTEM and BROADCAST back to the orchestrator
-	echoed   int           // number of the last record that was looked at for that
-	mark     int           // the latest act
-	cried    string        // what had been written to stderr by then
-	stray    *piece        // output of a turn of another session
-	absences []steps.Check // what was not there, as it should not be: it counts where the scenario was carried out to its end
+	echo     bool   // the bus hands what is published on SYSTEM and BROADCAST back to the orchestrator
+	echoed   int    // number of the last record that was looked at for that
+	mark     int    // the latest act
+	unfenced bool   // the latest fence was not answered
+	cried    string // what had been written to stderr by then
+	stray    *piece // output of a turn of another session
+	// what was not there, as it should not be: it counts where the scenario was carried out to its end
+	absences []steps.Check
 }
 
 // session is one that was set up.
@@ -62,12 +65,15 @@ type session struct {
 // Protocol is the session-runtime entry of the suite.
 type Protocol struct{}
 
-// Name implements steps.Protocol.
-func (Protocol) Name() string { return vocab.Protocol }
+// Kind implements steps.Protocol.
+func (Protocol) Kind() target.Kind { return binding.Kind() }
+
+// Features implements steps.Protocol.
+func (Protocol) Features() fs.FS { return features.FS }
 
 // Bind implements steps.Protocol: the decoder of a scenario's records.
 func (Protocol) Bind(env *steps.Env, _ target.Running) func(*transcript.Record) {
-	return newBinding(env.Profile).decode
+	return newCodec(env.Profile).decode
 }
 
 // NotRunnable implements steps.Protocol.
@@ -77,7 +83,7 @@ func (Protocol) NotRunnable(*steps.Env, []string) string { return "" }
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 
 // Subprotocols implements steps.Protocol.
-func (Protocol) Subprotocols(p *target.Profile) []string { return p.SessionRuntime.WS.Subprotocols }
+func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }
 
 // Certifying implements steps.Protocol: an orchestrator is judged over either driver.
 func (Protocol) Certifying() []string { return []string{target.WS, target.Stdio} }
@@ -92,12 +98,12 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s := &suite{sessions: map[string]*session{}}
 	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {
-			s.World, s.bind = w, newBinding(w.Env.Profile)
+			s.World, s.bind = w, newCodec(w.Env.Profile)
 			if _, early := w.Env.Learnt.Load(earlyFence); early {
 				s.bind.wire.Fence = false
 			}
 			s.limits = judge.Limits{InputAck: unhurried, CancelAck: unhurried}
-			if own := w.Env.Profile.SessionRuntime.Limits; own.Fixed {
+			if own := binding.Of(w.Env.Profile).Limits; own.Fixed {
 				s.limits = judge.Limits{InputAck: own.InputAck.Duration, CancelAck: own.CancelAck.Duration}
 			}
 			w.AtEnd(func() { s.end(ctx) })
@@ -120,11 +126,18 @@ func (s *suite) end(ctx context.Context) {
 	if s.conn == nil {
 		return
 	}
-	if s.endedAt() == 0 {
-		l := s.Env.Profile.Limits // the wait itself ends in time, and a scenario that is cut off judges nothing: this is for a send that hangs
-		limited, cancel := stall.WithLimit(context.WithoutCancel(ctx), l.Event.Duration+l.Quiet.Duration+time.Second)
+	// Where a fence has ended the scenario, another one would tell no more; one that is cut off judges nothing, and who
+	// was asked nothing has nothing left to do.
+	if s.endedAt() == 0 && (s.Whole() || !s.unfenced) && ctx.Err() == nil && s.asked() {
+		// the wait itself ends in time, and a scenario that is cut off judges nothing: this is for a send that hangs
+		l := s.Env.Profile.Limits
+		limited, cancel := deadline.WithLimit(context.WithoutCancel(ctx), l.Event.Duration+l.Quiet.Duration+time.Second)
 		defer cancel()
-		if err := s.fence(limited); err == nil && !s.Broken() {
+		err := s.fence(limited)
+		if err == nil {
+			s.awaitOverdue(limited)
+		}
+		if err == nil && !s.Broken() {
 			defer func() { _ = s.conn.Close(driver.Graceful) }() // it is well: a process may be used again
 		}
 	}
@@ -135,8 +148,16 @@ func (s *suite) end(ctx context.Context) {
 	s.observe()
 }
 
+// asked reports whether anything was sent to the target.
+func (s *suite) asked() bool {
+	return slices.ContainsFunc(s.T.All(), func(r transcript.Record) bool {
+		return r.Dir == transcript.Sent && r.Kind != transcript.Open
+	})
+}
+
 // optional are the events that may be absent, and the clauses that say so.
-var optional = map[string]string{"RT-081": vocab.AgentStarted, "RT-096": vocab.NobodySpeaks, "RT-101": vocab.CancelSent, "RT-114": vocab.AgentRemoving, "RT-125": vocab.AddingAgent}
+var optional = map[string]string{"RT-081": vocab.AgentStarted, "RT-096": vocab.NobodySpeaks, "RT-101": vocab.CancelSent,
+	"RT-114": vocab.AgentRemoving, "RT-125": vocab.AddingAgent}
 
 // observe records what the source leaves to the orchestrator.
 func (s *suite) observe() {
@@ -154,9 +175,12 @@ func (s *suite) observe() {
 	s.Observe("RT-118", "what else is told to the frontend is its own matter")
 	s.Observe("RT-138", "HANDOVER_ACCEPTED is the new agent's answer, and waiting for it shows nowhere")
 	implicit := published(func(m judge.Message) bool { return m.Kind() == judge.Output })
-	s.Observe("RT-143", map[bool]string{true: "a first chunk is an implicit start", false: "a first chunk is not forwarded without an acknowledgement"}[implicit])
+	s.Observe("RT-143",
+		map[bool]string{true: "a first chunk is an implicit start",
+			false: "a first chunk is not forwarded without an acknowledgement"}[implicit])
 	active := published(func(m judge.Message) bool { return m.Kind() == judge.Switch })
-	s.Observe("RT-123", map[bool]string{true: "a new agent is made active, or switched to", false: "a new agent is not made active"}[active])
+	s.Observe("RT-123",
+		map[bool]string{true: "a new agent is made active, or switched to", false: "a new agent is not made active"}[active])
 }
 
 // judged compares the transcript with the model.
@@ -170,205 +194,10 @@ func (s *suite) judged() error {
 			s.absences = append(s.absences, steps.Check{Clauses: f.Clauses, OK: true})
 			continue
 		}
-		checks = append(checks, steps.Check{Clauses: f.Clauses, OK: f.OK, Expected: f.Expected, Observed: f.Observed, At: f.At})
+		checks = append(checks,
+			steps.Check{Clauses: f.Clauses, OK: f.OK, Expected: f.Expected, Observed: f.Observed, At: f.At})
 	}
 	return s.Judge(checks...)
-}
-
-// header is sent with the handshake.
-func (s *suite) header() http.Header {
-	h := http.Header{}
-	for k, v := range s.Env.Profile.Headers {
-		h.Set(k, v)
-	}
-	return h
-}
-
-const bus = "bus" // the connection's name in the transcript
-
-// connect opens the bus.
-func (s *suite) connect(ctx context.Context) error {
-	if s.conn != nil {
-		return nil
-	}
-	s.opened = s.T.Len()
-	o := driver.OpenOptions{Party: bus, Header: s.header()}
-	if s.Env.Driver.Name() == target.Stdio {
-		o.Process = target.Starter(s.Target)
-	} else {
-		o.URL = s.Target.BaseURL() + s.bind.wire.WS.Path
-	}
-	conn, err := s.Open(ctx, o)
-	if err != nil {
-		var refused *driver.OpenError
-		if errors.As(err, &refused) && refused.Status != 0 {
-			s.Reached(steps.Opened)
-		}
-		var start *target.StartError
-		if steps.Unreachable(err) || errors.As(err, &start) {
-			return &steps.UnreachableError{Err: err}
-		}
-		return s.Need(steps.Check{Clauses: []string{"RT-013"}, Expected: "a bus that the orchestrator can be reached by", Observed: err.Error()})
-	}
-	s.Reached(steps.Greeted)
-	s.conn = conn
-	return nil
-}
-
-// endedAt is the number of the record by which the connection has ended; 0: it stands.
-func (s *suite) endedAt() int {
-	for _, r := range s.Between(bus, s.opened, 0) {
-		if r.Kind == transcript.Closed || r.Kind == transcript.Failure {
-			return r.N
-		}
-	}
-	return 0
-}
-
-// write sends a frame as it is.
-func (s *suite) write(ctx context.Context, m driver.Message) (int, error) {
-	if at := s.endedAt(); at > 0 {
-		return 0, s.Need(steps.Check{Clauses: []string{"RT-013"}, At: at, Expected: "a bus that stays for the next message", Observed: steps.Seen(s.T.After(at - 1)[0])})
-	}
-	at, err := s.conn.Send(ctx, m)
-	switch {
-	case err != nil && s.endedAt() > 0:
-		return 0, steps.NotTestedf("the bus has ended: %s", s.T.After(s.endedAt() - 1)[0].Line(200))
-	case err != nil:
-		return 0, fmt.Errorf("send %s: %w", m.Label, err)
-	case at == 0:
-		s.CutOff()
-		return 0, steps.NotTestedf("the transcript is full: the target has sent more than it holds")
-	}
-	return at, nil
-}
-
-// deliver hands a message to the orchestrator, and what it has published before back to it where the bus does that.
-func (s *suite) deliver(ctx context.Context, f frame) (int, error) {
-	if s.now == nil {
-		return 0, errors.New("no session was set up")
-	}
-	if f.target == vocab.ToBroadcast && !s.hearsBroadcast() {
-		return 0, s.unheard()
-	}
-	if err := s.handBack(ctx); err != nil {
-		return 0, err
-	}
-	if f.id == "" {
-		f.id = fmt.Sprintf("m%d-%s", s.Serial(), s.Nonce)
-	}
-	if f.session == "" {
-		f.session = s.now.id
-	}
-	f.now, s.cried = time.Now(), s.stderr()
-	m, err := s.bind.encode(f)
-	if err != nil {
-		return 0, err
-	}
-	at, err := s.write(ctx, m)
-	if err == nil {
-		s.mark = at
-	}
-	return at, err
-}
-
-// hearsBroadcast tells whether the target's bus delivers to it what goes to BROADCAST.
-func (s *suite) hearsBroadcast() bool {
-	return slices.Contains(s.bind.wire.Subscribes, vocab.ToBroadcast)
-}
-
-func (s *suite) unheard() error {
-	return &steps.NotApplicableError{Reason: "the target does not subscribe to BROADCAST (session-runtime.subscribes)"}
-}
-
-// again delivers the frame of a record once more, as a second subscription would.
-func (s *suite) again(ctx context.Context, at int) error {
-	switch {
-	case s.hearsBroadcast():
-	case s.HasTag("@explored"):
-		return nil
-	default:
-		return s.unheard()
-	}
-	for _, r := range s.T.All() {
-		if r.N == at {
-			_, err := s.write(ctx, driver.Message{Label: r.Label, Body: r.Bytes})
-			return err
-		}
-	}
-	return fmt.Errorf("there is no record %d", at)
-}
-
-// handBack delivers what the orchestrator has published on SYSTEM and BROADCAST, as a bus does to all who subscribe.
-func (s *suite) handBack(ctx context.Context) error {
-	if !s.echo {
-		return nil
-	}
-	for _, r := range s.Between(bus, s.echoed, 0) {
-		s.echoed = max(s.echoed, r.N)
-		if m, ok := judge.Read(r); ok && (m.Target == vocab.ToSystem || m.Target == vocab.ToBroadcast) {
-			if _, err := s.write(ctx, driver.Message{Label: judge.Back + r.Label, Body: r.Bytes}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// fence waits until everything that was delivered has been handled.
-func (s *suite) fence(ctx context.Context) error {
-	if err := s.handBack(ctx); err != nil {
-		return err
-	}
-	if !s.bind.wire.Fence {
-		return s.quiet(ctx)
-	}
-	id, at, err := s.askFence(ctx)
-	if err != nil {
-		return err
-	}
-	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: at, Match: func(r *transcript.Record) bool { return isFenced(r, id) }})
-	if miss != nil {
-		return steps.NotTestedf("fence: it was not answered, so absence cannot be proved: %s", miss.Reason)
-	}
-	return nil
-}
-
-// askFence sends a fence, and does not wait for its answer.
-func (s *suite) askFence(ctx context.Context) (id string, at int, err error) {
-	id = fmt.Sprintf("fence-%d-%s", s.Serial(), s.Nonce)
-	at, err = s.write(ctx, driver.Message{Label: judge.FenceFrame, Body: []byte(`{"parley":"fence","id":"` + id + `"}`)})
-	return id, at, err
-}
-
-// isFenced tells whether a record answers a fence.
-func isFenced(r *transcript.Record, id string) bool {
-	return r.Event != nil && r.Event.Type == judge.FencedFrame && member(r, judge.ID) == id
-}
-
-// earlyFence is the key under which it is learnt that fences prove nothing about this target.
-const earlyFence = "session-runtime: the fence is early"
-
-// fenceIsEarly takes no fence of this target for a proof any more: something that was due came behind one, and nothing had been delivered
-// meanwhile. No clause speaks of fences.
-func (s *suite) fenceIsEarly(late, fenced transcript.Record) {
-	s.bind.wire.Fence = false
-	if _, known := s.Env.Learnt.LoadOrStore(earlyFence, true); !known {
-		s.Note("%s came %.1f ms behind the fence (record %d), as record %d: does the adapter answer before pending tasks have run? "+
-			"From here on absence is proved by the quiet window, as with session-runtime.fence: false", late.Event.Type,
-			float64((late.At-fenced.At).Microseconds())/1000, fenced.N, late.N)
-	}
-}
-
-// quiet stands in for a fence.
-func (s *suite) quiet(ctx context.Context) error {
-	before := s.T.Len()
-	_, miss := s.Await(ctx, steps.Wait{Conn: bus, After: before, Within: s.Env.Profile.Limits.Quiet.Duration, Match: func(*transcript.Record) bool { return false }})
-	if miss != nil && s.endedAt() > 0 {
-		return steps.NotTestedf("the bus has ended: %s", miss.Reason)
-	}
-	s.T.Remark("", "%s%d", judge.Quiet, before)
-	return nil
 }
 
 func member(r *transcript.Record, name string) any {
@@ -378,13 +207,14 @@ func member(r *transcript.Record, name string) any {
 
 // agent is the id of an agent that a scenario calls by a letter: a, b and c are those of the profile, any other is new.
 func (s *suite) agent(letter string) string {
-	if i := strings.Index("abcdefgh", letter); len(letter) == 1 && i >= 0 && i < len(s.Env.Profile.SessionRuntime.Agents) {
-		return s.Env.Profile.SessionRuntime.Agents[i]
+	if i := strings.Index("abcdefgh", letter); len(letter) == 1 && i >= 0 && i < len(binding.Of(s.Env.Profile).Agents) {
+		return binding.Of(s.Env.Profile).Agents[i]
 	}
 	return "agent-" + letter + "-" + s.Nonce
 }
 
-// instead is what may be there in place of a message that is awaited: then it tells more of what is wrong, and breaks other clauses.
+// instead is what may be there in place of a message that is awaited: then it tells more of what is wrong, and breaks
+// other clauses.
 type instead struct {
 	since   int // looked for behind this record; 0: behind the act
 	clauses []string
@@ -392,9 +222,10 @@ type instead struct {
 	match   func(judge.Message) bool
 }
 
-// published waits for a message of the present session: up to the fence, behind which nothing of it can come. Where it is
-// missing, the first that is there in its place says which clauses are broken.
-func (s *suite) published(ctx context.Context, after int, clauses []string, what string, match func(judge.Message) bool, others ...instead) (judge.Message, error) {
+// published waits for a message of the present session: up to the fence, behind which nothing of it can come. Where it
+// is missing, the first that is there in its place says which clauses are broken.
+func (s *suite) published(ctx context.Context, after int, clauses []string, what string, match func(judge.Message) bool,
+	others ...instead) (judge.Message, error) {
 	id := ""
 	if _, there := s.find(after, match); !there && s.bind.wire.Fence && s.endedAt() == 0 {
 		if err := s.handBack(ctx); err != nil {
@@ -409,25 +240,29 @@ func (s *suite) published(ctx context.Context, after int, clauses []string, what
 }
 
 // publishedWithin waits for what comes by itself, once a limit is over: no fence tells of it.
-func (s *suite) publishedWithin(ctx context.Context, after int, within time.Duration, clauses []string, what string, match func(judge.Message) bool, others ...instead) (judge.Message, error) {
+func (s *suite) publishedWithin(ctx context.Context, after int, within time.Duration, clauses []string, what string,
+	match func(judge.Message) bool, others ...instead) (judge.Message, error) {
 	return s.awaited(ctx, after, within, "", clauses, what, match, others...)
 }
 
-func (s *suite) awaited(ctx context.Context, after int, within time.Duration, fence string, clauses []string, what string, match func(judge.Message) bool, others ...instead) (judge.Message, error) {
+func (s *suite) awaited(ctx context.Context, after int, within time.Duration, fence string, clauses []string,
+	what string, match func(judge.Message) bool, others ...instead) (judge.Message, error) {
 	of, fenced := s.now, transcript.Record{}
 	fits := func(r *transcript.Record) bool {
 		m, ok := judge.Read(*r)
 		return ok && !m.Delivered && s.belongs(m, of) && match(m)
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: bus, After: after, Within: within, Match: fits, Hopeless: func(r *transcript.Record) string {
-		if fence != "" && isFenced(r, fence) {
-			fenced = *r
-			return fmt.Sprintf("nothing of the kind up to the fence (record %d)", r.N)
-		}
-		return ""
-	}})
+	rec, miss := s.Await(ctx,
+		steps.Wait{Conn: bus, After: after, Within: within, Match: fits, Hopeless: func(r *transcript.Record) string {
+			if fence != "" && isFenced(r, fence) {
+				fenced = *r
+				return fmt.Sprintf("nothing of the kind up to the fence (record %d)", r.N)
+			}
+			return ""
+		}})
 	if miss != nil && fenced.N > 0 { // an adapter may answer a fence before what it has left to tasks
-		if late, none := s.Await(ctx, steps.Wait{Conn: bus, After: fenced.N, Within: s.Env.Profile.Limits.Quiet.Duration, Match: fits}); none == nil {
+		if late, none := s.Await(ctx,
+			steps.Wait{Conn: bus, After: fenced.N, Within: s.Env.Profile.Limits.Quiet.Duration, Match: fits}); none == nil {
 			rec, miss = late, nil
 			s.fenceIsEarly(late, fenced)
 		}
@@ -442,20 +277,23 @@ func (s *suite) awaited(ctx context.Context, after int, within time.Duration, fe
 			since = after
 		}
 		if m, there := s.find(since, other.match); there {
-			return judge.Message{}, s.Need(steps.Check{Clauses: other.clauses, Expected: what, Observed: other.how + ": " + seen(m), At: m.N})
+			return judge.Message{},
+				s.Need(steps.Check{Clauses: other.clauses, Expected: what, Observed: other.how + ": " + seen(m), At: m.N})
 		}
 	}
-	return judge.Message{}, s.Need(steps.Check{Clauses: clauses, Expected: what, Observed: s.inPlace(after, miss), At: miss.At})
+	return judge.Message{},
+		s.Need(steps.Check{Clauses: clauses, Expected: what, Observed: s.inPlace(after, miss), At: miss.At, Miss: miss})
 }
 
-// belongs tells whether a message is of a session: where there is one alone, a message without a session_id is its.
+// belongs reports whether a message is of a session: where there is one alone, a message without a session_id is its.
 func (s *suite) belongs(m judge.Message, of *session) bool {
 	return of != nil && (m.Session == of.id || m.Session == "" && len(s.sessions) == 1)
 }
 
 // seen renders a message as an observation.
 func seen(m judge.Message) string {
-	return fmt.Sprintf("%s: payload %s, metadata %s   +%.1f ms, record %d", m.Name(), brief(m.Payload), brief(m.Metadata), float64(m.At.Microseconds())/1000, m.N)
+	return fmt.Sprintf("%s: payload %s, metadata %s   +%.1f ms, record %d", m.Name(), brief(m.Payload), brief(m.Metadata),
+		float64(m.At.Microseconds())/1000, m.N)
 }
 
 func brief(v any) string {
@@ -482,15 +320,4 @@ func (s *suite) inPlace(after int, miss *steps.Miss) string {
 		seen = append(seen[:most], fmt.Sprintf("and %d more", len(seen)-most))
 	}
 	return miss.Reason + "; published: " + strings.Join(seen, ", ") + cry
-}
-
-// stderr is what the target wrote to stderr so far: over stdio, the process of this connection.
-func (s *suite) stderr() string {
-	if process, ok := s.conn.(interface{ Stderr() string }); ok {
-		return process.Stderr()
-	}
-	if s.Target == nil {
-		return ""
-	}
-	return s.Target.Stderr()
 }

@@ -3,45 +3,57 @@ package sessionruntime
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/cucumber/godog"
 
-	judge "parley/monitor/sessionruntime"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
+	judge "parley/steps/sessionruntime/invariants"
 )
 
 func (s *suite) registerTurns(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^the user says "(\w+)"$`, func(ctx context.Context, name string) error { return s.says(ctx, name, "") })
-	steps.Step(sc, `^the user says "(\w+)" with (a structured payload|ids of its own|a turn_id of its own|a trace_id of its own|metadata of its own|deep and odd values)$`, s.says)
-	steps.Step(sc, `^an input "(\w+)" that nobody has said$`, func(name string) { s.now.inputs[name] = &input{token: s.token()} })
-	steps.Step(sc, `^the user picks "(\w+)" in the interface$`, func(ctx context.Context, name string) error { return s.says(ctx, name, "a choice") })
-	steps.Step(sc, `^the user says "(\w+)" on BROADCAST$`, func(ctx context.Context, name string) error { return s.says(ctx, name, "BROADCAST") })
-	steps.Step(sc, `^the user mentions agent "(\w)" in "(\w+)" by (its subtype|its payload|a choice in the interface)$`, s.mentions)
-	steps.Step(sc, `^the user says "(\w+)" with the name of agent "(\w)" behind an @, and nothing else$`, s.names)
-	steps.Step(sc, `^whoever gets "(\w+)" answers it$`, s.answeredByWhoever)
-	steps.Step(sc, `^"(\w+)" is delivered by a second subscription$`, s.saidAgain)
+	steps.Step(sc, `^the user says "(\w+)"$`, func(ctx context.Context, name string) error {
+		return s.says(ctx, name, "")
+	})
+	steps.Step(sc,
+		`^the user says "(\w+)" with (a structured payload|ids of its own|a turn_id of its own|a trace_id of its own|`+
+			`metadata of its own|deep and odd values)$`, s.says)
+	steps.Step(sc, `^an input "(\w+)" that nobody has said$`, func(name string) {
+		s.now.inputs[name] = &input{token: s.token()}
+	})
+	steps.Step(sc, `^the user picks "(\w+)" in the interface$`, func(ctx context.Context, name string) error {
+		return s.says(ctx, name, "a choice")
+	})
+	steps.Step(sc, `^the user says "(\w+)" on BROADCAST$`, func(ctx context.Context, name string) error {
+		return s.says(ctx, name, "BROADCAST")
+	})
+	steps.Step(sc, `^the user mentions agent "(\w)" in "(\w+)" by (its subtype|its payload|a choice in the interface)$`,
+		s.mentions)
+	steps.Step(sc, `^the user says "(\w+)" with @ and the name of agent "(\w)" in the text alone$`, s.names)
+	steps.Step(sc, `^the agent that gets "(\w+)" answers it$`, s.answeredByWhoever)
+	steps.Step(sc,
+		`^(what was sent of |the acknowledgement of |the confirmation of )?"(\w+)" is delivered by a second subscription$`,
+		s.deliveredTwice)
 
-	steps.Step(sc, `^"(\w+)" reaches agent "(\w)"$`, func(ctx context.Context, name, letter string) error { return s.reaches(ctx, name, letter) })
-	steps.Step(sc, `^"(\w+)" reaches one of the agents, or SessionManager is asked for one$`, s.reachesSomebody)
+	steps.Step(sc, `^"(\w+)" reaches agent "(\w)"$`, func(ctx context.Context, name, letter string) error {
+		return s.reaches(ctx, name, letter)
+	})
+	steps.Step(sc, `^"(\w+)" reaches an agent, or SessionManager is asked for one$`, s.reachesSomebody)
 	steps.Step(sc, `^"(\w+)" is accepted$`, s.accepted)
 	steps.Step(sc, `^"(\w+)" reaches nobody$`, s.reachesNobody)
+	steps.Step(sc, `^each of the (\d+) turns has a turn_id of its own$`, s.turnsDiffer)
 	steps.Step(sc, `^agent "(\w)" acknowledges "(\w+)"( on BROADCAST)?$`, s.acknowledges)
-	steps.Step(sc, `^the acknowledgement of "(\w+)" is delivered by a second subscription$`, func(ctx context.Context, name string) error {
-		in, err := s.input(name)
-		if err != nil {
-			return err
-		}
-		return s.again(ctx, in.acked)
-	})
 	steps.Step(sc, `^"(\w+)" runs at agent "(\w)"$`, s.runs)
 	steps.Step(sc, `^agent "(\w)" is speaking in "(\w+)"$`, s.isSpeaking)
-	steps.Step(sc, `^the frontend hears that "(\w+)" has timed out$`, s.timesOut)
-	steps.Step(sc, `^the frontend hears that "(\w+)" and "(\w+)" have timed out, each by its turn_id$`, s.timedOutWith)
+	steps.Step(sc, `^the frontend is told that "(\w+)" has timed out$`, s.timesOut)
+	steps.Step(sc, `^the frontend is told that "(\w+)" and "(\w+)" have timed out, each by its turn_id$`, s.timedOutWith)
 	steps.Step(sc, `^agent "(\w)" reports an error in "(\w+)"( on BROADCAST)?$`, s.reportsError)
 	steps.Step(sc, `^SessionManager reports an error$`, s.managerError)
-	steps.Step(sc, `^the frontend hears of the error$`, s.hearsOfError)
-	steps.Step(sc, `^SessionManager is asked for agent "(\w)", or the frontend hears of an error$`, s.absentDealtWith)
+	steps.Step(sc, `^the frontend is told of the error$`, s.hearsOfError)
+	steps.Step(sc, `^SessionManager is asked for agent "(\w)", or the frontend is told of an error$`, s.absentDealtWith)
 }
 
 // input is what the user says, under the name that the scenario gives it, and its turn.
@@ -77,7 +89,9 @@ func (s *suite) input(name string) (*input, error) {
 		return nil, fmt.Errorf("nobody has said %q", name)
 	}
 	if in.routed == 0 { // it may have been meanwhile
-		if m, ok := s.find(in.said, func(m judge.Message) bool { return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token }); ok {
+		if m, ok := s.find(in.said, func(m judge.Message) bool {
+			return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token
+		}); ok {
 			in.take(m)
 		}
 	}
@@ -103,11 +117,13 @@ func (s *suite) says(ctx context.Context, name, how string) error {
 	f := frame{event: vocab.UserInput, from: judge.Frontend, payload: "what about " + in.token + "?"}
 	switch how {
 	case "a structured payload":
-		f.payload = map[string]any{"text": "what about " + in.token + "?", "attachments": []any{map[string]any{"kind": "image", "size": 3}}, "empty": map[string]any{}, "none": nil}
+		f.payload = map[string]any{"text": "what about " + in.token + "?",
+			"attachments": []any{map[string]any{"kind": "image", "size": 3}}, "empty": map[string]any{}, "none": nil}
 	case "a choice":
 		f.payload = map[string]any{"type": "selection", "value": in.token, "options": []any{"one", "two"}}
 	case "deep and odd values":
-		f.payload = map[string]any{"text": in.token, "中文": "引号\"与\\反斜杠\n", "n": 1.5, "big": 9007199254740991, "list": []any{nil, true, []any{[]any{}}}, "": "an empty name", "payload": map[string]any{"event": "CONTROL"}}
+		f.payload = map[string]any{"text": in.token, "中文": "引号\"与\\反斜杠\n", "n": 1.5, "big": 9007199254740991,
+			"list": []any{nil, true, []any{[]any{}}}, "": "an empty name", "payload": map[string]any{"event": "CONTROL"}}
 	case "ids of its own", "a turn_id of its own":
 		f.turn = "turn-" + in.token[1:]
 	case "metadata of its own":
@@ -126,31 +142,6 @@ func (s *suite) say(ctx context.Context, name string, in *input, f frame) (err e
 	s.now.inputs[name] = in
 	in.said, err = s.deliver(ctx, f)
 	return err
-}
-
-// mentions is an input for an agent by name (4B).
-func (s *suite) mentions(ctx context.Context, letter, name, form string) error {
-	who, in := s.agent(letter), &input{token: s.token()}
-	f := frame{event: vocab.UserInput, from: judge.Frontend}
-	switch form {
-	case "its subtype":
-		in.form = []string{"RT-083", "RT-174"}
-		f.subtype, f.mention, f.payload = vocab.Mention, who, "@"+who+" what about "+in.token+"?"
-	case "its payload":
-		in.form = []string{"RT-084"}
-		f.payload = map[string]any{"text": "what about " + in.token + "?", "mentioned_agent_id": who}
-	case "a choice in the interface":
-		in.form = []string{"RT-085"}
-		f.subtype, f.mention = vocab.Mention, who
-		f.payload = map[string]any{"type": "agent_selection", "text": "what about " + in.token + "?", "mentioned_agent_id": who}
-	}
-	return s.say(ctx, name, in, f)
-}
-
-// names is an input with the name of an agent in its text alone: neither form of a mention that the source has (4B).
-func (s *suite) names(ctx context.Context, name, letter string) error {
-	in := &input{token: s.token()}
-	return s.say(ctx, name, in, frame{event: vocab.UserInput, from: judge.Frontend, payload: "@" + s.agent(letter) + " what about " + in.token + "?"})
 }
 
 // answeredByWhoever ends a turn that the source does not give to one agent alone. It may have been refused.
@@ -175,15 +166,26 @@ func (s *suite) answeredByWhoever(ctx context.Context, name string) error {
 	return s.fence(ctx)
 }
 
-func (s *suite) saidAgain(ctx context.Context, name string) error {
+// deliveredTwice is a message of a turn that a second subscription delivers: the input itself, or what its agent has
+// said last.
+func (s *suite) deliveredTwice(ctx context.Context, what, name string) error {
 	in, err := s.input(name)
 	if err != nil {
 		return err
 	}
+	switch what {
+	case "what was sent of ":
+		return s.again(ctx, in.last.at)
+	case "the acknowledgement of ":
+		return s.again(ctx, in.acked)
+	case "the confirmation of ":
+		return s.again(ctx, in.ack)
+	}
 	return s.again(ctx, in.said)
 }
 
-var aboutRoutes = []string{"RT-001", "RT-013", "RT-015", "RT-030", "RT-064", "RT-067", "RT-068", "RT-069", "RT-070", "RT-071", "RT-075", "RT-174", "RT-083", "RT-084", "RT-085", "RT-088", "RT-092", "RT-049", "RT-111"}
+var aboutRoutes = []string{"RT-001", "RT-013", "RT-015", "RT-030", "RT-064", "RT-067", "RT-068", "RT-069", "RT-070",
+	"RT-071", "RT-075", "RT-174", "RT-083", "RT-084", "RT-085", "RT-088", "RT-092", "RT-049", "RT-111"}
 
 // reaches: the input goes to an agent (RT-075, RT-092).
 func (s *suite) reaches(ctx context.Context, name, letter string, more ...string) error {
@@ -191,16 +193,19 @@ func (s *suite) reaches(ctx context.Context, name, letter string, more ...string
 	if err != nil {
 		return err
 	}
-	m, err := s.published(ctx, in.said, s.unrouted(in), "the input on its way to agent "+s.agent(letter), func(m judge.Message) bool {
-		return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token
-	}, instead{clauses: append(s.unrouted(in), s.changed(in)...), how: "the frontend is told an error", match: func(m judge.Message) bool { return m.Kind() == judge.Failure }})
+	m, err := s.published(ctx, in.said, s.unrouted(in), "the input on its way to agent "+s.agent(letter),
+		func(m judge.Message) bool {
+			return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token
+		}, instead{clauses: append(s.unrouted(in), s.changed(in)...), how: "the frontend gets an error",
+			match: func(m judge.Message) bool { return m.Kind() == judge.Failure }})
 	if err != nil {
 		return err
 	}
 	in.take(m)
 	s.Reached(steps.Answered)
 	if m.TargetID != s.agent(letter) {
-		return s.Need(steps.Check{Clauses: s.misrouted(in, m), Expected: "the input for agent " + s.agent(letter), Observed: m.Name(), At: m.N})
+		return s.Need(steps.Check{Clauses: s.misrouted(in, m), Expected: "the input for agent " + s.agent(letter),
+			Observed: m.Name(), At: m.N})
 	}
 	return s.Judge(steps.Check{Clauses: append(more, aboutRoutes...), OK: true})
 }
@@ -215,68 +220,43 @@ func (s *suite) reachesSomebody(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.published(ctx, in.said, []string{"RT-070"}, "the input routed to a default agent, or SessionManager asked for one", func(m judge.Message) bool {
-		return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token || m.Event == vocab.Control && m.Target == vocab.ToSystem && m.Kind() != judge.Switch
-	})
+	m, err := s.published(ctx, in.said, []string{"RT-070"},
+		"the input routed to a default agent, or SessionManager asked for one", func(m judge.Message) bool {
+			return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token || m.Event == vocab.Control &&
+				m.Target == vocab.ToSystem && m.Kind() != judge.Switch
+		})
 	if err != nil {
 		return err
 	}
 	if m.Kind() == judge.Route {
 		in.take(m)
 	}
-	return s.Judge(steps.Check{Clauses: []string{"RT-071"}, OK: m.Kind() == judge.Route, Expected: "a default agent of its own", Observed: m.Name(), At: m.N})
+	return s.Judge(steps.Check{Clauses: []string{"RT-071"}, OK: m.Kind() == judge.Route,
+		Expected: "a default agent of its own", Observed: m.Name(), At: m.N})
 }
 
-// accepted: the frontend is told at once (RT-074, RT-076).
-func (s *suite) accepted(ctx context.Context, name string) error {
-	in, err := s.input(name)
-	if err != nil {
-		return err
-	}
-	clauses, other := []string{"RT-009", "RT-074", "RT-076", "RT-170"}, []string{"RT-076"}
-	if in.form != nil {
-		clauses, other = append(clauses, "RT-093"), append(other, "RT-093")
-	}
-	if err := s.acceptedLater(ctx, in); err != nil {
-		return err
-	}
-	m, err := s.published(ctx, in.said, clauses, "TURN_ACCEPTED to the frontend before any acknowledgement", func(m judge.Message) bool {
-		return m.Kind() == judge.Accepted && (in.turn == "" || m.Turn == in.turn || m.Turn == "")
-	}, instead{clauses: other, how: "it is for another turn, or for somebody else", match: func(m judge.Message) bool { return m.Subtype == vocab.TurnAccepted }})
-	if err != nil {
-		return err
-	}
-	return s.Judge(steps.Check{Clauses: []string{"RT-170"}, OK: !s.Env.Strict || m.Event == vocab.Event, Expected: "TURN_ACCEPTED as an EVENT", Observed: m.Name(), At: m.N})
-}
-
-// acceptedLater finds out whether TURN_ACCEPTED, where it does not come at once, comes once the agent has answered.
-func (s *suite) acceptedLater(ctx context.Context, in *input) error {
-	accepts := func(m judge.Message) bool { return m.Kind() == judge.Accepted }
-	if _, there := s.find(in.said, accepts); there || in.routed == 0 {
-		return nil
-	}
+// turnsDiffer: what turns are known by tells each of them from the others (RT-052, RT-072).
+func (s *suite) turnsDiffer(ctx context.Context, turns int) error {
 	if err := s.fence(ctx); err != nil {
 		return err
 	}
-	if _, there := s.find(in.said, accepts); there {
-		return nil
-	}
-	for _, f := range []frame{
-		{event: vocab.Control, subtype: vocab.InputAck, payload: map[string]any{}},
-		{event: vocab.AgentOutput, payload: map[string]any{"text": "piece " + s.token()}, stream: &stream{final: true}},
-	} {
-		f.from, f.trace, f.turn = in.agent, in.trace, in.turn
-		if _, err := s.deliver(ctx, f); err != nil {
-			return err
+	of := map[string]int{}
+	for _, in := range s.now.inputs {
+		if in.routed > 0 {
+			of[in.turn]++
 		}
 	}
-	if err := s.fence(ctx); err != nil {
-		return err
+	return s.Judge(steps.Check{Clauses: []string{"RT-052", "RT-072"}, OK: len(of) == turns,
+		Expected: fmt.Sprintf("%d turns, each with a turn_id of its own", turns),
+		Observed: "the inputs were routed under " + strings.Join(quoted(of), ", "), At: s.mark})
+}
+
+// quoted lists turn_ids, each with the number of turns that have it.
+func quoted(of map[string]int) (out []string) {
+	for _, id := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, fmt.Sprintf("%q (%d times)", id, of[id]))
 	}
-	if m, there := s.find(in.said, accepts); there {
-		return s.Need(steps.Check{Clauses: []string{"RT-074", "RT-170"}, Expected: "TURN_ACCEPTED to the frontend before any acknowledgement", Observed: "it came only behind that: " + seen(m), At: m.N})
-	}
-	return nil
+	return out
 }
 
 // reachesNobody proves that an input is not routed.
@@ -297,7 +277,8 @@ func (s *suite) reachesNobody(ctx context.Context, name string) error {
 }
 
 // none proves that nothing of a kind was published since a record, up to a fence.
-func (s *suite) none(ctx context.Context, after int, clauses []string, what string, match func(judge.Message) bool) error {
+func (s *suite) none(ctx context.Context, after int, clauses []string, what string,
+	match func(judge.Message) bool) error {
 	if err := s.fence(ctx); err != nil {
 		return err
 	}
@@ -337,16 +318,11 @@ func (s *suite) fromAgent(letter string, in *input, event, subtype string, paylo
 
 // runs is an input that its agent has acknowledged.
 func (s *suite) runs(ctx context.Context, name, letter string) error {
-	for _, do := range []func() error{
+	return inOrder(
 		func() error { return s.reaches(ctx, name, letter) },
 		func() error { return s.accepted(ctx, name) },
 		func() error { return s.acknowledges(ctx, letter, name, "") },
-	} {
-		if err := do(); err != nil {
-			return err
-		}
-	}
-	return nil
+	)
 }
 
 // isSpeaking is a turn whose first chunk the frontend has got.
@@ -356,13 +332,11 @@ func (s *suite) isSpeaking(ctx context.Context, letter, name string) error {
 			return err
 		}
 	}
-	if err := s.runs(ctx, name, letter); err != nil {
-		return err
-	}
-	if err := s.sends(ctx, letter, "a chunk", name, ""); err != nil {
-		return err
-	}
-	return s.forwarded(ctx, name)
+	return inOrder(
+		func() error { return s.runs(ctx, name, letter) },
+		func() error { return s.sends(ctx, letter, "a chunk", name, "") },
+		func() error { return s.forwarded(ctx, name) },
+	)
 }
 
 // timesOut: nobody has acknowledged (RT-078).
@@ -379,9 +353,11 @@ func (s *suite) timesOut(ctx context.Context, name string) error {
 		clauses = append(clauses, "RT-059")
 	}
 	_, err = s.publishedWithin(ctx, in.said, s.withLimit(s.limits.InputAck), clauses,
-		fmt.Sprintf("ERROR ROUTE_TIMEOUT to the frontend once %v have passed", s.limits.InputAck), func(m judge.Message) bool {
+		fmt.Sprintf("ERROR ROUTE_TIMEOUT to the frontend once %v have passed", s.limits.InputAck),
+		func(m judge.Message) bool {
 			return m.Kind() == judge.RouteTimeout && (m.Turn == in.turn || m.Turn == "")
-		}, instead{clauses: []string{"RT-073", "RT-078"}, how: "it is of another turn, or in another form", match: func(m judge.Message) bool { return m.Subtype == vocab.RouteTimeout }})
+		}, instead{clauses: []string{"RT-073", "RT-078"}, how: "it concerns another turn, or has another form",
+			match: func(m judge.Message) bool { return m.Subtype == vocab.RouteTimeout }})
 	if err == nil {
 		in.ended = "time-out"
 	}
@@ -395,9 +371,11 @@ func (s *suite) timedOutWith(ctx context.Context, one, other string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.publishedWithin(ctx, in.said, s.withLimit(s.limits.InputAck), []string{"RT-073", "RT-078"}, "ERROR ROUTE_TIMEOUT with the turn_id of "+name, func(m judge.Message) bool {
-			return m.Kind() == judge.RouteTimeout && m.Turn == in.turn
-		}, instead{clauses: []string{"RT-052", "RT-053", "RT-073"}, how: "it does not name the turn", match: func(m judge.Message) bool { return m.Kind() == judge.RouteTimeout }}); err != nil {
+		if _, err := s.publishedWithin(ctx, in.said, s.withLimit(s.limits.InputAck), []string{"RT-073", "RT-078"},
+			"ERROR ROUTE_TIMEOUT with the turn_id of "+name, func(m judge.Message) bool {
+				return m.Kind() == judge.RouteTimeout && m.Turn == in.turn
+			}, instead{clauses: []string{"RT-052", "RT-053", "RT-073"}, how: "it does not name the turn",
+				match: func(m judge.Message) bool { return m.Kind() == judge.RouteTimeout }}); err != nil {
 			return err
 		}
 		if err := s.Judge(steps.Check{Clauses: []string{"RT-052", "RT-053"}, OK: true}); err != nil {
@@ -436,26 +414,5 @@ func (s *suite) hearsOfError(ctx context.Context) error {
 	_, err := s.published(ctx, s.now.errorAt, clauses, "the ERROR to the frontend", func(m judge.Message) bool {
 		return m.Event == vocab.Error && m.Target == vocab.ToFrontend
 	})
-	return err
-}
-
-// absentDealtWith: either is fine, and one has to happen (RT-087).
-func (s *suite) absentDealtWith(ctx context.Context, letter string) error {
-	clauses := []string{"RT-049", "RT-086", "RT-087"}
-	if s.hasDelivered(0, control(vocab.RemoveAgentDone)) {
-		clauses = append(clauses, "RT-111")
-	}
-	asked := s.latest(func(m judge.Message) bool { return m.Event == vocab.UserInput })
-	m, err := s.published(ctx, s.mark, []string{"RT-087"}, "a REQUEST_ADD_AGENT for "+s.agent(letter)+", or an ERROR to the frontend", func(m judge.Message) bool {
-		return m.Kind() == judge.RequestAdd || m.Event == vocab.Error && m.Target == vocab.ToFrontend
-	}, instead{clauses: clauses, how: "the input is routed", match: func(m judge.Message) bool {
-		return m.Kind() == judge.Route && judge.Token(m.Payload) == judge.Token(asked.Payload)
-	}})
-	if err == nil {
-		err = s.Judge(steps.Check{Clauses: clauses, OK: true})
-	}
-	if err == nil && m.Kind() == judge.RequestAdd {
-		s.now.requests[letter] = m
-	}
 	return err
 }

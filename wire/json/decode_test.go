@@ -30,7 +30,8 @@ var decodable = []struct {
 	{"arrays keep their order", `[1,"a",null,[true]]`, []any{Number("1"), "a", nil, []any{true}}, nil},
 	{"objects in objects", `{"a":{"b":{}}}`, Object{"a": Object{"b": Object{}}}, nil},
 	{"a null member is there", `{"a":null}`, Object{"a": nil}, nil},
-	{"white space around and between", " \t\r\n{ \"a\" :\n[ 1 , 2 ] } \n", Object{"a": []any{Number("1"), Number("2")}}, nil},
+	{"white space around and between", " \t\r\n{ \"a\" :\n[ 1 , 2 ] } \n", Object{"a": []any{Number("1"), Number("2")}},
+		nil},
 
 	{"an integer keeps its literal", `9007199254740993`, Number("9007199254740993"), nil},
 	{"a fraction keeps its zeros", `1.00`, Number("1.00"), nil},
@@ -39,9 +40,11 @@ var decodable = []struct {
 	{"a number beyond every float", `1e999999999999999999999`, Number("1e999999999999999999999"), nil},
 	{"many digits", strings.Repeat("1", 500), Number(strings.Repeat("1", 500)), nil},
 
-	{"keys are case sensitive", `{"id":1,"ID":2,"Id":3}`, Object{"id": Number("1"), "ID": Number("2"), "Id": Number("3")}, nil},
+	{"keys are case sensitive", `{"id":1,"ID":2,"Id":3}`, Object{"id": Number("1"), "ID": Number("2"), "Id": Number("3")},
+		nil},
 	{"a key may be empty", `{"":1}`, Object{"": Number("1")}, nil},
-	{"keys are not normalised", "{\"\u00e9\":1,\"e\u0301\":2}", Object{"\u00e9": Number("1"), "e\u0301": Number("2")}, nil},
+	{"keys are not normalised", "{\"\u00e9\":1,\"e\u0301\":2}", Object{"\u00e9": Number("1"), "e\u0301": Number("2")},
+		nil},
 
 	{"all short escapes", `"\"\\\/\b\f\n\r\t"`, "\"\\/\b\f\n\r\t", nil},
 	{"a unicode escape, in either case", `"\u00e9\u00E9"`, "éé", nil},
@@ -232,9 +235,12 @@ var undecodable = []struct {
 	{"a vertical tab is no white space", "\v1", 0, "", `'\v'`, nil},
 	{"invalid UTF-8 outside of strings", "[\xFF]", 1, "/0", `'\xff'`, nil},
 
-	{"arrays too deep", deep(MaxDepth+1, "[", "", "]"), MaxDepth, strings.Repeat("/0", MaxDepth), "nested deeper than 1000", ErrDepth},
-	{"objects too deep", deep(MaxDepth+1, `{"":`, "1", "}"), 4 * MaxDepth, strings.Repeat("/", MaxDepth), "nested deeper than 1000", ErrDepth},
-	{"too deep comes before what is wrong further on", strings.Repeat("[", 1<<20), MaxDepth, strings.Repeat("/0", MaxDepth), "nested deeper", ErrDepth},
+	{"arrays too deep", deep(MaxDepth+1, "[", "", "]"), MaxDepth, strings.Repeat("/0", MaxDepth),
+		"nested deeper than 1000", ErrDepth},
+	{"objects too deep", deep(MaxDepth+1, `{"":`, "1", "}"), 4 * MaxDepth, strings.Repeat("/", MaxDepth),
+		"nested deeper than 1000", ErrDepth},
+	{"too deep comes before what is wrong further on", strings.Repeat("[", 1<<20), MaxDepth,
+		strings.Repeat("/0", MaxDepth), "nested deeper", ErrDepth},
 }
 
 func TestDecodeRefuses(t *testing.T) {
@@ -249,7 +255,8 @@ func TestDecodeRefuses(t *testing.T) {
 				t.Fatalf("%.40q: want a SyntaxError, got %v", tt.in, err)
 			}
 			if syntax.Offset != tt.offset || syntax.Pointer != tt.pointer {
-				t.Errorf("%.40q: want byte %d in %q, got byte %d in %q", tt.in, tt.offset, tt.pointer, syntax.Offset, syntax.Pointer)
+				t.Errorf("%.40q: want byte %d in %q, got byte %d in %q", tt.in, tt.offset, tt.pointer, syntax.Offset,
+					syntax.Pointer)
 			}
 			if !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("%.40q: want an error with %q, got %q", tt.in, tt.text, err)

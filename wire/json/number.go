@@ -5,18 +5,22 @@ import (
 	"strings"
 )
 
-// decimal is the exact value of a number: digits times ten to the exponent. It
+// Decimal is the exact value of a number: digits times ten to the exponent. It
 // is normal (digits start and end with none of 0, zero has no digits and no
 // sign), so that equal values are equal structs.
-type decimal struct {
-	negative bool
-	digits   string
-	exponent int64
+type Decimal struct {
+	Negative bool
+	Digits   string
+	Exponent int64
 }
+
+// DecimalOf reads a number. ok is false if the literal is no number of JSON; exact is false if the exponent is beyond
+// ±2^62, and is then that.
+func DecimalOf(n Number) (d Decimal, exact, ok bool) { return parseNumber(string(n)) }
 
 // parseNumber reads a literal. ok is false if the grammar of RFC 8259 does not
 // know it; exact is false if its exponent is too large to reckon with.
-func parseNumber(literal string) (d decimal, exact, ok bool) {
+func parseNumber(literal string) (d Decimal, exact, ok bool) {
 	rest, negative := strings.CutPrefix(literal, "-")
 	whole, rest := cutDigits(rest)
 	if whole == "" || whole[0] == '0' && len(whole) > 1 {
@@ -47,19 +51,17 @@ func parseNumber(literal string) (d decimal, exact, ok bool) {
 	return d, exact, true
 }
 
-func normal(negative bool, whole, fraction, exponent string) (d decimal, exact bool) {
+func normal(negative bool, whole, fraction, exponent string) (d Decimal, exact bool) {
 	digits := strings.TrimLeft(whole+fraction, "0")
 	if digits == "" {
-		return decimal{}, true // whatever its sign and exponent
+		return Decimal{}, true // whatever its sign and exponent
 	}
 	e, err := strconv.ParseInt(exponent, 10, 64)
 	const most = 1 << 62 // no length of a text takes the sum over the edge
-	if err != nil || e > most || e < -most {
-		return decimal{}, false
-	}
+	exact = err == nil && -most <= e && e <= most
 	short := strings.TrimRight(digits, "0")
-	e += int64(len(digits) - len(short) - len(fraction))
-	return decimal{negative, short, e}, true
+	e = min(max(e, -most), most) + int64(len(digits)-len(short)-len(fraction))
+	return Decimal{negative, short, e}, exact
 }
 
 // cutDigits returns the digits that s starts with, and the rest.

@@ -170,6 +170,7 @@ func FuzzAppend(f *testing.F) {
 	f.Add("ping", "a\nb\r\nc\r", "7", true, uint8(1))
 	f.Add("a b", " lead\n\n", "", true, uint8(2))
 	f.Fuzz(func(t *testing.T, typ, data, id string, hasID bool, n uint8) {
-		checkRoundTrip(t, Item{Kind: Event, Type: typ, Data: data, ID: id, HasID: hasID}, LineEnd([]LineEnd{LF, CR, CRLF}[n%3]))
+		checkRoundTrip(t, Item{Kind: Event, Type: typ, Data: data, ID: id, HasID: hasID},
+			LineEnd([]LineEnd{LF, CR, CRLF}[n%3]))
 	})
 }

@@ -2,8 +2,8 @@
 // opening handshake. It listens and never answers: what a WebSocket library tolerates, hides or ends the connection for
 // is told here as it was sent.
 //
-// A [Parser] takes bytes in chunks of any size and returns [Item] values: every frame that has arrived whole, and before
-// it every fault that it has.
+// A [Parser] takes bytes in chunks of any size and returns [Item] values: every frame that has arrived whole, and
+// before it every fault that it has.
 //
 // # The algorithm
 //

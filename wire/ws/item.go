@@ -31,13 +31,13 @@ func (o Opcode) String() string {
 	return fmt.Sprintf("opcode 0x%X", uint8(o))
 }
 
-// Defined tells whether RFC 6455 says what the opcode means.
+// Defined reports whether RFC 6455 says what the opcode means.
 func (o Opcode) Defined() bool { return opcodeNames[o] != "" }
 
-// Control tells whether the opcode is of a control frame, of one that is not defined yet included.
+// Control reports whether the opcode is of a control frame, of one that is not defined yet included.
 func (o Opcode) Control() bool { return o&8 != 0 }
 
-// Data tells whether frames of this opcode make messages.
+// Data reports whether frames of this opcode make messages.
 func (o Opcode) Data() bool { return o <= Binary }
 
 // Item is one frame that arrived whole, or one fault of a frame. It shares no memory with the chunks that it came from.
@@ -51,8 +51,8 @@ type Item struct {
 	Fault   string // what is wrong with the frame; "" where the item is the frame itself
 }
 
-// CloseStatus reads the payload of a close frame: its status code, 0 if it has none, and the reason. The fault is "" where
-// RFC 6455 allows the payload.
+// CloseStatus reads the payload of a close frame: its status code, 0 if it has none, and the reason. The fault is ""
+// where RFC 6455 allows the payload.
 func CloseStatus(payload []byte) (code int, reason, fault string) {
 	switch len(payload) {
 	case 0:

@@ -67,7 +67,8 @@ func NewParser(fromServer bool, limits Limits) *Parser {
 	return &Parser{fromServer: fromServer, limits: limits}
 }
 
-// Feed takes the next chunk of the stream and returns the items that it settled, nil if none. It neither keeps nor changes b.
+// Feed takes the next chunk of the stream and returns the items that it settled, nil if none. It neither keeps nor
+// changes b.
 func (p *Parser) Feed(b []byte) []Item {
 	for len(b) > 0 && !p.lost {
 		if p.inside {

@@ -139,7 +139,6 @@ var rules = []rule{
 		want: []string{`text ... 2 "\xe4\xb8"`, `continuation fin 1 "\xbb"`}},
 	{reason: "a rune that is cut by two fragments with a ping between", in: frame(byte(Text), "\xf0", 0) + frame(ping1, "\xff", 0) + frame(byte(Continuation), "\x9f\x99", 0) + frame(cont1, "\x82", 0),
 		want: []string{`text ... 1 "\xf0"`, `ping fin 1 "\xff"`, `continuation ... 2 "\x9f\x99"`, `continuation fin 1 "\x82"`}},
-
 	// Reserved bits, 5.2.
 	{reason: "RSV1 without an extension", in: frame(text1|0x40, "a", 0), want: []string{"! reserved bits set: 100", `text fin 1 "a"`}},
 	{reason: "RSV2", in: frame(bin1|0x20, "", 0), want: []string{"! reserved bits set: 010", "binary fin 0"}},
@@ -161,12 +160,10 @@ var rules = []rule{
 	{reason: "a server must not mask", in: frame(text1, "hi", key), want: []string{"! masked frame of a server", `text fin 2 "hi"`}},
 	{reason: "not a close either", in: frame(close1, closing(1000, "x"), key), want: []string{"! masked frame of a server", `close fin 3 "\x03\xe8x"`}},
 	{reason: "a client must mask", client: true, in: frame(text1, "hi", 0), want: []string{"! frame of a client that is not masked", `text fin 2 "hi"`}},
-
 	// Control frames, 5.5.
 	{reason: "a control frame must not be fragmented", in: frame(byte(Ping), "a", 0), want: []string{"! fragmented ping", `ping ... 1 "a"`}},
 	{reason: "a control frame has at most 125 bytes", in: frame(ping1, strings.Repeat("p", 126), 0), want: []string{"! ping of 126 bytes, more than 125", "ping fin 126"}},
 	{reason: "a close as well", in: frame(close1, closing(1000, strings.Repeat("r", 200)), 0), want: []string{"! close of 202 bytes, more than 125", "close fin 202"}},
-
 	// Fragments, 5.4.
 	{reason: "a continuation of nothing", in: frame(cont1, "a", 0), want: []string{"! continuation of nothing", `continuation fin 1 "a"`}},
 	{reason: "a continuation after the last fragment", in: frame(byte(Text), "a", 0) + frame(cont1, "b", 0) + frame(cont1, "c", 0),
@@ -176,7 +173,6 @@ var rules = []rule{
 		want: []string{`text ... 1 "a"`, "! new text message inside a fragmented one", `text fin 1 "b"`}},
 	{reason: "the new message takes the place of the old", in: frame(byte(Text), "a", 0) + frame(byte(Binary), "b", 0) + frame(cont1, "\xff", 0) + frame(text1, "c", 0),
 		want: []string{`text ... 1 "a"`, "! new binary message inside a fragmented one", `binary ... 1 "b"`, `continuation fin 1 "\xff"`, `text fin 1 "c"`}},
-
 	// Text, 5.6 and 8.1.
 	{reason: "a byte that no UTF-8 has", in: frame(text1, "a\xffb", 0), want: []string{"! text that is no UTF-8", `text fin 3 "a\xffb"`}},
 	{reason: "an overlong form", in: frame(text1, "\xc0\xaf", 0), want: []string{"! text that is no UTF-8", `text fin 2 "\xc0\xaf"`}},
@@ -194,7 +190,6 @@ var rules = []rule{
 	{reason: "every message starts afresh", in: frame(text1, "\xe4", 0) + frame(text1, "a", 0) + frame(text1, "\xff", 0),
 		want: []string{"! text that is no UTF-8", `text fin 1 "\xe4"`, `text fin 1 "a"`, "! text that is no UTF-8", `text fin 1 "\xff"`}},
 	{reason: "masked text is judged without its mask", client: true, in: frame(text1, "主\xff", key), want: []string{"! text that is no UTF-8", `text fin 4 "主\xff"`}},
-
 	// Close, 5.5.1 and 7.4.
 	{reason: "half a status", in: frame(close1, "\x03", 0), want: []string{"! close payload of 1 byte", `close fin 1 "\x03"`}},
 	{reason: "a reason that is no UTF-8", in: frame(close1, closing(1000, "\xff"), 0), want: []string{"! close reason that is no UTF-8", `close fin 3 "\x03\xe8\xff"`}},
@@ -209,7 +204,6 @@ var rules = []rule{
 		want: []string{"! length 65535 in more bytes than it needs", "binary fin 65535"}},
 	{reason: "two bytes for the length of a short ping", in: "\x89\x7e\x00\x01p", want: []string{"! length 1 in more bytes than it needs", `ping fin 1 "p"`}},
 	{reason: "a length with its highest bit set ends it all", in: "\x82\x7f\x80\x00\x00\x00\x00\x00\x00\x01" + frame(text1, "a", 0), want: []string{"! length with its highest bit set"}},
-
 	// Sizes.
 	{reason: "a frame beyond the limit is told at its header", limits: Limits{MaxMessage: 10}, in: frame(text1, strings.Repeat("a", 11), 0)[:2],
 		want: []string{"! frame of 11 bytes, more than 10", "! the stream ended inside a text frame, 11 bytes short"}},
@@ -223,11 +217,9 @@ var rules = []rule{
 		want: []string{`binary ... 1 "a"`, "! frame of 9223372036854775807 bytes, more than 8388608", "! the stream ended inside a continuation frame, 9223372036854775807 bytes short"}},
 	{reason: "a payload is kept up to its limit", limits: Limits{MaxPayload: 3}, in: frame(text1, "abcdef", 0), want: []string{`text fin 6 "abc"`}},
 	{reason: "but that of a control frame whole", limits: Limits{MaxPayload: 3}, in: frame(ping1, "abcdef", 0), want: []string{`ping fin 6 "abcdef"`}},
-
 	// Several at once.
 	{reason: "every fault of a frame is told, before the frame", in: "\x79\xfe\x00\x01" + "\x01\x02\x03\x04" + "q",
 		want: []string{"! length 1 in more bytes than it needs", "! reserved bits set: 111", "! masked frame of a server", "! fragmented ping", `ping ... 1 "p"`}},
-
 	// The end.
 	{reason: "the stream ends inside a header", in: "\x81", want: []string{"! the stream ended inside a frame's header"}},
 	{reason: "the stream ends inside a length", in: "\x81\x7e\x01", want: []string{"! the stream ended inside a frame's header"}},

@@ -8,7 +8,7 @@ type text struct {
 	have int
 }
 
-// take tells whether p can go on what came before.
+// take reports whether p can go on what came before.
 func (t *text) take(p []byte) bool {
 	for t.have > 0 && len(p) > 0 {
 		t.cut[t.have] = p[0]
@@ -38,5 +38,5 @@ func (t *text) take(p []byte) bool {
 	return true
 }
 
-// ended tells whether the text may end here.
+// ended reports whether the text may end here.
 func (t *text) ended() bool { return t.have == 0 }

@@ -13,7 +13,8 @@ import (
 
 // straight is the booking without a detour.
 var straight = []string{
-	`select {"itemId":"movie-1"}`, `next {}`, `select {"itemId":"theater-1"}`, `next {}`, `select {"itemId":"date-1"}`, `next {}`,
+	`select {"itemId":"movie-1"}`, `next {}`, `select {"itemId":"theater-1"}`, `next {}`, `select {"itemId":"date-1"}`,
+	`next {}`,
 	`select {"itemId":"time-1"}`, `next {}`, `select {"itemId":"seat-1"}`, `next {}`,
 	`setQuantity {"itemId":"adult","quantity":1}`, `next {}`, `next {}`,
 }
@@ -31,7 +32,8 @@ func TestBooksWithoutDetour(t *testing.T) {
 			if diff := cmp.Diff(straight, h.calls); diff != "" {
 				t.Error(diff)
 			}
-			want := Outcome{Booked: true, Ended: true, Reason: "study-complete", Calls: 13, Connections: 1, Session: "s-1", LogFile: "logs/study/a.jsonl"}
+			want := Outcome{Booked: true, Ended: true, Reason: "study-complete", Calls: 13, Connections: 1, Session: "s-1",
+				LogFile: "logs/study/a.jsonl"}
 			if diff := cmp.Diff(want, o); diff != "" {
 				t.Error(diff)
 			}
@@ -58,7 +60,8 @@ func TestWaitsForJoined(t *testing.T) {
 			return nil, false
 		}
 		return []Message{push(proto.RelayJoined, object{"role": "agent", "sessionId": "default"}),
-			answerTo(msg.With("id", "join-999"), proto.RelayJoined, object{}), answerTo(msg, proto.SessionStarted, object{"sessionId": "s"})}, true
+			answerTo(msg.With("id", "join-999"), proto.RelayJoined, object{}), answerTo(msg, proto.SessionStarted,
+				object{"sessionId": "s"})}, true
 	}}
 	w := newWorld(t, h, Options{})
 	w.run(4900 * time.Millisecond)
@@ -77,8 +80,9 @@ func TestActsOnStateUpdatedAlone(t *testing.T) {
 		h := &host{updateFirst: updateFirst, after: func(_ *host, _ Message, answer []Message) []Message {
 			for i, a := range answer {
 				if a.Type() == proto.ToolResult {
-					answer[i] = a.With("payload", object{"ok": true, "toolName": a.Payload()["toolName"], "toolSchema": []any{object{"name": "win"}},
-						"uiSpec": object{"stage": "elsewhere", "items": []any{item3("gold", true, "free")}}})
+					answer[i] = a.With("payload", object{"ok": true, "toolName": a.Payload()["toolName"],
+						"toolSchema": []any{object{"name": "win"}},
+						"uiSpec":     object{"stage": "elsewhere", "items": []any{item3("gold", true, "free")}}})
 				}
 			}
 			return answer
@@ -143,13 +147,16 @@ func TestHearsTheUser(t *testing.T) {
 	h := &host{}
 	h.after = func(h *host, msg Message, answer []Message) []Message {
 		if msg.Type() == proto.SnapshotGet {
-			answer = append(answer, push(proto.UserMessage, object{"text": "I prefer EVENING showtimes, not afternoon.", "stage": "movie"}))
+			answer = append(answer, push(proto.UserMessage, object{"text": "I prefer EVENING showtimes, not afternoon.",
+				"stage": "movie"}))
 		}
 		return answer
 	}
 	w := book(t, h, Options{})
 	w.booked()
-	if i := slices.IndexFunc(h.said, func(s string) bool { return strings.Contains(s, "EVENING") }); i < 0 || len(h.said) != 1+len(proto.Stages()) {
+	if i := slices.IndexFunc(h.said, func(s string) bool {
+		return strings.Contains(s, "EVENING")
+	}); i < 0 || len(h.said) != 1+len(proto.Stages()) {
 		t.Errorf("said %q", h.said)
 	}
 	for _, c := range []string{`select {"itemId":"theater-2"}`, `select {"itemId":"time-2"}`} {
@@ -191,7 +198,8 @@ func TestSetsTheSumThatIsRight(t *testing.T) {
 	}
 	book(t, late, Options{}).booked()
 	if diff := cmp.Diff([]string{
-		`setQuantity {"itemId":"adult","quantity":1}`, `next {}`, `setQuantity {"itemId":"adult","quantity":2}`, `next {}`, `next {}`,
+		`setQuantity {"itemId":"adult","quantity":1}`, `next {}`, `setQuantity {"itemId":"adult","quantity":2}`, `next {}`,
+		`next {}`,
 	}, late.calls); diff != "" {
 		t.Error(diff)
 	}
@@ -202,7 +210,8 @@ func TestWaitsWhileNothingIsShown(t *testing.T) {
 	h := &host{after: func(h *host, msg Message, answer []Message) []Message {
 		if msg.Type() == proto.SnapshotGet && hidden > 0 {
 			hidden--
-			return []Message{answerTo(msg, proto.SnapshotState, object{"sessionId": h.id(), "uiSpec": nil, "messageHistory": []any{}, "toolSchema": []any{}})}
+			return []Message{answerTo(msg, proto.SnapshotState, object{"sessionId": h.id(), "uiSpec": nil,
+				"messageHistory": []any{}, "toolSchema": []any{}})}
 		}
 		return answer
 	}}

@@ -6,13 +6,13 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// act makes the next call, or finds that there is none to make.
+// act makes the next call, or ends the session if there is none to make.
 func (m *Machine) act() (more bool) {
-	p, v := m.o.Policy, m.view()
-	s := p.State(v)
-	if reason, finished := p.Finished(v, s); finished {
+	v := m.view()
+	s := m.o.Policy.State(v, m.last)
+	if m.finished(s) {
 		m.outcome.Booked = m.confirmed
-		m.end(reason)
+		m.end("study-complete")
 		return true
 	}
 	if s.UISpec == nil || len(s.Tools) == 0 {
@@ -21,20 +21,16 @@ func (m *Machine) act() (more bool) {
 	}
 	m.poll = m.o.Patience
 	m.comment(s)
+	candidates := m.planner.candidates(s)
 	switch {
 	case m.outcome.Calls >= m.o.MaxCalls:
 		m.end("call-limit")
-		return true
 	case m.retry != nil:
 		m.makeCall(*m.retry)
-		return true
-	}
-	c, ok := p.Choose(v, s, m.planner.candidates(s))
-	switch {
-	case ok:
-		m.makeCall(c)
-	case !m.lookedOn: // the state may be stale
-		m.lookedOn = true
+	case len(candidates) > 0:
+		m.makeCall(m.o.Policy.Choose(v, s, candidates[0]))
+	case !m.looked: // the state may be stale
+		m.looked = true
 		m.resync(NothingLeft)
 	default:
 		m.end("no-way-forward")
@@ -42,13 +38,13 @@ func (m *Machine) act() (more bool) {
 	return true
 }
 
-// end lets the session end.
+// end makes the end of the session due.
 func (m *Machine) end(reason string) {
 	m.note("nothing is left to do", "reason", reason)
 	m.ending, m.outcome.Reason = true, reason
 }
 
-// awaitForm waits for the host to show something, and looks from time to time.
+// awaitForm waits until the host shows something, and asks from time to time.
 func (m *Machine) awaitForm() {
 	const rarest = 16
 	if m.polling {
@@ -63,13 +59,13 @@ func (m *Machine) awaitForm() {
 func (m *Machine) makeCall(c Call) {
 	m.outcome.Calls++
 	m.calls++
-	m.retry, m.lookedOn, m.result = nil, false, nil
+	m.retry, m.looked, m.result = nil, false, nil
 	m.call = &Called{Call: c, Before: m.last}
 	m.note("call", "tool", c.Tool, "params", brief(c.Params), "reason", clip(c.Reason, 200))
 	m.call.ID = m.request(proto.ToolCall, object{"toolName": c.Tool, "params": c.Params, "reason": c.Reason})
 }
 
-// toolResult confirms a call, or tells that it failed. What it shows is not acted on (EA-051, EA-074).
+// toolResult confirms a call, or fails it. The agent does not act on its uiSpec (EA-051, EA-074).
 func (m *Machine) toolResult(msg Message, r Request) {
 	payload := msg.Payload()
 	ok, isBool := payload["ok"].(bool)
@@ -97,20 +93,20 @@ func (m *Machine) confirm() {
 	m.resync(CallConfirmed)
 }
 
-// settle tells whether the state that the call led to is known, and goes on if so.
+// settle reports whether the state that the call led to is known, and goes on if so.
 func (m *Machine) settle() (more bool) {
 	switch {
-	case m.call.Overdue: // no snapshot is wanted by a policy that lets it be
+	case m.call.Overdue: // and the policy wants no snapshot
 		m.conclude()
 		return true
-	case m.call.Answered && m.o.Policy.Settled(m.view()):
+	case m.call.Answered && m.o.Policy.Settled(m.view(), settled(*m.call, m.last)):
 		m.conclude()
 		return true
 	}
 	return false
 }
 
-// conclude ends a call: whatever the last state shows is what it has led to.
+// conclude ends a call: it has led to the last state.
 func (m *Machine) conclude() {
 	if m.call == nil {
 		return
@@ -120,7 +116,7 @@ func (m *Machine) conclude() {
 	m.do(Disarm{PatienceTimer})
 }
 
-// callFailed ends a call that failed; it is not made in the same state again, unless the remedy is just that.
+// callFailed ends a call that failed; only the remedy TryAgain repeats it in the same state.
 func (m *Machine) callFailed(remedy Remedy, code string) {
 	c := *m.call
 	if remedy == TakeAsDone {
@@ -136,7 +132,7 @@ func (m *Machine) callFailed(remedy Remedy, code string) {
 	m.planner.failed(c, code)
 }
 
-// codeOf finds the code in a tool.result with ok:false. The source gives it no place.
+// codeOf finds the code in a tool.result with ok:false. The source does not say where it is.
 func codeOf(payload object) (code, text string) {
 	where := []object{payload}
 	for _, name := range []string{"error", "failure"} {

@@ -18,7 +18,7 @@ type connection struct {
 	err     error         // why the last one ended
 }
 
-// hopeless is the error of a run that has found no connection for so long.
+// hopeless is the error of a run that has had no connection for so long.
 func (c *connection) hopeless(after time.Duration) error {
 	if c.err == nil {
 		return fmt.Errorf("%w for %v", ErrNoConnection, after)
@@ -26,7 +26,7 @@ func (c *connection) hopeless(after time.Duration) error {
 	return fmt.Errorf("%w for %v: %w", ErrNoConnection, after, c.err)
 }
 
-// connected begins a connection. Whatever the last one left open is lost, also a call: the snapshot shows what came of it.
+// connected begins a connection. Requests of the last one are lost, also a call: the snapshot shows its effect.
 func (m *Machine) connected() {
 	m.outcome.Connections++
 	m.connection = connection{open: true, backoff: m.connection.backoff, err: m.connection.err}
@@ -39,7 +39,7 @@ func (m *Machine) connected() {
 	}
 }
 
-// join says who is there, before anything else (EA-026, EA-027).
+// join is the first message of a connection (EA-026, EA-027).
 func (m *Machine) join() {
 	m.connection.joinID = m.send(proto.RelayJoin, object{"role": proto.AgentRole, "sessionId": m.o.Session})
 	m.do(Arm{JoinTimer, m.o.Limits.Join})
@@ -66,7 +66,7 @@ func (m *Machine) disconnected(err error) {
 		m.leaveConnection()
 		m.do(Arm{GiveUpTimer, m.o.GiveUp})
 	}
-	if !m.o.Policy.Reconnect(m.view(), err) {
+	if !m.o.Policy.Reconnect(m.view()) {
 		m.finish(fmt.Errorf("connection ended: %w", err))
 		return
 	}
@@ -74,7 +74,7 @@ func (m *Machine) disconnected(err error) {
 	c.backoff = min(2*c.backoff, m.o.Backoff.Max)
 }
 
-// leaveConnection stops what waits for the connection that has ended.
+// leaveConnection stops the timers of the connection that has ended.
 func (m *Machine) leaveConnection() {
 	c := &m.connection
 	c.open, c.joined, c.joinID, c.awaited = false, false, "", nil
@@ -90,10 +90,11 @@ func (m *Machine) redial(why string) {
 	m.disconnected(errors.New(why))
 }
 
-// strange is something that the agent can do nothing with.
+// strange handles a message that the agent can't use. It ignores it: a relay session may have more than this agent
+// knows.
 func (m *Machine) strange(o Oddity) {
 	m.note("ignored", "what", string(o.Kind), "why", clip(o.Why, 200), "type", clip(o.Message.Type(), 80))
-	switch m.o.Policy.Strange(m.view(), o) {
+	switch m.o.Policy.Strange(m.view(), o, Ignore) {
 	case Redial:
 		m.redial(string(o.Kind))
 	case Die:

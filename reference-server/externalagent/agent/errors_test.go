@@ -21,14 +21,15 @@ func failing(nth int, code string, withOK bool) *host {
 			return nil, false
 		}
 		if withOK {
-			return []Message{answerTo(msg, proto.ToolResult, object{"ok": false, "error": object{"code": code, "message": "no"}})}, true
+			return []Message{answerTo(msg, proto.ToolResult, object{"ok": false, "error": object{"code": code,
+				"message": "no"}})}, true
 		}
 		return []Message{refusal(msg, code)}, true
 	}}
 }
 
-// EA-078 to EA-083, EA-104: whichever call fails, and however it does, the booking goes on, and the call is not made again in
-// the same state.
+// EA-078 to EA-083, EA-104: whichever call fails, and however it does, the booking goes on, and the call is not made
+// again in the same state.
 func TestGoesOnAfterErrors(t *testing.T) {
 	codes := append(proto.Codes(), "SOMETHING_ELSE")
 	for _, code := range codes {
@@ -82,7 +83,7 @@ func TestLooksWhenNoSpecIsActive(t *testing.T) {
 			t.Errorf("sent %q", w.types())
 		}
 	}
-	// The host has booked, and told nobody.
+	// The host has booked, and sent no state.
 	h := failing(4, proto.NoActiveSpec, false)
 	before := h.before
 	h.before = func(h *host, msg Message) ([]Message, bool) {

@@ -2,35 +2,28 @@ package agent
 
 import "time"
 
-// Event is something that has happened to a Machine.
-type Event interface{ event() }
+// Event is something that has happened to a Machine: a value of one of the types below.
+type Event any
 
 // The events. Those of a connection come from the one that was dialled last, and never from one that was left.
 type (
 	Started      struct{}                  // always the first
 	Connected    struct{}                  // what Dial asked for
 	Received     struct{ Message Message } // a JSON object
-	Junk         struct{ Oddity Oddity }   // a message that is none
+	Junk         struct{ Oddity Oddity }   // any other frame
 	Disconnected struct{ Err error }       // the connection has ended, or Dial was refused
-	Fired        struct{ Timer Timer }     // a timer that was armed, and neither armed anew nor disarmed since
+	Fired        struct{ Timer Timer }     // a timer that was armed, and neither armed again nor disarmed since
 )
 
-func (Started) event()      {}
-func (Connected) event()    {}
-func (Received) event()     {}
-func (Junk) event()         {}
-func (Disconnected) event() {}
-func (Fired) event()        {}
-
-// Action is something that a Machine wants done. Actions are done in order.
-type Action interface{ action() }
+// Action is something for the caller of a Machine to do: a value of one of the types below. Actions are done in order.
+type Action any
 
 // The actions.
 type (
 	Dial struct{}                  // open a connection; Connected or Disconnected follows
 	Send struct{ Message Message } // on the open connection
 	Drop struct{ Why string }      // leave the connection; no Disconnected follows
-	Arm  struct {                  // let Fired follow, in place of an earlier one of the same name
+	Arm  struct {                  // Fired follows, in place of an earlier one of the same name
 		Timer Timer
 		After time.Duration
 	}
@@ -45,14 +38,6 @@ type (
 	}
 )
 
-func (Dial) action()   {}
-func (Send) action()   {}
-func (Drop) action()   {}
-func (Arm) action()    {}
-func (Disarm) action() {}
-func (Note) action()   {}
-func (Finish) action() {}
-
 // Timer names a timer.
 type Timer string
 
@@ -61,8 +46,8 @@ const (
 	RedialTimer   Timer = "redial"   // until the next connection
 	GiveUpTimer   Timer = "give up"  // without a connection
 	JoinTimer     Timer = "join"     // until relay.joined
-	AnswerTimer   Timer = "answer"   // until the answer of the request that is awaited
+	AnswerTimer   Timer = "answer"   // until the awaited answer
 	PatienceTimer Timer = "patience" // until the state after a confirmed call
-	PauseTimer    Timer = "pause"    // before a refused request is made again
+	PauseTimer    Timer = "pause"    // before a refused request is repeated
 	PollTimer     Timer = "poll"     // while nothing is shown yet
 )

@@ -17,7 +17,7 @@ func (w *world) of(kind string) (found []Message) {
 	return found
 }
 
-// some tells whether a message of a type is such.
+// some reports whether a message of a type is such.
 func some(kind string, such func(msg Message) bool) func(w *world) bool {
 	return func(w *world) bool { return slices.ContainsFunc(w.of(kind), such) }
 }
@@ -49,113 +49,85 @@ func callsBeforeSnapshot(w *world) bool {
 }
 
 var decisionFaults = []fault{
-	{"talks before joined", deciding(func() rules { return rules{mayTalk: func(View) bool { return true }} }),
+	{"talks before joined", deciding(Policy{MayTalk: func(View) bool { return true }}),
 		talksFirst},
-	{"does not come back", deciding(func() rules { return rules{reconnect: func(View, error) bool { return false }} }), died},
-	{"ids are numbers", deciding(func() rules { return rules{id: func(_ View, _ string, n int) any { return n }} }),
+	{"does not come back", deciding(Policy{Reconnect: func(View) bool { return false }}), died},
+	{"ids are numbers", deciding(Policy{ID: func(_ View, _ string, n int, _ string) any { return n }}),
 		some(proto.RelayJoin, func(msg Message) bool { _, isNumber := msg["id"].(float64); return isNumber })},
-	{"ids come twice", deciding(func() rules { return rules{id: func(_ View, kind string, _ int) any { return kind }} }),
+	{"ids come twice", deciding(Policy{ID: func(_ View, kind string, _ int, _ string) any { return kind }}),
 		func(w *world) bool { return len(w.rules.ids) < len(w.sent) }},
-	{"takes another version", deciding(func() rules {
-		return rules{accept: func(v View, msg Message) string { return problemOf(msg.With("v", proto.Version)) }}
-	}), some(proto.ToolCall, calls("junk"))},
-	{"takes any answer for its own", deciding(func() rules {
-		return rules{answers: func(v View, msg Message) string {
-			if v.Awaited != nil && v.Joined {
-				return v.Awaited.ID
-			}
-			return msg.ReplyTo()
-		}}
-	}), func(w *world) bool { return w.m.Outcome().Failed > 1 }},
-	{"dies of junk", deciding(func() rules {
-		return rules{strange: func(_ View, o Oddity) Reaction {
-			if o.Kind == NoObject {
-				return Die
-			}
-			return Ignore
-		}}
-	}), died},
-	{"leaves because of unknown types", deciding(func() rules {
-		return rules{strange: func(_ View, o Oddity) Reaction {
-			if o.Kind == UnknownType {
-				return Redial
-			}
-			return Ignore
-		}}
-	}), func(w *world) bool { return w.dials > 2 }},
-	{"no resync after a new connection", deciding(func() rules {
-		return rules{resync: func(v View, why Occasion) bool { return why != Reconnected && why != CallConfirmed }}
-	}), callsBeforeSnapshot},
-	{"resync after the first call on it", deciding(func() rules {
-		return rules{resync: func(v View, why Occasion) bool {
-			return why != Reconnected && (why != CallConfirmed || v.Connection > 1)
-		}}
-	}), func(w *world) bool {
+	{"takes another version", deciding(Policy{Accept: func(_ View, msg Message, _ string) string {
+		return problemOf(msg.With("v", proto.Version))
+	}}), some(proto.ToolCall, calls("junk"))},
+	{"dies of junk", deciding(Policy{Strange: func(_ View, o Oddity, _ Reaction) Reaction {
+		if o.Kind == NoObject {
+			return Die
+		}
+		return Ignore
+	}}), died},
+	{"leaves because of unknown types", deciding(Policy{Strange: func(_ View, o Oddity, _ Reaction) Reaction {
+		if o.Kind == UnknownType {
+			return Redial
+		}
+		return Ignore
+	}}), func(w *world) bool { return w.dials > 2 }},
+	{"no resync after a new connection", deciding(Policy{Resync: func(v View, why Occasion, _ bool) bool {
+		return why != Reconnected && why != CallConfirmed
+	}}), callsBeforeSnapshot},
+	{"resync after the first call on it", deciding(Policy{Resync: func(v View, why Occasion, _ bool) bool {
+		return why != Reconnected && (why != CallConfirmed || v.Connection > 1)
+	}}), func(w *world) bool {
 		return callsBeforeSnapshot(w) && slices.Contains(w.afterTheCut(), proto.SnapshotGet)
 	}},
-	{"waits for an update for ever", deciding(func() rules {
-		return rules{resync: func(_ View, why Occasion) bool { return why != NoUpdate && why != CallConfirmed }}
-	}), unfinished},
-	{"chooses from a result's uiSpec", deciding(func() rules {
-		return rules{state: func(v View) State {
-			s := v.Last
-			if spec, isObject := v.Result["uiSpec"].(map[string]any); isObject {
-				s.UISpec = spec
-			}
-			return s
-		}}
-	}), some(proto.ToolCall, func(msg Message) bool {
+	{"waits for an update for ever", deciding(Policy{Resync: func(_ View, why Occasion, _ bool) bool {
+		return why != NoUpdate && why != CallConfirmed
+	}}), unfinished},
+	{"chooses from a result's uiSpec", deciding(Policy{State: func(v View, s State) State {
+		if spec, isObject := v.Result["uiSpec"].(map[string]any); isObject {
+			s.UISpec = spec
+		}
+		return s
+	}}), some(proto.ToolCall, func(msg Message) bool {
 		params, _ := msg.Payload()["params"].(object)
 		return params["itemId"] == "quick-1"
 	})},
-	{"keeps the first toolSchema", deciding(func() rules {
+	{"keeps the first toolSchema", func() Options {
 		var first *State
-		return rules{state: func(v View) State {
-			s := v.Last
+		return Options{Policy: Policy{State: func(_ View, s State) State {
 			if first == nil {
 				first = &s
 			}
 			s.Tools = first.Tools
 			return s
-		}}
-	}), func(w *world) bool {
+		}}}
+	}, func(w *world) bool {
 		return slices.Contains(w.host.calls, `select {"itemId":"child"}`) || unfinished(w)
 	}},
-	{"does not wait for the update", deciding(func() rules { return rules{settled: func(View) bool { return true }} }),
+	{"does not wait for the update", deciding(Policy{Settled: func(View, bool) bool { return true }}),
 		func(w *world) bool {
 			return !slices.Equal(straight, book(w.t, &host{}, Options{Policy: w.m.o.Policy}).host.calls)
 		}},
-	{"calls what nobody announced", deciding(func() rules {
-		return rules{choose: func(_ View, _ State, _ []Call) (Call, bool) { return Call{"win", object{}, "I want to."}, true }}
-	}), some(proto.ToolCall, calls("win"))},
-	{"params are no object", deciding(func() rules {
-		return rules{choose: func(_ View, _ State, c []Call) (Call, bool) { return Call{c[0].Tool, []any{}, c[0].Reason}, true }}
-	}), some(proto.ToolCall, func(msg Message) bool { _, isArray := msg.Payload()["params"].([]any); return isArray })},
-	{"dies of an error", deciding(func() rules { return rules{failed: func(View, Failure) Remedy { return Despair }} }), died},
-	{"makes a failing call again", deciding(func() rules { return rules{failed: func(View, Failure) Remedy { return TryAgain }} }),
+	{"calls what nobody announced", deciding(Policy{Choose: func(View, State, Call) Call {
+		return Call{"win", object{}, "I want to."}
+	}}), some(proto.ToolCall, calls("win"))},
+	{"params are no object", deciding(Policy{Choose: func(_ View, _ State, c Call) Call {
+		return Call{c.Tool, []any{}, c.Reason}
+	}}), some(proto.ToolCall, func(msg Message) bool { _, isArray := msg.Payload()["params"].([]any); return isArray })},
+	{"dies of an error", deciding(Policy{Failed: func(View, Failure, Remedy) Remedy { return Despair }}), died},
+	{"makes a failing call again", deciding(Policy{Failed: func(View, Failure, Remedy) Remedy { return TryAgain }}),
 		func(w *world) bool {
 			all := w.of(proto.ToolCall)
 			return canonical(all[1].Payload()) == canonical(all[2].Payload())
 		}},
-	{"takes an error for a success", deciding(func() rules { return rules{failed: func(View, Failure) Remedy { return TakeAsDone }} }),
+	{"takes an error for a success", deciding(Policy{Failed: func(View, Failure, Remedy) Remedy { return TakeAsDone }}),
 		func(w *world) bool { return w.m.Outcome().Failed == 0 }},
-	{"says nothing about stages", deciding(func() rules { return rules{comment: func(View, State) string { return "" }} }),
-		func(w *world) bool { return len(w.host.said) < 2 }},
-	{"does not answer the user", deciding(func() rules { return rules{reply: func(View, string, string) []string { return nil }} }),
-		func(w *world) bool { return len(w.host.said) < 8 }},
-	{"never finishes", deciding(func() rules {
-		return rules{finished: func(View, State) (string, bool) { return "", false }}
-	}), unfinished},
-	{"leaves without session.end", deciding(func() rules { return rules{leave: func(View) Goodbye { return JustLeave }} }),
-		func(w *world) bool { return w.finish != nil && len(w.host.ended) == 0 }},
-	{"does not wait for session.ended", deciding(func() rules { return rules{leave: func(View) Goodbye { return EndAndLeave }} }),
-		func(w *world) bool { return w.finish != nil && !w.finish.Outcome.Ended }},
-	{"stays", deciding(func() rules { return rules{leave: func(View) Goodbye { return Stay }} }), unfinished},
 }
 
-// talksFirst tells whether more than one message is sent before anything comes.
+// talksFirst reports whether more than one message is sent before anything comes.
 func talksFirst(w *world) bool {
-	v := newWorld(w.t, &host{before: func(*host, Message) ([]Message, bool) { return nil, true }}, Options{Policy: w.m.o.Policy})
+	v := newWorld(w.t, &host{before: func(*host, Message) ([]Message, bool) {
+		return nil, true
+	}}, Options{Policy: w.m.o.Policy})
 	v.lenient = true
 	v.run(1e9)
 	return len(v.sent) > 1
@@ -164,7 +136,7 @@ func talksFirst(w *world) bool {
 var messageFaults = []fault{
 	{"does not join", func() Options {
 		return Options{
-			Policy: rules{mayTalk: func(View) bool { return true }},
+			Policy: Policy{MayTalk: func(View) bool { return true }},
 			Outbound: func(_ View, msg Message, send func(Message)) {
 				if msg.Type() != proto.RelayJoin {
 					send(msg)
@@ -179,7 +151,9 @@ var messageFaults = []fault{
 		some(proto.RelayJoin, func(msg Message) bool { return msg["id"] == nil })},
 	{"no v", rewriting(proto.ToolCall, func(msg Message) Message { return msg.Without("v") }),
 		some(proto.ToolCall, func(msg Message) bool { return msg["v"] == nil })},
-	{"snapshot.get without payload", rewriting(proto.SnapshotGet, func(msg Message) Message { return msg.Without("payload") }),
+	{"snapshot.get without payload", rewriting(proto.SnapshotGet, func(msg Message) Message {
+		return msg.Without("payload")
+	}),
 		some(proto.SnapshotGet, func(msg Message) bool { return msg["payload"] == nil })},
 	{"no reason", rewriting(proto.ToolCall, func(msg Message) Message {
 		return msg.With("payload", object{"toolName": msg.Payload()["toolName"], "params": msg.Payload()["params"]})

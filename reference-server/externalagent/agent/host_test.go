@@ -8,7 +8,8 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// host is a relay and a host with the default booking flow, as a script: what it is sent goes in, what it sends comes out.
+// host is a relay and a host with the default booking flow, as a script: what it is sent goes in, what it sends comes
+// out.
 type host struct {
 	flat        bool // announce flat maps, not JSON Schemas
 	updateFirst bool // state.updated before tool.result
@@ -69,7 +70,8 @@ func (h *host) answer(msg Message) []Message {
 		reason, _ := payload["reason"].(string)
 		h.ended = append(h.ended, reason)
 		h.active = false
-		return []Message{answerTo(msg, proto.SessionEnded, object{"sessionId": h.id(), "logFile": "logs/study/a.jsonl", "stateReset": true})}
+		return []Message{answerTo(msg, proto.SessionEnded, object{"sessionId": h.id(), "logFile": "logs/study/a.jsonl",
+			"stateReset": true})}
 	}
 	return []Message{refusal(msg, proto.InvalidMessage)}
 }
@@ -100,13 +102,15 @@ func (h *host) spec() any {
 		spec["quantities"] = h.tickets
 		spec["items"] = []any{item3("child", false, "cheap"), item3("adult", true, "full")}
 	default:
-		spec["items"] = []any{item3(stage+"-0", false, "early"), item3(stage+"-1", true, "afternoon"), item3(stage+"-2", true, "evening")}
+		spec["items"] = []any{item3(stage+"-0", false, "early"), item3(stage+"-1", true, "afternoon"), item3(stage+"-2",
+			true, "evening")}
 	}
 	return spec
 }
 
 func item3(id string, available bool, part string) object {
-	return object{"id": id, "label": "The " + id, "available": available, "attributes": object{"part": part, "rating": 7.5}}
+	return object{"id": id, "label": "The " + id, "available": available, "attributes": object{"part": part,
+		"rating": 7.5}}
 }
 
 // tools of a stage, in an order that is of no help.
@@ -114,7 +118,8 @@ func (h *host) tools() []any {
 	itemID, quantity := object{"type": "string"}, object{"type": "integer", "minimum": 0}
 	all := map[string]object{
 		proto.Highlight: {"itemId": itemID}, proto.Prev: {}, proto.Next: {}, proto.Select: {"itemId": itemID},
-		proto.Sort:        {"attribute": object{"type": "string", "enum": []any{"part", "rating"}}, "order": object{"type": "string", "enum": []any{"asc", "desc"}}},
+		proto.Sort: {"attribute": object{"type": "string", "enum": []any{"part", "rating"}},
+			"order": object{"type": "string", "enum": []any{"asc", "desc"}}},
 		proto.PostMessage: {"text": object{"type": "string"}}, proto.SetQuantity: {"itemId": itemID, "quantity": quantity},
 	}
 	names := []string{proto.Highlight, proto.Sort, proto.PostMessage, proto.Prev, proto.Next, proto.Select}

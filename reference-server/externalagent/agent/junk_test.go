@@ -10,10 +10,11 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// junk is what a connection may bring that is none of the agent's business; a frame each.
+// junk are frames that a connection may bring and that the agent must ignore.
 func junk() []Event {
 	text := func(s string) Event { return eventOf(websocket.MessageText, []byte(s)) }
-	state := `"payload":{"source":"host","uiSpec":{"stage":"junk","items":[]},"messageHistory":[],"toolSchema":[{"name":"junk","parameters":{}}]}`
+	state := `"payload":{"source":"host","uiSpec":{"stage":"junk","items":[]},"messageHistory":[],` +
+		`"toolSchema":[{"name":"junk","parameters":{}}]}`
 	return []Event{
 		eventOf(websocket.MessageBinary, []byte(`{"v":"mvp-0.2","type":"state.updated",`+state+`}`)),
 		text(``), text(`{`), text(`nul`), text(`null`), text(`7`), text(`"tool.result"`), text(`true`), text(`[]`),
@@ -22,11 +23,13 @@ func junk() []Event {
 		text(`{"v":"mvp-0.2","type":"state.updated","type":"user.message",` + state + `}`),
 		text(`{}`), text(`{"type":"state.updated",` + state + `}`),
 		text(`{"v":"mvp-0.1","type":"state.updated",` + state + `}`), text(`{"v":0.2,"type":"state.updated",` + state + `}`),
-		text(`{"V":"mvp-0.2","type":"state.updated",` + state + `}`), text(`{"v":"mvp-0.2","Type":"state.updated",` + state + `}`),
+		text(`{"V":"mvp-0.2","type":"state.updated",` + state + `}`), text(`{"v":"mvp-0.2","Type":"state.updated",` +
+			state + `}`),
 		text(`{"v":"mvp-0.2","type":7,` + state + `}`), text(`{"v":"mvp-0.2",` + state + `}`),
 		text(`{"v":"mvp-0.2","type":"state.updated","id":7,` + state + `}`),
 		text(`{"v":"mvp-0.2","type":"state.updated"}`), text(`{"v":"mvp-0.2","type":"state.updated","payload":null}`),
-		text(`{"v":"mvp-0.2","type":"state.updated","payload":[]}`), text(`{"v":"mvp-0.2","type":"state.updated","payload":{}}`),
+		text(`{"v":"mvp-0.2","type":"state.updated","payload":[]}`),
+		text(`{"v":"mvp-0.2","type":"state.updated","payload":{}}`),
 		text(`{"v":"mvp-0.2","type":"state.updated","payload":{"uiSpec":[],"toolSchema":[],"messageHistory":[]}}`),
 		text(`{"v":"mvp-0.2","type":"state.updated","payload":{"uiSpec":null,"toolSchema":{},"messageHistory":[]}}`),
 		text(`{"v":"mvp-0.2","type":"relay.joined","payload":{"role":"agent","sessionId":"default"}}`),
@@ -45,7 +48,8 @@ func junk() []Event {
 		text(`{"v":"mvp-0.2","type":"error","payload":{}}`),
 		text(`{"v":"mvp-0.2","type":"user.message","payload":{"text":7}}`),
 		text(`{"v":"mvp-0.2","type":"agent.joined","payload":{}}`), text(`{"v":"mvp-0.2","type":"","payload":{}}`),
-		text(`{"v":"mvp-0.2","type":"tool.call","id":"x","payload":{"toolName":"next","params":{},"reason":"of another agent"}}`),
+		text(`{"v":"mvp-0.2","type":"tool.call","id":"x","payload":{"toolName":"next","params":{},` +
+			`"reason":"of another agent"}}`),
 		text(`{"v":"mvp-0.2","type":"big","payload":{"x":"` + strings.Repeat("x", 64<<10) + `"}}`),
 		text(strings.Repeat(`[`, 20_000)),
 	}
@@ -91,7 +95,7 @@ func TestTakesExtraFields(t *testing.T) {
 	}
 }
 
-// An answer that lacks what its type needs is none; a better one may follow.
+// An answer that lacks members which its type needs does not count; a better one may follow.
 func TestTakesTheBetterAnswer(t *testing.T) {
 	h := &host{after: func(_ *host, msg Message, answer []Message) []Message {
 		switch msg.Type() {

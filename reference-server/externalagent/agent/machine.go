@@ -5,11 +5,12 @@ import (
 	"time"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
 // Machine is the agent without socket and clock. It is made for one run, and used by one goroutine.
 //
-// Every event changes what is known; then step, again and again, does what is due next. So there is one order of business
+// Every event changes what is known; then step does what is due next, until nothing is. So there is one order of steps
 // for a first connection, a new one, a session that has to be started again, and a state that may be stale:
 //
 //	join, session.start if none is active, snapshot.get if the state may be stale, the state after a call, the next call
@@ -36,12 +37,12 @@ type Machine struct {
 	retry     *Call
 	calls     int // in the study session
 	confirmed bool
-	lookedOn  bool // a snapshot has confirmed that nothing is left to try
+	looked    bool // a snapshot was wanted because no call was left to try
 	polling   bool
 	poll      time.Duration // the next one
 	planner   *planner
-	stages    map[string]bool // that were commented on
-	unheard   []userMessage   // that have no reply yet
+	stages    map[string]bool // stages with a comment
+	unheard   []string        // what the user has said, without a reply
 
 	ending  bool
 	endings int // session.ends sent
@@ -58,7 +59,7 @@ func NewMachine(o Options) *Machine {
 	}
 }
 
-// Outcome is what the run has come to so far.
+// Outcome is the result of the run so far.
 func (m *Machine) Outcome() Outcome { return m.outcome }
 
 // OnEvent takes an event, and returns what to do about it. Nothing follows a Finish.
@@ -84,7 +85,7 @@ func (m *Machine) OnEvent(e Event) []Action {
 	return out
 }
 
-// do adds actions. What happens after a Finish happens to nobody.
+// do adds actions; after a Finish there are none.
 func (m *Machine) do(actions ...Action) {
 	for _, a := range actions {
 		if !m.done {
@@ -101,7 +102,7 @@ func (m *Machine) finish(err error) {
 	m.done = true
 }
 
-// step does what is due, and tells whether something else may be due now.
+// step does what is due, and reports whether something else may be due now.
 func (m *Machine) step() (more bool) {
 	c := &m.connection
 	switch {
@@ -112,12 +113,13 @@ func (m *Machine) step() (more bool) {
 		return true
 	case !m.o.Policy.MayTalk(m.view()):
 		return false
-	case len(m.unheard) > 0 && m.endings == 0 && m.active && !m.needStart && !m.needSync: // no request, so it need not wait for an answer
+	// no request, so it need not wait for an answer
+	case len(m.unheard) > 0 && m.endings == 0 && m.active && !m.needStart && !m.needSync:
 		m.reply()
 		return true
 	case c.awaited != nil || m.pausing:
 		return false
-	case m.ending && m.needStart: // there is no session to end any more
+	case m.ending && m.needStart: // the session has ended already
 		m.outcome.Ended = true
 		m.finish(nil)
 		return false
@@ -128,7 +130,8 @@ func (m *Machine) step() (more bool) {
 		m.request(proto.SnapshotGet, object{})
 		return true
 	case m.ending:
-		return m.leave()
+		m.endSession()
+		return false
 	case m.call != nil:
 		return m.settle()
 	}
@@ -146,7 +149,7 @@ func (m *Machine) view() View {
 
 // resync makes a snapshot due, if the policy wants one.
 func (m *Machine) resync(why Occasion) {
-	if m.o.Policy.Resync(m.view(), why) {
+	if m.o.Policy.Resync(m.view(), why, why != CallConfirmed) { // state.updated follows a call's confirmation
 		m.note("snapshot wanted", "why", string(why))
 		m.needSync = true
 	}
@@ -155,15 +158,9 @@ func (m *Machine) resync(why Occasion) {
 // send sends a message, and returns its id.
 func (m *Machine) send(kind string, payload object) (id string) {
 	m.ids++
-	anyID := m.o.Policy.ID(m.view(), kind, m.ids)
-	id, isText := anyID.(string)
-	if !isText { // a host may still answer it
-		id = fmt.Sprint(anyID)
-	}
-	msg := newMessage(kind, id, payload)
-	msg["id"] = anyID
-	m.o.Outbound(m.view(), msg, func(msg Message) { m.do(Send{msg}) })
-	return id
+	anyID := m.o.Policy.ID(m.view(), kind, m.ids, idOfMessage(kind, m.ids))
+	m.o.Outbound(m.view(), wire.New(kind, payload).With("id", anyID), func(msg Message) { m.do(Send{msg}) })
+	return fmt.Sprint(anyID)
 }
 
 // request sends a message whose answer is awaited before anything else is asked.
@@ -182,7 +179,7 @@ func (m *Machine) answered() {
 	m.do(Disarm{AnswerTimer})
 }
 
-// rest puts off the next request, each time for longer, so that two parties who disagree do not shout at each other.
+// rest delays the next request, each time for longer, so that a disagreement does not become a flood.
 func (m *Machine) rest() {
 	m.pausing = true
 	m.do(Arm{PauseTimer, m.pause})

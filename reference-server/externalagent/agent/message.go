@@ -1,78 +1,33 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/go-json-experiment/json"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
-// Message is an envelope, section 3, as decoded or as it will be encoded. A map, so that a faulty agent can get every
-// member wrong, and absent and null members differ.
-type Message map[string]any
+// Message is an envelope.
+type Message = wire.Message
 
-// object is a decoded JSON object.
-type object = map[string]any
+type object = wire.Object
 
-// With returns a copy in which the member has the value v.
-func (m Message) With(name string, v any) Message {
-	c := maps.Clone(m)
-	c[name] = v
-	return c
-}
-
-// Without returns a copy that lacks the member.
-func (m Message) Without(name string) Message {
-	c := maps.Clone(m)
-	delete(c, name)
-	return c
-}
-
-// Type is the type; "" if it is no string.
-func (m Message) Type() string { return m.text("type") }
-
-// ID is the id; "" if it is no string.
-func (m Message) ID() string { return m.text("id") }
-
-// ReplyTo is the id of the request that is answered; "" if it is no string.
-func (m Message) ReplyTo() string { return m.text("replyTo") }
-
-// Payload is the payload; nil if it is no object.
-func (m Message) Payload() map[string]any {
-	payload, _ := m["payload"].(object)
-	return payload
-}
-
-func (m Message) text(name string) string {
-	text, _ := m[name].(string)
-	return text
-}
-
-// newMessage makes an envelope as section 3 has it.
-func newMessage(kind, id string, payload map[string]any) Message {
-	return Message{"v": proto.Version, "type": kind, "id": id, "payload": payload}
-}
-
-// decode reads a JSON object strictly: names told apart by case and not repeated, valid UTF-8.
+// decode reads a JSON object strictly: names are case-sensitive and not repeated, the text is valid UTF-8.
 func decode(data []byte) (Message, error) {
 	var msg Message
 	if err := json.Unmarshal(data, &msg); err != nil {
 		return nil, err
 	}
 	if msg == nil {
-		return nil, fmt.Errorf("null is no object")
+		return nil, errors.New("null is not an object")
 	}
 	return msg, nil
 }
 
-// encode writes an envelope, with its members in order.
-func (m Message) encode() ([]byte, error) {
-	return json.Marshal(map[string]any(m), json.Deterministic(true))
-}
-
-// canonical is one text for values that are equal.
+// canonical is one text for equal values.
 func canonical(v any) string {
 	data, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil { // of a value that a faulty agent has made
@@ -81,23 +36,23 @@ func canonical(v any) string {
 	return string(data)
 }
 
-// problemOf tells why an object is no envelope; "" if it is one. Fields that section 3 does not name are none of its business.
+// problemOf is why an object is not an envelope; "" if it is one. Members that section 3 does not name may be there.
 func problemOf(m Message) string {
 	if m["v"] != proto.Version {
 		return fmt.Sprintf("v is %s, not %q", brief(m["v"]), proto.Version)
 	}
 	if kind, isText := m["type"].(string); !isText || kind == "" {
-		return "type is no text"
+		return "type is not a string"
 	}
 	for _, name := range []string{"id", "replyTo"} {
 		if v, present := m[name]; present {
 			if _, isText := v.(string); !isText {
-				return name + " is no text"
+				return name + " is not a string"
 			}
 		}
 	}
 	if _, isObject := m["payload"].(object); !isObject {
-		return "payload is no object"
+		return "payload is not an object"
 	}
 	return ""
 }

@@ -5,36 +5,39 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"time"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/defaults"
 )
 
-// Options configures a Run. Everything but URL may be left out.
+// Options configures a Run. All fields except URL may be left out.
 type Options struct {
 	URL           string // of the relay's endpoint, path included; ws, wss, http or https
-	Session       string // the relay session; proto.DefaultSession without it
-	StudyID       string // "default" without it
-	ParticipantID string // "default" without it
+	Session       string // the relay session; default: proto.DefaultSession
+	StudyID       string // default: "default"
+	ParticipantID string // default: "default"
 
-	MaxCalls int           // tool.calls of a run; then the session is ended; 200 without it
-	Patience time.Duration // how long a confirmed call may lack a changed state before a snapshot is asked for; 1 s without it
-	Backoff  Backoff       // between connections; DefaultBackoff for fields that are zero
-	GiveUp   time.Duration // how long the agent goes on without a connection; 10 s without it
-	Limits   Limits        // DefaultLimits for fields that are zero
+	MaxCalls int // tool.calls of a run, then the session is ended; default: 200
+	// how long the agent waits for the state after a confirmed call before it asks for one; default: 1 s
+	Patience time.Duration
+	Backoff  Backoff       // between connections; zero fields are those of DefaultBackoff
+	GiveUp   time.Duration // how long the agent goes on without a connection; default: 10 s
+	Limits   Limits        // zero fields are those of DefaultLimits
 
-	Policy   Policy       // Correct{} without it
+	Policy   Policy       // makes a faulty agent
 	Inbound  Inbound      // sees envelopes before the agent does; may be nil
 	Outbound Outbound     // sees envelopes before the connection does; may be nil
-	Dial     Dialer       // opens connections; a WebSocket without it
-	Log      *slog.Logger // told what the agent does, one line each; discards without it
+	Dial     Dialer       // opens connections; default: WebSockets
+	Log      *slog.Logger // what the agent does, a line each; default: none
 }
 
-// Backoff is the wait before a new connection, and before a request that was refused is made again: First, then twice as
-// long each time, up to Max.
+// Backoff is the wait before a new connection, and before a request that was refused is made again: First, then twice
+// as long each time, up to Max.
 type Backoff struct{ First, Max time.Duration }
 
-// DefaultBackoff holds where Options names none.
+// DefaultBackoff is the Backoff of an agent whose Options set none.
 var DefaultBackoff = Backoff{First: 5 * time.Millisecond, Max: 500 * time.Millisecond}
 
 // Limits bounds what the agent takes and waits for.
@@ -42,13 +45,13 @@ type Limits struct {
 	Frame int64 // bytes of a message; more ends the connection with 1009
 
 	Dial   time.Duration // an opening handshake
-	Join   time.Duration // relay.joined; without it a new connection is made
-	Answer time.Duration // any other answer; without it the state counts as stale
+	Join   time.Duration // relay.joined; then the agent makes a new connection
+	Answer time.Duration // any other answer; then the state counts as stale
 	Write  time.Duration // one write
 	Close  time.Duration // the relay's half of a closing handshake
 }
 
-// DefaultLimits hold where Options names none.
+// DefaultLimits are the limits of an agent whose Options set none.
 var DefaultLimits = Limits{
 	Frame:  16 << 20,
 	Dial:   5 * time.Second,
@@ -59,87 +62,54 @@ var DefaultLimits = Limits{
 }
 
 // Inbound sees a decoded envelope, and returns the envelopes to handle in its place: none drops it. The envelope may be
-// changed in place. What is no JSON object never comes here; what is no envelope does.
+// changed in place. Objects that are not envelopes come here too, other frames do not.
 type Inbound func(v View, msg Message) []Message
 
 // Outbound sees an envelope on its way out, and sends what is to be sent in its place: send may be called any number of
 // times, during the call.
 type Outbound func(v View, msg Message, send func(msg Message))
 
-// Outcome is what a Run came to.
+// Outcome is the result of a Run.
 type Outcome struct {
-	Booked      bool   // a call was confirmed, and then nothing was left to do
-	Ended       bool   // session.ended came, or the host has said since that no session is active
-	Reason      string // as session.end gave it; "" if the run was cut short
+	Booked      bool   // a call was confirmed, and nothing was left to do
+	Ended       bool   // session.ended came, or the host said later that no session is active
+	Reason      string // as in session.end; "" if the run was cut short
 	Calls       int    // tool.calls sent
-	Failed      int    // of these, the ones that an error or ok:false answered
+	Failed      int    // of these, how many were answered by an error or ok:false
 	Connections int    // opened
 	Session     string // the study session's id; "" if the host gave none
-	LogFile     string // as session.ended named it
+	LogFile     string // as in session.ended
 }
 
-// ErrNoConnection is what Run returns, wrapped, when it has been without a connection for Options.GiveUp.
+// ErrNoConnection is wrapped by the error of a Run that has been without a connection for Options.GiveUp.
 var ErrNoConnection = errors.New("no connection")
 
-func or[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
-}
-
 func (o Options) withDefaults() Options {
-	o.Session = or(o.Session, proto.DefaultSession)
-	o.StudyID = or(o.StudyID, "default")
-	o.ParticipantID = or(o.ParticipantID, "default")
-	o.MaxCalls = or(o.MaxCalls, 200)
-	o.Patience = or(o.Patience, time.Second)
-	o.Backoff.First = or(o.Backoff.First, DefaultBackoff.First)
-	o.Backoff.Max = or(o.Backoff.Max, DefaultBackoff.Max)
-	o.GiveUp = or(o.GiveUp, 10*time.Second)
-	o.Limits = o.Limits.withDefaults()
-	if o.Policy == nil {
-		o.Policy = Correct{}
-	}
-	if o.Inbound == nil {
-		o.Inbound = func(_ View, msg Message) []Message { return []Message{msg} }
-	}
-	if o.Outbound == nil {
-		o.Outbound = func(_ View, msg Message, send func(Message)) { send(msg) }
-	}
+	defaults.Fill(&o, Options{
+		Session: proto.DefaultSession, StudyID: "default", ParticipantID: "default",
+		MaxCalls: 200, Patience: time.Second, Backoff: DefaultBackoff, GiveUp: 10 * time.Second, Limits: DefaultLimits,
+		Policy:   right,
+		Inbound:  func(_ View, msg Message) []Message { return []Message{msg} },
+		Outbound: func(_ View, msg Message, send func(Message)) { send(msg) },
+		Log:      slog.New(slog.DiscardHandler),
+	})
 	if o.Dial == nil {
 		o.Dial = dialer(o.Limits)
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o
 }
 
-func (l Limits) withDefaults() Limits {
-	l.Frame = or(l.Frame, DefaultLimits.Frame)
-	l.Dial = or(l.Dial, DefaultLimits.Dial)
-	l.Join = or(l.Join, DefaultLimits.Join)
-	l.Answer = or(l.Answer, DefaultLimits.Answer)
-	l.Write = or(l.Write, DefaultLimits.Write)
-	l.Close = or(l.Close, DefaultLimits.Close)
-	return l
-}
-
-// check finds what no later attempt would mend.
+// check finds mistakes that no later attempt would mend.
 func (o Options) check() error {
 	u, err := url.Parse(o.URL)
 	if err != nil {
 		return fmt.Errorf("url of the relay: %w", err)
 	}
-	switch u.Scheme {
-	case "ws", "wss", "http", "https":
-	default:
+	if !slices.Contains([]string{"ws", "wss", "http", "https"}, u.Scheme) {
 		return fmt.Errorf("url of the relay: %q is not ws, wss, http or https", o.URL)
 	}
 	if u.Host == "" {
-		return fmt.Errorf("url of the relay: %q names no host", o.URL)
+		return fmt.Errorf("url of the relay: %q has no host", o.URL)
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ const (
 	mostSchemas = 10_000 // that are looked at to make them
 )
 
-// params are parameters that the tool's schema allows, best first. Those come first that have, beside what is required,
-// what an item or a quantity is put into.
+// params are parameters that the tool's schema allows, best first: first those with the required members and those for
+// an item or a quantity.
 func (c schemas) params(t proto.Tool, src source) (found []object) {
 	schema := toSchema(t.Parameters)
 	compiled := c.compile(schema)
@@ -52,7 +52,7 @@ func (c schemas) params(t proto.Tool, src source) (found []object) {
 	return found
 }
 
-// meant tells whether a parameter is there for an item, if there is one to choose, or for the quantity to set.
+// meant reports whether a parameter is for an item, if there is one to choose, or for the quantity to set.
 func (g generator) meant(name string) bool {
 	return len(g.items) > 0 && itemNames.MatchString(name) || g.quantity != nil && counting.MatchString(name)
 }
@@ -94,7 +94,7 @@ func (g generator) objects(schema object, depth int, choose func(name string, re
 	return found
 }
 
-// membersOf lists the properties, and what is required without being one of them.
+// membersOf lists the properties, and the required members that are not among them.
 func membersOf(properties object, required []any) []string {
 	names := slices.Sorted(maps.Keys(properties))
 	for _, v := range required {

@@ -13,17 +13,17 @@ import (
 //
 //  1. choose something where nothing is chosen
 //  2. set a quantity where the sum is not right
-//  3. call what it has no idea of, once per stage
+//  3. call tools of unknown purpose, once per stage
 //  4. go to the next stage
-//  5. choose something else, call what it has no idea of with other parameters
+//  5. choose something else, call tools of unknown purpose with other parameters
 //  6. filter, sort and the like once; go back; filter, sort and the like
 //
-// A call that failed, or changed nothing, is not made in the same state again; only if the agent has been elsewhere and come
-// back, once more, behind everything that is new. Of the calls that did change something, those come first that have been
-// made in the state less often, so that no circle is endless.
+// A call that failed, or changed nothing, is repeated in the same state only once, after another state and after all
+// new calls. Of the calls that changed something, those come first that were made less often in the state, so that no
+// circle is endless.
 type planner struct {
 	wishes   wishes
-	tried    map[stateKey]map[string]trial // by what is called
+	tried    map[stateKey]map[string]trial // by tool and parameters
 	used     map[string]map[string]int     // stage → tool → how often it changed something
 	met      map[string]map[string]bool    // stage → tool → it was called
 	rejected map[string]map[float64]bool   // stage → sums of quantities with which it can't be left
@@ -32,14 +32,14 @@ type planner struct {
 	schemas  schemas
 }
 
-// trial is what came of a call in a state.
+// trial is the result of the calls in a state so far.
 type trial struct {
 	times  int
 	futile int
 	move   int // the moves before it was last futile
 }
 
-// over tells whether the call is not made again, moves being those until now.
+// over reports whether the call is not made again, moves being those until now.
 func (t trial) over(moves int) bool { return t.futile > 1 || t.futile == 1 && t.move == moves }
 
 func newPlanner() *planner {
@@ -49,7 +49,7 @@ func newPlanner() *planner {
 	}
 }
 
-// renewed forgets everything but what the user wants.
+// renewed forgets everything except the wishes of the user.
 func (p *planner) renewed() *planner {
 	n := newPlanner()
 	n.wishes = p.wishes
@@ -72,16 +72,18 @@ const (
 	hopeless
 )
 
-// habit tells a tool by its name.
+// The purpose of a tool, by its name.
 var (
 	choosing  = regexp.MustCompile(`(?i)^(select|choose|pick|add|toggle)`)
 	counting  = regexp.MustCompile(`(?i)quantity|count|amount`)
-	advancing = regexp.MustCompile(`(?i)^(next|confirm|continue|proceed|submit|book|finish|done|check_?out|pay|complete|forward|advance)`)
+	advancing = regexp.MustCompile(
+		`(?i)^(next|confirm|continue|proceed|submit|book|finish|done|check_?out|pay|complete|forward|advance)`)
 	returning = regexp.MustCompile(`(?i)^(prev|back|undo|cancel|reset|restart)`)
-	decorates = regexp.MustCompile(`(?i)^(post_?message|send|message|say|filter|sort|highlight|search|scroll|help|clear|remove|deselect|unselect)`)
+	decorates = regexp.MustCompile(
+		`(?i)^(post_?message|send|message|say|filter|sort|highlight|search|scroll|help|clear|remove|deselect|unselect)`)
 )
 
-// candidate is a call with its rank, what came of it in this state before, and what that counts for.
+// candidate is a call with its rank, its results in this state so far, and their cost.
 type candidate struct {
 	Call
 	rank   rank
@@ -104,7 +106,8 @@ func (p *planner) candidates(s State) []Call {
 	for i := range found {
 		c := &found[i]
 		c.before = tried[c.what()]
-		if c.cost = c.before.times; c.rank <= chooseMore && c.before.futile == 0 { // once more is no circle yet: a host may have been set back
+		// one repetition is not a circle yet: the host may have been reset
+		if c.cost = c.before.times; c.rank <= chooseMore && c.before.futile == 0 {
 			c.cost = max(0, c.cost-1)
 		}
 	}
@@ -119,7 +122,7 @@ func (p *planner) candidates(s State) []Call {
 	return calls
 }
 
-// what is called, with what.
+// what identifies a call by tool and parameters.
 func (c Call) what() string { return c.Tool + "\n" + canonical(c.Params) }
 
 // uses are the calls of one tool.
@@ -141,14 +144,15 @@ func (p *planner) uses(t proto.Tool, s screen) []candidate {
 		}
 		return found
 	}
-	found := p.plain(t, s, unknownAgain, fmt.Sprintf("Try %s in another way, as there is no way forward yet.", quote(t.Name)))
+	found := p.plain(t, s, unknownAgain, fmt.Sprintf("Try %s in another way, as there is no way forward yet.",
+		quote(t.Name)))
 	if len(found) > 0 && !p.met[s.stage][t.Name] {
 		found[0].rank, found[0].Reason = unknownFirst, fmt.Sprintf("Try %s, which is offered at this stage.", quote(t.Name))
 	}
 	return found
 }
 
-// choices choose one of the items. Whether one is chosen the host shows, as a rule; else it is remembered.
+// choices choose one of the items. The host usually shows whether one is chosen; otherwise the agent remembers it.
 func (p *planner) choices(t proto.Tool, s screen, used int) (found []candidate) {
 	const enough = 3 // choices that are not shown as such
 	r, why := chooseFirst, "as nothing is chosen at this stage yet"
@@ -219,8 +223,8 @@ func (p *planner) sums(t proto.Tool, s screen, used int) (found []candidate) {
 	return found
 }
 
-// want is the sum that a stage is left with: one for each thing that was chosen before. When that is rejected, others are
-// tried: a few, if it was known.
+// want is the sum that a stage is left with: one for each thing that was chosen before. When that is rejected, others
+// are tried: a few, if it was known.
 func (p *planner) want(s screen) float64 {
 	first := cmp.Or(p.chosen, s.seats)
 	try := []int{first, s.seats, first + 1, first - 1}
@@ -235,7 +239,7 @@ func (p *planner) want(s screen) float64 {
 	return float64(first)
 }
 
-// plain are the calls of a tool of which nothing more is known than its schema.
+// plain are the calls of a tool of which only the schema is known.
 func (p *planner) plain(t proto.Tool, s screen, r rank, reason string) (found []candidate) {
 	src := source{screen: s, items: slices.DeleteFunc(slices.Clone(s.items), func(i item) bool { return !i.available })}
 	for _, params := range p.schemas.params(t, src) {

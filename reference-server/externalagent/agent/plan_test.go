@@ -10,7 +10,8 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// wizard is a host of another kind: each page has tools of its own, and one call, or one of several, leads to the next page.
+// wizard is a host of another kind: each page has tools of its own, and one call, or one of several, leads to the next
+// page.
 type wizard struct {
 	pages []page
 	at    int
@@ -62,23 +63,29 @@ func TestFindsItsWayThroughUnknownFlows(t *testing.T) {
 		want  []string
 	}{
 		{"no items, enums alone", []page{
-			{object{"title": "City"}, []any{tool("back", nil), tool("chooseCity", object{"city": object{"type": "string", "enum": []any{"Ghent", "Bruges"}}})}, []string{`chooseCity {"city":"Ghent"}`}},
+			{object{"title": "City"}, []any{tool("back", nil), tool("chooseCity", object{"city": object{"type": "string",
+				"enum": []any{"Ghent", "Bruges"}}})}, []string{`chooseCity {"city":"Ghent"}`}},
 			{object{"title": "Really?"}, []any{tool("cancel", nil), tool("confirmBooking", nil)}, []string{`confirmBooking {}`}},
 		}, []string{`chooseCity {"city":"Ghent"}`, `confirmBooking {}`}},
 		{"tools that nobody knows come before next, once", []page{
-			{object{"title": "A"}, []any{tool("next", nil), tool("frobnicate", object{"x": object{"type": "integer"}})}, []string{`next {}`}},
+			{object{"title": "A"}, []any{tool("next", nil), tool("frobnicate", object{"x": object{"type": "integer"}})},
+				[]string{`next {}`}},
 		}, []string{`frobnicate {"x":1}`, `next {}`}},
 		{"what decorates comes last", []page{
-			{object{"title": "A"}, []any{tool("filter", object{"value": object{"type": "string"}}), tool("prev", nil), tool("go", nil)}, []string{`prev {}`}},
+			{object{"title": "A"}, []any{tool("filter", object{"value": object{"type": "string"}}), tool("prev", nil),
+				tool("go", nil)}, []string{`prev {}`}},
 		}, []string{`go {}`, `filter {"value":"yes"}`, `prev {}`}},
 		{"items in a table of their own", []page{
-			{object{"table": []any{object{"id": 7.0, "soldOut": true}, object{"id": 8.0}}}, []any{tool("pick", object{"rowId": object{"type": "integer"}})}, []string{`pick {"rowId":8}`}},
+			{object{"table": []any{object{"id": 7.0, "soldOut": true}, object{"id": 8.0}}}, []any{tool("pick",
+				object{"rowId": object{"type": "integer"}})}, []string{`pick {"rowId":8}`}},
 		}, []string{`pick {"rowId":8}`}},
 		{"the first choice is refused", []page{
-			{object{"stage": "A", "items": []any{item3("a", true, "x"), item3("b", true, "x")}}, []any{tool("select", object{"itemId": object{"type": "string"}}), tool("next", nil)}, []string{`select {"itemId":"b"}`}},
+			{object{"stage": "A", "items": []any{item3("a", true, "x"), item3("b", true, "x")}}, []any{tool("select",
+				object{"itemId": object{"type": "string"}}), tool("next", nil)}, []string{`select {"itemId":"b"}`}},
 		}, []string{`select {"itemId":"a"}`, `select {"itemId":"b"}`}},
 		{"an unknown tool in another way", []page{
-			{object{"stage": "A"}, []any{tool("spin", object{"way": object{"type": "string", "enum": []any{"left", "right"}}})}, []string{`spin {"way":"right"}`}},
+			{object{"stage": "A"}, []any{tool("spin", object{"way": object{"type": "string", "enum": []any{"left",
+				"right"}}})}, []string{`spin {"way":"right"}`}},
 		}, []string{`spin {"way":"left"}`, `spin {"way":"right"}`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

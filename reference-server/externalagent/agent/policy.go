@@ -2,78 +2,79 @@ package agent
 
 import proto "parley/protocol/externalagent"
 
-// Policy is what the protocol prescribes to an agent, one decision per method. Correct decides as the source does; a faulty
-// agent embeds it and decides one thing otherwise. The methods are called by one goroutine.
-type Policy interface {
-	// MayTalk tells whether anything but relay.join may be sent now (EA-026, EA-028).
-	MayTalk(v View) bool
+// Policy makes a faulty agent. Most functions get the right decision as their last argument; all return the one that
+// holds. Without a function the right one does. They are called by one goroutine.
+type Policy struct {
+	// MayTalk reports whether anything but relay.join may be sent now (EA-026, EA-028).
+	MayTalk func(v View) bool
 
-	// Reconnect tells whether there will be another connection after this one, which has ended with err.
-	Reconnect(v View, err error) bool
+	// Reconnect reports whether there will be another connection after this one.
+	Reconnect func(v View) bool
 
 	// ID is the id of a message of that type, the nth one that has an id, from 1.
-	ID(v View, kind string, n int) any
+	ID func(v View, kind string, n int, id string) any
 
-	// Accept tells why an object is no envelope; "" accepts it (EA-019 to EA-024).
-	Accept(v View, msg Message) (problem string)
+	// Accept judges whether an object is an envelope; "" accepts it (EA-019 to EA-024).
+	Accept func(v View, msg Message, problem string) string
 
-	// Answers is the id of the request that an answer belongs to (EA-028, EA-038, EA-041, EA-047, EA-063, EA-068).
-	Answers(v View, msg Message) (id string)
+	// Strange decides what is done about a message that the agent can't use.
+	Strange func(v View, o Oddity, r Reaction) Reaction
 
-	// Strange tells what is made of something that the agent can do nothing with.
-	Strange(v View, o Oddity) Reaction
-
-	// Resync tells whether snapshot.get is sent for that reason before anything else is done (EA-076, EA-077).
-	Resync(v View, why Occasion) bool
+	// Resync reports whether snapshot.get is sent for that reason before anything else is done (EA-076, EA-077).
+	Resync func(v View, why Occasion, resync bool) bool
 
 	// State is what the next call is chosen from (EA-072).
-	State(v View) State
+	State func(v View, s State) State
 
-	// Settled tells whether the state that v.Call led to is known. It is asked once the call is confirmed (EA-051, EA-054).
-	Settled(v View) bool
+	// Settled reports whether the state that v.Call led to is known. It is called once the call is confirmed (EA-051,
+	// EA-054).
+	Settled func(v View, settled bool) bool
 
-	// Choose picks a call out of those that make sense, best first; ok is false if none is to be made (EA-033 to EA-035).
-	Choose(v View, s State, candidates []Call) (c Call, ok bool)
+	// Choose is the next call (EA-033 to EA-035).
+	Choose func(v View, s State, c Call) Call
 
-	// Failed tells what is done about a request that an error answered, or a tool.result with ok:false (EA-078 to EA-083).
-	Failed(v View, f Failure) Remedy
-
-	// Comment is what is said about a stage when it is shown first; "" says nothing (EA-008).
-	Comment(v View, s State) string
-
-	// Reply is what is said to the user, one message each (EA-060).
-	Reply(v View, text, stage string) []string
-
-	// Finished tells whether nothing is left to do in s, and the reason that session.end is to give.
-	Finished(v View, s State) (reason string, finished bool)
-
-	// Leave tells how the agent goes (EA-037, EA-063).
-	Leave(v View) Goodbye
+	// Failed decides what is done about a request that an error answered, or a tool.result with ok:false (EA-078 to
+	// EA-083).
+	Failed func(v View, f Failure, r Remedy) Remedy
 }
 
-// View is what a Machine knows. What it refers to must not be changed.
+// right changes no decision.
+var right = Policy{
+	MayTalk:   func(v View) bool { return v.Joined },
+	Reconnect: func(View) bool { return true },
+	ID:        func(_ View, _ string, _ int, id string) any { return id },
+	Accept:    func(_ View, _ Message, problem string) string { return problem },
+	Strange:   func(_ View, _ Oddity, r Reaction) Reaction { return r },
+	Resync:    func(_ View, _ Occasion, resync bool) bool { return resync },
+	State:     func(_ View, s State) State { return s },
+	Settled:   func(_ View, settled bool) bool { return settled },
+	Choose:    func(_ View, _ State, c Call) Call { return c },
+	Failed:    func(_ View, _ Failure, r Remedy) Remedy { return r },
+}
+
+// View is what a Machine knows. The values that it refers to must not be changed.
 type View struct {
 	Connection int    // number of this connection, or of the last one, from 1; 0 before the first
 	Joined     bool   // relay.joined has come on it
-	Active     bool   // a study session is, as far as is known
+	Active     bool   // a study session is active, as far as is known
 	Session    string // its id; "" while it is not known
 	Calls      int    // tool.calls sent in the study session
 	Made       int    // tool.calls sent in the run
 
 	Last    State          // the last authoritative state
-	Call    *Called        // the call that is under way, or that the state is awaited of; nil if none
+	Call    *Called        // the call whose answer or state is awaited; nil if none
 	Result  map[string]any // payload of the last tool.result; nil if none
-	Awaited *Request       // what an answer is awaited of; nil if nothing
+	Awaited *Request       // the request whose answer is awaited; nil if none
 }
 
-// State is what a state.updated or a snapshot.state said. The zero State is what is known before the first one.
+// State is the state in a state.updated or a snapshot.state. The zero State is the one before the first message.
 type State struct {
 	Serial  int            // of the authoritative states, from 1
 	UISpec  map[string]any // nil while nothing is shown
 	Tools   []proto.Tool   // as announced
 	History []any
 
-	key stateKey // of what came from the host; computed anew where it is zero
+	key stateKey // of a state from the host; zero in others
 }
 
 // Request is a message that is answered.
@@ -95,7 +96,7 @@ type Called struct {
 	ID       string
 	Before   State // the last authoritative state when it was sent
 	Answered bool  // confirmed by a tool.result
-	Overdue  bool  // never answered
+	Overdue  bool  // not answered in time
 }
 
 // Occasion is why a snapshot might be asked for.
@@ -112,12 +113,12 @@ const (
 	CallConfirmed Occasion = "a call is confirmed" // Correct awaits state.updated
 )
 
-// Oddity is something that the agent can do nothing with.
+// Oddity is a message that the agent can't use.
 type Oddity struct {
 	Kind    OddityKind
 	Why     string
-	Data    []byte  // of what is no JSON object
-	Message Message // of what is one
+	Data    []byte  // unless it is a JSON object
+	Message Message // if it is one
 }
 
 // OddityKind is what is wrong with a message.
@@ -126,14 +127,14 @@ type OddityKind string
 // The kinds of oddities.
 const (
 	NoText      OddityKind = "a binary frame"
-	NoObject    OddityKind = "no JSON object"
-	NoEnvelope  OddityKind = "no envelope"
+	NoObject    OddityKind = "not a JSON object"
+	NoEnvelope  OddityKind = "not an envelope"
 	UnknownType OddityKind = "of an unknown type"
 	Unasked     OddityKind = "an answer to nothing"
-	Useless     OddityKind = "without what its type needs"
+	Useless     OddityKind = "without the members that its type needs"
 )
 
-// Reaction is what is made of an oddity.
+// Reaction is what is done about an oddity.
 type Reaction int
 
 // The reactions.
@@ -163,15 +164,4 @@ const (
 	TakeAsDone                // go on as if the request had succeeded
 	Reopen                    // another connection
 	Despair                   // end the run with an error
-)
-
-// Goodbye is how the agent goes once nothing is left to do.
-type Goodbye int
-
-// The ways to go.
-const (
-	EndAndWait  Goodbye = iota // session.end, then close after session.ended
-	EndAndLeave                // session.end, then close
-	JustLeave                  // close
-	Stay                       // do nothing
 )

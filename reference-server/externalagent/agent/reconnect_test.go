@@ -11,8 +11,8 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// EA-076: wherever the connection is cut, before the message of a frame is read or after it, the booking goes on where it
-// was. What an agent must keep to on each connection is in the rulebook.
+// EA-076: wherever the connection is cut, before the message of a frame is read or after it, the booking goes on where
+// it was. What an agent must keep to on each connection is in the rulebook.
 func TestGoesOnAfterACut(t *testing.T) {
 	whole := book(t, &host{}, Options{})
 	whole.booked()
@@ -58,13 +58,14 @@ func TestGoesOnAfterManyCuts(t *testing.T) {
 	}
 }
 
-// The host has lost the study session meanwhile: it says so, or shows that it has none.
+// The host has lost the study session meanwhile: it says so, or shows no session.
 func TestStartsAgainWhenTheSessionIsGone(t *testing.T) {
 	for _, shows := range []bool{false, true} {
 		var w *world
 		h := &host{before: func(h *host, msg Message) ([]Message, bool) {
 			if shows && !h.active && msg.Type() == proto.SnapshotGet {
-				return []Message{answerTo(msg, proto.SnapshotState, object{"sessionId": "", "uiSpec": nil, "messageHistory": []any{}, "toolSchema": []any{}})}, true
+				return []Message{answerTo(msg, proto.SnapshotState, object{"sessionId": "", "uiSpec": nil,
+					"messageHistory": []any{}, "toolSchema": []any{}})}, true
 			}
 			return nil, false
 		}}

@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"parley/reference-server/externalagent/wire"
 )
 
 // Run runs the agent until it has ended its session, or can't go on.
 //
-// It returns an error for a URL that is none, when ctx ends (then it closes with 1001), and when it has been without a
-// connection for too long (ErrNoConnection). The Outcome tells in each case how far it came. A booking that came to nothing
-// is no error. No goroutine is left behind.
+// It returns an error for an invalid URL, when ctx ends (then it closes with 1001), and when it has been without a
+// connection for too long (ErrNoConnection). The Outcome has in each case what was done. A run without a booking is not
+// an error. No goroutine is left.
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	if err := o.check(); err != nil {
 		return Outcome{}, err
@@ -26,7 +28,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	return l.run(ctx)
 }
 
-// loop does what a Machine says. Only the goroutine of run touches it, but for what is said at link.
+// loop does the actions of a Machine. Only the goroutine of run uses it, except as link says.
 type loop struct {
 	o         Options
 	machine   *Machine
@@ -41,11 +43,11 @@ type loop struct {
 type link struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	left   chan struct{} // closed when its reports are of no interest any more
-	socket Socket        // nil until run has been told of it
+	left   chan struct{} // closed when its reports are no longer wanted
+	socket Socket        // nil until run has the report of it
 }
 
-// report is what the goroutine of a link tells.
+// report is what the goroutine of a link sends to run.
 type report struct {
 	from   *link
 	socket Socket // of a Connected
@@ -122,7 +124,7 @@ func (l *loop) do(ctx context.Context, a Action) {
 	}
 }
 
-// dial opens a connection. Its context is none of ctx's children, so that a stopped agent can still close it politely.
+// dial opens a connection. Its context does not end with ctx, so that a stopped agent can still close it politely.
 func (l *loop) dial(ctx context.Context) {
 	l.drop()
 	k := &link{left: make(chan struct{})}
@@ -138,25 +140,26 @@ func (l *loop) connect(k *link) {
 	socket, err := l.o.Dial(ctx, l.o.URL)
 	cancel()
 	if err != nil {
-		l.tell(report{from: k, event: Disconnected{err}})
+		l.report(report{from: k, event: Disconnected{err}})
 		return
 	}
 	defer func() { _ = socket.CloseNow() }()
-	if !l.tell(report{from: k, socket: socket, event: Connected{}}) {
+	if !l.report(report{from: k, socket: socket, event: Connected{}}) {
 		return
 	}
 	for {
 		kind, data, err := socket.Read(k.ctx)
 		if err != nil {
-			l.tell(report{from: k, event: Disconnected{err}})
+			l.report(report{from: k, event: Disconnected{err}})
 			return
 		}
-		l.tell(report{from: k, event: eventOf(kind, data)}) // once left, it reads on for the relay's half of the handshake
+		// once left, it reads on for the relay's half of the closing handshake
+		l.report(report{from: k, event: eventOf(kind, data)})
 	}
 }
 
-// tell reports, unless the link has been left.
-func (l *loop) tell(r report) bool {
+// report sends a report, unless the link has been left.
+func (l *loop) report(r report) bool {
 	select {
 	case l.reports <- r:
 		return true
@@ -177,20 +180,15 @@ func eventOf(kind websocket.MessageType, data []byte) Event {
 	return Received{msg}
 }
 
-// send writes a message. When that fails the connection has ended, which its goroutine will tell.
+// send writes a message. When that fails, the connection ends, and its goroutine reports that.
 func (l *loop) send(msg Message) {
 	k := l.link
 	if k == nil || k.socket == nil {
 		return
 	}
-	data, err := msg.encode()
-	if err != nil {
-		l.o.Log.Error("message not encoded", "type", msg.Type(), "err", err)
-		return
-	}
 	ctx, cancel := context.WithTimeout(k.ctx, l.o.Limits.Write)
 	defer cancel()
-	if err := k.socket.Write(ctx, websocket.MessageText, data); err != nil {
+	if err := k.socket.Write(ctx, websocket.MessageText, wire.Encode(msg)); err != nil {
 		l.o.Log.Info("not written", "type", msg.Type(), "err", err)
 		k.cancel()
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
 // relay puts a host behind a WebSocket on a loopback address.
@@ -78,8 +79,7 @@ func (r *relay) answer(ctx context.Context, ws *websocket.Conn, msg Message) boo
 		return false
 	}
 	for _, a := range r.host.handle(msg) {
-		data, err := a.encode()
-		if err != nil || ws.Write(ctx, websocket.MessageText, data) != nil {
+		if ws.Write(ctx, websocket.MessageText, wire.Encode(a)) != nil {
 			return false
 		}
 	}
@@ -125,7 +125,8 @@ func TestRunGoesOn(t *testing.T) {
 	r.on = func(ctx context.Context, ws *websocket.Conn, msg Message) bool {
 		n++
 		for _, kind := range []websocket.MessageType{websocket.MessageBinary, websocket.MessageText} {
-			for _, data := range []string{"", "[]", "{", "null", `{"v":"mvp-0.2","type":"x","payload":{"x":"` + strings.Repeat("x", 300<<10) + `"}}`} {
+			for _, data := range []string{"", "[]", "{", "null",
+				`{"v":"mvp-0.2","type":"x","payload":{"x":"` + strings.Repeat("x", 300<<10) + `"}}`} {
 				if ws.Write(ctx, kind, []byte(data)) != nil {
 					return false
 				}
@@ -212,9 +213,13 @@ func TestRunKeepsTime(t *testing.T) {
 	}{
 		"no relay.joined": {func(context.Context) (Socket, error) { return &silent{ended: make(chan struct{})}, nil },
 			[]time.Duration{5005 * time.Millisecond, 5010 * time.Millisecond}},
-		"writes hang": {func(context.Context) (Socket, error) { return &silent{ended: make(chan struct{}), write: hang}, nil },
+		"writes hang": {func(context.Context) (Socket, error) {
+			return &silent{ended: make(chan struct{}), write: hang}, nil
+		},
 			[]time.Duration{10005 * time.Millisecond, 10010 * time.Millisecond}},
-		"dials hang": {func(ctx context.Context) (Socket, error) { return nil, hang(ctx) }, []time.Duration{5005 * time.Millisecond}},
+		"dials hang": {func(ctx context.Context) (Socket, error) {
+			return nil, hang(ctx)
+		}, []time.Duration{5005 * time.Millisecond}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -259,7 +264,8 @@ func TestRunLeavesARelayThatDoesNotListen(t *testing.T) {
 		}
 		return false
 	}
-	if _, err := Run(ctx, Options{URL: r.URL + proto.Path, Limits: Limits{Close: 50 * time.Millisecond}}); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, Options{URL: r.URL + proto.Path,
+		Limits: Limits{Close: 50 * time.Millisecond}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

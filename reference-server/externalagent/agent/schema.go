@@ -43,7 +43,7 @@ func toSchema(parameters any) object {
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// isSchema tells the forms apart: a flat map has an object for each parameter, whatever its name.
+// isSchema reports whether parameters are a schema; a flat map has an object for each parameter, whatever its name.
 func isSchema(o object) bool {
 	switch o["type"].(type) {
 	case string, []any:
@@ -68,7 +68,7 @@ func isSchema(o object) bool {
 	return true
 }
 
-// typeName is the name that JSON Schema has for a type; "" if it has none.
+// typeName is the name of a type in JSON Schema; "" for an unknown one.
 func typeName(kind string) string {
 	switch kind = strings.ToLower(kind); kind {
 	case "string", "number", "integer", "boolean", "array", "object", "null":
@@ -83,10 +83,10 @@ func typeName(kind string) string {
 	return ""
 }
 
-// schemas keeps what has been compiled, by its text.
+// schemas caches compiled schemas, by their text.
 type schemas map[string]*jsonschema.Schema
 
-// compile returns nil for what is no schema: then nothing can be said against any parameters.
+// compile returns nil for an invalid schema, which allows any parameters.
 func (c schemas) compile(schema object) *jsonschema.Schema {
 	const most = 500
 	text := canonical(schema)
@@ -110,7 +110,7 @@ func (c schemas) compile(schema object) *jsonschema.Schema {
 
 const schemaURL = "tool:parameters"
 
-// noLoader loads nothing: a schema from the wire names neither files nor addresses.
+// noLoader loads nothing: a schema from the wire must not name files or addresses.
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) {

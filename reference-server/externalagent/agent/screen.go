@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// screen is what the agent makes of a uiSpec. Of that the source says only that it is an object, so beside the words of the
-// default host those are understood that other hosts are likely to use.
+// screen is what the agent makes of a uiSpec. Of that the source says only that it is an object, so beside the words of
+// the default host those are understood that other hosts are likely to use.
 type screen struct {
-	stage      string // tells the stages apart
+	stage      string // identifies the stage
 	name       string // of the stage, for people; "" if it has none
 	items      []item
-	shows      bool               // what is chosen can be seen
-	chosen     []string           // ids of what is
+	shows      bool               // the uiSpec shows what is chosen
+	chosen     []string           // ids of the chosen items
 	quantities map[string]float64 // nil if there are none
 	filtered   bool
 	seats      int // as the summary lists them; 0 if it does not
@@ -72,7 +72,7 @@ func readScreen(spec object) screen {
 	return s
 }
 
-// isChoice tells whether a member names what is chosen.
+// isChoice reports whether a member names what is chosen.
 func isChoice(name string) bool {
 	return strings.HasPrefix(name, "selected") || strings.HasPrefix(name, "chosen") || name == "selection"
 }
@@ -147,7 +147,7 @@ func readItem(id string, o object) item {
 	return i
 }
 
-// idOf is an id as text; "" if it is none.
+// idOf is an id as text; "" for any other value.
 func idOf(v any) string {
 	switch v := v.(type) {
 	case string:

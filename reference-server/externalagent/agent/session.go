@@ -26,7 +26,7 @@ func (m *Machine) received(msg Message) {
 }
 
 func (m *Machine) take(msg Message) {
-	if why := m.o.Policy.Accept(m.view(), msg); why != "" {
+	if why := m.o.Policy.Accept(m.view(), msg, problemOf(msg)); why != "" {
 		m.strange(Oddity{Kind: NoEnvelope, Why: why, Message: msg})
 		return
 	}
@@ -51,7 +51,7 @@ func (m *Machine) take(msg Message) {
 // answer takes an answer to a request of the type; of any type if that is "".
 func (m *Machine) answer(msg Message, request string) {
 	c := &m.connection
-	id := m.o.Policy.Answers(m.view(), msg)
+	id := msg.ReplyTo()
 	fits := func(r Request) bool { return id != "" && id == r.ID && (request == "" || request == r.Type) }
 	switch join := (Request{c.joinID, proto.RelayJoin}); {
 	case !c.joined && fits(join):
@@ -95,7 +95,7 @@ func (m *Machine) startSession() {
 	m.request(proto.SessionStart, object{"studyId": m.o.StudyID, "participantId": m.o.ParticipantID})
 }
 
-// begun is a new study session: nothing that was learnt in another one holds.
+// begun begins a new study session, and forgets what was learnt in another one.
 func (m *Machine) begun(msg Message) {
 	m.needStart, m.active, m.begunHere, m.session = false, true, true, ""
 	m.setSession(msg.Payload())
@@ -112,10 +112,10 @@ func (m *Machine) setSession(payload object) {
 	}
 }
 
-// snapshot is the state, asked for. One that shows nothing, of a session that is not this one, is of no session.
+// snapshot takes the state that was asked for. If it shows nothing and is not of this session, no session is active.
 func (m *Machine) snapshot(msg Message) {
 	state, problem := readState(msg.Payload())
-	if problem != "" { // it may still be answered better
+	if problem != "" { // a better answer may come
 		m.strange(Oddity{Kind: Useless, Why: problem, Message: msg})
 		return
 	}
@@ -134,13 +134,13 @@ func (m *Machine) snapshot(msg Message) {
 	m.conclude()
 }
 
-// ours tells whether a snapshot that shows nothing is of the session that session.started has told of. On the connection
-// where it did there can be no other; after that the ids tell, if the host gives any.
+// ours reports whether a snapshot that shows nothing is of the session that session.started has named. On the
+// connection where it did there can be no other; on later ones the ids decide, if the host gives any.
 func (m *Machine) ours(id string) bool {
 	return m.active && (m.begunHere || m.session == "" || id == m.session)
 }
 
-// updated is the state, as pushed (EA-055).
+// updated takes a pushed state (EA-055).
 func (m *Machine) updated(msg Message) {
 	state, problem := readState(msg.Payload())
 	if problem != "" {
@@ -158,7 +158,7 @@ func (m *Machine) setState(s State, from string) {
 	m.note("state", "from", from, "stage", stageOf(s), "tools", toolNames(s))
 }
 
-// ended is the end of the study session (EA-063).
+// ended handles the end of the study session (EA-063).
 func (m *Machine) ended(msg Message) {
 	m.outcome.LogFile, _ = msg.Payload()["logFile"].(string)
 	m.outcome.Ended = true
@@ -166,26 +166,18 @@ func (m *Machine) ended(msg Message) {
 	m.finish(nil)
 }
 
-// leave ends the study session, if the policy does so.
-func (m *Machine) leave() (more bool) {
+// endSession asks for the end of the study session, a few times if it must.
+func (m *Machine) endSession() {
 	const most = 3
-	how := m.o.Policy.Leave(m.view())
-	if how == Stay {
-		return false
-	}
-	if how == JustLeave || m.endings == most {
+	if m.endings == most {
 		m.finish(nil)
-		return false
+		return
 	}
 	m.endings++
 	m.request(proto.SessionEnd, object{"reason": m.outcome.Reason})
-	if how == EndAndLeave {
-		m.finish(nil)
-	}
-	return false
 }
 
-// refused is an error that answers a request.
+// refused handles an error that answers a request.
 func (m *Machine) refused(msg Message, r Request) {
 	code, _ := msg.Payload()["code"].(string)
 	text, _ := msg.Payload()["message"].(string)
@@ -193,15 +185,15 @@ func (m *Machine) refused(msg Message, r Request) {
 	m.failed(Failure{Request: r, Code: code, Text: text})
 }
 
-// failed does what the policy says about a request that failed.
+// failed does something about a request that failed.
 func (m *Machine) failed(f Failure) {
-	remedy := m.o.Policy.Failed(m.view(), f)
+	r := m.o.Policy.Failed(m.view(), f, remedy(f))
 	if f.Request.Type == proto.ToolCall {
-		m.callFailed(remedy, f.Code)
-	} else if remedy != Reopen && remedy != TakeAsDone {
+		m.callFailed(r, f.Code)
+	} else if r != Reopen && r != TakeAsDone {
 		m.rest()
 	}
-	switch remedy {
+	switch r {
 	case Restart:
 		m.active, m.needStart, m.needSync = false, true, false
 	case Synchronise:
@@ -232,7 +224,8 @@ func (m *Machine) takeAsDone(kind string) {
 	}
 }
 
-// overdue is an answer that has not come. What it would have said is asked for; who answers nothing at all is left.
+// overdue handles an answer that has not come: the agent asks for the state instead, and leaves a connection on which
+// nothing is answered.
 func (m *Machine) overdue() {
 	const most = 3
 	r := *m.connection.awaited

@@ -10,8 +10,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Socket is what the agent needs of a connection. Read is called by one goroutine, the rest by another. Read ends with its
-// context, and with the connection.
+// Socket is what the agent needs of a connection. Read is called by one goroutine, the rest by another. Read ends with
+// its context, and with the connection.
 type Socket interface {
 	Read(ctx context.Context) (websocket.MessageType, []byte, error)
 	Write(ctx context.Context, kind websocket.MessageType, data []byte) error

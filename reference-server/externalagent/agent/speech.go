@@ -7,44 +7,36 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// userMessage is a user.message that has no reply yet.
-type userMessage struct{ text, stage string }
-
-// told takes what the user says (EA-060 to EA-062). It is answered as soon as the agent knows where it stands.
+// told takes what the user says (EA-060 to EA-062). The reply waits until the agent knows the state.
 func (m *Machine) told(msg Message) {
 	const most = 64 // without a reply; a host that floods the agent gets no more
 	payload := msg.Payload()
 	text, isText := payload["text"].(string)
 	if !isText {
-		m.strange(Oddity{Kind: Useless, Why: "text is no text", Message: msg})
+		m.strange(Oddity{Kind: Useless, Why: "text is not a string", Message: msg})
 		return
 	}
 	stage, _ := payload["stage"].(string)
 	m.note("user", "text", clip(text, 200), "stage", clip(stage, 80))
 	m.planner.wish(text)
 	if len(m.unheard) < most {
-		m.unheard = append(m.unheard, userMessage{text, stage})
+		m.unheard = append(m.unheard, text)
 	}
 }
 
 // reply answers the user's oldest message.
 func (m *Machine) reply() {
-	u := m.unheard[0]
+	text := m.unheard[0]
 	m.unheard = m.unheard[1:]
-	for _, text := range m.o.Policy.Reply(m.view(), u.text, u.stage) {
-		m.say(text)
-	}
+	m.say("Noted, I will prefer what fits: " + quote(text))
 }
 
-// comment says once per stage what is going on (EA-008).
+// comment announces once per stage what the agent does there (EA-008).
 func (m *Machine) comment(s State) {
-	stage := readScreen(s.UISpec).stage
-	if m.stages[stage] {
-		return
-	}
-	m.stages[stage] = true
-	if text := m.o.Policy.Comment(m.view(), s); text != "" {
-		m.say(text)
+	screen := readScreen(s.UISpec)
+	if !m.stages[screen.stage] {
+		m.stages[screen.stage] = true
+		m.say(stageComment(screen))
 	}
 }
 
@@ -54,7 +46,6 @@ func (m *Machine) say(text string) {
 	m.note("said", "text", clip(text, 200))
 }
 
-// stageComment announces what is done at a stage.
 func stageComment(s screen) string {
 	switch {
 	case s.name == "":
@@ -67,5 +58,5 @@ func stageComment(s screen) string {
 	return fmt.Sprintf("I will go on with %s next.", clip(s.name, 80))
 }
 
-// quote puts words of others into a sentence.
+// quote puts a text of another party into a sentence.
 func quote(text string) string { return strconv.Quote(clip(text, 80)) }

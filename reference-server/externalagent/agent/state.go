@@ -8,8 +8,8 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// readState reads the state out of a state.updated or a snapshot.state. What it does not find is a problem: a state without
-// uiSpec is not one that shows nothing (EA-043 to EA-045, EA-057 to EA-059).
+// readState reads the state out of a state.updated or a snapshot.state. What it does not find is a problem: a state
+// without uiSpec is not one that shows nothing (EA-043 to EA-045, EA-057 to EA-059).
 func readState(payload object) (s State, problem string) {
 	spec, present := payload["uiSpec"]
 	s.UISpec, _ = spec.(object)
@@ -18,14 +18,14 @@ func readState(payload object) (s State, problem string) {
 	}
 	tools, isArray := payload["toolSchema"].([]any)
 	if !isArray {
-		return State{}, "toolSchema is no array"
+		return State{}, "toolSchema is not an array"
 	}
 	s.History, _ = payload["messageHistory"].([]any) // nothing is decided by it
 	s.Tools = readTools(tools)
 	return s, ""
 }
 
-// readTools leaves out what has no name, and what has the name of an earlier one.
+// readTools leaves out tools without a name, and those with the name of an earlier one.
 func readTools(schema []any) []proto.Tool {
 	tools := []proto.Tool{}
 	for _, v := range schema {

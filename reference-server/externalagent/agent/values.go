@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// generator makes values that a schema may allow. It need not be exact, as what it makes is validated.
+// generator makes values that a schema may allow. It need not be exact, as the values are validated.
 type generator struct {
 	source
 	root   object // that references refer to
@@ -48,7 +48,7 @@ func (g generator) values(name string, schema any, depth int) (found []any) {
 	return found[:min(len(found), mostValues)]
 }
 
-// typesOf lists the types that a schema allows; without any it is likely to be one of these.
+// typesOf lists the types that a schema allows; without any, the likely ones.
 func typesOf(o object) []string {
 	switch kind := o["type"].(type) {
 	case string:
@@ -158,7 +158,7 @@ func (g generator) numbers(name string, o object) (found []any) {
 	return append(found, 1.0, 0.0)
 }
 
-// arrays have as few members as may be, but one at least, if that is possible.
+// arrays have as few elements as possible, but at least one if that is possible.
 func (g generator) arrays(name string, o object, depth int) (found []any) {
 	least, _ := o["minItems"].(float64)
 	n := max(1, min(int(least), mostValues))
@@ -173,7 +173,7 @@ func (g generator) arrays(name string, o object, depth int) (found []any) {
 	return found
 }
 
-// ordered puts the values first that are items to choose from, and last those that are items which are not.
+// ordered puts items to choose from first, and other items last.
 func (g generator) ordered(enum []any) []any {
 	ranks := map[string]int{}
 	for _, i := range g.screen.items {

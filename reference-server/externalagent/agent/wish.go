@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// wishes is what the user has said. They are heard word by word: a word that is in an item's label or attributes speaks for
-// the item.
+// wishes is what the user has said. They are heard word by word: a word that is in an item's label or attributes speaks
+// for the item.
 type wishes []wish
 
 type wish struct {
@@ -27,13 +27,16 @@ func (p *planner) wish(text string) {
 
 // wordsOf cuts a text into its words, in small letters.
 func wordsOf(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
+	})
 }
 
-// idle words say nothing about an item, but may well be in its label.
-var idle = []string{"the", "and", "for", "with", "please", "prefer", "want", "would", "like", "choose", "row", "seat", "hall", "of", "in", "at", "on", "to", "is", "me", "my", "we", "it"}
+// idle words describe no item, but may be in its label.
+var idle = []string{"the", "and", "for", "with", "please", "prefer", "want", "would", "like", "choose", "row",
+	"seat", "hall", "of", "in", "at", "on", "to", "is", "me", "my", "we", "it"}
 
-// wanted leaves out what is idle, and what is not wanted.
+// wanted leaves out idle words and denied ones.
 func wanted(words []string) (kept []string) {
 	for i, w := range words {
 		denied := i > 0 && slices.Contains([]string{"no", "not", "without", "never"}, words[i-1])
@@ -54,7 +57,7 @@ func (w wishes) fits(i item) (n int) {
 	return n
 }
 
-// names tells whether the word is said. Scripts that put no spaces between words are searched for it.
+// names reports whether the wish has the word. In scripts without spaces between words it may be part of the text.
 func (w wish) names(word string) bool {
 	if strings.IndexFunc(word, func(r rune) bool { return r > unicode.MaxLatin1 }) >= 0 && len([]rune(word)) > 1 {
 		return strings.Contains(w.text, word)
@@ -62,7 +65,7 @@ func (w wish) names(word string) bool {
 	return slices.Contains(w.words, word)
 }
 
-// best puts the items first that can be had and fit the wishes, and leaves the order of the host otherwise.
+// best puts available items that fit the wishes first, and keeps the order of the host otherwise.
 func (w wishes) best(items []item) []item {
 	type fitting struct {
 		item

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"parley/reference-server/externalagent/wire"
 )
 
-// world is a Machine, a host, and a clock that nobody waits for. Whatever passes between the two passes through JSON.
+// world is a Machine, a host, and a clock without waiting. All messages between the two pass through JSON.
 type world struct {
 	t      testing.TB
 	m      *Machine
@@ -172,10 +174,7 @@ func (w *world) breakOff() {
 
 func (w *world) throughJSON(msg Message) Message {
 	w.t.Helper()
-	data, err := msg.encode()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	data := wire.Encode(msg)
 	again, err := decode(data)
 	if err != nil {
 		w.t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// required are the strings that the payload of a message has.
+// required are the strings that a payload needs.
 var required = map[string][]string{
 	proto.SessionStart: {"studyId", "participantId"},
 	proto.SnapshotGet:  {},
@@ -15,9 +15,9 @@ var required = map[string][]string{
 	proto.SessionEnd:   {"reason"},
 }
 
-// Accept asks for the envelope of section 3, and for a payload of section 4.1. Members that the source does not name are
-// let pass.
-func (Correct) Accept(_ View, msg Message) *Refusal {
+// accept wants the envelope of section 3 and a payload of section 4.1. Members that the source does not name may be
+// there.
+func accept(msg Message) *Refusal {
 	if msg["v"] != proto.Version {
 		return &Refusal{proto.InvalidMessage, fmt.Sprintf("v must be %q", proto.Version)}
 	}
@@ -47,7 +47,7 @@ func (Correct) Accept(_ View, msg Message) *Refusal {
 	return nil
 }
 
-// acceptCall lets a call without reason pass: only an example shows it (EA-035, EA-G08).
+// acceptCall accepts a call without reason: only an example shows one (EA-035, EA-G08).
 func acceptCall(payload map[string]any) *Refusal {
 	if _, isObject := payload["params"].(map[string]any); !isObject {
 		return &Refusal{proto.InvalidMessage, "tool.call requires payload.params, an object"}

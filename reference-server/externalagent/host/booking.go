@@ -10,7 +10,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// booking is the flow of one booking: which form is shown, and what has been chosen. It knows nothing of messages.
+// booking is the flow of one booking: which form is shown, and what has been chosen. It does not know messages.
 type booking struct {
 	cat   *Catalogue
 	today time.Time // when the session began, UTC
@@ -38,7 +38,7 @@ func (b *booking) name() string {
 	return proto.Stages()[b.stage]
 }
 
-// one is the choice at a stage that has one; "" if none.
+// one is the choice at a stage with a single choice; "" if there is none.
 func (b *booking) one(stage string) string {
 	if len(b.chosen[stage]) == 0 {
 		return ""
@@ -46,7 +46,7 @@ func (b *booking) one(stage string) string {
 	return b.chosen[stage][0]
 }
 
-// item finds one of those that are on display.
+// item finds an item on display.
 func (b *booking) item(id string) (proto.Item, error) {
 	items := b.display()
 	i := slices.IndexFunc(items, func(i proto.Item) bool { return i.ID == id })
@@ -56,7 +56,7 @@ func (b *booking) item(id string) (proto.Item, error) {
 	return items[i], nil
 }
 
-// choose is the tool select: an item in place of the one before. Of seats, one more, or one less.
+// choose is the tool select: an item replaces the one before; a seat is added or removed.
 func (b *booking) choose(id string) error {
 	stage := b.name()
 	if stage == proto.TicketStage || stage == proto.ConfirmStage {
@@ -101,7 +101,8 @@ func (b *booking) setQuantity(id string, quantity int) error {
 	if t := b.cat.ticket(id); quantity > t.Max {
 		return fmt.Errorf("at most %d tickets of this type are sold at once: %s", t.Max, t.Label)
 	}
-	if seats, sum := len(b.chosen[proto.SeatStage]), b.ticketCount()-b.quantities[id]+quantity; quantity > 0 && sum > seats {
+	if seats, sum := len(b.chosen[proto.SeatStage]), b.ticketCount()-b.quantities[id]+quantity; quantity > 0 &&
+		sum > seats {
 		return fmt.Errorf("%d tickets are more than the seats that are chosen: %d", sum, seats)
 	}
 	b.quantities[id] = quantity
@@ -161,7 +162,7 @@ func (b *booking) turnTo(stage int) {
 
 // keepPossible drops later choices that an earlier one has made impossible.
 func (b *booking) keepPossible() {
-	for _, stage := range []string{proto.MovieStage, proto.TheaterStage, proto.DateStage, proto.TimeStage, proto.SeatStage} {
+	for _, stage := range proto.Stages()[:5] { // up to the seats
 		available := b.available(stage)
 		b.chosen[stage] = slices.DeleteFunc(slices.Clone(b.chosen[stage]), func(id string) bool { return !available[id] })
 	}
@@ -192,5 +193,5 @@ func (b *booking) total() float64 {
 	return cents(sum)
 }
 
-// cents takes the dust of binary fractions off a price.
+// cents rounds a price to cents.
 func cents(price float64) float64 { return math.Round(price*100) / 100 }

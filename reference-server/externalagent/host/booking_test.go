@@ -21,7 +21,8 @@ func TestBooking(t *testing.T) {
 		t.Errorf("after the booking: %v", state)
 	}
 	receipt := history(state)[0]
-	for _, part := range []string{"assistant: ", "Booking code: ", "The Lighthouse Keeper's Daughter", "Row A, seat 1", "1 × Adult", "12.50 EUR"} {
+	for _, part := range []string{"assistant: ", "Booking code: ", "The Lighthouse Keeper's Daughter", "Row A, seat 1",
+		"1 × Adult", "12.50 EUR"} {
 		if !strings.Contains(receipt, part) {
 			t.Errorf("receipt %q lacks %q", receipt, part)
 		}
@@ -72,7 +73,8 @@ func TestExecutionFails(t *testing.T) {
 	p := play(t, Options{})
 	p.start()
 	fails := func(tool string, params object) { t.Helper(); p.refused(proto.ToolExecutionFailed, tool, params) }
-	for _, stage := range []string{proto.MovieStage, proto.TheaterStage, proto.DateStage, proto.TimeStage, proto.SeatStage} {
+	for _, stage := range []string{proto.MovieStage, proto.TheaterStage, proto.DateStage, proto.TimeStage,
+		proto.SeatStage} {
 		state := p.to(stage)
 		fails(proto.Next, object{})
 		if sold := soldItem(state); sold == "" {

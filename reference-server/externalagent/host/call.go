@@ -2,31 +2,48 @@ package host
 
 import (
 	"errors"
+	"fmt"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
-// call judges a tool.call, executes it, and tells so: first the result, then the state (EA-046, EA-051).
+// call judges a tool.call, executes it, and sends the result, then the state (EA-046, EA-051).
 func (m *machine) call(msg Message) *Refusal {
 	params, _ := plain(msg.Payload()["params"]).(map[string]any)
-	c := Call{Tool: msg.text("toolName"), Params: params}
-	p := m.o.Policy
-	tool, refusal := p.Announced(m, p.Tools(m), c.Tool)
-	if refusal != nil {
-		return refusal
+	c := Call{Tool: msg.PayloadText("toolName"), Params: params}
+	p, v, announced := m.o.Policy, View{m}, m.tools()
+	tool := p.Announced(v, announced, c.Tool, Find(announced, c.Tool))
+	if tool == nil {
+		return &Refusal{proto.UnknownTool, fmt.Sprintf("toolSchema announces no tool %.80q at this stage", c.Tool)}
 	}
-	if refusal := p.Params(m, tool, c.Params); refusal != nil {
-		return refusal
+	if why := p.Params(v, *tool, c.Params, CheckParams(*tool, c.Params)); why != nil {
+		return why
 	}
-	if refusal := p.Execute(m, c, func() *Refusal { return m.run(c) }); refusal != nil {
-		return refusal
+	if why := p.Execute(v, c, func() *Refusal { return m.run(c) }); why != nil {
+		return why
 	}
-	m.emit(Reply(msg, proto.ToolResult, p.Result(m, c)))
+	m.emit(wire.Reply(msg, proto.ToolResult, p.Result(v, c, m.result(c))))
 	m.update(msg)
 	return nil
 }
 
-// run executes a call. A call that should have been refused may come here: it fails, or does what it says.
+// Find returns the tool of a name; nil if there is none.
+func Find(tools []proto.Tool, name string) *proto.Tool {
+	return find(tools, func(t *proto.Tool) bool { return t.Name == name })
+}
+
+// result has the form at once, for tools that change only the form that is shown.
+func (m *machine) result(c Call) object {
+	payload := object{"ok": true, "toolName": c.Tool}
+	switch c.Tool {
+	case proto.Select, proto.SetQuantity, proto.Filter, proto.Sort, proto.Highlight:
+		payload["uiSpec"] = m.draw().clone().UISpec
+	}
+	return payload
+}
+
+// run executes a call. In a faulty host the call may be one that should have been refused.
 func (m *machine) run(c Call) *Refusal {
 	if err := m.tool(c); err != nil {
 		return &Refusal{proto.ToolExecutionFailed, c.Tool + " failed: " + err.Error()}
@@ -44,7 +61,7 @@ func (m *machine) tool(c Call) error {
 	case proto.Select:
 		return b.choose(text("itemId"))
 	case proto.SetQuantity:
-		const most = 1 << 20 // beyond what anybody sells; a float may be beyond any int
+		const most = 1 << 20 // a float may be beyond any int
 		quantity, _ := c.Params["quantity"].(float64)
 		return b.setQuantity(text("itemId"), int(max(-most, min(quantity, most))))
 	case proto.Next:
@@ -60,10 +77,10 @@ func (m *machine) tool(c Call) error {
 	case proto.PostMessage:
 		return m.say(assistant, text("text"))
 	}
-	return errors.New("there is no such tool")
+	return errors.New("unknown tool")
 }
 
-// next books when it leaves the last stage. The receipt has a place of its own in the history.
+// next books when it leaves the last stage. There is always room for the receipt in the history.
 func (m *machine) next() error {
 	booked, err := m.booking.next()
 	if booked {

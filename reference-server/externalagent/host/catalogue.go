@@ -27,7 +27,7 @@ type Catalogue struct {
 	Tickets  []ticket  `yaml:"tickets"`
 }
 
-// backendData is what the house knows of a thing and tells nobody (EA-015, EA-102).
+// backendData is what the cinema keeps to itself (EA-015, EA-102).
 type backendData map[string]any
 
 type movie struct {
@@ -82,8 +82,8 @@ type ticket struct {
 	Backend backendData `yaml:"backendData"`
 }
 
-// LoadCatalogue reads a catalogue, a YAML file of at most 4 MiB; "" is the one that is built in. It fails on unknown keys, and
-// on a cinema in which nothing could be booked by taking the first of everything.
+// LoadCatalogue reads a catalogue, a YAML file of at most 4 MiB; "" is the one that is built in. It fails on unknown
+// keys, and on a cinema in which nothing could be booked by taking the first of everything.
 func LoadCatalogue(file string) (*Catalogue, error) {
 	if file == "" {
 		return parseCatalogue(embedded)
@@ -138,7 +138,7 @@ func (t *theater) show(movieID string) *show {
 	return find(t.Shows, func(s *show) bool { return s.Movie == movieID })
 }
 
-// find returns the first that is meant; nil if none is.
+// find returns the first match; nil if there is none.
 func find[T any](all []T, meant func(*T) bool) *T {
 	for i := range all {
 		if meant(&all[i]) {

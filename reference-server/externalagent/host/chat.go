@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
 // Roles of the history's entries.
@@ -21,7 +22,7 @@ const (
 // Errors of Say.
 var (
 	ErrNoSession = errors.New("no session is active")
-	ErrText      = errors.New("the text can't be taken")
+	ErrText      = errors.New("the text is not accepted")
 	ErrFull      = errors.New("the chat has no room for more: end the session")
 )
 
@@ -68,9 +69,9 @@ func (m *machine) say(role, text string) error {
 	return nil
 }
 
-// agentSays shows and records, and does nothing else (EA-008). No answer is due: state.updated shows that it was taken.
+// agentSays shows and records a message, and does nothing else (EA-008). It has no answer: state.updated shows it.
 func (m *machine) agentSays(msg Message) *Refusal {
-	if err := m.say(agent, msg.text("text")); err != nil {
+	if err := m.say(agent, msg.PayloadText("text")); err != nil {
 		return &Refusal{proto.InvalidMessage, err.Error()}
 	}
 	m.update(msg)
@@ -79,7 +80,7 @@ func (m *machine) agentSays(msg Message) *Refusal {
 
 // userSays is the participant's input (EA-009, EA-060 to EA-062).
 func (m *machine) userSays(text string) error {
-	if !m.Active() {
+	if m.id == "" {
 		return ErrNoSession
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -90,7 +91,7 @@ func (m *machine) userSays(text string) error {
 		return err
 	}
 	m.internal(userInput, object{"text": text, "stage": m.stage})
-	msg := NewMessage(proto.UserMessage, object{"text": text, "stage": m.stage})
+	msg := wire.New(proto.UserMessage, object{"text": text, "stage": m.stage})
 	m.emit(msg)
 	m.update(msg)
 	m.settle(nil)

@@ -74,13 +74,14 @@ func (t theater) check(p *problems, c *Catalogue) {
 		seen[s.Movie] = true
 		p.between(where+": occupancy", s.Backend.Occupancy, 0, 90)
 		p.between(where+": number of times", len(s.At), 1, 20)
-		p.unless(slices.IsSorted(s.At) && len(slices.Compact(slices.Clone(s.At))) == len(s.At), "%s: times are not in order", where)
+		p.unless(slices.IsSorted(s.At) && len(slices.Compact(slices.Clone(s.At))) == len(s.At),
+			"%s: times are not in order", where)
 		for _, at := range s.At {
 			_, err := time.Parse(clockTime, at)
-			p.unless(err == nil && len(at) == len(clockTime), "%s: %q is no time like 20:15", where, at)
+			p.unless(err == nil && len(at) == len(clockTime), "%s: %q is not a time like 20:15", where, at)
 		}
 		for _, at := range s.SoldOut {
-			p.unless(slices.Contains(s.At, at), "%s: sold out at %s, when there is none", where, at)
+			p.unless(slices.Contains(s.At, at), "%s: sold out at %s, when there is no show", where, at)
 			p.unless(s.At == nil || s.At[0] != at, "%s: the first time is sold out", where)
 		}
 	}
@@ -89,7 +90,8 @@ func (t theater) check(p *problems, c *Catalogue) {
 // check asks that the first choice of each stage is one that can be made.
 func (m movie) check(p *problems, c *Catalogue, first bool) {
 	p.unless(m.Title != "" && m.Genre != "" && m.Language != "", "movie %s: title, genre or language is missing", m.ID)
-	p.unless(m.Minutes > 0 && m.Rating >= 0 && m.AgeLimit >= 0, "movie %s: minutes, rating or ageLimit is impossible", m.ID)
+	p.unless(m.Minutes > 0 && m.Rating >= 0 && m.AgeLimit >= 0, "movie %s: minutes, rating or ageLimit is impossible",
+		m.ID)
 	p.unless(!first || !m.Upcoming, "movie %s is the first, so it must be on sale", m.ID)
 	at := find(c.Theaters, func(t *theater) bool { return t.show(m.ID) != nil })
 	p.unless(at != nil, "movie %s is shown nowhere", m.ID)

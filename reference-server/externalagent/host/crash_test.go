@@ -42,7 +42,8 @@ func (c *lineConn) Write(_ context.Context, data []byte) error {
 	return err
 }
 
-// A host is killed in the middle of its work. All that it told is in its log, line by line; only the last line may be torn.
+// A host is killed in the middle of its work. All that it told is in its log, line by line; only the last line may be
+// torn.
 func TestCrash(t *testing.T) {
 	dir := t.TempDir()
 	seed := rand.Uint64()
@@ -72,7 +73,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// crash has a host work in a process of its own, and kills it once it has said so much. It returns what it said, type by type.
+// crash has a host work in a process of its own, and kills it once it has said so much. It returns what it said, type
+// by type.
 func crash(t *testing.T, dir string, messages int) (told []string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

@@ -14,7 +14,9 @@ import (
 func (b *booking) display() []proto.Item {
 	items := b.options(b.name())
 	if f := b.filter; f != nil {
-		items = slices.DeleteFunc(items, func(i proto.Item) bool { return !strings.EqualFold(fmt.Sprint(i.Attributes[f.Attribute]), f.Value) })
+		items = slices.DeleteFunc(items, func(i proto.Item) bool {
+			return !strings.EqualFold(fmt.Sprint(i.Attributes[f.Attribute]), f.Value)
+		})
 	}
 	if s := b.sort; s != nil {
 		slices.SortStableFunc(items, func(x, y proto.Item) int {
@@ -87,7 +89,7 @@ func (b *booking) uiSpec() *proto.UISpec {
 	return spec
 }
 
-// summary tells what has been chosen so far, in the order of the stages.
+// summary lists the choices so far, in the order of the stages.
 func (b *booking) summary() []proto.Line {
 	lines := []proto.Line{}
 	add := func(label, stage string) {
@@ -122,8 +124,8 @@ func (b *booking) summary() []proto.Line {
 	return lines
 }
 
-// receipt is what the assistant says once the booking is done. The code is made of the session's id, so that a session can
-// be repeated word by word.
+// receipt is what the assistant says once the booking is done. The code is made of the session's id, so that a session
+// can be repeated word by word.
 func (b *booking) receipt(sessionID string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Your booking is done. Booking code: %s.", bookingCode(sessionID))
@@ -135,7 +137,7 @@ func (b *booking) receipt(sessionID string) string {
 }
 
 func bookingCode(sessionID string) string {
-	const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // none that looks like another
+	const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // no two look alike
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(sessionID))
 	code, n := make([]byte, 6), sum.Sum64()

@@ -12,17 +12,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
 // The log has what went over the wire, both ways, and it is complete when session.ended arrives.
 func TestLog(t *testing.T) {
 	var sent []object
 	p := play(t, Options{Outbound: func(_ View, msg Message, send func(Message)) {
-		sent = append(sent, object{"type": msg.Type(), "payload": plain(generic(msg["payload"]))})
+		sent = append(sent, object{"type": msg.Type(), "payload": wire.Plain(msg["payload"])})
 		send(msg)
 	}})
 	id := p.start()
-	p.raw(`{"v":"mvp-0.2","type":"tool.call","id":"n","payload":{"toolName":"select","params":{"itemId":1.50e3},"extra":[1,2.0]}}`)
+	p.raw(`{"v":"mvp-0.2","type":"tool.call","id":"n","payload":{"toolName":"select","params":{"itemId":1.50e3},` +
+		`"extra":[1,2.0]}}`)
 	p.failure(proto.InvalidParams, "n")
 	p.raw(`{"nothing":1}`)
 	p.failure(proto.InvalidMessage, "")
@@ -37,7 +39,8 @@ func TestLog(t *testing.T) {
 	var out []object
 	var kinds []string
 	for i, e := range entries {
-		if e["eventIndex"] != float64(i+1) || e["sessionId"] != id || e["timestamp"] != "2026-02-13T10:22:17.123Z" || len(e) != 6 {
+		if e["eventIndex"] != float64(i+1) || e["sessionId"] != id || e["timestamp"] != "2026-02-13T10:22:17.123Z" ||
+			len(e) != 6 {
 			t.Errorf("line %d: %v", i+1, e)
 		}
 		if e["payload"].(object) == nil {
@@ -52,13 +55,15 @@ func TestLog(t *testing.T) {
 	if diff := cmp.Diff(sent, out); diff != "" {
 		t.Errorf("sent and logged differ:\n%s", diff)
 	}
-	want := []string{"in session.start", "in tool.call", "internal message.invalid", "in tool.call", "internal tool.executed",
+	want := []string{"in session.start", "in tool.call", "internal message.invalid", "in tool.call",
+		"internal tool.executed",
 		"internal user.input", "in session.end", "internal state.reset"}
 	if !slices.Equal(kinds, want) {
 		t.Errorf("events %q", kinds)
 	}
 	call := entries[3]["payload"].(object)
-	if diff := cmp.Diff(object{"toolName": "select", "params": object{"itemId": 1500.0}, "extra": []any{1.0, 2.0}}, call); diff != "" {
+	if diff := cmp.Diff(object{"toolName": "select", "params": object{"itemId": 1500.0}, "extra": []any{1.0, 2.0}},
+		call); diff != "" {
 		t.Error(diff)
 	}
 	if text, _ := os.ReadFile(filepath.Join(p.logs, "study", id+".jsonl")); !strings.Contains(string(text), "1.50e3") {
@@ -71,7 +76,8 @@ func TestLogStaysInItsFolder(t *testing.T) {
 	outside := t.TempDir()
 	dir := filepath.Join(outside, "logs")
 	p := play(t, Options{Logs: dir})
-	for _, id := range []string{"../../escape", "/etc/passwd", `..\..\escape`, "a/b", ".", "..", "", "a\x00b", "con", strings.Repeat("x", 5000), "%2e%2e%2f"} {
+	for _, id := range []string{"../../escape", "/etc/passwd", `..\..\escape`, "a/b", ".", "..", "", "a\x00b", "con",
+		strings.Repeat("x", 5000), "%2e%2e%2f"} {
 		p.expect(proto.SessionStarted, p.send(proto.SessionStart, object{"studyId": id, "participantId": id}))
 		p.updated()
 		p.end()
@@ -121,7 +127,8 @@ func TestNoLogNoSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	if err := errors.Join(os.Remove(filepath.Join(dir, "study")), os.Symlink(outside, filepath.Join(dir, "study"))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(dir, "study")), os.Symlink(outside, filepath.Join(dir,
+		"study"))); err != nil {
 		t.Fatal(err)
 	}
 	p := play(t, Options{Store: store})

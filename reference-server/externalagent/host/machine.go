@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
 // machine is the host without its connection: messages go in, messages come out. It is used by one goroutine at a time.
@@ -16,12 +17,12 @@ type machine struct {
 	booking *booking
 	stage   string // the last that was shown in this session
 	chat    chat
-	told    State
+	last    State // as last sent
 	drawn   drawing
 
-	arrived   []byte // what came over the wire, while it is handled
+	arrived   []byte // the frame that is being handled
 	connected bool
-	out       [][]byte // what is to be sent once the step is done
+	out       [][]byte // is sent at the end of the step
 }
 
 func newMachine(o Options, store Store) *machine {
@@ -49,21 +50,21 @@ func (m *machine) reset(keep Keep) {
 		m.chat = chat{}
 	}
 	if keep == (Keep{}) {
-		m.told = State{}
+		m.last = State{}
 	}
 }
 
-// look remembers the stage that is shown, for what is said once no form is.
+// look remembers the stage that is shown, for messages that are sent when no form is.
 func (m *machine) look() {
 	if name := m.booking.name(); name != "" {
 		m.stage = name
 	}
 }
 
-// begin is told that a connection begins.
+// begin handles the beginning of a connection. The session outlives the one before (EA-076).
 func (m *machine) begin(again bool) {
 	m.connected = true
-	m.reset(m.o.Policy.Connected(m, again))
+	m.reset(m.o.Policy.Connected(View{m}, again, Keep{Session: true, Booking: true, History: true}))
 }
 
 // receive handles what came over the wire.
@@ -71,15 +72,10 @@ func (m *machine) receive(data []byte) {
 	msg, refusal := decode(data, m.o.Limits.Message)
 	m.arrived = data
 	m.recordArrival(data)
-	msgs := []Message{msg}
 	if refusal != nil {
-		msgs, refusal = m.o.Policy.Malformed(m, data, refusal)
-	}
-	if refusal != nil {
-		m.emit(m.o.Policy.Refused(m, Message{}, *refusal))
-	}
-	for _, msg := range msgs {
-		for _, msg := range m.o.Inbound(m, msg) {
+		m.refuse(Message{}, *refusal)
+	} else {
+		for _, msg := range m.o.Inbound(View{m}, msg) {
 			m.dispatch(msg)
 		}
 	}
@@ -87,21 +83,43 @@ func (m *machine) receive(data []byte) {
 	m.settle(msg)
 }
 
-// dispatch handles one message. What a relay says is not answered, so that no two parties answer each other for ever.
+// dispatch handles one message. What a relay sends is not answered, so that no two parties answer each other for ever.
 func (m *machine) dispatch(msg Message) {
 	if kind := msg.Type(); kind == proto.ErrorMessage || kind == proto.RelayJoined {
 		return
 	}
-	refusal := m.o.Policy.Accept(m, msg)
+	refusal := m.o.Policy.Accept(View{m}, msg, accept(msg))
 	if refusal == nil {
-		refusal = m.o.Policy.Ready(m, msg)
+		refusal = m.o.Policy.Ready(View{m}, msg, m.ready(msg))
 	}
 	if refusal == nil {
 		refusal = m.handle(msg)
 	}
 	if refusal != nil {
-		m.emit(m.o.Policy.Refused(m, msg, *refusal))
+		m.refuse(msg, *refusal)
 	}
+}
+
+// refuse answers a request with an error.
+func (m *machine) refuse(request Message, r Refusal) {
+	msg := wire.Reply(request, proto.ErrorMessage, object{"code": r.Code, "message": r.Text})
+	m.emit(m.o.Policy.Refused(View{m}, request, msg))
+}
+
+// ready requires an active session, except for session.start, which must not find one; and a form for a tool.call.
+func (m *machine) ready(msg Message) *Refusal {
+	active, kind := m.id != "", msg.Type()
+	switch {
+	case kind == proto.SessionStart && active:
+		return &Refusal{proto.InvalidMessage, "a session is active: end it with session.end first"}
+	case kind == proto.SessionStart:
+		return nil
+	case !active:
+		return &Refusal{proto.SessionNotActive, "no session is active: send session.start first"}
+	case kind == proto.ToolCall && m.booking.name() == "":
+		return &Refusal{proto.NoActiveSpec, "the booking is done, no form is shown: end the session with session.end"}
+	}
+	return nil
 }
 
 func (m *machine) handle(msg Message) *Refusal {
@@ -129,52 +147,54 @@ func (m *machine) start(msg Message) *Refusal {
 		return &Refusal{proto.ToolExecutionFailed, "the study log can't be opened: a session that isn't logged can't begin"}
 	}
 	m.id, m.journal = log.ID(), journal{log: log}
-	if m.booking.name() == "" { // else it was kept, which is wrong
+	if m.booking.name() == "" { // a faulty host may have kept it
 		m.booking = newBooking(m.o.Catalogue, m.o.Now())
 	}
 	m.look()
 	m.recordArrival(m.arrived)
-	m.emit(Reply(msg, proto.SessionStarted, object{"sessionId": m.id}))
+	m.emit(wire.Reply(msg, proto.SessionStarted, object{"sessionId": m.id}))
 	m.update(msg)
 	return nil
 }
 
 // snapshot answers with the whole state (EA-041 to EA-045).
 func (m *machine) snapshot(msg Message) {
-	payload := fields(m.o.Policy.State(m, InSnapshot))
+	payload := m.state(InSnapshot)
 	payload["sessionId"] = m.id
-	m.told = m.draw()
-	m.emit(Reply(msg, proto.SnapshotState, payload))
+	m.last = m.draw()
+	m.emit(wire.Reply(msg, proto.SnapshotState, payload))
 }
 
-// update tells the state (EA-055 to EA-059). msg is what it follows.
+// update sends the state (EA-055 to EA-059) after a message.
 func (m *machine) update(msg Message) {
-	if !m.o.Policy.Updates(m, msg) {
+	if !m.o.Policy.Updates(View{m}, msg, true) {
 		return
 	}
-	payload := fields(m.o.Policy.State(m, InUpdate))
+	payload := m.state(InUpdate)
 	payload["source"] = proto.SourceHost
-	m.told = m.draw()
-	m.emit(NewMessage(proto.StateUpdated, payload))
+	m.last = m.draw()
+	m.emit(wire.New(proto.StateUpdated, payload))
 }
 
-func fields(s State) object {
+func (m *machine) state(in Part) object {
+	s := m.o.Policy.State(View{m}, in, m.draw().clone())
 	return object{"uiSpec": s.UISpec, "messageHistory": s.MessageHistory, "toolSchema": s.ToolSchema}
 }
 
-// end answers once the log is complete, for the answer is the last line of it (EA-010, EA-011, EA-063 to EA-067).
+// end answers before the log is closed, as the answer is its last line (EA-010, EA-011, EA-063 to EA-067).
 func (m *machine) end(msg Message) {
-	m.internal(stateReset, object{"reason": msg.text("reason")})
-	keep := m.o.Policy.Reset(m)
-	name := study // of no log: only a faulty host comes here without one
+	m.internal(stateReset, object{"reason": msg.PayloadText("reason")})
+	keep := m.o.Policy.Reset(View{m}, Keep{})
+	name := study // without a log, as in a faulty host
 	if m.journal.log != nil {
 		name = m.journal.log.Name()
 	}
-	m.emit(Reply(msg, proto.SessionEnded, object{"sessionId": m.id, "logFile": m.o.LogName + name, "stateReset": true}))
+	m.emit(wire.Reply(msg, proto.SessionEnded, object{"sessionId": m.id, "logFile": m.o.LogName + name,
+		"stateReset": true}))
 	m.reset(keep)
 }
 
-// abandon ends the session that is active without being asked to. Its log says why.
+// abandon ends the active session without a request. Its log has the reason.
 func (m *machine) abandon(why string) {
 	if m.id == "" {
 		return
@@ -183,8 +203,7 @@ func (m *machine) abandon(why string) {
 	m.reset(Keep{})
 }
 
-// settle is the end of each step. A session that can't be logged, or no more, does not go on: the log is what a study is
-// for (section 6).
+// settle is the end of each step. It ends a session that can't be logged: a study exists for its log (section 6).
 func (m *machine) settle(request Message) {
 	if m.journal.log != nil && m.journal.bytes > m.o.Limits.Log {
 		m.abandon("the log is full")
@@ -197,89 +216,65 @@ func (m *machine) settle(request Message) {
 	m.journal.failed = nil
 	m.out = nil
 	if request != nil {
-		m.emit(m.o.Policy.Refused(m, request, Refusal{proto.ToolExecutionFailed, "the study log can't be written: the session has ended"}))
+		m.refuse(request, Refusal{proto.ToolExecutionFailed, "the study log can't be written: the session has ended"})
 	}
 }
 
 // emit hands a message to the connection, by way of Outbound.
-func (m *machine) emit(msg Message) { m.o.Outbound(m, msg, m.Send) }
+func (m *machine) emit(msg Message) { m.o.Outbound(View{m}, msg, m.send) }
 
-// Send implements View.
-func (m *machine) Send(msg Message) {
+func (m *machine) send(msg Message) {
 	if !m.connected {
-		return // who connects later asks for a snapshot (EA-076)
+		return // an agent that connects later asks for a snapshot (EA-076)
 	}
-	data, err := encode(msg)
-	if err != nil {
-		m.o.Logger.Error("message not encoded", "type", msg.Type(), "err", err)
-		return
-	}
+	data := wire.Encode(msg)
 	m.record(proto.Out, msg.Type(), msg["payload"])
 	m.out = append(m.out, data)
 }
 
-// sent hands over what is to be sent.
+// sent returns the messages to send.
 func (m *machine) sent() [][]byte {
 	out := m.out
 	m.out = nil
 	return out
 }
 
-var _ View = (*machine)(nil)
-
-// Active implements View.
-func (m *machine) Active() bool { return m.id != "" }
-
-// SessionID implements View.
-func (m *machine) SessionID() string { return m.id }
-
-// Shown implements View.
-func (m *machine) Shown() string { return m.booking.name() }
-
-// Stage implements View.
-func (m *machine) Stage() string { return m.stage }
-
-// Told implements View.
-func (m *machine) Told() State { return m.told.clone() }
-
-// ToolsAt implements View.
-func (m *machine) ToolsAt(stage string) []proto.Tool {
-	return m.booking.toolsAt(stage, m.o.Limits.Text)
-}
-
-// Backend implements View.
-func (m *machine) Backend(stage string) map[string]any { return m.booking.backend(stage) }
-
-// State implements View.
-func (m *machine) State() State { return m.draw().clone() }
-
-// drawing is a state in its generic form, and what it was drawn of.
+// drawing is a state in its generic form, and what it was made from.
 type drawing struct {
 	booking *booking // nil once it has changed
 	uiSpec  any
-	stale   bool // tools and schema, as the booking has changed
+	stale   bool // the booking has changed, so tools and schema may have
 	tools   []proto.Tool
 	schema  []any
 }
 
-// draw is the state in its generic form. What has not changed is not drawn again, so the parts are not to be changed.
+// draw is the state in its generic form. It makes only the parts that have changed, so the caller must not change them.
 func (m *machine) draw() State {
 	if m.drawn.booking != m.booking {
 		m.drawn.booking, m.drawn.uiSpec, m.drawn.stale = m.booking, nil, true
 		if spec := m.booking.uiSpec(); spec != nil {
-			m.drawn.uiSpec = generic(spec)
+			m.drawn.uiSpec = wire.Plain(spec)
 		}
 	}
-	if _, correct := m.o.Policy.(Correct); m.drawn.stale || !correct { // the correct tools are those of the booking alone
-		if tools := m.o.Policy.Tools(m); m.drawn.schema == nil || !reflect.DeepEqual(tools, m.drawn.tools) {
+	if hook := m.o.Policy.Tools; m.drawn.stale || hook != nil {
+		if tools := m.tools(); m.drawn.schema == nil || !reflect.DeepEqual(tools, m.drawn.tools) {
 			m.drawn.tools, m.drawn.schema = tools, []any{}
 			if len(tools) > 0 {
-				m.drawn.schema, _ = generic(tools).([]any)
+				m.drawn.schema, _ = wire.Plain(tools).([]any)
 			}
 		}
 		m.drawn.stale = false
 	}
 	return State{UISpec: m.drawn.uiSpec, MessageHistory: m.chat.entries(), ToolSchema: m.drawn.schema}
+}
+
+// tools are those that are announced.
+func (m *machine) tools() []proto.Tool {
+	tools := m.booking.toolsAt(m.booking.name(), m.o.Limits.Text)
+	if hook := m.o.Policy.Tools; hook != nil {
+		tools = hook(View{m}, tools)
+	}
+	return tools
 }
 
 func (s State) clone() State {

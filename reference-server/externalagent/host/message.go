@@ -3,7 +3,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"strconv"
 
@@ -11,66 +10,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
-// Message is an envelope: one that came in, in which absent and null members differ and numbers are of type Number; or one
-// of the host's. A map, so that a faulty host can get every member wrong. What stands below it is made anew for each
-// message, of map[string]any, []any, string, float64, bool and nil, and may be changed in place.
-type Message map[string]any
+// Message is an envelope. In one that came in, numbers are of type Number. What stands below it is made anew for each
+// message, and may be changed in place.
+type Message = wire.Message
 
-// With returns a copy in which the member has the value v; what stands below is shared.
-func (m Message) With(name string, v any) Message {
-	c := maps.Clone(m)
-	c[name] = v
-	return c
-}
+type object = wire.Object
 
-// Without returns a copy that lacks the member.
-func (m Message) Without(name string) Message {
-	c := maps.Clone(m)
-	delete(c, name)
-	return c
-}
-
-// Type is the message's type; "" if that is no string.
-func (m Message) Type() string {
-	kind, _ := m["type"].(string)
-	return kind
-}
-
-// Payload is the message's payload; nil if that is no object.
-func (m Message) Payload() map[string]any {
-	payload, _ := m["payload"].(map[string]any)
-	return payload
-}
-
-// text is a string of the payload; "" if there is none.
-func (m Message) text(name string) string {
-	s, _ := m.Payload()[name].(string)
-	return s
-}
-
-// NewMessage makes a message that answers none.
-func NewMessage(kind string, payload map[string]any) Message {
-	return Message{"v": proto.Version, "type": kind, "payload": payload}
-}
-
-// Reply makes a message that answers another. A request without id is answered all the same: nothing can say to what.
-func Reply(to Message, kind string, payload map[string]any) Message {
-	msg := NewMessage(kind, payload)
-	if id, isString := to["id"].(string); isString {
-		msg["replyTo"] = id
-	}
-	return msg
-}
-
-// Number is a JSON number as it was sent, so that the log has what went over the wire.
+// Number is a JSON number as it was sent, which the log repeats.
 type Number string
 
 // MarshalJSON writes the number as it came.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
-// float is the number as a tool takes it. One beyond all measure becomes the largest there is.
+// float is the number for a tool; one that is too large becomes the largest float64.
 func (n Number) float() float64 {
 	f, _ := strconv.ParseFloat(string(n), 64)
 	return max(-math.MaxFloat64, min(f, math.MaxFloat64))
@@ -100,12 +55,7 @@ func decode(data []byte, limit int) (Message, *Refusal) {
 	return msg, nil
 }
 
-// encode writes members in the order of their names. A faulty host may make text that is no UTF-8: it becomes U+FFFD.
-func encode(v map[string]any) ([]byte, error) {
-	return json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-}
-
-// plain puts floats in the place of numbers.
+// plain returns a copy with floats in place of numbers.
 func plain(v any) any {
 	switch v := v.(type) {
 	case Number:
@@ -124,16 +74,4 @@ func plain(v any) any {
 		return all
 	}
 	return v
-}
-
-// generic turns a value of the vocabulary into one that may be changed in every part.
-func generic(v any) (g any) {
-	data, err := json.Marshal(v)
-	if err == nil {
-		err = json.Unmarshal(data, &g)
-	}
-	if err != nil {
-		panic(fmt.Errorf("host: %T: %w", v, err)) // the vocabulary is made of plain values
-	}
-	return g
 }

@@ -11,8 +11,8 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// Params are validated with the very schema that is announced. One that is none allows everything.
-func (Correct) Params(_ View, tool proto.Tool, params map[string]any) *Refusal {
+// CheckParams validates params with the schema of a tool; an invalid schema, as of a faulty host, allows everything.
+func CheckParams(tool proto.Tool, params map[string]any) *Refusal {
 	schema, err := compile(tool.Parameters)
 	if err != nil {
 		return nil
@@ -25,7 +25,7 @@ func (Correct) Params(_ View, tool proto.Tool, params map[string]any) *Refusal {
 }
 
 func compile(schema any) (*jsonschema.Schema, error) {
-	const name = "parley:tool" // no place from which anything could be loaded
+	const name = "parley:tool" // not a place to load from
 	c := jsonschema.NewCompiler()
 	c.UseLoader(nothing{})
 	if err := c.AddResource(name, schema); err != nil {
@@ -34,14 +34,14 @@ func compile(schema any) (*jsonschema.Schema, error) {
 	return c.Compile(name)
 }
 
-// nothing loads nothing: a schema speaks for itself.
+// nothing is a loader for schemas that refer to no other.
 type nothing struct{}
 
 func (nothing) Load(url string) (any, error) {
 	return nil, fmt.Errorf("no schema is loaded from %s", url)
 }
 
-// words tells the first thing that is wrong, in the words of the source's example: "requires quantity >= 0".
+// words describe the first problem as the source's example does: "requires quantity >= 0".
 func words(e *jsonschema.ValidationError) string {
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]

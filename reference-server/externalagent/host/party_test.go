@@ -153,7 +153,8 @@ func (p *party) silent() { p.t.Helper(); p.snapshot() }
 
 func (p *party) start() string {
 	p.t.Helper()
-	id := p.expect(proto.SessionStarted, p.send(proto.SessionStart, object{"studyId": "pilot-01", "participantId": "P07"}))["sessionId"]
+	id := p.expect(proto.SessionStarted, p.send(proto.SessionStart, object{"studyId": "pilot-01",
+		"participantId": "P07"}))["sessionId"]
 	p.updated()
 	return id.(string)
 }

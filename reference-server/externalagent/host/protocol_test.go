@@ -27,7 +27,8 @@ func TestInvalidMessages(t *testing.T) {
 			`{"v":"mvp-0.2","type":"snapshot.get","id":"x","replyTo":null,"payload":{}}`,
 			`{"v":"mvp-0.2","Type":"snapshot.get","id":"x","payload":{}}`,
 			envelope("snapshot.state", `{}`), envelope("dance", `{}`), envelope("relay.join", `{}`),
-			envelope("session.start", `{}`), envelope("session.start", `{"studyId":"a"}`), envelope("session.start", `{"studyId":"a","participantId":7}`),
+			envelope("session.start", `{}`), envelope("session.start", `{"studyId":"a"}`), envelope("session.start",
+				`{"studyId":"a","participantId":7}`),
 			envelope("tool.call", `{"params":{}}`), envelope("tool.call", `{"toolName":1,"params":{}}`),
 			envelope("tool.call", `{"toolName":"next"}`), envelope("tool.call", `{"toolName":"next","params":[]}`),
 			envelope("tool.call", `{"toolName":"next","params":{},"reason":null}`),
@@ -87,16 +88,21 @@ func TestInvalidParams(t *testing.T) {
 	says("select requires itemId to be one of the values in toolSchema", proto.Select, object{"itemId": "m99"})
 	says(`select takes no parameter "item"`, proto.Select, object{"itemId": "m1", "item": "m1"})
 	says(`next takes no parameter "to"`, proto.Next, object{"to": "confirm"})
-	says("sort requires order to be one of the values in toolSchema", proto.Sort, object{"attribute": "rating", "order": "up"})
+	says("sort requires order to be one of the values in toolSchema", proto.Sort, object{"attribute": "rating",
+		"order": "up"})
 	says("filter requires value to be of type string", proto.Filter, object{"attribute": "rating", "value": 8})
-	says("filter requires value to have at most 100 characters", proto.Filter, object{"attribute": "rating", "value": strings.Repeat("x", 101)})
+	says("filter requires value to have at most 100 characters", proto.Filter, object{"attribute": "rating",
+		"value": strings.Repeat("x", 101)})
 	says("postMessage requires text to have at least 1 characters", proto.PostMessage, object{"text": ""})
-	says("postMessage requires text to have at most 4096 characters", proto.PostMessage, object{"text": strings.Repeat("x", 4097)})
+	says("postMessage requires text to have at most 4096 characters", proto.PostMessage,
+		object{"text": strings.Repeat("x", 4097)})
 	p.to(proto.TicketStage)
 	says("setQuantity requires quantity >= 0", proto.SetQuantity, object{"itemId": "adult", "quantity": -1})
 	says("setQuantity requires quantity <= 8", proto.SetQuantity, object{"itemId": "adult", "quantity": 9})
-	says("setQuantity requires quantity to be of type integer", proto.SetQuantity, object{"itemId": "adult", "quantity": 0.5})
-	says("setQuantity requires quantity to be of type integer", proto.SetQuantity, object{"itemId": "adult", "quantity": "1"})
+	says("setQuantity requires quantity to be of type integer", proto.SetQuantity, object{"itemId": "adult",
+		"quantity": 0.5})
+	says("setQuantity requires quantity to be of type integer", proto.SetQuantity, object{"itemId": "adult",
+		"quantity": "1"})
 	for _, huge := range []string{"1e400", "-1e999999999", "1e-999999999"} {
 		p.raw(envelope("tool.call", `{"toolName":"setQuantity","params":{"itemId":"adult","quantity":`+huge+`}}`))
 		if msg := p.next(); huge != "1e-999999999" && msg.Payload()["code"] != proto.InvalidParams {
@@ -155,12 +161,14 @@ func TestChat(t *testing.T) {
 	if err := p.h.Say("I prefer evening showtimes."); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.expect(proto.UserMessage, ""); got["text"] != "I prefer evening showtimes." || got["stage"] != proto.TimeStage {
+	if got := p.expect(proto.UserMessage, ""); got["text"] != "I prefer evening showtimes." ||
+		got["stage"] != proto.TimeStage {
 		t.Errorf("%v", got)
 	}
 	state = p.updated()
 	entry := state["messageHistory"].([]any)[1].(object)
-	if entry["role"] != "user" || entry["stage"] != proto.TimeStage || entry["timestamp"] != "2026-02-13T10:22:17.123Z" || entry["id"] != "msg-2" {
+	if entry["role"] != "user" || entry["stage"] != proto.TimeStage ||
+		entry["timestamp"] != "2026-02-13T10:22:17.123Z" || entry["id"] != "msg-2" {
 		t.Errorf("%v", entry)
 	}
 	if got := fmt.Sprint(p.snapshot()["messageHistory"]); got != fmt.Sprint(state["messageHistory"]) {

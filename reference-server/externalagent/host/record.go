@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
 // rfc3339Millis has the milliseconds always, as JavaScript's toISOString does.
@@ -11,12 +12,12 @@ const rfc3339Millis = "2006-01-02T15:04:05.000Z"
 
 // Events of the host's own that are logged.
 const (
-	messageInvalid   = "message.invalid"   // something came in that is no envelope
-	toolExecuted     = "tool.executed"     // stage: where the flow is now, "" when the booking is done
+	messageInvalid   = "message.invalid"   // a frame came in that is not an envelope
+	toolExecuted     = "tool.executed"     // stage: the stage now, "" when the booking is done
 	userInput        = "user.input"        // the participant said something
 	bookingCompleted = "booking.completed" // code, total
 	stateReset       = "state.reset"       // reason, as in session.end
-	sessionClosed    = "session.closed"    // the host has ended the session by itself: reason
+	sessionClosed    = "session.closed"    // the host has ended the session without a request: reason
 )
 
 // journal is the log of the session that is active.
@@ -24,7 +25,7 @@ type journal struct {
 	log    Log // nil while no session is active
 	index  int
 	bytes  int64
-	failed error // the first that went wrong with it
+	failed error // the first one
 }
 
 // record logs an event.
@@ -37,8 +38,8 @@ func (m *machine) record(direction, kind string, payload any) {
 		"sessionId": m.id, "eventIndex": m.journal.index, "timestamp": m.timestamp(),
 		"direction": direction, "type": kind, "payload": payload,
 	}
-	for _, e := range m.o.Policy.Record(m, e) {
-		m.Write(e)
+	for _, e := range m.o.Policy.Record(View{m}, e) {
+		m.write(e)
 	}
 }
 
@@ -46,24 +47,20 @@ func (m *machine) internal(kind string, payload map[string]any) {
 	m.record(proto.Internal, kind, payload)
 }
 
-// Write implements View.
-func (m *machine) Write(e Entry) {
+func (m *machine) write(e Entry) {
 	j := &m.journal
 	if j.log == nil || j.failed != nil {
 		return
 	}
-	line, err := encode(e)
-	if err == nil {
-		err = j.log.Append(line)
-	}
-	if err != nil {
+	line := wire.Encode(e)
+	if err := j.log.Append(line); err != nil {
 		j.failed = fmt.Errorf("log session %s: %w", m.id, err)
 	}
 	j.bytes += int64(len(line)) + 1
 }
 
-// recordArrival logs what came in, as it came: it is decoded anew, as the message that is handled may be changed. What is no
-// envelope has no type and no payload to log.
+// recordArrival logs a frame as it came. It decodes the frame again, as the message that is handled may be changed. A
+// frame that is not an envelope has no type and no payload to log.
 func (m *machine) recordArrival(data []byte) {
 	if m.journal.log == nil || data == nil {
 		return

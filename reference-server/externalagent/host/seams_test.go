@@ -9,16 +9,18 @@ import (
 	"testing"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
-// fault is a host that gets one thing wrong, and what can be seen of it: shows is true on it, and false on a correct one.
+// fault is a host that gets one thing wrong, and what can be seen of it: shows is true on it, and false on a correct
+// one.
 type fault struct {
 	name  string
 	spoil func(o *Options)
 	shows func(p *party) bool
 }
 
-func deciding(r rules) func(*Options) { return func(o *Options) { o.Policy = r } }
+func deciding(p Policy) func(*Options) { return func(o *Options) { o.Policy = p } }
 
 func telling(f func(v View, msg Message, send func(Message))) func(*Options) {
 	return func(o *Options) { o.Outbound = f }
@@ -40,7 +42,8 @@ func (p *party) answers(send ...func()) (all []Message) {
 	for {
 		msg := p.next()
 		all = append(all, msg)
-		if payload := msg.Payload(); msg["replyTo"] == fence || payload["sessionId"] != nil && payload["uiSpec"] != nil && msg["replyTo"] == nil {
+		if payload := msg.Payload(); msg["replyTo"] == fence || payload["sessionId"] != nil && payload["uiSpec"] != nil &&
+			msg["replyTo"] == nil {
 			return all
 		}
 	}
@@ -58,7 +61,7 @@ func (p *party) calling(tool string, params object) func() { return func() { p.c
 
 func code(msg Message) any { return msg.Payload()["code"] }
 
-// begun tells whether a session can be used, whatever the host tells of it.
+// begun reports whether a session can be used, whatever the host tells of it.
 func (p *party) begun() *party {
 	p.answers(func() { p.send(proto.SessionStart, object{"studyId": "a", "participantId": "b"}) })
 	return p
@@ -81,40 +84,45 @@ func TestSeams(t *testing.T) {
 }
 
 var decisions = []fault{
-	{"forgets the booking on reconnect", deciding(rules{connected: func(View, bool) Keep { return Keep{Session: true, History: true} }}), func(p *party) bool {
+	{"forgets the booking on reconnect", deciding(Policy{Connected: func(View, bool, Keep) Keep {
+		return Keep{Session: true, History: true}
+	}}), func(p *party) bool {
 		p.begun().answers(p.calling(proto.Select, object{"itemId": "m1"}))
 		p.reconnect()
 		return len(spec(p.snapshot())["selected"].([]any)) == 0
 	}},
-	{"forgets the session on reconnect", deciding(rules{connected: func(View, bool) Keep { return Keep{} }}), func(p *party) bool {
+	{"forgets the session on reconnect", deciding(Policy{Connected: func(View, bool, Keep) Keep {
+		return Keep{}
+	}}), func(p *party) bool {
 		p.begun()
 		p.reconnect()
 		return code(p.answers()[0]) == proto.SessionNotActive
 	}},
-	{"mends malformed text", deciding(rules{malformed: func(View, []byte, *Refusal) ([]Message, *Refusal) {
-		return []Message{{"v": proto.Version, "type": proto.SnapshotGet, "payload": object{}}}, nil
+	{"takes any version", deciding(Policy{Accept: func(_ View, msg Message, _ *Refusal) *Refusal {
+		return accept(msg.With("v", proto.Version))
 	}}), func(p *party) bool {
-		return p.begun().answers(func() { p.raw("{") })[0].Type() == proto.SnapshotState
+		return p.begun().answers(func() {
+			p.raw(`{"v":"1","type":"snapshot.get","id":"x","payload":{}}`)
+		})[0].Type() == proto.SnapshotState
 	}},
-	{"takes any version", deciding(rules{accept: func(v View, msg Message) *Refusal { return Correct{}.Accept(v, msg.With("v", proto.Version)) }}), func(p *party) bool {
-		return p.begun().answers(func() { p.raw(`{"v":"1","type":"snapshot.get","id":"x","payload":{}}`) })[0].Type() == proto.SnapshotState
-	}},
-	{"restarts at a second start", deciding(rules{ready: func(v View, msg Message) *Refusal {
+	{"restarts at a second start", deciding(Policy{Ready: func(_ View, msg Message, why *Refusal) *Refusal {
 		if msg.Type() == proto.SessionStart {
 			return nil
 		}
-		return Correct{}.Ready(v, msg)
+		return why
 	}}), func(p *party) bool {
-		return strings.HasPrefix(p.begun().types(func() { p.send(proto.SessionStart, object{"studyId": "a", "participantId": "b"}) }), proto.SessionStarted)
+		return strings.HasPrefix(p.begun().types(func() {
+			p.send(proto.SessionStart, object{"studyId": "a", "participantId": "b"})
+		}), proto.SessionStarted)
 	}},
-	{"plays without a session", deciding(rules{
-		ready:     func(View, Message) *Refusal { return nil },
-		announced: func(View, []proto.Tool, string) (proto.Tool, *Refusal) { return proto.Tool{}, nil },
-		execute:   func(_ View, _ Call, run func() *Refusal) *Refusal { run(); return nil },
+	{"plays without a session", deciding(Policy{
+		Ready:     func(View, Message, *Refusal) *Refusal { return nil },
+		Announced: func(View, []proto.Tool, string, *proto.Tool) *proto.Tool { return &proto.Tool{} },
+		Execute:   func(_ View, _ Call, run func() *Refusal) *Refusal { run(); return nil },
 	}), func(p *party) bool {
 		return p.answers(p.calling(proto.Next, object{}))[0].Type() == proto.ToolResult
 	}},
-	{"announces all tools always", deciding(rules{tools: func(v View) (all []proto.Tool) {
+	{"announces all tools always", deciding(Policy{Tools: func(v View, _ []proto.Tool) (all []proto.Tool) {
 		for _, stage := range proto.Stages() {
 			for _, tool := range v.ToolsAt(stage) {
 				if !slices.ContainsFunc(all, func(t proto.Tool) bool { return t.Name == tool.Name }) {
@@ -124,32 +132,38 @@ var decisions = []fault{
 		}
 		return all
 	}}), func(p *party) bool { return strings.Contains(toolNames(p.begun().snapshot()), proto.Prev) }},
-	{"executes tools that are not announced", deciding(rules{announced: func(_ View, _ []proto.Tool, name string) (proto.Tool, *Refusal) {
-		return proto.Tool{Name: name}, nil
+	{"executes tools that are not announced", deciding(Policy{Announced: func(_ View, _ []proto.Tool, name string,
+		_ *proto.Tool) *proto.Tool {
+		return &proto.Tool{Name: name}
 	}}), func(p *party) bool {
 		return code(p.begun().answers(p.calling("teleport", object{}))[0]) == proto.ToolExecutionFailed
 	}},
-	{"takes negative quantities", deciding(rules{params: func(View, proto.Tool, map[string]any) *Refusal { return nil }}), func(p *party) bool {
+	{"takes negative quantities", deciding(Policy{Params: func(View, proto.Tool, map[string]any, *Refusal) *Refusal {
+		return nil
+	}}), func(p *party) bool {
 		p.begun().to(proto.TicketStage)
 		p.answers(p.calling(proto.SetQuantity, object{"itemId": "adult", "quantity": -1}))
 		return spec(p.snapshot())["quantities"].(object)["adult"] == -1.0
 	}},
-	{"does nothing and says ok", deciding(rules{execute: func(View, Call, func() *Refusal) *Refusal { return nil }}), func(p *party) bool {
+	{"does nothing and says ok", deciding(Policy{Execute: func(View, Call, func() *Refusal) *Refusal {
+		return nil
+	}}), func(p *party) bool {
 		p.begun().answers(p.calling(proto.Select, object{"itemId": "m1"}))
 		return len(spec(p.snapshot())["selected"].([]any)) == 0
 	}},
-	{"quick form is stale", deciding(rules{result: func(v View, c Call) map[string]any {
-		return object{"ok": true, "toolName": c.Tool, "uiSpec": v.Told().UISpec}
+	{"quick form is stale", deciding(Policy{Result: func(v View, c Call, _ map[string]any) map[string]any {
+		return object{"ok": true, "toolName": c.Tool, "uiSpec": v.Sent().UISpec}
 	}}), func(p *party) bool {
 		quick := p.begun().answers(p.calling(proto.Select, object{"itemId": "m1"}))[0]
 		return len(spec(quick.Payload())["selected"].([]any)) == 0
 	}},
-	{"tells of no change", deciding(rules{updates: func(_ View, msg Message) bool { return msg.text("toolName") != proto.Next }}), func(p *party) bool {
+	{"tells of no change", deciding(Policy{Updates: func(_ View, msg Message, _ bool) bool {
+		return msg.PayloadText("toolName") != proto.Next
+	}}), func(p *party) bool {
 		p.begun().answers(p.calling(proto.Select, object{"itemId": "m1"}))
 		return p.types(p.calling(proto.Next, object{})) == "tool.result snapshot.state"
 	}},
-	{"snapshot has the house's own data", deciding(rules{state: func(v View, in Part) State {
-		s := v.State()
+	{"snapshot has the house's own data", deciding(Policy{State: func(v View, in Part, s State) State {
 		if spec, shown := s.UISpec.(map[string]any); shown && in == InSnapshot {
 			item := spec["items"].([]any)[0].(map[string]any)
 			item["backendData"] = v.Backend(v.Shown())[item["id"].(string)]
@@ -159,33 +173,39 @@ var decisions = []fault{
 		data, _ := item(p.begun().snapshot(), 0)["backendData"].(object)
 		return data["supplierId"] == "SUP-2201"
 	}},
-	{"updates are one behind", deciding(rules{state: func(v View, in Part) State {
+	{"updates are one behind", deciding(Policy{State: func(v View, in Part, s State) State {
 		if in == InUpdate {
-			return v.Told()
+			return v.Sent()
 		}
-		return v.State()
+		return s
 	}}), func(p *party) bool {
 		p.begun()
 		p.answers(p.calling(proto.Select, object{"itemId": "m1"}))
 		return len(spec(p.answers(p.calling(proto.Select, object{"itemId": "m2"}))[1].Payload())["selected"].([]any)) != 1 ||
 			fmt.Sprint(spec(p.answers(p.calling(proto.Select, object{"itemId": "m3"}))[1].Payload())["selected"]) != "[m3]"
 	}},
-	{"fails by a result", deciding(rules{refused: func(_ View, request Message, r Refusal) Message {
-		return Reply(request, proto.ToolResult, object{"ok": false, "code": r.Code})
+	{"fails by a result", deciding(Policy{Refused: func(_ View, request, msg Message) Message {
+		return wire.Reply(request, proto.ToolResult, object{"ok": false, "code": msg.PayloadText("code")})
 	}}), func(p *party) bool {
 		return p.begun().answers(p.calling("teleport", object{}))[0].Payload()["ok"] == false
 	}},
-	{"keeps the history", deciding(rules{reset: func(View) Keep { return Keep{History: true} }}), func(p *party) bool {
+	{"keeps the history", deciding(Policy{Reset: func(View, Keep) Keep {
+		return Keep{History: true}
+	}}), func(p *party) bool {
 		p.begun().answers(p.calling(proto.PostMessage, object{"text": "a"}))
 		p.end()
 		return len(history(p.begun().snapshot())) == 1
 	}},
-	{"keeps the booking", deciding(rules{reset: func(View) Keep { return Keep{Booking: true} }}), func(p *party) bool {
+	{"keeps the booking", deciding(Policy{Reset: func(View, Keep) Keep {
+		return Keep{Booking: true}
+	}}), func(p *party) bool {
 		p.begun().to(proto.TimeStage)
 		p.end()
 		return spec(p.begun().snapshot())["stage"] == proto.TimeStage
 	}},
-	{"keeps the session", deciding(rules{reset: func(View) Keep { return Keep{Session: true, Booking: true, History: true} }}), func(p *party) bool {
+	{"keeps the session", deciding(Policy{Reset: func(View, Keep) Keep {
+		return Keep{Session: true, Booking: true, History: true}
+	}}), func(p *party) bool {
 		p.begun().end()
 		return code(p.answers()[0]) == nil
 	}},
@@ -196,11 +216,14 @@ var messages = []fault{
 		if msg.Type() != proto.AgentMessage {
 			return []Message{msg}
 		}
-		return []Message{msg, {"v": proto.Version, "type": proto.ToolCall, "payload": object{"toolName": "highlight", "params": object{"itemId": "m1"}}}}
+		return []Message{msg, {"v": proto.Version, "type": proto.ToolCall, "payload": object{"toolName": "highlight",
+			"params": object{"itemId": "m1"}}}}
 	}), func(p *party) bool {
 		return strings.Contains(p.begun().types(func() { p.send(proto.AgentMessage, object{"text": "a"}) }), proto.ToolResult)
 	}},
-	{"replyTo is missing", telling(func(_ View, msg Message, send func(Message)) { send(msg.Without("replyTo")) }), func(p *party) bool {
+	{"replyTo is missing", telling(func(_ View, msg Message, send func(Message)) {
+		send(msg.Without("replyTo"))
+	}), func(p *party) bool {
 		return p.begun().answers()[0]["replyTo"] == nil
 	}},
 	{"user.message has no stage", telling(func(_ View, msg Message, send func(Message)) {
@@ -226,18 +249,23 @@ var messages = []fault{
 			held = nil
 		}
 	}, func(p *party) bool {
-		return p.begun().types(p.calling(proto.Highlight, object{"itemId": "m1"})) == "state.updated tool.result snapshot.state"
+		return p.begun().types(p.calling(proto.Highlight,
+			object{"itemId": "m1"})) == "state.updated tool.result snapshot.state"
 	}},
 	{"state is told before the change", taking(func(v View, msg Message) []Message {
 		if msg.Type() == proto.ToolCall {
 			s := v.State()
-			v.Send(NewMessage(proto.StateUpdated, object{"source": "host", "uiSpec": s.UISpec, "messageHistory": s.MessageHistory, "toolSchema": s.ToolSchema}))
+			v.Send(wire.New(proto.StateUpdated, object{"source": "host", "uiSpec": s.UISpec,
+				"messageHistory": s.MessageHistory, "toolSchema": s.ToolSchema}))
 		}
 		return []Message{msg}
 	}), func(p *party) bool {
 		return strings.HasPrefix(p.begun().types(p.calling(proto.Highlight, object{"itemId": "m1"})), proto.StateUpdated)
 	}},
-	{"answers twice", telling(func(_ View, msg Message, send func(Message)) { send(msg); send(msg) }), func(p *party) bool {
+	{"answers twice", telling(func(_ View, msg Message, send func(Message)) {
+		send(msg)
+		send(msg)
+	}), func(p *party) bool {
 		return strings.HasPrefix(p.begun().types(func() { p.call("teleport", object{}) }), "snapshot.state") ||
 			strings.Count(p.types(func() { p.call("teleport", object{}) }), proto.ErrorMessage) == 2
 	}},
@@ -259,21 +287,21 @@ func logOf(p *party) string {
 }
 
 var logs = []fault{
-	{"index begins anew", deciding(rules{record: func(_ View, e Entry) []Entry {
+	{"index begins anew", deciding(Policy{Record: func(_ View, e Entry) []Entry {
 		e["eventIndex"] = 1
 		return []Entry{e}
 	}}), func(p *party) bool { return strings.Count(logOf(p), `"eventIndex":1,`) > 1 }},
-	{"payload is wrapped", deciding(rules{record: func(_ View, e Entry) []Entry {
+	{"payload is wrapped", deciding(Policy{Record: func(_ View, e Entry) []Entry {
 		e["payload"] = object{"message": e["payload"]}
 		return []Entry{e}
 	}}), func(p *party) bool { return strings.Contains(logOf(p), `"payload":{"message":{`) }},
-	{"directions are those of the agent", deciding(rules{record: func(_ View, e Entry) []Entry {
+	{"directions are those of the agent", deciding(Policy{Record: func(_ View, e Entry) []Entry {
 		e["direction"] = map[any]any{"in": "out", "out": "in"}[e["direction"]]
 		return []Entry{e}
 	}}), func(p *party) bool {
 		return strings.Contains(logOf(p), `"direction":"out","eventIndex":1,`)
 	}},
-	{"failures are not logged", deciding(rules{record: func(_ View, e Entry) []Entry {
+	{"failures are not logged", deciding(Policy{Record: func(_ View, e Entry) []Entry {
 		if e["direction"] == "in" {
 			return nil
 		}

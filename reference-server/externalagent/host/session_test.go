@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
 // A session after another begins as the first one did.
@@ -21,7 +22,8 @@ func TestReset(t *testing.T) {
 	p.to(proto.SeatStage)
 	p.do(proto.Sort, object{"attribute": "zone", "order": "desc"})
 	p.do(proto.PostMessage, object{"text": "remember me"})
-	if ended := p.end(); ended["stateReset"] != true || ended["sessionId"] != first || ended["logFile"] != "logs/study/"+first+".jsonl" {
+	if ended := p.end(); ended["stateReset"] != true || ended["sessionId"] != first ||
+		ended["logFile"] != "logs/study/"+first+".jsonl" {
 		t.Errorf("%v", ended)
 	}
 	second := p.start()
@@ -53,7 +55,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// What the participant says while nobody is connected is in the next snapshot, and was sent to nobody.
+// What the participant says while no agent is connected is in the next snapshot, and is not sent.
 func TestSayUnconnected(t *testing.T) {
 	h, err := New(Options{Logs: t.TempDir(), Now: february})
 	if err != nil {
@@ -100,12 +102,11 @@ func TestServeEndsWithContext(t *testing.T) {
 	}
 }
 
-// Nothing that the house keeps to itself is told, in no form of the flow.
+// Backend data is never sent, at any stage of the flow.
 func TestNoBackendData(t *testing.T) {
 	var told []string
 	o := Options{Outbound: func(_ View, msg Message, send func(Message)) {
-		data, _ := encode(msg)
-		told = append(told, string(data))
+		told = append(told, string(wire.Encode(msg)))
 		send(msg)
 	}}
 	p := play(t, o)
@@ -113,7 +114,8 @@ func TestNoBackendData(t *testing.T) {
 	p.to(proto.ConfirmStage)
 	p.do(proto.Next, object{})
 	p.end()
-	for _, secret := range []string{"backendData", "Backend", "supplier", "SUP-", "occupancy", "licence", "KST-", "ledger", "margin"} {
+	for _, secret := range []string{"backendData", "Backend", "supplier", "SUP-", "occupancy", "licence", "KST-",
+		"ledger", "margin"} {
 		if all := strings.Join(told, "\n"); strings.Contains(all, secret) {
 			t.Errorf("told: %s", secret)
 		}

@@ -38,7 +38,7 @@ var attributes = map[string][]string{
 	proto.TicketStage:  {"price"},
 }
 
-// options are the items of a stage in the catalogue's order, as what has been chosen before leaves them.
+// options are the items of a stage in the catalogue's order, given the earlier choices.
 func (b *booking) options(stage string) []proto.Item {
 	switch stage {
 	case proto.MovieStage:
@@ -148,8 +148,8 @@ func zone(row, rows int) string {
 	return "back"
 }
 
-// sold seats are those of the hall, and of the rows behind the first as many, more or less, as the show's occupancy says:
-// the same ones each time, so that a booking can be repeated.
+// sold seats are those of the hall, and of the rows behind the first as many, more or less, as the show's occupancy
+// says: the same ones each time, so that a booking can be repeated.
 func (b *booking) sold(s *show, h *hall, row int, id string) bool {
 	if slices.Contains(h.Sold, id) {
 		return true
@@ -182,7 +182,7 @@ func (b *booking) price(t ticket) float64 {
 	return cents(t.Price)
 }
 
-// show is what runs in the chosen theater; nil while none is chosen.
+// show is the show in the chosen theater; nil while none is chosen.
 func (b *booking) show() *show {
 	t := b.cat.theater(b.one(proto.TheaterStage))
 	if t == nil {
@@ -191,7 +191,7 @@ func (b *booking) show() *show {
 	return t.show(b.one(proto.MovieStage))
 }
 
-// backend is what the house knows of the items of a stage, by id.
+// backend is the backend data of the items of a stage, by id.
 func (b *booking) backend(stage string) map[string]any {
 	known := map[string]any{}
 	switch stage {

@@ -35,11 +35,12 @@ type Log interface {
 // study is the folder of the logs within a store, as in the source.
 const study = "study"
 
-// OpenStore opens the store in a folder, and makes the folder if need be; "" is a temporary one, which Close removes. Logs
-// are files study/<id>.jsonl in it. A file of an earlier process is never opened again: what a crash left, a torn last line
-// for one, stays as it is.
+// OpenStore opens the store in a folder, and makes the folder if need be; "" is a temporary one, which Close removes.
+// Logs are files study/<id>.jsonl in it. A file of an earlier process is never opened again: what a crash left, a torn
+// last line for one, stays as it is.
 //
-// Lines are with the operating system when they are appended, so they outlive the process. They are not forced to the disk.
+// Lines are with the operating system when they are appended, so they outlive the process. They are not forced to the
+// disk.
 func OpenStore(dir string) (Store, error) {
 	temporary := dir == ""
 	if temporary {

@@ -6,9 +6,8 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-type object = map[string]any
-
-// tools are those of the form that is shown, for the items that are on display. text is the bytes that a message may have.
+// tools are those of the form that is shown, for the items that are on display. text is the bytes that a message may
+// have.
 func (b *booking) tools(text int) []proto.Tool {
 	stage := b.name()
 	if stage == "" {
@@ -30,7 +29,8 @@ func (b *booking) tools(text int) []proto.Tool {
 	case len(ids) == 0: // a schema can allow no value of an enum without values
 	case stage == proto.TicketStage:
 		add(proto.SetQuantity, "Set how many tickets of a type are wanted. The tickets must be as many as the seats.",
-			[]any{"itemId", "quantity"}, object{"itemId": item, "quantity": object{"type": "integer", "minimum": 0, "maximum": b.mostTickets()}})
+			[]any{"itemId", "quantity"}, object{"itemId": item, "quantity": object{"type": "integer", "minimum": 0,
+				"maximum": b.mostTickets()}})
 	case stage == proto.SeatStage:
 		add(proto.Select, "Choose a seat, or give a chosen one back.", []any{"itemId"}, object{"itemId": item})
 	default:
@@ -44,7 +44,8 @@ func (b *booking) tools(text int) []proto.Tool {
 		add(proto.Filter, "Show only the items whose attribute has the value; an empty value shows all.",
 			[]any{"attribute", "value"}, object{"attribute": attribute, "value": object{"type": "string", "maxLength": 100}})
 		add(proto.Sort, "Show the items in the order of an attribute.",
-			[]any{"attribute", "order"}, object{"attribute": attribute, "order": object{"type": "string", "enum": []any{"asc", "desc"}}})
+			[]any{"attribute", "order"}, object{"attribute": attribute, "order": object{"type": "string", "enum": []any{"asc",
+				"desc"}}})
 	}
 	if stage == proto.ConfirmStage {
 		add(proto.Next, "Book what the summary says.", []any{}, object{})
@@ -55,7 +56,8 @@ func (b *booking) tools(text int) []proto.Tool {
 		add(proto.Prev, "Go back to the stage before. What has been chosen stays.", []any{}, object{})
 	}
 	add(proto.PostMessage, "Say something to the participant in the chat.",
-		[]any{"text"}, object{"text": object{"type": "string", "minLength": 1, "maxLength": text / 4}}) // a character has up to 4 bytes
+		// a character has up to 4 bytes
+		[]any{"text"}, object{"text": object{"type": "string", "minLength": 1, "maxLength": text / 4}})
 	return tools
 }
 

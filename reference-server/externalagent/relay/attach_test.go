@@ -19,7 +19,8 @@ func TestAttachRefused(t *testing.T) {
 		"a long session": {strings.Repeat("x", MaxSessionID+1), "host"},
 		"no UTF-8":       {"\xff", "host"},
 	} {
-		if c, err := b.server.Attach(join[0], join[1]); c != nil || err == nil || !strings.Contains(err.Error(), proto.InvalidMessage) {
+		if c, err := b.server.Attach(join[0], join[1]); c != nil || err == nil || !strings.Contains(err.Error(),
+			proto.InvalidMessage) {
 			t.Errorf("%s: %v, %v", reason, c, err)
 		}
 	}
@@ -77,7 +78,7 @@ func TestAttachedClose(t *testing.T) {
 	_ = host.Close()
 	_ = host.Close()
 	b.server.mu.Lock()
-	if _, found := (state{b.server}).Host("s"); found {
+	if _, found := (Relay{b.server}).Host("s"); found {
 		t.Error("the host is still there")
 	}
 	b.server.mu.Unlock()

@@ -7,12 +7,6 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// Check is one thing that is checked of an envelope.
-type Check struct {
-	Name  string
-	Judge func(from Party, e *Envelope) *Refusal // nil accepts
-}
-
 // Names of the checks.
 const (
 	CheckFrame   = "frame"   // a text frame
@@ -25,10 +19,11 @@ const (
 	CheckKnown   = "known"   // a type that the sender's side may send; any before the join
 )
 
-// Checks are what Correct checks, in order.
-func Checks() []Check { return slices.Clone(allChecks) }
-
-var allChecks = []Check{
+// checks are made in this order, and the first that fails is reported.
+var checks = []struct {
+	name  string
+	judge func(from Party, e *Envelope) *Refusal // nil passes
+}{
 	{CheckFrame, func(_ Party, e *Envelope) *Refusal {
 		return when(e.Binary, "send a text frame, not a binary one")
 	}},
@@ -46,12 +41,22 @@ var allChecks = []Check{
 	{CheckID, optionalText("id")},
 	{CheckReplyTo, optionalText("replyTo")},
 	{CheckPayload, func(_ Party, e *Envelope) *Refusal {
-		return when(e.members["payload"].Kind() != '{', "payload must be an object: send {} if it has nothing to say")
+		return when(e.members["payload"].Kind() != '{', "payload must be an object: send {} if it is empty")
 	}},
 	{CheckKnown, func(from Party, e *Envelope) *Refusal {
 		known := from.Role == "" || slices.Contains(typesOf[from.Role], e.Type())
-		return when(!known, fmt.Sprintf("no type that the %s may send: %.80q", from.Role, e.Type()))
+		return when(!known, fmt.Sprintf("the %s may not send the type %.80q", from.Role, e.Type()))
 	}},
+}
+
+// judge checks an envelope by itself.
+func (p Policy) judge(from Party, e *Envelope) *Refusal {
+	for _, check := range checks {
+		if why := p.Check(check.name, from, e, check.judge(from, e)); why != nil {
+			return why
+		}
+	}
+	return nil
 }
 
 var faultTexts = map[Fault]string{
@@ -64,7 +69,8 @@ var faultTexts = map[Fault]string{
 
 // typesOf are the types that each side may send, sections 4.0 to 4.2.
 var typesOf = map[string][]string{
-	proto.AgentRole: {proto.RelayJoin, proto.SessionStart, proto.SnapshotGet, proto.ToolCall, proto.AgentMessage, proto.SessionEnd},
+	proto.AgentRole: {proto.RelayJoin, proto.SessionStart, proto.SnapshotGet, proto.ToolCall, proto.AgentMessage,
+		proto.SessionEnd},
 	proto.HostRole: {proto.RelayJoin, proto.SessionStarted, proto.SnapshotState, proto.ToolResult, proto.StateUpdated,
 		proto.UserMessage, proto.SessionEnded, proto.ErrorMessage},
 }
@@ -72,11 +78,13 @@ var typesOf = map[string][]string{
 func optionalText(name string) func(Party, *Envelope) *Refusal {
 	return func(_ Party, e *Envelope) *Refusal {
 		_, ok := e.Text(name)
-		return when(e.Has(name) && !ok, name+" must be a string: leave it out if there is none")
+		return when(e.Has(name) && !ok, name+" must be a string, or be left out")
 	}
 }
 
 func invalid(text string) *Refusal { return &Refusal{proto.InvalidMessage, text} }
+
+func inactive(text string) *Refusal { return &Refusal{proto.SessionNotActive, text} }
 
 func when(wrong bool, text string) *Refusal {
 	if !wrong {

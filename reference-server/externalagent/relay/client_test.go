@@ -67,7 +67,7 @@ func (s *Server) empty(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n, m := len(s.sessions), len(s.conns.all()); n != 0 || m != 0 {
+	if n, m := len(s.sessions), len(s.all()); n != 0 || m != 0 {
 		t.Errorf("%d sessions and %d connections are left", n, m)
 	}
 }
@@ -131,7 +131,8 @@ func joining(id, role, session string) object {
 }
 
 func joined(id, role, session string) object {
-	return object{"v": "mvp-0.2", "type": "relay.joined", "replyTo": id, "payload": object{"role": role, "sessionId": session}}
+	return object{"v": "mvp-0.2", "type": "relay.joined", "replyTo": id, "payload": object{"role": role,
+		"sessionId": session}}
 }
 
 // ask is what an agent may ask.
@@ -217,7 +218,8 @@ func (p *party) refused(id any, code string) {
 
 var fences atomic.Int64
 
-// quiet fails if anything comes before the refusal of an envelope. All that the party sent before has been handled then.
+// quiet fails if anything comes before the refusal of an envelope. All that the party sent before has been handled
+// then.
 func (p *party) quiet() {
 	p.t.Helper()
 	id := fmt.Sprint("fence-", fences.Add(1))
@@ -245,14 +247,14 @@ func (b *bench) left(stay int) {
 	b.t.Helper()
 	deadline := time.After(patience)
 	for tick := time.NewTicker(time.Millisecond); ; {
-		if len(b.server.conns.all()) == stay {
+		if len(b.server.all()) == stay {
 			tick.Stop()
 			return
 		}
 		select {
 		case <-tick.C:
 		case <-deadline:
-			b.t.Fatalf("%d connections, want %d", len(b.server.conns.all()), stay)
+			b.t.Fatalf("%d connections, want %d", len(b.server.all()), stay)
 		}
 	}
 }

@@ -12,10 +12,10 @@ import (
 // MaxDepth is how deep the objects and arrays of an envelope may nest; the envelope itself is one of them.
 const MaxDepth = 128
 
-// Envelope is a frame that came in, whatever it is. It must not be changed.
+// Envelope is a frame that came in, valid or not. It must not be changed.
 type Envelope struct {
 	Raw    []byte // as it was sent
-	Binary bool   // whether the frame was no text
+	Binary bool   // the frame was not a text
 	Fault  Fault  // why it is not one JSON object; "" if it is
 
 	members Members
@@ -24,7 +24,7 @@ type Envelope struct {
 // Fault is what is wrong with the text of an envelope.
 type Fault string
 
-// The faults. One text may have several; the first one of this list is told.
+// The faults. Of several, the first one of this list is reported.
 const (
 	NotUTF8    Fault = "utf8"
 	TooDeep    Fault = "depth"      // deeper than MaxDepth
@@ -36,7 +36,7 @@ const (
 // Members are those of one JSON object.
 type Members map[string]jsontext.Value
 
-// Text is the member of a name, and whether that is a string.
+// Text returns the member of that name, and reports whether it is a string.
 func (m Members) Text(name string) (string, bool) {
 	v := m[name]
 	if v.Kind() != '"' {
@@ -46,8 +46,7 @@ func (m Members) Text(name string) (string, bool) {
 	return string(s), err == nil
 }
 
-// Read takes a frame for an envelope. Of a faulty text it keeps what members can be read before the fault; of members of
-// one name the last.
+// Read reads a frame. Of a faulty text it keeps the members before the fault, and the last one of each name.
 func Read(f Frame) *Envelope {
 	e := &Envelope{Raw: f.Data, Binary: f.Binary}
 	if e.members, e.Fault = readStrictly(f.Data); e.Fault != "" {
@@ -74,10 +73,11 @@ func readStrictly(data []byte) (Members, Fault) {
 	case errors.As(err, &syntax):
 		return nil, NotJSON
 	}
-	return nil, NotObject // null is no error to Unmarshal
+	return nil, NotObject // Unmarshal accepts null
 }
 
-// deeperThan tells whether a JSON text nests deeper than max. It goes before the parser, so that no text costs a deep stack.
+// deeperThan reports whether a JSON text nests deeper than max. It runs before the parser, so that no text needs a deep
+// stack.
 func deeperThan(data []byte, max int) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(data); i++ {
@@ -98,7 +98,7 @@ func deeperThan(data []byte, max int) bool {
 	return false
 }
 
-// readSome reads the members of a faulty text up to where it can't be read any more.
+// readSome reads the members of a faulty text up to the syntax error.
 func readSome(data []byte) Members {
 	dec := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if open, err := dec.ReadToken(); err != nil || open.Kind() != '{' {
@@ -120,22 +120,22 @@ func readSome(data []byte) Members {
 	return m
 }
 
-// Has tells whether the member is present, null included.
+// Has reports whether the member is present, null included.
 func (e *Envelope) Has(name string) bool { _, ok := e.members[name]; return ok }
 
-// Text is a member that is a string, and whether it is one.
+// Text returns a member, and reports whether it is a string.
 func (e *Envelope) Text(name string) (string, bool) { return e.members.Text(name) }
 
-// ID is the envelope's id, and whether it has one that is a string.
+// ID returns the id, and reports whether it is a string.
 func (e *Envelope) ID() (string, bool) { return e.Text("id") }
 
-// ReplyTo is the id that the envelope answers, and whether it has one that is a string.
+// ReplyTo returns the id of the request that the envelope answers, and reports whether it is a string.
 func (e *Envelope) ReplyTo() (string, bool) { return e.Text("replyTo") }
 
-// Type is the envelope's type; "" if that is no string.
+// Type is the envelope's type; "" if that is not a string.
 func (e *Envelope) Type() string { kind, _ := e.Text("type"); return kind }
 
-// Payload is the payload's members; nil if it is no object.
+// Payload is the payload's members; nil if it is not an object.
 func (e *Envelope) Payload() Members {
 	payload := e.members["payload"]
 	if payload.Kind() != '{' {

@@ -9,12 +9,14 @@ import (
 	"github.com/coder/websocket"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
 // nested is an envelope whose payload makes it so deep.
 func nested(kind string, depth int) string {
 	depth -= 2
-	return `{"v":"mvp-0.2","type":"` + kind + `","payload":{"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `},"id":"i"}`
+	return `{"v":"mvp-0.2","type":"` + kind + `","payload":{"x":` + strings.Repeat("[", depth) + strings.Repeat("]",
+		depth) + `},"id":"i"}`
 }
 
 // badEnvelopes are refused, whoever sends them; TYPE stands for a type that the sender may send.
@@ -65,7 +67,8 @@ var badEnvelopes = []struct {
 	{"id empty", `{"v":"","id":""}`, ""},
 }
 
-// What is no envelope is refused by the relay, both ways, and passed on to nobody; the connection lives (EA-018 to EA-024).
+// What is no envelope is refused by the relay, both ways, and passed on to nobody; the connection lives (EA-018 to
+// EA-024).
 func TestBadEnvelopes(t *testing.T) {
 	for way, join := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -109,14 +112,17 @@ func TestGoodEnvelopes(t *testing.T) {
 				kinds    []string
 			}{
 				{agent, host, []string{"session.start", "snapshot.get", "tool.call", "agent.message", "session.end"}},
-				{host, agent, []string{"session.started", "snapshot.state", "tool.result", "state.updated", "user.message", "session.ended", "error"}},
+				{host, agent, []string{"session.started", "snapshot.state", "tool.result", "state.updated", "user.message",
+					"session.ended", "error"}},
 			} {
 				for _, kind := range side.kinds {
 					for _, text := range []string{
 						`{"v":"mvp-0.2","type":"TYPE","payload":{}}`,
-						` { "payload" : {"b":1,"a":1.0e3,"n":12345678901234567890.10,"e":"\u00e9\/é😀\u2028\u0000"} ,` + "\n\t" + `"type":"TYPE","v":"mvp-0.2","more":[null]} `,
+						` { "payload" : {"b":1,"a":1.0e3,"n":12345678901234567890.10,"e":"\u00e9\/é😀\u2028\u0000"} ,` + "\n\t" +
+							`"type":"TYPE","v":"mvp-0.2","more":[null]} `,
 						`{"\u0076":"mvp\u002d0.2","type":"TYPE","id":"","replyTo":"","payload":{"":{"":{}}}}`,
-						`{"v":"mvp-0.2","V":1,"type":"TYPE","Type":2,"payload":{"a":"]}[{\"\\","A":0,"` + strings.Repeat(`x`, 10_000) + `":1}}`,
+						`{"v":"mvp-0.2","V":1,"type":"TYPE","Type":2,"payload":{"a":"]}[{\"\\","A":0,"` + strings.Repeat(`x`, 10_000) +
+							`":1}}`,
 						nested("TYPE", MaxDepth),
 					} {
 						text := strings.ReplaceAll(text, "TYPE", kind)
@@ -131,19 +137,13 @@ func TestGoodEnvelopes(t *testing.T) {
 	}
 }
 
-// judged is what Correct says of a frame.
+// judged is what the checks say of a frame.
 func judged(from Party, text string) *Refusal {
-	e := Read(Frame{Data: []byte(text)})
-	for _, c := range (Correct{}).Checks(from) {
-		if why := c.Judge(from, e); why != nil {
-			return why
-		}
-	}
-	return nil
+	return right.judge(from, Read(Frame{Data: []byte(text)}))
 }
 
-// The check never fails otherwise than by refusing; what it accepts another parser reads likewise, and what is refused can be
-// told by an error that is itself an envelope.
+// The check never fails otherwise than by refusing; what it accepts another parser reads likewise, and what is refused
+// can be told by an error that is itself an envelope.
 func FuzzCheck(f *testing.F) {
 	for _, row := range badEnvelopes {
 		f.Add(strings.ReplaceAll(row.text, "TYPE", "tool.call"))
@@ -156,12 +156,12 @@ func FuzzCheck(f *testing.F) {
 		id, identified := e.ID()
 		why := judged(Party{Role: proto.AgentRole}, text)
 		if why != nil {
-			msg := Correct{}.Error(nil, Party{}, Request{ID: id, Identified: identified}, *why)
-			if why := judged(Party{Role: proto.HostRole}, string(msg.Encode())); why != nil {
+			msg := errorMessage(Request{ID: id, Identified: identified}, *why)
+			if why := judged(Party{Role: proto.HostRole}, string(wire.Encode(msg))); why != nil {
 				t.Errorf("the error is refused: %v", why)
 			}
 		}
-		_, _ = Correct{}.Join(nil, Party{}, e)
+		_, _ = readJoin(e)
 		var other map[string]any
 		if err := stdjson.Unmarshal([]byte(text), &other); err != nil {
 			if why == nil {
@@ -174,7 +174,8 @@ func FuzzCheck(f *testing.F) {
 		}
 		_, isObject := other["payload"].(map[string]any)
 		known := typesOf[proto.AgentRole]
-		if !utf8.ValidString(text) || !isObject || other["v"] != proto.Version || !strings.Contains(strings.Join(known, " "), e.Type()) ||
+		if !utf8.ValidString(text) || !isObject || other["v"] != proto.Version || !strings.Contains(strings.Join(known,
+			" "), e.Type()) ||
 			other["type"] != e.Type() || identified && other["id"] != id || !identified && other["id"] != nil {
 			t.Errorf("accepted: %v", other)
 		}

@@ -1,14 +1,16 @@
 package relay
 
-import proto "parley/protocol/externalagent"
+import (
+	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
+)
 
-// receive takes a frame of a party. It waits for nobody but calls of OnAgent, and, of an attached party, for what it writes at
-// the same time.
+// receive takes a frame of a party. It waits only for calls of OnAgent, and for other writes of the same party.
 func (s *Server) receive(c *conn, f Frame) {
 	c.in.Lock()
 	defer c.in.Unlock()
 	for _, f := range s.inbound(c, f) {
-		s.handle(c, Read(f)) // read without the server's lock: a large frame keeps nobody waiting
+		s.handle(c, Read(f)) // read without the server's lock: no other party waits for a large frame
 	}
 }
 
@@ -18,38 +20,38 @@ func (s *Server) inbound(c *conn, f Frame) []Frame {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.over() {
+	if c.Over() {
 		return nil
 	}
-	return s.o.Inbound(state{s}, c.party, f)
+	return s.o.Inbound(Relay{s}, c.party, f)
 }
 
 func (s *Server) handle(c *conn, e *Envelope) {
 	if s.routed(c, e) {
 		return
 	}
-	if why := s.join(c, e, true); why != nil {
+	if why := s.join(c, e); why != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.refuse(c, e, *why)
 	}
 }
 
-// routed does all that is done about an envelope under one lock; false leaves a join.
+// routed handles an envelope under one lock; it returns false for a join, which it leaves to the caller.
 func (s *Server) routed(c *conn, e *Envelope) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.over() {
+	if c.Over() {
 		return true
 	}
-	why := s.judge(c, e)
+	why := s.o.Policy.judge(c.party, e)
 	if why == nil && e.Type() == proto.RelayJoin {
 		return false
 	}
 	switch {
 	case why != nil:
 	case c.party.Role == "":
-		why = s.o.Policy.Unjoined(state{s}, c.party, e)
+		why = s.o.Policy.Unjoined(Relay{s}, c.party, e, inactive("send relay.join first"))
 	default:
 		why = s.route(c, e)
 	}
@@ -59,23 +61,14 @@ func (s *Server) routed(c *conn, e *Envelope) bool {
 	return true
 }
 
-// judge checks an envelope by itself. Locked.
-func (s *Server) judge(c *conn, e *Envelope) *Refusal {
-	for _, check := range s.o.Policy.Checks(c.party) {
-		if why := check.Judge(c.party, e); why != nil {
-			return why
-		}
-	}
-	return nil
-}
-
 // route passes an envelope on. Locked.
 func (s *Server) route(from *conn, e *Envelope) *Refusal {
 	ses := s.sessions[from.party.Session]
-	to := s.o.Policy.Recipients(state{s}, from.party, e)
+	to := s.o.Policy.Recipients(Relay{s}, from.party, e, s.recipients(from, e))
 	if from.party.Role == proto.AgentRole {
 		if len(to) == 0 && ses.host == nil {
-			return s.o.Policy.HostAbsent(state{s}, from.party, e)
+			return s.o.Policy.HostAbsent(Relay{s}, from.party, e,
+				inactive("the relay session has no host: try again when one has joined"))
 		}
 		if q := requestOf(from, e); q.Identified && len(to) > 0 {
 			ses.note(q, s.o.Limits)
@@ -84,8 +77,8 @@ func (s *Server) route(from *conn, e *Envelope) *Refusal {
 		ses.answered(id, e.Type(), to)
 	}
 	for _, p := range to {
-		if c := s.conns.get(p.Conn); c != nil {
-			s.emit(from, c, s.o.Policy.Pass(from.party, p, e))
+		if c := s.conn(p.Conn); c != nil {
+			s.emit(from, c, s.o.Policy.Pass(from.party, p, e, e.Raw))
 		}
 	}
 	return nil
@@ -94,20 +87,20 @@ func (s *Server) route(from *conn, e *Envelope) *Refusal {
 // requestOf is an envelope as the request that an answer to it names.
 func requestOf(c *conn, e *Envelope) Request {
 	id, identified := e.ID()
-	return Request{Conn: c.number, ID: id, Identified: identified, Type: e.Type()}
+	return Request{Conn: c.party.Conn, ID: id, Identified: identified, Type: e.Type()}
 }
 
-// refuse tells a party why its envelope is not passed on. Locked.
+// refuse answers an envelope with an error. The connection lives: its next envelope may be good. Locked.
 func (s *Server) refuse(c *conn, e *Envelope, why Refusal) {
-	s.tell(c, requestOf(c, e), why)
-	if bye := s.o.Policy.Ends(state{s}, c.party, e, why); bye != nil {
+	s.sendError(c, requestOf(c, e), why)
+	if bye := s.o.Policy.Ends(c.party, e, nil); bye != nil {
 		c.finish(*bye)
 	}
 }
 
-// tell sends an error. Locked.
-func (s *Server) tell(c *conn, about Request, why Refusal) {
-	if msg := s.o.Policy.Error(state{s}, c.party, about, why); msg != nil {
-		s.emit(nil, c, msg.Encode())
+// sendError sends an error. Locked.
+func (s *Server) sendError(c *conn, about Request, why Refusal) {
+	if msg := s.o.Policy.Error(c.party, about, why, errorMessage(about, why)); msg != nil {
+		s.emit(nil, c, wire.Encode(msg))
 	}
 }

@@ -88,7 +88,8 @@ func TestHostGone(t *testing.T) {
 	})
 }
 
-// attaching is a relay that brings a host to each session; hosts hands them out, and calls tells what it was called with.
+// attaching is a relay that brings a host to each session; hosts hands them out, and calls tells what it was called
+// with.
 type attaching struct {
 	*bench
 	hosts chan *party

@@ -3,78 +3,87 @@ package relay
 import (
 	"slices"
 
+	"github.com/coder/websocket"
+
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/connection"
+	"parley/reference-server/externalagent/wire"
 )
 
-// join has a party join by a relay.join, and answers it if that is wanted; why it does not join is left to the caller to tell.
-func (s *Server) join(c *conn, e *Envelope, answer bool) *Refusal {
-	j, ses, why := s.enter(c, e, answer)
+// join lets a party join by a relay.join, and answers that unless it is the join of Attach. The caller sends the
+// refusal.
+func (s *Server) join(c *conn, e *Envelope) *Refusal {
+	j, ses, why := s.enter(c, e)
 	if why != nil || ses == nil {
 		return why
 	}
-	return s.joinAgent(c, ses, e, j, answer)
+	return s.joinAgent(c, ses, e, j)
 }
 
-// enter does all of a join that needs no gate. For an agent it returns the session at whose gate to wait, to be released.
-func (s *Server) enter(c *conn, e *Envelope, answer bool) (proto.Join, *session, *Refusal) {
+// enter does what a join does before the gate. For an agent it returns the session at whose gate to wait; the caller
+// releases it.
+func (s *Server) enter(c *conn, e *Envelope) (proto.Join, *session, *Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j, why := s.o.Policy.Join(state{s}, c.party, e)
-	if why != nil {
+	j, why := readJoin(e)
+	if j, why = s.o.Policy.Join(Relay{s}, c.party, e, j, why); why != nil {
 		return j, nil, why
 	}
-	key := s.o.Policy.Key(j)
-	if c.party.Role != "" {
-		if why = s.o.Policy.Rejoin(state{s}, c.party, j, key); why == nil {
-			s.welcome(c, e, j, answer)
-		}
-		return j, nil, why
-	}
-	if c.gone {
-		return j, nil, notAny()
+	key, side := s.o.Policy.Key(j.SessionID), sideOf(j.Role)
+	switch {
+	case c.party.Role == side && c.party.Session == key: // a party that got no answer may join again
+		s.welcome(c, e, j)
+		return j, nil, nil
+	case c.party.Role != "":
+		return j, nil, invalid("this connection has joined with another role or session: open another connection")
+	case c.gone:
+		return j, nil, left()
 	}
 	ses, why := s.sessionOf(key, j.SessionID)
 	switch {
 	case why != nil:
 		return j, nil, why
-	case sideOf(j.Role) == proto.HostRole:
-		s.joinHost(c, ses, e, j, answer)
+	case side == proto.HostRole:
+		s.joinHost(c, ses)
+		s.welcomeFirst(c, e, j)
 		return j, nil, nil
 	}
 	ses.uses++
 	return j, ses, nil
 }
 
-// welcome answers a join. Locked, by whoever makes the party one of the session, so that nothing comes before it.
-func (s *Server) welcome(c *conn, e *Envelope, j proto.Join, answer bool) {
-	if !answer {
-		return
-	}
-	if msg := s.o.Policy.Joined(state{s}, c.party, e, j); msg != nil {
-		s.emit(nil, c, msg.Encode())
+// welcome answers a join. Locked, by the caller that makes the party a member of the session, so that the answer comes
+// first.
+func (s *Server) welcome(c *conn, e *Envelope, j proto.Join) {
+	if msg := s.o.Policy.Joined(Relay{s}, c.party, j, joinedMessage(e, j)); msg != nil {
+		s.emit(nil, c, wire.Encode(msg))
 	}
 }
 
-// joinHost makes a party the host of a session, in the place of the one that was. Locked.
-func (s *Server) joinHost(c *conn, ses *session, e *Envelope, j proto.Join, answer bool) {
+// welcomeFirst answers the first join of a party; Attach returns instead.
+func (s *Server) welcomeFirst(c *conn, e *Envelope, j proto.Join) {
+	if !c.party.Attached {
+		s.welcome(c, e, j)
+	}
+}
+
+// joinHost makes a party the host of a session, and closes the one that it replaces. Locked.
+func (s *Server) joinHost(c *conn, ses *session) {
 	c.party.Role, c.party.Session = proto.HostRole, ses.key
 	if old := ses.host; old != nil {
 		s.hostless(ses)
-		if bye := s.o.Policy.HostReplaced(state{s}, old.party, c.party); bye != nil {
-			old.finish(*bye)
-		}
+		old.finish(websocket.CloseError{Code: Replaced, Reason: "another host has joined the relay session"})
 	}
 	ses.host = c
-	s.welcome(c, e, j, answer)
 }
 
-// joinAgent makes a party an agent of a session, once OnAgent has had the occasion to attach a host.
-func (s *Server) joinAgent(c *conn, ses *session, e *Envelope, j proto.Join, answer bool) *Refusal {
+// joinAgent makes a party an agent of a session, after OnAgent has had the chance to attach a host.
+func (s *Server) joinAgent(c *conn, ses *session, e *Envelope, j proto.Join) *Refusal {
 	select {
 	case ses.gate <- struct{}{}:
-	case <-c.ctx.Done():
+	case <-c.Context().Done():
 		s.release(ses, false)
-		return notAny()
+		return left()
 	}
 	defer s.release(ses, true)
 	why, ask := s.admit(ses)
@@ -87,48 +96,51 @@ func (s *Server) joinAgent(c *conn, ses *session, e *Envelope, j proto.Join, ans
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.gone {
-		return notAny()
+		return left()
 	}
 	c.party.Role, c.party.Session = proto.AgentRole, ses.key
 	ses.agents = append(ses.agents, c)
 	ses.occupied = true
-	s.welcome(c, e, j, answer)
+	s.welcomeFirst(c, e, j)
 	return nil
 }
 
-// admit tells whether there is room for an agent, and whether to ask for a host.
+// admit reports whether there is room for an agent, and whether to ask for a host.
 func (s *Server) admit(ses *session) (why *Refusal, ask bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(ses.agents) >= s.o.Limits.Agents {
-		return &Refusal{proto.SessionNotActive, "the relay session has no room for another agent"}, false
+		return inactive("the relay session has no room for another agent"), false
 	}
 	ask = ses.host == nil && !ses.asked && s.o.OnAgent != nil
 	ses.asked = ses.asked || ask
 	return nil, ask
 }
 
-// notAny refuses a party that has left while it joined: there is nobody any more to be told.
-func notAny() *Refusal { return &Refusal{proto.SessionNotActive, errEnded.Error()} }
+// left refuses a party that has left while it joined, and so does not hear of it.
+func left() *Refusal { return inactive(connection.ErrEnded.Error()) }
 
-// leave forgets a connection that has ended. It returns when everybody knows of that, OnEmpty included; a second call waits for
-// the first.
+// leave forgets a connection that has ended. It returns when all parties know, and OnEmpty has returned; a second call
+// waits for the first.
 func (s *Server) leave(c *conn) {
 	c.leaving.Do(func() {
 		defer s.open.Done()
-		c.end(errEnded)
+		c.End(connection.ErrEnded)
 		if ses := s.depart(c); ses != nil {
-			s.tellEmpty(ses)
+			s.callEmpty(ses)
 		}
 	})
 }
 
-// depart takes a connection out of everything. It returns its session, to be released, if that has lost its last agent.
+// depart removes a connection everywhere. It returns its session if that has lost its last agent; the caller releases
+// it.
 func (s *Server) depart(c *conn) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.gone = true
-	s.conns.remove(c)
+	if _, there := s.conns.LoadAndDelete(c.party.Conn); there {
+		s.count--
+	}
 	ses := s.sessions[c.party.Session]
 	if ses == nil {
 		return nil
@@ -141,7 +153,7 @@ func (s *Server) depart(c *conn) *session {
 		return nil
 	}
 	ses.agents = slices.DeleteFunc(ses.agents, func(a *conn) bool { return a == c })
-	ses.requests = slices.DeleteFunc(ses.requests, func(q Request) bool { return q.Conn == c.number })
+	ses.requests = slices.DeleteFunc(ses.requests, func(q Request) bool { return q.Conn == c.party.Conn })
 	if len(ses.agents) > 0 || s.o.OnEmpty == nil {
 		return nil
 	}
@@ -149,21 +161,21 @@ func (s *Server) depart(c *conn) *session {
 	return ses
 }
 
-// hostless takes the host out of a session, whose requests it can't answer any more. Locked.
+// hostless takes the host out of a session, and refuses the requests that it has not answered. An agent.message is
+// display only (EA-008), and has been displayed. Locked.
 func (s *Server) hostless(ses *session) {
 	ses.host, ses.asked = nil, false
-	outstanding := ses.requests
+	requests := ses.requests
 	ses.requests = nil
-	told, why := s.o.Policy.HostGone(state{s}, ses.key, outstanding)
-	for _, q := range told {
-		if c := s.conns.get(q.Conn); c != nil {
-			s.tell(c, q, why)
+	for _, q := range requests {
+		if c := s.conn(q.Conn); c != nil && q.Type != proto.AgentMessage {
+			s.sendError(c, q, *inactive("the host has left the relay session before it answered"))
 		}
 	}
 }
 
-// tellEmpty calls OnEmpty, unless an agent has joined meanwhile, or it has been told already.
-func (s *Server) tellEmpty(ses *session) {
+// callEmpty calls OnEmpty, unless an agent has joined meanwhile, or it was called already.
+func (s *Server) callEmpty(ses *session) {
 	ses.gate <- struct{}{}
 	defer s.release(ses, true)
 	s.mu.Lock()

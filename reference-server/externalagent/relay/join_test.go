@@ -27,16 +27,17 @@ func TestJoin(t *testing.T) {
 func TestBadJoin(t *testing.T) {
 	p := start(t, Options{}).dial()
 	for reason, text := range map[string]string{
-		"no id":               `{"v":"mvp-0.2","type":"relay.join","payload":{"role":"agent","sessionId":"s"}}`,
-		"no role":             `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"sessionId":"s"}}`,
-		"role unknown":        `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"observer","sessionId":"s"}}`,
-		"role in capitals":    `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"Agent","sessionId":"s"}}`,
-		"role a list":         `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":["agent"],"sessionId":"s"}}`,
-		"no sessionId":        `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent"}}`,
-		"sessionid":           `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","sessionid":"s"}}`,
-		"sessionId empty":     `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","sessionId":""}}`,
-		"sessionId a number":  `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","sessionId":1}}`,
-		"sessionId too long":  `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","sessionId":"` + strings.Repeat("x", MaxSessionID+1) + `"}}`,
+		"no id":              `{"v":"mvp-0.2","type":"relay.join","payload":{"role":"agent","sessionId":"s"}}`,
+		"no role":            `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"sessionId":"s"}}`,
+		"role unknown":       `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"observer","sessionId":"s"}}`,
+		"role in capitals":   `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"Agent","sessionId":"s"}}`,
+		"role a list":        `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":["agent"],"sessionId":"s"}}`,
+		"no sessionId":       `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent"}}`,
+		"sessionid":          `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","sessionid":"s"}}`,
+		"sessionId empty":    `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","sessionId":""}}`,
+		"sessionId a number": `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","sessionId":1}}`,
+		"sessionId too long": `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","sessionId":"` +
+			strings.Repeat("x", MaxSessionID+1) + `"}}`,
 		"payload an array":    `{"v":"mvp-0.2","type":"relay.join","id":"j","payload":["agent","s"]}`,
 		"members of envelope": `{"v":"mvp-0.2","type":"relay.join","id":"j","role":"agent","sessionId":"s","payload":{}}`,
 		"another v":           `{"v":"mvp-0.3","type":"relay.join","id":"j","payload":{"role":"agent","sessionId":"s"}}`,

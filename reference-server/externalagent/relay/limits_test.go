@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/connection"
 )
 
 // sized is a host's envelope of so many bytes.
@@ -30,7 +31,7 @@ func TestFrameLimit(t *testing.T) {
 	})
 }
 
-// A party that does not read is dropped, and nobody waits for it.
+// A party that does not read is dropped, and no other party waits for it.
 func TestSlowReader(t *testing.T) {
 	for name, limits := range map[string]Limits{
 		"frames": {Queue: 64},
@@ -41,7 +42,7 @@ func TestSlowReader(t *testing.T) {
 			b := start(t, Options{Limits: limits})
 			host, slow, agent := b.join("host", "s"), b.join("agent", "s"), b.join("agent", "s")
 			frame := sized(64 << 10)
-			for n := 0; len(b.server.conns.all()) == 3; n++ {
+			for n := 0; len(b.server.all()) == 3; n++ {
 				host.send(frame)
 				agent.want(frame)
 			}
@@ -64,10 +65,10 @@ func TestSlowHost(t *testing.T) {
 		agent.refused("q", proto.SessionNotActive)
 	}
 	b.left(1)
-	if _, err := host.Read(t.Context()); !errors.Is(err, errSlow) {
+	if _, err := host.Read(t.Context()); !errors.Is(err, connection.ErrSlow) {
 		t.Errorf("read: %v", err)
 	}
-	if err := host.Write(t.Context(), []byte(push("x"))); !errors.Is(err, errSlow) {
+	if err := host.Write(t.Context(), []byte(push("x"))); !errors.Is(err, connection.ErrSlow) {
 		t.Errorf("write: %v", err)
 	}
 	agent.quiet()
@@ -81,7 +82,7 @@ func TestTooManyConnections(t *testing.T) {
 	if err == nil || res == nil || res.StatusCode != 503 {
 		t.Errorf("third: %v, %v", res, err)
 	}
-	if _, err := b.server.Attach("s", "agent"); !errors.Is(err, errMany) {
+	if _, err := b.server.Attach("s", "agent"); !errors.Is(err, connection.ErrMany) {
 		t.Errorf("attach: %v", err)
 	}
 	_ = p.Close()
@@ -150,8 +151,8 @@ func TestLeavesWhileJoining(t *testing.T) {
 		joins <- err
 	}()
 	for _, c := range b.server.waiting(t, 2) {
-		if c.attached {
-			c.end(errEnded)
+		if c.party.Attached {
+			c.End(connection.ErrEnded)
 		}
 	}
 	if err := <-joins; err == nil {
@@ -165,5 +166,5 @@ func TestLeavesWhileJoining(t *testing.T) {
 func (s *Server) waiting(t *testing.T, n int) []*conn {
 	t.Helper()
 	(&bench{t: t, server: s}).left(n)
-	return s.conns.all()
+	return s.all()
 }

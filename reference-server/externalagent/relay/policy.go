@@ -6,52 +6,54 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// Policy is what the relay decides, one decision per method. Correct decides as the source and this package's doc say; a
-// faulty relay embeds it and decides one thing otherwise.
-//
-// All methods are called with the server's lock held, one at a time, so they may call no method of the Server.
-type Policy interface {
-	// Checks are what is checked of an envelope, in order: the first refusal counts (EA-018 to EA-024).
-	Checks(from Party) []Check
+// Policy makes a faulty relay. Each function gets the right decision as its last argument and returns the one that
+// holds; without a function the right one does. The functions are called with the server's lock held, one at a time, so
+// they may call no method of the Server.
+type Policy struct {
+	// Check decides whether an envelope passes a check; nil passes it (EA-018 to EA-024).
+	Check func(name string, from Party, e *Envelope, why *Refusal) *Refusal
 
-	// Join reads a relay.join, and judges it (EA-027). An attached party joins by one too. Who joins by a role that is no
-	// host's name is an agent.
-	Join(r Relay, from Party, e *Envelope) (proto.Join, *Refusal)
+	// Join reads a relay.join and judges it (EA-027); an attached party joins by one too. A role that is not one of a
+	// host's names makes an agent.
+	Join func(r Relay, from Party, e *Envelope, j proto.Join, why *Refusal) (proto.Join, *Refusal)
 
-	// Key names the relay session of a join. Parties with equal keys hear each other.
-	Key(j proto.Join) string
+	// Key names the relay session of a sessionId. Parties with equal keys hear each other.
+	Key func(sessionID string) string
 
-	// Rejoin judges a relay.join of a party that has joined already; key is that of j. Accepted, it is answered, and changes
-	// nothing.
-	Rejoin(r Relay, from Party, j proto.Join, key string) *Refusal
+	// Joined is the relay.joined that answers a join (EA-028 to EA-030); nil sends nothing.
+	Joined func(r Relay, to Party, j proto.Join, msg Message) Message
 
-	// Joined is the relay.joined that answers the join e (EA-028 to EA-030); nil says nothing.
-	Joined(r Relay, to Party, e *Envelope, j proto.Join) Message
+	// Unjoined judges an envelope that comes before the join (EA-025, EA-026); nil drops it.
+	Unjoined func(r Relay, from Party, e *Envelope, why *Refusal) *Refusal
 
-	// Unjoined judges what comes before a join and is none (EA-025, EA-026); nil drops it.
-	Unjoined(r Relay, from Party, e *Envelope) *Refusal
-
-	// Recipients are who gets an envelope.
-	Recipients(r Relay, from Party, e *Envelope) []Party
+	// Recipients are the parties that get an envelope.
+	Recipients func(r Relay, from Party, e *Envelope, to []Party) []Party
 
 	// Pass is the text frame that a recipient gets for an envelope.
-	Pass(from, to Party, e *Envelope) []byte
+	Pass func(from, to Party, e *Envelope, data []byte) []byte
 
-	// HostAbsent judges an agent's envelope that nobody gets, as its session has no host; nil drops it.
-	HostAbsent(r Relay, from Party, e *Envelope) *Refusal
+	// HostAbsent judges an envelope of an agent whose session has no host; nil drops it.
+	HostAbsent func(r Relay, from Party, e *Envelope, why *Refusal) *Refusal
 
-	// HostReplaced is how the connection of a host ends in whose session another one has joined; nil lets it stay and
-	// speak, although it hears nothing any more.
-	HostReplaced(r Relay, old, by Party) *websocket.CloseError
+	// Error is the error that refuses a request (EA-068 to EA-070); nil sends nothing.
+	Error func(to Party, about Request, why Refusal, msg Message) Message
 
-	// HostGone tells which requests without an answer are refused when their host is gone, and why. The others are forgotten.
-	HostGone(r Relay, session string, outstanding []Request) ([]Request, Refusal)
+	// Ends decides how a connection ends after the error about an envelope; nil lets it live.
+	Ends func(from Party, e *Envelope, bye *websocket.CloseError) *websocket.CloseError
+}
 
-	// Error is the error that tells a party of a refusal (EA-068 to EA-070); nil says nothing.
-	Error(r Relay, to Party, about Request, why Refusal) Message
-
-	// Ends is how a connection ends behind the error about an envelope; nil lets it live.
-	Ends(r Relay, from Party, e *Envelope, why Refusal) *websocket.CloseError
+// right changes no decision.
+var right = Policy{
+	Check:      func(_ string, _ Party, _ *Envelope, why *Refusal) *Refusal { return why },
+	Join:       func(_ Relay, _ Party, _ *Envelope, j proto.Join, why *Refusal) (proto.Join, *Refusal) { return j, why },
+	Key:        func(sessionID string) string { return sessionID },
+	Joined:     func(_ Relay, _ Party, _ proto.Join, msg Message) Message { return msg },
+	Unjoined:   func(_ Relay, _ Party, _ *Envelope, why *Refusal) *Refusal { return why },
+	Recipients: func(_ Relay, _ Party, _ *Envelope, to []Party) []Party { return to },
+	Pass:       func(_, _ Party, _ *Envelope, data []byte) []byte { return data },
+	HostAbsent: func(_ Relay, _ Party, _ *Envelope, why *Refusal) *Refusal { return why },
+	Error:      func(_ Party, _ Request, _ Refusal, msg Message) Message { return msg },
+	Ends:       func(_ Party, _ *Envelope, bye *websocket.CloseError) *websocket.CloseError { return bye },
 }
 
 // Party is a connection, and who is at its other end.
@@ -59,10 +61,11 @@ type Party struct {
 	Conn     int    // number of the connection, from 1, in the order in which they were opened or attached
 	Role     string // proto.AgentRole or proto.HostRole; "" before it has joined
 	Session  string // key of the relay session; "" before it has joined
-	Attached bool   // by Attach: it is of this process
+	Attached bool   // by Attach: it belongs to this process
 }
 
-// Request is an agent's envelope that had an id and was passed on, until it is answered; or, for Error, what is refused.
+// Request is an agent's envelope that had an id and was passed on, until it is answered; for Policy.Error, what is
+// refused.
 type Request struct {
 	Conn       int    // of the party that asked
 	ID         string // the id that an answer names
@@ -70,15 +73,45 @@ type Request struct {
 	Type       string // "" if it can't be read
 }
 
-// Refusal is why an envelope is not passed on: an error code of section 5, and a text that names the mend.
+// Refusal is why an envelope is not passed on: an error code of section 5, and a text that says how to mend it.
 type Refusal struct{ Code, Text string }
 
-// Relay is the server's state. It is valid only during the call that it is handed to.
-type Relay interface {
-	Parties() []Party                       // all connections, joined or not, oldest first
-	Host(session string) (Party, bool)      // of a relay session
-	Agents(session string) []Party          // of a relay session, in the order in which they joined
-	Outstanding(session string) []Request   // the agents' requests that are without an answer, oldest first; not to be changed
-	Send(conn int, frame []byte)            // puts a text frame on a connection, past Outbound. Correct never does.
-	End(conn int, bye websocket.CloseError) // closes a connection behind what is queued for it. Correct never does.
+// Relay is the server's state, for policies and hooks. It is valid only during the call that it is handed to.
+type Relay struct{ s *Server }
+
+// Parties are all connections, joined or not, oldest first.
+func (r Relay) Parties() []Party { return parties(r.s.all()) }
+
+// Host is the host of a relay session.
+func (r Relay) Host(session string) (Party, bool) {
+	if ses := r.s.sessions[session]; ses != nil && ses.host != nil {
+		return ses.host.party, true
+	}
+	return Party{}, false
+}
+
+// Agents are those of a relay session, in the order in which they joined.
+func (r Relay) Agents(session string) []Party {
+	if ses := r.s.sessions[session]; ses != nil {
+		return parties(ses.agents)
+	}
+	return nil
+}
+
+// Send puts a text frame on a connection, past Outbound.
+func (r Relay) Send(conn int, frame []byte) { r.s.send(conn, frame) }
+
+// End closes a connection after what is queued for it.
+func (r Relay) End(conn int, bye websocket.CloseError) {
+	if c := r.s.conn(conn); c != nil {
+		c.finish(bye)
+	}
+}
+
+func parties(conns []*conn) []Party {
+	all := make([]Party, len(conns))
+	for i, c := range conns {
+		all[i] = c.party
+	}
+	return all
 }

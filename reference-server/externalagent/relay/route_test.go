@@ -33,7 +33,7 @@ func TestRouting(t *testing.T) {
 		host.send(push("all"))
 		a1.want(push("all"))
 		a2.want(push("all"))
-		host.send(tell("q2", "again")) // nobody asks any more
+		host.send(tell("q2", "again")) // the request is answered already
 		host.send(tell("q3", "nobody has asked"))
 		for _, a := range []*party{a1, a2} {
 			a.want(tell("q2", "again"))
@@ -50,7 +50,7 @@ func TestRouting(t *testing.T) {
 	})
 }
 
-// A host without agents speaks to nobody, and is not told so.
+// The messages of a host without agents are dropped without an error.
 func TestNoAgents(t *testing.T) {
 	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
 		host := join("host", "s")
@@ -62,7 +62,8 @@ func TestNoAgents(t *testing.T) {
 	})
 }
 
-// Agents number their requests alike: an answer goes to the one that asked first, of those that asked for such an answer.
+// Agents number their requests alike: an answer goes to the one that asked first, of those that asked for such an
+// answer.
 func TestEqualIDs(t *testing.T) {
 	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
 		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")

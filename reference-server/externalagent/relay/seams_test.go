@@ -30,14 +30,14 @@ func first(p *party) string {
 // idOf is a member of the next frame.
 func idOf(p *party, name string) any { return p.nextObject()[name] }
 
-// passes tells whether the host hears a text of a1 before a good request.
+// passes reports whether the host hears a text of a1 before a good request.
 func (w pair) passes(text string) bool {
 	w.a1.send(text)
 	w.a1.send(ask("after"))
 	return w.host.next() != ask("after")
 }
 
-// hears tells whether a party hears of a push before the relay answers it.
+// hears reports whether a party hears of a push before the relay answers it.
 func (w pair) hears(p *party) bool {
 	w.host.send(push("x"))
 	w.host.send("x")
@@ -51,27 +51,20 @@ var faults = []struct {
 	spoil func(o *Options)
 	shows func(w pair) bool
 }{
-	{"v not checked", deciding(rules{checks: func(Party) []Check {
-		var kept []Check
-		for _, c := range Checks() {
-			if c.Name != CheckV {
-				kept = append(kept, c)
-			}
+	{"v not checked", deciding(Policy{Check: func(name string, _ Party, _ *Envelope, why *Refusal) *Refusal {
+		if name == CheckV {
+			return nil
 		}
-		return kept
+		return why
 	}}), func(w pair) bool { return w.passes(`{"v":"mvp-0.1","type":"tool.call","payload":{}}`) }},
-	{"names twice accepted", deciding(rules{checks: func(Party) []Check {
-		all := Checks()
-		judge := all[1].Judge
-		all[1].Judge = func(from Party, e *Envelope) *Refusal {
-			if e.Fault == Duplicates {
-				return nil
-			}
-			return judge(from, e)
+	{"names twice accepted", deciding(Policy{Check: func(_ string, _ Party, e *Envelope, why *Refusal) *Refusal {
+		if e.Fault == Duplicates {
+			return nil
 		}
-		return all
+		return why
 	}}), func(w pair) bool { return w.passes(`{"v":"mvp-0.2","v":"mvp-0.2","type":"tool.call","payload":{}}`) }},
-	{"join without id accepted", deciding(rules{join: func(_ Relay, _ Party, e *Envelope) (proto.Join, *Refusal) {
+	{"join without id accepted", deciding(Policy{Join: func(_ Relay, _ Party, e *Envelope, _ proto.Join,
+		_ *Refusal) (proto.Join, *Refusal) {
 		role, _ := e.Payload().Text("role")
 		session, _ := e.Payload().Text("sessionId")
 		return proto.Join{Role: role, SessionID: session}, nil
@@ -80,33 +73,37 @@ var faults = []struct {
 		p.send(`{"v":"mvp-0.2","type":"relay.join","payload":{"role":"agent","sessionId":"s"}}`)
 		return first(p) == "relay.joined"
 	}},
-	{"sessions differ by their first letter alone", deciding(rules{key: func(j proto.Join) string { return j.SessionID[:1] }}),
+	{"sessions differ by their first letter alone", deciding(Policy{Key: func(sessionID string) string {
+		return sessionID[:1]
+	}}),
 		func(w pair) bool { return w.hears(w.b.join("agent", "s2")) }},
-	{"a second join is refused", deciding(rules{rejoin: func() *Refusal { return invalid("again") }}), func(w pair) bool {
-		w.a1.send(joining("j", "agent", "s"))
-		return first(w.a1) == "error"
-	}},
-	{"joined without replyTo", deciding(rules{joined: func(msg Message) Message { return msg.Without("replyTo") }}), func(w pair) bool {
+	{"joined without replyTo", deciding(Policy{Joined: func(_ Relay, _ Party, _ proto.Join, msg Message) Message {
+		return msg.Without("replyTo")
+	}}), func(w pair) bool {
 		w.a1.send(joining("j", "agent", "s"))
 		return idOf(w.a1, "replyTo") == nil
 	}},
-	{"joined unsaid", deciding(rules{joined: func(Message) Message { return nil }}), func(w pair) bool {
+	{"joined unsaid", deciding(Policy{Joined: func(Relay, Party, proto.Join, Message) Message {
+		return nil
+	}}), func(w pair) bool {
 		w.a1.send(joining("j", "agent", "s"))
 		w.a1.send("x")
 		return first(w.a1) == "error"
 	}},
-	{"silent before the join", deciding(rules{unjoined: func() *Refusal { return nil }}), func(w pair) bool {
+	{"silent before the join", deciding(Policy{Unjoined: func(Relay, Party, *Envelope, *Refusal) *Refusal {
+		return nil
+	}}), func(w pair) bool {
 		p := w.b.dial()
 		p.send(ask("i"))
 		p.send("x")
 		return idOf(p, "replyTo") == nil
 	}},
-	{"hosts heard by the first agent only", deciding(rules{recipients: func(r Relay, from Party, e *Envelope) []Party {
-		to := Correct{}.Recipients(r, from, e)
+	{"hosts heard by the first agent only", deciding(Policy{Recipients: func(_ Relay, _ Party, _ *Envelope,
+		to []Party) []Party {
 		return to[:min(1, len(to))]
 	}}), func(w pair) bool { return !w.hears(w.a2) }},
-	{"hosts heard in other sessions", deciding(rules{recipients: func(r Relay, from Party, e *Envelope) []Party {
-		to := Correct{}.Recipients(r, from, e)
+	{"hosts heard in other sessions", deciding(Policy{Recipients: func(r Relay, from Party, _ *Envelope,
+		to []Party) []Party {
 		for _, p := range r.Parties() {
 			if p.Role == proto.AgentRole && p.Session != from.Session {
 				to = append(to, p)
@@ -114,32 +111,26 @@ var faults = []struct {
 		}
 		return to
 	}}), func(w pair) bool { return w.hears(w.t) }},
-	{"bytes changed", deciding(rules{pass: func(e *Envelope) []byte { return append([]byte(" "), e.Raw...) }}), func(w pair) bool {
+	{"bytes changed", deciding(Policy{Pass: func(_, _ Party, _ *Envelope, data []byte) []byte {
+		return append([]byte(" "), data...)
+	}}), func(w pair) bool {
 		w.a1.send(ask("i"))
 		return w.host.next() != ask("i")
 	}},
-	{"silent without a host", deciding(rules{absent: func() *Refusal { return nil }}), func(w pair) bool {
+	{"silent without a host", deciding(Policy{HostAbsent: func(Relay, Party, *Envelope, *Refusal) *Refusal {
+		return nil
+	}}), func(w pair) bool {
 		w.t.send(ask("i"))
 		w.t.send("x")
 		return idOf(w.t, "replyTo") == nil
 	}},
-	{"the replaced host stays", deciding(rules{replaced: func() *websocket.CloseError { return nil }}), func(w pair) bool {
-		w.b.join("host", "s")
-		_ = w.host.Write(w.b.t.Context(), []byte("x"))
-		return first(w.host) == "error"
-	}},
-	{"requests forgotten with their host", deciding(rules{gone: func([]Request) []Request { return nil }}), func(w pair) bool {
-		w.a1.send(ask("i"))
-		_ = w.host.next()
-		w.b.join("host", "s")
-		w.a1.send("x")
-		return idOf(w.a1, "replyTo") == nil
-	}},
-	{"error without code", deciding(rules{failure: func(msg Message) Message { return msg.With("payload", object{}) }}), func(w pair) bool {
+	{"error without code", deciding(Policy{Error: func(_ Party, _ Request, _ Refusal, msg Message) Message {
+		return msg.With("payload", object{})
+	}}), func(w pair) bool {
 		w.a1.send("x")
 		return len(idOf(w.a1, "payload").(object)) == 0
 	}},
-	{"a bad envelope closes", deciding(rules{ends: func(Refusal) *websocket.CloseError {
+	{"a bad envelope closes", deciding(Policy{Ends: func(Party, *Envelope, *websocket.CloseError) *websocket.CloseError {
 		return &websocket.CloseError{Code: websocket.StatusInvalidFramePayloadData}
 	}}), func(w pair) bool {
 		w.a1.send("x")
@@ -227,7 +218,7 @@ var faults = []struct {
 	}},
 }
 
-func deciding(u rules) func(*Options) { return func(o *Options) { o.Policy = u } }
+func deciding(p Policy) func(*Options) { return func(o *Options) { o.Policy = p } }
 
 // A fault that a real implementation might have is a small wrapper around the correct relay.
 func TestSeams(t *testing.T) {

@@ -6,37 +6,37 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// session is a relay session: a host, agents, and the requests between them. Its fields are guarded by Server.mu, but for
-// the gate. It lives for as long as anybody is in it, or at its gate.
+// session is a relay session: a host, agents, and the requests between them. Its fields are guarded by Server.mu,
+// except the gate. It lives as long as a party is in it, or at its gate.
 type session struct {
 	key  string
 	name string // sessionId of the join that made it
 
-	// gate is held while an agent joins, and while OnEmpty is told, so that both see a session that does not change under them.
+	// gate is held while an agent joins, and during OnEmpty, so that the session does not change meanwhile.
 	gate chan struct{}
-	uses int // who hold the gate, or wait for it
+	uses int // parties that hold the gate, or wait for it
 
 	host     *conn     // nil without one
 	agents   []*conn   // in the order in which they joined
 	requests []Request // without an answer, oldest first
-	asked    bool      // OnAgent has been called since there is no host
-	occupied bool      // an agent has joined since OnEmpty was told
+	asked    bool      // OnAgent has been called since the last host left
+	occupied bool      // an agent has joined since OnEmpty was called
 }
 
-// sessionOf returns the session of a key, a new one if need be; a refusal if there is no room for that. Locked.
+// sessionOf returns the session of a key, and makes it if there is room. Locked.
 func (s *Server) sessionOf(key, name string) (*session, *Refusal) {
 	if ses := s.sessions[key]; ses != nil {
 		return ses, nil
 	}
 	if len(s.sessions) >= s.o.Limits.Sessions {
-		return nil, &Refusal{proto.SessionNotActive, "no room for another relay session: try again later"}
+		return nil, inactive("no room for another relay session: try again later")
 	}
 	ses := &session{key: key, name: name, gate: make(chan struct{}, 1)}
 	s.sessions[key] = ses
 	return ses, nil
 }
 
-// prune forgets a session that nobody is in. Locked.
+// prune forgets an empty session. Locked.
 func (s *Server) prune(ses *session) {
 	if ses.host == nil && len(ses.agents) == 0 && ses.uses == 0 {
 		delete(s.sessions, ses.key)
@@ -54,7 +54,7 @@ func (s *Server) release(ses *session, held bool) {
 	s.prune(ses)
 }
 
-// note keeps a request that was passed on, and forgets the agent's oldest ones if they are too many.
+// note keeps a request that was passed on, and forgets the agent's oldest ones if there are too many.
 func (ses *session) note(q Request, limits Limits) {
 	ses.requests = append(ses.requests, q)
 	count, bytes := 0, 0
@@ -84,7 +84,7 @@ func (ses *session) answered(id, kind string, to []Party) {
 	}
 }
 
-// answerOf is the type by which a host answers a request, sections 4.1 and 4.2; besides it there is always the error.
+// answerOf is the type that answers a request, sections 4.1 and 4.2; an error may answer each.
 var answerOf = map[string]string{
 	proto.SessionStart: proto.SessionStarted,
 	proto.SnapshotGet:  proto.SnapshotState,
@@ -92,9 +92,9 @@ var answerOf = map[string]string{
 	proto.SessionEnd:   proto.SessionEnded,
 }
 
-// Asked tells which request an envelope of a host answers, by index; -1 if none. Requests of several agents may have the id:
-// then it is the oldest of those that such an envelope answers, or simply the oldest. An agent.message, which is
-// answered by nothing, comes last.
+// Asked returns the index of the request that a host's envelope answers; -1 if there is none. Requests of several
+// agents may have the id: the oldest that an envelope of this type answers comes first, then the oldest; an
+// agent.message, which has no answer, comes last.
 func Asked(outstanding []Request, id, kind string) int {
 	best, fit := -1, -1
 	for i, q := range outstanding {

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"slices"
 
 	proto "parley/protocol/sessionruntime"
@@ -41,7 +42,7 @@ func (m *Machine) publishSwitch(j *job, from, to string) {
 		ids = j.tx.ids()
 	}
 	out := m.New(proto.Control, proto.SwitchAgent, proto.ToSystem, "", object{
-		"from": orNull(from), "to": orNull(to), "reason": or(j.reason, "the user asked for it"), "trigger": j.trigger,
+		"from": orNull(from), "to": orNull(to), "reason": cmp.Or(j.reason, "the user asked for it"), "trigger": j.trigger,
 	}, ids)
 	out.Metadata[proto.Visibility] = "both" // the frontend is to know, too (RT-006, RT-167)
 	m.emit(out)
@@ -65,7 +66,7 @@ func (m *Machine) remove(msg proto.Message) {
 	m.begin(&transaction{Transaction: Transaction{Kind: proto.RemoveAgent, Agent: agent, Request: msg}})
 }
 
-// busy tells whether such a transaction is open.
+// busy reports whether such a transaction is open.
 func (m *Machine) busy(kind, agent string) bool {
 	return slices.ContainsFunc(m.txs, func(tx *transaction) bool { return tx.Kind == kind && tx.Agent == agent })
 }
@@ -137,7 +138,7 @@ func invited(msg proto.Message) string {
 
 // admit finds out who was added: whom the receipt names, else who was invited.
 func (m *Machine) admit(tx *transaction, msg proto.Message) *Refusal {
-	tx.Agent = or(agentOf(msg), tx.Agent)
+	tx.Agent = cmp.Or(agentOf(msg), tx.Agent)
 	if err := m.o.Limits.agentID(tx.Agent); err != nil {
 		tx.Agent = ""
 		return &Refusal{proto.AddFailed, "ADD_AGENT_DONE must name the agent in payload.agent_id: " + err.Error()}

@@ -1,13 +1,14 @@
 package orchestrator
 
 import (
+	"cmp"
 	"slices"
 
 	proto "parley/protocol/sessionruntime"
 )
 
-// Cancels is the turn that is named, else the one that spoke last; if it speaks.
-func (Correct) Cancels(v View, msg proto.Message) []string {
+// correctCancels is the turn that is named, else the one that spoke last; if it speaks.
+func correctCancels(v View, msg proto.Message) []string {
 	speaking := v.Speaking()
 	if len(speaking) == 0 {
 		return nil
@@ -21,19 +22,19 @@ func (Correct) Cancels(v View, msg proto.Message) []string {
 	return speaking[len(speaking)-1:]
 }
 
-// Canceling sends the CANCEL.
-func (Correct) Canceling(View, Turn) []Step { return []Step{Interrupt} }
+// correctCanceling sends the CANCEL.
+func correctCanceling(View, Turn) []Step { return []Step{Interrupt} }
 
-// Stops takes the acknowledgement of the turn's agent: CANCEL_ACK and STREAM_STOPPED are the same.
-func (Correct) Stops(_ View, t Turn, msg proto.Message) bool {
+// correctStops takes the acknowledgement of the turn's agent: CANCEL_ACK and STREAM_STOPPED are the same.
+func correctStops(_ View, t Turn, msg proto.Message) bool {
 	return t.CancelSent && t.Agent == msg.Sender
 }
 
-// Stopped cancels the turn.
-func (Correct) Stopped(View, Turn) []Step { return []Step{Cancel, TellCanceled, Resume} }
+// correctStopped cancels the turn.
+func correctStopped(View, Turn) []Step { return []Step{Cancel, TellCanceled, Resume} }
 
-// CancelTimeout gives up: without an ack nothing is canceled.
-func (Correct) CancelTimeout(View, Turn) []Step { return []Step{TellCancelTimeout, Abandon} }
+// correctCancelTimeout gives up: without an ack nothing is canceled.
+func correctCancelTimeout(View, Turn) []Step { return []Step{TellCancelTimeout, Abandon} }
 
 // cancel handles CANCEL and INTERRUPT of the frontend (4C).
 func (m *Machine) cancel(msg proto.Message) {
@@ -54,7 +55,7 @@ func (m *Machine) interrupt(t *turn, txID, reason string) {
 	if t.Waiting == proto.CancelAck {
 		return
 	}
-	t.cancelTx = or(txID, m.o.NewID())
+	t.cancelTx = cmp.Or(txID, m.o.NewID())
 	t.CancelSent = true
 	if t.open {
 		m.wait(t, proto.CancelAck, m.o.CancelAck)

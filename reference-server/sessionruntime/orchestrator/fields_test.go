@@ -61,7 +61,8 @@ func control(subtype string, payload any, metadata object) proto.Message {
 func TestInputIsPassedOn(t *testing.T) {
 	inBubble(t, func(s *stage) {
 		payload := object{"text": "x", "parts": []any{object{"n": 1.5}, nil, true}}
-		metadata := object{"trace_id": "tr", "turn_id": "t1", "subtype": "MENTION", "mentioned_agent_id": "b", "own": object{"k": []any{"v"}}}
+		metadata := object{"trace_id": "tr", "turn_id": "t1", "subtype": "MENTION", "mentioned_agent_id": "b",
+			"own": object{"k": []any{"v"}}}
 		s.wants(s.send(userInput(payload, metadata)),
 			proto.Message{Event: "CONTROL", Subtype: "SWITCH_AGENT", Target: "SYSTEM",
 				Payload:  object{"from": "a", "to": "b", "reason": "the user mentioned the agent", "trigger": "MENTION"},
@@ -92,7 +93,8 @@ func TestIDsAreCompleted(t *testing.T) {
 		if again.Metadata["turn_id"] == turn || again.Metadata["trace_id"] == trace {
 			t.Errorf("ids are used again: %v", again.Metadata)
 		}
-		inPayload := only(t, s.send(userInput(object{"turn_id": "t1", "trace_id": "tr", "user_id": "u"}, nil)), "TURN_ACCEPTED")
+		inPayload := only(t, s.send(userInput(object{"turn_id": "t1", "trace_id": "tr", "user_id": "u"}, nil)),
+			"TURN_ACCEPTED")
 		if diff := cmp.Diff(object{"turn_id": "t1", "trace_id": "tr"}, inPayload.Metadata); diff != "" {
 			t.Errorf("ids in the payload:\n%s", diff)
 		}
@@ -108,10 +110,13 @@ func TestOutputIsPassedOn(t *testing.T) {
 		s.play("> ui input t1\n< a USER_INPUT t1\n< ui TURN_ACCEPTED t1 a\n> a ack t1\n< ui AGENT_STARTED t1 a")
 		payload := []any{"x", object{"k": nil}}
 		metadata := object{"turn_id": "t1", "stream": object{"is_chunk": true, "seq": 7.0, "final": false}, "own": []any{1.0}}
-		s.wants(s.send(proto.Message{Event: "AGENT_OUTPUT", Subtype: "TEXT", Sender: "a", Target: "BROADCAST", Payload: payload, Metadata: metadata}),
+		s.wants(s.send(proto.Message{Event: "AGENT_OUTPUT", Subtype: "TEXT", Sender: "a", Target: "BROADCAST",
+			Payload: payload, Metadata: metadata}),
 			proto.Message{Event: "AGENT_OUTPUT", Subtype: "TEXT", Target: "FRONTEND", Payload: payload, Metadata: metadata})
-		s.wants(s.send(proto.Message{Event: "ERROR", Subtype: "MODEL", Sender: "a", Payload: "x", Metadata: object{"turn_id": "t1", "k": "v"}}),
-			proto.Message{Event: "ERROR", Subtype: "MODEL", Target: "FRONTEND", Payload: "x", Metadata: object{"turn_id": "t1", "k": "v"}})
+		s.wants(s.send(proto.Message{Event: "ERROR", Subtype: "MODEL", Sender: "a", Payload: "x",
+			Metadata: object{"turn_id": "t1", "k": "v"}}),
+			proto.Message{Event: "ERROR", Subtype: "MODEL", Target: "FRONTEND", Payload: "x",
+				Metadata: object{"turn_id": "t1", "k": "v"}})
 		s.wants(s.send(proto.Message{Event: "ERROR", Sender: "session_manager", Payload: object{"k": "v"}}),
 			proto.Message{Event: "ERROR", Target: "FRONTEND", Payload: object{"k": "v"}, Metadata: object{}})
 	})
@@ -121,7 +126,8 @@ func TestReportsNameNoTurnOfAnother(t *testing.T) {
 	inBubble(t, func(s *stage) {
 		s.play(speaking)
 		out := s.act([]string{"b", "chunk", "t1", "x"})
-		if msg := out[0]; msg.Metadata["turn_id"] != nil || payloadOf(msg)["claimed_turn_id"] != "t1" || payloadOf(msg)["code"] != "UNEXPECTED_OUTPUT" {
+		if msg := out[0]; msg.Metadata["turn_id"] != nil || payloadOf(msg)["claimed_turn_id"] != "t1" ||
+			payloadOf(msg)["code"] != "UNEXPECTED_OUTPUT" {
 			t.Errorf("report: %+v", msg)
 		}
 		out = s.send(userInput("x", object{"turn_id": "t1"}))
@@ -133,15 +139,18 @@ func TestReportsNameNoTurnOfAnother(t *testing.T) {
 
 func TestCancelFields(t *testing.T) {
 	inBubble(t, func(s *stage) {
-		s.play("> ui input t1\n< a USER_INPUT t1\n< ui TURN_ACCEPTED t1 a\n> a chunk t1 one\n< ui AGENT_STARTED t1 a\n< ui AGENT_OUTPUT t1 one")
+		s.play("> ui input t1\n< a USER_INPUT t1\n< ui TURN_ACCEPTED t1 a\n> a chunk t1 one\n< ui AGENT_STARTED t1 a\n" +
+			"< ui AGENT_OUTPUT t1 one")
 		turn, _ := s.m.Turn("t1")
 		ids := object{"trace_id": turn.TraceID, "turn_id": "t1", "tx_id": "x1"}
 		about := object{"turn_id": "t1", "agent_id": "a"}
 		s.wants(s.send(control("CANCEL", object{"reason": "enough"}, object{"tx_id": "x1"})),
-			proto.Message{Event: "CONTROL", Subtype: "CANCEL", Target: "AGENT", TargetID: "a", Payload: with(about, object{"reason": "enough"}), Metadata: ids},
+			proto.Message{Event: "CONTROL", Subtype: "CANCEL", Target: "AGENT", TargetID: "a",
+				Payload: with(about, object{"reason": "enough"}), Metadata: ids},
 			proto.Message{Event: "EVENT", Subtype: "CANCEL_SENT", Target: "FRONTEND", Payload: about, Metadata: ids})
 		s.wants(s.send(proto.Message{Event: "CONTROL", Subtype: "CANCEL_ACK", Sender: "a", Payload: object{"tx_id": "x1"}}),
-			proto.Message{Event: "EVENT", Subtype: "CANCELED", Target: "FRONTEND", Payload: with(about, object{"status": "CANCELED"}), Metadata: ids})
+			proto.Message{Event: "EVENT", Subtype: "CANCELED", Target: "FRONTEND",
+				Payload: with(about, object{"status": "CANCELED"}), Metadata: ids})
 	})
 }
 
@@ -149,13 +158,15 @@ func TestRemoveFields(t *testing.T) {
 	inBubble(t, func(s *stage) {
 		ids := object{"trace_id": "tr", "tx_id": "x1"}
 		s.wants(s.send(control("REMOVE_AGENT", object{"agent_id": "a", "reason": "rude"}, ids)),
-			proto.Message{Event: "EVENT", Subtype: "AGENT_REMOVING", Target: "FRONTEND", Payload: object{"agent_id": "a"}, Metadata: ids},
+			proto.Message{Event: "EVENT", Subtype: "AGENT_REMOVING", Target: "FRONTEND", Payload: object{"agent_id": "a"},
+				Metadata: ids},
 			proto.Message{Event: "CONTROL", Subtype: "REQUEST_REMOVE_AGENT", Target: "SYSTEM",
 				Payload: object{"session_id": "s", "agent_id": "a", "reason": "rude"}, Metadata: ids},
 			proto.Message{Event: "CONTROL", Subtype: "SWITCH_AGENT", Target: "SYSTEM",
 				Payload:  object{"from": "a", "to": "b", "reason": "the active agent was removed", "trigger": "REMOVE_AGENT"},
 				Metadata: with(ids, object{"visibility": "both"})})
-		s.wants(s.send(proto.Message{Event: "CONTROL", Subtype: "REMOVE_AGENT_DONE", Sender: "session_manager", Payload: object{"tx_id": "x1"}}),
+		s.wants(s.send(proto.Message{Event: "CONTROL", Subtype: "REMOVE_AGENT_DONE", Sender: "session_manager",
+			Payload: object{"tx_id": "x1"}}),
 			proto.Message{Event: "EVENT", Subtype: "AGENT_REMOVED", Target: "FRONTEND",
 				Payload: object{"tx_id": "x1", "agent_id": "a", "agents": []any{"b", "c"}}, Metadata: ids})
 		out := s.send(control("REMOVE_AGENT", object{"agent_id": "b"}, nil))
@@ -173,12 +184,16 @@ func TestInviteFields(t *testing.T) {
 		want    object
 		refused bool
 	}{
-		{"a spec", object{"agent_spec": object{"agent_id": "d", "model": "m"}}, object{"agent_id": "d", "agent_spec": object{"agent_id": "d", "model": "m"}}, false},
-		{"a spec that has an id", object{"agent_spec": object{"id": "d"}}, object{"agent_id": "d", "agent_spec": object{"id": "d"}}, false},
-		{"the id beside the spec", object{"agent_spec": object{"m": "x"}, "agent_id": "d"}, object{"agent_id": "d", "agent_spec": object{"m": "x"}}, false},
+		{"a spec", object{"agent_spec": object{"agent_id": "d", "model": "m"}},
+			object{"agent_id": "d", "agent_spec": object{"agent_id": "d", "model": "m"}}, false},
+		{"a spec that has an id", object{"agent_spec": object{"id": "d"}},
+			object{"agent_id": "d", "agent_spec": object{"id": "d"}}, false},
+		{"the id beside the spec", object{"agent_spec": object{"m": "x"}, "agent_id": "d"},
+			object{"agent_id": "d", "agent_spec": object{"m": "x"}}, false},
 		{"a name", object{"agent_spec": "d"}, object{"agent_id": "d", "agent_spec": "d"}, false},
 		{"no id", object{"agent_spec": []any{"x"}}, object{"agent_spec": []any{"x"}}, false},
-		{"the payload is the spec", object{"agent_id": "d"}, object{"agent_id": "d", "agent_spec": object{"agent_id": "d"}}, false},
+		{"the payload is the spec", object{"agent_id": "d"}, object{"agent_id": "d", "agent_spec": object{"agent_id": "d"}},
+			false},
 		{"nothing", nil, nil, true},
 		{"an empty text", "", nil, true},
 		{"a spec that is null", object{"agent_spec": nil}, nil, true},
@@ -206,18 +221,21 @@ func TestHandoverFields(t *testing.T) {
 		request := object{"target_agent": "b", "reason": "r", "summary": "sum", "more": []any{"x"}}
 		context := with(request, object{"from_agent": "a", "tx_id": "x1", "turn_id": "t1", "last_output": []any{"one"}})
 		ids := object{"trace_id": turn.TraceID, "turn_id": "t1", "tx_id": "x1"}
-		s.wants(s.send(proto.Message{Event: "CONTROL", Subtype: "HANDOVER_REQUEST", Sender: "a", Payload: request, Metadata: ids}),
+		s.wants(s.send(proto.Message{Event: "CONTROL", Subtype: "HANDOVER_REQUEST", Sender: "a", Payload: request,
+			Metadata: ids}),
 			proto.Message{Event: "CONTROL", Subtype: "HANDOVER_UI_PROMPT", Target: "FRONTEND", Payload: context, Metadata: ids})
 		s.wants(s.send(control("HANDOVER_CONFIRM", object{"tx_id": "x1"}, nil)),
 			proto.Message{Event: "CONTROL", Subtype: "SWITCH_AGENT", Target: "SYSTEM",
 				Payload:  object{"from": "a", "to": "b", "reason": "r", "trigger": "HANDOVER_CONFIRM"},
 				Metadata: with(ids, object{"visibility": "both"})},
-			proto.Message{Event: "CONTROL", Subtype: "HANDOVER_CONTEXT", Target: "AGENT", TargetID: "b", Payload: context, Metadata: ids})
+			proto.Message{Event: "CONTROL", Subtype: "HANDOVER_CONTEXT", Target: "AGENT", TargetID: "b", Payload: context,
+				Metadata: ids})
 	})
 }
 
 func TestHeirForms(t *testing.T) {
-	for _, name := range []string{"target_agent_id", "target_agent", "to_agent_id", "to_agent", "to", "target", "agent_id"} {
+	for _, name := range []string{"target_agent_id", "target_agent", "to_agent_id", "to_agent", "to", "target",
+		"agent_id"} {
 		if got := heir(proto.Message{Payload: object{name: "b"}, Metadata: object{"agent_id": "a"}}); got != "b" {
 			t.Errorf("payload.%s: %q", name, got)
 		}
@@ -235,7 +253,8 @@ func TestHandoversAreToldApart(t *testing.T) {
 	inBubble(t, func(s *stage) {
 		for _, tx := range []string{"x1", "x2"} {
 			to := map[string]string{"x1": "b", "x2": "c"}[tx]
-			s.send(proto.Message{Event: "CONTROL", Subtype: "HANDOVER_REQUEST", Sender: "a", Payload: object{"to": to}, Metadata: object{"tx_id": tx}})
+			s.send(proto.Message{Event: "CONTROL", Subtype: "HANDOVER_REQUEST", Sender: "a", Payload: object{"to": to},
+				Metadata: object{"tx_id": tx}})
 		}
 		s.play(`
 			> ui confirm x3
@@ -252,53 +271,67 @@ func TestSessionFields(t *testing.T) {
 		s.wants(s.send(control("SESSION_OPEN", object{"user": "u"}, object{"tx_id": "x1"})),
 			proto.Message{Event: "CONTROL", Subtype: "REQUEST_SESSION_OPEN", Target: "SYSTEM",
 				Payload: object{"user": "u", "session_id": "s"}, Metadata: object{"tx_id": "x1"}})
-		failed := s.send(proto.Message{Event: "CONTROL", Subtype: "SESSION_FAILED", Sender: "session_manager", Payload: object{"reason": "disk"}, Metadata: object{"tx_id": "x1"}})
-		s.wants(failed, proto.Message{Event: "ERROR", Subtype: "SESSION_FAILED", Target: "FRONTEND", Metadata: object{"tx_id": "x1"}, Payload: object{
-			"code": "SESSION_FAILED", "message": "SessionManager could not do it: disk", "reason": "disk", "request": "SESSION_OPEN", "session_id": "s",
-		}})
+		failed := s.send(proto.Message{Event: "CONTROL", Subtype: "SESSION_FAILED", Sender: "session_manager",
+			Payload: object{"reason": "disk"}, Metadata: object{"tx_id": "x1"}})
+		s.wants(failed,
+			proto.Message{Event: "ERROR", Subtype: "SESSION_FAILED", Target: "FRONTEND", Metadata: object{"tx_id": "x1"},
+				Payload: object{
+					"code": "SESSION_FAILED", "message": "SessionManager could not do it: disk", "reason": "disk",
+					"request": "SESSION_OPEN", "session_id": "s",
+				}})
 	})
 }
 
-// What speaks for a mention, and for which agent.
+var asMention = object{"subtype": "MENTION"}
+
+var mentionFormsRows = []struct {
+	name string
+	msg  proto.Message
+	to   string // "": an error
+}{
+	{"payload, no subtype", userInput(object{"mentioned_agent_id": "b"}, nil), "b"},
+	{"payload, subtype in metadata", userInput(object{"mentioned_agent_id": "b"}, asMention), "b"},
+	{"payload, another subtype",
+		proto.Message{Event: "USER_INPUT", Subtype: "TEXT", Sender: "frontend", Payload: object{"mentioned_agent_id": "b"}},
+		"b"},
+	{"metadata.mentioned_agent_id", userInput("x", with(asMention, object{"mentioned_agent_id": "b"})), "b"},
+	{"metadata.target_agent_id", userInput("x", with(asMention, object{"target_agent_id": "b"})), "b"},
+	{"metadata.agent_id", userInput("x", with(asMention, object{"agent_id": "b"})), "b"},
+	{"own subtype, metadata",
+		proto.Message{Event: "USER_INPUT", Subtype: "MENTION", Sender: "frontend", Metadata: object{"agent_id": "b"}}, "b"},
+	{"own subtype is another, metadata says MENTION",
+		proto.Message{Event: "USER_INPUT", Subtype: "TEXT", Sender: "frontend",
+			Metadata: with(asMention, object{"agent_id": "b"})}, "b"},
+	{"GUI: selected_agent_id", userInput(object{"selected_agent_id": "b"}, asMention), "b"},
+	{"GUI: agent_id", userInput(object{"agent_id": "b"}, asMention), "b"},
+	{"target_id", proto.Message{Event: "USER_INPUT", Sender: "frontend", TargetID: "b", Payload: "x", Metadata: asMention},
+		"b"},
+	{"@b text", userInput("@b do it", asMention), "b"},
+	{"@b, text", userInput("  @b, do it", asMention), "b"},
+	{"@b，text", userInput("@b，你好", asMention), "b"},
+	{"@b", userInput("@b", asMention), "b"},
+	{"@b.", userInput("@b.", asMention), "b"},
+	{"payload is before metadata", userInput(object{"mentioned_agent_id": "b"}, with(asMention, object{"agent_id": "c"})),
+		"b"},
+	{"absent in payload, there in metadata",
+		userInput(object{"mentioned_agent_id": nil}, with(asMention, object{"agent_id": "c"})), "c"},
+
+	{"no asMention: plain text", userInput("@b do it", nil), "a"},
+	{"no asMention: target_id", proto.Message{Event: "USER_INPUT", Sender: "frontend", TargetID: "b"}, "a"},
+	{"no asMention: agent_id without subtype", userInput(object{"agent_id": "b"}, object{"agent_id": "b"}), "a"},
+	{"no asMention: null", userInput(object{"mentioned_agent_id": nil}, nil), "a"},
+	{"no asMention: empty", userInput(object{"mentioned_agent_id": ""}, nil), "a"},
+
+	{"nobody", userInput("do it", asMention), ""},
+	{"nobody behind the @", userInput("@", asMention), ""},
+	{"a number", userInput(object{"mentioned_agent_id": 7.0}, nil), ""},
+	{"somebody else", userInput("@d do it", asMention), ""},
+	{"somebody whose name begins alike", userInput("@b-2 do it", asMention), ""},
+}
+
+// What speaks for a asMention, and for which agent.
 func TestMentionForms(t *testing.T) {
-	mention := object{"subtype": "MENTION"}
-	forms := []struct {
-		name string
-		msg  proto.Message
-		to   string // "": an error
-	}{
-		{"payload, no subtype", userInput(object{"mentioned_agent_id": "b"}, nil), "b"},
-		{"payload, subtype in metadata", userInput(object{"mentioned_agent_id": "b"}, mention), "b"},
-		{"payload, another subtype", proto.Message{Event: "USER_INPUT", Subtype: "TEXT", Sender: "frontend", Payload: object{"mentioned_agent_id": "b"}}, "b"},
-		{"metadata.mentioned_agent_id", userInput("x", with(mention, object{"mentioned_agent_id": "b"})), "b"},
-		{"metadata.target_agent_id", userInput("x", with(mention, object{"target_agent_id": "b"})), "b"},
-		{"metadata.agent_id", userInput("x", with(mention, object{"agent_id": "b"})), "b"},
-		{"own subtype, metadata", proto.Message{Event: "USER_INPUT", Subtype: "MENTION", Sender: "frontend", Metadata: object{"agent_id": "b"}}, "b"},
-		{"own subtype is another, metadata says MENTION", proto.Message{Event: "USER_INPUT", Subtype: "TEXT", Sender: "frontend", Metadata: with(mention, object{"agent_id": "b"})}, "b"},
-		{"GUI: selected_agent_id", userInput(object{"selected_agent_id": "b"}, mention), "b"},
-		{"GUI: agent_id", userInput(object{"agent_id": "b"}, mention), "b"},
-		{"target_id", proto.Message{Event: "USER_INPUT", Sender: "frontend", TargetID: "b", Payload: "x", Metadata: mention}, "b"},
-		{"@b text", userInput("@b do it", mention), "b"},
-		{"@b, text", userInput("  @b, do it", mention), "b"},
-		{"@b，text", userInput("@b，你好", mention), "b"},
-		{"@b", userInput("@b", mention), "b"},
-		{"@b.", userInput("@b.", mention), "b"},
-		{"payload is before metadata", userInput(object{"mentioned_agent_id": "b"}, with(mention, object{"agent_id": "c"})), "b"},
-		{"absent in payload, there in metadata", userInput(object{"mentioned_agent_id": nil}, with(mention, object{"agent_id": "c"})), "c"},
-
-		{"no mention: plain text", userInput("@b do it", nil), "a"},
-		{"no mention: target_id", proto.Message{Event: "USER_INPUT", Sender: "frontend", TargetID: "b"}, "a"},
-		{"no mention: agent_id without subtype", userInput(object{"agent_id": "b"}, object{"agent_id": "b"}), "a"},
-		{"no mention: null", userInput(object{"mentioned_agent_id": nil}, nil), "a"},
-		{"no mention: empty", userInput(object{"mentioned_agent_id": ""}, nil), "a"},
-
-		{"nobody", userInput("do it", mention), ""},
-		{"nobody behind the @", userInput("@", mention), ""},
-		{"a number", userInput(object{"mentioned_agent_id": 7.0}, nil), ""},
-		{"somebody else", userInput("@d do it", mention), ""},
-		{"somebody whose name begins alike", userInput("@b-2 do it", mention), ""},
-	}
-	for _, c := range forms {
+	for _, c := range mentionFormsRows {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(s *stage) {
 				out := s.send(c.msg)

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"slices"
 
 	proto "parley/protocol/sessionruntime"
@@ -8,15 +9,17 @@ import (
 
 // heir is the target of a HANDOVER_REQUEST; "" if it has none. The source gives no name for it.
 func heir(msg proto.Message) string {
-	for _, name := range []string{"target_agent_id", "target_agent", "to_agent_id", "to_agent", "to", "target", "agent_id"} {
+	for _, name := range []string{"target_agent_id", "target_agent", "to_agent_id", "to_agent", "to", "target",
+		"agent_id"} {
 		if id, _ := payloadOf(msg)[name].(string); id != "" {
 			return id
 		}
 	}
-	return or(text(msg, "target_agent_id"), text(msg, "target_agent"))
+	return cmp.Or(text(msg, "target_agent_id"), text(msg, "target_agent"))
 }
 
-// handover handles a HANDOVER_REQUEST (4F). A refusal is told to the frontend: no message of the source tells it to an agent.
+// handover handles a HANDOVER_REQUEST (4F). A refusal is told to the frontend: no message of the source tells it to an
+// agent.
 func (m *Machine) handover(msg proto.Message) {
 	to := heir(msg)
 	if to == "" {
@@ -43,8 +46,8 @@ func (m *Machine) handover(msg proto.Message) {
 	m.begin(tx)
 }
 
-// context is what the request said, and the agent's output: of the turn that the request names, else of the one in which the
-// agent spoke last (RT-129, RT-132, RT-135).
+// context is what the request said, and the agent's output: of the turn that the request names, else of the one in
+// which the agent spoke last (RT-129, RT-132, RT-135).
 func (m *Machine) context(tx *transaction) object {
 	last := []any{}
 	if tx.turn != nil {

@@ -27,11 +27,12 @@ type Machine struct {
 	out []proto.Message
 }
 
-// New makes the machine of a session. It takes what Options.Validate faults, too; then an active agent that is not among the
-// agents counts as none.
+// New makes the machine of a session. It takes what Options.Validate faults, too; then an active agent that is not
+// among the agents counts as none.
 func New(o Options) *Machine {
 	o = o.withDefaults()
-	m := &Machine{o: o, turns: map[string]*turn{}, seen: newSeen(o.Limits.Seen), collected: collected{limit: o.Limits.Output}}
+	m := &Machine{o: o, turns: map[string]*turn{}, seen: newSeen(o.Limits.Seen),
+		collected: collected{limit: o.Limits.Output}}
 	for _, id := range o.Agents {
 		m.register(id)
 	}
@@ -41,9 +42,9 @@ func New(o Options) *Machine {
 	return m
 }
 
-// OnMessage handles a message (section 5), and returns what is published about it, in order. A message that means nothing
-// here, as one to another session, gives nothing. What the machine returns may share parts of payload and metadata with what
-// it was given; neither may be changed in place.
+// OnMessage handles a message (section 5), and returns what is published about it, in order. A message that means
+// nothing here, as one to another session, gives nothing. What the machine returns may share parts of payload and
+// metadata with what it was given; neither may be changed in place.
 func (m *Machine) OnMessage(msg proto.Message) []proto.Message {
 	m.now = m.o.Now()
 	for _, msg := range m.o.Inbound(m, msg) {
@@ -134,8 +135,8 @@ var handlers = map[kind]func(m *Machine, msg proto.Message){
 	{Manager, proto.Error, ""}:                        (*Machine).failure,
 }
 
-// dispatch has a message handled by its sender, event and subtype. What a frontend can't mean is told to it, all else that is
-// unknown is passed over.
+// dispatch has a message handled by its sender, event and subtype. What a frontend can't mean is told to it, all else
+// that is unknown is passed over.
 func (m *Machine) dispatch(msg proto.Message, from Role) {
 	if from == Frontend {
 		if r := m.malformed(msg); r != nil {

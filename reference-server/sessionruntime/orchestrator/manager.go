@@ -1,6 +1,10 @@
 package orchestrator
 
-import proto "parley/protocol/sessionruntime"
+import (
+	"cmp"
+
+	proto "parley/protocol/sessionruntime"
+)
 
 // receipt handles what SessionManager answers. One that nothing waits for says nothing (RT-160).
 func (m *Machine) receipt(msg proto.Message) {
@@ -26,7 +30,7 @@ func (m *Machine) request(tx *transaction) {
 	switch tx.Kind {
 	case proto.RemoveAgent:
 		subtype = proto.RequestRemoveAgent
-		payload["agent_id"], payload["reason"] = tx.Agent, or(reasonOf(tx.Request), "the user removed the agent")
+		payload["agent_id"], payload["reason"] = tx.Agent, cmp.Or(reasonOf(tx.Request), "the user removed the agent")
 	case proto.InviteAgent:
 		subtype = proto.RequestAddAgent
 		payload["agent_spec"] = specOf(tx.Request)
@@ -78,6 +82,6 @@ func (m *Machine) tellFailed(tx *transaction, answer proto.Message) {
 	default:
 		return
 	}
-	why := or(reasonOf(answer), "it gives no reason")
+	why := cmp.Or(reasonOf(answer), "it gives no reason")
 	m.fail(subtype, "SessionManager could not do it: "+why, with(payloadOf(answer), says), tx.ids())
 }

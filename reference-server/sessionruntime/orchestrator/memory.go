@@ -6,8 +6,8 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// seen remembers the ids of the messages that were handled last. Two parties may use the same id; messages without id are
-// all different.
+// seen remembers the ids of the messages that were handled last. Two parties may use the same id; messages without id
+// are all different.
 type seen struct {
 	limit int
 	set   map[digest]struct{}

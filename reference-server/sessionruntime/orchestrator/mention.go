@@ -7,15 +7,15 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// Mention recognises, in this order:
+// correctMention recognises, in this order:
 //
 //  1. payload.mentioned_agent_id, with or without the subtype MENTION (RT-084)
-//  2. the subtype MENTION, of the message or in metadata (RT-083), with an agent in the first of these places that has one:
-//     metadata.mentioned_agent_id, metadata.target_agent_id, metadata.agent_id; payload.selected_agent_id, payload.agent_id
-//     (a selection in the GUI, RT-085); target_id; a leading "@id" of a payload that is a string
+//  2. the subtype MENTION, of the message or in metadata (RT-083), with an agent in the first of these places that has
+//     one: metadata.mentioned_agent_id, metadata.target_agent_id, metadata.agent_id; payload.selected_agent_id,
+//     payload.agent_id (a selection in the GUI, RT-085); target_id; a leading "@id" of a payload that is a string
 //
 // A member that is null or "" is absent; one that is no string names nobody that can be read.
-func (Correct) Mention(v View, msg proto.Message) (agent string, is bool) {
+func correctMention(v View, msg proto.Message) (agent string, is bool) {
 	payload := payloadOf(msg)
 	if agent, there := named(payload, "mentioned_agent_id"); there {
 		return agent, true
@@ -54,8 +54,8 @@ func named(o object, name string) (id string, there bool) {
 // ends are what may follow an "@id" without a space.
 const ends = ",，:：;；!！?？、。)）"
 
-// leading is the agent of "@id text"; "" if the text does not begin so. What stands behind the id may touch it, if it is
-// punctuation: "@id, text".
+// leading is the agent of "@id text"; "" if the text does not begin so. What stands behind the id may touch it, if it
+// is punctuation: "@id, text".
 func leading(v View, said string) string {
 	said, begins := strings.CutPrefix(strings.TrimSpace(said), "@")
 	if !begins {

@@ -32,7 +32,8 @@ func (m *Machine) fail(subtype, text string, payload object, ids IDs) {
 	m.emit(m.New(proto.Error, subtype, proto.ToFrontend, "", payload, ids))
 }
 
-// refuse tells that nothing is done about a message. A turn_id that belongs to a turn is left out: nothing is wrong with it.
+// refuse tells that nothing is done about a message. A turn_id that belongs to a turn is left out: nothing is wrong
+// with it.
 func (m *Machine) refuse(msg proto.Message, r *Refusal) {
 	ids := IDs{Trace: m.id(msg, proto.TraceID), Turn: m.id(msg, proto.TurnID), Tx: m.id(msg, proto.TxID)}
 	if m.turns[ids.Turn] != nil {

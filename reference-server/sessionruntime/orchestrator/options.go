@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -14,7 +15,8 @@ type Options struct {
 	SessionID string
 	Agents    []string // in the session, longest first: the first that remains is the fallback (4D)
 	Active    string   // active_agent_id; "": none
-	Default   string   // takes the input while no agent is active (4A); the first agent without it, or while it is not there
+	// takes the input while no agent is active (4A); the first agent without it, or while it is not there
+	Default string
 
 	InputAck  time.Duration // how long an INPUT_ACK is waited for; DefaultAck without it
 	CancelAck time.Duration // how long a CANCEL_ACK is waited for; DefaultAck without it
@@ -22,7 +24,7 @@ type Options struct {
 	Now   func() time.Time // time.Now without it
 	NewID func() string    // a fresh id at each call; random text without it
 
-	Policy   Policy   // Correct{} without it
+	Policy   Policy   // where it decides nothing, Correct does
 	Inbound  Inbound  // sees messages before the machine does; may be nil
 	Outbound Outbound // sees messages before they are published; may be nil
 
@@ -32,15 +34,15 @@ type Options struct {
 // DefaultAck is how long an ack is waited for where Options does not say (RT-G01).
 const DefaultAck = 10 * time.Second
 
-// Inbound sees a message that came in, and returns the messages to handle in its place: none drops it. The message belongs
-// to it but for what stands below payload and metadata, which it may not change in place.
+// Inbound sees a message that came in, and returns the messages to handle in its place: none drops it. The message
+// belongs to it but for what stands below payload and metadata, which it may not change in place.
 //
 // It is called while the machine works, so it may call no method of the Machine.
 type Inbound func(v View, msg proto.Message) []proto.Message
 
-// Outbound sees a message on its way out, and sends what is to be published in its place. send may be called any number of
-// times, in this call or in a later one of Outbound, Inbound or the policy. The message and its metadata belong to Outbound, but
-// what stands below payload and metadata may not be changed in place. Called like Inbound.
+// Outbound sees a message on its way out, and sends what is to be published in its place. send may be called any number
+// of times, in this call or in a later one of Outbound, Inbound or the policy. The message and its metadata belong to
+// Outbound, but what stands below payload and metadata may not be changed in place. Called like Inbound.
 type Outbound func(v View, msg proto.Message, send func(proto.Message))
 
 // Limits bounds what a Machine keeps.
@@ -66,36 +68,26 @@ var DefaultLimits = Limits{
 }
 
 func (l Limits) withDefaults() Limits {
-	l.Turns = or(l.Turns, DefaultLimits.Turns)
-	l.Finished = or(l.Finished, DefaultLimits.Finished)
-	l.Transactions = or(l.Transactions, DefaultLimits.Transactions)
-	l.Agents = or(l.Agents, DefaultLimits.Agents)
-	l.Seen = or(l.Seen, DefaultLimits.Seen)
-	l.Output = or(l.Output, DefaultLimits.Output)
-	l.ID = or(l.ID, DefaultLimits.ID)
+	l.Turns = cmp.Or(l.Turns, DefaultLimits.Turns)
+	l.Finished = cmp.Or(l.Finished, DefaultLimits.Finished)
+	l.Transactions = cmp.Or(l.Transactions, DefaultLimits.Transactions)
+	l.Agents = cmp.Or(l.Agents, DefaultLimits.Agents)
+	l.Seen = cmp.Or(l.Seen, DefaultLimits.Seen)
+	l.Output = cmp.Or(l.Output, DefaultLimits.Output)
+	l.ID = cmp.Or(l.ID, DefaultLimits.ID)
 	return l
-}
-
-func or[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
 }
 
 func (o Options) withDefaults() Options {
 	o.Limits = o.Limits.withDefaults()
-	o.InputAck, o.CancelAck = or(o.InputAck, DefaultAck), or(o.CancelAck, DefaultAck)
+	o.InputAck, o.CancelAck = cmp.Or(o.InputAck, DefaultAck), cmp.Or(o.CancelAck, DefaultAck)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.NewID == nil {
 		o.NewID = rand.Text
 	}
-	if o.Policy == nil {
-		o.Policy = Correct{}
-	}
+	o.Policy = o.Policy.withDefaults()
 	if o.Inbound == nil {
 		o.Inbound = func(_ View, msg proto.Message) []proto.Message { return []proto.Message{msg} }
 	}
@@ -105,9 +97,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate tells what is wrong with the session: an id that is empty, too long or somebody else's name, an agent that is
-// there twice, an active or default agent that is not there, too many agents, a negative time. New takes such options all the
-// same, and counts an absent agent as none.
+// Validate tells what is wrong with the session: an id that is empty, too long or somebody else's name, an agent that
+// is there twice, an active or default agent that is not there, too many agents, a negative time. New takes such
+// options all the same, and counts an absent agent as none.
 func (o Options) Validate() error {
 	l := o.Limits.withDefaults()
 	switch {

@@ -6,9 +6,9 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// Output is forwarded if its turn is in flight and its sender is the turn's agent, else reported (RT-141). A turn that was not
-// acknowledged starts by it (RT-143).
-func (Correct) Output(_ View, t Turn, msg proto.Message) []Step {
+// correctOutput is forwarded if its turn is in flight and its sender is the turn's agent, else reported (RT-141). A
+// turn that was not acknowledged starts by it (RT-143).
+func correctOutput(_ View, t Turn, msg proto.Message) []Step {
 	if !t.Status.InFlight() || t.Agent != msg.Sender {
 		return []Step{Report}
 	}
@@ -22,8 +22,9 @@ func (Correct) Output(_ View, t Turn, msg proto.Message) []Step {
 	return append(steps, Speak, Forward)
 }
 
-// Error is forwarded, whoever sent it (RT-011). If it is of the agent of the turn that it names, it fails the turn.
-func (Correct) Error(_ View, t Turn, msg proto.Message) []Step {
+// correctError is forwarded, whoever sent it (RT-011). If it is of the agent of the turn that it names, it fails the
+// turn.
+func correctError(_ View, t Turn, msg proto.Message) []Step {
 	if t.Status.InFlight() && t.Agent == msg.Sender {
 		return []Step{Fail, Forward}
 	}
@@ -68,7 +69,8 @@ func (m *Machine) forward(j *job) {
 	m.emit(out)
 }
 
-// report tells of output that is not forwarded. Another agent's turn stands in the payload only: nothing is wrong with it.
+// report tells of output that is not forwarded. Another agent's turn stands in the payload only: nothing is wrong with
+// it.
 func (m *Machine) report(j *job) {
 	payload := object{"agent_id": j.msg.Sender, "message_id": j.msg.ID}
 	id := text(j.msg, proto.TurnID)
@@ -87,7 +89,8 @@ func (m *Machine) report(j *job) {
 		ids = t.ids()
 		why = fmt.Sprintf("names a turn that is %s", t.Status)
 	}
-	m.fail(proto.UnexpectedReply, fmt.Sprintf("output of agent %.80q is not shown: it %s", j.msg.Sender, why), payload, ids)
+	m.fail(proto.UnexpectedReply, fmt.Sprintf("output of agent %.80q is not shown: it %s", j.msg.Sender, why), payload,
+		ids)
 }
 
 // speak puts a turn behind all others that speak (RT-142).

@@ -1,86 +1,89 @@
 package orchestrator
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 
 	proto "parley/protocol/sessionruntime"
 )
 
-// Policy is what the protocol prescribes, one decision per method. Correct decides as the source does; a faulty orchestrator
-// embeds it and decides one thing otherwise.
+// Policy is what the protocol prescribes: one decision each. A decision that is nil is made as by Correct, so that a
+// faulty orchestrator is a policy with one of them.
 //
-// All methods are called while the machine works, so they may call no method of the Machine. A policy belongs to one
-// machine. The Turn and the Transaction that a method is given are as they were when the message came.
-type Policy interface {
+// All are called while the machine works, so they may call no method of the Machine. A policy belongs to one machine.
+// The Turn and the Transaction that a decision is given are as they were when the message came.
+type Policy struct {
 	// Role tells who sent a message (1.1 to 1.3).
-	Role(v View, msg proto.Message) Role
+	Role func(v View, msg proto.Message) Role
 
-	// Takes tells whether a message is handled. again: one of the same sender and id has been (RT-028, RT-029, RT-042, RT-175).
-	Takes(v View, msg proto.Message, from Role, again bool) bool
+	// Takes reports whether a message is handled. again: one of the same sender and id has been (RT-028, RT-029, RT-042,
+	// RT-175).
+	Takes func(v View, msg proto.Message, from Role, again bool) bool
 
 	// Member refuses an agent that is not in the session: of a mention, a switch, a removal, a handover (RT-086, RT-087).
-	Member(v View, agent string) *Refusal
+	Member func(v View, agent string) *Refusal
 
-	// Mention tells whether an input names its agent, and which; "" if that can't be read (RT-083 to RT-085).
-	Mention(v View, msg proto.Message) (agent string, is bool)
+	// Mention reports whether an input names its agent, and which; "" if that can't be read (RT-083 to RT-085).
+	Mention func(v View, msg proto.Message) (agent string, is bool)
 
 	// Target is the agent that an input goes to; mentioned is "" for a plain one. "": there is none (RT-069 to RT-071).
-	Target(v View, msg proto.Message, mentioned string) string
+	Target func(v View, msg proto.Message, mentioned string) string
 
 	// IDs are those of the turn that an input begins. One that is "" becomes a fresh one (RT-072).
-	IDs(v View, msg proto.Message) (trace, turn string)
+	IDs func(v View, msg proto.Message) (trace, turn string)
 
 	// Input is the program of a turn that begins (4A, 4B).
-	Input(v View, t Turn, mention bool) []Step
+	Input func(v View, t Turn, mention bool) []Step
 
-	// Acks tells whether an INPUT_ACK is that of the turn that it names (RT-077).
-	Acks(v View, t Turn, msg proto.Message) bool
+	// Acks reports whether an INPUT_ACK is that of the turn that it names (RT-077).
+	Acks func(v View, t Turn, msg proto.Message) bool
 
 	// Acked is the program of a turn whose INPUT_ACK came (RT-080, RT-081).
-	Acked(v View, t Turn) []Step
+	Acked func(v View, t Turn) []Step
 
 	// RouteTimeout is the program of a turn whose INPUT_ACK did not come in time (RT-078, RT-079).
-	RouteTimeout(v View, t Turn) []Step
+	RouteTimeout func(v View, t Turn) []Step
 
 	// Output is the program of an AGENT_OUTPUT. t is the turn that it names, the zero Turn if there is none (4G).
-	Output(v View, t Turn, msg proto.Message) []Step
+	Output func(v View, t Turn, msg proto.Message) []Step
 
 	// Error is the program of an ERROR of an agent or of SessionManager. t is the same (RT-011, RT-040).
-	Error(v View, t Turn, msg proto.Message) []Step
+	Error func(v View, t Turn, msg proto.Message) []Step
 
 	// Cancels are the ids of the turns that a CANCEL or INTERRUPT is for; none: nobody speaks (RT-095 to RT-098).
-	Cancels(v View, msg proto.Message) []string
+	Cancels func(v View, msg proto.Message) []string
 
 	// Canceling is the program of a turn that is to be canceled (RT-099, RT-100).
-	Canceling(v View, t Turn) []Step
+	Canceling func(v View, t Turn) []Step
 
-	// Stops tells whether a CANCEL_ACK or STREAM_STOPPED is that of the turn that it names (RT-102).
-	Stops(v View, t Turn, msg proto.Message) bool
+	// Stops reports whether a CANCEL_ACK or STREAM_STOPPED is that of the turn that it names (RT-102).
+	Stops func(v View, t Turn, msg proto.Message) bool
 
 	// Stopped is the program of a turn whose CANCEL is acknowledged (RT-103 to RT-105).
-	Stopped(v View, t Turn) []Step
+	Stopped func(v View, t Turn) []Step
 
 	// CancelTimeout is the program of a turn whose CANCEL was not acknowledged in time (RT-G01).
-	CancelTimeout(v View, t Turn) []Step
+	CancelTimeout func(v View, t Turn) []Step
 
 	// Switch is the program of a SWITCH_AGENT of the frontend (RT-032).
-	Switch(v View, agent string, msg proto.Message) []Step
+	Switch func(v View, agent string, msg proto.Message) []Step
 
 	// Handover refuses a HANDOVER_REQUEST (4F).
-	Handover(v View, from, to string) *Refusal
+	Handover func(v View, from, to string) *Refusal
 
 	// Begin is the program of a transaction (4D, 4E, 4F, 4H).
-	Begin(v View, tx Transaction) []Step
+	Begin func(v View, tx Transaction) []Step
 
 	// Correlate tells which transaction an answer is for, by its id; "": none. open are those that wait for such an
 	// answer, oldest first (RT-062).
-	Correlate(v View, msg proto.Message, open []Transaction) string
+	Correlate func(v View, msg proto.Message, open []Transaction) string
 
 	// Answered is the program of a transaction when its answer came; it is over then (4D, 4E, 4F, 4H).
-	Answered(v View, tx Transaction, msg proto.Message) []Step
+	Answered func(v View, tx Transaction, msg proto.Message) []Step
 
 	// Fallback is the agent that is active in place of the one that was removed; "": none (RT-112).
-	Fallback(v View, removed string) string
+	Fallback func(v View, removed string) string
 }
 
 // Role is what a party is.
@@ -99,12 +102,45 @@ const (
 type Refusal struct{ Subtype, Text string }
 
 // Correct is the policy of the source.
-type Correct struct{}
+var Correct = Policy{
+	Role:          correctRole,
+	Takes:         correctTakes,
+	Member:        correctMember,
+	Mention:       correctMention,
+	Target:        correctTarget,
+	IDs:           correctIDs,
+	Input:         correctInput,
+	Acks:          correctAcks,
+	Acked:         correctAcked,
+	RouteTimeout:  correctRouteTimeout,
+	Output:        correctOutput,
+	Error:         correctError,
+	Cancels:       correctCancels,
+	Canceling:     correctCanceling,
+	Stops:         correctStops,
+	Stopped:       correctStopped,
+	CancelTimeout: correctCancelTimeout,
+	Switch:        correctSwitch,
+	Handover:      correctHandover,
+	Begin:         correctBegin,
+	Correlate:     correctCorrelate,
+	Answered:      correctAnswered,
+	Fallback:      correctFallback,
+}
 
-var _ Policy = Correct{}
+// withDefaults has the decisions of Correct where p has none.
+func (p Policy) withDefaults() Policy {
+	own, correct := reflect.ValueOf(&p).Elem(), reflect.ValueOf(Correct)
+	for i := range own.NumField() {
+		if own.Field(i).IsNil() {
+			own.Field(i).Set(correct.Field(i))
+		}
+	}
+	return p
+}
 
-// Role goes by the sender.
-func (Correct) Role(_ View, msg proto.Message) Role {
+// correctRole goes by the sender.
+func correctRole(_ View, msg proto.Message) Role {
 	switch msg.Sender {
 	case proto.FromFrontend:
 		return Frontend
@@ -118,8 +154,8 @@ func (Correct) Role(_ View, msg proto.Message) Role {
 	return Agent
 }
 
-// Takes what is sent to SYSTEM, and from agents on BROADCAST; once, and nothing of its own.
-func (Correct) Takes(v View, msg proto.Message, from Role, again bool) bool {
+// correctTakes what is sent to SYSTEM, and from agents on BROADCAST; once, and nothing of its own.
+func correctTakes(v View, msg proto.Message, from Role, again bool) bool {
 	if again || from == Self || from == Nobody || msg.SessionID != v.SessionID() {
 		return false
 	}
@@ -132,52 +168,52 @@ func (Correct) Takes(v View, msg proto.Message, from Role, again bool) bool {
 	return false
 }
 
-// Member refuses whom agents_in_session does not have.
-func (Correct) Member(v View, agent string) *Refusal {
+// correctMember refuses whom agents_in_session does not have.
+func correctMember(v View, agent string) *Refusal {
 	if v.Has(agent) {
 		return nil
 	}
 	return &Refusal{proto.AgentNotFound, fmt.Sprintf("agent %.80q is not in the session: invite it first", agent)}
 }
 
-// Target is who is mentioned, else who is active, else the default.
-func (Correct) Target(v View, _ proto.Message, mentioned string) string {
-	return or(mentioned, or(v.Active(), v.Default()))
+// correctTarget is who is mentioned, else who is active, else the default.
+func correctTarget(v View, _ proto.Message, mentioned string) string {
+	return cmp.Or(mentioned, v.Active(), v.Default())
 }
 
-// IDs are kept as they came.
-func (Correct) IDs(_ View, msg proto.Message) (trace, turn string) {
+// correctIDs are kept as they came.
+func correctIDs(_ View, msg proto.Message) (trace, turn string) {
 	return text(msg, proto.TraceID), text(msg, proto.TurnID)
 }
 
-// Input switches first, if need be (RT-090).
-func (Correct) Input(_ View, _ Turn, mention bool) []Step {
+// correctInput switches first, if need be (RT-090).
+func correctInput(_ View, _ Turn, mention bool) []Step {
 	if mention {
 		return []Step{Activate, TellSwitch, Route, Accept}
 	}
 	return []Step{Route, Accept}
 }
 
-// Acks takes the ack of the turn's agent while it is waited for.
-func (Correct) Acks(_ View, t Turn, msg proto.Message) bool {
+// correctAcks takes the ack of the turn's agent while it is waited for.
+func correctAcks(_ View, t Turn, msg proto.Message) bool {
 	return t.Status == Routing && t.Agent == msg.Sender
 }
 
-// Acked starts the turn.
-func (Correct) Acked(View, Turn) []Step { return []Step{Start, TellStarted} }
+// correctAcked starts the turn.
+func correctAcked(View, Turn) []Step { return []Step{Start, TellStarted} }
 
-// RouteTimeout fails the turn.
-func (Correct) RouteTimeout(View, Turn) []Step { return []Step{Fail, TellRouteTimeout} }
+// correctRouteTimeout fails the turn.
+func correctRouteTimeout(View, Turn) []Step { return []Step{Fail, TellRouteTimeout} }
 
-// Switch switches.
-func (Correct) Switch(View, string, proto.Message) []Step { return []Step{Activate, TellSwitch} }
+// correctSwitch switches.
+func correctSwitch(View, string, proto.Message) []Step { return []Step{Activate, TellSwitch} }
 
-// Handover is from an agent of the session to another one that is not active.
-func (c Correct) Handover(v View, from, to string) *Refusal {
-	if r := c.Member(v, from); r != nil {
+// correctHandover is from an agent of the session to another one that is not active.
+func correctHandover(v View, from, to string) *Refusal {
+	if r := correctMember(v, from); r != nil {
 		return r
 	}
-	if r := c.Member(v, to); r != nil {
+	if r := correctMember(v, to); r != nil {
 		return r
 	}
 	if to == from || to == v.Active() {
@@ -186,8 +222,9 @@ func (c Correct) Handover(v View, from, to string) *Refusal {
 	return nil
 }
 
-// Begin asks SessionManager, or the frontend; before a removal or a close it silences who speaks (RT-106, RT-152).
-func (Correct) Begin(_ View, tx Transaction) []Step {
+// correctBegin asks SessionManager, or the frontend; before a removal or a close it silences who speaks (RT-106,
+// RT-152).
+func correctBegin(_ View, tx Transaction) []Step {
 	switch tx.Kind {
 	case proto.RemoveAgent:
 		return []Step{Interrupt, Await, TellBegun, Request, Unbind, FallBack}
@@ -203,8 +240,8 @@ func (Correct) Begin(_ View, tx Transaction) []Step {
 	return nil
 }
 
-// Answered does what was asked for, and tells it.
-func (Correct) Answered(_ View, _ Transaction, msg proto.Message) []Step {
+// correctAnswered does what was asked for, and tells it.
+func correctAnswered(_ View, _ Transaction, msg proto.Message) []Step {
 	switch Subtype(msg) {
 	case proto.AddAgentDone:
 		return []Step{Register, TellDone}
@@ -218,8 +255,8 @@ func (Correct) Answered(_ View, _ Transaction, msg proto.Message) []Step {
 	return nil
 }
 
-// Fallback is the agent that is longest in the session.
-func (Correct) Fallback(v View, _ string) string {
+// correctFallback is the agent that is longest in the session.
+func correctFallback(v View, _ string) string {
 	if all := v.Agents(); len(all) > 0 {
 		return all[0]
 	}

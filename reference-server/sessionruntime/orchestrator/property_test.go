@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -56,7 +57,7 @@ func (j *judge) turn(id any) *judged {
 // send delivers a message. When that may be published again, all of it was judged.
 func (j *judge) send(msg proto.Message) {
 	j.sent++
-	msg.ID, msg.SessionID, msg.Target = fmt.Sprint(j.sent), "s", or(msg.Target, proto.ToSystem)
+	msg.ID, msg.SessionID, msg.Target = fmt.Sprint(j.sent), "s", cmp.Or(msg.Target, proto.ToSystem)
 	j.last = msg
 	out := j.m.OnMessage(msg)
 	j.all(msg, out)
@@ -69,12 +70,13 @@ func (j *judge) send(msg proto.Message) {
 func (j *judge) input(out []proto.Message) {
 	count := map[string]int{}
 	for _, msg := range out {
-		count[or(msg.Subtype, msg.Event)]++
+		count[cmp.Or(msg.Subtype, msg.Event)]++
 		if msg.Event == proto.Error {
 			count[proto.Error]++
 		}
 	}
-	if r, a, e := count[proto.UserInput], count[proto.TurnAccepted], count[proto.Error]; (r != 1 || a != 1 || e != 0) && (r != 0 || a != 0 || e != 1) {
+	if r, a, e := count[proto.UserInput], count[proto.TurnAccepted], count[proto.Error]; (r != 1 || a != 1 || e != 0) &&
+		(r != 0 || a != 0 || e != 1) {
 		j.t.Fatalf("an input gave %q", lines(out))
 	}
 }
@@ -108,7 +110,7 @@ func (j *judge) ack(in proto.Message) {
 
 func (j *judge) one(in, msg proto.Message) {
 	t := j.turn(msg.Metadata[proto.TurnID])
-	switch kind := or(msg.Subtype, msg.Event); kind {
+	switch kind := cmp.Or(msg.Subtype, msg.Event); kind {
 	case proto.UserInput:
 		t.routed++
 		t.agent = msg.TargetID
@@ -117,7 +119,8 @@ func (j *judge) one(in, msg proto.Message) {
 		t.accepted++
 		j.must(t.accepted == 1 && payloadOf(msg)["target_agent"] == t.agent, in, msg)
 	case proto.AgentOutput:
-		j.must(in.Event == proto.AgentOutput && in.Sender == t.agent && !t.ended && reflect.DeepEqual(in.Payload, msg.Payload) &&
+		j.must(in.Event == proto.AgentOutput && in.Sender == t.agent && !t.ended &&
+			reflect.DeepEqual(in.Payload, msg.Payload) &&
 			reflect.DeepEqual(in.Metadata, msg.Metadata), in, msg)
 		t.ended = IsFinal(msg)
 	case proto.RouteTimeout:
@@ -175,13 +178,15 @@ func (j *judge) must(ok bool, in, msg proto.Message) {
 // state compares what the machine says of itself with what it said on the bus.
 func (j *judge) state() {
 	agents := j.m.Agents()
-	if len(agents) != len(j.agents) || slices.ContainsFunc(agents, func(id string) bool { return !j.agents[id] }) || j.m.Active() != j.active {
+	if len(agents) != len(j.agents) || slices.ContainsFunc(agents, func(id string) bool { return !j.agents[id] }) ||
+		j.m.Active() != j.active {
 		j.t.Fatalf("agents %v, active %q; told were %v, %q", agents, j.m.Active(), j.agents, j.active)
 	}
 	timed := false
 	for _, t := range j.m.Turns() {
 		timed = timed || t.Waiting != ""
-		if t.Waiting == "" && !t.Status.InFlight() || t.Status == Routing && t.Waiting == "" || t.Speaking && t.Status != Running {
+		if t.Waiting == "" && !t.Status.InFlight() || t.Status == Routing && t.Waiting == "" || t.Speaking &&
+			t.Status != Running {
 			j.t.Fatalf("turn %+v", t)
 		}
 	}
@@ -215,11 +220,14 @@ func TestRandomSequences(t *testing.T) {
 			},
 			"handover": func(t *rapid.T) { j.send(byAgent(agent(t), "handover", turn(t), agent(t))) },
 			"receipt": func(t *rapid.T) {
-				subtype := one(t, "ADD_AGENT_DONE", "ADD_AGENT_FAILED", "REMOVE_AGENT_DONE", "REMOVE_AGENT_FAILED", "SESSION_OPENED", "SESSION_CLOSED", "SESSION_FAILED")
-				j.send(proto.Message{Event: "CONTROL", Subtype: subtype, Sender: "session_manager", Payload: some("agent_id", agent(t)), Metadata: some("tx_id", tx(t))})
+				subtype := one(t, "ADD_AGENT_DONE", "ADD_AGENT_FAILED", "REMOVE_AGENT_DONE", "REMOVE_AGENT_FAILED",
+					"SESSION_OPENED", "SESSION_CLOSED", "SESSION_FAILED")
+				j.send(proto.Message{Event: "CONTROL", Subtype: subtype, Sender: "session_manager",
+					Payload: some("agent_id", agent(t)), Metadata: some("tx_id", tx(t))})
 			},
 			"again": func(t *rapid.T) {
-				if out := j.m.OnMessage(j.last); j.last.Target == proto.ToSystem && len(out) > 0 && j.last.ID != "" && j.last.Sender != "" {
+				if out := j.m.OnMessage(j.last); j.last.Target == proto.ToSystem && len(out) > 0 && j.last.ID != "" &&
+					j.last.Sender != "" {
 					t.Fatalf("the same message twice: %q", lines(out))
 				}
 			},
@@ -234,18 +242,23 @@ func TestRandomSequences(t *testing.T) {
 // Messages of any form, from anybody, do no harm.
 func TestRandomMessages(t *testing.T) {
 	words := rapid.SampledFrom([]any{
-		nil, "", "a", "b", "t1", "x1", "frontend", "session", "session_manager", "SYSTEM", "BROADCAST", "MENTION", "@b x", 7.0, true,
-		[]any{"a"}, object{}, object{"agent_id": "b"}, object{"final": true}, object{"is_chunk": true}, object{"agent_spec": nil},
+		nil, "", "a", "b", "t1", "x1", "frontend", "session", "session_manager", "SYSTEM", "BROADCAST", "MENTION", "@b x",
+		7.0, true,
+		[]any{"a"}, object{}, object{"agent_id": "b"}, object{"final": true}, object{"is_chunk": true},
+		object{"agent_spec": nil},
 	})
 	members := rapid.SampledFrom([]string{
 		"trace_id", "turn_id", "tx_id", "subtype", "stream", "agent_id", "to", "target_agent_id", "mentioned_agent_id",
 		"selected_agent_id", "agent_spec", "reason", "user_id",
 	})
 	events := rapid.SampledFrom([]string{"USER_INPUT", "AGENT_OUTPUT", "CONTROL", "EVENT", "ERROR", ""})
-	senders := rapid.SampledFrom([]string{"frontend", "frontend", "session_manager", "session", "logger", "a", "b", "x", ""})
+	senders := rapid.SampledFrom([]string{"frontend", "frontend", "session_manager", "session", "logger", "a", "b", "x",
+		""})
 	subtypes := rapid.SampledFrom([]string{
-		"", "MENTION", "CANCEL", "INTERRUPT", "SWITCH_AGENT", "INVITE_AGENT", "REMOVE_AGENT", "HANDOVER_CONFIRM", "HANDOVER_REJECT", "SESSION_OPEN",
-		"SESSION_CLOSE", "INPUT_ACK", "CANCEL_ACK", "HANDOVER_REQUEST", "STREAM_STOPPED", "ADD_AGENT_DONE", "ADD_AGENT_FAILED", "REMOVE_AGENT_DONE",
+		"", "MENTION", "CANCEL", "INTERRUPT", "SWITCH_AGENT", "INVITE_AGENT", "REMOVE_AGENT", "HANDOVER_CONFIRM",
+		"HANDOVER_REJECT", "SESSION_OPEN",
+		"SESSION_CLOSE", "INPUT_ACK", "CANCEL_ACK", "HANDOVER_REQUEST", "STREAM_STOPPED", "ADD_AGENT_DONE",
+		"ADD_AGENT_FAILED", "REMOVE_AGENT_DONE",
 		"SESSION_OPENED", "SESSION_FAILED", "X",
 	})
 	objects := rapid.MapOfN(members, words, 0, 4)
@@ -255,7 +268,8 @@ func TestRandomMessages(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "messages") {
 			msg := proto.Message{
 				ID: rapid.SampledFrom([]string{"", "1", "2", "3"}).Draw(t, "id"), SessionID: "s",
-				Event: events.Draw(t, "event"), Subtype: subtypes.Draw(t, "subtype"), Sender: senders.Draw(t, "sender"), Target: "SYSTEM",
+				Event: events.Draw(t, "event"), Subtype: subtypes.Draw(t, "subtype"), Sender: senders.Draw(t, "sender"),
+				Target:  "SYSTEM",
 				Payload: words.Draw(t, "payload"), Metadata: objects.Draw(t, "metadata"),
 			}
 			if rapid.Bool().Draw(t, "object") {

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	proto "parley/protocol/sessionruntime"
 )
@@ -26,11 +27,11 @@ type stage struct {
 }
 
 func newStage(t testing.TB, o Options) *stage {
-	o.SessionID = or(o.SessionID, "s")
+	o.SessionID = cmp.Or(o.SessionID, "s")
 	if o.Agents == nil {
 		o.Agents, o.Active = []string{"a", "b", "c"}, "a"
 	}
-	o.InputAck, o.CancelAck = or(o.InputAck, ackLimit), or(o.CancelAck, ackLimit)
+	o.InputAck, o.CancelAck = cmp.Or(o.InputAck, ackLimit), cmp.Or(o.CancelAck, ackLimit)
 	if err := o.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +41,8 @@ func newStage(t testing.TB, o Options) *stage {
 // message fills in what a message has besides its meaning.
 func (s *stage) message(msg proto.Message) proto.Message {
 	s.n++
-	msg.ID, msg.SessionID = or(msg.ID, fmt.Sprint("in-", s.n)), or(msg.SessionID, "s")
-	msg.Target = or(msg.Target, proto.ToSystem)
+	msg.ID, msg.SessionID = cmp.Or(msg.ID, fmt.Sprint("in-", s.n)), cmp.Or(msg.SessionID, "s")
+	msg.Target = cmp.Or(msg.Target, proto.ToSystem)
 	return msg
 }
 
@@ -82,7 +83,7 @@ func (s *stage) play(script string) {
 	var want, got []string
 	check := func() {
 		s.t.Helper()
-		if diff := cmp.Diff(want, got); action != "" && diff != "" {
+		if diff := gocmp.Diff(want, got); action != "" && diff != "" {
 			s.t.Errorf("%s: published (-want +got):\n%s", action, diff)
 		}
 	}
@@ -121,15 +122,18 @@ func (s *stage) act(words []string) []proto.Message {
 	case "again":
 		return s.send(s.last)
 	case "broadcast":
-		return s.send(proto.Message{Event: proto.UserInput, Sender: proto.FromFrontend, Target: proto.ToBroadcast, Metadata: some(proto.TurnID, verb)})
+		return s.send(proto.Message{Event: proto.UserInput, Sender: proto.FromFrontend, Target: proto.ToBroadcast,
+			Metadata: some(proto.TurnID, verb)})
 	case "echo":
-		return s.send(proto.Message{Event: proto.Control, Subtype: proto.SwitchAgent, Sender: proto.FromSession, Payload: object{"to": verb}})
+		return s.send(proto.Message{Event: proto.Control, Subtype: proto.SwitchAgent, Sender: proto.FromSession,
+			Payload: object{"to": verb}})
 	case "routed": // the payload of the last USER_INPUT
 		return []proto.Message{{Target: proto.ToAgent, Event: fmt.Sprintf("%T", only(s.t, s.out, proto.UserInput).Payload)}}
 	case "ui":
 		return s.send(byFrontend(verb, arg, more))
 	case "sm":
-		return s.send(proto.Message{Event: proto.Control, Subtype: verb, Sender: proto.FromManager, Payload: some("agent_id", arg), Metadata: some(proto.TxID, more)})
+		return s.send(proto.Message{Event: proto.Control, Subtype: verb, Sender: proto.FromManager,
+			Payload: some("agent_id", arg), Metadata: some(proto.TxID, more)})
 	}
 	return s.send(byAgent(who, verb, arg, more))
 }
@@ -147,7 +151,8 @@ func byFrontend(verb, arg, more string) proto.Message {
 	case "input":
 		msg.Event, msg.Payload, msg.Metadata = proto.UserInput, more, some(proto.TurnID, arg)
 	case "mention":
-		msg.Event, msg.Payload, msg.Metadata = proto.UserInput, object{"text": "x", "mentioned_agent_id": more}, some(proto.TurnID, arg)
+		msg.Event, msg.Payload, msg.Metadata = proto.UserInput, object{"text": "x", "mentioned_agent_id": more},
+			some(proto.TurnID, arg)
 	case "cancel", "interrupt":
 		msg.Subtype, msg.Metadata = strings.ToUpper(verb), some(proto.TurnID, arg)
 	case "switch":
@@ -155,7 +160,8 @@ func byFrontend(verb, arg, more string) proto.Message {
 	case "remove":
 		msg.Subtype, msg.Payload, msg.Metadata = proto.RemoveAgent, object{"agent_id": arg}, some(proto.TxID, more)
 	case "invite":
-		msg.Subtype, msg.Payload, msg.Metadata = proto.InviteAgent, object{"agent_spec": object{"agent_id": arg}}, some(proto.TxID, more)
+		msg.Subtype, msg.Payload, msg.Metadata = proto.InviteAgent, object{"agent_spec": object{"agent_id": arg}},
+			some(proto.TxID, more)
 	case "open", "close":
 		msg.Subtype, msg.Metadata = "SESSION_"+strings.ToUpper(verb), some(proto.TxID, arg)
 	case "confirm", "reject":
@@ -192,7 +198,7 @@ func byAgent(who, verb, arg, more string) proto.Message {
 func describe(msg proto.Message) string {
 	to := map[string]string{proto.ToFrontend: "ui", proto.ToSystem: "sm", proto.ToAgent: msg.TargetID}[msg.Target]
 	payload := payloadOf(msg)
-	words := []string{to, or(msg.Subtype, msg.Event)}
+	words := []string{to, cmp.Or(msg.Subtype, msg.Event)}
 	add := func(values ...any) {
 		for _, v := range values {
 			if v != nil && v != "" {
@@ -259,7 +265,7 @@ func lines(msgs []proto.Message) []string {
 // only wants one message of the subtype or event among those, and returns it.
 func only(t testing.TB, msgs []proto.Message, kind string) proto.Message {
 	t.Helper()
-	i := slices.IndexFunc(msgs, func(msg proto.Message) bool { return or(msg.Subtype, msg.Event) == kind })
+	i := slices.IndexFunc(msgs, func(msg proto.Message) bool { return cmp.Or(msg.Subtype, msg.Event) == kind })
 	if i < 0 {
 		t.Fatalf("no %s among %q", kind, lines(msgs))
 	}

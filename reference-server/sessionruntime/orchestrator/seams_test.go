@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ type fault struct {
 	want   string // lines of the last action, separated by "; "
 }
 
-func deciding(r rules) func(*Options) { return func(o *Options) { o.Policy = r } }
+func deciding(r Policy) func(*Options) { return func(o *Options) { o.Policy = r } }
 
 func telling(f Outbound) func(*Options) { return func(o *Options) { o.Outbound = f } }
 
@@ -61,77 +62,86 @@ func without(program []Step, some ...Step) []Step {
 
 // order has a transaction of that kind begin with another program.
 func order(kind string, program ...Step) func(*Options) {
-	return deciding(rules{begin: func(v View, tx Transaction) []Step {
+	return deciding(Policy{Begin: func(v View, tx Transaction) []Step {
 		if tx.Kind == kind {
 			return program
 		}
-		return Correct{}.Begin(v, tx)
+		return Correct.Begin(v, tx)
 	}})
 }
 
 // upon has an answer of that subtype followed by another program.
 func upon(subtype string, program ...Step) func(*Options) {
-	return deciding(rules{answered: func(v View, tx Transaction, msg proto.Message) []Step {
+	return deciding(Policy{Answered: func(v View, tx Transaction, msg proto.Message) []Step {
 		if Subtype(msg) == subtype {
 			return program
 		}
-		return Correct{}.Answered(v, tx, msg)
+		return Correct.Answered(v, tx, msg)
 	}})
 }
 
 var inputFaults = []fault{
-	{"TURN_ACCEPTED is missing", deciding(rules{input: func(View, Turn, bool) []Step { return []Step{Route} }}),
+	{"TURN_ACCEPTED is missing", deciding(Policy{Input: func(View, Turn, bool) []Step { return []Step{Route} }}),
 		`> ui input t1`, "a USER_INPUT t1"},
-	{"TURN_ACCEPTED comes twice", deciding(rules{input: func(View, Turn, bool) []Step { return []Step{Route, Accept, Accept} }}),
+	{"TURN_ACCEPTED comes twice",
+		deciding(Policy{Input: func(View, Turn, bool) []Step { return []Step{Route, Accept, Accept} }}),
 		`> ui input t1`, "a USER_INPUT t1; ui TURN_ACCEPTED t1 a; ui TURN_ACCEPTED t1 a"},
-	{"TURN_ACCEPTED comes with the ack", deciding(rules{
-		input: func(View, Turn, bool) []Step { return []Step{Route} },
-		acked: func(View, Turn) []Step { return []Step{Start, Accept, TellStarted} },
+	{"TURN_ACCEPTED comes with the ack", deciding(Policy{
+		Input: func(View, Turn, bool) []Step { return []Step{Route} },
+		Acked: func(View, Turn) []Step { return []Step{Start, Accept, TellStarted} },
 	}), "> ui input t1\n> a ack t1", "ui TURN_ACCEPTED t1 a; ui AGENT_STARTED t1 a"},
-	{"no time-out", deciding(rules{routeTimeout: func(View, Turn) []Step { return nil }}),
+	{"no time-out", deciding(Policy{RouteTimeout: func(View, Turn) []Step { return nil }}),
 		"> ui input t1\n> time 1h", ""},
-	{"time-out twice", deciding(rules{routeTimeout: func(View, Turn) []Step { return []Step{Fail, TellRouteTimeout, TellRouteTimeout} }}),
+	{"time-out twice",
+		deciding(Policy{RouteTimeout: func(View, Turn) []Step { return []Step{Fail, TellRouteTimeout, TellRouteTimeout} }}),
 		"> ui input t1\n> time 1h", "ui ERROR ROUTE_TIMEOUT t1 a; ui ERROR ROUTE_TIMEOUT t1 a"},
-	{"time-out although acked", deciding(rules{acks: func(View, Turn, proto.Message) bool { return false }}),
+	{"time-out although acked", deciding(Policy{Acks: func(View, Turn, proto.Message) bool { return false }}),
 		"> ui input t1\n> a ack t1\n> time 1h", "ui ERROR ROUTE_TIMEOUT t1 a"},
-	{"the turn does not fail", deciding(rules{routeTimeout: func(View, Turn) []Step { return []Step{TellRouteTimeout} }}),
+	{"the turn does not fail", deciding(Policy{RouteTimeout: func(View, Turn) []Step { return []Step{TellRouteTimeout} }}),
 		"> ui input t1\n> time 1h\n> a final t1 x", "ui AGENT_STARTED t1 a; ui AGENT_OUTPUT t1 x"},
-	{"takes the ack of any agent", deciding(rules{acks: func(_ View, t Turn, _ proto.Message) bool { return t.Status == Routing }}),
+	{"takes the ack of any agent",
+		deciding(Policy{Acks: func(_ View, t Turn, _ proto.Message) bool { return t.Status == Routing }}),
 		"> ui input t1\n> b ack t1", "ui AGENT_STARTED t1 a"},
-	{"input goes to the first agent", deciding(rules{target: func(v View, _ proto.Message, _ string) string { return v.Agents()[0] }}),
+	{"input goes to the first agent",
+		deciding(Policy{Target: func(v View, _ proto.Message, _ string) string { return v.Agents()[0] }}),
 		"> ui switch b\n> ui input t1", "a USER_INPUT t1; ui TURN_ACCEPTED t1 a"},
-	{"given ids are not kept", deciding(rules{ids: func(View, proto.Message) (string, string) { return "mine", "mine" }}),
+	{"given ids are not kept", deciding(Policy{IDs: func(View, proto.Message) (string, string) { return "mine", "mine" }}),
 		`> ui input t1`, "a USER_INPUT mine; ui TURN_ACCEPTED mine a"},
-	{"mentions are ignored", deciding(rules{mention: func(View, proto.Message) (string, bool) { return "", false }}),
+	{"mentions are ignored", deciding(Policy{Mention: func(View, proto.Message) (string, bool) { return "", false }}),
 		`> ui mention t1 b`, "a USER_INPUT t1; ui TURN_ACCEPTED t1 a"},
-	{"a mention does not switch", deciding(rules{input: func(View, Turn, bool) []Step { return []Step{Route, Accept} }}),
+	{"a mention does not switch", deciding(Policy{Input: func(View, Turn, bool) []Step { return []Step{Route, Accept} }}),
 		"> ui mention t1 b\n> ui input t2", "a USER_INPUT t2; ui TURN_ACCEPTED t2 a"},
-	{"a mention switches in silence", deciding(rules{input: func(View, Turn, bool) []Step { return []Step{Activate, Route, Accept} }}),
+	{"a mention switches in silence",
+		deciding(Policy{Input: func(View, Turn, bool) []Step { return []Step{Activate, Route, Accept} }}),
 		`> ui mention t1 b`, "b USER_INPUT t1; ui TURN_ACCEPTED t1 b"},
-	{"a mention switches too late", deciding(rules{input: func(View, Turn, bool) []Step { return []Step{Route, Accept, Activate, TellSwitch} }}),
+	{"a mention switches too late",
+		deciding(Policy{Input: func(View, Turn, bool) []Step { return []Step{Route, Accept, Activate, TellSwitch} }}),
 		`> ui mention t1 b`, "b USER_INPUT t1; ui TURN_ACCEPTED t1 b; sm SWITCH_AGENT a b MENTION"},
-	{"the switch is told twice", deciding(rules{input: func(View, Turn, bool) []Step { return []Step{Activate, TellSwitch, TellSwitch, Route, Accept} }}),
-		`> ui mention t1 b`, "sm SWITCH_AGENT a b MENTION; sm SWITCH_AGENT a b MENTION; b USER_INPUT t1; ui TURN_ACCEPTED t1 b"},
-	{"routes to agents that are not there", deciding(rules{member: func(View, string) *Refusal { return nil }}),
+	{"the switch is told twice", deciding(Policy{Input: func(View, Turn, bool) []Step {
+		return []Step{Activate, TellSwitch, TellSwitch, Route, Accept}
+	}}),
+		`> ui mention t1 b`,
+		"sm SWITCH_AGENT a b MENTION; sm SWITCH_AGENT a b MENTION; b USER_INPUT t1; ui TURN_ACCEPTED t1 b"},
+	{"routes to agents that are not there", deciding(Policy{Member: func(View, string) *Refusal { return nil }}),
 		`> ui mention t1 x`, "sm SWITCH_AGENT a x MENTION; x USER_INPUT t1; ui TURN_ACCEPTED t1 x"},
-	{"output is not checked", deciding(rules{output: func(View, Turn, proto.Message) []Step { return []Step{Forward} }}),
+	{"output is not checked", deciding(Policy{Output: func(View, Turn, proto.Message) []Step { return []Step{Forward} }}),
 		`> x chunk t9 one`, "ui AGENT_OUTPUT t9 one"},
-	{"output of another agent passes", deciding(rules{output: func(v View, t Turn, msg proto.Message) []Step {
+	{"output of another agent passes", deciding(Policy{Output: func(v View, t Turn, msg proto.Message) []Step {
 		msg.Sender = t.Agent
-		return Correct{}.Output(v, t, msg)
+		return Correct.Output(v, t, msg)
 	}}), "> ui input t1\n> b final t1 one\n> a final t1 two", "ui ERROR UNEXPECTED_OUTPUT t1 a"},
-	{"output of finished turns passes", deciding(rules{output: func(v View, t Turn, msg proto.Message) []Step {
+	{"output of finished turns passes", deciding(Policy{Output: func(v View, t Turn, msg proto.Message) []Step {
 		if t.Status == Completed {
 			return []Step{Speak, Forward}
 		}
-		return Correct{}.Output(v, t, msg)
+		return Correct.Output(v, t, msg)
 	}}), "> ui input t1\n> a final t1 x\n> a chunk t1 y", "ui AGENT_OUTPUT t1 y"},
-	{"a final does not complete", deciding(rules{output: func(v View, t Turn, msg proto.Message) []Step {
-		return without(Correct{}.Output(v, t, msg), Complete)
+	{"a final does not complete", deciding(Policy{Output: func(v View, t Turn, msg proto.Message) []Step {
+		return without(Correct.Output(v, t, msg), Complete)
 	}}), "> ui input t1\n> a final t1 x\n> a final t1 y", "ui AGENT_OUTPUT t1 y"},
-	{"an error fails nothing", deciding(rules{onError: func(View, Turn, proto.Message) []Step { return []Step{Forward} }}),
+	{"an error fails nothing", deciding(Policy{Error: func(View, Turn, proto.Message) []Step { return []Step{Forward} }}),
 		"> ui input t1\n> a error t1\n> time 1h", "ui ERROR ROUTE_TIMEOUT t1 a"},
-	{"errors are kept back", deciding(rules{onError: func(View, Turn, proto.Message) []Step { return []Step{Fail} }}),
+	{"errors are kept back", deciding(Policy{Error: func(View, Turn, proto.Message) []Step { return []Step{Fail} }}),
 		"> ui input t1\n> a error t1", ""},
 }
 
@@ -139,17 +149,21 @@ var inputFaults = []fault{
 const heSpeaks = "> ui input t1\n> a chunk t1 one\n"
 
 var cancelFaults = []fault{
-	{"canceled without an ack", deciding(rules{canceling: func(View, Turn) []Step { return []Step{Interrupt, Cancel, TellCanceled} }}),
+	{"canceled without an ack",
+		deciding(Policy{Canceling: func(View, Turn) []Step { return []Step{Interrupt, Cancel, TellCanceled} }}),
 		heSpeaks + `> ui cancel`, "a CANCEL t1 a; ui CANCEL_SENT t1 a; ui CANCELED t1 a"},
-	{"canceled by the time-out", deciding(rules{cancelTimeout: func(View, Turn) []Step { return []Step{Cancel, TellCanceled, Resume} }}),
+	{"canceled by the time-out",
+		deciding(Policy{CancelTimeout: func(View, Turn) []Step { return []Step{Cancel, TellCanceled, Resume} }}),
 		heSpeaks + "> ui remove b\n> ui cancel\n> time 10s", "ui CANCELED t1 a"},
-	{"removed after the time-out", deciding(rules{cancelTimeout: func(View, Turn) []Step { return []Step{TellCancelTimeout, Cancel, Resume} }}),
+	{"removed after the time-out",
+		deciding(Policy{CancelTimeout: func(View, Turn) []Step { return []Step{TellCancelTimeout, Cancel, Resume} }}),
 		heSpeaks + "> ui remove a\n> time 10s",
 		"ui ERROR CANCEL_TIMEOUT t1 a; ui AGENT_REMOVING a; sm REQUEST_REMOVE_AGENT a; sm SWITCH_AGENT a b REMOVE_AGENT"},
-	{"STREAM_STOPPED is ignored", deciding(rules{stops: func(v View, t Turn, msg proto.Message) bool {
-		return Subtype(msg) == proto.CancelAck && Correct{}.Stops(v, t, msg)
+	{"STREAM_STOPPED is ignored", deciding(Policy{Stops: func(v View, t Turn, msg proto.Message) bool {
+		return Subtype(msg) == proto.CancelAck && Correct.Stops(v, t, msg)
 	}}), heSpeaks + "> ui cancel\n> a stream t1", ""},
-	{"takes the CANCEL_ACK of any agent", deciding(rules{stops: func(_ View, t Turn, _ proto.Message) bool { return t.CancelSent }}),
+	{"takes the CANCEL_ACK of any agent",
+		deciding(Policy{Stops: func(_ View, t Turn, _ proto.Message) bool { return t.CancelSent }}),
 		heSpeaks + "> ui cancel\n> b stop t1", "ui CANCELED t1 a"},
 	{"INTERRUPT is ignored", taking(func(_ View, msg proto.Message) []proto.Message {
 		if msg.Subtype == proto.Interrupt {
@@ -157,7 +171,7 @@ var cancelFaults = []fault{
 		}
 		return []proto.Message{msg}
 	}), heSpeaks + `> ui interrupt`, ""},
-	{"CANCEL is for whoever is active", deciding(rules{cancels: func(v View, _ proto.Message) (ids []string) {
+	{"CANCEL is for whoever is active", deciding(Policy{Cancels: func(v View, _ proto.Message) (ids []string) {
 		for _, t := range v.Turns() {
 			if t.Agent == v.Active() {
 				ids = append(ids, t.ID)
@@ -165,16 +179,19 @@ var cancelFaults = []fault{
 		}
 		return ids
 	}}), heSpeaks + "> ui mention t2 b\n> ui cancel", "b CANCEL t2 b; ui CANCEL_SENT t2 b"},
-	{"output passes after the ack", deciding(rules{output: func(v View, t Turn, msg proto.Message) []Step {
+	{"output passes after the ack", deciding(Policy{Output: func(v View, t Turn, msg proto.Message) []Step {
 		if t.Status == Canceled {
 			return []Step{Forward}
 		}
-		return Correct{}.Output(v, t, msg)
+		return Correct.Output(v, t, msg)
 	}}), heSpeaks + "> ui cancel\n> a stop t1\n> a chunk t1 two", "ui AGENT_OUTPUT t1 two"},
 	{"a removal does not wait", order(proto.RemoveAgent, Interrupt, TellBegun, Request, Unbind, FallBack),
-		heSpeaks + `> ui remove a`, "a CANCEL t1 a; ui CANCEL_SENT t1 a; ui AGENT_REMOVING a; sm REQUEST_REMOVE_AGENT a; sm SWITCH_AGENT a b REMOVE_AGENT"},
+		heSpeaks + `> ui remove a`,
+		"a CANCEL t1 a; ui CANCEL_SENT t1 a; ui AGENT_REMOVING a; sm REQUEST_REMOVE_AGENT a; sm SWITCH_AGENT a b " +
+			"REMOVE_AGENT"},
 	{"a removal cancels too late", order(proto.RemoveAgent, Request, Unbind, FallBack, Interrupt),
-		heSpeaks + `> ui remove a`, "sm REQUEST_REMOVE_AGENT a; sm SWITCH_AGENT a b REMOVE_AGENT; a CANCEL t1 a; ui CANCEL_SENT t1 a"},
+		heSpeaks + `> ui remove a`,
+		"sm REQUEST_REMOVE_AGENT a; sm SWITCH_AGENT a b REMOVE_AGENT; a CANCEL t1 a; ui CANCEL_SENT t1 a"},
 	{"a removal does not cancel", order(proto.RemoveAgent, Await, Request, Unbind, FallBack),
 		heSpeaks + `> ui remove a`, "sm REQUEST_REMOVE_AGENT a; sm SWITCH_AGENT a b REMOVE_AGENT"},
 	{"a close does not wait", order(proto.SessionClose, Interrupt, Request),
@@ -183,19 +200,22 @@ var cancelFaults = []fault{
 }
 
 var agentFaults = []fault{
-	{"the removed agent stays active", deciding(rules{fallback: func(_ View, removed string) string { return removed }}),
+	{"the removed agent stays active", deciding(Policy{Fallback: func(_ View, removed string) string { return removed }}),
 		`> ui remove a`, "ui AGENT_REMOVING a; sm REQUEST_REMOVE_AGENT a"},
 	{"no fallback", order(proto.RemoveAgent, Request, Unbind), `> ui remove a`, "sm REQUEST_REMOVE_AGENT a"},
 	{"the removed agent stays in the session", order(proto.RemoveAgent, Request, FallBack),
 		"> ui remove b\n> ui switch b", "sm SWITCH_AGENT a b SWITCH_AGENT"},
-	{"removed is told before DONE", order(proto.RemoveAgent, Request, Unbind, TellDone), `> ui remove b`, "sm REQUEST_REMOVE_AGENT b; ui AGENT_REMOVED b"},
+	{"removed is told before DONE", order(proto.RemoveAgent, Request, Unbind, TellDone), `> ui remove b`,
+		"sm REQUEST_REMOVE_AGENT b; ui AGENT_REMOVED b"},
 	{"REMOVE_AGENT_DONE is ignored", upon(proto.RemoveAgentDone), "> ui remove b\n> sm REMOVE_AGENT_DONE b", ""},
-	{"REMOVE_AGENT_FAILED is taken for DONE", upon(proto.RemoveAgentFailed, TellDone), "> ui remove b\n> sm REMOVE_AGENT_FAILED b", "ui AGENT_REMOVED b"},
+	{"REMOVE_AGENT_FAILED is taken for DONE", upon(proto.RemoveAgentFailed, TellDone),
+		"> ui remove b\n> sm REMOVE_AGENT_FAILED b", "ui AGENT_REMOVED b"},
 	{"a failed removal is rolled back", upon(proto.RemoveAgentFailed, Register, TellFailed),
 		"> ui remove b\n> sm REMOVE_AGENT_FAILED b\n> ui switch b", "sm SWITCH_AGENT a b SWITCH_AGENT"},
 	{"ADD_AGENT_DONE does not register", upon(proto.AddAgentDone, TellDone),
 		"> ui invite d\n> sm ADD_AGENT_DONE d\n> ui switch d", "ui ERROR AGENT_NOT_IN_SESSION"},
-	{"registered before DONE", order(proto.InviteAgent, Register, Request), "> ui invite d\n> ui switch d", "sm SWITCH_AGENT a d SWITCH_AGENT"},
+	{"registered before DONE", order(proto.InviteAgent, Register, Request), "> ui invite d\n> ui switch d",
+		"sm SWITCH_AGENT a d SWITCH_AGENT"},
 	{"ADD_AGENT_FAILED is ignored", upon(proto.AddAgentFailed), "> ui invite d\n> sm ADD_AGENT_FAILED d", ""},
 	{"ADD_AGENT_FAILED registers", upon(proto.AddAgentFailed, Register, TellFailed),
 		"> ui invite d\n> sm ADD_AGENT_FAILED d\n> ui switch d", "sm SWITCH_AGENT a d SWITCH_AGENT"},
@@ -209,16 +229,19 @@ var agentFaults = []fault{
 		"> a handover - b\n> ui confirm", "sm SWITCH_AGENT a b HANDOVER_CONFIRM"},
 	{"a handover gives the context first", upon(proto.HandoverConfirm, GiveContext, Activate, TellSwitch),
 		"> a handover - b\n> ui confirm", "b HANDOVER_CONTEXT a b []; sm SWITCH_AGENT a b HANDOVER_CONFIRM"},
-	{"the last transaction is meant", deciding(rules{correlate: func(_ View, _ proto.Message, open []Transaction) string { return open[len(open)-1].ID }}),
+	{"the last transaction is meant",
+		deciding(Policy{Correlate: func(_ View, _ proto.Message, open []Transaction) string { return open[len(open)-1].ID }}),
 		"> ui remove b x1\n> ui remove c x2\n> sm REMOVE_AGENT_DONE b x1", "ui AGENT_REMOVED c"},
-	{"a session that failed is opened", upon(proto.SessionFailed, TellDone), "> ui open\n> sm SESSION_FAILED", "ui SESSION_OPENED"},
-	{"a session is opened at once", order(proto.SessionOpen, Request, TellDone), `> ui open`, "sm REQUEST_SESSION_OPEN; ui SESSION_OPENED"},
+	{"a session that failed is opened", upon(proto.SessionFailed, TellDone), "> ui open\n> sm SESSION_FAILED",
+		"ui SESSION_OPENED"},
+	{"a session is opened at once", order(proto.SessionOpen, Request, TellDone), `> ui open`,
+		"sm REQUEST_SESSION_OPEN; ui SESSION_OPENED"},
 }
 
 // rewriting changes the messages of a subtype or event.
 func rewriting(kind string, f func(v View, msg *proto.Message)) func(*Options) {
 	return telling(func(v View, msg proto.Message, send func(proto.Message)) {
-		if or(msg.Subtype, msg.Event) == kind {
+		if cmp.Or(msg.Subtype, msg.Event) == kind {
 			f(v, &msg)
 		}
 		send(msg)
@@ -226,23 +249,25 @@ func rewriting(kind string, f func(v View, msg *proto.Message)) func(*Options) {
 }
 
 var messageFaults = []fault{
-	{"a message is handled once for each subscription", deciding(rules{takes: func(v View, msg proto.Message, from Role, _ bool) bool {
-		return Correct{}.Takes(v, msg, from, false)
-	}}), "> ui input t1\n> again", "ui ERROR INVALID_MESSAGE"},
-	{"broadcast is business", deciding(rules{takes: func(v View, msg proto.Message, from Role, again bool) bool {
+	{"a message is handled once for each subscription",
+		deciding(Policy{Takes: func(v View, msg proto.Message, from Role, _ bool) bool {
+			return Correct.Takes(v, msg, from, false)
+		}}), "> ui input t1\n> again", "ui ERROR INVALID_MESSAGE"},
+	{"broadcast is business", deciding(Policy{Takes: func(v View, msg proto.Message, from Role, again bool) bool {
 		msg.Target = proto.ToSystem
-		return Correct{}.Takes(v, msg, from, again)
+		return Correct.Takes(v, msg, from, again)
 	}}), `> broadcast t1`, "a USER_INPUT t1; ui TURN_ACCEPTED t1 a"},
-	{"acts upon its own echoes", deciding(rules{
-		role: func(msg proto.Message) Role {
+	{"acts upon its own echoes", deciding(Policy{
+		Role: func(v View, msg proto.Message) Role {
 			if msg.Sender == proto.FromSession {
 				return Frontend
 			}
-			return Correct{}.Role(nil, msg)
+			return Correct.Role(v, msg)
 		},
-		takes: func(v View, _ proto.Message, _ Role, again bool) bool { return !again },
+		Takes: func(v View, _ proto.Message, _ Role, again bool) bool { return !again },
 	}), `> echo b`, "sm SWITCH_AGENT a b SWITCH_AGENT"},
-	{"payload becomes a text", rewriting(proto.UserInput, func(_ View, msg *proto.Message) { msg.Payload = fmt.Sprint(msg.Payload) }),
+	{"payload becomes a text",
+		rewriting(proto.UserInput, func(_ View, msg *proto.Message) { msg.Payload = fmt.Sprint(msg.Payload) }),
 		"> ui mention t1 b\n> routed", " string"},
 	{"metadata are lost", rewriting(proto.AgentOutput, func(_ View, msg *proto.Message) { msg.Metadata = object{} }),
 		heSpeaks + `> a chunk t1 two`, "ui AGENT_OUTPUT two"},
@@ -251,9 +276,12 @@ var messageFaults = []fault{
 		delete(payload, "from")
 		msg.Payload = payload
 	}), `> ui switch b`, "sm SWITCH_AGENT null b SWITCH_AGENT"},
-	{"input is sent to the wrong agent", rewriting(proto.UserInput, func(_ View, msg *proto.Message) { msg.TargetID = "c" }),
+	{"input is sent to the wrong agent",
+		rewriting(proto.UserInput, func(_ View, msg *proto.Message) { msg.TargetID = "c" }),
 		`> ui input t1`, "c USER_INPUT t1; ui TURN_ACCEPTED t1 a"},
-	{"the ids of the two messages differ", rewriting(proto.TurnAccepted, func(_ View, msg *proto.Message) { msg.Payload = with(payloadOf(*msg), object{"turn_id": "t0"}) }),
+	{"the ids of the two messages differ", rewriting(proto.TurnAccepted, func(_ View, msg *proto.Message) {
+		msg.Payload = with(payloadOf(*msg), object{"turn_id": "t0"})
+	}),
 		`> ui input t1`, "a USER_INPUT t1; ui TURN_ACCEPTED t0 a"},
 	{"TURN_ACCEPTED is held back", func(o *Options) {
 		var held []proto.Message
@@ -289,8 +317,11 @@ func TestView(t *testing.T) {
 		for _, tx := range v.Transactions() {
 			txs = append(txs, tx.Kind+" "+tx.Agent)
 		}
-		seen = append(seen, fmt.Sprint(v.SessionID(), v.Active(), v.Default(), v.Agents(), v.Has("b"), v.Speaking(), v.Interruptible(), v.SpeakingAgent(),
-			len(v.Turns()), known, unknown, t1.Status, t1.Waiting, t1.CancelSent, t1.Output, txs, v.LastOutput("a"), v.LastOutput("b"), v.Now().IsZero()))
+		seen = append(seen,
+			fmt.Sprint(v.SessionID(), v.Active(), v.Default(), v.Agents(), v.Has("b"), v.Speaking(), v.Interruptible(),
+				v.SpeakingAgent(),
+				len(v.Turns()), known, unknown, t1.Status, t1.Waiting, t1.CancelSent, t1.Output, txs, v.LastOutput("a"),
+				v.LastOutput("b"), v.Now().IsZero()))
 		return []proto.Message{msg}
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -1,25 +1,27 @@
 package orchestrator
 
 import (
+	"cmp"
 	"slices"
 
 	proto "parley/protocol/sessionruntime"
 )
 
-// Step is one thing that a machine does. A program is a list of them. A step that has nothing to work on, as one of turns in the
-// program of a transaction, does nothing.
+// Step is one thing that a machine does. A program is a list of them. A step that has nothing to work on, as one of
+// turns in the program of a transaction, does nothing.
 type Step string
 
 // Steps of a turn.
 const (
-	Route             Step = "route"               // USER_INPUT to the turn's agent; INPUT_ACK is waited for
-	Accept            Step = "accept"              // EVENT TURN_ACCEPTED
-	Start             Step = "start"               // the turn is RUNNING
-	TellStarted       Step = "tell started"        // EVENT AGENT_STARTED
-	Fail              Step = "fail"                // the turn is FAILED
-	TellRouteTimeout  Step = "tell route timeout"  // ERROR ROUTE_TIMEOUT
-	Speak             Step = "speak"               // the turn speaks, as the last one
-	Forward           Step = "forward"             // AGENT_OUTPUT or ERROR to the frontend, as it came; also without a turn
+	Route            Step = "route"              // USER_INPUT to the turn's agent; INPUT_ACK is waited for
+	Accept           Step = "accept"             // EVENT TURN_ACCEPTED
+	Start            Step = "start"              // the turn is RUNNING
+	TellStarted      Step = "tell started"       // EVENT AGENT_STARTED
+	Fail             Step = "fail"               // the turn is FAILED
+	TellRouteTimeout Step = "tell route timeout" // ERROR ROUTE_TIMEOUT
+	Speak            Step = "speak"              // the turn speaks, as the last one
+	// AGENT_OUTPUT or ERROR to the frontend, as it came; also without a turn
+	Forward           Step = "forward"
 	Complete          Step = "complete"            // the turn is COMPLETED
 	Report            Step = "report"              // ERROR UNEXPECTED_OUTPUT; also without a turn
 	Cancel            Step = "cancel"              // the turn is CANCELED, and no ack is waited for
@@ -31,7 +33,8 @@ const (
 
 // Steps of a transaction.
 const (
-	Await       Step = "await"        // what follows comes once its CANCELs are acknowledged, and nobody speaks whom it silences
+	// what follows comes once its CANCELs are acknowledged, and nobody speaks whom it silences
+	Await       Step = "await"
 	TellBegun   Step = "tell begun"   // EVENT AGENT_REMOVING or ADDING_AGENT
 	Request     Step = "request"      // CONTROL REQUEST_... to SYSTEM
 	Unbind      Step = "unbind"       // the agent leaves agents_in_session
@@ -45,7 +48,8 @@ const (
 
 // Steps of both, and of a switch.
 const (
-	Interrupt  Step = "interrupt"   // CONTROL CANCEL to the turn's agent, and EVENT CANCEL_SENT; of a transaction: to all that it silences
+	// CONTROL CANCEL to the turn's agent, and EVENT CANCEL_SENT; of a transaction: to all that it silences
+	Interrupt  Step = "interrupt"
 	Activate   Step = "activate"    // the agent of the turn, the transaction, the switch is active
 	TellSwitch Step = "tell switch" // CONTROL SWITCH_AGENT to SYSTEM, if that is another one than before the program
 )
@@ -87,7 +91,7 @@ func (m *Machine) step(j *job, s Step) {
 	case Report:
 		m.report(j)
 	case Activate:
-		m.active = or(j.agent, m.active)
+		m.active = cmp.Or(j.agent, m.active)
 	case TellSwitch:
 		m.tellSwitch(j)
 	}
@@ -112,7 +116,7 @@ func (m *Machine) turnStep(j *job, s Step) (done bool) {
 	case Complete:
 		m.end(j.t, Completed)
 	case Interrupt:
-		m.interrupt(j.t, m.txID(j.msg), or(reasonOf(j.msg), "the user canceled"))
+		m.interrupt(j.t, m.txID(j.msg), cmp.Or(reasonOf(j.msg), "the user canceled"))
 	case Cancel:
 		m.canceled(j.t)
 	case TellCanceled:

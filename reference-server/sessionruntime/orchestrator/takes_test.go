@@ -11,7 +11,8 @@ import (
 // What counts, by who says it to whom.
 func TestTakes(t *testing.T) {
 	input, ack := userInput("x", object{"turn_id": "t1"}), byAgent("a", "ack", "t0", "")
-	receipt := proto.Message{Event: "CONTROL", Subtype: "REMOVE_AGENT_DONE", Sender: "session_manager", Payload: object{"agent_id": "c"}}
+	receipt := proto.Message{Event: "CONTROL", Subtype: "REMOVE_AGENT_DONE", Sender: "session_manager",
+		Payload: object{"agent_id": "c"}}
 	to := func(msg proto.Message, target string) proto.Message { msg.Target = target; return msg }
 	from := func(msg proto.Message, sender string) proto.Message { msg.Sender = sender; return msg }
 	for _, c := range []struct {
@@ -35,8 +36,10 @@ func TestTakes(t *testing.T) {
 		{"ack on BROADCAST", to(ack, "BROADCAST"), true},
 		{"ack to the frontend", to(ack, "FRONTEND"), false},
 		{"ack of the frontend", from(ack, "frontend"), true}, // an ERROR: it means nothing
-		{"ack, the subtype in metadata", proto.Message{Event: "CONTROL", Sender: "a", Metadata: object{"subtype": "INPUT_ACK", "turn_id": "t0"}}, true},
-		{"ack as an EVENT", proto.Message{Event: "EVENT", Subtype: "INPUT_ACK", Sender: "a", Metadata: object{"turn_id": "t0"}}, false},
+		{"ack, the subtype in metadata",
+			proto.Message{Event: "CONTROL", Sender: "a", Metadata: object{"subtype": "INPUT_ACK", "turn_id": "t0"}}, true},
+		{"ack as an EVENT",
+			proto.Message{Event: "EVENT", Subtype: "INPUT_ACK", Sender: "a", Metadata: object{"turn_id": "t0"}}, false},
 		{"receipt to SYSTEM", receipt, true},
 		{"receipt on BROADCAST is observed", to(receipt, "BROADCAST"), false},
 		{"receipt of an agent", from(receipt, "b"), false},
@@ -83,14 +86,16 @@ func TestTheSameMessageTwice(t *testing.T) {
 func TestMalformedIDs(t *testing.T) {
 	long := strings.Repeat("x", 1<<10+1)
 	inBubble(t, func(s *stage) {
-		for _, metadata := range []object{{"turn_id": 7.0}, {"trace_id": object{}}, {"tx_id": []any{}}, {"turn_id": long}, {"trace_id": long}, {"tx_id": long}} {
+		for _, metadata := range []object{{"turn_id": 7.0}, {"trace_id": object{}}, {"tx_id": []any{}}, {"turn_id": long},
+			{"trace_id": long}, {"tx_id": long}} {
 			for _, msg := range []proto.Message{userInput("x", metadata), control("CANCEL", nil, metadata)} {
 				out := s.send(msg)
 				if got := fmt.Sprint(lines(out)); got != "[ui ERROR INVALID_MESSAGE]" {
 					t.Errorf("%v: published %s", metadata, got)
 				}
 			}
-			for _, msg := range []proto.Message{byAgent("a", "ack", "", ""), byAgent("a", "stop", "", ""), byAgent("a", "chunk", "", "x"), byAgent("a", "error", "", "")} {
+			for _, msg := range []proto.Message{byAgent("a", "ack", "", ""), byAgent("a", "stop", "", ""),
+				byAgent("a", "chunk", "", "x"), byAgent("a", "error", "", "")} {
 				msg.Metadata = metadata
 				for _, out := range s.send(msg) {
 					if out.Event != "ERROR" {
@@ -99,7 +104,8 @@ func TestMalformedIDs(t *testing.T) {
 				}
 			}
 		}
-		out := s.send(proto.Message{Event: "CONTROL", Subtype: "HANDOVER_REQUEST", Sender: "a", Payload: object{"to": "b"}, Metadata: object{"tx_id": long}})
+		out := s.send(proto.Message{Event: "CONTROL", Subtype: "HANDOVER_REQUEST", Sender: "a", Payload: object{"to": "b"},
+			Metadata: object{"tx_id": long}})
 		if tx, _ := only(t, out, "HANDOVER_UI_PROMPT").Metadata["tx_id"].(string); tx == "" || tx == long {
 			t.Errorf("tx_id %q", tx)
 		}

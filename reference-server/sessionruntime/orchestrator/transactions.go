@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"slices"
 
 	proto "parley/protocol/sessionruntime"
@@ -23,7 +24,7 @@ func (m *Machine) begin(tx *transaction) {
 		m.refuse(tx.Request, &Refusal{proto.Overloaded, "too many transactions are open: try again when one is over"})
 		return
 	}
-	tx.ID, tx.TraceID = or(m.txID(tx.Request), m.o.NewID()), m.id(tx.Request, proto.TraceID)
+	tx.ID, tx.TraceID = cmp.Or(m.txID(tx.Request), m.o.NewID()), m.id(tx.Request, proto.TraceID)
 	m.txs = append(m.txs, tx)
 	m.run(m.jobOf(tx), m.o.Policy.Begin(m, tx.Transaction))
 }
@@ -96,9 +97,9 @@ var answers = map[string][]string{
 	proto.HandoverRequest: {proto.HandoverConfirm, proto.HandoverReject},
 }
 
-// Correlate goes by tx_id. An answer without one is for the agent that it names; one that names none is for the turn that it
-// names; and one that says nothing is for the only transaction that there is.
-func (Correct) Correlate(_ View, msg proto.Message, open []Transaction) string {
+// correctCorrelate goes by tx_id. An answer without one is for the agent that it names; one that names none is for the
+// turn that it names; and one that says nothing is for the only transaction that there is.
+func correctCorrelate(_ View, msg proto.Message, open []Transaction) string {
 	if id := text(msg, proto.TxID); id != "" {
 		if slices.ContainsFunc(open, func(tx Transaction) bool { return tx.ID == id }) {
 			return id
@@ -113,7 +114,7 @@ func (Correct) Correlate(_ View, msg proto.Message, open []Transaction) string {
 		return ""
 	}
 	if agent := agentOf(msg); agent != "" {
-		return or(
+		return cmp.Or(
 			only(func(tx Transaction) bool { return tx.Agent == agent || tx.From == agent }),
 			only(func(tx Transaction) bool { return tx.Agent == "" }),
 		)

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -35,8 +36,9 @@ func (m *Machine) input(msg proto.Message) {
 	}
 	trace, id := m.o.Policy.IDs(m, msg)
 	t := &turn{open: true, Turn: Turn{
-		ID: or(id, m.o.NewID()), TraceID: or(trace, m.o.NewID()), RequestedBy: or(text(msg, "user_id"), msg.Sender),
-		Agent: agent, Status: Routing, CreatedAt: m.now,
+		ID: cmp.Or(id, m.o.NewID()), TraceID: cmp.Or(trace, m.o.NewID()),
+		RequestedBy: cmp.Or(text(msg, "user_id"), msg.Sender),
+		Agent:       agent, Status: Routing, CreatedAt: m.now,
 	}}
 	switch {
 	case m.turns[t.ID] != nil:
@@ -129,7 +131,8 @@ func (m *Machine) wait(t *turn, what string, limit time.Duration) {
 
 func (m *Machine) unwait(t *turn) { t.Waiting, t.due = "", time.Time{} }
 
-// settle moves a turn for which nothing is to come to those that are only remembered, of which the oldest are forgotten.
+// settle moves a turn for which nothing is to come to those that are only remembered, of which the oldest are
+// forgotten.
 func (m *Machine) settle(t *turn) {
 	if !t.open || t.Status.InFlight() || t.Waiting == proto.CancelAck {
 		return
@@ -145,7 +148,8 @@ func (m *Machine) settle(t *turn) {
 	}
 }
 
-// turnOf is the turn that a message of an agent names, or the only one of the agent that it can mean; nil if there is none.
+// turnOf is the turn that a message of an agent names, or the only one of the agent that it can mean; nil if there is
+// none.
 func (m *Machine) turnOf(msg proto.Message, meant func(t *turn) bool) (found *turn) {
 	if id := text(msg, proto.TurnID); id != "" {
 		return m.turns[id]

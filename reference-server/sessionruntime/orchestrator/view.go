@@ -19,7 +19,7 @@ const (
 	Canceled  Status = "CANCELED"
 )
 
-// InFlight tells whether a turn of that status has not ended.
+// InFlight reports whether a turn of that status has not ended.
 func (s Status) InFlight() bool { return s == Routing || s == Running }
 
 // Turn is the record of one turn (2.2).
@@ -38,13 +38,14 @@ type Turn struct {
 
 // Transaction is a chain of actions that waits for somebody (2.3).
 type Transaction struct {
-	ID, TraceID string        // TraceID: "" if the request has none
-	Kind        string        // the subtype that began it: proto.RemoveAgent, InviteAgent, HandoverRequest, SessionOpen, SessionClose
-	Agent       string        // that is removed, invited ("" if the request names none), or handed over to
-	From        string        // agent that hands over
-	TurnID      string        // of the request, or the turn whose output a handover passes on; "" if none
-	Asked       bool          // the request or the prompt is out: an answer can come
-	Request     proto.Message // that began it
+	ID, TraceID string // TraceID: "" if the request has none
+	// the subtype that began it: proto.RemoveAgent, InviteAgent, HandoverRequest, SessionOpen, SessionClose
+	Kind    string
+	Agent   string        // that is removed, invited ("" if the request names none), or handed over to
+	From    string        // agent that hands over
+	TurnID  string        // of the request, or the turn whose output a handover passes on; "" if none
+	Asked   bool          // the request or the prompt is out: an answer can come
+	Request proto.Message // that began it
 }
 
 // View is a machine's state (2). It is valid only during the call that it is handed to, and not to be changed.

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+
+	"parley/driver/browser"
+	"parley/reports"
+	"parley/target"
+)
+
+// withoutBrowser is why a protocol of pages is left out of what was not asked for by name.
+func withoutBrowser(protocol string) string {
+	return protocol + " was not run: no Chromium found (Debian: apt-get install chromium)"
+}
+
+// missingBrowser is why a target cannot be driven: it is a page, and there is no browser for it. Its error tells the
+// exit code.
+func missingBrowser(p *target.Profile) error {
+	if !slices.Contains(p.Drivers, browser.Name) {
+		return nil
+	}
+	_, err := browser.Find(p.Reach().Browser)
+	var missing *browser.MissingError
+	if errors.As(err, &missing) {
+		missing.Key = p.Reach().BrowserKey
+	}
+	return err
+}
+
+// leaveOut keeps what can be judged on this machine, and says what is left out. What was asked for by name is not left
+// out unnoticed, nor is all that there is.
+func leaveOut[T any](all []T, named bool, missing func(T) error, protocol func(T) string) (kept []T, left []string,
+	err error) {
+	for _, one := range all {
+		switch why := missing(one); {
+		case why == nil:
+			kept = append(kept, one)
+		case named:
+			return nil, nil, why
+		default:
+			left, err = unique(append(left, withoutBrowser(protocol(one)))), why
+		}
+	}
+	if len(kept) > 0 {
+		err = nil
+	}
+	return kept, left, err
+}
+
+// noteLeft keeps in the results what was left out, where the summary follows.
+func noteLeft(r *reports.Results, left []string) {
+	if len(r.Runs) == 0 {
+		return
+	}
+	last := &r.Runs[len(r.Runs)-1]
+	for _, text := range left {
+		last.Notes = append(last.Notes, reports.Note{Kind: "harness", Text: text})
+	}
+}

@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"parley/internal/cut"
+	"parley/internal/words"
+	"parley/steps"
+	"parley/verdict"
+)
+
+// checkLogOptions are the flags of parley check-log.
+type checkLogOptions struct {
+	session, format string
+	complete        bool
+}
+
+// textFormat is what check-log prints for people; jsonFormat is the other.
+const textFormat = "text"
+
+func checkLogCommand(judge steps.LogJudge, s *streams) *cobra.Command {
+	var o checkLogOptions
+	what, by := judge.AboutLogs()
+	c := &cobra.Command{
+		Use:   "check-log FILE|DIR…",
+		Short: "Judge " + what,
+		Long: "Judge " + by + `.
+Of a folder every *.jsonl below it is judged. No target is needed, and nothing is compared with a wire.
+
+Each file has a line with its verdict, and each finding one with the place in the file, the clause, what was expected and
+what was found. A last line that was cut off is a warning, or with --complete a finding. Notes tell what no clause forbids.
+
+With --format json there is one object:
+
+  {"files": [{
+    "file":     its name
+    "verdict":  fine, findings, empty (no event, so nothing was judged) or unreadable
+    "session":  the sessionId that was expected; without --session that of the first line
+    "sessions": every sessionId in it, at most 16
+    "lines":    their number      "events": those that are a JSON object
+    "clauses":  [{"clause", "kept", "broken"}], how often; only those that were judged
+    "findings": [{"clause", "line", "expected", "observed"}], at most 100 of a clause; line 0 is the file as a whole
+    "dropped":  findings beyond that
+    "notes":    [{"line", "count", "text"}]
+    "torn":     {"line", "bytes", "start"} of a last line that was cut off
+    "error":    why reading it failed
+  }]}
+
+Exit codes: 0 nothing was found · 1 findings · 2 wrong usage, or a file that cannot be read · 5 a log is empty, so that nothing
+of it was judged, and there are no findings in others.`,
+		Example: `  parley check-log logs/study
+  parley check-log --complete --session s-20260213-001 logs/study/s-20260213-001.jsonl`,
+		RunE: func(c *cobra.Command, args []string) error { return checkLog(c.Context(), judge, args, o, s) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.session, "session", "", "`ID` of the session whose lines are judged (default all)")
+	f.BoolVar(&o.complete, "complete", false,
+		"the sessions have ended: a log without events, and one that ends in a torn line, is a finding")
+	f.StringVar(&o.format, "format", textFormat, "`FORMAT` to print: text or json")
+	return c
+}
+
+// logJudge is the first protocol whose logs can be judged; nil where there is none.
+func logJudge() steps.LogJudge {
+	for _, p := range suite.All {
+		if judge, ok := p.(steps.LogJudge); ok {
+			return judge
+		}
+	}
+	return nil
+}
+
+func checkLog(ctx context.Context, judge steps.LogJudge, args []string, o checkLogOptions, s *streams) error {
+	known := []string{textFormat, jsonFormat}
+	switch {
+	case len(args) == 0:
+		return usagef("check-log: which log? (name files, or folders with *.jsonl in them)")
+	case !slices.Contains(known, o.format):
+		return usagef("--format: unknown format %q%s", o.format,
+			suggest(o.format, known, "known: "+strings.Join(known, ", ")))
+	}
+	files, err := logFiles(args)
+	if err != nil {
+		return err
+	}
+	var out struct {
+		Files []steps.LogReport `json:"files"`
+	}
+	for _, name := range files {
+		l := judgeLog(ctx, judge, name, o)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		out.Files = append(out.Files, l)
+		if o.format == textFormat {
+			if err := printLog(s.Out, l); err != nil {
+				return err
+			}
+		}
+	}
+	if o.format == jsonFormat {
+		err = s.writeJSON(out)
+	} else {
+		err = printLogs(s.Out, out.Files)
+	}
+	if err != nil {
+		return err
+	}
+	return logsExit(out.Files)
+}
+
+// logsExit is the exit code of a check: what could not be read weighs most, then findings, then what was not judged.
+func logsExit(logs []steps.LogReport) error {
+	code := verdict.ExitConformant
+	for _, l := range logs {
+		switch {
+		case l.Verdict == steps.LogUnreadable:
+			return exitError{verdict.ExitUsage}
+		case l.Verdict == steps.LogFindings:
+			code = verdict.ExitNonConformant
+		case l.Verdict == steps.LogEmpty && code == verdict.ExitConformant:
+			code = verdict.ExitIncomplete
+		}
+	}
+	if code == verdict.ExitConformant {
+		return nil
+	}
+	return exitError{code}
+}
+
+// logFiles are the files that were named, and those in the folders that were.
+func logFiles(args []string) ([]string, error) {
+	var out []string
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, usagef("check-log: %v", err)
+		}
+		if !info.IsDir() {
+			out = append(out, arg)
+			continue
+		}
+		below, err := logsBelow(arg)
+		if err != nil {
+			return nil, usagef("check-log: %v", err)
+		}
+		if len(below) == 0 {
+			return nil, usagef("check-log: no *.jsonl below %s", arg)
+		}
+		out = append(out, below...)
+	}
+	return unique(out), nil
+}
+
+// logsBelow finds *.jsonl in a folder and those within it. What is no file when it is opened, such as a pipe, is left
+// out.
+func logsBelow(dir string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(name) != ".jsonl" {
+			return err
+		}
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			out = append(out, name)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func judgeLog(ctx context.Context, judge steps.LogJudge, name string, o checkLogOptions) steps.LogReport {
+	f, err := os.Open(name)
+	if err != nil {
+		return steps.LogReport{File: plainName(name), Verdict: steps.LogUnreadable, Error: plainName(err.Error()),
+			Sessions: []string{}, Clauses: []steps.LogTally{}, Findings: []steps.LogFinding{}, Notes: []steps.LogNote{}}
+	}
+	defer f.Close()
+	l := judge.CheckLog(interruptedReader{ctx, f}, o.session, o.complete)
+	l.File, l.Session, l.Error = plainName(name), plainName(l.Session), plainName(l.Error)
+	return l
+}
+
+// interruptedReader ends where its context does: a log may be of any length.
+type interruptedReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r interruptedReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// printLog writes the verdict on a log, and what there is to say of it.
+func printLog(w io.Writer, l steps.LogReport) error {
+	found := words.Counted(len(l.Findings)+l.Dropped, "finding")
+	verdicts := map[string]string{
+		steps.LogFine: fmt.Sprintf("fine: %s of session %s, %s judged",
+			words.Counted(l.Events, "event"), l.Session, words.Counted(len(l.Clauses), "clause")),
+		steps.LogFindings:   found + " in " + words.Counted(l.Events, "event"),
+		steps.LogEmpty:      "empty: there is no event, and nothing was judged",
+		steps.LogUnreadable: "cannot be read: " + l.Error,
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", l.File, verdicts[l.Verdict])
+	at := func(line int) string {
+		if line == 0 {
+			return "  " + l.File
+		}
+		return fmt.Sprintf("  %s:%d", l.File, line)
+	}
+	for _, f := range l.Findings {
+		fmt.Fprintf(&b, "%s: %s: expected %s; found %s\n", at(f.Line), f.Clause, f.Expected, f.Observed)
+	}
+	told := l.Torn != nil && slices.ContainsFunc(l.Findings,
+		func(f steps.LogFinding) bool { return f.Line == l.Torn.Line })
+	if l.Dropped > 0 {
+		fmt.Fprintf(&b, "  and %d more\n", l.Dropped)
+	}
+	if l.Torn != nil && !told {
+		fmt.Fprintf(&b, "%s: warning: ends in a torn line (crash?): %s\n", at(l.Torn.Line), l.Torn.Start)
+	}
+	for _, n := range l.Notes {
+		times := ""
+		if n.Count > 1 {
+			times = fmt.Sprintf(" (%d times)", n.Count)
+		}
+		fmt.Fprintf(&b, "%s: note: %s%s\n", at(n.Line), n.Text, times)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// printLogs counts the verdicts of several logs.
+func printLogs(w io.Writer, logs []steps.LogReport) error {
+	if len(logs) < 2 {
+		return nil
+	}
+	var parts []string
+	for _, v := range []struct{ verdict, words string }{{steps.LogFine, "fine"}, {steps.LogFindings, "with findings"},
+		{steps.LogEmpty, "empty"}, {steps.LogUnreadable, "unreadable"}} {
+		n := 0
+		for _, l := range logs {
+			if l.Verdict == v.verdict {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v.words))
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n%s: %s\n", words.Counted(len(logs), "log"), strings.Join(parts, ", "))
+	return err
+}
+
+// plainName keeps what a target chose, such as a file's name, from being more than a short text, to a terminal too.
+func plainName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if strconv.IsGraphic(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, name)
+	return cut.Text(name, 300)
+}

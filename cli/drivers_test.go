@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestShare(t *testing.T) {
+	of := func(name, protocol string, bare bool, drivers ...string) *subject {
+		p := suite.Kinds().New(protocol)
+		p.Name, p.Drivers = name, drivers
+		return &subject{profile: p, bare: bare}
+	}
+	both := of("both", "agent-select", false, "sse", "ws")
+	only := of("only", "agent-select", false, "ws")
+	bare := of("bare", "agent-select", true, "sse")
+	chat := of("chat", "session-chat", false, "ws")
+	bareChat := of("bare chat", "session-chat", true, "ws")
+	host, relay := of("host", "external-agent", false, "ws"), of("relay", "external-agent", false, "ws")
+	orchestrator := of("orchestrator", "session-runtime", false, "ws", "stdio")
+	ours := of("ours", "session-runtime", false, "ws", "stdio")
+	ours.bundled = true
+	page := of("page", "agent-client", true, "browser")
+	bareBus := of("bare bus", "session-runtime", true, "ws")
+	type subjects []*subject
+	for _, tt := range []struct {
+		s     subjects
+		asked []string
+		want  [][]string
+		err   string
+	}{
+		{subjects{both}, nil, [][]string{{"sse", "ws"}}, ""},
+		{subjects{both}, []string{"ws"}, [][]string{{"ws"}}, ""},
+		{subjects{both}, []string{"all"}, [][]string{{"sse", "ws", "r3labs"}}, ""},
+		{subjects{both}, []string{"ws", "all"}, [][]string{{"ws", "sse", "r3labs"}}, ""},
+		{subjects{both}, []string{"r3labs"}, [][]string{{"r3labs"}}, ""},
+		{subjects{both}, []string{"tcp"}, nil, `--driver: unknown driver "tcp" (known: sse, ws, stdio, browser, r3labs, all)`},
+		{subjects{only}, []string{"all"}, [][]string{{"ws"}}, ""},
+		{subjects{only}, []string{"sse"}, nil, "--driver: only declares no driver sse (declared: ws)"},
+		{subjects{only}, []string{"r3labs"}, nil, "--driver: only declares no driver r3labs (declared: ws)"},
+		{subjects{only}, []string{"ws", "sse"}, nil, "--driver: only declares no driver sse (declared: ws)"},
+		{subjects{bare}, []string{"ws"}, [][]string{{"ws"}}, ""},
+		{subjects{bare}, []string{"all"}, [][]string{{"sse", "r3labs"}}, ""},
+		{subjects{bareChat}, []string{"sse"}, nil, "--driver: bare chat declares no driver sse (declared: ws)"},
+
+		{subjects{orchestrator}, nil, [][]string{{"ws", "stdio"}}, ""},
+		{subjects{ours}, nil, [][]string{{"ws"}}, ""},
+		{subjects{ours}, []string{"all"}, [][]string{{"ws", "stdio"}}, ""},
+		{subjects{ours}, []string{"stdio"}, [][]string{{"stdio"}}, ""},
+		{subjects{bareBus}, []string{"all"}, [][]string{{"ws"}}, ""},
+		{subjects{bareBus}, []string{"stdio"}, nil, "--driver: bare bus declares no driver stdio (declared: ws)"},
+		{subjects{both, ours}, []string{"stdio"}, nil,
+			"--driver stdio: agent-select has sse, ws, r3labs alone (leave it out: --protocol session-runtime)"},
+
+		{subjects{page}, nil, [][]string{{"browser"}}, ""},
+		{subjects{page}, []string{"all"}, [][]string{{"browser"}}, ""},
+		{subjects{page}, []string{"sse"}, nil, "--driver: page declares no driver sse (declared: browser)"},
+		{subjects{both, page}, []string{"browser"}, nil,
+			"--driver browser: agent-select has sse, ws, r3labs alone (leave it out: --protocol agent-client)"},
+		{subjects{both, chat}, nil, [][]string{{"sse", "ws"}, {"ws"}}, ""},
+		{subjects{both, chat}, []string{"all"}, [][]string{{"sse", "ws", "r3labs"}, {"ws"}}, ""},
+		{subjects{both, chat}, []string{"ws"}, [][]string{{"ws"}, {"ws"}}, ""},
+		{subjects{both, chat}, []string{"sse", "ws"}, [][]string{{"sse", "ws"}, {"ws"}}, ""},
+		{subjects{both, chat}, []string{"sse"}, nil, "--driver sse: session-chat has ws alone (leave it out: --protocol agent-select)"},
+		{subjects{both, chat}, []string{"sse", "r3labs"}, nil,
+			"--driver sse,r3labs: session-chat has ws alone (leave it out: --protocol agent-select)"},
+		{subjects{both, host, relay}, []string{"ws"}, [][]string{{"ws"}, {"ws"}, {"ws"}}, ""},
+		{subjects{host, both, relay}, []string{"sse"}, nil, "--driver sse: external-agent has ws alone (leave it out: --protocol agent-select)"},
+		{subjects{only, chat}, []string{"sse"}, nil, "--driver: only, chat declares no driver sse (declared: ws)"},
+	} {
+		got, err := share(tt.s, tt.asked)
+		said := ""
+		if err != nil {
+			said = err.Error()
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" || said != tt.err || err != nil && exitCode(err) != 2 {
+			t.Errorf("%s, --driver %v: %v, want %s\n%s", tt.s[0].profile.Name, tt.asked, err, tt.err, diff)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"parley/internal/words"
+	"parley/runner"
+	"parley/steps"
+	"parley/verdict"
+)
+
+func explainCommand(s *streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain CLAUSE…",
+		Short: "Tell what a clause says, how it is read, and what judges it",
+		Long: `Tell everything about clauses: their level and section, the statement in English, the words of the source, how they are
+read and observed, of targets of which roles they are judged where there are several, which scenarios and monitors judge
+them, which faulty targets prove that these bite, and how to run them alone. One that a page and its server keep together is
+told of both.`,
+		Example: "  parley explain AS-080 as-053 EA-026",
+		RunE:    func(c *cobra.Command, args []string) error { return explain(c.Context(), args, s) },
+	}
+}
+
+func explain(_ context.Context, ids []string, s *streams) error {
+	if len(ids) == 0 {
+		return usagef("explain: which clause? (such as parley explain AS-080; parley list shows all)")
+	}
+	books, err := openBooks(nil)
+	if err != nil {
+		return err
+	}
+	var pages []string
+	for _, id := range ids {
+		found, err := find(books, id)
+		if err != nil {
+			return err
+		}
+		pages = append(pages, pagesOf(found)...)
+	}
+	_, err = fmt.Fprint(s.Out, strings.Join(pages, "\n"))
+	return err
+}
+
+// entry is a clause in one of the ledgers that have it.
+type entry struct {
+	*book
+	verdict.Row
+}
+
+// find looks a clause up, in whichever case its id is written: in its own ledger, and in one that has it from there.
+func find(books []*book, id string) ([]entry, error) {
+	var found []entry
+	var known []string
+	for _, b := range books {
+		if row, ok := b.ledger.Row(clauseID(id)); ok {
+			found = append(found, entry{b, row})
+		}
+		for _, r := range b.ledger.Rows() {
+			known = append(known, r.ID)
+		}
+	}
+	switch near := words.Near(clauseID(id), known, 3); {
+	case len(found) > 0:
+		return found, nil
+	case len(near) > 0:
+		return nil, usagef("unknown clause %q (nearest: %s; parley list shows all)", id, strings.Join(unique(near), ", "))
+	}
+	return nil, usagef("unknown clause %q (parley list shows all)", id)
+}
+
+// pagesOf are the pages about a clause: one for each ledger by which it is tested, and one where it is tested by none.
+// What the others say of it stands on the last.
+func pagesOf(found []entry) []string {
+	var pages []string
+	var others strings.Builder
+	for i, e := range found {
+		last := i == len(found)-1
+		if !e.Tested() && !(last && len(pages) == 0) {
+			fmt.Fprintf(&others, "  %-9s  %s: excluded, %s\n", "also", e.ledger.Protocol, e.Reason)
+			continue
+		}
+		pages = append(pages, page(e.book, e.Row))
+	}
+	pages[len(pages)-1] += others.String()
+	return pages
+}
+
+// clauseID is an id as ledgers write it: "@as-042a" is AS-042a.
+func clauseID(id string) string {
+	id = strings.ToUpper(strings.TrimPrefix(id, "@"))
+	if n := len(id); n > 6 {
+		id = id[:6] + strings.ToLower(id[6:])
+	}
+	return id
+}
+
+// observedWords says what it takes to see a clause.
+var observedWords = map[string]string{
+	"wire":        "on the wire alone",
+	"wire+config": "on the wire, with hooks that change the target's configuration",
+	"wire+model":  "on the wire, with the model stub behind the target",
+	"config":      "in the target's configuration",
+	"model":       "in what the model backend receives: needs the model stub",
+	"wire+user":   "on the wire, where the target's user can be made to speak",
+	"wire+fault":  "on the wire, where the profile can provoke the state or the failure",
+	"wire+log":    "on the wire and in the log file, where that can be read",
+	"page":        "on the page, as a person sees it in a browser",
+	"wire+page":   "on the page, as a person sees it in a browser, and in what it asks of its server",
+	"log":         "in the log file, where that can be read",
+	"none":        "not observable from outside",
+}
+
+// page is everything about one clause.
+func page(b *book, r verdict.Row) string {
+	var w strings.Builder
+	fmt.Fprintf(&w, "%s  %s  section %s of %s\n", r.ID, r.Level, r.Section, document(b, r))
+	field := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&w, "  %-9s  %s\n", name, text)
+		}
+	}
+	field("text", r.Text)
+	field("source", r.Source)
+	field("ruling", r.Ruling)
+	field("fair", r.Fair)
+	field("strict", r.Strict)
+	field("observed", observed(r.Observed))
+	field("see", strings.Join(append(append([]string{}, r.See...), r.JudgedBy...), ", "))
+	if !r.Tested() {
+		field("excluded", r.Reason)
+		return w.String()
+	}
+	if roled(b.ledger.Protocol) {
+		field("roles", strings.Join(b.rolesOf(r.ID), ", "))
+	}
+	judges(&w, b, r)
+	field("alone", alone(b, r))
+	return w.String()
+}
+
+// document is where a clause stands: a cross row is another protocol's.
+func document(b *book, r verdict.Row) string {
+	if !r.Cross {
+		return b.ledger.Source
+	}
+	from := "another document"
+	if p, err := suite.Find(suite.OfClause(r.ID)); err == nil {
+		if ledger, err := steps.LedgerOf(p); err == nil {
+			from = ledger.Source
+		}
+	}
+	return from + ", judged with " + b.ledger.Protocol
+}
+
+func observed(how string) string {
+	if words, ok := observedWords[how]; ok {
+		return words
+	}
+	return how
+}
+
+// judges lists what judges a clause, and what proves that it bites.
+func judges(w *strings.Builder, b *book, r verdict.Row) {
+	list := func(name string, lines []string) {
+		for _, l := range lines {
+			fmt.Fprintf(w, "  %-9s  %s\n", name, l)
+			name = ""
+		}
+	}
+	var scenarios, monitors, faults []string
+	of := func(roles ...string) string { // where there are several, and not each of them is meant
+		if !roled(b.ledger.Protocol) || len(roles) == len(b.roles()) {
+			return ""
+		}
+		return " (" + strings.Join(roles, ", ") + ")"
+	}
+	for _, p := range b.scenariosOf(r.ID) {
+		scenarios = append(scenarios, fmt.Sprintf("%s  %s%s  %s", p.ID, p.Name, of(b.scenarioRoles(p)...), p.Location))
+	}
+	for _, m := range b.monitorsOf(r.ID) {
+		monitors = append(monitors, m.Name+of(b.monitorRoles(m)...)+": "+m.Text)
+	}
+	for _, m := range b.mutantsOf(r.ID) {
+		faults = append(faults, m.ID+of(m.role)+": "+m.Why)
+	}
+	list("scenarios", scenarios)
+	list("steps", b.stepsOf(r.ID))
+	list("monitors", monitors)
+	list("mutants", faults)
+}
+
+// alone is the command that runs what judges a clause. A monitor judges the transcripts of all scenarios.
+func alone(b *book, r verdict.Row) string {
+	command := program + " run --protocol " + b.ledger.Protocol
+	var roles []string // of what is run
+	for _, role := range b.roles() {
+		if slices.ContainsFunc(b.scenariosOf(r.ID), func(p runner.Planned) bool { return b.judges(p, role) }) {
+			roles = append(roles, role)
+		}
+	}
+	if len(roles) == 0 {
+		roles = b.rolesOf(r.ID)
+	}
+	if !slices.Equal(roles, b.roles()[:1]) {
+		command += " --role " + strings.Join(roles, ",")
+	}
+	if len(b.scenariosOf(r.ID)) == 0 {
+		return command + "   (no scenario is about it: the monitor judges every transcript)"
+	}
+	return command + " --tags @" + r.ID
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/reports"
+)
+
+// The formats of reports, and the files that they are kept in.
+const (
+	consoleFormat = "console"
+	jsonFormat    = "json"
+)
+
+var formats = []struct {
+	name, file string
+	write      func(io.Writer, *reports.Results) error
+}{
+	{name: consoleFormat},
+	{jsonFormat, "results.json", reports.WriteJSON},
+	{"junit", "junit.xml", reports.WriteJUnit},
+	{"html", "report.html", reports.WriteHTML},
+}
+
+// formatNames is the value of --format that names all.
+func formatNames() string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return strings.Join(names, ",")
+}
+
+// parseFormats reads the value of --format.
+func parseFormats(list string) ([]string, error) {
+	known := strings.Split(formatNames(), ",")
+	var out []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(known, name) {
+			return nil, usagef("--format: unknown format %q%s", name, suggest(name, known, "known: "+strings.Join(known, ", ")))
+		}
+		out = append(out, name)
+	}
+	return unique(out), nil
+}
+
+// writeFiles keeps results in a folder, in each of the named formats that has a file.
+func writeFiles(dir string, names []string, r *reports.Results) error {
+	for _, f := range formats {
+		if f.file == "" || !slices.Contains(names, f.name) {
+			continue
+		}
+		if err := writeFile(filepath.Join(dir, f.file), func(w io.Writer) error { return f.write(w, r) }); err != nil {
+			return fmt.Errorf("write %s: %w", f.file, err)
+		}
+	}
+	return nil
+}
+
+// writeFile makes a file appear whole or not at all.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // does nothing once it is renamed
+	if err := write(f); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// removeFiles takes away what an earlier run left in a folder, so that no report of another run stands there.
+func removeFiles(dir string) error {
+	for _, f := range formats {
+		if f.file == "" {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, f.file)); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeOut writes results to stdout in one format. Dir is where they lie, as the user would type it.
+func (s *streams) writeOut(name string, r *reports.Results, o reports.ConsoleOptions) error {
+	if name == consoleFormat {
+		o.Width = s.OutWidth
+		o.Color = o.Color && s.Color && s.OutTTY
+		return reports.WriteConsole(s.Out, r, o)
+	}
+	for _, f := range formats {
+		if f.name == name {
+			return f.write(s.Out, r)
+		}
+	}
+	return fmt.Errorf("no writer for format %q", name)
+}

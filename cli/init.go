@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"parley/probe"
+	"parley/runner"
+	"parley/steps"
+	"parley/target"
+)
+
+// initOptions are the flags of parley init.
+type initOptions struct {
+	protocol, role, out string
+	force               bool
+	command             bool // the arguments are one, and no URL
+}
+
+func initCommand(s *streams) *cobra.Command {
+	var o initOptions
+	c := &cobra.Command{
+		Use:     initUse(),
+		Short:   "Probe a running server, a page or an agent, and write its profile",
+		Long:    initLong(),
+		Example: initExamples(),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.command = c.ArgsLenAtDash() == 0
+			if len(args) == 1 && !c.Flags().Changed("protocol") {
+				if kind, isPage := suite.Kinds().OfPage(args[0]); isPage {
+					o.protocol = kind.Protocol // which is not that of servers
+				}
+			}
+			return initialise(c.Context(), args, o, s)
+		},
+	}
+	protocols := "`PROTOCOL` that the server speaks"
+	for _, kind := range suite.Kinds() {
+		if kind.ForPage != nil {
+			protocols += "; of a folder or\nan .html file " + kind.Protocol
+		}
+	}
+	c.Flags().StringVar(&o.protocol, "protocol", suite.Kinds()[0].Protocol, protocols)
+	c.Flags().StringVar(&o.role, "role", "", "`ROLE` of the target, where it is an agent; of a server it is found out")
+	c.Flags().StringVar(&o.out, "out", "target.yaml", "`FILE` to write")
+	c.Flags().BoolVar(&o.force, "force", false, "overwrite the file")
+	return c
+}
+
+// initUse shows what init takes: a URL, what else the protocols know, and commands.
+func initUse() string {
+	use := "init URL"
+	if slices.ContainsFunc(suite.Kinds(), func(k target.Kind) bool { return k.ForPage != nil }) {
+		use += "|FOLDER"
+	}
+	for _, kind := range suite.Kinds() {
+		if slices.Contains(kind.Drivers, target.Stdio) {
+			use += " | init --protocol " + kind.Protocol + " -- COMMAND…"
+		}
+	}
+	for _, kind := range suite.Kinds() {
+		for _, role := range kind.Roles {
+			if dials(kind, role) {
+				use += " | init --role " + role + " -- COMMAND…"
+			}
+		}
+	}
+	return use
+}
+
+// initLong is the help of init: a paragraph of its own, and what each protocol says of its probe.
+func initLong() string {
+	parts := []string{`Probe a running server, and write a profile of it. A server that does not speak the protocol, wants
+credentials or says nothing is told in one line: exit code 3, and nothing is written. Beside each thing that was found
+out stands what was seen; what cannot be seen from outside is there as comments to fill in.`}
+	for _, guide := range probeGuides() {
+		parts = append(parts, guide.Text)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// initExamples are the examples of all protocols.
+func initExamples() string {
+	var lines []string
+	for _, guide := range probeGuides() {
+		for _, line := range guide.Examples {
+			lines = append(lines, "  "+line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// probeGuides are what the protocols say of their probes, in the order of the suite.
+func probeGuides() []probe.Guide {
+	var all []probe.Guide
+	for _, p := range suite.All {
+		if probing, ok := p.(probe.Probing); ok {
+			all = append(all, probing.Init())
+		}
+	}
+	return all
+}
+
+// dials reports whether a target of a role connects to the harness.
+func dials(kind target.Kind, role string) bool {
+	p := kind.New()
+	p.Role = role
+	return p.Dials()
+}
+
+// initialise probes a target and writes what it found.
+func initialise(ctx context.Context, args []string, o initOptions, s *streams) error {
+	protocol, err := suite.Find(o.protocol)
+	if err != nil {
+		return knownProtocols([]string{o.protocol})
+	}
+	given, err := o.given(protocol, args)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(o.out); err == nil && !o.force {
+		return usagef("--out: %s exists (name another file, or overwrite it with --force)", o.out)
+	}
+	given.Say = func(text string) { fmt.Fprintln(s.Err, text) }
+	given.Recognise = func(ctx context.Context, p *target.Profile, base string) error {
+		return runner.Recognise(ctx, suite, p, base)
+	}
+	given.Explain = func(ctx context.Context, p *target.Profile, base string) error {
+		return runner.Explain(ctx, suite, p, base)
+	}
+	text, err := probe.Profile(ctx, given)
+	switch {
+	case ctx.Err() != nil:
+		return context.Canceled
+	case err != nil:
+		return err
+	}
+	if err := keep(o, text); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "%s is written; next: parley doctor --target %s\n", o.out, shellWord(o.out))
+	return err
+}
+
+// given is what was given to be probed: a URL, a page, a command, or nothing where the target connects by itself.
+func (o initOptions) given(protocol steps.Protocol, args []string) (probe.Options, error) {
+	kind := protocol.Kind()
+	p := probe.Options{Protocol: protocol, File: o.out}
+	role, err := oneRole(o.protocol, given(o.role))
+	switch _, probing := protocol.(probe.Probing); {
+	case err != nil:
+		return p, err
+	case role != "" && !dials(kind, role):
+		return p, usagef("--role %s: of a server the role is found out (leave it out)", role)
+	case role == "" && !o.spoken(kind, args) && len(args) != 1:
+		return p, usagef("init: which server? (%s)", wanted(kind))
+	case !probing:
+		return p, usagef("--protocol %s: it has no probe (write the profile by hand)", o.protocol)
+	case role != "" || o.spoken(kind, args):
+		p.Role, p.Command = role, args
+		if server := bundle.For(suite.Kinds(), o.protocol, ""); server != nil {
+			p.Counterpart = server.Launcher
+		}
+		return p, nil
+	}
+	p.URL = args[0]
+	if _, isPage := suite.Kinds().OfPage(p.URL); isPage && kind.ForPage == nil {
+		return p, usagef("--protocol %s: %s is a page (leave --protocol out, or give the URL of a server)", o.protocol, p.URL)
+	}
+	return p, nil
+}
+
+// wanted says what to give to be probed.
+func wanted(kind target.Kind) string {
+	switch {
+	case kind.ForPage != nil:
+		return "give one page: a URL, a folder or a file, such as parley init ./dist"
+	case slices.Contains(kind.Drivers, target.Stdio):
+		return "give one URL, such as parley init http://localhost:3000; or behind -- the command of one that speaks over " +
+			"stdin and stdout"
+	}
+	return "give one URL, such as parley init http://localhost:3000"
+}
+
+// spoken reports whether the arguments are the command of a target that speaks over its stdin and stdout.
+func (o initOptions) spoken(kind target.Kind, args []string) bool {
+	return o.command && slices.Contains(kind.Drivers, target.Stdio) && len(args) > 0 && !strings.Contains(args[0], "://")
+}
+
+// keep writes a profile that can be read, and no other.
+func keep(o initOptions, text string) error {
+	if _, err := suite.Kinds().Parse([]byte(text), o.out, nil); err != nil {
+		return fmt.Errorf("what was found out makes no profile: %v\n%s", err, text)
+	}
+	write := func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
+	if o.force {
+		if err := writeFile(o.out, write); err != nil {
+			return usagef("--out: %v", err)
+		}
+		return nil
+	}
+	f, err := os.OpenFile(o.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // nobody may have made it meanwhile
+	if err != nil {
+		return usagef("--out: %v", err)
+	}
+	return errors.Join(write(f), f.Close())
+}

@@ -1,0 +1,177 @@
+// Package cli is the command line of Parley: every subcommand has a file of its own, with the cobra command that reads
+// its flags and a function that does the work: func(ctx, options, *streams) error. What a command finds goes to stdout,
+// what it has to say about its own work to stderr.
+//
+// Exit codes: 0 conformant or as-expected · 1 non-conformant · 2 wrong usage or profile · 3 target could not be started
+// or reached, or does not speak the protocol · 4 harness error · 5 incomplete · 130 interrupted. Wrong usage is one
+// line on stderr that says where, and how to mend it.
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"parley/internal/deadline"
+	"parley/verdict"
+)
+
+// Main carries out the command line of this process, for the protocols and targets that are given, and ends it with the
+// exit code.
+func Main(parts Parts) {
+	parts.Targets.Child() // a scenario that restarts its target has started this program as one
+	suite, bundle = parts.Protocols, parts.Targets
+	if parts.Name != "" {
+		program = parts.Name
+	}
+	tuneGC()
+	os.Exit(parley(os.Args[1:], terminal()))
+}
+
+// tuneGC lets a run, which allocates much and lives for a second, collect less often: a quarter of its time went there.
+// What GOGC says in the environment counts. From gcLimit bytes on it is collected as often as it must be; where more
+// than half of that is alive, whenever twice as much is there.
+func tuneGC() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(1000)
+		debug.SetMemoryLimit(gcLimit)
+		new(collected).watch()
+	}
+}
+
+const gcLimit = 160 << 20
+
+// collected is garbage in every collection, so that its finalizer runs behind each.
+type collected struct{ _ [16]byte }
+
+func (c *collected) watch() { runtime.SetFinalizer(c, (*collected).tune) }
+
+func (c *collected) tune() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	if live[0].Value.Kind() == metrics.KindUint64 {
+		debug.SetMemoryLimit(max(gcLimit, 2*int64(live[0].Value.Uint64())))
+	}
+	c.watch()
+}
+
+// parley carries out a command line and gives its exit code.
+func parley(args []string, s *streams) int {
+	ctx, stop := interruptible()
+	defer stop()
+	watching, unwatch := context.WithCancel(context.Background())
+	defer unwatch()
+	go deadline.Watch(watching)
+	root := rootCommand(s)
+	root.SetArgs(args)
+	return s.exit(root.ExecuteContext(ctx))
+}
+
+// interruptible gives a context that the first SIGINT or SIGTERM ends. The second one ends the process at once.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(verdict.ExitInterrupted)
+	}()
+	return ctx, func() { signal.Stop(signals); cancel() }
+}
+
+// subcommands in the order in which help lists them.
+func subcommands(s *streams) []*cobra.Command {
+	all := []*cobra.Command{
+		runCommand(s),
+		doctorCommand(s),
+		initCommand(s),
+		listCommand(s),
+		explainCommand(s),
+		reportCommand(s),
+	}
+	if judge := logJudge(); judge != nil {
+		all = append(all, checkLogCommand(judge, s))
+	}
+	if len(bundle) > 0 {
+		all = append(all, mutantsCommand(s), serveCommand(s))
+	}
+	return append(all, versionCommand(s))
+}
+
+func rootCommand(s *streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   program,
+		Short: "Certify implementations of agent-session protocols",
+		Long: `Parley certifies implementations of agent-session protocols.
+
+  parley run                                   judge the bundled servers
+  parley init http://localhost:3000            probe a server of yours, and write its profile
+  parley doctor --target target.yaml           see what of the profile works
+  parley run --target target.yaml              judge your server
+  parley explain AS-080                        what a clause says, and what judges it
+
+Exit codes: 0 conformant or as-expected · 1 non-conformant · 2 wrong usage or profile · 3 target could not be started or
+reached, or does not speak the protocol · 4 harness error · 5 incomplete (0 with --allow-incomplete) · 130 interrupted.`,
+		SilenceErrors:         true,
+		SilenceUsage:          true,
+		DisableFlagsInUseLine: true,
+		Args:                  func(c *cobra.Command, args []string) error { return knownCommand(c, args) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			c.SetOut(s.Err)
+			_ = c.Help()
+			return exitError{verdict.ExitUsage} // nothing was asked for, and nothing was judged
+		},
+	}
+	cobra.EnableCommandSorting = false
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(helpCommand())
+	root.AddCommand(subcommands(s)...)
+	refusingEmpty(root)
+	rename(root)
+	return root
+}
+
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Tell about a command",
+		RunE: func(c *cobra.Command, args []string) error {
+			found, rest, err := c.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if found == c.Root() {
+				if err := knownCommand(found, rest); err != nil {
+					return err
+				}
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
+}
+
+// knownCommand refuses what is no subcommand of c.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return usagef("unknown command %q%s", args[0], suggest(args[0], names, "see parley help"))
+}

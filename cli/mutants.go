@@ -1,0 +1,299 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"parley/runner"
+	"parley/verdict"
+)
+
+// mutantsOptions are the flags of parley mutants.
+type mutantsOptions struct {
+	protocols, roles []string
+	only             []string
+	json             bool
+	concurrency      int
+}
+
+func mutantsCommand(s *streams) *cobra.Command {
+	var o mutantsOptions
+	c := &cobra.Command{
+		Use:   "mutants",
+		Short: "Prove that the suite bites: run targets with known faults",
+		Long: `Run every mutant, a bundled target with one named fault, against the clauses that the fault breaks, and print which
+scenario killed it. A mutant counts as killed by a clause only where that clause failed while the mutant's control
+scenarios passed: one that merely crashes proves nothing.
+
+There is a kill matrix for each protocol, and for each role that its targets can have, one after the other. With --json it is
+one object where there is one, and an array of them otherwise.
+
+Those of pages need Chromium or Chrome. Where there is none they are left out of what is run without --protocol, and that
+is said.
+
+Exit 1 if a mutant survives, or if a tested clause that binds has no mutant that it kills.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runMutants(c.Context(), o, s) },
+	}
+	f := c.Flags()
+	f.StringArrayVar(&o.protocols, "protocol", nil,
+		"`PROTOCOL` whose mutants to run; may be repeated (default all that have some)")
+	f.StringSliceVar(&o.roles, "role", nil,
+		"`ROLE` of the targets whose mutants to run, or all; may be repeated (default all that have some)")
+	f.StringSliceVar(&o.only, "only", nil, "run only the mutants with these `IDS`, and prove nothing of the suite")
+	f.BoolVar(&o.json, "json", false, "print the kill matrices as JSON")
+	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 24)")
+	return c
+}
+
+// catalogue is the mutants of one protocol's targets of one role.
+type catalogue struct {
+	protocol, role string
+	mutants        []runner.Mutant
+}
+
+func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
+	all, err := catalogues(o.protocols, o.roles)
+	if err == nil {
+		all, err = chooseMutants(all, o.only)
+	}
+	var left []string
+	if err == nil {
+		all, left, err = leaveOut(all, len(o.protocols) > 0,
+			func(c catalogue) error { return missingBrowser(suite.Kinds().New(c.protocol)) },
+			func(c catalogue) string { return c.protocol })
+	}
+	if err != nil {
+		return err
+	}
+	bar := &mutantBar{w: s.Err, tty: s.ErrTTY}
+	for _, c := range all {
+		bar.total += len(c.mutants)
+	}
+	matrices, err := o.kill(ctx, all, bar)
+	bar.end()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return exitError{verdict.ExitInterrupted}
+	case err != nil:
+		return err
+	}
+	if err := printMatrices(s.Out, matrices, o.json); err != nil {
+		return err
+	}
+	for _, text := range left {
+		fmt.Fprintln(s.Err, text)
+	}
+	if slices.ContainsFunc(matrices, func(k *runner.KillMatrix) bool { return !k.OK }) {
+		return exitError{verdict.ExitNonConformant}
+	}
+	return nil
+}
+
+// kill runs the catalogues, one after the other.
+func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBar) ([]*runner.KillMatrix, error) {
+	var out []*runner.KillMatrix
+	for _, c := range all {
+		if len(all) > 1 {
+			bar.of = titled(c.protocol, c.role)
+		}
+		k, err := runner.Mutants(ctx, runner.MutantOptions{Protocols: suite, Protocol: c.protocol, Role: c.role,
+			Profile: bundle.MutantProfile(suite.Kinds(), c.protocol, c.role), Mutants: c.mutants, Concurrency: o.concurrency,
+			Done: bar.done})
+		if err != nil {
+			return nil, err
+		}
+		if len(o.only) > 0 {
+			k.Unproved, k.OK = []string{}, len(k.Survived) == 0
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+// catalogues are those of the named protocols and roles; without names, of all that have mutants. A protocol that has
+// none of the roles is in all that it has. What was named and has no mutants is a mistake: it would pass for proved.
+func catalogues(protocols, roles []string) ([]catalogue, error) {
+	if err := knownProtocols(protocols); err != nil {
+		return nil, err
+	}
+	named := len(protocols) > 0
+	if !named {
+		protocols = bundle.Protocols()
+	}
+	if err := knownRoles(roles, protocols); err != nil {
+		return nil, err
+	}
+	var out []catalogue
+	var without []string
+	for _, p := range unique(protocols) {
+		mine := rolesAmong(p, roles)
+		asked := named || len(mine) > 0 && !slices.Contains(roles, everyRole)
+		if len(mine) == 0 {
+			mine = suite.Roles(p)
+		}
+		for _, role := range mine {
+			mutants := bundle.Mutants(suite.Kinds(), p, role)
+			switch {
+			case len(mutants) > 0:
+				out = append(out, catalogue{p, role, mutants})
+			case asked:
+				without = append(without, titled(p, role))
+			}
+		}
+	}
+	if len(without) > 0 {
+		return nil, usagef("there are no mutants of %s (there are of %s)", strings.Join(without, ", "),
+			strings.Join(mutable(), ", "))
+	}
+	return out, nil
+}
+
+// mutable lists the targets that have mutants.
+func mutable() []string {
+	var out []string
+	for _, p := range bundle.Protocols() {
+		for _, role := range suite.Roles(p) {
+			if len(bundle.Mutants(suite.Kinds(), p, role)) > 0 {
+				out = append(out, titled(p, role))
+			}
+		}
+	}
+	return out
+}
+
+// chooseMutants leaves the mutants with these ids, and the catalogues that have some of them.
+func chooseMutants(all []catalogue, only []string) ([]catalogue, error) {
+	if len(only) == 0 {
+		return all, nil
+	}
+	var out []catalogue
+	var ids []string
+	for _, c := range all {
+		chosen := catalogue{protocol: c.protocol, role: c.role}
+		for _, m := range c.mutants {
+			ids = append(ids, m.ID)
+			if slices.Contains(only, m.ID) {
+				chosen.mutants = append(chosen.mutants, m)
+			}
+		}
+		if len(chosen.mutants) > 0 {
+			out = append(out, chosen)
+		}
+	}
+	for _, id := range only {
+		if !slices.Contains(ids, id) {
+			return nil, usagef("--only: unknown mutant %q%s", id, suggest(id, ids, "parley mutants --json lists them"))
+		}
+	}
+	return out, nil
+}
+
+// mutantBar shows how far a run of mutants is: one line that is redrawn on a terminal, a line a quarter elsewhere.
+type mutantBar struct {
+	w     io.Writer
+	tty   bool
+	total int
+	of    string // whose mutants are run; "" where all are of one kind
+
+	mu       sync.Mutex
+	n, quart int
+	survived int
+}
+
+func (b *mutantBar) done(k runner.Killed) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.n++
+	if !k.OK {
+		b.survived++
+	}
+	line := fmt.Sprintf("mutants %d/%d, %d survived", b.n, b.total, b.survived)
+	if b.of != "" {
+		line += "  " + b.of
+	}
+	if b.tty {
+		fmt.Fprintf(b.w, "\r\x1b[K%s  %s", line, k.ID)
+		return
+	}
+	if quart := 4 * b.n / b.total; quart > b.quart {
+		b.quart = quart
+		fmt.Fprintln(b.w, line)
+	}
+}
+
+func (b *mutantBar) end() {
+	if b.tty {
+		fmt.Fprint(b.w, "\r\x1b[K")
+	}
+}
+
+// printMatrices prints kill matrices: as text one below the other, as JSON one object, or an array of several.
+func printMatrices(w io.Writer, matrices []*runner.KillMatrix, asJSON bool) error {
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		if len(matrices) == 1 {
+			return enc.Encode(matrices[0])
+		}
+		return enc.Encode(matrices)
+	}
+	for i, k := range matrices {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		printMatrix(w, k)
+	}
+	return nil
+}
+
+// printMatrix prints a kill matrix: each clause with what it killed, then what survived.
+func printMatrix(w io.Writer, k *runner.KillMatrix) {
+	ids := slices.Sorted(maps.Keys(k.Clauses))
+	for _, id := range ids {
+		fmt.Fprintf(w, "%s  killed %3d  %s\n", id, len(k.Clauses[id]), firstOf(k.Clauses[id], 4))
+	}
+	fmt.Fprintln(w)
+	for _, m := range k.Mutants {
+		if !m.OK {
+			printSurvivor(w, m)
+		}
+	}
+	for _, id := range k.Unproved {
+		fmt.Fprintf(w, "UNPROVED  %s: no mutant proves that it bites\n", id)
+	}
+	fmt.Fprintf(w, "%s: %d mutants, %d killed; %d clauses proved, %d unproved · %.1f s\n",
+		titled(k.Protocol, k.Role), len(k.Mutants), len(k.Mutants)-len(k.Survived), len(ids), len(k.Unproved),
+		k.Duration/1000)
+}
+
+func firstOf(list []string, n int) string {
+	if len(list) <= n {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:n], ", "), len(list)-n)
+}
+
+func printSurvivor(w io.Writer, m runner.Killed) {
+	fmt.Fprintf(w, "SURVIVED  %s: %s\n", m.ID, m.Why)
+	for id, how := range m.Clauses {
+		if how != "killed" {
+			fmt.Fprintf(w, "  not killed by %s: %s\n", id, how)
+		}
+	}
+	for _, c := range m.Control {
+		fmt.Fprintf(w, "  control failed: %s\n", c)
+	}
+	if m.Error != "" {
+		fmt.Fprintf(w, "  could not be run: %s\n", m.Error)
+	}
+}

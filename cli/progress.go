@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"parley/internal/words"
+	"parley/reports"
+)
+
+// follower shows the progress of runs on stderr: one live line on a terminal, plain lines elsewhere.
+type follower struct{ bar *reports.Progress }
+
+// follow says how many scenarios are to come and what each run judges, and starts the progress.
+func follow(s *streams, total int, abouts []string, color bool) *follower {
+	if len(abouts) == 1 {
+		fmt.Fprintf(s.Err, "%s of %s\n", words.Counted(total, "scenario"), abouts[0])
+	} else {
+		fmt.Fprintf(s.Err, "%s\n", words.Counted(total, "scenario"))
+		for _, about := range abouts {
+			fmt.Fprintf(s.Err, "  %s\n", about)
+		}
+	}
+	o := reports.ProgressOptions{TTY: s.ErrTTY, Total: total, Color: color && s.Color, Width: s.ErrWidth}
+	f := &follower{reports.NewProgress(s.Err, o)}
+	f.bar.Start()
+	return f
+}
+
+// Planned implements runner.Observer. What all runs have planned was told at the start.
+func (f *follower) Planned(int) {}
+
+// ScenarioDone implements runner.Observer.
+func (f *follower) ScenarioDone(sc reports.Scenario) { f.bar.ScenarioDone(sc) }
+
+// Shrinking implements runner.Shrinker.
+func (f *follower) Shrinking(lines int) {
+	f.bar.Note(fmt.Sprintf("a random sequence of %s breaks a clause; looking for a shorter one",
+		words.Counted(lines, "line")))
+}
+
+// tellInterrupt says that an interrupt was heard, as soon as it is. The returned function ends the waiting.
+func (f *follower) tellInterrupt(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		f.bar.Note("interrupted: the run is being ended; interrupt again to end at " +
+			"once")
+	})
+}
+
+// stop takes the live line away.
+func (f *follower) stop() { f.bar.Stop() }

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"parley/reports"
+)
+
+// reportOptions are the flags of parley report.
+type reportOptions struct {
+	from, format, out string
+	verbose, noColor  bool
+}
+
+func reportCommand(s *streams) *cobra.Command {
+	var o reportOptions
+	c := &cobra.Command{
+		Use:   "report --from results.json",
+		Short: "Write the reports of a run again, from its results.json",
+		Long: `Write the reports of a run again, from its results.json. Nothing is run, and the exit code says only whether they could be
+written.
+
+Without --out there is one format, and it is printed. With --out the formats that have files are written there, and the
+console report, where it is among them, is printed.`,
+		Example: `  parley report --from parley-results/results.json --verbose
+  parley report --from parley-results/results.json --format html > report.html
+  parley report --from results.json --format junit,html --out public`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return report(c.Context(), o, s) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.from, "from", "", "the results.json `FILE` of a run (required)")
+	f.StringVar(&o.format, "format", consoleFormat, "reports to write, a comma-separated `LIST` of "+formatNames())
+	f.StringVar(&o.out, "out", "", "`DIR` to write them to, made where it is missing")
+	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and what is not applicable")
+	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
+	return c
+}
+
+func report(_ context.Context, o reportOptions, s *streams) error {
+	asked, err := parseFormats(o.format)
+	switch {
+	case err != nil:
+		return err
+	case o.from == "":
+		return usagef("report: --from is missing (name the results.json of a run)")
+	case o.out == "" && len(asked) > 1:
+		return usagef("report: %d formats cannot all be printed (name a folder with --out, or one format)", len(asked))
+	}
+	res, err := readResults(o.from)
+	if err != nil {
+		return err
+	}
+	shape := reports.ConsoleOptions{Dir: filepath.ToSlash(filepath.Dir(o.from)), Verbose: o.verbose, Color: !o.noColor}
+	if o.out == "" {
+		return s.writeOut(asked[0], res, shape)
+	}
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return usagef("--out: %v", err)
+	}
+	if err := writeFiles(o.out, asked, res); err != nil {
+		return err
+	}
+	for _, name := range asked {
+		if name == consoleFormat {
+			return s.writeOut(name, res, shape)
+		}
+	}
+	return nil
+}
+
+// readResults reads the results of a run.
+func readResults(path string) (*reports.Results, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	defer f.Close()
+	res, err := reports.ReadJSON(f)
+	if err != nil {
+		return nil, usagef("%s: %v", path, err)
+	}
+	return res, nil
+}

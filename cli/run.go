@@ -1,0 +1,316 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"parley/driver/browser"
+	"parley/reports"
+	"parley/runner"
+	"parley/verdict"
+)
+
+// runOptions are the flags of parley run.
+type runOptions struct {
+	protocols, drivers, roles []string
+	target, tags, baseline    string
+	out, format               string
+	strict, allowIncomplete   bool
+	verbose, noColor          bool
+	concurrency, explore      int
+	exploring                 bool // --explore was given
+	seed                      int64
+}
+
+func runCommand(s *streams) *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Judge a target: the bundled ones, or yours",
+		Long: `Judge a target by the suite. Without --target these are the bundled ones, one of each protocol, up to two at once;
+--protocol chooses among them. A profile says which protocol its target speaks; a URL is judged by ` + suite.Kinds()[0].Protocol + `
+unless one --protocol says otherwise.
+
+` + aboutKinds() + `
+--role says which of the bundled targets to judge, each as a run of its own, and all means all; a target of yours is judged
+in the role of its profile, or in the one that is named. A protocol without such roles is judged as always.
+
+What was found over all of them is one report with one verdict, the worst, and one exit code. It is printed, and everything
+is kept in --out: results.json (always written), junit.xml, report.html, and the transcript of every scenario. --format json
+alone prints nothing but the JSON; progress goes to stderr.
+
+A target that is a server, and from which nothing of the protocol comes, is not judged: one line says what is there instead (it wants
+credentials, it speaks another protocol, it is silent) and what to do, and the exit code is 3.
+
+A protocol or a role of which --tags selects nothing is left out. Each protocol is judged over those of the drivers in --driver that it
+has, and over all that it has with --driver all; one that has none of them is wrong usage, and not left out unnoticed.
+
+An interrupt ends everything, and what was found so far is written; a second one ends it at once.`,
+		Example: `  parley run
+  parley run --target http://localhost:3000
+` + runExamples() + `
+  parley run --target my.yaml --driver all --strict
+  parley run --target my.yaml --explore 200 --seed 7
+  parley run --target my.yaml --tags '@AS-080 and not @exclusive'`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.exploring = c.Flags().Changed("explore")
+			return run(c.Context(), o, s)
+		},
+	}
+	o.declare(c.Flags())
+	return c
+}
+
+// aboutKinds is what the protocols say of their targets, a paragraph each.
+func aboutKinds() (text string) {
+	for _, kind := range suite.Kinds() {
+		if kind.About != "" {
+			text += kind.About + "\n\n"
+		}
+	}
+	return text
+}
+
+// runExamples are those of the protocols.
+func runExamples() string {
+	var lines []string
+	for _, kind := range suite.Kinds() {
+		for _, flags := range kind.Runs {
+			lines = append(lines, "  parley run "+flags)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// declare declares the flags of a run.
+func (o *runOptions) declare(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.protocols, "protocol", nil,
+		"`PROTOCOL` to judge by; may be repeated (default that of the target, and without\n--target all)")
+	f.StringVar(&o.target, "target", "",
+		"profile `FILE|URL` of the target, or the folder of a page (default the bundled ones)")
+	f.StringSliceVar(&o.drivers, "driver", nil,
+		"`DRIVER` to test over: sse, ws, stdio, browser, r3labs, or all; may be repeated (default what\n"+
+			"the target declares; all adds r3labs to that, where sse is declared)")
+	f.StringSliceVar(&o.roles, "role", nil,
+		"`ROLE` of the target: server, client, host, relay, agent, or all; may be repeated without\n--target "+
+			"(default that of the profile, and without one the protocol's first: server, client or host)")
+	f.StringVar(&o.tags, "tags", "",
+		"tag `EXPR` of the scenarios to run, such as '@AS-042 and not @exclusive'; makes the run incomplete")
+	f.BoolVar(&o.strict, "strict", false,
+		"count a broken SHOULD as a failure, and read conflicting clauses by their strict reading")
+	f.IntVar(&o.concurrency, "concurrency", 0, "run `N` scenarios side by side (default what the profile allows)")
+	f.StringVar(&o.baseline, "baseline", "",
+		"`FILE` of the clauses that are known to fail: where they do, and nothing else does, the\nverdict is as-expected, exit 0; rows of protocols that are not run have no\neffect")
+	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "exit 0 where nothing failed but not everything was tested")
+	f.IntVar(&o.explore, "explore", 0,
+		"run `N` random sequences behind the scenarios, and shrink the first that breaks a clause;\n"+
+			"--tags @explored runs them alone")
+	f.Int64Var(&o.seed, "seed", 0, "`NUMBER` that random sequences are drawn by")
+	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results, made where it is missing")
+	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
+	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and what is not applicable")
+	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
+}
+
+// run judges what was asked for, and writes what it found.
+func run(ctx context.Context, o runOptions, s *streams) error {
+	asked, err := parseFormats(o.format)
+	if err != nil {
+		return err
+	}
+	runs, left, err := o.runs()
+	if err != nil {
+		return err
+	}
+	total, err := runner.Count(runs...)
+	if err != nil {
+		return flagged(err)
+	}
+	if err := prepareOut(o.out); err != nil {
+		return err
+	}
+	f := follow(s, total, abouts(runs), !o.noColor)
+	for i := range runs {
+		runs[i].Observer = f
+	}
+	unhook := f.tellInterrupt(ctx)
+	res, err := runner.RunAll(ctx, runs...)
+	unhook()
+	f.stop()
+	if err != nil {
+		return err
+	}
+	noteLeft(res, left)
+	if err := o.write(asked, res, s); err != nil {
+		return err
+	}
+	for _, text := range left {
+		fmt.Fprintln(s.Err, text)
+	}
+	if res.Exit != verdict.ExitConformant {
+		return exitError{res.Exit}
+	}
+	return nil
+}
+
+// runs makes the runner's options, one for each target, and says what is left out; or says what is wrong with the
+// flags.
+func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
+	if err := o.checkExplore(); err != nil {
+		return nil, nil, err
+	}
+	subjects, err := subjectsOf(o.target, o.protocols, o.roles)
+	if err == nil && !o.exploring { // a selection may well be of the random sequences alone
+		subjects, err = tagged(subjects, o.tags)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	named := o.target != "" || len(o.protocols) > 0
+	subjects, pages := o.withoutPages(subjects, named)
+	drivers, err := share(subjects, o.drivers)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case o.concurrency < 0:
+		return nil, nil, usagef("--concurrency: %d scenarios side by side cannot be (give 1 or more)", o.concurrency)
+	case o.out == "":
+		return nil, nil, usagef("--out: no folder (name one, such as parley-results)")
+	}
+	baselines, err := loadBaseline(o.baseline)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, sub := range subjects {
+		runs = append(runs, runner.Options{Protocols: suite, Profile: sub.profile, Launcher: sub.launcher, Brain: sub.brain,
+			Role:    sub.profile.Role,
+			Drivers: drivers[i], Tags: o.tags, Strict: o.strict, AllowIncomplete: o.allowIncomplete, Concurrency: o.concurrency,
+			Seed: o.seed, Explore: o.explore,
+			Baseline: baselines[sub.profile.Protocol], Out: o.out, Again: o.again(sub.profile.Protocol)})
+	}
+	runs, left, err = leaveOut(runs, named, func(r runner.Options) error { return missingBrowser(r.Profile) },
+		func(r runner.Options) string { return r.Profile.Protocol })
+	return runs, append(left, pages...), err
+}
+
+// withoutPages leaves the pages out where transports were asked for, and no protocol: they have none of their own. It
+// says so.
+func (o runOptions) withoutPages(subjects []*subject, named bool) (kept []*subject, left []string) {
+	if named || len(o.drivers) == 0 || slices.Contains(o.drivers, everyDriver) ||
+		slices.Contains(o.drivers, browser.Name) {
+		return subjects, nil
+	}
+	for _, s := range subjects {
+		if len(s.among(o.drivers)) == 0 && slices.Contains(s.profile.Drivers, browser.Name) && len(subjects) > 1 {
+			left = append(left, fmt.Sprintf("%s was not run: a page is judged in a browser, and --driver %s was asked for",
+				s.profile.Protocol, strings.Join(o.drivers, ",")))
+			continue
+		}
+		kept = append(kept, s)
+	}
+	return kept, left
+}
+
+// checkExplore refuses an exploration of nothing, or of nobody in particular.
+func (o runOptions) checkExplore() error {
+	switch {
+	case o.exploring && o.explore < 1:
+		return usagef("--explore: %d random sequences explore nothing (give 1 or more)", o.explore)
+	case o.exploring && o.target == "" && len(o.protocols) == 0:
+		return usagef("--explore: of which protocol? (name it by --protocol)")
+	}
+	return nil
+}
+
+// abouts says of each run what is judged, and in which role where there are several.
+func abouts(runs []runner.Options) []string {
+	var out []string
+	for _, o := range runs {
+		out = append(out, fmt.Sprintf("%s against %s over %s", titled(o.Profile.Protocol, o.Profile.Role), o.Profile.Name,
+			strings.Join(o.Drivers, ", ")))
+	}
+	return out
+}
+
+// again is the command line that runs the same again; the runner adds the role, where there are several, and the driver
+// and the tags of a failure.
+func (o runOptions) again(protocol string) string {
+	words := []string{program, "run", "--protocol", protocol}
+	if o.target != "" {
+		words = append(words, "--target", shellWord(o.target))
+	}
+	if o.exploring {
+		words = append(words, "--explore", strconv.Itoa(o.explore))
+	}
+	if o.strict {
+		words = append(words, "--strict")
+	}
+	if o.seed != 0 {
+		words = append(words, "--seed", strconv.FormatInt(o.seed, 10))
+	}
+	return strings.Join(words, " ")
+}
+
+var plainWord = regexp.MustCompile(`\A[\w@%+=:,./-]+\z`)
+
+// shellWord quotes a word for a shell, where it must be.
+func shellWord(w string) string {
+	if plainWord.MatchString(w) {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// flagged says which flag a refused run is about.
+func flagged(err error) error {
+	var usage *runner.UsageError
+	if errors.As(err, &usage) && strings.HasPrefix(usage.Msg, "tag expression") {
+		return fmt.Errorf("--tags: %w", err)
+	}
+	if errors.As(err, &usage) && strings.Contains(usage.Msg, "cannot be explored") {
+		return fmt.Errorf("--explore: %w", err)
+	}
+	return err
+}
+
+// prepareOut makes the folder for results, without the reports of an earlier run.
+func prepareOut(dir string) error {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return usagef("--out: %s is a file (name a folder)", dir)
+	}
+	if err := runner.PrepareOut(dir); err != nil {
+		return usagef("--out: %v", err)
+	}
+	if err := removeFiles(dir); err != nil {
+		return usagef("--out: %v", err)
+	}
+	return nil
+}
+
+// write keeps the results, and prints the report: on the console, or as JSON where nothing else is asked for.
+func (o runOptions) write(asked []string, r *reports.Results, s *streams) error {
+	if err := writeFiles(o.out, append([]string{jsonFormat}, asked...), r); err != nil {
+		return err
+	}
+	switch {
+	case slices.Contains(asked, consoleFormat):
+		return s.writeOut(consoleFormat, r, reports.ConsoleOptions{Dir: o.out, Verbose: o.verbose, Color: !o.noColor})
+	case len(asked) == 1 && asked[0] == jsonFormat:
+		if err := s.writeOut(jsonFormat, r, reports.ConsoleOptions{}); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(s.Err, "%s · exit %d · results in %s\n", r.Verdict, r.Exit, o.out)
+	return nil
+}

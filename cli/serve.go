@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"parley/reference-server/launch"
+	"parley/target"
+	"parley/verdict"
+)
+
+// grace is how long connections and turns may take to end.
+const grace = 800 * time.Millisecond
+
+// serveOptions are the flags that every server takes.
+type serveOptions struct {
+	addr, token, cert, key string
+	origins                []string
+	insecure               bool
+	listening              bool // --addr was given
+}
+
+const aboutServing = `Conversations are answered by the model of the suite, which does as the user's text tells it: [[hold N]],
+[[tool N name {…}]], [[fail N 500]], [[echo N]] and so on; any other text is answered by "ok".
+
+With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN where a client cannot set
+headers, as with EventSource and WebSocket in a browser. An address that other machines can reach needs --token and TLS.`
+
+// serveCommand has a subcommand for each protocol. Without one it takes --protocol, and the flags of all of them.
+func serveCommand(s *streams) *cobra.Command {
+	var protocol string
+	known := offersOf(bundle...)
+	c := &cobra.Command{
+		Use:   "serve [PROTOCOL]",
+		Short: "Serve a bundled server, for clients of yours",
+		Long: `Serve a bundled server until it is interrupted, that of ` + bundle[0].Protocol + ` where no protocol is named.
+Its URL is the first line on stdout; stderr tells of connections and of what happens on them.
+
+` + aboutServing,
+		Example: examplesOf(bundle...),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			mend := suggest(args[0], bundle.Protocols(), "see parley serve --help")
+			return usagef("serve: unknown protocol %q%s", args[0], mend)
+		},
+	}
+	run := known.flags(c)
+	f := c.Flags()
+	f.StringVar(&protocol, "protocol", bundle[0].Protocol, "`PROTOCOL` to serve")
+	f.VisitAll(func(f *pflag.Flag) {
+		f.Hidden = f.Hidden || f.Name == "protocol" || f.Name == "role" || known.owns(f.Name)
+	})
+	c.RunE = func(c *cobra.Command, _ []string) error { return run(c, protocol, s) }
+	for _, t := range bundle {
+		c.AddCommand(serveProtocolCommand(t, s))
+	}
+	return c
+}
+
+// serveProtocolCommand serves one protocol.
+func serveProtocolCommand(t launch.Target, s *streams) *cobra.Command {
+	c := &cobra.Command{
+		Use:   t.Protocol,
+		Short: "Serve " + t.Short,
+		Long: strings.TrimSpace(longOf(t)) + `
+
+It runs until it is interrupted. stderr tells of connections and of what happens on them. A server's URL is the first line on
+stdout. ` + aboutServing,
+		Example: examplesOf(t),
+		Args:    noArgs,
+	}
+	run := offersOf(t).flags(c)
+	c.RunE = func(c *cobra.Command, _ []string) error { return run(c, t.Protocol, s) }
+	return c
+}
+
+// longOf says what is served, in each role where there are several.
+func longOf(t launch.Target) string {
+	if len(t.Roles) == 1 {
+		return t.Roles[0].Serve.Long
+	}
+	text := fmt.Sprintf("Serve %s. There are %d roles:\n\n", t.Short, len(t.Roles))
+	for _, r := range t.Roles {
+		text += fmt.Sprintf("  --role %-6s %s\n", r.Name, strings.ReplaceAll(r.Serve.Long, "\n", "\n                "))
+	}
+	return text
+}
+
+// examplesOf lists command lines.
+func examplesOf(targets ...launch.Target) string {
+	var lines []string
+	for _, t := range targets {
+		for i, r := range t.Roles {
+			for _, args := range r.Serve.Examples {
+				line := "  parley serve " + t.Protocol
+				if i > 0 {
+					line += " --role " + r.Name
+				}
+				lines = append(lines, strings.TrimRight(line+" "+args, " "))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// serve serves until ctx ends, which is its regular end.
+func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
+	speaks := one.serving.Speaks != nil && one.serving.Speaks()
+	certificate, err := o.check(one.role.Serve.NotServer, speaks)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(s.Err, nil))
+	at := launch.Place{AllowOrigins: o.origins, Log: log, In: s.In, Out: s.Out, Err: s.Err}
+	if speaks || one.role.Serve.NotServer != "" {
+		err := one.serving.Run(ctx, at)
+		if errors.Is(err, launch.ErrInVain) {
+			return exitError{verdict.ExitNonConformant}
+		}
+		return err
+	}
+	handler, err := one.serving.Make(at)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(o.addr)
+	if err != nil {
+		return errors.Join(err, handler.Close(ctx))
+	}
+	scheme := "http"
+	if certificate != nil {
+		scheme = "https"
+		listener = tls.NewListener(listener, &tls.Config{
+			Certificates: []tls.Certificate{*certificate},
+			MinVersion:   tls.VersionTLS12,
+			NextProtos:   []string{"http/1.1"}, // a WebSocket is an upgrade of HTTP/1.1
+		})
+	}
+	one.tell(s.Out, scheme, listener.Addr(), handler)
+	door := guard(o.token, handler)
+	if one.role.Serve.Page {
+		door = remember(o.token, listener.Addr(), certificate != nil, door)
+	}
+	server := &http.Server{Handler: watch(log, one.role.Serve.Paths, door),
+		ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	return serveUntil(ctx, server, listener, handler)
+}
+
+// tell tells where the server is, and what it has to tell.
+func (one *offer) tell(w io.Writer, scheme string, at net.Addr, handler launch.Handler) {
+	fmt.Fprintf(w, "%s://%s\n", scheme, at)
+	if one.role.Serve.Announce {
+		fmt.Fprintf(w, "%s://%s%s\n", strings.Replace(scheme, "http", "ws", 1), at, one.role.Serve.Paths[0])
+	}
+	if t, ok := handler.(launch.Teller); ok {
+		for _, line := range t.Tell() {
+			fmt.Fprintln(w, line)
+		}
+	}
+}
+
+// check tells what is wrong with the flags of servers, and loads the certificate, nil without one. NotServer is that of
+// the role; speaks: it speaks on stdin and stdout.
+func (o *serveOptions) check(notServer string, speaks bool) (*tls.Certificate, error) {
+	switch {
+	case speaks:
+		return nil, o.checkDoors("and with --stdio nobody listens (leave it out)", o.listening)
+	case notServer != "":
+		return nil, o.checkDoors("and "+notServer, false)
+	}
+	host, _, err := net.SplitHostPort(o.addr)
+	if err != nil {
+		return nil, usagef("--addr: %v (write it like 127.0.0.1:8124)", err)
+	}
+	withTLS := o.cert != "" || o.key != ""
+	switch {
+	case withTLS && o.cert == "":
+		return nil, usagef("--tls-key: there is no --tls-cert")
+	case withTLS && o.key == "":
+		return nil, usagef("--tls-cert: there is no --tls-key")
+	case !loopback(host) && !o.insecure && (o.token == "" || !withTLS):
+		const mend = "give --token, --tls-cert and --tls-key, or say --insecure"
+		return nil, usagef("--addr %s: other machines could reach it (%s)", o.addr, mend)
+	case !withTLS:
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+	if err != nil {
+		return nil, usagef("--tls-cert, --tls-key: %v", err)
+	}
+	return &pair, nil
+}
+
+// checkDoors refuses the flags of servers for what is none, and says why it is none.
+func (o *serveOptions) checkDoors(why string, listening bool) error {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"--addr", listening}, {"--token", o.token != ""}, {"--tls-cert", o.cert != ""}, {"--tls-key", o.key != ""},
+		{"--allow-origin", len(o.origins) > 0}, {"--insecure", o.insecure},
+	} {
+		if f.given {
+			return usagef("%s: that is for servers, %s", f.name, why)
+		}
+	}
+	return nil
+}
+
+// loopback reports whether only this machine reaches a host. The empty host is every address of the machine.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// listen listens, or tells that the server could not be started.
+func listen(addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err == nil {
+		return l, nil
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%s is in use (port 0 takes a free one)", addr)
+	}
+	return nil, &target.StartError{Command: []string{"parley", "serve"}, Reason: "cannot be started", Err: err}
+}
+
+// serveUntil serves until ctx ends, then ends what goes on, within grace.
+func serveUntil(ctx context.Context, server *http.Server, l net.Listener, handler launch.Handler) error {
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	// The streams first: Shutdown waits for requests to end, and those never would. What does not end in time is cut off.
+	err := handler.Close(ctx)
+	if server.Shutdown(ctx) != nil {
+		err = errors.Join(err, server.Close())
+	}
+	<-served
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}

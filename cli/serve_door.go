@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// watch logs the end of connections, which are at these paths.
+func watch(log *slog.Logger, sockets []string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		next.ServeHTTP(w, r)
+		if slices.Contains(sockets, r.URL.Path) {
+			after := time.Since(began).Round(time.Millisecond)
+			log.Info("connection ended", "path", r.URL.Path, "remote", r.RemoteAddr, "after", after)
+		}
+	})
+}
+
+// guard lets nobody in without the token. Preflights of browsers, which can carry none, are let through.
+func guard(token string, next http.Handler) http.Handler {
+	if token == "" {
+		return next
+	}
+	want := sha256.Sum256([]byte(token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		preflight := r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
+		// Digests are compared, so that the time tells nothing of the length either.
+		got := sha256.Sum256([]byte(carried(r)))
+		if !preflight && subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, withoutToken(r))
+	})
+}
+
+// carried is the token that a request carries.
+func carried(r *http.Request) string {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	return r.URL.Query().Get("token")
+}
+
+// withoutToken is a request that no longer shows its token to anybody.
+func withoutToken(r *http.Request) *http.Request {
+	r = r.Clone(r.Context())
+	r.Header.Del("Authorization")
+	q := r.URL.Query()
+	if q.Has("token") {
+		q.Del("token")
+		r.URL.RawQuery = q.Encode()
+		r.RequestURI = r.URL.RequestURI()
+	}
+	return r
+}

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/internal/words"
+	"parley/llm"
+	"parley/runner"
+	"parley/runner/tags"
+	"parley/target"
+)
+
+// subject is what is to be tested.
+type subject struct {
+	profile  *target.Profile
+	launcher target.Launcher // nil: by the profile
+	brain    *llm.Brain      // of a target within this process; nil for others
+	bare     bool            // nothing but a URL is known of it
+	bundled  bool            // it is the suite's own
+}
+
+// subjectsOf are what --target, --protocol and --role name together: one target, or the bundled ones, one of each role
+// that was asked for. A protocol that has none of these roles is in its first one.
+func subjectsOf(name string, protocols, roles []string) ([]*subject, error) {
+	if name != "" {
+		s, err := subjectOf(name, protocols, roles)
+		return []*subject{s}, err
+	}
+	if err := knownProtocols(protocols); err != nil {
+		return nil, err
+	}
+	if len(protocols) == 0 {
+		protocols = bundle.Protocols()
+	}
+	if len(protocols) == 0 {
+		return nil, usagef("--target is missing: this program brings no target of its own along (name yours)")
+	}
+	if err := knownRoles(roles, protocols); err != nil {
+		return nil, err
+	}
+	var out []*subject
+	for _, protocol := range unique(protocols) {
+		mine := rolesAmong(protocol, roles)
+		if len(mine) == 0 {
+			mine = suite.Roles(protocol)[:1]
+		}
+		for _, role := range mine {
+			t := bundle.For(suite.Kinds(), protocol, role)
+			if t == nil {
+				return nil, usagef("--protocol %s: there is no bundled target of it (name yours with --target)", protocol)
+			}
+			out = append(out, &subject{profile: t.Profile, launcher: t.Launcher, brain: t.Brain, bundled: true})
+		}
+	}
+	return out, nil
+}
+
+// subjectOf makes a subject of a target, which is a URL, a page, or the file of a profile. A file says which protocol
+// the target speaks, and its role unless one is named; a URL does not: it is that of the first protocol unless one is
+// named, or that of a file, which is a page.
+func subjectOf(name string, protocols, roles []string) (*subject, error) {
+	if err := knownProtocols(protocols); err != nil {
+		return nil, err
+	}
+	protocols = unique(protocols)
+	if kind, isPage := suite.Kinds().OfPage(name); isPage {
+		return pageSubject(kind, name, protocols, roles)
+	}
+	if !strings.Contains(name, "://") {
+		p, err := suite.Kinds().Load(name)
+		if err != nil {
+			return nil, err
+		}
+		s := &subject{profile: p}
+		if err := s.speaks(protocols); err != nil {
+			return nil, err
+		}
+		role, err := oneRole(p.Protocol, roles)
+		if err == nil {
+			err = as(p, role)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.launcher = target.NewLauncher(p)
+		return s, nil
+	}
+	protocol := suite.Kinds()[0].Protocol
+	switch {
+	case len(protocols) > 1:
+		return nil, usagef("--protocol: a URL is judged by one protocol at a time, and here are %s (choose one)",
+			strings.Join(protocols, ", "))
+	case len(protocols) == 1:
+		protocol = protocols[0]
+	}
+	p, err := suite.Kinds().ForURL(protocol, name)
+	if err != nil {
+		return nil, fmt.Errorf("--target: %w", err)
+	}
+	role, err := oneRole(protocol, roles)
+	switch {
+	case err != nil:
+		return nil, err
+	case role != "" && dials(p.Kind(), role):
+		return nil, usagef("--role %s: it connects to the harness, and has no URL (give a profile with a command that "+
+			"starts it, "+
+			"or with %s, to which it connects by itself: parley init --protocol %s --role %[1]s writes one)",
+			role, p.Reach().ListenKey, protocol)
+	}
+	return &subject{profile: p, bare: true}, as(p, role)
+}
+
+// pageSubject makes a subject of a page: a folder, the file of a page, or a file: URL.
+func pageSubject(kind target.Kind, name string, protocols, roles []string) (*subject, error) {
+	p, err := kind.ForPage(name)
+	if err != nil {
+		return nil, fmt.Errorf("--target: %w", err)
+	}
+	s := &subject{profile: p, bare: true}
+	for _, protocol := range protocols {
+		if protocol != p.Protocol {
+			return nil, usagef("--protocol %s: %s is a page, which speaks %s (leave --protocol out, or give another --target)",
+				protocol, name, p.Protocol)
+		}
+	}
+	if _, err := oneRole(p.Protocol, roles); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// source is how messages speak of where the subject's profile comes from.
+func (s *subject) source() string {
+	if s.profile.Path != "" {
+		return s.profile.Path
+	}
+	return s.profile.Name
+}
+
+// speaks checks the protocols that were asked for against the subject's own.
+func (s *subject) speaks(protocols []string) error {
+	for _, name := range protocols {
+		if name != s.profile.Protocol {
+			return usagef("--protocol %s: %s speaks %s (leave --protocol out, or give another --target)", name, s.source(),
+				s.profile.Protocol)
+		}
+	}
+	return nil
+}
+
+// knownProtocols refuses what is no protocol of the suite.
+func knownProtocols(names []string) error {
+	known := suite.Names()
+	for _, name := range names {
+		if slices.Contains(known, name) {
+			continue
+		}
+		meant := ""
+		if near := words.Near(name, known, 1); len(near) > 0 {
+			meant = fmt.Sprintf("did you mean %q? ", near[0])
+		}
+		return usagef("--protocol: unknown protocol %q (%sknown: %s)", name, meant, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+// tagged leaves out the subjects for which a tag expression selects nothing. Where it selects nothing at all, or is no
+// expression, they stay: the run will say so. Where it would select something in another role, that is a mistake.
+func tagged(subjects []*subject, expr string) ([]*subject, error) {
+	sel, err := tags.Parse(expr)
+	if err != nil || expr == "" {
+		return subjects, nil
+	}
+	var out []*subject
+	var elsewhere error
+	for _, s := range subjects {
+		protocol, mine := s.profile.Protocol, s.profile.Role
+		roles, err := selected(protocol, sel)
+		switch {
+		case err != nil:
+			return nil, err
+		case slices.Contains(roles, mine):
+			out = append(out, s)
+		case len(roles) > 0:
+			elsewhere = usagef("--tags: %s selects no scenario of %s in the role %s (of --role %s it does)",
+				expr, protocol, mine, words.Either(roles))
+		}
+	}
+	if len(out) == 0 {
+		return subjects, elsewhere
+	}
+	return out, nil
+}
+
+// selected are the roles in which a selection selects scenarios of a protocol.
+func selected(protocol string, sel tags.Expr) ([]string, error) {
+	all, err := scenariosOf(protocol)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, role := range suite.Roles(protocol) {
+		if slices.ContainsFunc(all, func(p runner.Planned) bool { return inRole(protocol, role, p) && sel.Match(p.Tags) }) {
+			out = append(out, role)
+		}
+	}
+	return out, nil
+}
+
+// unique drops repetitions.
+func unique(words []string) []string {
+	var out []string
+	for _, w := range words {
+		if !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}

@@ -1,0 +1,63 @@
+package examination
+
+import (
+	"context"
+	"sync/atomic"
+
+	"parley/target"
+)
+
+// lent lends a target that runs already to a run, which may launch others of its own beside it.
+type lent struct {
+	target.Launcher
+	running  target.Running
+	modelURL string
+	given    atomic.Bool
+}
+
+// Launch implements target.Launcher.
+func (l *lent) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+	if !l.given.Swap(true) {
+		return kept{l.running}, nil
+	}
+	o.ModelURL = l.modelURL
+	return l.Launcher.Launch(ctx, o)
+}
+
+// kept is a target that a run does not stop: it belongs to who lent it. It offers what only some targets can as well.
+type kept struct{ target.Running }
+
+// Stop implements target.Running.
+func (kept) Stop(context.Context) error { return nil }
+
+// Say implements target.Speaker.
+func (k kept) Say(ctx context.Context, relaySession, text string) error {
+	if s, ok := k.Running.(target.Speaker); ok {
+		return s.Say(ctx, relaySession, text)
+	}
+	return &target.NotDeclaredError{Key: "hooks.user-says"}
+}
+
+// LogFolder implements target.LogKeeper.
+func (k kept) LogFolder() (string, error) {
+	if l, ok := k.Running.(target.LogKeeper); ok {
+		return l.LogFolder()
+	}
+	return "", &target.NotDeclaredError{Key: "folder of logs"}
+}
+
+// Pipe implements target.Piper.
+func (k kept) Pipe(ctx context.Context) (target.Piped, error) {
+	if p, ok := k.Running.(target.Piper); ok {
+		return p.Pipe(ctx)
+	}
+	return nil, &target.NotDeclaredError{Key: "driver " + target.Stdio}
+}
+
+// Call implements target.Caller.
+func (k kept) Call(ctx context.Context, o target.CallOptions) (target.Called, error) {
+	if c, ok := k.Running.(target.Caller); ok {
+		return c.Call(ctx, o)
+	}
+	return nil, &target.NotDeclaredError{Key: "agent that could be called"}
+}

@@ -1,0 +1,97 @@
+package desk
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"parley/target"
+)
+
+// ID is how profiles name the protocol.
+const ID = "ticket-desk"
+
+// History is the capability of a server that keeps a history.
+const History = "history"
+
+//go:embed example.yaml
+var example string
+
+// Binding is the section of a profile: where the wire of a target differs from the document.
+type Binding struct {
+	SSE struct {
+		Events   string `yaml:"events"`   // path of the stream; default /desk/events
+		Messages string `yaml:"messages"` // path of messages, with {client}; default /desk/messages/{client}
+	} `yaml:"sse"`
+	WS target.WSWire `yaml:"ws"` // path; default /desk/ws
+
+	Fields Fields                  `yaml:"fields"`
+	Events map[string]target.Names `yaml:"events"` // what this wire calls an event of the document
+}
+
+// Fields are the places of what every message and event has.
+type Fields struct {
+	Type   target.Pointer `yaml:"type"`
+	Client target.Pointer `yaml:"client"`
+	Ticket target.Pointer `yaml:"ticket"`
+	Ref    target.Pointer `yaml:"ref"`
+}
+
+// Default is the wire of the document.
+func Default() Binding {
+	b := Binding{Fields: Fields{Type: "/type", Client: "/client", Ticket: "/ticket", Ref: "/ref"}}
+	b.SSE.Events, b.SSE.Messages, b.WS.Path = "/desk/events", "/desk/messages/{client}", "/desk/ws"
+	return b
+}
+
+// Of is the section of a profile.
+func Of(p *target.Profile) *Binding { return target.SectionOf[Binding](p) }
+
+// kind is what a profile of ticket-desk may say.
+func kind() target.Kind {
+	return target.Kind{
+		Protocol:     ID,
+		Prefix:       "TD",
+		Roles:        []string{target.Server},
+		Drivers:      []string{target.SSE, target.WS},
+		Capabilities: []string{History},
+		Example:      example,
+		Sections: func() []target.Section {
+			b := Default()
+			return []target.Section{{Key: ID, Value: &b}}
+		},
+		Check: check,
+		Reach: func(p *target.Profile) target.Reach {
+			return target.Reach{Paths: map[string]string{target.SSE: Of(p).SSE.Events, target.WS: Of(p).WS.Path}}
+		},
+	}
+}
+
+// events are the names that a profile may change.
+var events = []string{welcome, pong, refused, opened, closed, started, piece, asks, done, history}
+
+// check gives the first mistake in the section.
+func check(c *target.Checker) error {
+	b := Of(c.Profile)
+	path := func(key, value string) error {
+		if !strings.HasPrefix(value, "/") {
+			return c.Fail(key, fmt.Sprintf("%q does not start with a slash", value), "")
+		}
+		return nil
+	}
+	client := func() error {
+		if !strings.Contains(b.SSE.Messages, "{client}") {
+			return c.Fail(ID+".sse.messages", "it does not say where the client's id goes", "write {client} in its place")
+		}
+		return nil
+	}
+	return cmp.Or(
+		path(ID+".sse.events", b.SSE.Events),
+		path(ID+".sse.messages", b.SSE.Messages),
+		client(),
+		c.Socket(ID+".ws", b.WS),
+		c.Places(ID+".fields", "message", b.Fields),
+		c.Names(ID+".events", "event", b.Events, events),
+	)
+}

@@ -1,0 +1,163 @@
+package desk
+
+import (
+	"context"
+	"fmt"
+
+	"parley/driver"
+	"parley/steps"
+	"parley/transcript"
+)
+
+// suite is ticket-desk's side of one scenario.
+type suite struct {
+	*steps.World
+	codec   codec
+	clients map[string]*client
+	tickets []string // ids of all that were opened
+}
+
+// client is one person of a scenario.
+type client struct {
+	name   string
+	conn   driver.Conn
+	err    error  // why it could not connect
+	begun  int    // the record by which it connected
+	id     string // that the server gave it
+	ticket string
+	mark   int      // its latest message: what follows is behind that
+	ref    string   // of that message
+	said   []string // the texts of what it said in its ticket
+}
+
+func (s *suite) client(name string) *client {
+	if s.clients[name] == nil {
+		s.clients[name] = &client{name: name}
+	}
+	return s.clients[name]
+}
+
+// send sends a message of a client, and remembers where what follows begins.
+func (s *suite) send(ctx context.Context, c *client, kind, ticket string, rest map[string]any) error {
+	c.ref = s.nextRef()
+	m, err := s.codec.message(c.id, kind, c.ref, ticket, rest)
+	if err != nil {
+		return err
+	}
+	return s.carry(ctx, c, m)
+}
+
+// nextRef is one that no other message of the run has.
+func (s *suite) nextRef() string { return fmt.Sprintf("%s-%d", s.Nonce, s.Serial()) }
+
+// carry sends bytes. Over HTTP it waits for the answer to the request, so that the server receives
+// the next message behind this one.
+func (s *suite) carry(ctx context.Context, c *client, m driver.Message) error {
+	if c.conn == nil {
+		return steps.NotTestedf("client %s has no connection", c.name)
+	}
+	mark, err := c.conn.Send(ctx, m)
+	if err != nil {
+		return fmt.Errorf("client %s: send %s: %w", c.name, m.Label, err)
+	}
+	c.mark = mark
+	if s.codec.ws {
+		return nil
+	}
+	_, err = s.answer(ctx, c)
+	return err
+}
+
+// answer waits for the HTTP answer to a client's latest message.
+func (s *suite) answer(ctx context.Context, c *client) (transcript.Record, error) {
+	r, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.mark, Within: s.Env.Profile.Limits.HTTP.Duration,
+		Match: func(r *transcript.Record) bool { return r.Kind == transcript.Response && r.Reply == c.mark },
+		Hopeless: func(r *transcript.Record) string {
+			if r.Kind == transcript.Failure && r.Reply == c.mark {
+				return r.Label
+			}
+			return ""
+		}})
+	if miss != nil {
+		return r, s.Need(miss.Check("an HTTP answer with status 202", "TD-006"))
+	}
+	return r, nil
+}
+
+func (s *suite) isAccepted(ctx context.Context, name string) error {
+	r, err := s.answer(ctx, s.client(name))
+	if err != nil {
+		return err
+	}
+	return s.Judge(steps.CheckOf(r, r.Status == 202, "status 202", "TD-006"))
+}
+
+// expect waits for what these clauses ask for on a client's connection.
+func (s *suite) expect(ctx context.Context, c *client, w steps.Wait, want string, clauses ...string) (
+	transcript.Record, error) {
+	w.Conn = c.name
+	r, miss := s.Await(ctx, w)
+	if miss != nil {
+		return r, s.Need(miss.Check(want, clauses...))
+	}
+	return r, nil
+}
+
+// bears checks that an event has the ref of its client's latest message.
+func (s *suite) bears(c *client, r transcript.Record, clause string) steps.Check {
+	return steps.CheckOf(r, of(r, "ref") == c.ref, "the ref "+c.ref, clause)
+}
+
+// fence sends a ping: the document says that what an earlier message causes at once comes before its pong.
+func (s *suite) fence(c *client) func(context.Context) func(*transcript.Record) bool {
+	return func(ctx context.Context) func(*transcript.Record) bool {
+		ref := s.nextRef()
+		m, err := s.codec.message(c.id, "ping", ref, "", nil)
+		if err != nil {
+			return nil
+		}
+		if _, err := c.conn.Send(ctx, m); err != nil {
+			return nil
+		}
+		return func(r *transcript.Record) bool { return is(r, pong) && of(*r, "ref") == ref }
+	}
+}
+
+// next is the wait for an event that a client's latest message causes at once. What has the ref of another message is
+// not its answer: a server may send it what is another client's, which is another clause.
+func (s *suite) next(c *client, types ...string) steps.Wait {
+	return steps.Wait{After: c.mark, Fence: s.fence(c), Match: func(r *transcript.Record) bool {
+		ref := of(*r, "ref")
+		return is(r, types...) && (ref == c.ref || ref == "")
+	}}
+}
+
+// settle proves that everything has arrived which a client's messages have caused at once. Without that proof an
+// absence says nothing.
+func (s *suite) settle(ctx context.Context, c *client) (last int, err error) {
+	after := s.T.Len()
+	answer := s.fence(c)(ctx)
+	if answer == nil {
+		return 0, steps.NotTestedf("client %s cannot send a ping", c.name)
+	}
+	r, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: after, Proof: true, Match: answer})
+	if miss != nil {
+		return 0, steps.NotTestedf("no pong for client %s, so absence is not proved: %s", c.name, miss.Reason)
+	}
+	return r.N, nil
+}
+
+// none judges that no record of a client, behind one and up to a fence, matches.
+func (s *suite) none(ctx context.Context, c *client, after int, match func(*transcript.Record) bool, want string,
+	clauses ...string) error {
+	last, err := s.settle(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, r := range s.Between(c.name, after, last) {
+		if match(&r) {
+			return s.Judge(steps.CheckOf(r, false, want, clauses...))
+		}
+	}
+	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: last})
+}

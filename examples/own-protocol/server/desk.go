@@ -1,0 +1,231 @@
+// Package server is the reference server of ticket-desk, and its faults (mutants.go). It shares no code with package
+// desk, which judges: a misunderstanding in shared code would agree with itself.
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+)
+
+// Event is what the server says.
+type Event map[string]any
+
+// Message is what a client says.
+type Message struct {
+	Type    string `json:"type"`
+	Ref     string `json:"ref"`
+	Ticket  string `json:"ticket"`
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+	Consent bool   `json:"consent"`
+	Yes     bool   `json:"yes"`
+}
+
+// rules are what the desk decides; faults replace them one by one.
+type rules struct {
+	clientID func(n int) string
+	ticketID func(owner *client, n int) string
+	number   func(last int) int
+	owns     func(c *client, t *ticket) bool
+	busy     func(t *ticket) bool
+	closed   func(t *ticket) bool
+	hear     func(c *client, m Message) (Message, bool) // false: it is not heard
+	say      func(ev Event) []Event                     // what is said in place of an event
+	watchers func(owner *client, all map[string]*client) []*client
+}
+
+func correct() rules {
+	return rules{
+		clientID: func(n int) string { return fmt.Sprintf("client-%d", n) },
+		ticketID: func(_ *client, n int) string { return fmt.Sprintf("ticket-%d", n) },
+		number:   func(last int) int { return last + 1 },
+		owns:     func(c *client, t *ticket) bool { return t.owner == c },
+		busy:     func(t *ticket) bool { return t.pending != nil },
+		closed:   func(t *ticket) bool { return t.closed },
+		hear:     func(_ *client, m Message) (Message, bool) { return m, true },
+		say:      func(ev Event) []Event { return []Event{ev} },
+		watchers: func(owner *client, _ map[string]*client) []*client { return []*client{owner} },
+	}
+}
+
+// client is one connection.
+type client struct {
+	id   string
+	seq  int
+	out  chan []byte // events, encoded
+	gone chan struct{}
+}
+
+// ticket is one conversation. pending is the say whose answer waits for consent.
+type ticket struct {
+	id, ref string
+	owner   *client
+	said    []string
+	pending *Message
+	closed  bool
+}
+
+// desk is all clients and tickets. One message is handled at a time.
+type desk struct {
+	rules
+	mu      sync.Mutex
+	clients map[string]*client
+	tickets map[string]*ticket
+	n       int
+	ending  chan struct{}
+}
+
+func newDesk(r rules) *desk {
+	return &desk{rules: r, clients: map[string]*client{}, tickets: map[string]*ticket{}, ending: make(chan struct{})}
+}
+
+// connect welcomes a client.
+func (d *desk) connect() *client {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.n++
+	c := &client{id: d.clientID(d.n), out: make(chan []byte, 1024), gone: make(chan struct{})}
+	d.clients[c.id] = c
+	d.tell(c, Event{"type": "welcome", "client": c.id, "note": "How can we help?"})
+	return c
+}
+
+// leave forgets a client.
+func (d *desk) leave(c *client) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	close(c.gone)
+	if d.clients[c.id] == c {
+		delete(d.clients, c.id)
+	}
+}
+
+func (d *desk) find(id string) *client {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.clients[id]
+}
+
+// tell says an event to a client.
+func (d *desk) tell(c *client, ev Event) {
+	for _, one := range d.say(ev) {
+		numbered := Event{}
+		for k, v := range one {
+			numbered[k] = v
+		}
+		c.seq = d.number(c.seq)
+		numbered["seq"] = c.seq
+		b, err := json.Marshal(numbered)
+		if err != nil {
+			panic(err) // of maps of text, numbers and lists
+		}
+		select {
+		case c.out <- b:
+		case <-c.gone:
+		default: // it does not read
+		}
+	}
+}
+
+// about says an event about a ticket.
+func (d *desk) about(t *ticket, ref, kind string, rest Event) {
+	ev := Event{"type": kind, "ticket": t.id, "ref": ref}
+	for k, v := range rest {
+		ev[k] = v
+	}
+	for _, c := range d.watchers(t.owner, d.clients) {
+		d.tell(c, ev)
+	}
+}
+
+func (d *desk) refuse(c *client, m Message, code, message string) {
+	ev := Event{"type": "refused", "ref": m.Ref, "code": code, "message": message}
+	if m.Ticket != "" {
+		ev["ticket"] = m.Ticket
+	}
+	d.tell(c, ev)
+}
+
+// handle takes what a client sent.
+func (d *desk) handle(c *client, body []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var m Message
+	if json.Unmarshal(body, &m) != nil {
+		m.Type = ""
+	}
+	m, heard := d.hear(c, m)
+	if !heard {
+		return
+	}
+	switch m.Type {
+	case "ping":
+		d.tell(c, Event{"type": "pong", "ref": m.Ref})
+	case "open":
+		d.n++
+		t := &ticket{id: d.ticketID(c, d.n), owner: c}
+		d.tickets[t.id] = t
+		d.about(t, m.Ref, "ticket.opened", Event{"subject": m.Subject})
+	case "say", "reply", "stop", "close", "history":
+		d.inTicket(c, m)
+	default:
+		d.refuse(c, m, "bad-message", "send a JSON object with a type that the document has")
+	}
+}
+
+// inTicket takes a message about a ticket.
+func (d *desk) inTicket(c *client, m Message) {
+	t := d.tickets[m.Ticket]
+	switch {
+	case t == nil || !d.owns(c, t):
+		d.refuse(c, m, "unknown-ticket", "you have no such ticket")
+	case d.closed(t):
+		d.refuse(c, m, "closed", "the ticket is closed; open another one")
+	case m.Type == "say" && d.busy(t):
+		d.refuse(c, m, "busy", "the agent is not done yet")
+	case m.Type == "say":
+		d.begin(t, m)
+	case m.Type == "reply" && t.pending != nil && m.Yes:
+		d.answer(t)
+	case m.Type == "reply" && t.pending != nil:
+		d.end(t, "declined", "")
+	case m.Type == "stop" && t.pending != nil:
+		d.end(t, "stopped", "")
+	case m.Type == "close":
+		if t.pending != nil {
+			d.end(t, "stopped", "")
+		}
+		t.closed = true
+		d.about(t, m.Ref, "ticket.closed", nil)
+	case m.Type == "history":
+		d.about(t, m.Ref, "ticket.history", Event{"said": t.said})
+	}
+}
+
+// begin has the agent answer, or ask first.
+func (d *desk) begin(t *ticket, m Message) {
+	t.said, t.pending = append(t.said, m.Text), &m
+	d.about(t, m.Ref, "agent.started", nil)
+	if m.Consent {
+		d.about(t, m.Ref, "agent.asks", Event{"question": "May I?"})
+		return
+	}
+	d.answer(t)
+}
+
+// answer is the agent's. It has little to say.
+func (d *desk) answer(t *ticket) {
+	whole := ""
+	for _, word := range []string{"You said: ", t.pending.Text} {
+		whole += word
+		d.about(t, t.pending.Ref, "agent.piece", Event{"text": word})
+	}
+	d.end(t, "answered", whole)
+}
+
+func (d *desk) end(t *ticket, outcome, text string) {
+	ref := t.pending.Ref
+	t.pending = nil
+	d.about(t, ref, "agent.done", Event{"outcome": outcome, "text": text})
+}

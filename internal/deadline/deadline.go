@@ -1,0 +1,194 @@
+// Package deadline has limits that count only the time at which this process could run. A limit is about a target: a
+// container that is throttled, a machine that is suspended, or more work than processors are no fault of its.
+//
+// Everything here may be called from several goroutines at once.
+package deadline
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// beat is how often the watch should wake; being late by more than slack is a stall.
+const (
+	beat  = 20 * time.Millisecond
+	slack = 30 * time.Millisecond
+)
+
+// most is the most by which a limit is prolonged: even a machine that never gets on comes to an end.
+func most(limit time.Duration) time.Duration { return max(3*limit, time.Minute) }
+
+// watching is held by the one of several watches that counts: a stall is one, however many runs it delays.
+var watching sync.Mutex
+
+var counted struct {
+	sync.Mutex
+	stalled time.Duration // how long this process was kept from running
+	woke    time.Time     // when the watch was awake last; zero where nobody watches
+}
+
+// Watch measures stalls until ctx ends. Where several watch, one of them counts, and when it ends another takes over.
+// Where nobody does, limits are what they are elsewhere.
+func Watch(ctx context.Context) {
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	counts := watching.TryLock()
+	defer func() {
+		if counts {
+			awake(time.Time{})
+			watching.Unlock()
+		}
+	}()
+	for {
+		if counts {
+			awake(time.Now())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			counts = counts || watching.TryLock()
+		}
+	}
+}
+
+// awake counts the stall between the moment when the watch was awake last and now.
+func awake(now time.Time) {
+	counted.Lock()
+	defer counted.Unlock()
+	counted.stalled += lateness(now)
+	counted.woke = now
+}
+
+// lateness is how long the watch has been kept from running since it was awake last. counted is locked.
+func lateness(now time.Time) time.Duration {
+	if late := now.Sub(counted.woke) - beat; !counted.woke.IsZero() && !now.IsZero() && late > slack {
+		return late
+	}
+	return 0
+}
+
+// sum is how long this process has been kept from running so far. After a stall all timers ring at once: what the
+// watch, which may be the last of them to be heard, has not counted yet is counted here.
+func sum() time.Duration {
+	counted.Lock()
+	defer counted.Unlock()
+	return counted.stalled + lateness(time.Now())
+}
+
+// A Deadline is over once a time has passed, without the stalls meanwhile; after four times that time, or a minute more
+// than it, at the latest.
+type Deadline struct {
+	limit   time.Duration
+	set     time.Time
+	stalled time.Duration // when it was set
+}
+
+// In returns the deadline that a limit sets from now on.
+func In(limit time.Duration) Deadline {
+	return Deadline{limit: limit, set: time.Now(), stalled: sum()}
+}
+
+// Left is the time that is left; 0 or less when the deadline is over.
+func (d Deadline) Left() time.Duration {
+	return d.limit - time.Since(d.set) + min(sum()-d.stalled, most(d.limit))
+}
+
+// Over reports whether no time is left.
+func (d Deadline) Over() bool { return d.Left() <= 0 }
+
+// Stalled is how long this process has been kept from running since the deadline was set.
+func (d Deadline) Stalled() time.Duration { return sum() - d.stalled }
+
+// AfterFunc calls f in a goroutine of its own once the deadline is over, unless it is stopped before. Stop may be
+// called again.
+func (d Deadline) AfterFunc(f func()) (stop func()) {
+	t := &timer{d: d, f: f}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.t = time.AfterFunc(max(d.Left(), 0), t.ring)
+	return t.stop
+}
+
+// timer rings at its deadline, wherever stalls move that.
+type timer struct {
+	d       Deadline
+	f       func()
+	mu      sync.Mutex
+	t       *time.Timer
+	stopped bool
+}
+
+func (t *timer) ring() {
+	if t.over() {
+		t.f()
+	}
+}
+
+// over reports whether the time to ring has come; otherwise the timer is set again, unless it has been stopped.
+func (t *timer) over() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stopped {
+		return false
+	}
+	left := t.d.Left()
+	if left > 0 {
+		t.t.Reset(left)
+	}
+	return left <= 0
+}
+
+func (t *timer) stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stopped = true
+	t.t.Stop()
+}
+
+// WithLimit is context.WithTimeout without the stalls.
+func WithLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return WithLimitCause(ctx, limit, context.DeadlineExceeded)
+}
+
+// WithLimitCause is context.WithTimeoutCause without the stalls.
+func WithLimitCause(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
+	inner, cancel := context.WithCancelCause(ctx)
+	l := &limited{Context: inner, done: make(chan struct{})}
+	context.AfterFunc(inner, func() { close(l.done) })
+	stop := In(limit).AfterFunc(func() {
+		l.over.Store(inner.Err() == nil)
+		cancel(cause)
+	})
+	return l, func() { stop(); cancel(context.Canceled) }
+}
+
+// limited is a context that its limit ends as a deadline would.
+type limited struct {
+	context.Context // with the values and the cause
+	done            chan struct{}
+	over            atomic.Bool
+}
+
+// Done implements context.Context.
+func (l *limited) Done() <-chan struct{} { return l.done }
+
+// Err implements context.Context.
+func (l *limited) Err() error {
+	select {
+	case <-l.done:
+	default:
+		return nil
+	}
+	if l.over.Load() {
+		return context.DeadlineExceeded
+	}
+	return l.Context.Err()
+}
+
+// AfterFunc lets the contexts that are made of this one end with it, without a goroutine for each.
+func (l *limited) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(l.Context, func() { <-l.done; f() })
+}

@@ -1,0 +1,28 @@
+// Package probetest helps the tests of what parley init finds out.
+package probetest
+
+import (
+	"strings"
+	"testing"
+
+	"parley/probe"
+	"parley/steps"
+	"parley/target"
+)
+
+// Profile is the profile that the probe of a protocol writes of a server, and what it says meanwhile, a line each.
+func Profile(t *testing.T, protocol steps.Protocol, url string) (*target.Profile, string) {
+	t.Helper()
+	var said strings.Builder
+	text, err := probe.Profile(t.Context(), probe.Options{
+		Protocol: protocol, URL: url, File: "odd.yaml", Say: func(line string) { said.WriteString(line + "\n") },
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	p, err := target.Kinds{protocol.Kind()}.Parse([]byte(text), "odd.yaml", nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return p, said.String()
+}

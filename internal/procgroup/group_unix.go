@@ -1,0 +1,24 @@
+//go:build unix
+
+// Package procgroup makes a command the leader of a group of processes, by which its children are ended too.
+package procgroup
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+)
+
+// Own makes a command the leader of a process group of its own, by which its children can be reached too.
+func Own(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
+
+// Terminate asks every process of a group to end, and Kill ends them. A group that has gone already is no error.
+func Terminate(group int) { _ = syscall.Kill(-group, syscall.SIGTERM) }
+func Kill(group int)      { _ = syscall.Kill(-group, syscall.SIGKILL) }
+
+// Alive reports whether a process of the group still runs.
+func Alive(group int) bool {
+	return !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) && !onlyZombies(group)
+}

@@ -1,0 +1,78 @@
+// Package words makes phrases for people: a number of things, a choice, and the word that was meant
+// where an unknown one was written.
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Suggest is the mend for an unknown word: `did you mean "open"?`, with the nearest of the known words, or otherwise
+// where none is near.
+func Suggest(word string, known []string, otherwise string) string {
+	if near := Near(word, known, 1); len(near) > 0 {
+		return fmt.Sprintf("did you mean %q?", near[0])
+	}
+	return otherwise
+}
+
+// Near finds up to n of the known words that the word may stand for, the nearest first; those equally near keep their
+// order. Near is what at most a third of its letters, but always one, and never all of them, need to be changed to:
+// letters put in, left out, replaced, or swapped with their neighbour. Case and the choice of - or _ do not count.
+// Without one the result is nil.
+func Near(word string, known []string, n int) []string {
+	cost := map[string]int{}
+	var near []string
+	for _, k := range known {
+		cost[k] = distance(plain(word), plain(k))
+		if cost[k] <= max(1, len(k)/3) && cost[k] < len(k) {
+			near = append(near, k)
+		}
+	}
+	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(cost[a], cost[b]) })
+	return near[:min(n, len(near))]
+}
+
+// Counted is a number of things: 1 clause, 2 clauses.
+func Counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// Either lists words of which one is meant: a, b or c.
+func Either(all []string) string {
+	if len(all) < 2 {
+		return strings.Join(all, "")
+	}
+	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
+}
+
+func plain(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "-")) }
+
+// distance is the optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours.
+func distance(a, b string) int {
+	var before, last []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before, last, row = last, row, make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			change := last[j]
+			if a[i] != b[j] {
+				change++
+			}
+			row[j+1] = min(last[j+1]+1, row[j]+1, change)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,94 @@
+package parley_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"parley/reports"
+	"parley/steps"
+	"parley/steps/protocols"
+)
+
+var update = flag.Bool("update", false,
+	"write which steps judge which clause, features/<protocol>/judges.yaml, as TestFeatures sees it")
+
+// judging is what has been seen of which steps judge which clause, by protocol.
+type judging map[string]steps.Judges
+
+// take adds what the steps of a run have judged.
+func (j judging) take(t *testing.T, protocol string, res *reports.Results) {
+	t.Helper()
+	expressions := steps.Expressions(protocols.Get(protocol))
+	if j[protocol] == nil {
+		j[protocol] = steps.Judges{}
+	}
+	for _, run := range res.Runs {
+		for _, sc := range run.Scenarios {
+			for _, id := range sc.AtEnd {
+				j[protocol].Add(id, steps.AtEnd)
+			}
+			for _, step := range sc.Steps {
+				for _, id := range step.Clauses {
+					j[protocol].Add(id, steps.ExpressionOf(expressions, step.Text))
+				}
+			}
+		}
+	}
+}
+
+// compare holds what was seen against what the features say: a step that judges a clause stands there, and what stands
+// there is a step.
+func (j judging) compare(t *testing.T) {
+	t.Helper()
+	for _, protocol := range slices.Sorted(maps.Keys(j)) {
+		p := protocols.Get(protocol)
+		if *update {
+			write(t, protocol, j[protocol])
+			continue
+		}
+		known, err := steps.JudgesOf(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range slices.Sorted(maps.Keys(j[protocol])) {
+			for _, expr := range j[protocol][id] {
+				if !slices.Contains(known[id], expr) {
+					t.Errorf("%s is judged by the step %q, and "+
+						"features/%s/judges.yaml does not say so: go test . -run TestFeatures -update",
+						id, expr, protocol)
+				}
+			}
+		}
+		expressions := steps.Expressions(p)
+		for _, id := range slices.Sorted(maps.Keys(known)) {
+			for _, expr := range known[id] {
+				if expr != steps.AtEnd && !slices.Contains(expressions, expr) {
+					t.Errorf("features/%s/judges.yaml: %s: %q is no step any more: go test . -run TestFeatures -update", protocol, id,
+						expr)
+				}
+			}
+		}
+	}
+}
+
+func write(t *testing.T, protocol string, judges steps.Judges) {
+	t.Helper()
+	var b bytes.Buffer
+	fmt.Fprintln(&b,
+		"# Which steps judge which clause, as runs against the bundled targets show it: go test . -run TestFeatures -update")
+	for _, id := range slices.Sorted(maps.Keys(judges)) {
+		fmt.Fprintf(&b, "%s:\n", id)
+		for _, expr := range judges[id] {
+			fmt.Fprintf(&b, "  - '%s'\n", bytes.ReplaceAll([]byte(expr), []byte("'"), []byte("''")))
+		}
+	}
+	if err := os.WriteFile(filepath.Join("features", protocol, "judges.yaml"), b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

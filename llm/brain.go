@@ -1,0 +1,63 @@
+package llm
+
+import "context"
+
+// Brain answers requests and records them. It is safe for concurrent use.
+//
+// The record is bounded by MaxRequests and MaxBytes, the oldest requests are dropped first; each text in it is cut at
+// MaxText. Answers are made from the whole texts.
+type Brain struct {
+	journal *journal
+	gates   *gates
+}
+
+// New returns a brain with an empty record.
+func New() *Brain {
+	return &Brain{journal: newJournal(MaxRequests, MaxBytes), gates: newGates(MaxRequests)}
+}
+
+// Answer records the request, then answers it by calls of emit, one after the other, from this goroutine. It returns
+// nil at the end of the answer, a *Failure when a directive asks for one, the error of the context as soon as that has
+// ended, and otherwise the first error of emit, as it is. Fields of the request that the brain sets are ignored.
+func (b *Brain) Answer(ctx context.Context, r Request, emit func(Part) error) error {
+	t := turnOf(r.Messages)
+	b.journal.add(r, nonces(t.directives))
+	return t.answer(&voice{ctx: ctx, emit: emit, gates: b.gates})
+}
+
+// Release frees every request that is held for the nonce, and every one that would be held for it later, until Forget.
+func (b *Brain) Release(nonce string) { b.gates.release(nonce) }
+
+// Forget drops what is kept of a nonce: its requests, except those whose last user text carries another nonce that is
+// not forgotten yet, and its release. A request that is held for it is released; a later one is held again.
+func (b *Brain) Forget(nonce string) {
+	b.gates.forget(nonce)
+	b.journal.forget(nonce)
+}
+
+// Requests returns copies of the recorded requests whose last user text carries a directive with the nonce, oldest
+// first.
+func (b *Brain) Requests(nonce string) []Request {
+	found, _ := b.journal.of(nonce)
+	return requests(found)
+}
+
+// Await returns what Requests returns as soon as there are at least n. When the context ends first, it returns those
+// there are, and an error that wraps the one of the context.
+func (b *Brain) Await(ctx context.Context, nonce string, n int) ([]Request, error) {
+	return b.journal.await(ctx, nonce, n)
+}
+
+// Find returns copies of the recorded requests that match, oldest first. Match must not change its argument; it may
+// call the brain.
+func (b *Brain) Find(match func(Request) bool) []Request {
+	found, _ := b.journal.since(0)
+	return requests(filter(found, match))
+}
+
+// AwaitMatch returns the requests that match, oldest first, as soon as at least n have been recorded. It sees each
+// request once, so it counts those too that were forgotten or dropped while it waited. Match and the end of the context
+// are as in Find and Await.
+func (b *Brain) AwaitMatch(ctx context.Context, n int, match func(Request) bool) ([]Request, error) {
+	return b.journal.awaitMatch(ctx, n, match)
+}

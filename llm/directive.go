@@ -1,0 +1,134 @@
+package llm
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The kinds of a Directive.
+const (
+	KindHold   = "hold"
+	KindStream = "stream"
+	KindTool   = "tool"
+	KindFail   = "fail"
+	KindEcho   = "echo"
+	KindRecall = "recall"
+)
+
+// MaxParts is the largest count of a stream directive, MaxNonce the longest nonce in bytes. What exceeds them is text.
+const (
+	MaxParts = 1_000_000
+	MaxNonce = 128
+)
+
+// Directive is one order to the brain. The fields that its kind does not use are zero.
+type Directive struct {
+	Kind   string // one of the Kind constants
+	Nonce  string
+	Count  int    // of stream
+	Name   string // of tool
+	Args   string // of tool: the JSON object as it was written, "{}" without one
+	Status int    // of fail
+}
+
+// Directives returns the directives in a text, in order. Blanks between the words, and capitals in the kind, do not
+// matter. The arguments of a tool directive end where their JSON value ends, so they may contain "]]". A nonce and a
+// name contain neither blanks nor square brackets. What is no well-formed directive is skipped.
+func Directives(text string) []Directive {
+	var found []Directive
+	for {
+		start := strings.Index(text, "[[")
+		if start < 0 {
+			return found
+		}
+		if d, rest, ok := parse(text[start+2:]); ok {
+			found = append(found, d)
+			text = rest
+			continue
+		}
+		text = text[start+1:]
+	}
+}
+
+// parse reads what stands behind the opening brackets, and returns what stands behind the closing ones.
+func parse(text string) (d Directive, rest string, ok bool) {
+	kind, text := word(text)
+	nonce, text := word(text)
+	if nonce == "" || len(nonce) > MaxNonce {
+		return d, "", false
+	}
+	d = Directive{Kind: strings.ToLower(kind), Nonce: strings.Clone(nonce)}
+	switch d.Kind {
+	case KindHold, KindEcho, KindRecall:
+		ok = true
+	case KindStream:
+		d.Count, text, ok = number(text, 1, 0, MaxParts)
+	case KindFail:
+		d.Status, text, ok = number(text, 500, 400, 599)
+	case KindTool:
+		d.Name, d.Args, text, ok = call(text)
+	}
+	if !ok {
+		return d, "", false
+	}
+	rest, ok = strings.CutPrefix(skipBlanks(text), "]]")
+	return d, rest, ok
+}
+
+// word reads up to a blank or a square bracket.
+func word(text string) (w, rest string) {
+	text = skipBlanks(text)
+	end := strings.IndexFunc(text, func(c rune) bool { return c == '[' || c == ']' || unicode.IsSpace(c) })
+	if end < 0 {
+		return "", ""
+	}
+	return text[:end], text[end:]
+}
+
+// number reads an optional decimal number between low and high.
+func number(text string, absent, low, high int) (n int, rest string, ok bool) {
+	w, rest := word(text)
+	if w == "" {
+		return absent, rest, true
+	}
+	n, err := strconv.Atoi(w)
+	return n, rest, err == nil && low <= n && n <= high
+}
+
+// call reads the name of a tool and, optionally, its arguments.
+func call(text string) (name, args, rest string, ok bool) {
+	text = skipBlanks(text)
+	end := strings.IndexFunc(text, func(c rune) bool { return strings.ContainsRune("[]{", c) || unicode.IsSpace(c) })
+	if end <= 0 {
+		return "", "", "", false
+	}
+	name, rest = strings.Clone(text[:end]), skipBlanks(text[end:])
+	if !strings.HasPrefix(rest, "{") {
+		return name, "{}", rest, true
+	}
+	// A repeated name is passed on: an odd call may be what a scenario is about.
+	d := jsontext.NewDecoder(strings.NewReader(rest), jsontext.AllowDuplicateNames(true))
+	v, err := d.ReadValue()
+	if err != nil {
+		return "", "", "", false
+	}
+	return name, string(v), rest[d.InputOffset():], true
+}
+
+func skipBlanks(text string) string { return strings.TrimLeftFunc(text, unicode.IsSpace) }
+
+// nonces returns the nonces of directives, each once, in order of their first appearance.
+func nonces(directives []Directive) []string {
+	var found []string
+	seen := make(map[string]bool, len(directives))
+	for _, d := range directives {
+		if !seen[d.Nonce] {
+			seen[d.Nonce] = true
+			found = append(found, d.Nonce)
+		}
+	}
+	return found
+}

@@ -1,0 +1,69 @@
+package llm
+
+import (
+	"fmt"
+	"time"
+)
+
+// The values of Request.API that this module uses. A caller in process may use others.
+const (
+	APIInProcess = "in-process"
+	APIChat      = "openai-chat"
+	APIResponses = "openai-responses"
+	APIMessages  = "anthropic-messages"
+)
+
+// The roles of a Message.
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool"
+)
+
+// Request is one call of a model, as the model sees it: the whole conversation up to the answer that is asked for.
+type Request struct {
+	Seq      int       // set by the brain, from 1
+	At       time.Time // set by the brain
+	API      string    // one of the API constants
+	Model    string
+	System   string    // system prompts, joined by "\n"
+	Tools    []string  // names of the tools offered, in order
+	Messages []Message // without the system prompt
+	Stream   bool      // the answer is wanted in pieces
+}
+
+// Asking returns the user's text that asks for the answer, as Brain.Answer finds it, and how many tool calls are
+// answered since.
+func (r Request) Asking() (text string, results int) {
+	t := turnOf(r.Messages)
+	return t.text, t.answered
+}
+
+// Message is one message of a conversation.
+type Message struct {
+	Role     string // RoleUser, RoleAssistant or RoleTool
+	Text     string
+	Calls    []ToolCall // of assistant messages
+	ResultOf string     // of tool messages: the id of the call that this answers
+}
+
+// ToolCall asks for one run of a tool.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string // JSON text, an object
+}
+
+// Part is one streamed piece of an answer: text, or one tool call.
+type Part struct {
+	Text string
+	Call *ToolCall // nil for text
+}
+
+// Failure is the error of an answer that a fail directive asked for.
+type Failure struct {
+	Status int    // HTTP status, 400 to 599
+	Text   string // names the nonce
+}
+
+func (f *Failure) Error() string { return fmt.Sprintf("model failure %d: %s", f.Status, f.Text) }

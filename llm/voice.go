@@ -1,0 +1,66 @@
+package llm
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+)
+
+// voice speaks one answer. It falls silent when the context ends.
+type voice struct {
+	ctx   context.Context
+	emit  func(Part) error
+	gates *gates
+
+	spoken  bool // something has been said
+	newLine bool // what is said next starts a line
+}
+
+// line lets the next text start a new line, unless it is the first.
+func (v *voice) line() { v.newLine = v.spoken }
+
+func (v *voice) say(text string) error {
+	if err := v.ctx.Err(); err != nil {
+		return err
+	}
+	if v.newLine {
+		text = "\n" + text
+	}
+	v.spoken, v.newLine = true, false
+	return v.emit(Part{Text: text})
+}
+
+// call asks for a tool call. Its id is unique across brains: a target may keep it for longer than this one lives.
+func (v *voice) call(name, args string) error {
+	if err := v.ctx.Err(); err != nil {
+		return err
+	}
+	return v.emit(Part{Call: &ToolCall{ID: "call_" + rand.Text(), Name: name, Arguments: args}})
+}
+
+func (v *voice) hold(nonce string) error {
+	if err := v.say("holding " + nonce); err != nil {
+		return err
+	}
+	if err := v.gates.wait(v.ctx, nonce); err != nil {
+		return err
+	}
+	return v.say("\nreleased " + nonce)
+}
+
+func (v *voice) stream(nonce string, n int) error {
+	of := "/" + strconv.Itoa(n) + " "
+	for i := range n {
+		if err := v.say("stream " + nonce + " " + strconv.Itoa(i+1) + of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *voice) fail(d Directive) error {
+	if err := v.ctx.Err(); err != nil {
+		return err
+	}
+	return &Failure{Status: d.Status, Text: "failing " + d.Nonce + " as asked"}
+}

@@ -1,0 +1,228 @@
+package probe
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"parley/target"
+)
+
+// Draft is the text of a profile, written line by line: what was found out, with what was seen beside it, what could
+// not be seen, and what a probe cannot see as commented keys to fill in. Its String is the text.
+type Draft struct {
+	strings.Builder
+	s *Session
+}
+
+// NewDraft begins the profile of a session with its name, protocol and URL. of says in the first comment what it is a
+// profile of, and where that was seen.
+func NewDraft(s *Session, of string) *Draft {
+	w := &Draft{s: s}
+	w.Line(0, "# A profile of %s.", of)
+	w.Line(0, "# What is left out stands at its default. parley doctor --target FILE tells what of it works.")
+	w.Line(0, "")
+	w.Line(0, "name: %s", Quote(s.Profile.Name))
+	w.Line(0, "protocol: %s", s.Profile.Protocol)
+	w.Text(0, "url", s.Profile.URL)
+	return w
+}
+
+// NewServerDraft is NewDraft of a server at a URL.
+func NewServerDraft(s *Session) *Draft {
+	w := NewDraft(s, s.Profile.URL+", written by parley init from what the server showed")
+	w.Line(0, "")
+	return w
+}
+
+// Line writes a line, so many levels deep.
+func (w *Draft) Line(depth int, format string, args ...any) {
+	text := strings.TrimRight(strings.Repeat("  ", depth)+fmt.Sprintf(format, args...), " ")
+	w.WriteString(text + "\n")
+}
+
+// Said writes what was noted under a key, as comments.
+func (w *Draft) Said(depth int, key string) {
+	for _, text := range w.s.Seen[key] {
+		w.Line(depth, "# seen: %s", Printable(text))
+	}
+}
+
+// Unseen writes what could not be seen.
+func (w *Draft) Unseen() {
+	if len(w.s.Seen[unseen]) == 0 {
+		return
+	}
+	w.Line(1, "# What could not be seen, or was not recognised; the defaults stand until you say otherwise.")
+	for _, text := range w.s.Seen[unseen] {
+		w.Line(1, "# not seen: %s", Printable(text))
+	}
+}
+
+// Text writes a key whose value is text, unless that is empty.
+func (w *Draft) Text(depth int, key, value string) {
+	if value != "" {
+		w.Line(depth, "%s: %s", key, Quote(value))
+	}
+}
+
+// List writes a key of the top whose values are words, such as drivers.
+func (w *Draft) List(key string, words []string) {
+	w.Line(0, "%s: [%s]", key, strings.Join(words, ", "))
+}
+
+// Command writes the words of a command, in comments where it is an example. A command that was given is in its folder.
+func (w *Draft) Command(run []string, example bool) {
+	comment := ""
+	if example {
+		comment = "#"
+	}
+	w.Line(0, "%scommand:", comment)
+	w.Line(1, "%srun: [%s]", comment, quoted(run))
+	dir, err := filepath.Rel(filepath.Dir(w.s.File), w.s.Dir)
+	if err == nil && dir != "." && !example {
+		w.Line(1, "dir: %s", Quote(filepath.ToSlash(dir)))
+	}
+	w.Line(1, "#env: {LOG_LEVEL: debug}")
+}
+
+// Groups writes the fields of a wire that are not where the default binding has them: structs of pointers, by their
+// keys.
+func (w *Draft) Groups(now, usual any) {
+	if reflect.DeepEqual(now, usual) {
+		return
+	}
+	w.Line(1, "# Where the fields are: names, or JSON Pointers.")
+	w.Said(1, "answer")
+	w.Line(1, "fields:")
+	groups, std := reflect.ValueOf(now), reflect.ValueOf(usual)
+	for i := range groups.NumField() {
+		if reflect.DeepEqual(groups.Field(i).Interface(), std.Field(i).Interface()) {
+			continue
+		}
+		w.Line(2, "%s:", groups.Type().Field(i).Tag.Get("yaml"))
+		w.Changed(3, groups.Field(i).Interface(), std.Field(i).Interface())
+	}
+}
+
+// Changed writes the members of a struct that differ from the usual ones, by their keys: text, target.Pointer and
+// target.Pointers.
+func (w *Draft) Changed(depth int, now, usual any) {
+	v, std := reflect.ValueOf(now), reflect.ValueOf(usual)
+	for i := range v.NumField() {
+		here := v.Field(i).Interface()
+		if reflect.DeepEqual(here, std.Field(i).Interface()) {
+			continue
+		}
+		value, isText := here.(string)
+		if isText {
+			value = Quote(value)
+		} else {
+			value = Places(here)
+		}
+		w.Line(depth, "%s: %s", v.Type().Field(i).Tag.Get("yaml"), value)
+	}
+}
+
+// Names writes renamings.
+func (w *Draft) Names(key, about string, names map[string]target.Names) {
+	w.Said(1, key)
+	if len(names) == 0 {
+		return
+	}
+	w.Line(1, "# %s", about)
+	w.Line(1, "%s:", key)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		w.Line(2, "%s: [%s]", name, quoted(names[name]))
+	}
+}
+
+// hinted are the keys of the examples that a probe cannot see, as they stand there; not each is in every example.
+var hinted = []string{"#command:", "#headers:", "#hooks:", "#model:", "#tools:", "#provoke:"}
+
+// Hints ends a profile with what a probe cannot see, in the words of the protocol's example.
+func (w *Draft) Hints() {
+	w.Line(0, "")
+	w.Line(0, "# What a probe cannot see. The more of it your profile tells, the more is tested.")
+	for _, key := range hinted {
+		if part := paragraph(w.s.Profile.Kind().Example, key); part != "" {
+			w.Line(0, "")
+			w.WriteString(part)
+		}
+	}
+}
+
+// paragraph is the part of a text between empty lines that has a line which starts with a key.
+func paragraph(text, key string) string {
+	for part := range strings.SplitSeq(text, "\n\n") {
+		if strings.HasPrefix(part, key) || strings.Contains(part, "\n"+key) {
+			return strings.TrimRight(part, "\n") + "\n"
+		}
+	}
+	return ""
+}
+
+// Printable keeps what a target said from ending a comment.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// Quote writes text as a YAML scalar: JSON's strings are YAML's.
+func Quote(text string) string {
+	b, err := json.Marshal(text)
+	if err != nil {
+		return `""`
+	}
+	return string(b)
+}
+
+// quoted are several of them, between commas.
+func quoted(words []string) string {
+	var out []string
+	for _, word := range words {
+		out = append(out, Quote(word))
+	}
+	return strings.Join(out, ", ")
+}
+
+// Bare is a pointer as a profile writes it: without its slash where it is but a name, and in quotes where YAML would
+// take it for something else than text.
+func Bare(p target.Pointer) string {
+	name := strings.TrimPrefix(string(p), "/")
+	if again, err := target.ParsePointer(name); err != nil || again != p {
+		return Quote(string(p))
+	}
+	if !yamlWord.MatchString(name) || slices.Contains(yamlWords, strings.ToLower(name)) {
+		return Quote(name)
+	}
+	return name
+}
+
+var (
+	yamlWord  = regexp.MustCompile(`\A[A-Za-z_]\w*\z`)
+	yamlWords = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+)
+
+// Places is a target.Pointer, or target.Pointers, as a profile writes them.
+func Places(v any) string {
+	list, several := v.(target.Pointers)
+	if !several {
+		return Bare(v.(target.Pointer))
+	}
+	var out []string
+	for _, p := range list {
+		out = append(out, Bare(p))
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}

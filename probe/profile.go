@@ -1,0 +1,151 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"parley/steps"
+	"parley/target"
+)
+
+// Options say what is to be probed.
+type Options struct {
+	// Protocol is what the target speaks. It has to be a Probing.
+	Protocol steps.Protocol
+
+	// Role is that of a target which connects to the harness; "": the probe finds it out.
+	Role string
+
+	// URL is that of a running target, or names a page, where the protocol knows pages. "": Command starts the target.
+	URL string
+
+	// Command starts the target, which connects to the harness or speaks by its stdin and stdout. Without a URL and a
+	// command there is nothing to ask, and the profile is one to fill in.
+	Command []string
+
+	// Counterpart launches what a target that connects to the harness meets: a correct server of its protocol. Nil: there
+	// is none.
+	Counterpart target.Launcher
+
+	// File is where the profile will be written. Profile does not write it.
+	File string
+
+	// Say is called with each line that is of use to who waits. Nil: nobody.
+	Say func(text string)
+
+	// Recognise gives the error of a server that does not speak the protocol, as far as that shows at once, and Explain
+	// that of one which was asked everything in vain. Nil: none.
+	Recognise, Explain func(ctx context.Context, p *target.Profile, base string) error
+}
+
+// Profile probes a target, and gives the text of its profile. What was started is stopped. A wrong URL or page is a
+// *target.ProfileError, a target that cannot be started a *target.StartError.
+func Profile(ctx context.Context, o Options) (string, error) {
+	p, ok := o.Protocol.(Probing)
+	if !ok {
+		return "", fmt.Errorf("%s has no probe", steps.Name(o.Protocol))
+	}
+	guide, s := p.Init(), NewSession(o.Protocol, nil, nil)
+	s.say, s.Counterpart = o.Say, o.Counterpart
+	var err error
+	if s.File, err = filepath.Abs(o.File); err != nil {
+		return "", err
+	}
+	if o.URL != "" {
+		return ofServer(ctx, s, guide, o)
+	}
+	return ofCommand(ctx, s, guide, o)
+}
+
+// ofServer probes a running server, or a page.
+func ofServer(ctx context.Context, s *Session, g Guide, o Options) (string, error) {
+	kind := o.Protocol.Kind()
+	find := kind.ForURL
+	if kind.ForPage != nil {
+		find = kind.ForPage
+	}
+	var err error
+	if s.Profile, err = find(o.URL); err != nil {
+		return "", err
+	}
+	s.Exact = strings.HasPrefix(o.URL, "ws")
+	end, err := s.launch(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	base := s.Target.BaseURL()
+	if o.Recognise != nil {
+		if err := o.Recognise(ctx, s.Profile, base); err != nil {
+			return "", err
+		}
+	}
+	s.waiting = true
+	text, err := g.Profile(ctx, s)
+	if err == nil && s.waiting && ctx.Err() == nil && o.Explain != nil {
+		return "", o.Explain(ctx, s.Profile, base)
+	}
+	return text, err
+}
+
+// ofCommand probes what a command starts, if there is one.
+func ofCommand(ctx context.Context, s *Session, g Guide, o Options) (string, error) {
+	var err error
+	if s.Dir, err = os.Getwd(); err != nil {
+		return "", err
+	}
+	s.Profile = o.Protocol.Kind().New()
+	s.Profile.Dir = s.Dir
+	if o.Role != "" {
+		s.Profile.Role = o.Role
+	}
+	if !s.Profile.Dials() {
+		s.Profile.Drivers = []string{target.Stdio}
+	}
+	if len(o.Command) == 0 {
+		return g.Profile(ctx, s)
+	}
+	program := filepath.Base(o.Command[0])
+	s.Profile.Name = strings.TrimSuffix(program, filepath.Ext(program))
+	s.Profile.Command = &target.Command{Run: o.Command, Stop: target.Duration{Duration: 2 * time.Second}}
+	end, err := s.launch(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	return g.Profile(ctx, s)
+}
+
+// launch starts the target, or reaches it.
+func (s *Session) launch(ctx context.Context) (end func(), err error) {
+	FirstLook(&s.Profile.Limits)
+	s.Target, err = target.NewLauncher(s.Profile).Launch(ctx, target.LaunchOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = s.Target.Stop(context.WithoutCancel(ctx)) }, nil
+}
+
+// FirstLook makes those limits that are the defaults the shorter ones of a first look: much is tried that a target need
+// not have, one thing after the other, and no verdict depends on what it leaves out.
+func FirstLook(l *target.Limits) {
+	standard := target.DefaultLimits()
+	for _, limit := range []struct {
+		now      *target.Duration
+		standard target.Duration
+		shorter  time.Duration
+	}{
+		{&l.Event, standard.Event, 4 * time.Second},
+		{&l.Turn, standard.Turn, 10 * time.Second},
+		{&l.HTTP, standard.HTTP, 5 * time.Second},
+		{&l.Open, standard.Open, 5 * time.Second},
+	} {
+		if *limit.now == limit.standard {
+			limit.now.Duration = limit.shorter
+		}
+	}
+}

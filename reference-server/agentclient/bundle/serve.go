@@ -1,0 +1,45 @@
+package bundle
+
+import (
+	"net/http"
+
+	"github.com/spf13/pflag"
+
+	"parley/reference-server/agentclient"
+	agentselect "parley/reference-server/agentselect/bundle"
+	"parley/reference-server/launch"
+)
+
+var service = launch.Service{
+	Long: `A page, whose URL is the first line on stdout, by which people talk to the agent-select server beside it, or to
+another one. The flags of agent-select are that server's.`,
+	Examples: []string{"", "--agents ~/.snow/main-agents.toml"},
+	Paths:    agentselect.Paths,
+	Page:     true,
+	Flags: func(f *pflag.FlagSet) launch.Serving {
+		server := agentselect.Flags(f)
+		return launch.Serving{Make: func(at launch.Place) (launch.Handler, error) {
+			h, err := server(at)
+			if err != nil {
+				return nil, err
+			}
+			return besidePage{h, agentclient.New(agentclient.Options{})}, nil
+		}}
+	},
+}
+
+// besidePage is a server of agent-select with the page of agent-client at the same origin. The paths of the page are
+// its own.
+type besidePage struct {
+	launch.Handler // the server
+	page           *agentclient.Page
+}
+
+// ServeHTTP implements http.Handler.
+func (b besidePage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if b.page.Has(r.URL.Path) {
+		b.page.ServeHTTP(w, r)
+		return
+	}
+	b.Handler.ServeHTTP(w, r)
+}

@@ -1,0 +1,70 @@
+// Package bundle is what is bundled for agent-client: a page, its mutants, and how it is launched, and served beside an
+// agent-select server.
+package bundle
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net/http"
+
+	proto "parley/protocol/agentclient"
+	"parley/reference-server/agentclient"
+	"parley/reference-server/agentclient/mutants"
+	"parley/reference-server/launch"
+	"parley/target"
+)
+
+//go:embed profile.yaml
+var profile string
+
+// faulty is how the profile of mutants differs: a fault may well be that the selector has another id.
+var faulty = fmt.Sprintf(`
+limits: {quiet: 100ms}
+agent-client: {hooks: {selector: "#%s, #%s"}}
+`, proto.SelectorID, mutants.OtherSelectorID)
+
+// Target is what is bundled.
+var Target = launch.Target{
+	Protocol: proto.Protocol,
+	Short:    "a page by which people talk to the agent-select server beside it, or to another one",
+	Roles:    []launch.Role{client(made)},
+}
+
+// client is the one role. Make makes the page of a fault, "" for none.
+func client(make func(fault string) (*agentclient.Page, error)) launch.Role {
+	return launch.Role{
+		Name:    proto.Client,
+		Profile: profile,
+		Faulty:  faulty,
+		Mutants: mutants.Rows,
+		Make: func(o launch.Options) (launch.Handler, error) {
+			page, err := make(o.Fault)
+			return endless{page}, err
+		},
+		Serve: service,
+	}
+}
+
+// made makes the correct page, or one with a fault.
+func made(fault string) (*agentclient.Page, error) {
+	o, err := mutants.Options(fault, agentclient.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return agentclient.New(o), nil
+}
+
+// Launcher serves pages whose files are changed.
+func Launcher(patch func(name string, body []byte) []byte) target.Launcher {
+	page := func(string) (*agentclient.Page, error) {
+		return agentclient.New(agentclient.Options{Patch: patch}), nil
+	}
+	return client(page).InProcess(launch.Options{})
+}
+
+// endless has nothing to end.
+type endless struct{ http.Handler }
+
+// Close implements launch.Handler.
+func (endless) Close(context.Context) error { return nil }

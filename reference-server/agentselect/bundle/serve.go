@@ -1,0 +1,54 @@
+package bundle
+
+import (
+	"log/slog"
+
+	"github.com/spf13/pflag"
+
+	proto "parley/protocol/agentselect"
+	"parley/reference-server/agentselect"
+	"parley/reference-server/launch"
+)
+
+// Paths are those of its connections.
+var Paths = []string{"/events", "/agents/ws"}
+
+var service = launch.Service{
+	Long: `The bundled agent-select server: /events and what belongs to it, and the WebSocket /agents/ws.`,
+	Examples: []string{
+		"",
+		"--agents ~/.snow/main-agents.toml --allow-origin null",
+		`--addr :8443 --token "$TOKEN" --tls-cert cert.pem --tls-key key.pem`,
+	},
+	Paths: Paths,
+	Flags: func(f *pflag.FlagSet) launch.Serving { return launch.Serving{Make: Flags(f)} },
+}
+
+// Flags adds the flags of the server, and returns what makes it by them.
+func Flags(f *pflag.FlagSet) func(launch.Place) (launch.Handler, error) {
+	agents := f.String("agents", "", "TOML `FILE` of custom agents; changes take effect while serving")
+	return func(at launch.Place) (launch.Handler, error) {
+		o := agentselect.Options{AgentsFile: *agents, AllowOrigins: at.AllowOrigins, Logger: at.Log, Outbound: told(at.Log)}
+		h, err := agentselect.New(o)
+		if err != nil {
+			return nil, launch.Usagef("--agents: %v", err)
+		}
+		return h, nil
+	}
+}
+
+// told logs what connections are told about themselves: that they stand, and switches. It runs under the server's lock.
+func told(log *slog.Logger) agentselect.Outbound {
+	type sender = func(connID string, ev agentselect.Event)
+	return func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send sender) {
+		switch ev.Type {
+		case proto.ConnectedEvent:
+			log.Info("connected", "conn", to.ID, "transport", to.Transport)
+		case proto.AgentSwitchedEvent:
+			log.Info("switched", "conn", to.ID, "from", ev.Data["previousAgentId"], "to", ev.Data["currentAgentId"])
+		case proto.ErrorEvent:
+			log.Info("refused", "conn", to.ID, "code", ev.Data["errorCode"], "message", ev.Data["message"])
+		}
+		send(to.ID, ev)
+	}
+}

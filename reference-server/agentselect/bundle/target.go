@@ -1,0 +1,66 @@
+// Package bundle is what is bundled for agent-select: a server with one custom agent, its mutants, and how it is
+// launched and served.
+package bundle
+
+import (
+	_ "embed"
+
+	"parley/llm"
+	proto "parley/protocol/agentselect"
+	"parley/reference-server/agentselect"
+	"parley/reference-server/agentselect/mutants"
+	"parley/reference-server/launch"
+	"parley/target"
+)
+
+//go:embed profile.yaml
+var profile string
+
+// Target is what is bundled.
+var Target = launch.Target{
+	Protocol: proto.Protocol,
+	Short:    "an event stream at /events and what belongs to it, and the WebSocket /agents/ws",
+	Roles:    []launch.Role{server(made)},
+}
+
+// server is the one role. Make makes the server of a fault, "" for none.
+func server(make func(fault string, o agentselect.Options) (launch.Handler, error)) launch.Role {
+	return launch.Role{
+		Name:    target.Server,
+		Profile: profile,
+		Mutants: mutants.All,
+		Models:  true,
+		Files:   true,
+		Make: func(o launch.Options) (launch.Handler, error) {
+			file := agentsFile(o.Dir)
+			if err := write(file, configured()); err != nil {
+				return nil, err
+			}
+			limits := agentselect.Limits{Write: launch.Unhurried}
+			return make(o.Fault, agentselect.Options{AgentsFile: file, Brain: o.Brain, Limits: limits})
+		},
+		Extend: func(s *launch.Server) target.Running {
+			return &editable{Server: s, file: agentsFile(s.Dir()), agents: configured()}
+		},
+		Serve: service,
+	}
+}
+
+// made makes the correct server, or one with a fault.
+func made(fault string, o agentselect.Options) (launch.Handler, error) {
+	if fault == "" {
+		return agentselect.New(o)
+	}
+	return mutants.Handler(fault, o)
+}
+
+// Launcher launches servers that are made otherwise, within this process.
+func Launcher(brain *llm.Brain, make func(agentselect.Options) (launch.Handler, error)) target.Launcher {
+	role := server(func(_ string, o agentselect.Options) (launch.Handler, error) { return make(o) })
+	return role.InProcess(launch.Options{Brain: brain})
+}
+
+// Delayed launches the server that is correct in everything but answers each message with the answer to the one before.
+func Delayed(brain *llm.Brain) target.Launcher {
+	return Launcher(brain, func(o agentselect.Options) (launch.Handler, error) { return mutants.Delayed(o) })
+}

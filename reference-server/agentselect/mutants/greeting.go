@@ -1,0 +1,142 @@
+package mutants
+
+import (
+	"sync"
+	"time"
+
+	proto "parley/protocol/agentselect"
+	"parley/reference-server/agentselect"
+)
+
+// greetingFaults spoil the beginning of a connection, or tell agent_list at other times.
+var greetingFaults = map[string]fault{
+	"no-list":                silent(lists),
+	"list-named-agents":      renamed(lists, "agents"),
+	"list-in-camel-case":     renamed(lists, "agentList"),
+	"list-on-request-only":   both(silent(lists), answersQueries),
+	"list-after-session":     both(silent(lists), listWithBinding(agentselect.OnCreate)),
+	"list-waits-for-client":  listLate(0),
+	"list-late":              listLate(time.Second),
+	"lists-dry-up":           dryUp(lists, 4),
+	"list-before-connected":  swappedGreeting,
+	"greets-before":          before(greets, welcome),
+	"greets-between":         before(lists, welcome),
+	"no-connected":           silent(greets),
+	"no-connection-id":       without(greets, "connectionId"),
+	"connection-id-renamed":  moved(greets, "connectionId", "id"),
+	"numeric-connection-id":  with(greets, "connectionId", fixed(1)),
+	"null-connection-id":     with(greets, "connectionId", fixed(nil)),
+	"list-again-with-switch": before(confirms, agentList),
+	"list-again-with-create": listWithBinding(agentselect.OnCreate),
+	"list-again-with-load":   listWithBinding(agentselect.OnLoad),
+	"list-again-with-chat":   before(of(proto.CompleteEvent), agentList),
+	"answers-queries":        answersQueries,
+}
+
+// dryUp loses events once there have been some.
+func dryUp(what which, after int) fault {
+	return func(o *options) {
+		left := after
+		silent(func(ev event) bool {
+			if what(ev) {
+				left--
+			}
+			return what(ev) && left < 0
+		})(o)
+	}
+}
+
+// agentList is an agent_list for a connection as it is now.
+func agentList(m manager, c connInfo) event {
+	agents := m.Agents()
+	infos := make([]proto.AgentInfo, len(agents))
+	for i, a := range agents {
+		infos[i] = a.Info()
+	}
+	current := proto.General
+	if session := m.DefaultSession(c.ID); session != "" {
+		current = m.AgentOf(session)
+	}
+	return event{Type: proto.AgentListEvent, Data: eventData{"agents": infos, currentKey: current}}
+}
+
+// listLate holds the list back until the first answer has gone out, or for a while.
+func listLate(after time.Duration) fault {
+	return func(o *options) {
+		held := map[string]func(){}
+		o.Outbound = func(_ manager, to connInfo, ev event, send sender) {
+			if lists(ev) {
+				release := sync.OnceFunc(func() { send(to.ID, ev) })
+				held[to.ID] = release
+				if after > 0 {
+					time.AfterFunc(after, release)
+				}
+				return
+			}
+			send(to.ID, ev)
+			if release := held[to.ID]; release != nil && ev.Type != proto.SessionCreatedEvent {
+				delete(held, to.ID)
+				release()
+			}
+		}
+	}
+}
+
+func swappedGreeting(o *options) {
+	held := map[string]event{}
+	o.Outbound = func(_ manager, to connInfo, ev event, send sender) {
+		if greets(ev) {
+			held[to.ID] = ev
+			return
+		}
+		send(to.ID, ev)
+		if connected, waiting := held[to.ID]; waiting {
+			delete(held, to.ID)
+			send(to.ID, connected)
+		}
+	}
+}
+
+func welcome(manager, connInfo) event {
+	return event{Type: proto.MessageEvent, Data: eventData{"role": "assistant", "content": "Welcome!"}}
+}
+
+// sending is what an event was sent with last: there is no other way to send one where no event is due.
+func sending(o *options) *sender {
+	last, told := new(sender), o.Outbound
+	o.Outbound = func(m manager, to connInfo, ev event, send sender) {
+		*last = send
+		if told != nil {
+			told(m, to, ev, send)
+			return
+		}
+		send(to.ID, ev)
+	}
+	return last
+}
+
+// answersQueries knows a message that asks for the list, whatever it is called.
+func answersQueries(o *options) {
+	send := sending(o)
+	o.Inbound = func(m manager, from connInfo, msg message) bool {
+		switch msg["type"] {
+		case proto.SwitchAgentType, proto.ChatType, proto.AbortType, proto.ConfirmationResponse, proto.QuestionResponse:
+			return true
+		}
+		(*send)(from.ID, agentList(m, from))
+		return false
+	}
+}
+
+// listWithBinding sends the list again when a session has been created, or loaded.
+func listWithBinding(when agentselect.Occasion) fault {
+	return func(o *options) {
+		send := sending(o)
+		o.Policy.Bind = func(m manager, how agentselect.Occasion, c connInfo, session string) agentselect.Binding {
+			if how == when && *send != nil {
+				(*send)(c.ID, agentList(m, c))
+			}
+			return correct.Bind(m, how, c, session)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package mutants
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+
+	proto "parley/protocol/agentselect"
+)
+
+// playNames are the plays, quick ones first.
+var playNames = []string{
+	"early", "ids", "agents", "clients", "sessions", "urls", "initial", "config", "busy", "late", "second", "flight",
+	"deleted", "aborts", "turns",
+}
+
+// plays are what clients may do with a server. Each returns the parties whose streams tell.
+var plays = map[string]func(s *stage) []*party{
+	"ids": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		a.switchTo(proto.Debugger)
+		for _, id := range []any{
+			"", nil, 0, 7, false, true, []any{"general"}, object{"id": "general"}, "Agent@123", "General", " general",
+			"general\n", "general\nhacker", "a b", "general.toml", "gênéral", "agent٣", "general\x00", "%67eneral",
+			"general!", "no_such-agent",
+			"7", "0123", "a-legal-id-of-more-than-16", strings.Repeat("a", 80), "hacker",
+		} {
+			a.switchTo(id)
+		}
+		a.send(object{"type": "switch_agent"})
+		a.switchTo(proto.General)
+		return []*party{a}
+	},
+	"agents": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		for _, id := range []string{
+			proto.RequirementAnalyzer, proto.Debugger, "code_reviewer", proto.General, proto.Debugger, "code_reviewer",
+		} {
+			a.switchTo(id)
+		}
+		a.send(object{"type": "switch_agent", "agentId": proto.General, "AgentId": "hacker", "reason": "test"})
+		a.send(object{"type": "switch_agent", "agentId": proto.Debugger, "sessionId": a.sess})
+		a.send(object{"type": "switch_agent", "agentId": proto.General, "sessionId": "nobody"})
+		a.send(object{"type": "get_agents"})
+		a.switchTo(proto.General)
+		return []*party{a}
+	},
+	"clients": func(s *stage) []*party {
+		a, b := s.join("A", "").create(), s.join("B", "").create()
+		c := s.join("C", "")
+		c.switchTo(proto.Debugger)
+		a.switchTo(proto.Debugger)
+		b.switchTo(proto.RequirementAnalyzer)
+		a.switchTo("hacker")
+		b.switchTo(proto.Debugger)
+		a.switchTo(proto.General)
+		a.send(object{"type": "switch_agent", "agentId": proto.Debugger, "sessionId": b.sess})
+		d := s.join("D", "").create()
+		d.switchTo("code_reviewer")
+		return []*party{a, b, c, d, s.join("E", ""), s.join("F", "")}
+	},
+	"sessions": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		a.switchTo(proto.Debugger)
+		first := a.sess
+		a.create().switchTo(proto.RequirementAnalyzer)
+		b := s.join("B", "").create()
+		b.post("/session/load", object{"sessionId": first})
+		b.switchTo(proto.General)
+		b.post("/session/load", object{"sessionId": "nobody"})
+		b.post("/session/load", object{"sessionId": a.sess})
+		b.switchTo(proto.Debugger)
+		a.switchTo(proto.General)
+		return []*party{a, b}
+	},
+	"urls": func(s *stage) []*party {
+		a := s.join("A", "?agentId=debugger").create()
+		a.switchTo(proto.General)
+		b := s.join("B", "?agent=debugger").create()
+		b.switchTo(proto.General)
+		return []*party{a, b}
+	},
+	"config": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		a.switchTo("code_reviewer")
+		s.noteConfig()
+		s.configure(strings.Replace(customAgents, "Code Reviewer", "Renamed", 1) +
+			"[[agents]]\nid = \"late\"\nname = \"Late\"\n")
+		b := s.join("B", "").create()
+		b.switchTo("hacker")
+		b.switchTo("late")
+		b.switchTo("code_reviewer")
+		s.configure("")
+		a.switchTo("late")
+		a.switchTo("code_reviewer")
+		return []*party{a, b, s.join("C", "")}
+	},
+	"busy": func(s *stage) []*party {
+		a, b := s.join("A", "").create(), s.join("B", "").create()
+		turns := 0
+		for _, text := range []string{
+			"[[hold b1]]", "[[tool b2 run_command {}]]", "[[tool b3 ask_user {}]]", "[[fail b4 500]]",
+		} {
+			turns++
+			a.chat(text)
+			if turns < 4 {
+				a.begun()
+			} else {
+				a.count("complete", turns)
+			}
+			a.switchTo("code_reviewer")
+			b.switchTo(proto.Debugger)
+			a.release()
+			a.count("complete", turns)
+			a.switchTo(proto.General)
+			b.switchTo(proto.General)
+		}
+		return []*party{a, b}
+	},
+	"late": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		a.chat("[[hold d1]]")
+		a.begun()
+		a.send(object{"type": "abort", "sessionId": a.sess})
+		a.count("complete", 1)
+		a.chat("[[hold d2]]")
+		a.begun()
+		s.brain.Release("d1")
+		switched := func(events []object) bool { return countOf(events, "agent_switched") > 0 }
+		for range 40 { // nothing tells when a turn has ended late
+			if a.switchTo(proto.Debugger); a.await(switched, 10*time.Millisecond) {
+				break
+			}
+		}
+		s.brain.Release("d2")
+		a.count("complete", 2)
+		return []*party{a}
+	},
+	"second": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		for i, text := range []string{"[[hold b1]]", "[[tool e2 run_command {}]]"} {
+			a.chat(text)
+			a.begun()
+			a.chat("[[echo e3]]")
+			a.switchTo(proto.Debugger)
+			a.release()
+			a.count("complete", i+1)
+		}
+		a.chat("[[echo e4]]")
+		a.count("complete", 3)
+		return []*party{a}
+	},
+	"flight": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		a.switchTo(proto.Debugger)
+		var both sync.WaitGroup
+		for _, id := range []string{proto.RequirementAnalyzer, proto.General} {
+			both.Go(func() { a.ask("/message", object{"type": "switch_agent", "agentId": id, "connectionId": a.id}) })
+		}
+		both.Wait()
+		chained, last := true, any(proto.General)
+		for _, ev := range a.events() {
+			if d, _ := ev["data"].(object); ev["type"] == "agent_switched" {
+				chained, last = chained && d["previousAgentId"] == last, d["currentAgentId"]
+			}
+		}
+		s.note("two switches in flight form a chain: %v", chained)
+		return nil // which of them came first is chance
+	},
+	"deleted": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		gone := a.sess
+		r := httptest.NewRequestWithContext(s.t.Context(), http.MethodDelete, "/session/"+gone, nil)
+		a.server.ServeHTTP(httptest.NewRecorder(), r)
+		a.create()
+		a.send(object{"type": "switch_agent", "agentId": proto.Debugger, "sessionId": gone})
+		return []*party{a}
+	},
+	"aborts": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		for _, text := range []string{"[[hold c1]]", "[[tool c2 run_command {}]]", "[[tool c3 ask_user {}]]"} {
+			a.chat(text)
+			a.begun()
+			a.send(object{"type": "abort", "sessionId": a.sess})
+			a.switchTo(proto.Debugger)
+			a.switchTo(proto.General)
+		}
+		a.switchTo("code_reviewer")
+		a.chat("[[echo c4]]")
+		a.count("complete", 4)
+		s.brain.Release("c1") // whoever still listens to it
+		return []*party{a}
+	},
+	"turns": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		for i, id := range []string{"", "code_reviewer", proto.Debugger, proto.General} {
+			if id != "" {
+				a.switchTo(id)
+			}
+			a.chat("[[tool t run_command {}]]")
+			if a.count("tool_confirmation_request", i+1) {
+				a.release()
+			}
+			a.count("complete", i+1)
+		}
+		b := s.join("B", "").create()
+		a.switchTo("code_reviewer")
+		b.chat("[[echo t9]]")
+		b.count("complete", 1)
+		return []*party{a, b}
+	},
+	"initial": func(s *stage) []*party {
+		a := s.join("A", "")
+		a.post("/session/create", object{"initialAgentId": proto.Debugger})
+		a.switchTo(proto.General)
+		return []*party{a}
+	},
+	"early": func(s *stage) []*party {
+		early := s.joinEarly("A")
+		return []*party{early}
+	},
+}

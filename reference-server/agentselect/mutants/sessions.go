@@ -1,0 +1,139 @@
+package mutants
+
+import (
+	"parley/reference-server/agentselect"
+)
+
+// sessionFaults take the agent of one session for that of another, or tell the wrong connection.
+var sessionFaults = map[string]fault{
+	"shared-agent":          deciding(rules{AgentKey: func(_, _ string) string { return "" }}),
+	"agent-per-connection":  deciding(rules{AgentKey: func(_, conn string) string { return conn }}),
+	"broadcasts-switches":   broadcasting(confirms),
+	"broadcasts-refusals":   broadcasting(refuses()),
+	"announces-to-asker":    announcesToAsker,
+	"answers-on-oldest":     elsewhere(confirms, oldest),
+	"answers-on-newest":     elsewhere(confirms, newest),
+	"refuses-on-oldest":     elsewhere(refuses(), oldest),
+	"refuses-on-newest":     elsewhere(refuses(), newest),
+	"acts-for-oldest":       targeting(unnamed(oldest)),
+	"acts-for-newest":       targeting(unnamed(newest)),
+	"unbound-acts-on-last":  targeting(orElse(lastOfAnyone, false)),
+	"unbound-acts-on-first": targeting(orElse(firstOfAnyone, false)),
+	"unbound-creates":       targeting(orElse(creates, false)),
+	"needs-session-id":      targeting(needsName),
+	"ignores-session-id": targeting(
+		func(m manager, c connInfo, _ message) string { return m.DefaultSession(c.ID) }),
+	"unknown-session-is-own": targeting(
+		orElse(func(m manager, c connInfo) string { return m.DefaultSession(c.ID) }, true)),
+	"unknown-session-is-created": targeting(orElse(func(m manager, c connInfo) string { return m.NewSession(c) }, true)),
+	"session-of-last-switch":     sessionOfLastSwitch,
+	"switch-changes-all":         changesAll,
+}
+
+func targeting(f func(m manager, c connInfo, msg message) string) fault {
+	return deciding(rules{Target: f})
+}
+
+// orElse takes another session for one that is not there, where that was named, or where it was not.
+func orElse(other func(m manager, c connInfo) string, named bool) func(manager, connInfo, message) string {
+	return func(m manager, c connInfo, msg message) string {
+		session := correct.Target(m, c, msg)
+		if _, present := msg["sessionId"]; session == "" && present == named {
+			return other(m, c)
+		}
+		return session
+	}
+}
+
+// broadcasting tells the others first.
+func broadcasting(what which) fault {
+	return telling(func(m manager, to connInfo, ev event, send sender) {
+		for _, c := range m.Connections() {
+			if what(ev) && c.ID != to.ID {
+				send(c.ID, ev)
+			}
+		}
+		send(to.ID, ev)
+	})
+}
+
+// announcesToAsker tells of a switch where it was asked for, whosever session it is.
+func announcesToAsker(o *options) {
+	asker := connInfo{}
+	o.Inbound = func(_ manager, from connInfo, _ message) bool {
+		asker = from
+		return true
+	}
+	elsewhere(confirms, func(manager, connInfo) connInfo { return asker })(o)
+}
+
+func oldest(m manager, c connInfo) connInfo {
+	if all := m.Connections(); len(all) > 0 {
+		return all[0]
+	}
+	return c
+}
+
+func newest(m manager, c connInfo) connInfo {
+	if all := m.Connections(); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return c
+}
+
+// unnamed acts for another connection where no session is named.
+func unnamed(which func(manager, connInfo) connInfo) func(manager, connInfo, message) string {
+	return func(m manager, c connInfo, msg message) string {
+		if _, present := msg["sessionId"]; !present {
+			c = which(m, c)
+		}
+		return correct.Target(m, c, msg)
+	}
+}
+
+func lastOfAnyone(m manager, _ connInfo) string {
+	all := append([]string{""}, m.Sessions()...)
+	return all[len(all)-1]
+}
+
+func firstOfAnyone(m manager, _ connInfo) string { return append(m.Sessions(), "")[0] }
+
+func creates(m manager, c connInfo) string {
+	own := m.NewSession(c)
+	m.SetDefault(c.ID, own)
+	return own
+}
+
+func needsName(m manager, c connInfo, msg message) string {
+	if _, present := msg["sessionId"]; !present {
+		return ""
+	}
+	return correct.Target(m, c, msg)
+}
+
+// sessionOfLastSwitch remembers one session for all messages that name none.
+func sessionOfLastSwitch(o *options) {
+	last := ""
+	o.Policy.Target = func(m manager, c connInfo, msg message) string {
+		own := correct.Target(m, c, msg)
+		if _, present := msg["sessionId"]; present || last == "" || own == "" {
+			return own
+		}
+		return last
+	}
+	o.Policy.Commit = committed(func(sw agentselect.Switch) { last = sw.Session })
+}
+
+// changesAll switches every session that has switched before.
+func changesAll(o *options) {
+	setters := map[string]func(string){}
+	o.Policy.Commit = func(sw agentselect.Switch, set func(string)) {
+		if sw.Refusal != nil {
+			return
+		}
+		setters[sw.Session] = set
+		for _, set := range setters {
+			set(sw.AgentID)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package mutants
+
+import (
+	"slices"
+
+	proto "parley/protocol/agentselect"
+	"parley/reference-server/agentselect"
+)
+
+// switchedFaults spoil agent_switched, or the switch that it tells of.
+var switchedFaults = map[string]fault{
+	"silent-switches":        silent(confirms),
+	"switched-in-camel-case": renamed(confirms, "agentSwitched"),
+	"switches-dry-up":        dryUp(confirms, 4),
+	"switched-as-list": telling(
+		changed(confirms, func(m manager, to *connInfo, ev *event) { *ev = agentList(m, *to) })),
+	"switched-as-message":    renamed(confirms, proto.MessageEvent),
+	"previous-stuck":         with(confirms, previousKey, fixed(proto.General)),
+	"previous-is-current":    with(confirms, previousKey, copied(currentKey)),
+	"previous-null":          with(confirms, previousKey, fixed(nil)),
+	"previous-null-at-first": with(confirms, previousKey, nullIfGeneral),
+	"previous-is-info": with(
+		confirms, previousKey, func(d eventData) any { return eventData{"id": d[previousKey]} }),
+	"no-previous":             without(confirms, previousKey),
+	"current-is-previous":     with(confirms, currentKey, copied(previousKey)),
+	"current-is-name":         with(confirms, currentKey, copied(nameKey)),
+	"no-current":              without(confirms, currentKey),
+	"name-is-id":              with(confirms, nameKey, copied(currentKey)),
+	"name-null":               with(confirms, nameKey, fixed(nil)),
+	"name-null-for-custom":    with(confirms, nameKey, nullIfCustom),
+	"name-of-previous":        telling(changed(confirms, nameOfPrevious)),
+	"no-name":                 without(confirms, nameKey),
+	"name-from-start":         nameFromStart,
+	"switched-in-snake-case":  rewriting(confirms, snake),
+	"switched-without-data":   rewriting(confirms, func(eventData) eventData { return eventData{} }),
+	"switched-with-agent":     rewriting(confirms, func(d eventData) eventData { return eventData{"agent": d} }),
+	"announces-only":          deciding(rules{Commit: func(agentselect.Switch, func(string)) {}}),
+	"first-switch-only":       firstSwitchOnly,
+	"busy-after-first-switch": busyAfterFirst,
+	"deduplicates-switches":   deduplicates,
+	"failed-switch-sticks":    committing(func(sw agentselect.Switch) string { return sw.AgentID }, proto.AgentNotFound),
+	"failed-switch-debugs":    committing(to(proto.Debugger)),
+	"failed-switch-resets":    committing(to(proto.General)),
+	"malformed-switch-resets": committing(to(proto.General), proto.InvalidAgentIDFormat),
+	"unknown-session-resets":  telling(changed(refuses(proto.SessionNotFound), resetsOwn)),
+	"custom-agents-refused":   knowing(func(a agent) bool { return isBuiltin(a.ID) }),
+	"custom-agents-one-way": judging(
+		func(m manager, s string) bool { return !isBuiltin(m.AgentOf(s)) || correct.Busy(m, s) }),
+	"analyzer-refused": knowing(func(a agent) bool { return a.ID != proto.RequirementAnalyzer }),
+	"name-of-the-next": forSwitch(nameOfNext),
+}
+
+const (
+	previousKey = "previousAgentId"
+	nameKey     = "agentName"
+)
+
+func nullIfGeneral(d eventData) any {
+	if d[previousKey] == proto.General {
+		return nil
+	}
+	return d[previousKey]
+}
+
+func nullIfCustom(d eventData) any {
+	if isBuiltin(d[currentKey].(string)) {
+		return d[nameKey]
+	}
+	return nil
+}
+
+func nameOfPrevious(m manager, _ *connInfo, ev *event) {
+	ev.Data = ev.Data.With(nameKey, nameOf(m, ev.Data[previousKey].(string)))
+}
+
+// nameFromStart remembers the name of the first agent that was switched to.
+func nameFromStart(o *options) {
+	var name any
+	with(confirms, nameKey, func(d eventData) any {
+		if name == nil {
+			name = d[nameKey]
+		}
+		return name
+	})(o)
+}
+
+func snake(d eventData) eventData {
+	return eventData{"previous_agent_id": d[previousKey], "current_agent_id": d[currentKey], "agent_name": d[nameKey]}
+}
+
+// firstSwitchOnly confirms every switch and carries out the first of a session.
+func firstSwitchOnly(o *options) {
+	switched := map[string]bool{}
+	o.Policy.Commit = func(sw agentselect.Switch, set func(string)) {
+		if sw.Refusal == nil && !switched[sw.Session] {
+			switched[sw.Session] = true
+			set(sw.AgentID)
+		}
+	}
+}
+
+// busyAfterFirst takes the switch for a task, and never ends it.
+func busyAfterFirst(o *options) {
+	switched := map[string]bool{}
+	o.Policy.Commit = committed(func(sw agentselect.Switch) { switched[sw.Session] = true })
+	o.Policy.Busy = orBusy(switched)
+}
+
+// deduplicates drops a switch that a connection has sent before.
+func deduplicates(o *options) {
+	seen := map[[2]any]bool{}
+	dropping(proto.SwitchAgentType, func(_ manager, from connInfo, msg message) bool {
+		id, _ := msg["agentId"].(string)
+		key := [2]any{from.ID, id}
+		was := seen[key]
+		seen[key] = isBuiltin(id)
+		return was
+	})(o)
+}
+
+func to(id string) func(agentselect.Switch) string {
+	return func(agentselect.Switch) string { return id }
+}
+
+// committing changes the agent on refusals of some codes, on all without one.
+func committing(to func(sw agentselect.Switch) string, codes ...string) fault {
+	return deciding(rules{Commit: func(sw agentselect.Switch, set func(string)) {
+		correct.Commit(sw, set)
+		if sw.Session != "" && sw.Refusal != nil && (len(codes) == 0 || slices.Contains(codes, sw.Refusal.Code)) {
+			set(to(sw))
+		}
+	}})
+}
+
+// resetsOwn falls back to the default agent when a session is not found.
+func resetsOwn(m manager, to *connInfo, _ *event) {
+	if own := m.DefaultSession(to.ID); own != "" {
+		m.SetAgentOf(own, proto.General)
+	}
+}
+
+// forSwitch sees other agents where it looks for the one that is asked for.
+func forSwitch(f func(now []agent) []agent) fault {
+	return deciding(rules{Agents: func(why agentselect.Purpose, now []agent) []agent {
+		if why != agentselect.ForSwitch {
+			return now
+		}
+		return f(now)
+	}})
+}
+
+func knowing(keep func(a agent) bool) fault {
+	return forSwitch(func(now []agent) []agent {
+		return slices.DeleteFunc(slices.Clone(now), func(a agent) bool { return !keep(a) })
+	})
+}
+
+// nameOfNext looks names up by place, and is one off.
+func nameOfNext(now []agent) []agent {
+	moved := make([]agent, len(now))
+	for i, a := range now {
+		moved[i] = now[(i+1)%len(now)]
+		moved[i].ID = a.ID
+	}
+	return moved
+}

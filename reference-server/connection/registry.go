@@ -1,0 +1,99 @@
+package connection
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+)
+
+// Why a connection is not admitted.
+var (
+	ErrClosing = errors.New("the server closes")
+	ErrMany    = errors.New("no more connections")
+)
+
+// Registry holds the open connections of a server. It has a lock of its own, so that they can be found at any time. It
+// is made by NewRegistry.
+type Registry[ID comparable, C any] struct {
+	max  int
+	open sync.WaitGroup
+
+	mu     sync.Mutex
+	byID   map[ID]*C
+	order  []ID
+	closed bool
+}
+
+// NewRegistry returns a registry that admits so many connections.
+func NewRegistry[ID comparable, C any](max int) *Registry[ID, C] {
+	return &Registry[ID, C]{max: max, byID: map[ID]*C{}}
+}
+
+// Add admits a connection, which is to be removed. It fails with ErrMany, and after Close with ErrClosing.
+func (r *Registry[ID, C]) Add(id ID, c *C) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return ErrClosing
+	case len(r.order) >= r.max:
+		return ErrMany
+	}
+	r.byID[id] = c
+	r.order = append(r.order, id)
+	r.open.Add(1)
+	return nil
+}
+
+// Remove forgets a connection that was admitted.
+func (r *Registry[ID, C]) Remove(id ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.byID, id)
+	r.order = slices.DeleteFunc(r.order, func(o ID) bool { return o == id })
+	r.open.Done()
+}
+
+// Get finds a connection; nil where it is not open.
+func (r *Registry[ID, C]) Get(id ID) *C {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byID[id]
+}
+
+// All lists the connections in the order in which they were admitted.
+func (r *Registry[ID, C]) All() []*C {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]*C, len(r.order))
+	for i, id := range r.order {
+		all[i] = r.byID[id]
+	}
+	return all
+}
+
+// Close admits no more connections.
+func (r *Registry[ID, C]) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+}
+
+// Wait waits until all connections have been removed.
+func (r *Registry[ID, C]) Wait() { r.open.Wait() }
+
+// Await waits until f returns, or fails with the error of ctx.
+func Await(ctx context.Context, f func()) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,104 @@
+package connection
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
+)
+
+// WebSocket says how a WebSocket is served.
+type WebSocket struct {
+	Message int64         // bytes of a message; more closes the connection with 1009
+	Write   time.Duration // for one write; more ends the connection
+	Close   time.Duration // for the client's half of a closing handshake
+	Ping    time.Duration // a ping is sent when nothing has been written for so long; 0: none
+
+	// Receive takes the messages of the client, one after the other.
+	Receive func(kind websocket.MessageType, data []byte)
+}
+
+// Serve accepts the WebSocket of a request, whose Origin has been judged, writes what is queued to it, and hands on
+// what comes, until the connection ends. It ends the outbox.
+func (b *Outbox) Serve(w http.ResponseWriter, r *http.Request, o WebSocket) {
+	defer b.End(ErrEnded)
+	raw := &hijacked{ResponseWriter: w}
+	ws, err := websocket.Accept(raw, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	if err != nil {
+		return
+	}
+	defer ws.CloseNow()
+	defer context.AfterFunc(b.ctx, func() { _ = raw.conn.Close() })()
+	ws.SetReadLimit(o.Message)
+
+	pumped := make(chan struct{})
+	go func() {
+		defer close(pumped)
+		defer b.End(ErrEnded) // which ends the reading
+		b.write(ws, o)
+	}()
+	for {
+		kind, data, err := ws.Read(b.ctx)
+		if err != nil {
+			break
+		}
+		o.Receive(kind, data)
+	}
+	b.End(ErrEnded)
+	<-pumped
+}
+
+// write writes until the connection ends, and says farewell.
+func (b *Outbox) write(ws *websocket.Conn, o WebSocket) {
+	within := func(do func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(b.ctx, o.Write)
+		defer cancel()
+		return do(ctx)
+	}
+	wire := Wire{Quiet: o.Ping, Write: func(_ context.Context, frame []byte) error {
+		return within(func(ctx context.Context) error { return ws.Write(ctx, websocket.MessageText, frame) })
+	}}
+	if o.Ping > 0 {
+		wire.Beat = func(context.Context) error { return within(ws.Ping) }
+	}
+	err := b.Pump(wire)
+	if bye, ok := errors.AsType[websocket.CloseError](err); ok {
+		// Only the end of the connection ends the wait for the client's half of the handshake.
+		defer time.AfterFunc(o.Close, func() { b.End(ErrEnded) }).Stop()
+		_ = ws.Close(bye.Code, bye.Reason)
+	}
+}
+
+// hijacked remembers the socket below a WebSocket: nothing else ends a closing handshake that the client does not
+// answer.
+type hijacked struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+// Hijack implements http.Hijacker.
+func (h *hijacked) Hijack() (conn net.Conn, rw *bufio.ReadWriter, err error) {
+	h.conn, rw, err = http.NewResponseController(h.ResponseWriter).Hijack()
+	return h.conn, rw, err
+}
+
+// TextOnly reports whether a message is to be handled. One that is not a text, or not UTF-8, ends the connection, and
+// what comes after a farewell is ignored.
+func (b *Outbox) TextOnly(kind websocket.MessageType, data []byte) bool {
+	switch {
+	case b.Over():
+		return false
+	case kind != websocket.MessageText:
+		b.Finish(websocket.CloseError{Code: websocket.StatusUnsupportedData, Reason: "text frames only"})
+		return false
+	case !utf8.Valid(data):
+		b.Finish(websocket.CloseError{Code: websocket.StatusInvalidFramePayloadData, Reason: "text must be UTF-8"})
+		return false
+	}
+	return true
+}

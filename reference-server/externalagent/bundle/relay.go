@@ -1,0 +1,60 @@
+package bundle
+
+import (
+	"log/slog"
+
+	"github.com/spf13/pflag"
+
+	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/relay"
+	"parley/reference-server/externalagent/relay/mutants"
+	"parley/reference-server/launch"
+	"parley/target"
+)
+
+// relaying is the role of a relay.
+var relaying = launch.Role{
+	Name: proto.Relay,
+	Profile: `
+protocol: external-agent
+role: relay
+name: bundled relay
+capabilities: [two-agents]
+external-agent: {session: "s-{nonce}"}
+`,
+	Mutants:  mutants.Catalogue.All,
+	Files:    true,
+	Restarts: true,
+	Make: func(o launch.Options) (launch.Handler, error) {
+		ro := relay.Options{Limits: unhurried}
+		if err := mutants.Catalogue.Put(o.Fault, &ro); err != nil {
+			return nil, err
+		}
+		return relay.New(ro)
+	},
+	Extend: func(s *launch.Server) target.Running { return logging{s} }, // a relay writes no log, and that is checked
+	Serve: launch.Service{
+		Long:     "a relay alone, which hosts and agents join",
+		Paths:    []string{proto.Path},
+		Announce: true,
+		Flags: func(*pflag.FlagSet) launch.Serving {
+			return launch.Serving{Make: func(at launch.Place) (launch.Handler, error) {
+				return relay.New(relay.Options{Origins: at.AllowOrigins, Policy: logged(at.Log)})
+			}}
+		},
+	},
+}
+
+// logged is the policy of a correct relay that logs joins and refusals.
+func logged(log *slog.Logger) relay.Policy {
+	return relay.Policy{
+		Joined: func(_ relay.Relay, to relay.Party, j proto.Join, msg relay.Message) relay.Message {
+			log.Info("joined", "conn", to.Conn, "role", j.Role, "session", j.SessionID)
+			return msg
+		},
+		Error: func(to relay.Party, about relay.Request, why relay.Refusal, msg relay.Message) relay.Message {
+			log.Info("refused", "conn", to.Conn, "type", about.Type, "code", why.Code, "message", why.Text)
+			return msg
+		},
+	}
+}

@@ -1,0 +1,129 @@
+package mutants
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
+)
+
+// handoverFaults go wrong where a request follows another one before its answer: at the end of a session whose call is
+// not answered, and at the start of the next. An agent that waits for each answer never meets them.
+var handoverFaults = map[string]fault{
+	"restart-keeps-history": both(hurrying(proto.SessionEnd, proto.SessionEnded, proto.SessionStart),
+		hosting(keepsHistoryInHurry)),
+	"restart-resets-late": both(hurrying(proto.SessionEnd, proto.SessionEnded, proto.SessionStart),
+		hosting(resetsLate)),
+	"call-under-way-reaches-next": both(hurrying(proto.ToolCall, proto.ToolResult, proto.SessionEnd),
+		hosting(callsInNext)),
+}
+
+// hurried is the member that marks a request which came while another was not answered.
+const hurried = "hurried"
+
+// hurrying delays the answers of a type, and marks the requests of another type that come meanwhile.
+func hurrying(asked, answer, marked string) fault {
+	const pause = 40 * time.Millisecond
+	return func(o *options) {
+		var mu sync.Mutex
+		open := map[int]bool{} // by connection
+		o.Relay.Inbound = func(_ relayView, from party, in frame) []frame {
+			msg := message(wire.Read(in.Data))
+			if from.Attached || msg == nil {
+				return []frame{in}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if payload := msg.Payload(); msg.Type() == marked && open[from.Conn] && payload != nil {
+				payload[hurried] = true
+				in.Data = wire.Encode(msg)
+			}
+			open[from.Conn] = open[from.Conn] || msg.Type() == asked
+			return []frame{in}
+		}
+		o.Relay.Outbound = func(_ relayView, _, to party, data []byte, send func(int, []byte)) {
+			if wire.Read(data)["type"] != answer {
+				send(to.Conn, data)
+				return
+			}
+			time.AfterFunc(pause, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				open[to.Conn] = false
+				send(to.Conn, data)
+			})
+		}
+	}
+}
+
+// isHurried reports whether a message has the mark.
+func isHurried(msg message) bool { return msg.Payload()[hurried] == true }
+
+// keepsHistoryInHurry shows the history of the session before, in front of that of a session that was started in a
+// hurry.
+func keepsHistoryInHurry(h *hostOptions) {
+	var old []any
+	kept := false
+	h.Inbound = func(_ view, msg message) []message {
+		if msg.Type() == proto.SessionStart {
+			kept = isHurried(msg)
+		}
+		return []message{msg}
+	}
+	h.Policy.Reset = func(v view, right keep) keep {
+		old = v.State().MessageHistory
+		return right
+	}
+	h.Policy.State = func(_ view, _ part, s state) state {
+		if kept {
+			s.MessageHistory = slices.Concat(old, s.MessageHistory)
+		}
+		return s
+	}
+}
+
+// resetsLate shows the session before for a moment, in a session that was started in a hurry.
+func resetsLate(h *hostOptions) {
+	const moment = 60 * time.Millisecond
+	var old state
+	var until time.Time
+	h.Inbound = func(_ view, msg message) []message {
+		if msg.Type() == proto.SessionStart && isHurried(msg) {
+			until = time.Now().Add(moment)
+		}
+		return []message{msg}
+	}
+	h.Policy.Reset = func(v view, right keep) keep {
+		old = v.State()
+		return right
+	}
+	h.Policy.State = func(_ view, _ part, s state) state {
+		if time.Now().Before(until) {
+			return old
+		}
+		return s
+	}
+}
+
+// callsInNext repeats the call that was not answered when its session ended in the next session.
+func callsInNext(h *hostOptions) {
+	var last, due message
+	h.Inbound = func(_ view, msg message) []message {
+		switch msg.Type() {
+		case proto.ToolCall:
+			last = msg.Without("id")
+		case proto.SessionEnd:
+			if due = nil; isHurried(msg) {
+				due = last
+			}
+		case proto.SessionStart:
+			if due != nil {
+				return []message{msg, due}
+			}
+		}
+		return []message{msg}
+	}
+	h.Outbound = answersOnly
+}

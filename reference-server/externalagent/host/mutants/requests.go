@@ -1,0 +1,157 @@
+package mutants
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coder/websocket"
+	"github.com/go-json-experiment/json/jsontext"
+
+	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/relay"
+	relaymutants "parley/reference-server/externalagent/relay/mutants"
+	"parley/reference-server/externalagent/wire"
+)
+
+// versionFaults accept an envelope of another version, or refuse it in another way.
+var versionFaults = map[string]fault{
+	"version-unread":       asVersion(func(any, bool) bool { return true }),
+	"version-optional":     asVersion(func(_ any, there bool) bool { return !there }),
+	"version-null-is-none": asVersion(func(v any, there bool) bool { return there && v == nil }),
+	"version-older-taken":  asVersion(func(v any, _ bool) bool { return v == "mvp-0.1" }),
+	"version-newer-taken":  asVersion(func(v any, _ bool) bool { return v == "mvp-0.3" }),
+	"version-any-case": asVersion(func(v any, _ bool) bool {
+		s, _ := v.(string)
+		return strings.EqualFold(s, proto.Version)
+	}),
+	"version-number-taken":   asVersion(func(v any, _ bool) bool { return v == 0.2 }),
+	"version-name-any-case":  mending(func(msg object) object { return withDefault(msg, "v", msg["V"]) }),
+	"version-unread-in-join": likeRelay("join-v-unchecked"),
+	"wrong-version-dropped":  mending(func(msg object) object { return when(msg["v"] == proto.Version, msg) }),
+	"wrong-version-no-tool":  recoding(relay.CheckV, proto.UnknownTool),
+	"wrong-version-inactive": recoding(relay.CheckV, proto.SessionNotActive),
+	"wrong-version-own-code": recoding(relay.CheckV, "UNSUPPORTED_VERSION"),
+}
+
+// junkFaults accept frames that are not JSON objects, or refuse them in another way.
+var junkFaults = map[string]fault{
+	"junk-dropped":     likeRelay("junk-unanswered"),
+	"junk-closes-1007": likeRelay("junk-closes"),
+	"junk-closes-1000": inRelay(relaymutants.ClosingAt(func(e *envelope) bool {
+		return e.Fault != ""
+	}, websocket.StatusNormalClosure)),
+	"junk-has-own-code":  recoding(relay.CheckText, "PARSE_ERROR"),
+	"junk-is-a-failure":  recoding(relay.CheckText, proto.ToolExecutionFailed),
+	"junk-is-no-params":  recoding(relay.CheckText, proto.InvalidParams),
+	"batches-taken":      likeRelay("list-is-a-batch"),
+	"first-value-counts": likeRelay("first-value-counts"),
+	"empty-text-dropped": likeRelay("empty-text-unanswered"),
+	"null-dropped":       likeRelay("null-unanswered"),
+	"number-dropped":     likeRelay("number-unanswered"),
+	"text-is-a-command":  inRelay(commanded),
+	"text-dropped":       likeRelay("text-unanswered"),
+	"list-dropped":       likeRelay("list-unanswered"),
+	"malformed-mended":   likeRelay("broken-json-is-mended"),
+	"halves-joined":      likeRelay("half-is-awaited"),
+}
+
+// typeFaults mistake a type, or accept an envelope without one.
+var typeFaults = map[string]fault{
+	"untyped-dropped":      mending(func(msg object) object { _, there := msg["type"]; return when(there, msg) }),
+	"untyped-is-snapshot":  mending(func(msg object) object { return withDefault(msg, "type", proto.SnapshotGet) }),
+	"unknown-type-dropped": mending(func(msg object) object { return when(msg["type"] != "parley.unknown", msg) }),
+	"unknown-type-no-tool": recoding(relay.CheckKnown, proto.UnknownTool),
+	"unknown-type-failure": recoding(relay.CheckKnown, proto.ToolExecutionFailed),
+	"empty-type-dropped":   mending(func(msg object) object { return when(msg["type"] != "", msg) }),
+	"null-type-dropped": mending(func(msg object) object {
+		v, there := msg["type"]
+		return when(!there || v != nil, msg)
+	}),
+	"number-type-dropped": mending(func(msg object) object {
+		_, isNumber := msg["type"].(float64)
+		return when(!isNumber, msg)
+	}),
+	"list-type-unwrapped":   likeRelay("type-in-a-list-counts"),
+	"type-any-case":         mending(lowerType),
+	"type-no-text-own-code": recoding(relay.CheckType, "BAD_REQUEST"),
+}
+
+// payloadFaults accept a payload that is not an object, or refuse it in another way.
+var payloadFaults = map[string]fault{
+	"payload-optional":          mending(func(msg object) object { return withDefault(msg, "payload", object{}) }),
+	"payload-null-is-empty":     emptyPayload(func(v any) bool { return v == nil }),
+	"payload-list-is-empty":     emptyPayload(func(v any) bool { _, is := v.([]any); return is }),
+	"payload-text-is-parsed":    emptyPayload(func(v any) bool { return v == "{}" }),
+	"payload-number-is-empty":   emptyPayload(func(v any) bool { _, is := v.(float64); return is }),
+	"payload-true-is-empty":     emptyPayload(func(v any) bool { return v == true }),
+	"payload-unread":            mending(snapshotUnread),
+	"no-payload-dropped":        mending(func(msg object) object { _, there := msg["payload"]; return when(there, msg) }),
+	"no-payload-is-no-params":   recoding(relay.CheckPayload, proto.InvalidParams),
+	"no-payload-own-code":       recoding(relay.CheckPayload, "BAD_PAYLOAD"),
+	"join-without-payload":      likeRelay("join-payload-by-default"),
+	"join-with-null-for-all":    likeRelay("join-payload-null-taken"),
+	"join-with-a-list-for-all":  likeRelay("join-payload-list-taken"),
+	"join-without-payload-lost": likeRelay("join-payload-unanswered"),
+}
+
+// recoding refuses an agent's envelope that fails a check with another code.
+func recoding(check, code string) fault { return inRelay(relaymutants.Recoding(check, code)) }
+
+// when is msg if ok holds, else nil.
+func when(ok bool, msg object) object {
+	if !ok {
+		return nil
+	}
+	return msg
+}
+
+func withDefault(msg object, name string, v any) object {
+	if _, there := msg[name]; !there && v != nil {
+		msg[name] = v
+	}
+	return msg
+}
+
+// asVersion treats some versions as the right one.
+func asVersion(which func(v any, there bool) bool) fault {
+	return mending(func(msg object) object {
+		if v, there := msg["v"]; which(v, there) {
+			msg["v"] = proto.Version
+		}
+		return msg
+	})
+}
+
+// commanded treats a string as a type.
+func commanded(o *relay.Options) {
+	o.Inbound = func(_ relayView, from party, in frame) []frame {
+		if kind, err := jsontext.AppendUnquote(nil, slices.Clone(in.Data)); err == nil && !from.Attached {
+			in.Data = wire.Encode(wire.New(string(kind), object{}))
+		}
+		return []frame{in}
+	}
+}
+
+func lowerType(msg object) object {
+	if kind, is := msg["type"].(string); is {
+		msg["type"] = strings.ToLower(kind)
+	}
+	return msg
+}
+
+func snapshotUnread(msg object) object {
+	if msg["type"] == proto.SnapshotGet {
+		msg["payload"] = object{}
+	}
+	return msg
+}
+
+// emptyPayload treats some payloads as an empty one.
+func emptyPayload(which func(v any) bool) fault {
+	return mending(func(msg object) object {
+		if v, there := msg["payload"]; there && which(v) {
+			msg["payload"] = object{}
+		}
+		return msg
+	})
+}

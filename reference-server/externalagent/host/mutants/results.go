@@ -1,0 +1,305 @@
+package mutants
+
+import (
+	"slices"
+
+	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/host"
+	"parley/reference-server/externalagent/spoil"
+	"parley/reference-server/externalagent/wire"
+)
+
+var (
+	saysOkOnly = []string{proto.Next, proto.Prev, proto.PostMessage}
+	hasQuickUI = []string{proto.Select, proto.SetQuantity, proto.Filter, proto.Sort, proto.Highlight}
+)
+
+// resultFaults get tool.result wrong, or do not send it.
+var resultFaults = map[string]fault{
+	"calls-unanswered":       silent(proto.ToolResult),
+	"results-unnamed":        unnamed(proto.ToolResult),
+	"result-is-an-update":    answered(proto.ToolResult, proto.StateUpdated, updateOf),
+	"results-have-own-type":  retyping(proto.ToolResult, "tool.response"),
+	"calls-refused":          deciding(policy{Ready: refusingCalls}),
+	"calls-refused-with-why": hearing(callsWithReason),
+
+	"ok-is-text":          resulting(nil, spoil.Set("ok", "true")),
+	"ok-is-number":        resulting(nil, spoil.Set("ok", 1)),
+	"ok-null":             resulting(nil, spoil.Set("ok", nil)),
+	"ok-missing":          resulting(nil, spoil.Lose("ok")),
+	"ok-named-success":    resulting(nil, spoil.Rename("ok", "success")),
+	"ok-missing-in-quick": resulting(hasQuickUI, spoil.Lose("ok")),
+	"ok-missing-in-next":  resulting([]string{proto.Next}, spoil.Lose("ok")),
+	"ok-false-for-done":   resulting(hasQuickUI, spoil.Set("ok", false)),
+
+	"result-without-name":      resulting(nil, spoil.Lose("toolName")),
+	"result-name-null":         resulting(nil, spoil.Set("toolName", nil)),
+	"result-names-tool":        resulting(hasQuickUI, spoil.Rename("toolName", "tool")),
+	"result-names-tool-before": hosting(namesToolBefore),
+	"result-names-call":        resulting(nil, spoil.Set("toolName", proto.ToolCall)),
+	"result-in-snake-case":     resulting(nil, spoil.Text("toolName", spoil.SnakeCase)),
+	"next-result-names-stage":  resultingOf(nextNamesStage),
+	"next-result-name-null":    resulting([]string{proto.Next}, spoil.Set("toolName", nil)),
+	"post-result-name-empty":   resulting([]string{proto.PostMessage}, spoil.Set("toolName", "")),
+	"prev-result-names-next":   resulting([]string{proto.Prev}, spoil.Set("toolName", proto.Next)),
+
+	"quick-ui-is-text":         resulting(hasQuickUI, spoil.Change("uiSpec", spoil.JSON)),
+	"quick-ui-is-list":         resulting(hasQuickUI, spoil.Change("uiSpec", spoil.InList)),
+	"quick-ui-null":            resulting(hasQuickUI, spoil.Set("uiSpec", nil)),
+	"quick-ui-false-where-not": resulting(saysOkOnly, spoil.Set("uiSpec", false)),
+	"quick-ui-is-stage":        resultingOf(func(v view, _ call, payload object) { payload["uiSpec"] = v.Shown() }),
+
+	"quick-ui-one-behind":        resultingOf(quickSent),
+	"quick-ui-forgets-choice":    quickly(spoil.Set("selected", []any{})),
+	"quick-ui-of-next-stage":     quickly(spoil.Set("stage", proto.ConfirmStage)),
+	"quick-ui-guesses-stock":     quickly(soldOut),
+	"quick-ui-total-not-reduced": quickly(totalTwice),
+	"quick-ui-in-next-of-before": hosting(quickNextBefore),
+}
+
+// resultingOf changes the payloads of tool.result in place.
+func resultingOf(f func(v view, c call, payload object)) fault {
+	return deciding(policy{Result: func(v view, c call, payload object) object {
+		f(v, c, payload)
+		return payload
+	}})
+}
+
+// resulting changes the results of some tools; of all tools for nil.
+func resulting(tools []string, f func(payload object)) fault {
+	return resultingOf(func(_ view, c call, payload object) {
+		if tools == nil || slices.Contains(tools, c.Tool) {
+			f(payload)
+		}
+	})
+}
+
+// resultingIn changes the uiSpec of the results that have one.
+func resultingIn(f func(v view, c call, ui object)) fault {
+	return resultingOf(func(v view, c call, payload object) {
+		if ui, has := payload["uiSpec"].(object); has {
+			f(v, c, ui)
+		}
+	})
+}
+
+func quickly(f func(ui object)) fault {
+	return resultingIn(func(_ view, _ call, ui object) { f(ui) })
+}
+
+// retyping sends the messages of a type as another one.
+func retyping(kind, other string) fault {
+	return ofType(kind, spoil.With("type", other))
+}
+
+func refusingCalls(v view, msg message, why *refusal) *refusal {
+	if msg.Type() == proto.ToolCall && v.Active() && v.Shown() != "" {
+		return &refusal{Code: proto.InvalidMessage, Text: "tool calls are disabled for this study"}
+	}
+	return why
+}
+
+// callsWithReason refuses a call that gives a reason, as an unknown member.
+func callsWithReason(_ view, msg message) []message {
+	if _, has := msg.Payload()["reason"]; has && toolOf(msg) != "" {
+		msg.Payload()["params"] = nil
+	}
+	return []message{msg}
+}
+
+// namesToolBefore names the tool of the call before.
+func namesToolBefore(h *hostOptions) {
+	before := proto.Select
+	h.Policy.Result = func(_ view, c call, payload object) object {
+		payload["toolName"], before = before, c.Tool
+		return payload
+	}
+}
+
+func nextNamesStage(v view, c call, payload object) {
+	if c.Tool == proto.Next {
+		payload["toolName"] = v.Stage()
+	}
+}
+
+// quickSent shows the form as the last state had it.
+func quickSent(v view, _ call, payload object) {
+	if _, has := payload["uiSpec"]; has {
+		payload["uiSpec"] = v.Sent().UISpec
+	}
+}
+
+// soldOut takes the first item off sale.
+func soldOut(ui object) {
+	if items := itemsOf(ui); len(items) > 0 {
+		items[0].(object)["available"] = false
+	}
+}
+
+// totalTwice adds the prices twice.
+func totalTwice(ui object) {
+	if total, has := ui["total"].(float64); has {
+		ui["total"] = 2 * total
+	}
+}
+
+// quickNextBefore answers next with the form before.
+func quickNextBefore(h *hostOptions) {
+	var before any
+	h.Policy.Execute = func(v view, _ call, run func() *refusal) *refusal {
+		before = v.State().UISpec
+		return run()
+	}
+	h.Policy.Result = func(_ view, c call, payload object) object {
+		if c.Tool == proto.Next {
+			payload["uiSpec"] = before
+		}
+		return payload
+	}
+}
+
+// effectFaults do not announce what a call has changed, or announce it wrong, or change nothing.
+var effectFaults = map[string]fault{
+	"no-updates":                 updating(func(_ view, msg message) bool { return msg.Type() == proto.SessionStart }),
+	"no-updates-at-all":          updating(func(view, message) bool { return false }),
+	"no-updates-behind-quick":    notBehind(hasQuickUI...),
+	"no-updates-behind-next":     notBehind(proto.Next),
+	"no-updates-behind-prev":     notBehind(proto.Prev),
+	"no-updates-behind-post":     notBehind(proto.PostMessage),
+	"no-updates-behind-quantity": notBehind(proto.SetQuantity),
+	"updates-behind-select-only": notBehind(proto.Next, proto.Prev, proto.PostMessage, proto.SetQuantity,
+		proto.Filter, proto.Sort, proto.Highlight),
+	"no-updates-behind-users-words": updating(func(_ view, msg message) bool { return msg.Type() != proto.UserMessage }),
+	"no-updates-behind-talk":        updating(func(_ view, msg message) bool { return msg.Type() != proto.AgentMessage }),
+	"no-update-of-the-end":          updating(func(v view, _ message) bool { return v.Shown() != "" }),
+	"updates-when-asked":            hosting(updatesWhenAsked),
+
+	"updates-answer-request": hosting(updatesAnswer),
+	"updates-come-early":     hosting(updatesEarly),
+	"updates-one-behind":     oneBehind(host.InUpdate),
+	"updates-told-last":      showing(lastInUpdates),
+	"updates-end-with-old":   hosting(endsWithOld),
+	"updates-keep-history": cached(host.InUpdate, func(s *state, first state) {
+		s.MessageHistory = first.MessageHistory
+	}),
+	"updates-keep-tools":        cached(host.InUpdate, func(s *state, first state) { s.ToolSchema = first.ToolSchema }),
+	"updates-keep-ui":           cached(host.InUpdate, func(s *state, first state) { s.UISpec = first.UISpec }),
+	"updates-have-changes-only": spoiling(proto.StateUpdated, changesOnly),
+	"updates-lack-last-words":   spoiling(proto.StateUpdated, spoil.Change("messageHistory", butLast)),
+	"updates-of-tools-before":   hosting(toolsBefore),
+
+	"next-changes-nothing":   doingNothing(proto.Next),
+	"prev-changes-nothing":   doingNothing(proto.Prev),
+	"post-changes-nothing":   doingNothing(proto.PostMessage),
+	"select-changes-nothing": doingNothing(proto.Select),
+}
+
+// updating announces the state only after some messages.
+func updating(which func(v view, msg message) bool) fault {
+	return deciding(policy{Updates: func(v view, msg message, _ bool) bool { return which(v, msg) }})
+}
+
+// notBehind announces nothing after the calls of some tools.
+func notBehind(tools ...string) fault {
+	return updating(func(_ view, msg message) bool { return !slices.Contains(tools, toolOf(msg)) })
+}
+
+// doingNothing does not execute one tool.
+func doingNothing(name string) fault {
+	return deciding(policy{Execute: func(_ view, c call, run func() *refusal) *refusal {
+		if c.Tool == name {
+			return nil
+		}
+		return run()
+	}})
+}
+
+// updatesWhenAsked keeps a state until a request is refused, and announces it after the error.
+func updatesWhenAsked(h *hostOptions) {
+	var kept message
+	h.Outbound = func(_ view, msg message, send sender) {
+		if msg.Type() == proto.StateUpdated {
+			kept = msg
+			return
+		}
+		send(msg)
+		if kept != nil && msg.Type() == proto.ErrorMessage {
+			send(kept)
+			kept = nil
+		}
+	}
+}
+
+// updatesAnswer names the last answered request in each state.
+func updatesAnswer(h *hostOptions) {
+	last := any(nil)
+	h.Outbound = func(_ view, msg message, send sender) {
+		if isAnswer(msg) {
+			last = msg["replyTo"]
+		}
+		if msg.Type() == proto.StateUpdated && last != nil {
+			msg = msg.With("replyTo", last)
+		}
+		send(msg)
+	}
+}
+
+// updatesEarly announces the state before a call is executed.
+func updatesEarly(h *hostOptions) {
+	h.Inbound = func(v view, msg message) []message {
+		if toolOf(msg) != "" && v.Active() {
+			v.Send(wire.New(proto.StateUpdated, updateOf(v, msg)))
+		}
+		return []message{msg}
+	}
+	h.Policy.Updates = func(_ view, msg message, _ bool) bool { return toolOf(msg) == "" }
+}
+
+func lastInUpdates(v view, in part, s *state) {
+	if last := v.Sent(); in == host.InUpdate && last.ToolSchema != nil {
+		*s = last
+	}
+}
+
+// endsWithOld announces the new state, and then the one before.
+func endsWithOld(h *hostOptions) {
+	var before any
+	h.Outbound = func(_ view, msg message, send sender) {
+		send(msg)
+		if msg.Type() != proto.StateUpdated {
+			return
+		}
+		if before != nil {
+			send(wire.New(proto.StateUpdated, wire.Plain(before).(object)))
+		}
+		before = wire.Plain(msg.Payload())
+	}
+}
+
+// changesOnly leaves out what seldom changes in a form.
+func changesOnly(payload object) {
+	if ui, shown := payload["uiSpec"].(object); shown {
+		for _, name := range []string{"stages", "title", "summary"} {
+			delete(ui, name)
+		}
+	}
+}
+
+func butLast(v any) any {
+	all, _ := v.([]any)
+	return all[:max(0, len(all)-1)]
+}
+
+// toolsBefore announces the tools of the stage before with the form of the new one.
+func toolsBefore(h *hostOptions) {
+	stage, before, now := "", []any(nil), []any(nil)
+	h.Policy.State = func(v view, in part, s state) state {
+		if v.Shown() != stage {
+			stage, before = v.Shown(), now
+		}
+		if now = s.ToolSchema; in == host.InUpdate && before != nil {
+			s.ToolSchema, before = copied(state{ToolSchema: before}).ToolSchema, nil
+		}
+		return s
+	}
+}

@@ -1,0 +1,87 @@
+package mutants
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/relay"
+	relaymutants "parley/reference-server/externalagent/relay/mutants"
+	"parley/reference-server/externalagent/wire"
+)
+
+// sessionFaults get wrong who is in a relay session, and who gets which message.
+var sessionFaults = map[string]fault{
+	"states-cross-sessions":     likeRelay("states-leak"),
+	"answers-cross-sessions":    likeRelay("answers-leak"),
+	"sessions-by-prefix":        inRelay(byPrefix),
+	"answers-to-latest-agent":   likeRelay("answers-to-the-last-agent"),
+	"states-to-first-agent":     likeRelay("states-to-the-first-agent"),
+	"states-to-latest-agent":    likeRelay("states-to-the-last-agent"),
+	"states-to-caller":          likeRelay("states-to-the-latest-asker"),
+	"moves-to-study-session":    likeRelay("moves-to-the-study-session"),
+	"closes-behind-results":     likeRelay("closes-behind-a-result"),
+	"closes-behind-snapshots":   likeRelay("closes-behind-a-snapshot"),
+	"closes-behind-errors":      inRelay(relaymutants.ClosingAfter(proto.ErrorMessage)),
+	"deaf-behind-errors":        inRelay(deafBehindErrors),
+	"replies-name-latest-asked": inRelay(repliesToLatest),
+}
+
+// byPrefix puts a party into a session whose name is the beginning of its own.
+func byPrefix(o *relay.Options) {
+	var known []string
+	o.Policy.Key = func(session string) string {
+		for _, k := range known {
+			if strings.HasPrefix(session, k) {
+				return k
+			}
+		}
+		known = append(known, session)
+		return session
+	}
+}
+
+// deafBehindErrors ignores an agent that was refused something.
+func deafBehindErrors(o *relay.Options) {
+	deaf := map[int]bool{}
+	o.Inbound = func(_ relayView, from party, in frame) []frame {
+		if deaf[from.Conn] {
+			return nil
+		}
+		return []frame{in}
+	}
+	o.Outbound = func(_ relayView, _, to party, data []byte, send func(int, []byte)) {
+		if wire.Read(data)["type"] == proto.ErrorMessage && to.Role == proto.AgentRole {
+			deaf[to.Conn] = true
+		}
+		send(to.Conn, data)
+	}
+}
+
+// repliesToLatest answers a while later, and names the request that came last until then.
+func repliesToLatest(o *relay.Options) {
+	const pause = 40 * time.Millisecond
+	var mu sync.Mutex
+	latest := map[int]string{}
+	o.Inbound = func(_ relayView, from party, in frame) []frame {
+		if id, ok := wire.Read(in.Data)["id"].(string); ok && !from.Attached {
+			mu.Lock()
+			defer mu.Unlock()
+			latest[from.Conn] = id
+		}
+		return []frame{in}
+	}
+	o.Outbound = func(_ relayView, from, to party, data []byte, send func(int, []byte)) {
+		msg := message(wire.Read(data))
+		if !isAnswer(msg) || from.Role != proto.HostRole {
+			send(to.Conn, data)
+			return
+		}
+		time.AfterFunc(pause, func() {
+			mu.Lock()
+			defer mu.Unlock()
+			send(to.Conn, wire.Encode(msg.With("replyTo", latest[to.Conn])))
+		})
+	}
+}

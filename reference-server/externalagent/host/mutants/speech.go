@@ -1,0 +1,242 @@
+package mutants
+
+import (
+	"strings"
+
+	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/spoil"
+	"parley/reference-server/externalagent/wire"
+)
+
+// speechFaults mishandle what an agent says, or forward wrongly what the participant says.
+var speechFaults = map[string]fault{
+	"talk-is-unknown-tool":  refusingTalk(proto.UnknownTool),
+	"talk-refused":          refusingTalk(proto.InvalidMessage),
+	"talk-needs-consent":    refusingTalk(proto.SessionNotActive),
+	"talk-once":             hosting(talksOnce),
+	"talk-refused-unnamed":  refusingTalkUnnamed,
+	"talk-confirmed-as-run": hearing(confirmsTalk),
+	"talk-highlights":       talking(func(message) message { return calling(proto.Highlight, object{"itemId": "m1"}) }),
+	"talk-filters": talking(func(message) message {
+		return calling(proto.Filter, object{"attribute": "genre", "value": "drama"})
+	}),
+	"talk-goes-back":     talking(func(message) message { return calling(proto.Prev, object{}) }),
+	"talk-chooses":       talking(func(message) message { return calling(proto.Select, object{"itemId": "t1"}) }),
+	"talk-runs-its-tool": talking(itsTool),
+	"talk-is-a-call":     hearing(talkIsCall),
+	"talk-acts-later":    hosting(talkActsLater),
+	"talk-hides-tools":   hosting(talkHidesTools),
+	"talk-ends-form":     hosting(talkEndsForm),
+
+	"user-not-forwarded":        silent(proto.UserMessage),
+	"user-forwarded-as-agent":   retyping(proto.UserMessage, proto.AgentMessage),
+	"user-forwarded-as-input":   retyping(proto.UserMessage, "user.input"),
+	"user-forwarded-as-update":  answered(proto.UserMessage, proto.StateUpdated, updateOf),
+	"user-forwarded-when-asked": hosting(userWhenAsked),
+	"user-forwarded-at-first":   omitting(laterUserMessage),
+	"user-forwarded-once":       hosting(userOnce),
+	"user-answers-last-request": hosting(userAnswers),
+	"user-answers-null-id":      rewriting(proto.UserMessage, spoil.With("replyTo", "")),
+
+	"user-without-text": spoiling(proto.UserMessage, spoil.Rename("text", "content")),
+	"user-text-is-list": spoiling(proto.UserMessage, spoil.Change("text", func(v any) any {
+		return []any{object{"type": "text", "text": v}}
+	})),
+	"user-text-is-object":   spoiling(proto.UserMessage, spoil.Change("text", spoil.Within("en"))),
+	"user-text-is-redacted": spoiling(proto.UserMessage, redactedText),
+	"user-without-stage":    spoiling(proto.UserMessage, spoil.Lose("stage")),
+	"user-stage-null":       spoiling(proto.UserMessage, spoil.Set("stage", nil)),
+	"user-stage-is-number":  spoiling(proto.UserMessage, spoil.Set("stage", 3)),
+	"user-stage-is-object":  spoiling(proto.UserMessage, spoil.Change("stage", spoil.Within("name"))),
+	"user-stage-at-first":   spoiling(proto.UserMessage, loseLaterStage),
+}
+
+// talking executes a call before what an agent says is taken, and does not send the result.
+func talking(f func(talk message) message) fault {
+	return hosting(func(h *hostOptions) {
+		h.Inbound = func(_ view, msg message) []message {
+			if msg.Type() == proto.AgentMessage {
+				if c := f(msg); c != nil {
+					return []message{c, msg}
+				}
+			}
+			return []message{msg}
+		}
+		h.Outbound = answersOnly
+	})
+}
+
+// itsTool is the call that a message looks like.
+func itsTool(talk message) message {
+	name := talk.PayloadText("toolName")
+	switch name {
+	case "":
+		return nil
+	case proto.Select:
+		return calling(name, object{"itemId": "t1"})
+	}
+	return calling(name, object{})
+}
+
+// talkIsCall takes a message with toolName for a call, whatever its type.
+func talkIsCall(_ view, msg message) []message {
+	if _, has := msg.Payload()["toolName"]; has && msg.Type() == proto.AgentMessage {
+		msg = msg.With("type", proto.ToolCall)
+	}
+	return []message{msg}
+}
+
+// confirmsTalk answers what an agent says like a call.
+func confirmsTalk(v view, msg message) []message {
+	if msg.Type() == proto.AgentMessage {
+		v.Send(wire.Reply(msg, proto.ToolResult, object{"ok": true, "toolName": proto.PostMessage}))
+	}
+	return []message{msg}
+}
+
+const noTalk = "agent.message is not accepted"
+
+func refusingTalk(code string) fault {
+	return deciding(policy{Ready: func(_ view, msg message, why *refusal) *refusal {
+		if why == nil && msg.Type() == proto.AgentMessage {
+			why = &refusal{Code: code, Text: noTalk}
+		}
+		return why
+	}})
+}
+
+// refusingTalkUnnamed refuses what an agent says without replyTo.
+var refusingTalkUnnamed = both(refusingTalk(proto.InvalidMessage), hosting(func(h *hostOptions) {
+	h.Outbound = rewriter(proto.ErrorMessage, func(_ view, msg message) message {
+		if msg.PayloadText("message") == noTalk {
+			return msg.Without("replyTo")
+		}
+		return msg
+	})
+}))
+
+// talksOnce accepts one message per session.
+func talksOnce(h *hostOptions) {
+	said := map[string]bool{}
+	h.Policy.Ready = func(v view, msg message, why *refusal) *refusal {
+		if why != nil || msg.Type() != proto.AgentMessage {
+			return why
+		}
+		if said[v.SessionID()] {
+			return &refusal{Code: proto.InvalidMessage, Text: "too many messages"}
+		}
+		said[v.SessionID()] = true
+		return nil
+	}
+}
+
+// talkActsLater executes a call after the next snapshot.
+func talkActsLater(h *hostOptions) {
+	pending := false
+	h.Inbound = func(_ view, msg message) []message {
+		switch {
+		case msg.Type() == proto.AgentMessage:
+			pending = true
+		case pending && msg.Type() == proto.SnapshotGet:
+			pending = false
+			return []message{msg, calling(proto.Highlight, object{"itemId": "m1"})}
+		}
+		return []message{msg}
+	}
+	h.Outbound = answersOnly
+}
+
+// talked notes the study sessions in which an agent has said something.
+func talked(h *hostOptions) map[string]bool {
+	said := map[string]bool{}
+	h.Policy.Accept = func(v view, msg message, why *refusal) *refusal {
+		said[v.SessionID()] = said[v.SessionID()] || msg.Type() == proto.AgentMessage
+		return why
+	}
+	return said
+}
+
+// talkHidesTools announces fewer tools after an agent has said something.
+func talkHidesTools(h *hostOptions) {
+	said := talked(h)
+	h.Policy.Tools = func(v view, all []tool) []tool {
+		if said[v.SessionID()] && len(all) > 0 {
+			all = all[:len(all)-1]
+		}
+		return all
+	}
+}
+
+// talkEndsForm shows no form after an agent has said something.
+func talkEndsForm(h *hostOptions) {
+	said := talked(h)
+	h.Policy.State = func(v view, _ part, s state) state {
+		if said[v.SessionID()] {
+			s.UISpec = nil
+		}
+		return s
+	}
+}
+
+// userWhenAsked keeps what the participant says until an agent asks for something.
+func userWhenAsked(h *hostOptions) {
+	var kept []message
+	h.Outbound = func(_ view, msg message, send sender) {
+		if msg.Type() == proto.UserMessage {
+			kept = append(kept, msg)
+			return
+		}
+		if isAnswer(msg) {
+			for _, k := range kept {
+				send(k)
+			}
+			kept = nil
+		}
+		send(msg)
+	}
+}
+
+// laterUserMessage reports whether a message is what the participant says after the first stage.
+func laterUserMessage(msg message) bool {
+	return msg.Type() == proto.UserMessage && msg.Payload()["stage"] != proto.MovieStage
+}
+
+// userOnce forwards what the participant says until the first result.
+func userOnce(h *hostOptions) {
+	called := false
+	h.Outbound = func(_ view, msg message, send sender) {
+		called = called || msg.Type() == proto.ToolResult
+		if msg.Type() != proto.UserMessage || !called {
+			send(msg)
+		}
+	}
+}
+
+// userAnswers names the latest request.
+func userAnswers(h *hostOptions) {
+	last := any(nil)
+	h.Inbound = func(_ view, msg message) []message {
+		if id, has := msg["id"].(string); has {
+			last = id
+		}
+		return []message{msg}
+	}
+	h.Outbound = rewriter(proto.UserMessage, func(_ view, msg message) message {
+		if last != nil {
+			msg = msg.With("replyTo", last)
+		}
+		return msg
+	})
+}
+
+func redactedText(payload object) {
+	text, _ := payload["text"].(string)
+	payload["text"], payload["original"] = strings.Repeat("*", 8), text
+}
+
+// loseLaterStage sends only the first stage.
+func loseLaterStage(payload object) {
+	if payload["stage"] != proto.MovieStage {
+		delete(payload, "stage")
+	}
+}

@@ -1,0 +1,71 @@
+// Package spoil has changes of messages and objects that the mutants of the bundled parties share.
+package spoil
+
+import (
+	"strings"
+	"unicode"
+
+	"parley/reference-server/externalagent/wire"
+)
+
+// With gives a member of a message another value.
+func With(name string, v any) func(wire.Message) wire.Message {
+	return func(msg wire.Message) wire.Message { return msg.With(name, v) }
+}
+
+// Without takes a member out of a message.
+func Without(name string) func(wire.Message) wire.Message {
+	return func(msg wire.Message) wire.Message { return msg.Without(name) }
+}
+
+// Member changes a member of a message.
+func Member(name string, f func(v any) any) func(wire.Message) wire.Message {
+	return func(msg wire.Message) wire.Message { return msg.With(name, f(msg[name])) }
+}
+
+// Set gives a member of an object another value.
+func Set(name string, v any) func(o wire.Object) { return func(o wire.Object) { o[name] = v } }
+
+// Lose takes a member out of an object.
+func Lose(name string) func(o wire.Object) { return func(o wire.Object) { delete(o, name) } }
+
+// Rename gives a member of an object another name, if it is there.
+func Rename(name, other string) func(o wire.Object) {
+	return func(o wire.Object) {
+		if v, there := o[name]; there {
+			o[other] = v
+			delete(o, name)
+		}
+	}
+}
+
+// Change changes a member of an object.
+func Change(name string, f func(v any) any) func(o wire.Object) {
+	return func(o wire.Object) { o[name] = f(o[name]) }
+}
+
+// Text is Change for a member that is a string.
+func Text(name string, f func(s string) string) func(o wire.Object) {
+	return Change(name, func(v any) any { s, _ := v.(string); return f(s) })
+}
+
+// InList is a list with a value as its only element.
+func InList(v any) any { return []any{v} }
+
+// Within is an object with a value as its only member.
+func Within(name string) func(v any) any { return func(v any) any { return wire.Object{name: v} } }
+
+// JSON is the JSON of a value, as a string.
+func JSON(v any) any { return string(wire.Encode(v)) }
+
+// SnakeCase writes a name in camel case in snake case.
+func SnakeCase(name string) string {
+	var out strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			out.WriteByte('_')
+		}
+		out.WriteRune(unicode.ToLower(r))
+	}
+	return out.String()
+}

@@ -1,0 +1,156 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"parley/llm/stub"
+	"parley/target"
+)
+
+// The environment by which this program is told to be a bundled target. PARLEY_PORT, PARLEY_DRIVER and PARLEY_MODEL_URL
+// come from package target.
+const (
+	childProtocol = "PARLEY_BUNDLED"
+	childRole     = "PARLEY_BUNDLED_ROLE"
+	childFault    = "PARLEY_BUNDLED_FAULT" // id of a mutant
+	childDir      = "PARLEY_BUNDLED_DIR"   // its folder
+)
+
+// command starts this program again.
+func (l *launcher) command() (*target.Command, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	c := &target.Command{Run: []string{self}, Env: map[string]string{
+		childProtocol: l.protocol, childRole: l.role.Name, childFault: l.options.Fault, childDir: "{dir}",
+	}}
+	c.Ready.Within.Duration, c.Stop.Duration = time.Minute, 10*time.Second
+	return c, nil
+}
+
+// process starts the server as a process. Its model is the brain behind a stub.
+func (l *launcher) process(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+	command, err := l.command()
+	if err != nil {
+		return nil, err
+	}
+	p := l.role.profile(l.kinds)
+	p.URL, p.Command = "http://127.0.0.1:{port}", command
+	if !l.role.Models {
+		return target.NewLauncher(p).Launch(ctx, o)
+	}
+	srv, err := stub.Start(l.options.Brain)
+	if err != nil {
+		return nil, fmt.Errorf("start the model stub: %w", err)
+	}
+	o.ModelURL = srv.URL()
+	running, err := target.NewLauncher(p).Launch(ctx, o)
+	if err != nil {
+		return nil, errors.Join(err, srv.Close(context.WithoutCancel(ctx)))
+	}
+	return &modelled{Instance: running.(*target.Instance), stub: srv}, nil
+}
+
+// modelled is a process whose model is a stub of its own.
+type modelled struct {
+	*target.Instance
+	stub *stub.Server
+}
+
+// Stop implements target.Running.
+func (m *modelled) Stop(ctx context.Context) error {
+	return errors.Join(m.Instance.Stop(ctx), m.stub.Close(ctx))
+}
+
+// speaking adds processes over stdio to a server: none is started before it is asked for.
+func (l *launcher) speaking(ctx context.Context, o target.LaunchOptions, s target.Running) (target.Running, error) {
+	command, err := l.command()
+	if err != nil {
+		return nil, errors.Join(err, s.Stop(ctx))
+	}
+	p := l.role.profile(l.kinds)
+	p.Drivers, p.Command = []string{target.Stdio}, command
+	piped, err := target.NewLauncher(p).Launch(ctx, o)
+	if err != nil {
+		return nil, errors.Join(err, s.Stop(ctx))
+	}
+	return &speaking{Running: s, Piper: piped.(target.Piper), piped: piped}, nil
+}
+
+// speaking is a server that can be had as processes over stdio too.
+type speaking struct {
+	target.Running
+	target.Piper
+	piped target.Running
+}
+
+// Stop implements target.Running.
+func (s *speaking) Stop(ctx context.Context) error {
+	return errors.Join(s.Running.Stop(ctx), s.piped.Stop(ctx))
+}
+
+// Child makes this process the bundled target that a launcher has started it as, and ends it; in any other process it
+// returns at once.
+func (ts Targets) Child() {
+	protocol := os.Getenv(childProtocol)
+	if protocol == "" {
+		return
+	}
+	r := ts.Find(protocol).Role(os.Getenv(childRole))
+	if r == nil || r.Make == nil {
+		fmt.Fprintf(os.Stderr, "%s: no bundled server of %q\n", childProtocol, protocol)
+		os.Exit(2)
+	}
+	if err := r.child(); err != nil {
+		fmt.Fprintf(os.Stderr, "bundled %s: %v\n", protocol, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// child serves at the port that a launcher has picked, or speaks.
+func (r *Role) child() error {
+	o := Options{Fault: os.Getenv(childFault), Dir: os.Getenv(childDir), ModelURL: os.Getenv("PARLEY_MODEL_URL")}
+	port := os.Getenv("PARLEY_PORT")
+	if r.Speak != nil && (port == "" || os.Getenv("PARLEY_DRIVER") == target.Stdio) {
+		return r.Speak(context.Background(), o, os.Stdin, os.Stdout)
+	}
+	handler, err := r.Make(o)
+	if err != nil {
+		return err
+	}
+	return serve(handler, port)
+}
+
+// serve serves until the process is told to end, and then closes in order.
+func serve(handler Handler, port string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ln, err := net.Listen("tcp", "127.0.0.1:"+port)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: Unhurried}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	err = handler.Close(grace)
+	_ = server.Close()
+	<-served
+	return err
+}

@@ -1,0 +1,96 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+
+	"parley/target"
+)
+
+// InThisProcess has what nobody can do to a target within this process, but to talk to it.
+type InThisProcess struct{}
+
+// Stderr implements target.Running: a target in this process has none of its own.
+func (InThisProcess) Stderr() string { return "" }
+
+// Restart implements target.Running: a scenario that restarts its target has one of its own, which is a process.
+func (InThisProcess) Restart(context.Context, bool) error {
+	return &target.NotDeclaredError{Key: "hooks.restart"}
+}
+
+// ConfigBytes implements target.Running.
+func (InThisProcess) ConfigBytes() ([]byte, error) {
+	return nil, &target.NotDeclaredError{Key: "agents.file"}
+}
+
+// Hook implements target.Running.
+func (InThisProcess) Hook(_ context.Context, name string, _ target.CustomAgent) error {
+	return &target.NotDeclaredError{Key: "hooks." + name}
+}
+
+// Server is a bundled server within this process.
+type Server struct {
+	InThisProcess
+	handler Handler
+	dir     string
+	url     string
+	http    *http.Server
+	served  chan error
+	once    sync.Once
+	stopped error
+}
+
+// Handler is what Role.Make has made.
+func (s *Server) Handler() Handler { return s.handler }
+
+// Dir is the folder of its own; "" where it has none.
+func (s *Server) Dir() string { return s.dir }
+
+// BaseURL implements target.Running.
+func (s *Server) BaseURL() string { return s.url }
+
+// Stop implements target.Running.
+func (s *Server) Stop(ctx context.Context) error {
+	s.once.Do(func() {
+		err := errors.Join(s.handler.Close(ctx), s.http.Close())
+		<-s.served
+		s.stopped = errors.Join(err, s.clear())
+	})
+	return s.stopped
+}
+
+// clear takes the folder away.
+func (s *Server) clear() error {
+	if s.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(s.dir)
+}
+
+// serve makes the server, and serves on loopback.
+func (l *launcher) serve() (*Server, error) {
+	o, s := l.options, &Server{served: make(chan error, 1)}
+	var err error
+	if l.role.Files {
+		if s.dir, err = os.MkdirTemp("", "parley-bundled-"); err != nil {
+			return nil, fmt.Errorf("make its folder: %w", err)
+		}
+		o.Dir = s.dir
+	}
+	if s.handler, err = l.role.Make(o); err != nil {
+		return nil, errors.Join(err, s.clear())
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, errors.Join(err, s.handler.Close(context.Background()), s.clear())
+	}
+	s.url = "http://" + ln.Addr().String()
+	s.http = &http.Server{Handler: s.handler, ReadHeaderTimeout: Unhurried}
+	go func() { s.served <- s.http.Serve(ln) }()
+	return s, nil
+}

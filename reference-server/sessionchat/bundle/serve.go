@@ -1,0 +1,86 @@
+package bundle
+
+import (
+	"log/slog"
+	"net/url"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"parley/llm/openai"
+	proto "parley/protocol/sessionchat"
+	"parley/reference-server/launch"
+	"parley/reference-server/sessionchat"
+)
+
+// modelKey is the environment variable of the key that --model-url may want. It has a name of its own, so that no key
+// meant for somebody else is sent there.
+const modelKey = "PARLEY_MODEL_KEY"
+
+var service = launch.Service{
+	Long: `The bundled session-chat server: the WebSocket /chat/ws. With --model-url its conversations are answered by a
+model behind an OpenAI-compatible API; a key that this wants is taken from ` + modelKey + `.`,
+	Examples: []string{"--db sessions.db --model-url http://localhost:11434/v1 --model llama3.2"},
+	Paths:    []string{proto.Path},
+	Flags: func(f *pflag.FlagSet) launch.Serving {
+		var o sessionchat.Options
+		f.StringVar(&o.DB, "db", "", "SQLite `FILE` of the sessions, made where it is missing (default in memory)")
+		f.DurationVar(&o.Idle, "idle", 0, "`DURATION` after which a session that nobody uses leaves memory (default 10m)")
+		f.StringVar(&o.Model, "model", "", "`NAME` of the model that is asked for where a chat names none (default default)")
+		at := f.String("model-url", "",
+			"base `URL` of the OpenAI-compatible API that answers (default the model of the suite)")
+		return launch.Serving{Make: func(p launch.Place) (launch.Handler, error) { return served(o, *at, p) }}
+	},
+}
+
+// served makes the server that `parley serve` serves.
+func served(o sessionchat.Options, modelURL string, at launch.Place) (launch.Handler, error) {
+	if o.Idle < 0 {
+		return nil, launch.Usagef("--idle: %v is not more than nothing (write it like 30s or 10m)", o.Idle)
+	}
+	if modelURL != "" {
+		u, err := url.Parse(modelURL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return nil, launch.Usagef("--model-url: %q is no http URL (write it like http://localhost:11434/v1)", modelURL)
+		}
+		o.Backend = openai.New(modelURL, os.Getenv(modelKey))
+	}
+	o.AllowOrigins, o.Logger, o.Policy, o.Outbound = at.AllowOrigins, at.Log, welcoming(at.Log), told(at.Log)
+	h, err := sessionchat.New(o)
+	if err != nil {
+		return nil, launch.Usagef("--db: %v", err)
+	}
+	return h, nil
+}
+
+// welcoming is the correct policy, and logs connections. It runs under the server's lock.
+func welcoming(log *slog.Logger) sessionchat.Policy {
+	return sessionchat.Policy{OnConnect: func(_ sessionchat.Manager, c sessionchat.ConnInfo) []sessionchat.Message {
+		log.Info("connected", "conn", c.ID, "transport", "ws")
+		return nil
+	}}
+}
+
+// told logs the beginning and the end of turns, and nothing of their content.
+// It runs under the server's lock.
+func told(log *slog.Logger) sessionchat.Outbound {
+	type sender = func(connID string, msg sessionchat.Message)
+	return func(_ sessionchat.Manager, to sessionchat.ConnInfo, msg sessionchat.Message, send sender) {
+		session := []any{"conn", to.ID}
+		for _, name := range []string{"agent_id", "session_id"} {
+			if msg[name] != nil {
+				session = append(session, name, msg[name])
+			}
+		}
+		body := msg.Body()
+		switch msg.Type() {
+		case proto.SystemMessage:
+			log.Info("turn begun", append(session, "model", body["model"], "resumed", body["resumed"])...)
+		case proto.ResultMessage:
+			log.Info("turn ended", append(session, "how", body["subtype"])...)
+		case proto.ErrorMessage:
+			log.Info("refused", append(session, "code", body["code"], "message", body["text"])...)
+		}
+		send(to.ID, msg)
+	}
+}

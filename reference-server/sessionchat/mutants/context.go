@@ -1,0 +1,95 @@
+package mutants
+
+import (
+	"slices"
+
+	"parley/llm"
+	proto "parley/protocol/sessionchat"
+)
+
+// contextFaults ask the model with other turns than those of the session.
+var contextFaults = map[string]fault{
+	"shares-context":         sharing(func(turnView) string { return "" }),
+	"context-per-connection": sharing(func(v turnView) string { return v.Conn }),
+	"leaks-what-runs":        leaksWhatRuns,
+	"leaks-when-switching":   leaksWhenSwitching,
+	"forgets-history":        remembering(0),
+	"remembers-two-turns":    remembering(2),
+	"forgets-the-first-turn": shortened(forgetsFirst),
+	"failure-forgets":        forgettingAfter(proto.Failed),
+	"interrupt-forgets":      forgettingAfter(proto.Interrupted),
+}
+
+// sharing keeps one conversation for all turns with the same name.
+func sharing(name func(v turnView) string) fault {
+	return func(o *options) {
+		said := map[string][]llm.Message{}
+		o.Policy.History = func(v turnView, messages []llm.Message) []llm.Message {
+			n := name(v)
+			said[n] = append(said[n], messages[len(messages)-1])
+			return slices.Clone(said[n])
+		}
+	}
+}
+
+// leaksWhatRuns keeps the conversation that is being answered in a place that all sessions use.
+func leaksWhatRuns(o *options) {
+	running := map[string][]llm.Message{} // by agent_id
+	o.Policy.History = func(v turnView, messages []llm.Message) []llm.Message {
+		var all []llm.Message
+		for _, m := range running {
+			all = append(all, m...)
+		}
+		running[v.AgentID] = messages
+		return append(all, messages...)
+	}
+	o.Outbound = hearing(ended(), func(msg message) { delete(running, agentOf(msg)) })
+}
+
+// leaksWhenSwitching has the last message of the session left in front of the other's.
+func leaksWhenSwitching(o *options) {
+	last := map[string]llm.Message{} // by connection
+	switched := false
+	back := returning(func(turnView) { switched = true })
+	o.Policy.History = func(v turnView, messages []llm.Message) []llm.Message {
+		was := last[v.Conn]
+		last[v.Conn] = messages[len(messages)-1]
+		switched = false
+		if back(v); !switched {
+			return messages
+		}
+		return append([]llm.Message{was, {Role: llm.RoleAssistant, Text: "ok"}}, messages...)
+	}
+}
+
+// shortened shows the model a part of the conversation.
+func shortened(to func(messages []llm.Message) []llm.Message) fault {
+	return deciding(rules{History: func(_ turnView, messages []llm.Message) []llm.Message { return to(messages) }})
+}
+
+// remembering shows the model the last turns only, beside the new message.
+func remembering(turns int) fault {
+	return shortened(func(messages []llm.Message) []llm.Message { return messages[max(0, len(messages)-1-2*turns):] })
+}
+
+// forgetsFirst begins the conversation with the turn after the one that made the session.
+func forgetsFirst(messages []llm.Message) []llm.Message {
+	if len(messages) > 1 {
+		return messages[2:]
+	}
+	return messages
+}
+
+// forgettingAfter starts the conversation afresh after a turn that has ended in one way, and keeps the session.
+func forgettingAfter(how string) fault {
+	return func(o *options) {
+		length, from := map[string]int{}, map[string]int{} // by agent_id: of its conversation, and what is left out of it
+		o.Policy.History = func(v turnView, messages []llm.Message) []llm.Message {
+			length[v.AgentID] = len(messages)
+			return messages[min(from[v.AgentID], len(messages)-1):]
+		}
+		o.Outbound = hearing(ended(how), func(msg message) {
+			from[agentOf(msg)] = length[agentOf(msg)] + 1 // with the note that stands for its answer
+		})
+	}
+}

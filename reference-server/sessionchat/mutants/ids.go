@@ -1,0 +1,61 @@
+package mutants
+
+import (
+	"crypto/rand"
+	"strconv"
+
+	proto "parley/protocol/sessionchat"
+)
+
+// idFaults get the session_id wrong.
+var idFaults = map[string]fault{
+	"id-per-turn":           deciding(rules{SessionID: func(turnView) string { return rand.Text() }}),
+	"id-per-connection":     deciding(rules{SessionID: func(v turnView) string { return "ws-" + v.Conn }}),
+	"id-changes-on-resume":  deciding(rules{SessionID: newOnResume}),
+	"ids-count-from-one":    counting,
+	"id-per-message":        rewriting(ofTurn, func(msg message) message { return msg.With("session_id", rand.Text()) }),
+	"id-of-the-result":      rewriting(ended(), func(msg message) message { return msg.With("session_id", rand.Text()) }),
+	"id-in-first-turn-only": nullLater(proto.ResultMessage),
+	"id-in-system-only":     nullLater(proto.SystemMessage),
+	"id-never":              rewriting(ofTurn, func(msg message) message { return msg.With("session_id", nil) }),
+
+	"agent-id-for-session-id":           rewriting(ofTurn, agentForID),
+	"agent-id-for-session-id-in-errors": rewriting(typed(proto.ErrorMessage), agentForID),
+}
+
+// agentForID sends the agent_id as the session_id.
+func agentForID(msg message) message { return msg.With("session_id", msg["agent_id"]) }
+
+func newOnResume(v turnView) string {
+	if v.Resumed {
+		return rand.Text()
+	}
+	return correct.SessionID(v)
+}
+
+// counting numbers the sessions of a process.
+func counting(o *options) {
+	n := 0
+	o.Policy.SessionID = func(v turnView) string {
+		if v.SessionID == "" {
+			n++
+			return strconv.Itoa(n)
+		}
+		return v.SessionID
+	}
+}
+
+// nullLater sends the session_id of an agent_id up to the first message of a type, and never again.
+func nullLater(last string) fault {
+	return func(o *options) {
+		told := map[string]bool{}
+		o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+			if agent := agentOf(msg); told[agent] && ofTurn(msg) {
+				msg = msg.With("session_id", nil)
+			} else {
+				told[agent] = msg.Type() == last
+			}
+			send(to.ID, msg)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package mutants
+
+import (
+	"context"
+	"errors"
+	"html"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	proto "parley/protocol/sessionchat"
+	"parley/reference-server/sessionchat"
+)
+
+// keyFaults take one agent_id for another.
+var keyFaults = map[string]fault{
+	"folds-case":               keyed(strings.ToLower),
+	"trims-agent-id":           keyed(strings.TrimSpace),
+	"chomps-agent-id":          keyed(func(id string) string { return strings.TrimRight(id, "\r\n") }),
+	"composes-agent-id":        keyed(norm.NFC.String),
+	"agent-id-of-64-bytes":     keyed(func(id string) string { return head(id, 64) }),
+	"ignores-agent-id":         keyed(func(string) string { return "the session" }),
+	"finds-by-prefix":          finding(func(known, id string) bool { return strings.HasPrefix(known, id) }),
+	"finds-by-pattern":         finding(func(known, id string) bool { return like(id, "").MatchString(known) }),
+	"finds-by-pattern-anycase": finding(func(known, id string) bool { return like(id, "i").MatchString(known) }),
+	"agent-ids-are-ascii":      refusingIDs(isForeign),
+	"a-file-per-agent-id":      func(o *options) { o.Store = files{o.Store} },
+}
+
+// keyed looks sessions up under another key than the agent_id, which its messages have as it was sent.
+func keyed(f func(agentID string) string) fault {
+	return deciding(rules{Key: func(_ connInfo, agentID string, _ sessionchat.Place) string { return f(agentID) }})
+}
+
+// finding takes the first session that matches, and makes one where none does.
+func finding(matches func(known, agentID string) bool) fault {
+	return func(o *options) {
+		var known []string
+		keyed(func(agentID string) string {
+			i := slices.IndexFunc(known, func(k string) bool { return matches(k, agentID) })
+			if i >= 0 {
+				return known[i]
+			}
+			known = append(known, agentID)
+			return agentID
+		})(o)
+	}
+}
+
+// like is SQL's LIKE with that pattern.
+func like(pattern, flags string) *regexp.Regexp {
+	quoted := strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(pattern))
+	return regexp.MustCompile(`(?s` + flags + `)\A` + quoted + `\z`)
+}
+
+// refusingIDs takes agent_ids for identifiers, in which some letters may not be.
+func refusingIDs(letter func(r rune) bool) fault {
+	return deciding(rules{Accept: refusing(proto.InvalidMessage, "agent_id is malformed",
+		func(_ manager, _ connInfo, msg message) bool { return strings.ContainsFunc(asked(msg), letter) })})
+}
+
+// files is a store with a file per session, named after its agent_id. Folders are not made.
+type files struct{ store }
+
+func (f files) Save(ctx context.Context, key, sessionID string, t *turn) error {
+	if strings.Contains(key, "/") {
+		return errors.New("open " + key + ".json: no such file or directory")
+	}
+	return f.store.Save(ctx, key, sessionID, t)
+}
+
+// echoFaults tell another agent_id than was sent, in the messages of the model.
+var echoFaults = map[string]fault{
+	"echoes-in-lower-case": echoing(strings.ToLower),
+	"echoes-trimmed":       echoing(strings.TrimSpace),
+	"echoes-composed":      echoing(norm.NFC.String),
+	"echoes-escaped":       echoing(html.EscapeString),
+	"echoes-a-clean-path":  echoing(path.Clean),
+	"echoes-64-bytes":      echoing(func(id string) string { return head(id, 64) }),
+	"echoes-a-number":      rewriting(ofModel, numbered),
+	"ids-swapped":          rewriting(ofTurn, swapped),
+}
+
+func echoing(f func(agentID string) string) fault {
+	return rewriting(ofModel, func(msg message) message { return msg.With("agent_id", f(agentOf(msg))) })
+}
+
+// numbered sends an agent_id of digits as a number, as it comes out of an array's keys in PHP.
+func numbered(msg message) message {
+	if n, err := strconv.ParseInt(agentOf(msg), 10, 64); err == nil && strconv.FormatInt(n, 10) == agentOf(msg) {
+		return msg.With("agent_id", sessionchat.Number(agentOf(msg)))
+	}
+	return msg
+}
+
+func swapped(msg message) message {
+	return msg.With("agent_id", msg["session_id"]).With("session_id", msg["agent_id"])
+}

@@ -1,0 +1,39 @@
+package mutants
+
+import (
+	_ "embed"
+	"errors"
+
+	"parley/llm"
+	"parley/reference-server/catalogue"
+	"parley/reference-server/sessionchat"
+)
+
+//go:embed catalogue.yaml
+var catalogueYAML []byte
+
+var set = catalogue.New(catalogueYAML,
+	keyFaults, echoFaults, contextFaults, idFaults, storageFaults, connectionFaults, switchingFaults, interruptFaults,
+	busyFaults, requiredFaults, typeFaults, optionFaults, contentFaults, heartbeatFaults, memberFaults, orderFaults)
+
+// All returns the catalogue, in its order.
+func All() []catalogue.Mutant { return set.All() }
+
+// Handler returns the mutant of that id. Policy, Inbound and Outbound of the options are replaced. It fails as
+// sessionchat.New does, and for an id that has no row.
+func Handler(id string, o sessionchat.Options) (*sessionchat.Server, error) {
+	o.Policy, o.Inbound, o.Outbound = sessionchat.Policy{}, nil, nil
+	if o.Store == nil {
+		var err error
+		if o.Store, err = sessionchat.OpenStore(o); err != nil {
+			return nil, err
+		}
+	}
+	if o.Backend == nil {
+		o.Backend = llm.New()
+	}
+	if err := set.Put(id, &o); err != nil {
+		return nil, errors.Join(err, o.Store.Close())
+	}
+	return sessionchat.New(o)
+}

@@ -1,0 +1,214 @@
+package mutants
+
+import (
+	"slices"
+	"strings"
+
+	proto "parley/protocol/sessionchat"
+)
+
+// orderFaults lose, repeat, disorder or hold back what the model says.
+var orderFaults = map[string]fault{
+	"pieces-reversed":           piecewise(reversed),
+	"pieces-swapped-in-pairs":   piecewise(swappedInPairs),
+	"pieces-sorted":             piecewise(sorted),
+	"first-piece-lost":          piecewise(func(ps []message) []message { return ps[min(1, len(ps)-1):] }),
+	"third-piece-lost":          piecewise(thirdLost),
+	"second-piece-doubled":      piecewise(secondDoubled),
+	"last-piece-of-stream-lost": piecewise(func(ps []message) []message { return ps[:max(1, len(ps)-1)] }),
+	"last-piece-lost":           lastPieceLost,
+	"one-buffer-for-all":        oneBuffer,
+	"answer-behind-the-end":     answerBehindTheEnd,
+	"words-behind-the-end":      wordsBehindTheEnd,
+	"turn-told-at-its-end":      toldAtItsEnd,
+	"end-untold":                silent(ended()),
+	"end-told-twice":            twice(ended()),
+	"interrupt-told-twice":      twice(ended(proto.Interrupted)),
+	"end-told-again-later":      endToldAgainLater,
+}
+
+// piecewise changes the pieces of each turn, of which there is at least one.
+func piecewise(change func(pieces []message) []message) fault {
+	return func(o *options) {
+		pieces := map[string][]message{} // by agent_id
+		o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+			id := agentOf(msg)
+			switch msg.Type() {
+			case proto.StreamMessage:
+				pieces[id] = append(pieces[id], msg)
+				return
+			case proto.AssistantMessage, proto.ResultMessage:
+				if len(pieces[id]) > 0 {
+					for _, p := range change(pieces[id]) {
+						send(to.ID, p)
+					}
+				}
+				delete(pieces, id)
+			}
+			send(to.ID, msg)
+		}
+	}
+}
+
+func thirdLost(pieces []message) []message {
+	return slices.Delete(pieces, min(2, len(pieces)), min(3, len(pieces)))
+}
+
+func secondDoubled(pieces []message) []message {
+	return slices.Insert(pieces, min(2, len(pieces)), pieces[min(1, len(pieces)-1)])
+}
+
+func reversed(pieces []message) []message {
+	slices.Reverse(pieces)
+	return pieces
+}
+
+func swappedInPairs(pieces []message) []message {
+	for i := 1; i < len(pieces); i += 2 {
+		pieces[i-1], pieces[i] = pieces[i], pieces[i-1]
+	}
+	return pieces
+}
+
+// sorted puts them into the order of their texts, in which 10 stands before 2.
+func sorted(pieces []message) []message {
+	slices.SortStableFunc(pieces, func(a, b message) int { return strings.Compare(words(a), words(b)) })
+	return pieces
+}
+
+// words are the text of a piece.
+func words(piece message) string {
+	s, _ := piece.Body()["text"].(string)
+	return s
+}
+
+// with is a message with another member of its body.
+func with(msg message, name string, v any) message {
+	body := object{name: v}
+	for key, old := range msg.Body() {
+		if key != name {
+			body[key] = old
+		}
+	}
+	return msg.With("message", body)
+}
+
+// lastPieceLost never sends the last of several pieces, nor has the whole answer it: each is held back until the next.
+func lastPieceLost(o *options) {
+	held, told := map[string]message{}, map[string]string{} // by agent_id
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		id := agentOf(msg)
+		switch msg.Type() {
+		case proto.StreamMessage:
+			late := held[id]
+			held[id] = msg
+			if told[id] == "" { // the first is told at once
+				late, held[id] = msg, nil
+			}
+			if late != nil {
+				told[id] += words(late)
+				send(to.ID, late)
+			}
+			return
+		case proto.AssistantMessage:
+			msg = with(msg, "content", told[id])
+		case proto.ResultMessage:
+			delete(held, id)
+			delete(told, id)
+		}
+		send(to.ID, msg)
+	}
+}
+
+// oneBuffer holds each piece back until the next one comes, in a place that all sessions use: what waits there when
+// another session speaks goes out with its words, under its agent_id.
+func oneBuffer(o *options) {
+	var held message
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		another := held != nil && agentOf(held) != agentOf(msg)
+		switch {
+		case msg.Type() == proto.StreamMessage && another:
+			send(to.ID, with(msg, "text", words(held)+"\n"+words(msg)))
+			held = nil
+			return
+		case held != nil && !another && ofTurn(msg):
+			send(to.ID, held)
+			held = nil
+		}
+		if msg.Type() == proto.StreamMessage {
+			held = msg
+			return
+		}
+		send(to.ID, msg)
+	}
+}
+
+// answerBehindTheEnd sends the whole answer when everything else is done.
+func answerBehindTheEnd(o *options) {
+	held := map[string]message{} // by agent_id
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		id := agentOf(msg)
+		if msg.Type() == proto.AssistantMessage {
+			held[id] = msg
+			return
+		}
+		send(to.ID, msg)
+		if late := held[id]; late != nil && msg.Type() == proto.ResultMessage {
+			send(to.ID, late)
+			delete(held, id)
+		}
+	}
+}
+
+// wordsBehindTheEnd flushes a buffer once more after the end.
+func wordsBehindTheEnd(o *options) {
+	last := map[string]message{} // by agent_id
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		id := agentOf(msg)
+		send(to.ID, msg)
+		switch msg.Type() {
+		case proto.StreamMessage:
+			last[id] = msg
+		case proto.ResultMessage:
+			if again := last[id]; again != nil {
+				send(to.ID, again)
+			}
+			delete(last, id)
+		}
+	}
+}
+
+// toldAtItsEnd collects a turn, and sends it when it is whole.
+func toldAtItsEnd(o *options) {
+	held := map[string][]message{} // by agent_id
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		id := agentOf(msg)
+		if ofTurn(msg) && msg.Type() != proto.ResultMessage {
+			held[id] = append(held[id], msg)
+			return
+		}
+		if msg.Type() == proto.ResultMessage {
+			for _, m := range held[id] {
+				send(to.ID, m)
+			}
+			delete(held, id)
+		}
+		send(to.ID, msg)
+	}
+}
+
+// endToldAgainLater sends the end of a turn once more where the next turn of the session begins.
+func endToldAgainLater(o *options) {
+	last := map[string]message{} // by agent_id
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		id := agentOf(msg)
+		if again := last[id]; again != nil && ofTurn(msg) {
+			send(to.ID, again)
+			delete(last, id)
+		}
+		send(to.ID, msg)
+		if msg.Type() == proto.ResultMessage {
+			last[id] = msg
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package mutants
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"parley/reference-server/sessionchat"
+)
+
+// storageFaults lose or mistake what outlives a process.
+var storageFaults = map[string]fault{
+	"saves-nothing":            saving(func(turnView) saved { return saved{} }),
+	"saves-no-history":         saving(func(turnView) saved { return saved{Session: true} }),
+	"saves-the-first-turn":     saving(func(v turnView) saved { return saved{Session: true, Turn: v.Turn == 1} }),
+	"saves-when-it-stops":      func(o *options) { o.Store = &late{store: o.Store, kept: map[string]record{}} },
+	"saves-no-more-once-back":  savesNoMore,
+	"resumes-the-latest":       resuming(func(x *index, _ string) []string { return x.last() }),
+	"resumes-another":          resuming(anotherThan),
+	"resumes-all-as-one":       resuming(func(x *index, key string) []string { return x.allIfKnown(key) }),
+	"resume-fails":             func(o *options) { o.Store = unreadable{o.Store} },
+	"resumes-no-broken-turn":   forgetting(func(r record) bool { return r.Turns[len(r.Turns)-1].Outcome == "" }),
+	"registers-id-second-turn": forgetting(func(r record) bool { return len(r.Turns) < 2 }),
+	"resumes-on-connect":       resumesOnConnect,
+}
+
+func saving(what func(v turnView) saved) fault {
+	return deciding(rules{Persist: func(v turnView, _ sessionchat.Moment) saved { return what(v) }})
+}
+
+// savesNoMore keeps the history of a session up to where it was resumed: later turns meet an INSERT OR IGNORE.
+func savesNoMore(o *options) {
+	resumed := map[string]bool{}
+	o.Policy.Persist = func(v turnView, _ sessionchat.Moment) saved {
+		resumed[v.Key] = resumed[v.Key] || v.Resumed
+		return saved{Session: true, Turn: !resumed[v.Key]}
+	}
+}
+
+// forgetting does not find some stored sessions.
+func forgetting(which func(r record) bool) fault {
+	return deciding(rules{Known: func(_ string, stored record, found bool) (record, bool) {
+		if !found || len(stored.Turns) == 0 || which(stored) {
+			return record{}, false
+		}
+		return stored, true
+	}})
+}
+
+// unreadable has sessions, and fails to read them.
+type unreadable struct{ store }
+
+func (u unreadable) Lookup(ctx context.Context, key string) (record, bool, error) {
+	r, found, err := u.store.Lookup(ctx, key)
+	if found && err == nil {
+		return record{}, false, errors.New("session_info: no such column: resume")
+	}
+	return r, found, err
+}
+
+// late keeps everything in memory, and writes it when it is closed.
+type late struct {
+	store
+	mu   sync.Mutex
+	kept map[string]record
+}
+
+func (l *late) Lookup(ctx context.Context, key string) (record, bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r, found := l.kept[key]; found {
+		r.Turns = slices.Clone(r.Turns)
+		return r, true, nil
+	}
+	return l.store.Lookup(ctx, key)
+}
+
+func (l *late) Save(ctx context.Context, key, sessionID string, t *turn) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r, found := l.kept[key]
+	if !found {
+		var err error
+		if r, _, err = l.store.Lookup(ctx, key); err != nil {
+			return err
+		}
+	}
+	r.SessionID = sessionID
+	if n := len(r.Turns); t != nil && n > 0 && r.Turns[n-1].N == t.N {
+		r.Turns[n-1] = *t
+	} else if t != nil {
+		r.Turns = append(r.Turns, *t)
+	}
+	l.kept[key] = r
+	return nil
+}
+
+func (l *late) Close() error {
+	var failed []error
+	for key, r := range l.kept {
+		for i := range r.Turns {
+			failed = append(failed, l.store.Save(context.Background(), key, r.SessionID, &r.Turns[i]))
+		}
+	}
+	return errors.Join(append(failed, l.store.Close())...)
+}
+
+// resuming reads the sessions of other keys than the one that was asked for, as one: their turns in a row, under the
+// session_id of the last.
+func resuming(instead func(x *index, key string) []string) fault {
+	return func(o *options) { o.Store = misled{newIndex(o.Store), instead} }
+}
+
+type misled struct {
+	*index
+	instead func(x *index, key string) []string
+}
+
+func (m misled) Lookup(ctx context.Context, key string) (all record, found bool, err error) {
+	for _, k := range m.instead(m.index, key) {
+		r, is, err := m.store.Lookup(ctx, k)
+		if err != nil {
+			return record{}, false, err
+		}
+		if !is {
+			continue
+		}
+		if k == key || !found {
+			all.SessionID = r.SessionID
+		}
+		all.Turns, found = append(all.Turns, r.Turns...), true
+	}
+	for i := range all.Turns {
+		all.Turns[i].N = i + 1
+	}
+	return all, found, nil
+}
+
+// resumesOnConnect takes up what the store had when the server started, as soon as somebody is there.
+func resumesOnConnect(o *options) {
+	x := newIndex(o.Store)
+	o.Store = x
+	stored := x.all()
+	o.Policy.OnConnect = func(m manager, c connInfo) []message {
+		x.announce(m, c, stored)
+		return nil
+	}
+}

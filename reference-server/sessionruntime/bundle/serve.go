@@ -1,0 +1,106 @@
+package bundle
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	proto "parley/protocol/sessionruntime"
+	"parley/reference-server/launch"
+	"parley/reference-server/sessionruntime"
+	"parley/reference-server/sessionruntime/orchestrator"
+)
+
+var service = launch.Service{
+	Long: `The bundled orchestrator at the WebSocket /bus/ws, whose URL is the second line on stdout: the client is the
+message bus. With --stdio it does not listen: the client is who started it, and each line on stdin and on stdout is one
+JSON message. It ends with its stdin.`,
+	Examples: []string{"--input-ack 2s --cancel-ack 2s", "--stdio"},
+	Paths:    []string{proto.Path},
+	Announce: true,
+	Flags: func(f *pflag.FlagSet) launch.Serving {
+		var o sessionruntime.Options
+		stdio := f.Bool("stdio", false, "do not listen: speak on stdin and stdout, a JSON message per line")
+		f.DurationVar(&o.InputAck, "input-ack", 0,
+			"`DURATION` after which an INPUT_ACK counts as missing, where the set-up frame gives none (default 10s)")
+		f.DurationVar(&o.CancelAck, "cancel-ack", 0,
+			"`DURATION` after which a CANCEL_ACK counts as missing, in the same way (default 10s)")
+		return launch.Serving{
+			Make: func(at launch.Place) (launch.Handler, error) {
+				o, err := served(o, at)
+				if err != nil {
+					return nil, err
+				}
+				return sessionruntime.NewServer(o)
+			},
+			Run:    func(ctx context.Context, at launch.Place) error { return speak(ctx, o, at) },
+			Speaks: func() bool { return *stdio },
+		}
+	},
+}
+
+// speak is the orchestrator on the process's own streams, until they end, or ctx does. On stdout there are messages
+// alone.
+func speak(ctx context.Context, o sessionruntime.Options, at launch.Place) error {
+	o, err := served(o, at)
+	if err != nil {
+		return err
+	}
+	at.Log.Info("one JSON message per line, on stdin and stdout")
+	err = sessionruntime.ServeStdio(ctx, at.In, at.Out, o)
+	if ctx.Err() != nil {
+		return nil // to be interrupted is its regular end
+	}
+	return err
+}
+
+// served are the options of the orchestrator that `parley serve` serves.
+func served(o sessionruntime.Options, at launch.Place) (sessionruntime.Options, error) {
+	for _, f := range []struct {
+		name  string
+		limit time.Duration
+	}{{"--input-ack", o.InputAck}, {"--cancel-ack", o.CancelAck}} {
+		if f.limit < 0 {
+			return o, launch.Usagef("%s: %v is not more than nothing (write it like 500ms or 10s)", f.name, f.limit)
+		}
+	}
+	o.AllowOrigins, o.Logger, o.Seams = at.AllowOrigins, at.Log, told(at.Log)
+	return o, nil
+}
+
+// told logs the buses that connect, the sessions that are set up on each, and what becomes of their turns; nothing that
+// was said in them.
+func told(log *slog.Logger) func() sessionruntime.Seams {
+	var buses atomic.Int64
+	return func() sessionruntime.Seams {
+		log := log.With("bus", buses.Add(1))
+		log.Info("connected")
+		return sessionruntime.Seams{Runtime: func(o *orchestrator.Options) {
+			log := log.With("session", o.SessionID)
+			log.Info("set up", "agents", o.Agents, "active", o.Active, "input_ack", o.InputAck, "cancel_ack", o.CancelAck)
+			o.Outbound = func(_ orchestrator.View, msg proto.Message, send func(proto.Message)) {
+				tellPublished(log, msg)
+				send(msg)
+			}
+		}}
+	}
+}
+
+// tellPublished logs what the orchestrator decides, by what it publishes. It is called while the orchestrator works.
+func tellPublished(log *slog.Logger, msg proto.Message) {
+	body, _ := msg.Payload.(map[string]any)
+	turn := []any{"turn", msg.Metadata[proto.TurnID]}
+	switch {
+	case msg.Event == proto.UserInput && msg.Target == proto.ToAgent:
+		log.Info("routed", append(turn, "agent", msg.TargetID)...)
+	case msg.Event == proto.Control && msg.Subtype == proto.SwitchAgent:
+		log.Info("switched", "from", body["from"], "to", body["to"], "trigger", body["trigger"])
+	case msg.Event == proto.Event && msg.Subtype == proto.Canceled:
+		log.Info("cancelled", turn...)
+	case msg.Event == proto.Error:
+		log.Info("error", append(turn, "code", msg.Subtype, "message", body["message"])...)
+	}
+}

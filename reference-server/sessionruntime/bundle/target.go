@@ -1,0 +1,53 @@
+// Package bundle is what is bundled for session-runtime: an orchestrator behind a WebSocket or on stdin and stdout, its
+// mutants, and how it is launched and served.
+package bundle
+
+import (
+	"context"
+	_ "embed"
+	"io"
+
+	proto "parley/protocol/sessionruntime"
+	"parley/reference-server/launch"
+	"parley/reference-server/sessionruntime"
+	"parley/reference-server/sessionruntime/mutants"
+	"parley/target"
+)
+
+//go:embed profile.yaml
+var profile string
+
+// Target is what is bundled.
+var Target = launch.Target{
+	Protocol: proto.Protocol,
+	Short:    "an orchestrator at the WebSocket /bus/ws, or on stdin and stdout: the client is the message bus",
+	Roles: []launch.Role{{
+		Name:    target.Server,
+		Profile: profile,
+		Mutants: mutants.All,
+		Make: func(o launch.Options) (launch.Handler, error) {
+			so, err := options(o.Fault)
+			if err != nil {
+				return nil, err
+			}
+			return sessionruntime.NewServer(so)
+		},
+		Speak: func(ctx context.Context, o launch.Options, in io.Reader, out io.Writer) error {
+			so, err := options(o.Fault)
+			if err != nil {
+				return err
+			}
+			return sessionruntime.ServeStdio(ctx, in, out, so)
+		},
+		Serve: service,
+	}},
+}
+
+// options are those of the correct orchestrator, or of one with a fault.
+func options(fault string) (sessionruntime.Options, error) {
+	o := sessionruntime.Options{Limits: sessionruntime.Limits{Write: launch.Unhurried}}
+	if fault == "" {
+		return o, nil
+	}
+	return mutants.Options(fault, o)
+}

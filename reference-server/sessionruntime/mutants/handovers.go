@@ -1,0 +1,185 @@
+package mutants
+
+import (
+	"maps"
+	"slices"
+
+	proto "parley/protocol/sessionruntime"
+	"parley/reference-server/sessionruntime/orchestrator"
+)
+
+// handoverFaults hand over too early, too late, or without being asked to (4F).
+var handoverFaults = map[string]fault{
+	"handover-ignored":        deafTo(proto.HandoverRequest),
+	"handover-reads-to-agent": reading(of(proto.HandoverRequest), otherTarget),
+	"handover-unasked": begins(proto.HandoverRequest, orchestrator.Activate, orchestrator.TellSwitch,
+		orchestrator.GiveContext),
+	"handover-before-answer": begins(proto.HandoverRequest, orchestrator.Prompt, orchestrator.Activate,
+		orchestrator.TellSwitch),
+	"context-before-answer": begins(proto.HandoverRequest, orchestrator.Prompt, orchestrator.GiveContext),
+	"handover-in-silence":   begins(proto.HandoverRequest, orchestrator.Prompt, orchestrator.Activate),
+	"handover-cancels": beginning(proto.HandoverRequest,
+		cancelsIf(func(t turn, tx transaction) bool { return t.Agent == tx.From })),
+	"confirm-ignored":          deafTo(proto.HandoverConfirm),
+	"confirm-not-told":         upon(proto.HandoverConfirm, orchestrator.Activate, orchestrator.GiveContext),
+	"confirm-only-told":        upon(proto.HandoverConfirm, orchestrator.TellSwitch, orchestrator.GiveContext),
+	"confirm-switches-nothing": upon(proto.HandoverConfirm, orchestrator.GiveContext),
+	"confirm-without-context":  upon(proto.HandoverConfirm, orchestrator.Activate, orchestrator.TellSwitch),
+	"confirm-context-first": upon(proto.HandoverConfirm, orchestrator.GiveContext, orchestrator.Activate,
+		orchestrator.TellSwitch),
+	"confirm-told-twice": upon(proto.HandoverConfirm, orchestrator.Activate, orchestrator.TellSwitch,
+		orchestrator.TellSwitch, orchestrator.GiveContext),
+	"confirm-twice-hands-twice": runtime(confirmsTwice(proto.HandoverConfirm)),
+	"reject-switches":           upon(proto.HandoverReject, orchestrator.Activate, orchestrator.TellSwitch),
+	"reject-is-confirm": upon(proto.HandoverReject, orchestrator.Activate, orchestrator.TellSwitch,
+		orchestrator.GiveContext),
+	"reject-gives-context":     upon(proto.HandoverReject, orchestrator.GiveContext),
+	"reject-ignored":           deafTo(proto.HandoverReject),
+	"confirm-trusted":          taking(confirmTrusted),
+	"confirm-of-any-handover":  taking(confirmOfAny),
+	"reject-switches-silently": upon(proto.HandoverReject, orchestrator.Activate),
+}
+
+// confirmTrusted carries out what a confirmation says, whether or not anything waits for one.
+func confirmTrusted(v view, msg message) []message {
+	to := text(msg, "target_agent")
+	if kindOf(msg) != proto.HandoverConfirm || to == "" ||
+		slices.ContainsFunc(v.Transactions(), func(tx transaction) bool { return tx.ID == text(msg, proto.TxID) }) {
+		return []message{msg}
+	}
+	v.Send(switchOf(v, v.Active(), to))
+	v.Send(v.New(proto.Control, proto.HandoverContext, proto.ToAgent, to, object{"last_output": v.LastOutput(v.Active())},
+		ids{Tx: text(msg, proto.TxID)}))
+	return nil
+}
+
+// confirmOfAny takes a confirmation of another handover for that of the one that waits.
+func confirmOfAny(v view, msg message) []message {
+	for _, tx := range v.Transactions() {
+		if tx.Kind == proto.HandoverRequest && kindOf(msg) == proto.HandoverConfirm {
+			msg = named(msg, proto.TxID, tx.ID)
+		}
+	}
+	return []message{msg}
+}
+
+// otherTarget reads whom it is about in a member of another name.
+func otherTarget(_ view, msg message) message {
+	payload, metadata := maps.Clone(payloadOf(msg)), maps.Clone(msg.Metadata)
+	for _, name := range []string{"target_agent", "target_agent_id"} {
+		delete(payload, name)
+		delete(metadata, name)
+	}
+	msg.Payload, msg.Metadata = payload, metadata
+	return msg
+}
+
+// confirmsTwice executes a confirmation by what stands in it, if the transaction is over: whether it was answered
+// before by that answer is not looked at.
+func confirmsTwice(answer string) func(o *options) {
+	return func(o *options) {
+		over := map[string]transaction{}
+		o.Policy = rules{Answered: func(v view, tx transaction, msg message) []step {
+			if kindOf(msg) == answer {
+				over[tx.ID] = tx
+			}
+			return correct.Answered(v, tx, msg)
+		}}
+		o.Inbound = func(v view, msg message) []message {
+			if tx, was := over[text(msg, proto.TxID)]; kindOf(msg) == proto.HandoverConfirm && was {
+				v.Send(switchOf(v, tx.From, tx.Agent))
+				v.Send(v.New(proto.Control, proto.HandoverContext, proto.ToAgent, tx.Agent,
+					object{"last_output": v.LastOutput(tx.From)}, ids{Tx: tx.ID}))
+				return nil
+			}
+			return []message{msg}
+		}
+	}
+}
+
+// promptFaults ask the user wrongly, or not (RT-131, RT-132).
+var promptFaults = map[string]fault{
+	"prompt-to-agent": rewriting(proto.HandoverUIPrompt, func(_ view, msg message) message {
+		msg.Target, msg.TargetID = proto.ToAgent, text(msg, "target_agent")
+		return msg
+	}),
+	"prompt-named-otherwise":   renamed(proto.HandoverUIPrompt, proto.HandoverRequest),
+	"prompt-twice":             twice(proto.HandoverUIPrompt),
+	"prompt-without-target":    rewriting(proto.HandoverUIPrompt, promptWithoutTarget),
+	"prompt-without-reason":    spoiling(proto.HandoverUIPrompt, lose("reason")),
+	"prompt-without-reference": rewriting(proto.HandoverUIPrompt, promptWithoutReference),
+	"prompt-without-asker":     spoiling(proto.HandoverUIPrompt, both2(lose("from"), lose("from_agent"))),
+	"prompt-empty": rewriting(proto.HandoverUIPrompt, func(_ view, msg message) message {
+		msg.Payload = object{}
+		return msg
+	}),
+	"prompt-after-final": delayedPrompt(),
+}
+
+func promptWithoutTarget(_ view, msg message) message {
+	for _, name := range []string{"target_agent", "target_agent_id"} {
+		msg = unnamed(msg, name)
+	}
+	return msg
+}
+
+func promptWithoutReference(_ view, msg message) message {
+	for _, name := range []string{"summary", "last_output", proto.TurnID} {
+		msg = unnamed(msg, name)
+	}
+	return msg
+}
+
+// delayedPrompt asks when the agent that asks has ended its turn.
+func delayedPrompt() fault {
+	return telling(func() outbound {
+		var held []message
+		return func(v view, msg message, send sender) {
+			if kindOf(msg) == proto.HandoverUIPrompt && len(v.Speaking()) > 0 {
+				held = append(held, msg)
+				return
+			}
+			send(msg)
+			if kindOf(msg) == proto.AgentOutput && orchestrator.IsFinal(msg) {
+				for _, msg := range held {
+					send(msg)
+				}
+				held = nil
+			}
+		}
+	})
+}
+
+// contextFaults give the new agent nothing of what was said, or give it to somebody else (RT-129, RT-135).
+var contextFaults = map[string]fault{
+	"context-to-old-agent": rewriting(proto.HandoverContext, func(_ view, msg message) message {
+		msg.TargetID = text(msg, "from_agent")
+		return msg
+	}),
+	"context-to-frontend":      elsewhere(proto.HandoverContext, proto.ToFrontend),
+	"context-unaddressed":      rewriting(proto.HandoverContext, unaddressed),
+	"context-named-otherwise":  renamed(proto.HandoverContext, "CONTEXT_TRANSFER"),
+	"context-twice":            twice(proto.HandoverContext),
+	"context-without-output":   spoiling(proto.HandoverContext, set("last_output", []any{})),
+	"context-of-new-agent":     rewriting(proto.HandoverContext, ofNewAgent),
+	"context-first-piece-only": spoiling(proto.HandoverContext, firstPiece),
+	"context-of-reason-alone":  rewriting(proto.HandoverContext, reasonAlone),
+}
+
+func ofNewAgent(v view, msg message) message {
+	payload := maps.Clone(payloadOf(msg))
+	payload["last_output"] = v.LastOutput(msg.TargetID)
+	msg.Payload = payload
+	return msg
+}
+
+func firstPiece(payload object) {
+	if all, _ := payload["last_output"].([]any); len(all) > 1 {
+		payload["last_output"] = all[:1]
+	}
+}
+
+func reasonAlone(_ view, msg message) message {
+	msg.Payload = object{"reason": text(msg, "reason"), "turn_id": text(msg, proto.TurnID)}
+	return msg
+}

@@ -1,0 +1,186 @@
+package mutants
+
+import (
+	"cmp"
+
+	proto "parley/protocol/sessionruntime"
+	"parley/reference-server/sessionruntime/orchestrator"
+)
+
+// inputFaults send an input to the wrong agent, or not to one (4A).
+var inputFaults = map[string]fault{
+	"input-not-routed":        silent(proto.UserInput),
+	"input-broadcast":         elsewhere(proto.UserInput, proto.ToBroadcast),
+	"input-unaddressed":       rewriting(proto.UserInput, unaddressed),
+	"input-routed-twice":      twice(proto.UserInput),
+	"input-to-everybody":      telling(alsoToOthers(proto.UserInput)),
+	"input-only-for-session":  deaf(inputToSystem),
+	"input-to-first-agent":    ruling(rules{Target: atPlace(func(all []string) string { return all[0] })}),
+	"input-to-latest-agent":   ruling(rules{Target: atPlace(func(all []string) string { return all[len(all)-1] })}),
+	"input-to-last-speaker":   deciding(toLastSpeaker),
+	"input-to-previous-agent": deciding(toPrevious),
+	"input-needs-active":      ruling(rules{Target: toActive}),
+	"input-waits-for-active":  deaf(nobodyActive),
+	"default-is-asked-for":    taking(askForDefault),
+	"objects-not-routed":      deaf(inputObject),
+	"choices-not-routed":      deaf(inputChoice),
+}
+
+func unaddressed(_ view, msg message) message {
+	msg.TargetID = ""
+	return msg
+}
+
+// alsoToOthers publishes the messages of a kind to the other agents as well.
+func alsoToOthers(kind string) func() outbound {
+	return func() outbound {
+		return func(v view, msg message, send sender) {
+			send(msg)
+			own := msg.TargetID
+			for _, agent := range v.Agents() {
+				if kindOf(msg) == kind && agent != own {
+					msg.ID, msg.TargetID = msg.ID+"-"+agent, agent
+					send(msg)
+				}
+			}
+		}
+	}
+}
+
+func inputToSystem(_ view, msg message) bool {
+	return msg.Event == proto.UserInput && msg.Target == proto.ToSystem
+}
+
+// atPlace goes by the list of agents, whoever is active.
+func atPlace(which func(all []string) string) func(v view, msg message, mentioned string) string {
+	return func(v view, _ message, mentioned string) string {
+		if all := v.Agents(); mentioned == "" && len(all) > 0 {
+			return which(all)
+		}
+		return mentioned
+	}
+}
+
+// toLastSpeaker has the conversation stay with whoever has spoken last.
+func toLastSpeaker() rules {
+	last := ""
+	return rules{
+		Output: func(v view, t turn, msg message) []step {
+			if t.Status.InFlight() && t.Agent == msg.Sender {
+				last = t.Agent
+			}
+			return correct.Output(v, t, msg)
+		},
+		Target: plainTo(func(view) string { return last }),
+	}
+}
+
+// toPrevious goes by who was active when the last input came.
+func toPrevious() rules {
+	before := ""
+	return rules{Target: func(v view, msg message, mentioned string) string {
+		now := before
+		if before = v.Active(); mentioned == "" && v.Has(now) {
+			return now
+		}
+		return correct.Target(v, msg, mentioned)
+	}}
+}
+
+func toActive(v view, _ message, mentioned string) string { return cmp.Or(mentioned, v.Active()) }
+
+// plain reports whether a message is an input that names nobody.
+func plain(v view, msg message) bool {
+	if msg.Event != proto.UserInput {
+		return false
+	}
+	_, mention := correct.Mention(v, msg)
+	return !mention
+}
+
+func nobodyActive(v view, msg message) bool { return plain(v, msg) && v.Active() == "" }
+
+func askForDefault(v view, msg message) []message {
+	if plain(v, msg) && v.Active() == "" {
+		v.Send(v.New(proto.Control, proto.RequestAddAgent, proto.ToSystem, "",
+			object{"session_id": v.SessionID(), "agent_spec": object{"role": "default"}}, ids{}))
+		return nil
+	}
+	return []message{msg}
+}
+
+func inputObject(v view, msg message) bool { return plain(v, msg) && payloadOf(msg) != nil }
+
+func inputChoice(v view, msg message) bool {
+	return plain(v, msg) && payloadOf(msg)["type"] == "selection"
+}
+
+// acceptedFaults tell the frontend otherwise, or at another time, that a turn is accepted (4A).
+var acceptedFaults = map[string]fault{
+	"accepted-not-told":      silent(proto.TurnAccepted),
+	"accepted-with-ack":      delayed(proto.TurnAccepted, is(proto.AgentStarted)),
+	"accepted-with-output":   delayed(proto.TurnAccepted, is(proto.AgentOutput)),
+	"accepted-told-twice":    twice(proto.TurnAccepted),
+	"accepted-to-agent":      rewriting(proto.TurnAccepted, toItsAgent),
+	"accepted-named-started": renamed(proto.TurnAccepted, "TURN_STARTED"),
+	"accepted-without-turn": rewriting(proto.TurnAccepted, func(_ view, msg message) message {
+		return unnamed(msg, proto.TurnID)
+	}),
+	"accepted-without-trace": rewriting(proto.TurnAccepted, func(_ view, msg message) message {
+		return unnamed(msg, proto.TraceID)
+	}),
+	"accepted-without-agent":     spoiling(proto.TurnAccepted, lose("target_agent")),
+	"accepted-names-own-turn":    rewriting(proto.TurnAccepted, ownTurn),
+	"accepted-names-own-trace":   rewriting(proto.TurnAccepted, ownTrace),
+	"accepted-names-first-agent": rewriting(proto.TurnAccepted, firstAgent),
+	"accepted-names-nickname": spoiling(proto.TurnAccepted, func(o object) {
+		o["target_agent"] = object{"name": o["target_agent"]}
+	}),
+	"accepted-before-check":    taking(acceptFirst),
+	"mention-not-accepted":     ruling(rules{Input: unaccepted}),
+	"mention-accepted-for-old": runtime(acceptedForOld),
+}
+
+func toItsAgent(_ view, msg message) message {
+	msg.TargetID, _ = payloadOf(msg)["target_agent"].(string)
+	msg.Target = proto.ToAgent
+	return msg
+}
+
+func ownTurn(_ view, msg message) message { return named(msg, proto.TurnID, msg.ID) }
+
+func ownTrace(_ view, msg message) message { return named(msg, proto.TraceID, msg.ID) }
+
+func firstAgent(v view, msg message) message { return named(msg, "target_agent", v.Agents()[0]) }
+
+// acceptFirst tells that an input is accepted, and looks for its agent behind that.
+func acceptFirst(v view, msg message) []message {
+	if agent, is := correct.Mention(v, msg); msg.Event == proto.UserInput && is && !v.Has(agent) &&
+		msg.Target == proto.ToSystem {
+		v.Send(v.New(proto.Event, proto.TurnAccepted, proto.ToFrontend, "", object{"target_agent": agent},
+			ids{Turn: "turn-" + msg.ID, Trace: "trace-" + msg.ID}))
+	}
+	return []message{msg}
+}
+
+func unaccepted(v view, t turn, mention bool) []step {
+	if mention {
+		return without(correct.Input(v, t, mention), orchestrator.Accept)
+	}
+	return correct.Input(v, t, mention)
+}
+
+// acceptedForOld tells who was active when the input came.
+func acceptedForOld(o *options) {
+	old := map[string]string{}
+	o.Policy = rules{Input: func(v view, t turn, mention bool) []step {
+		old[t.ID] = cmp.Or(v.Active(), t.Agent)
+		return correct.Input(v, t, mention)
+	}}
+	o.Outbound = func(_ view, msg message, send sender) {
+		if kindOf(msg) == proto.TurnAccepted {
+			msg = named(msg, "target_agent", old[text(msg, proto.TurnID)])
+		}
+		send(msg)
+	}
+}

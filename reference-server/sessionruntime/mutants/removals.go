@@ -1,0 +1,291 @@
+package mutants
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	proto "parley/protocol/sessionruntime"
+	"parley/reference-server/sessionruntime/orchestrator"
+)
+
+// removeFaults ask for a removal too early, in the wrong words, or not (4D).
+var removeFaults = map[string]fault{
+	"remove-ignored": deafTo(proto.RemoveAgent),
+	"remove-reads-target": reading(fromUser(proto.RemoveAgent), func(_ view, msg message) message {
+		return unnamed(msg, "agent_id")
+	}),
+	"remove-without-cancel": begins(proto.RemoveAgent, orchestrator.TellBegun, orchestrator.Request,
+		orchestrator.Unbind, orchestrator.FallBack),
+	"remove-does-not-wait": begins(proto.RemoveAgent, orchestrator.Interrupt, orchestrator.TellBegun,
+		orchestrator.Request, orchestrator.Unbind, orchestrator.FallBack),
+	"remove-cancels-behind": begins(proto.RemoveAgent, orchestrator.TellBegun, orchestrator.Request,
+		orchestrator.Unbind, orchestrator.FallBack, orchestrator.Interrupt),
+	"remove-after-time-out":   ruling(rules{CancelTimeout: goesOn(proto.RemoveAgent)}),
+	"remove-needs-cancel-ack": deciding(needsCancelAck(proto.RemoveAgent)),
+	"cancel-moves-nothing":    ruling(rules{Stopped: turned(orchestrator.Cancel, orchestrator.TellCanceled)}),
+	"remove-cancels-others": beginning(proto.RemoveAgent,
+		cancelsIf(func(t turn, tx transaction) bool { return t.Agent != tx.Agent })),
+	"remove-cancels-active": ruling(rules{Begin: cancelsActive}),
+	"remove-cancels-idle":   beginning(proto.RemoveAgent, cancelsIdle),
+	"remove-not-requested": begins(proto.RemoveAgent, orchestrator.Interrupt, orchestrator.Await,
+		orchestrator.TellBegun, orchestrator.Unbind, orchestrator.FallBack),
+	"remove-keeps-last":          deaf(removesLast),
+	"request-remove-to-frontend": elsewhere(proto.RequestRemoveAgent, proto.ToFrontend),
+	"request-remove-to-agent": rewriting(proto.RequestRemoveAgent, func(_ view, msg message) message {
+		msg.Target, msg.TargetID = proto.ToAgent, text(msg, "agent_id")
+		return msg
+	}),
+	"request-remove-short-name": renamed(proto.RequestRemoveAgent, "REQUEST_REMOVE"),
+	"request-remove-passed-on":  renamed(proto.RequestRemoveAgent, proto.RemoveAgent),
+	"request-remove-nameless":   spoiling(proto.RequestRemoveAgent, lose("agent_id")),
+	"request-remove-unreasoned": spoiling(proto.RequestRemoveAgent, lose("reason")),
+	"request-remove-elsewhere":  spoiling(proto.RequestRemoveAgent, set("session_id", "default")),
+	"request-remove-active":     rewriting(proto.RequestRemoveAgent, nameActive),
+	"request-remove-twice":      twice(proto.RequestRemoveAgent),
+}
+
+// waits reports whether a transaction of a kind has not asked yet.
+func waits(v view, kind string) bool {
+	return slices.ContainsFunc(v.Transactions(), func(tx transaction) bool { return tx.Kind == kind && !tx.Asked })
+}
+
+// goesOn has transactions of a kind go on without the ack that has not come.
+func goesOn(kind string) func(v view, t turn) []step {
+	return func(v view, t turn) []step {
+		if waits(v, kind) {
+			return []step{orchestrator.TellCancelTimeout, orchestrator.Cancel, orchestrator.Resume}
+		}
+		return correct.CancelTimeout(v, t)
+	}
+}
+
+// needsCancelAck has STREAM_STOPPED end the turn, but move no transaction of a kind.
+func needsCancelAck(kind string) func() rules {
+	return func() rules {
+		ack := ""
+		return rules{
+			Stops: func(v view, t turn, msg message) bool {
+				ack = kindOf(msg)
+				return correct.Stops(v, t, msg)
+			},
+			Stopped: func(v view, t turn) []step {
+				if ack == proto.StreamStopped && waits(v, kind) {
+					return []step{orchestrator.Cancel, orchestrator.TellCanceled}
+				}
+				return correct.Stopped(v, t)
+			},
+		}
+	}
+}
+
+// cancelsIf stops who speaks, if that fits a transaction.
+func cancelsIf(fits func(t turn, tx transaction) bool) func(v view, tx transaction) {
+	return func(v view, tx transaction) {
+		for _, t := range speakers(v) {
+			if fits(t, tx) {
+				v.Send(cancelOf(v, t))
+			}
+		}
+	}
+}
+
+func anybody(turn, transaction) bool { return true }
+
+// cancelsActive takes the active agent for the one that speaks.
+func cancelsActive(v view, tx transaction) []step {
+	if tx.Kind != proto.RemoveAgent || tx.Agent == v.Active() {
+		return correct.Begin(v, tx)
+	}
+	return without(correct.Begin(v, tx), orchestrator.Interrupt, orchestrator.Await)
+}
+
+// cancelsIdle asks every agent to stop before it goes, whether it speaks or not.
+func cancelsIdle(v view, tx transaction) {
+	if agent := cmp.Or(tx.Agent, v.Active()); len(v.Speaking()) == 0 && agent != "" {
+		v.Send(cancelOf(v, turn{ID: "turn-" + tx.ID, TraceID: "trace-" + tx.ID, Agent: agent}))
+	}
+}
+
+func removesLast(v view, msg message) bool {
+	return fromUser(proto.RemoveAgent)(v, msg) && len(v.Agents()) == 1
+}
+
+func nameActive(v view, msg message) message {
+	for _, agent := range v.Agents() {
+		if agent != text(msg, "agent_id") {
+			return named(msg, "agent_id", agent)
+		}
+	}
+	return msg
+}
+
+// removedFaults take the receipts of a removal wrongly, or tell them so (RT-115 to RT-117).
+var removedFaults = map[string]fault{
+	"removed-at-once": begins(proto.RemoveAgent, orchestrator.Interrupt, orchestrator.Await, orchestrator.Request,
+		orchestrator.Unbind, orchestrator.FallBack, orchestrator.TellDone),
+	"remove-done-ignored":      deafTo(proto.RemoveAgentDone),
+	"remove-failed-ignored":    deaf(of(proto.RemoveAgentFailed)),
+	"remove-failed-is-done":    upon(proto.RemoveAgentFailed, orchestrator.TellDone),
+	"remove-failed-both-told":  upon(proto.RemoveAgentFailed, orchestrator.TellFailed, orchestrator.TellDone),
+	"remove-failed-as-event":   as(proto.Event, proto.RemoveAgentFailed),
+	"remove-failed-to-manager": elsewhere(proto.RemoveAgentFailed, proto.ToSystem),
+	"removed-to-system":        elsewhere(proto.AgentRemoved, proto.ToSystem),
+	"removed-told-twice":       twice(proto.AgentRemoved),
+	"removed-passed-on": rewriting(proto.AgentRemoved, func(_ view, msg message) message {
+		msg.Event, msg.Subtype = proto.Control, proto.RemoveAgentDone
+		return msg
+	}),
+	"removed-stays-member": runtime(staysMember),
+	"removed-speaks-on": outputs(func(v view, t turn, msg message) bool {
+		return t.Agent == msg.Sender && !v.Has(msg.Sender)
+	}, orchestrator.Forward),
+	"removals-first-asked":      ruling(rules{Correlate: firstOpen}),
+	"removals-last-asked":       ruling(rules{Correlate: lastOpen}),
+	"removals-done-together":    deciding(doneTogether),
+	"one-transaction-at-a-time": deciding(oneAtATime),
+	"receipts-of-any-kind":      taking(ofAnyKind),
+}
+
+// staysMember takes a removed agent out of no list.
+func staysMember(o *options) {
+	o.Policy = rules{Begin: func(v view, tx transaction) []step {
+		if tx.Kind == proto.RemoveAgent {
+			return without(correct.Begin(v, tx), orchestrator.Unbind)
+		}
+		return correct.Begin(v, tx)
+	}, Fallback: func(v view, removed string) string {
+		for _, agent := range v.Agents() {
+			if agent != removed {
+				return agent
+			}
+		}
+		return ""
+	}}
+}
+
+func firstOpen(_ view, _ message, open []transaction) string { return open[0].ID }
+
+func lastOpen(_ view, _ message, open []transaction) string { return open[len(open)-1].ID }
+
+// doneTogether has one receipt answer all removals.
+func doneTogether() rules {
+	told := map[string]bool{}
+	return rules{Answered: func(v view, tx transaction, msg message) []step {
+		if kindOf(msg) != proto.RemoveAgentDone {
+			return correct.Answered(v, tx, msg)
+		}
+		if told[tx.ID] {
+			return nil
+		}
+		for _, other := range v.Transactions() {
+			if other.Kind == proto.RemoveAgent && other.ID != tx.ID {
+				told[other.ID] = true
+				v.Send(v.New(proto.Event, proto.AgentRemoved, proto.ToFrontend, "", object{"agent_id": other.Agent},
+					ids{Tx: other.ID}))
+			}
+		}
+		return correct.Answered(v, tx, msg)
+	}}
+}
+
+// oneAtATime keeps the last transaction alone.
+func oneAtATime() rules {
+	last := ""
+	return rules{
+		Begin: func(v view, tx transaction) []step {
+			last = tx.ID
+			return correct.Begin(v, tx)
+		},
+		Correlate: func(v view, msg message, open []transaction) string {
+			if id := correct.Correlate(v, msg, open); id == last {
+				return id
+			}
+			return ""
+		},
+	}
+}
+
+// ofAnyKind takes what SessionManager has done for what it was asked first.
+func ofAnyKind(v view, msg message) []message {
+	done := map[string]string{proto.RemoveAgent: proto.RemoveAgentDone, proto.InviteAgent: proto.AddAgentDone}
+	if kind := kindOf(msg); msg.Sender != proto.FromManager || kind != proto.RemoveAgentDone &&
+		kind != proto.AddAgentDone {
+		return []message{msg}
+	}
+	for _, tx := range v.Transactions() {
+		if tx.Asked && done[tx.Kind] != "" {
+			msg.Subtype = done[tx.Kind]
+			msg.Metadata = maps.Clone(msg.Metadata)
+			delete(msg.Metadata, "subtype")
+			msg.Metadata[proto.TxID] = tx.ID
+			return []message{named(msg, "agent_id", tx.Agent)}
+		}
+	}
+	return []message{msg}
+}
+
+// fallbackFaults put nobody, or the wrong agent, in the place of the active one (RT-112).
+var fallbackFaults = map[string]fault{
+	"fallback-missing": begins(proto.RemoveAgent, orchestrator.Interrupt, orchestrator.Await, orchestrator.TellBegun,
+		orchestrator.Request, orchestrator.Unbind),
+	"fallback-not-told":      telling(func() outbound { return fallbackNotTold }),
+	"fallback-only-told":     deciding(fallbackOnlyTold),
+	"fallback-to-nobody":     ruling(rules{Fallback: func(view, string) string { return "" }}),
+	"fallback-to-removed":    telling(func() outbound { return fallbackToRemoved }),
+	"fallback-told-of-other": telling(func() outbound { return fallbackToOther }),
+	"fallback-for-any":       beginning(proto.RemoveAgent, fallbackForAny),
+}
+
+// fallsBack reports whether a message is the switch of a removal.
+func fallsBack(msg message) bool {
+	return kindOf(msg) == proto.SwitchAgent && payloadOf(msg)["trigger"] == proto.RemoveAgent
+}
+
+func fallbackNotTold(_ view, msg message, send sender) {
+	if !fallsBack(msg) {
+		send(msg)
+	}
+}
+
+// fallbackOnlyTold tells who is active, and goes on by the one who was.
+func fallbackOnlyTold() rules {
+	active := ""
+	return rules{
+		Fallback: func(v view, removed string) string {
+			active = removed
+			return correct.Fallback(v, removed)
+		},
+		Target: func(v view, msg message, mentioned string) string {
+			if mentioned != "" {
+				active = ""
+			}
+			return cmp.Or(mentioned, active, correct.Target(v, msg, ""))
+		},
+	}
+}
+
+func fallbackToRemoved(_ view, msg message, send sender) {
+	if fallsBack(msg) {
+		payload := maps.Clone(payloadOf(msg))
+		payload["to"] = payload["from"]
+		msg.Payload = payload
+	}
+	send(msg)
+}
+
+func fallbackToOther(v view, msg message, send sender) {
+	if all := v.Agents(); fallsBack(msg) && len(all) > 1 {
+		payload := maps.Clone(payloadOf(msg))
+		payload["to"] = all[1]
+		msg.Payload = payload
+	}
+	send(msg)
+}
+
+// fallbackForAny switches whoever is removed.
+func fallbackForAny(v view, tx transaction) {
+	if all := v.Agents(); tx.Agent != v.Active() && len(all) > 0 {
+		v.Send(switchOf(v, tx.Agent, all[0]))
+	}
+}

@@ -1,0 +1,31 @@
+package runner
+
+import "slices"
+
+// Cover returns as few of the mutants as a greedy choice needs for every clause that any of them breaks: again and
+// again, the first of those that break most of the clauses that are still open.
+func Cover(all []Mutant) []Mutant {
+	open := map[string]bool{}
+	for _, m := range all {
+		for _, id := range m.Clauses {
+			open[id] = true
+		}
+	}
+	gain := func(m Mutant) (n int) {
+		for _, id := range m.Clauses {
+			if open[id] {
+				n++
+			}
+		}
+		return n
+	}
+	var out []Mutant
+	for len(open) > 0 {
+		best := slices.MaxFunc(all, func(a, b Mutant) int { return gain(a) - gain(b) })
+		for _, id := range best.Clauses {
+			delete(open, id)
+		}
+		out = append(out, best)
+	}
+	return out
+}

@@ -1,0 +1,34 @@
+package runner
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestCover(t *testing.T) {
+	for _, row := range []struct {
+		reason string
+		all    []Mutant
+		want   []string
+	}{
+		{"none", nil, nil},
+		{"each has a clause of its own", []Mutant{{ID: "a", Clauses: []string{"1"}},
+			{ID: "b", Clauses: []string{"2"}}}, []string{"a", "b"}},
+		{"one has what the others have", []Mutant{{ID: "a", Clauses: []string{"1"}}, {ID: "b", Clauses: []string{"1", "2"}},
+			{ID: "c", Clauses: []string{"2"}}}, []string{"b"}},
+		{"of equals the first", []Mutant{{ID: "a", Clauses: []string{"1"}},
+			{ID: "b", Clauses: []string{"1"}}}, []string{"a"}},
+		{"what is open counts, and not what is covered", []Mutant{{ID: "a", Clauses: []string{"1", "2", "3"}},
+			{ID: "b", Clauses: []string{"2", "3"}}, {ID: "c", Clauses: []string{"4"}}}, []string{"a", "c"}},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			var got []string
+			for _, m := range Cover(row.all) {
+				got = append(got, m.ID)
+			}
+			if !slices.Equal(got, row.want) {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,87 @@
+package runner
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"parley/driver/browser"
+	"parley/target"
+)
+
+// TestSlots: what is lent goes to the next one that waits; a lender that comes back does not wait, and until others
+// have ended, none begins. No more are open than slots and loans.
+func TestSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(2, 2)
+		var open atomic.Int32
+		for range 6 {
+			go func() {
+				if s.take(t.Context(), 1) == nil {
+					open.Add(1)
+				}
+			}()
+			synctest.Wait()
+		}
+		one := lender{s, 1}
+		expect := func(when string, want int32) {
+			t.Helper()
+			synctest.Wait()
+			if got := open.Load(); got != want {
+				t.Errorf("%s: %d have begun, want %d", when, got, want)
+			}
+		}
+		expect("at first", 2)
+		for i, want := range []bool{true, true, false} {
+			if one.Lend() != want {
+				t.Errorf("two slots may be lent, and no third: the slot %d", i+1)
+			}
+		}
+		expect("two wait in vain", 4)
+		one.Back()
+		expect("one comes back", 4)
+		s.give(1)
+		expect("one has ended, and pays the debt", 4)
+		s.give(1)
+		expect("another has ended", 5)
+		one.Back()
+		s.give(1)
+		expect("a third ends, for who came back", 5)
+		s.give(1)
+		expect("a fourth ends", 6)
+		s.give(2)
+		if s.free != 2 || s.lent != 0 {
+			t.Errorf("in the end %d slots are free, and %d lent", s.free, s.lent)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.take(gone, 3); err == nil || len(s.queue) != 0 {
+			t.Errorf("who has gone still waits: %v", err)
+		}
+	})
+}
+
+// TestLendable: nothing is lent where a number was named, nor where each scenario starts a process; of pages as many as
+// there are.
+func TestLendable(t *testing.T) {
+	free, set := &target.Profile{}, &target.Profile{Concurrency: 4}
+	for _, row := range []struct {
+		reason   string
+		o        Options
+		driver   string
+		parallel int
+		want     int
+	}{
+		{"by default", Options{Profile: free}, target.SSE, 32, 96},
+		{"pages", Options{Profile: free}, browser.Name, 3, 3},
+		{"the profile names a number", Options{Profile: set}, target.SSE, 4, 0},
+		{"the command line does", Options{Profile: free, Concurrency: 32}, target.SSE, 32, 0},
+		{"processes", Options{Profile: free}, target.Stdio, 8, 0},
+		{"one at a time", Options{Profile: free}, target.SSE, 1, 0},
+	} {
+		if got := (&run{o: row.o}).lendable(row.driver, row.parallel); got != row.want {
+			t.Errorf("%s: %d may be lent, want %d", row.reason, got, row.want)
+		}
+	}
+}

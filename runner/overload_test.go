@@ -1,0 +1,112 @@
+package runner
+
+import (
+	"testing"
+	"time"
+
+	"parley/monitor"
+	"parley/steps"
+	"parley/steps/protocols"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// crowd is a driver's part of a run in which many scenarios run at once.
+func crowd(t *testing.T) *driverRun {
+	t.Helper()
+	p, err := protocols.Kinds().ForURL("agent-select", "http://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &driverRun{crowded: true, slots: newSlots(2, 0), envs: &steps.Env{Profile: p}}
+}
+
+// TestSetAside: what a scenario may have lacked because many ran is kept for later, and so is the scenario in which
+// something came that was wrong as well.
+func TestSetAside(t *testing.T) {
+	records := []transcript.Record{{N: 1, Dir: transcript.Received, Kind: transcript.Frame}}
+	missing := steps.Failure{Clause: "AS-001", Outcome: verdict.Failed, Missing: true}
+	wrong := steps.Failure{Clause: "AS-002", Outcome: verdict.Failed, Finding: verdict.Finding{At: 1}}
+	vague := steps.Failure{Clause: "AS-003", Outcome: verdict.Failed}
+	failed := func(late int, list ...steps.Failure) steps.Result {
+		return steps.Result{Outcome: verdict.Failed, Late: late, Failures: list, Records: records}
+	}
+	refused := failed(0, steps.Failure{Clause: "AS-004", Finding: verdict.Finding{At: 1}})
+	refused.Records = []transcript.Record{
+		{N: 1, Dir: transcript.Received, Kind: transcript.Failure, Label: "dial: connect: connection refused"}}
+	for _, row := range []struct {
+		reason string
+		res    steps.Result
+		want   bool
+	}{
+		{"something is missing", failed(1, missing), true},
+		{"something is missing, something is wrong", failed(1, missing, wrong), true},
+		{"something is missing, something may be wrong", failed(1, missing, vague), false},
+		{"something is wrong", failed(1, wrong), false},
+		{"nothing was late", failed(0, missing), false},
+		{"nobody listened", lost(steps.Result{Outcome: verdict.EnvError, Reason: "connection refused"}), true},
+		{"nobody listened to a request", refused, true},
+		{"all is well", steps.Result{Outcome: verdict.Passed, Late: 1}, false},
+	} {
+		if d := crowd(t); (&run{}).setAside(d, Planned{}, row.res) != row.want || len(d.aside) > 0 != row.want {
+			t.Errorf("%s: set aside %v", row.reason, !row.want)
+		}
+	}
+	if (&run{}).setAside(&driverRun{}, Planned{}, failed(1, missing)) {
+		t.Error("set aside alone, where nothing can be the crowd's fault")
+	}
+}
+
+// TestAsideDecidesNothing: a clause that has failed in a scenario which may run again has not failed yet: who else
+// judges it gets whole limits.
+func TestAsideDecidesNothing(t *testing.T) {
+	d := crowd(t)
+	res := steps.Result{Outcome: verdict.Failed, Late: 1,
+		Clauses:  []verdict.Judgement{{Clause: "AS-001", Outcome: verdict.Failed}},
+		Failures: []steps.Failure{{Clause: "AS-001", Outcome: verdict.Failed, Missing: true}}}
+	if !(&run{}).setAside(d, Planned{}, res) {
+		t.Fatal("it was not set aside")
+	}
+	other := steps.NewWorld(d.envs, nil, "n", []string{"@AS-001"}, nil)
+	if limit := d.envs.Event(); other.Limit(limit) != limit {
+		t.Errorf("another scenario gets %v of %v", other.Limit(limit), limit)
+	}
+	d.envs.Judged(res)
+	if limit := d.envs.Event(); other.Limit(limit) >= limit {
+		t.Errorf("once the clause has failed, another scenario gets %v of %v", other.Limit(limit), limit)
+	}
+}
+
+// TestAfresh: what comes of a scenario alone takes the place of what it lacked beside others, and of nothing that was
+// wrong.
+func TestAfresh(t *testing.T) {
+	records := []transcript.Record{{N: 1, Dir: transcript.Received, Kind: transcript.Frame, At: time.Second}}
+	first := steps.Result{Outcome: verdict.Failed, Records: records, Failures: []steps.Failure{
+		{Clause: "AS-001", Outcome: verdict.Failed, Missing: true},
+		{Clause: "AS-002", Outcome: verdict.Failed, Finding: verdict.Finding{At: 1}}}}
+	alone := steps.Result{Outcome: verdict.Passed, Clauses: []verdict.Judgement{
+		{Clause: "AS-001", Outcome: verdict.Passed}, {Clause: "AS-002", Outcome: verdict.Passed}}}
+	d := crowd(t)
+	d.before = map[string]steps.Result{"k": first}
+	got := d.afresh(Planned{key: "k"}, alone)
+	if got.Outcome != verdict.Failed || len(got.Failures) != 1 || got.Clauses[0].Outcome != verdict.Passed ||
+		got.Clauses[1].Outcome != verdict.Failed || d.hold != 1 {
+		t.Errorf("%d hold; %+v", d.hold, got)
+	}
+	if got := d.afresh(Planned{key: "other"}, alone); got.Outcome != verdict.Passed || d.hold != 1 {
+		t.Errorf("one that was not set aside is %s, %d hold", got.Outcome, d.hold)
+	}
+}
+
+// TestWhateverWasLost: of what a scenario found behind the end of a connection that a full target closed, that counts
+// which is wrong in a message by itself.
+func TestWhateverWasLost(t *testing.T) {
+	by := func(name string) steps.Failure {
+		return steps.Failure{Clause: "AS-001", Outcome: verdict.Failed, Monitor: name, Finding: verdict.Finding{At: 2}}
+	}
+	monitors := []monitor.Monitor{{Name: "shape", PerRecord: true}, {Name: "order"}}
+	got := whateverWasLost([]steps.Failure{by(""), by("shape"), by("order")}, monitors)
+	if len(got) != 1 || got[0].Monitor != "shape" {
+		t.Errorf("%+v", got)
+	}
+}

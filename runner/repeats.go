@@ -1,0 +1,21 @@
+package runner
+
+import (
+	"fmt"
+	"strings"
+
+	"parley/reports"
+)
+
+// tellRepeats tells once that the target sends events twice: no clause forbids it, and no copy has answered anything.
+func (r *run) tellRepeats(d *driverRun) {
+	count, kinds, first := d.envs.Again()
+	if strays, _ := d.envs.Strays(); count == 0 || strays > 0 { // what came twice may be another scenario's
+		return
+	}
+	r.note(reports.Note{Kind: "target",
+		Text: fmt.Sprintf("over %s, %d events came a second time, of type %s, though no message had asked "+
+			"for them; the first was %s. No clause forbids that, and no copy was taken for an answer; clients may stumble "+
+			"over it",
+			d.name, count, strings.Join(kinds, ", "), first)})
+}

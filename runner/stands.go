@@ -1,0 +1,65 @@
+package runner
+
+import (
+	"slices"
+
+	"parley/steps"
+	"parley/verdict"
+)
+
+// What a scenario lacked beside others is judged by its run alone. What did come then and was wrong is wrong whatever
+// comes of it alone: those failures stand.
+
+const (
+	whileBeside = "what was wrong came while it ran beside others; the rest was judged by its run alone"
+	whenAlone   = "; that was when it ran again, alone"
+)
+
+// standing gives the result of a scenario that ran again, alone, with the failures that stand from its run beside
+// others, whose transcript is kept then.
+func standing(first, alone steps.Result) steps.Result {
+	wrong := slices.DeleteFunc(slices.Clone(first.Failures),
+		func(f steps.Failure) bool { return !f.Stands(first.Records) })
+	if len(wrong) == 0 {
+		return alone
+	}
+	res := first
+	res.Failures, res.Clauses, res.Monitors = wrong, slices.Clone(alone.Clauses), slices.Clone(alone.Monitors)
+	res.Notes = append(slices.Clone(first.Notes), whileBeside)
+	res.Outcome, res.Reason = alone.Outcome, alone.Reason
+	if bySteps := slices.DeleteFunc(slices.Clone(wrong), byMonitor); res.Outcome != verdict.Failed && len(bySteps) > 0 {
+		res.Outcome, res.Reason = steps.WorstOf(bySteps), bySteps[0].Observed
+	}
+	for _, f := range wrong {
+		about := func(j verdict.Judgement) bool { return j.Clause == f.Clause && j.Monitor == f.Monitor }
+		if i := slices.IndexFunc(res.Clauses, about); i >= 0 && res.Clauses[i].Outcome != verdict.Failed {
+			res.Clauses[i].Outcome, res.Clauses[i].Reason = f.Outcome, f.Observed
+		}
+		if byMonitor(f) {
+			res.Monitors = append(slices.DeleteFunc(res.Monitors, about),
+				verdict.Judgement{Clause: f.Clause, Outcome: f.Outcome, Reason: f.Observed, Monitor: f.Monitor})
+		}
+	}
+	for _, f := range alone.Failures {
+		if !byMonitor(f) || !slices.ContainsFunc(wrong, func(g steps.Failure) bool {
+			return g.Monitor == f.Monitor &&
+				g.Clause == f.Clause
+		}) {
+			res.Failures = append(res.Failures, ofAnother(f))
+		}
+	}
+	return res
+}
+
+func byMonitor(f steps.Failure) bool { return f.Monitor != "" }
+
+// ofAnother is a failure of which the transcript that is kept tells nothing.
+func ofAnother(f steps.Failure) steps.Failure {
+	f.At = 0
+	f.Observed += whenAlone
+	f.Following = slices.Clone(f.Following)
+	for i := range f.Following {
+		f.Following[i].At = 0
+	}
+	return f
+}

@@ -1,0 +1,193 @@
+package binding
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"parley/target"
+)
+
+// checker checks the page of a profile.
+type checker struct {
+	*target.Checker
+	b *Binding
+}
+
+func check(c *target.Checker) error {
+	own := checker{c, Of(c.Profile)}
+	own.wholePage()
+	return own.binding()
+}
+
+func (c checker) binding() error {
+	a := c.b
+	if a.File && a.Folder == "" {
+		return c.Fail("agent-client.file", "there is no folder to open the page in",
+			"give agent-client.folder, or delete the line")
+	}
+	return cmp.Or(
+		c.page(),
+		c.language(),
+		c.allow(),
+		c.pageHooks(),
+		c.pageServer(),
+	)
+}
+
+// wholePage settles the page where the URL is all of it.
+func (c checker) wholePage() {
+	u, err := url.Parse(strings.Replace(c.Profile.URL, "{port}", "1", 1))
+	if err == nil && u.Path != "" && !strings.HasSuffix(u.Path, "/") && !c.Given("agent-client.page") {
+		c.b.Page = ""
+	}
+}
+
+func (c checker) page() error {
+	const path, mend = "agent-client.page", "write it like /index.html?x=1"
+	a := c.b
+	if a.Page == "" && a.Folder == "" {
+		return nil
+	}
+	u, err := url.Parse(a.Page)
+	switch {
+	case a.Page == "":
+		return c.Fail(path, "is empty", "delete the line for the default")
+	case a.Page[0] != '/':
+		return c.Fail(path, fmt.Sprintf("%q does not start with a slash", a.Page), mend)
+	case err != nil || strings.HasPrefix(a.Page, "//"):
+		return c.Fail(path, fmt.Sprintf("%q is not a path", a.Page), mend)
+	case slices.Contains(strings.Split(u.Path, "/"), ".."):
+		return c.Fail(path, fmt.Sprintf("%q leads upwards", a.Page), "a path below the folder or the url, without ..")
+	case a.Server.Parameter != "" && u.Query().Has(a.Server.Parameter):
+		return c.Fail(path, fmt.Sprintf("%q has the parameter %s already", a.Page, a.Server.Parameter),
+			"take it out: agent-client.server says what it is")
+	}
+	return nil
+}
+
+// languageTag is roughly the Language-Tag of RFC 5646.
+var languageTag = regexp.MustCompile(`\A[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*\z`)
+
+func (c checker) language() error {
+	if l := c.b.Language; !languageTag.MatchString(l) {
+		return c.Fail("agent-client.language", fmt.Sprintf("%q is not a language tag", l), "write it like zh-CN")
+	}
+	return nil
+}
+
+// hostName is a name or an address, with or without a port.
+var hostName = regexp.MustCompile(`\A([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]+))?\z`)
+
+func (c checker) allow() error {
+	list := c.b.Allow
+	for i, host := range list {
+		at, m := c.Item("agent-client.allow", i), hostName.FindStringSubmatch(host)
+		switch {
+		case m == nil:
+			return c.Fail(at, fmt.Sprintf("%q is not a host", host), "write it like fonts.example.org, or example.org:8443")
+		case m[2] != "" && !target.ValidPort(m[2]):
+			return c.Fail(at, fmt.Sprintf("%s is not a port", m[2]), "1 to 65535")
+		case slices.Contains(list[:i], host):
+			return c.Fail(at, fmt.Sprintf("the host %q is given twice", host), "")
+		}
+	}
+	return nil
+}
+
+// pageServer checks that the page is told its server's address.
+func (c checker) pageServer() error {
+	const value = "agent-client.server.value"
+	a := c.b
+	if a.Server.Parameter == "" && a.Hooks.ServerURL == "" {
+		return c.Fail("agent-client.hooks.server-url", "is empty, so that nothing tells the page its server's address",
+			"say where the field is, or give agent-client.server.parameter")
+	}
+	for _, p := range target.Placeholders(a.Server.Value) {
+		if p != anyServer {
+			return c.Fail(value, p+" stands for nothing here", "known here: "+anyServer)
+		}
+	}
+	if !strings.Contains(a.Server.Value, anyServer) {
+		return c.Fail(value, "it does not say where the server is", "write {url} where its base URL belongs")
+	}
+	return nil
+}
+
+// Hooks of a page: those that may be empty, and those that are no control, so that no text finds them.
+var (
+	optionalHooks = []string{
+		"server-url", "log-row", "level-info", "level-error", "loading", "dismiss", "sessions", "session",
+	}
+	selectorHooks = []string{"log-row", "level-info", "level-error", "loading", "session"}
+)
+
+func (c checker) pageHooks() error {
+	v := reflect.ValueOf(c.b.Hooks)
+	for i := range v.NumField() {
+		key, hook := v.Type().Field(i).Tag.Get("yaml"), v.Field(i).String()
+		at := target.Within("agent-client.hooks", key)
+		text, words := ByText(hook)
+		switch {
+		case hook == "" && key == "sessions" && c.Profile.Has(SessionList):
+			return c.Fail(at, "is empty, and the page has session-list", "say where the list is, or take the capability out")
+		case hook == "" && slices.Contains(optionalHooks, key):
+		case strings.TrimSpace(hook) == "":
+			return c.Fail(at, "is empty", "delete the line for the default")
+		case words && slices.Contains(selectorHooks, key):
+			return c.Fail(at, fmt.Sprintf("%q finds a control, which this hook does not name", hook), "write a CSS selector")
+		case words && strings.TrimSpace(text) == "":
+			return c.Fail(at, "text= and no text", "write the visible text of the control, like text=Connect")
+		case !words:
+			if wrong := selectorMistake(hook); wrong != "" {
+				return c.Fail(at, fmt.Sprintf("%q is not a CSS selector: %s", hook, wrong), "")
+			}
+		}
+	}
+	return nil
+}
+
+// selectorMistake is what is wrong with the brackets and quotes of a CSS selector, in words; "" if nothing is. The rest
+// is for the browser to say.
+func selectorMistake(s string) string {
+	closing := map[rune]rune{'(': ')', '[': ']'}
+	var open []rune // what is to come, the next one last
+	var quote rune
+	escaped := false
+	for _, r := range s {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\':
+			escaped = true
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '"' || r == '\'':
+			quote = r
+		case r == '{' || r == '}':
+			return fmt.Sprintf("%c has no place in one", r)
+		case closing[r] != 0:
+			open = append(open, closing[r])
+		case strings.ContainsRune(")]", r):
+			if len(open) == 0 || open[len(open)-1] != r {
+				return fmt.Sprintf("%c closes nothing", r)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	switch {
+	case escaped:
+		return `it ends in a \`
+	case quote != 0:
+		return fmt.Sprintf("%c is missing", quote)
+	case len(open) > 0:
+		return fmt.Sprintf("%c is missing", open[len(open)-1])
+	}
+	return ""
+}

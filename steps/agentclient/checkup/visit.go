@@ -1,0 +1,124 @@
+package checkup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/doctor"
+	"parley/driver/browser"
+	"parley/driver/browser/snapshot"
+	"parley/internal/deadline"
+	"parley/steps/agentclient/binding"
+	"parley/steps/agentclient/visit"
+	server "parley/steps/agentselect/binding"
+)
+
+// findBrowser says whether there is a browser, where, and which.
+func findBrowser(ctx context.Context, e *doctor.Exam) error {
+	path, err := browser.Find(e.Profile.Reach().Browser)
+	var missing *browser.MissingError
+	if errors.As(err, &missing) {
+		missing.Key = e.Profile.Reach().BrowserKey
+	}
+	if err != nil {
+		e.Tell(doctor.Failed, "browser", "%v", err)
+		return err
+	}
+	e.Tell(doctor.OK, "browser", "%s: %s", path, versionOf(ctx, path))
+	e.Browser = browser.New(browser.Options{Command: path})
+	return nil
+}
+
+// versionOf is how a browser calls itself.
+func versionOf(ctx context.Context, path string) string {
+	ctx, cancel := deadline.WithLimit(ctx, 10*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n"); err == nil && first != "" {
+		return first
+	}
+	return "it does not tell its version"
+}
+
+// visitPage opens the page, says of each hook what it finds, before the page is connected or once it is, and what the
+// page asks of its server. Only a page that cannot be opened ends the examination.
+func visitPage(ctx context.Context, e *doctor.Exam) error {
+	hooks := visit.Hooks(binding.Of(e.Profile).Hooks)
+	v, err := visit.Open(ctx, e.Browser, e.Profile, e.Running.BaseURL(), hooks)
+	if err != nil {
+		e.Tell(doctor.Failed, "page", "%v (look at url, agent-client.folder and agent-client.page)",
+			cmp.Or(errors.Unwrap(err), err))
+		return err
+	}
+	defer v.Close()
+	e.Tell(doctor.OK, "page", "it is open: %s", binding.Of(e.Profile).PageURL(e.Running.BaseURL(), v.URL))
+	before, err := v.Look(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the page: %w", err)
+	}
+	trouble := v.Connect(ctx)
+	var asked []string
+	if trouble == nil {
+		asked = v.Asked(ctx)
+	}
+	after, err := v.Look(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the page: %w", err)
+	}
+	for _, key := range visit.Keys() {
+		if hooks[key] != "" && (key != "sessions" || e.Profile.Has(server.SessionList)) {
+			tellHook(e, key, hooks[key], before, after)
+		}
+	}
+	tellAsked(e, asked, trouble)
+	return nil
+}
+
+// tellHook tells what a hook finds.
+func tellHook(e *doctor.Exam, key, hook string, before, after snapshot.Page) {
+	c, when := before.Controls[key], ""
+	if later := after.Controls[key]; !c.Found && later.Found {
+		c, when = later, ", once the page is connected"
+	}
+	what, where := "hooks."+key, "(look at agent-client.hooks."+key+"; parley init finds the likely ones)"
+	switch {
+	case !c.Found && slices.Contains(laterHooks, key):
+		e.Tell(doctor.NotChecked, what, "nothing matches %q before there is a session", hook)
+	case !c.Found:
+		e.Tell(doctor.Failed, what, "nothing matches %q %s", hook, where)
+	case key == "selector" && c.Tag != "select":
+		e.Tell(doctor.Failed, what, "%s, which is not a select element %s", visit.Describe(c), where)
+	default:
+		e.Tell(doctor.OK, what, "%s%s", visit.Describe(c), when)
+	}
+}
+
+// laterHooks are those that may well be of what is not there before the page has a session.
+var laterHooks = []string{"disconnect", "message", "send", "abort", "sessions"}
+
+// tellAsked tells what the page asked of its server when the user connected.
+func tellAsked(e *doctor.Exam, asked []string, trouble error) {
+	const what = "requests"
+	var cannot *browser.ActError
+	stream := server.Of(e.Profile).SSE.Stream
+	switch {
+	case errors.As(trouble, &cannot):
+		e.Tell(doctor.Failed, what, "the user cannot connect: %v (look at agent-client.hooks)", trouble)
+	case trouble != nil:
+		e.Tell(doctor.Failed, what, "the user cannot connect: %v", trouble)
+	case len(asked) == 0:
+		e.Tell(doctor.Failed, what, "the page asked its server for nothing within %v "+
+			"(look at agent-client.hooks.connect and agent-client.server)", e.Profile.Limits.Event)
+	case !slices.ContainsFunc(asked, func(label string) bool { return visit.AsksFor(label, stream) }):
+		e.Tell(doctor.Failed, what, "%s, but not %s %s (look at agent-select.sse.stream)",
+			strings.Join(asked, ", "), stream.Method, stream.Path)
+	default:
+		e.Tell(doctor.OK, what, "%s", strings.Join(asked, ", "))
+	}
+}

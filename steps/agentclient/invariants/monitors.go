@@ -1,0 +1,119 @@
+// Package invariants judges the transcripts of pages: what a page asks of its server at all, whatever a scenario is
+// about.
+package invariants
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"parley/monitor"
+	vocab "parley/protocol/agentselect"
+	"parley/transcript"
+)
+
+// All lists the monitors of agent-client.
+func All() []monitor.Monitor {
+	return []monitor.Monitor{
+		{Name: "switch-requests", Clauses: []string{"AC-050", "AC-051", "AC-052", "AC-055", "AC-056", "AC-116"},
+			Text:  "every switch_agent follows a choice of the user, and names an agent and the session that the page has",
+			Check: switchRequests},
+		{Name: "no-administration", Clauses: []string{"AC-015"},
+			Text: "the page asks for nothing that would make, change or delete an agent", Check: noAdministration},
+	}
+}
+
+// api is how the party of a page's requests is called.
+const api = " api"
+
+// switchRequests holds each request to switch against what the user has chosen and what the server has given.
+func switchRequests(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	choices, given := map[string]int{}, map[string][]string{} // by page
+	for _, r := range t {
+		page := strings.TrimSuffix(r.Conn, api)
+		switch {
+		case r.Kind == transcript.Act && strings.Contains(string(r.Bytes), `"choose"`):
+			choices[page]++
+		case r.Event == nil:
+		case r.Kind == transcript.Response && r.Dir == transcript.Sent:
+			if id, ok := member(r, "sessionId").(string); ok {
+				given[page] = append(given[page], id)
+			}
+		case r.Kind == transcript.Request && r.Dir == transcript.Received && r.Event.Type == vocab.SwitchAgentType:
+			out = append(out, switchRequest(r, choices[page], given[page])...)
+			choices[page] = 0
+		}
+	}
+	return out
+}
+
+func switchRequest(r transcript.Record, choices int, given []string) []monitor.Finding {
+	finding := func(ok bool, expected, observed string, clauses ...string) monitor.Finding {
+		return monitor.Finding{
+			Clauses:  clauses,
+			OK:       ok,
+			Expected: expected,
+			Observed: observed + ": " + monitor.Describe(r),
+			At:       r.N,
+		}
+	}
+	id, isText := member(r, "agentId").(string)
+	out := []monitor.Finding{
+		finding(isText && id != "", "an agentId", fmt.Sprintf("agentId is %v", member(r, "agentId")), "AC-050"),
+		finding(
+			choices > 0,
+			"a switch_agent only when the user has chosen an agent",
+			"the user has chosen nothing since the last one",
+			"AC-052",
+		),
+		finding(
+			len(given) > 0,
+			"no switch_agent before there is a session",
+			"the page has been given no session yet",
+			"AC-056",
+		),
+	}
+	if len(given) > 0 {
+		last := given[len(given)-1]
+		out = append(out, finding(member(r, "sessionId") == last, "the sessionId of the page's session, "+last,
+			fmt.Sprintf("sessionId is %v", member(r, "sessionId")), "AC-051", "AC-055", "AC-116"))
+	}
+	return out
+}
+
+func member(r transcript.Record, name string) any {
+	data, _ := r.Event.Data.(map[string]any)
+	return data[name]
+}
+
+// What a message would be called, or where a request would go, that makes, changes or deletes an agent.
+var (
+	acts        = `(create|add|new|delete|remove|update|edit|save|rename)`
+	administers = regexp.MustCompile(`^` + acts + `[_-]?(main[_-]?)?agents?$|^(main[_-]?)?agents?[_-]?` + acts + `d?$`)
+	ofAgents    = regexp.MustCompile(`/(main[_-]?)?agents?(/[^/]+)?/?$`)
+)
+
+// noAdministration looks at every request that is none of those that the documents know.
+func noAdministration(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	for _, r := range t {
+		if r.Kind != transcript.Request && r.Kind != transcript.Ask || r.Dir != transcript.Received {
+			continue
+		}
+		method, path, _ := strings.Cut(r.Label, " ")
+		if _, rest, ok := strings.Cut(path, "://"); ok { // as a browser tells of it
+			_, path, _ = strings.Cut(rest, "/")
+			path = "/" + path
+		}
+		path, _, _ = strings.Cut(strings.ToLower(path), "?")
+		breaks := r.Event == nil && method != "GET" && method != "HEAD" && ofAgents.MatchString(path) ||
+			r.Event != nil && administers.MatchString(strings.ToLower(r.Event.Type))
+		if !breaks && r.Kind == transcript.Ask { // that it has asked its server for other things shows in what the server got
+			continue
+		}
+		out = append(out, monitor.Finding{Clauses: []string{"AC-015"}, OK: !breaks, At: r.N,
+			Expected: "no request to make, change or delete an agent", Observed: r.Label + ": " + monitor.Describe(r)})
+	}
+	return out
+}

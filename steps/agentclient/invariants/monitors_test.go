@@ -1,0 +1,121 @@
+package invariants
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"parley/monitor"
+	vocab "parley/protocol/agentselect"
+	"parley/transcript"
+)
+
+// script makes a transcript of lines: "choose", "given s1", "ask {kind} k=v …", "get /path", "post /path"; "B " before
+// one that is of the second page.
+func script(lines string) []transcript.Record {
+	var out []transcript.Record
+	for line := range strings.SplitSeq(lines, "; ") {
+		page := "A"
+		if rest, ok := strings.CutPrefix(line, "B "); ok {
+			page, line = "B", rest
+		}
+		r := transcript.Record{N: len(out) + 1, Conn: page + api, Dir: transcript.Received, Kind: transcript.Request}
+		words := strings.Fields(line)
+		switch words[0] {
+		case "choose":
+			r.Conn, r.Dir, r.Kind, r.Bytes = page, transcript.Sent, transcript.Act, []byte(`{"do":"choose","on":"select"}`)
+		case "click":
+			r.Conn, r.Dir, r.Kind, r.Bytes = page, transcript.Sent, transcript.Act, []byte(`{"do":"click"}`)
+		case "given":
+			r.Dir, r.Kind = transcript.Sent, transcript.Response
+			r.Event = &transcript.Event{Type: "session", Data: map[string]any{"sessionId": words[1]}}
+		case "ask":
+			data := map[string]any{}
+			for _, w := range words[2:] {
+				k, v, _ := strings.Cut(w, "=")
+				data[k] = v
+				if v == "7" {
+					data[k] = 7
+				}
+			}
+			r.Label, r.Event = "POST /message", &transcript.Event{Type: words[1], Data: data}
+		default:
+			r.Label = strings.ToUpper(words[0]) + " " + words[1]
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func TestMonitors(t *testing.T) {
+	const good = "click; given s1; choose; ask " + vocab.SwitchAgentType + " agentId=a sessionId=s1"
+	for _, r := range []struct{ reason, in, broken string }{
+		{"as it should be", good, ""},
+		{"once for each choice", good + "; choose; ask switch_agent agentId=b sessionId=s1", ""},
+		{"the newest session", "given s1; given s2; choose; ask switch_agent agentId=a sessionId=s2", ""},
+		{"two pages", "given s1; B given s2; choose; ask switch_agent agentId=a sessionId=s1; B choose; " +
+			"B ask switch_agent agentId=a sessionId=s2", ""},
+		{"nothing chosen", "given s1; click; ask switch_agent agentId=a sessionId=s1", "AC-052"},
+		{"twice for one choice", good + "; ask switch_agent agentId=a sessionId=s1", "AC-052"},
+		{"another page's choice", "given s1; B choose; ask switch_agent agentId=a sessionId=s1", "AC-052"},
+		{"no session", "choose; ask switch_agent agentId=a", "AC-056"},
+		{"no sessionId", "given s1; choose; ask switch_agent agentId=a", "AC-051 AC-055 AC-116"},
+		{"the session of before", "given s1; given s2; choose; ask switch_agent agentId=a sessionId=s1",
+			"AC-051 AC-055 AC-116"},
+		{"another page's session", "given s1; B given s2; choose; ask switch_agent agentId=a sessionId=s2",
+			"AC-051 AC-055 AC-116"},
+		{"no agentId", "given s1; choose; ask switch_agent sessionId=s1", "AC-050"},
+		{"a number", "given s1; choose; ask switch_agent agentId=7 sessionId=s1", "AC-050"},
+		{"an agent is made", "ask create_agent", "AC-015"},
+		{"an agent is deleted", "ask agent_delete", "AC-015"},
+		{"over its own path", "post /api/agents", "AC-015"},
+		{"one of them", "delete /agents/x?y=1", "AC-015"},
+		{"looking at them is free", "get /agents; get /agents/x", ""},
+		{"a word that only sounds like it", "post /agent-chat/telemetry; ask agentic_update; post /user-agents/report/x", ""},
+	} {
+		broken := map[string]bool{}
+		for _, m := range All() {
+			for _, f := range m.Check(script(r.in)) {
+				for _, id := range f.Clauses {
+					if !f.OK {
+						broken[id] = true
+					}
+				}
+			}
+		}
+		var got []string
+		for _, id := range []string{"AC-015", "AC-050", "AC-051", "AC-052", "AC-055", "AC-056", "AC-116"} {
+			if broken[id] {
+				got = append(got, id)
+			}
+		}
+		if strings.Join(got, " ") != r.broken {
+			t.Errorf("%s: broken %v, want %s", r.reason, got, r.broken)
+		}
+	}
+}
+
+// TestClausesAreDeclared: what is found is what is declared.
+func TestClausesAreDeclared(t *testing.T) {
+	for _, m := range All() {
+		declared := map[string]bool{}
+		for _, id := range m.Clauses {
+			declared[id] = true
+		}
+		var all []monitor.Finding
+		all = append(all, m.Check(script("given s1; choose; ask switch_agent agentId=a sessionId=s1; get /x"))...)
+		if len(all) == 0 {
+			t.Errorf("%s finds nothing in what is as it should be", m.Name)
+		}
+		for _, f := range all {
+			for _, id := range f.Clauses {
+				if !declared[id] {
+					t.Errorf("%s finds %s, which it does not declare", m.Name, id)
+				}
+			}
+			if !f.OK {
+				t.Errorf("%s: %s", m.Name, fmt.Sprint(f))
+			}
+		}
+	}
+}

@@ -1,0 +1,39 @@
+// Package probe opens a page, looks for what it is used by, and writes its profile of agent-client.
+package probe
+
+import (
+	"context"
+
+	"parley/driver/browser"
+	"parley/probe"
+)
+
+// Guide is how targets of agent-client are probed.
+func Guide() probe.Guide {
+	return probe.Guide{
+		Profile: profile,
+		Text: `agent-client is a page: a URL, a folder with an index.html, or a file that ends in .html. It is opened in a
+browser, and its elements are looked for: by the ids of the default binding, by what is written on buttons, and by the
+words in ids and classes. The probe connects the page to a server of its own, which tells what it asks.`,
+		Examples: []string{
+			"parley init ./dist",
+			"parley init --protocol agent-client http://localhost:5173",
+		},
+	}
+}
+
+// profile asks the target, and gives the text of its profile. Without a browser the error is a *browser.MissingError.
+func profile(ctx context.Context, s *probe.Session) (string, error) {
+	s.Welcome() // what a page is cannot be told by what it says
+	program, err := browser.Find(s.Profile.Reach().Browser)
+	if err != nil {
+		return "", err
+	}
+	d := browser.New(browser.Options{Command: program})
+	defer d.Close()
+	p := &inquiry{Session: s, browser: d}
+	if err := p.all(ctx); err != nil {
+		return "", err
+	}
+	return draft(s, p.hooks), nil
+}

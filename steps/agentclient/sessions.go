@@ -1,0 +1,226 @@
+package agentclient
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"parley/driver/browser/snapshot"
+	vocab "parley/protocol/agentselect"
+	"parley/steps"
+	"parley/transcript"
+)
+
+func (s *suite) asksForNewSession(ctx context.Context) error {
+	s.reloads(ctx)
+	return s.does(ctx, "the user asks for a new session", click(newSession),
+		"AC-043", "AC-054", "AC-096", "AC-107", "AC-056", "AC-117")
+}
+
+// reloads waits until a page that loads its session again by itself, as after a lost connection, has the answer: which
+// session it has would otherwise depend on whether that comes before the answer to what the user does next.
+func (s *suite) reloads(ctx context.Context) {
+	p := s.now
+	if p.first == "" {
+		return
+	}
+	s.settle(ctx)
+	_, made := s.requests(askLoad, 0)
+	for _, load := range made {
+		_, _ = s.Await(ctx, steps.Wait{Conn: p.name, After: load.N, Kind: "the answer to a load", Proof: true,
+			Match: func(r *transcript.Record) bool { return r.Kind == transcript.Answered && r.Reply == load.N }})
+	}
+}
+
+// requestsSession waits for a request for a session, and until the page has handled the answer.
+func (s *suite) requestsSession(ctx context.Context) (transcript.Record, error) {
+	p := s.now
+	r, miss := s.asked(ctx, askCreate)
+	if miss != nil {
+		return r, s.absent(miss, "a request for a new session ("+s.wire.SSE.Create.Path+")",
+			"AC-043", "AC-054", "AC-096", "AC-107", "AC-117")
+	}
+	s.answered(ctx, r.N)
+	s.Reached(steps.Answered)
+	given := false
+	p.server.set(func() {
+		if given = !p.server.refuse && len(p.server.sessions) > 0; given {
+			p.session = p.server.sessions[len(p.server.sessions)-1]
+		}
+	})
+	if !given {
+		return r, s.quiet(ctx)
+	}
+	return r, s.knows(ctx, r.N)
+}
+
+// showsIDs is the key under which a run learns whether the target shows the id of the session that it has.
+type showsIDs struct{}
+
+// knows waits until the page knows its new session. Most pages show its id; one that does not is given the quiet
+// window.
+func (s *suite) knows(ctx context.Context, request int) error {
+	p, limits := s.now, s.Env.Profile.Limits
+	yes, learnt := s.learnt(showsIDs{})
+	if learnt && !yes {
+		return s.quiet(ctx)
+	}
+	within := limits.Event.Duration
+	if !learnt {
+		within = min(within/2, 4*limits.Quiet.Duration)
+	}
+	_, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: request, Within: within,
+		Match: s.looking(func(l *snapshot.Page) bool { return strings.Contains(l.Text, p.session) })})
+	if miss == nil || !learnt {
+		s.Env.Learnt.Store(showsIDs{}, miss == nil)
+	}
+	s.settle(ctx)
+	return nil
+}
+
+func (s *suite) getsSession(ctx context.Context) error {
+	if err := s.asksForNewSession(ctx); err != nil {
+		return err
+	}
+	if _, err := s.requestsSession(ctx); err != nil {
+		return err
+	}
+	s.now.first = s.now.session
+	return nil
+}
+
+// sessionBegins judges the request for a session by the preselection.
+func (s *suite) sessionBegins(ctx context.Context, name string) error {
+	p := s.now
+	want := p.called(name).id
+	r, err := s.requestsSession(ctx)
+	if err != nil {
+		return err
+	}
+	got, there := data(r)["initialAgentId"]
+	if p.preselect > 0 && got == want {
+		p.current = want
+	}
+	c := steps.CheckOf(r, got == want,
+		fmt.Sprintf("a request for a session whose initialAgentId is %q, the preselected agent", want),
+		"AC-041", "AC-043", "AC-054", "AC-096", "AC-107", "AC-117")
+	if there {
+		c.Observed = fmt.Sprintf("initialAgentId is %v: %s", got, c.Observed)
+	} else {
+		c.Observed = "no initialAgentId: " + c.Observed
+	}
+	return s.Need(c)
+}
+
+func (s *suite) loads(ctx context.Context) error {
+	if !s.Env.Profile.Has("session-list") {
+		return &steps.NotApplicableError{Reason: "the profile does not declare session-list"}
+	}
+	return s.does(ctx, "the user loads the first session", fields{"do": "click", "on": session, "text": s.now.first},
+		"AC-051", "AC-055")
+}
+
+func (s *suite) requestsFirst(ctx context.Context) error {
+	p := s.now
+	r, miss := s.asked(ctx, askLoad)
+	if miss != nil {
+		return steps.NotTestedf("the page did not ask to load the session: %s", miss.Reason)
+	}
+	if got := data(r)["sessionId"]; got != p.first {
+		return steps.NotTestedf("the page asked to load %v, and the user has chosen %s", got, p.first)
+	}
+	p.session = p.first
+	s.answered(ctx, r.N)
+	return s.quiet(ctx)
+}
+
+func (s *suite) says(ctx context.Context, text string) error {
+	s.now.said = text
+	if err := s.does(ctx, "the user types a message", fields{"do": "type", "on": message, "text": text}); err != nil {
+		return err
+	}
+	if err := s.does(ctx, "the user sends it", click(send)); err != nil {
+		return err
+	}
+	r, miss := s.asked(ctx, vocab.ChatType)
+	if miss != nil {
+		return steps.NotTestedf("the page did not send the message: %s", miss.Reason)
+	}
+	s.answered(ctx, r.N)
+	return nil
+}
+
+// beginsToAnswer has the server send the beginning of a turn in one of the ways in which servers do: some repeat the
+// user's message, some send the answer in pieces and some message by message.
+func (s *suite) beginsToAnswer(ctx context.Context, how string) error {
+	p := s.now
+	echo := fields{"role": "user", "content": p.said, "sessionId": p.session}
+	piece := fields{"role": "assistant", "content": "好的", "streaming": true, "sessionId": p.session}
+	whole := fields{"role": "assistant", "content": "好的,我先看一下", "sessionId": p.session}
+	ways := map[string]struct{ sent, unsent []fields }{
+		"in pieces": {[]fields{piece}, []fields{echo}},
+		"in pieces, after an echo of the message":      {[]fields{echo, piece}, nil},
+		"in one message, after an echo of the message": {[]fields{echo, whole}, []fields{piece}},
+	}
+	way, known := ways[how]
+	if !known {
+		return fmt.Errorf("a server cannot begin to answer %s", how)
+	}
+	for _, said := range way.sent {
+		if err := s.emit(ctx, vocab.MessageEvent, said); err != nil {
+			return err
+		}
+		if _, err := s.comment(ctx, "heartbeat"); err != nil { // as many servers send it
+			return err
+		}
+	}
+	p.unsent = way.unsent
+	return s.quiet(ctx) // what is drawn when it arrives may move what the user aims at next
+}
+
+// aborts has the user abort. A page may let a user do so only after one of the signs of a turn: if the server has not
+// sent that, it does now.
+func (s *suite) aborts(ctx context.Context) error {
+	can := func(l *snapshot.Page) bool { return usable(l, abort) }
+	s.settle(ctx)
+	for _, more := range s.now.unsent {
+		l, at := s.latest()
+		if can(l) {
+			break
+		}
+		if _, miss := s.Await(ctx, steps.Wait{Conn: s.now.name, After: at, Within: s.Env.Profile.Limits.Quiet.Duration,
+			Match: s.looking(can)}); miss == nil {
+			break
+		}
+		s.Note("the page does not let a user abort before the server has sent: %s", string(encode(more)))
+		if err := s.emit(ctx, vocab.MessageEvent, more); err != nil {
+			return err
+		}
+		s.settle(ctx)
+	}
+	s.now.unsent = nil
+	return s.does(ctx, "the user aborts", click(abort), "AC-079", "AC-124")
+}
+
+// endsTurn has the server end a turn. Whether it says that it was aborted is up to it.
+func (s *suite) endsTurn(ctx context.Context, how string) error {
+	d := fields{"sessionId": s.now.session}
+	if how == "with" {
+		d["cancelled"] = true
+	}
+	return s.emit(ctx, vocab.CompleteEvent, d)
+}
+
+func (s *suite) requestsAbort(ctx context.Context) error {
+	p := s.now
+	expected, clauses := "an abort for session "+p.session, []string{"AC-079", "AC-124"}
+	r, miss := s.asked(ctx, vocab.AbortType)
+	if miss != nil {
+		return s.absent(miss, expected, clauses...)
+	}
+	if err := s.Need(steps.CheckOf(r, data(r)["sessionId"] == p.session, expected, clauses...)); err != nil {
+		return err
+	}
+	s.answered(ctx, r.N)
+	return nil
+}

@@ -1,0 +1,230 @@
+// Package binding is the wire of agent-select in a profile: what the default binding is, and where a target differs
+// from it.
+package binding
+
+import (
+	_ "embed"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"parley/protocol/agentselect"
+	"parley/target"
+)
+
+//go:embed example.yaml
+var example string
+
+// Capabilities that a profile may declare. SessionList is of agent-client too: the page lists its sessions, and loads
+// one by a click.
+const (
+	InitialAgentID = "initial-agent-id" // creating a session takes the id of its first agent
+	SessionList    = "session-list"     // the list endpoint exists
+	SessionDelete  = "session-delete"   // the delete endpoint exists
+	Health         = "health"           // the health endpoint exists
+)
+
+// Kind is what a profile of agent-select may say.
+func Kind() target.Kind {
+	return target.Kind{
+		Protocol:     agentselect.Protocol,
+		Prefix:       "AS",
+		Roles:        []string{target.Server},
+		Drivers:      []string{target.SSE, target.WS},
+		Capabilities: []string{InitialAgentID, SessionList, SessionDelete, Health},
+		Example:      example,
+		Ignores:      []string{"hooks.user-says"},
+		Sections:     func() []target.Section { return []target.Section{Section()} },
+		Settle:       func(p *target.Profile) { p.Agents.Default = agentselect.General },
+		Check:        Check,
+		Configures:   true,
+		Reach: func(p *target.Profile) target.Reach {
+			b := Of(p)
+			r := target.Reach{Paths: map[string]string{target.SSE: b.SSE.Stream.Path, target.WS: b.WS.Path}}
+			if b.Correlation.Single {
+				r.Shared = "one connection (correlation: single)"
+			}
+			return r
+		},
+	}
+}
+
+// Section is the key of a profile that holds the wire.
+func Section() target.Section {
+	b := Default()
+	return target.Section{Key: agentselect.Protocol, Value: &b}
+}
+
+// Of is the wire of a profile of agent-select, or of agent-client, whose pages talk to a server of it.
+func Of(p *target.Profile) *Binding { return target.SectionOf[Binding](p) }
+
+// Binding is the wire of agent-select, where it differs from the default binding.
+type Binding struct {
+	SSE         SSEWire           `yaml:"sse"`
+	WS          target.WSWire     `yaml:"ws"`
+	Correlation Correlation       `yaml:"correlation"`
+	Envelope    Envelope          `yaml:"envelope"`
+	Fields      Fields            `yaml:"fields"`
+	Events      map[string]string `yaml:"events"`   // default name of a server event → its own; see EventName
+	Messages    map[string]string `yaml:"messages"` // default name of a client message → its own; see MessageName
+}
+
+// SSEWire holds the endpoints of the sse driver. {id} in a path stands for the session's id.
+type SSEWire struct {
+	Stream  Endpoint `yaml:"stream"`  // default GET /events
+	Message Endpoint `yaml:"message"` // default POST /message
+	Create  Endpoint `yaml:"create"`  // default POST /session/create
+	Load    Endpoint `yaml:"load"`    // default POST /session/load
+	List    Endpoint `yaml:"list"`    // default GET /session/list
+	Delete  Endpoint `yaml:"delete"`  // default DELETE /session/{id}
+	Health  Endpoint `yaml:"health"`  // default GET /health
+}
+
+// Endpoint is one HTTP endpoint below the base URL. In YAML it is its path, which keeps the default method, or
+// {path: /path, method: PUT}.
+type Endpoint struct {
+	Method string
+	Path   string
+}
+
+// For is the path with {id} replaced by a session's id, escaped.
+func (e Endpoint) For(sessionID string) string {
+	return strings.ReplaceAll(e.Path, "{id}", url.PathEscape(sessionID))
+}
+
+// Correlation is how a POST tells which connection it belongs to; exactly one of Single, Body and Header is set. In
+// YAML it is "single" (the target cannot tell), {body: connectionId} (a name or JSON Pointer in the body) or {header:
+// X-Connection-Id}. Where creating or loading a session is told otherwise than messages, these stand beside it:
+// {header: X-Connection-Id, create: {body: connectionId}}.
+type Correlation struct {
+	Single bool
+	Body   target.Pointer // default /connectionId
+	Header string
+	Create *Correlation // of session creation; nil: the same
+	Load   *Correlation // of session loading; nil: the same
+}
+
+// OfCreate is how the creation of a session tells its connection.
+func (c Correlation) OfCreate() Correlation { return c.or(c.Create) }
+
+// OfLoad is how loading a session tells its connection.
+func (c Correlation) OfLoad() Correlation { return c.or(c.Load) }
+
+func (c Correlation) or(own *Correlation) Correlation {
+	if own != nil {
+		return *own
+	}
+	return Correlation{Single: c.Single, Body: c.Body, Header: c.Header}
+}
+
+// Envelope is where an event keeps what every event has, as JSON Pointers into the event's object.
+type Envelope struct {
+	Type      target.Pointer `yaml:"type"`       // default /type; unused when SSEEvent
+	SSEEvent  bool           `yaml:"-"`          // "type: sse-event": the event: field of the stream names the type
+	Data      target.Pointer `yaml:"data"`       // default /data, or with sse-event ""; "" is the whole object
+	RequestID target.Pointer `yaml:"request-id"` // default /requestId
+	Timestamp target.Pointer `yaml:"timestamp"`  // default /timestamp
+}
+
+// Fields is where the fields are. Each is a JSON Pointer, or a bare name, which means the member of that name.
+type Fields struct {
+	Event   EventFields   `yaml:"event"`
+	Agent   AgentFields   `yaml:"agent"`
+	Answer  AnswerFields  `yaml:"answer"`
+	Request RequestFields `yaml:"request"`
+}
+
+// EventFields are within the data of an event.
+type EventFields struct {
+	ConnectionID    target.Pointer `yaml:"connection-id"`     // connected; default /connectionId
+	Agents          target.Pointer `yaml:"agents"`            // agent_list; default /agents
+	CurrentAgentID  target.Pointer `yaml:"current-agent-id"`  // agent_list, agent_switched; default /currentAgentId
+	PreviousAgentID target.Pointer `yaml:"previous-agent-id"` // agent_switched; default /previousAgentId
+	AgentName       target.Pointer `yaml:"agent-name"`        // agent_switched; default /agentName
+	ErrorCode       target.Pointer `yaml:"error-code"`        // error; default /errorCode
+	Message         target.Pointer `yaml:"message"`           // error; default /message
+	AvailableAgents target.Pointer `yaml:"available-agents"`  // error; default /availableAgents
+	Role            target.Pointer `yaml:"role"`              // message; default /role
+	Content         target.Pointer `yaml:"content"`           // message; default /content
+	Streaming       target.Pointer `yaml:"streaming"`         // message; default /streaming
+	SessionID       target.Pointer `yaml:"session-id"`        // complete, session_created, …; default /sessionId
+	Cancelled       target.Pointer `yaml:"cancelled"`         // complete; default /cancelled
+}
+
+// AgentFields are within one entry of a list of agents.
+type AgentFields struct {
+	ID          target.Pointer `yaml:"id"`          // default /id
+	Name        target.Pointer `yaml:"name"`        // default /name
+	Description target.Pointer `yaml:"description"` // default /description
+}
+
+// AnswerFields are within the HTTP answers to session requests.
+type AnswerFields struct {
+	Success   target.Pointer `yaml:"success"`    // default /success
+	SessionID target.Pointer `yaml:"session-id"` // of the created session; default /session/id
+}
+
+// RequestFields are within what the client sends: bodies over HTTP, frames over WebSocket.
+type RequestFields struct {
+	Type           target.Pointer `yaml:"type"`             // default /type
+	AgentID        target.Pointer `yaml:"agent-id"`         // default /agentId
+	SessionID      target.Pointer `yaml:"session-id"`       // default /sessionId
+	Content        target.Pointer `yaml:"content"`          // default /content
+	RequestID      target.Pointer `yaml:"request-id"`       // default /requestId
+	Response       target.Pointer `yaml:"response"`         // default /response
+	InitialAgentID target.Pointer `yaml:"initial-agent-id"` // default /initialAgentId
+}
+
+// EventName is what a server event of the default binding is called on this wire.
+func (b Binding) EventName(name string) string { return target.Renamed(b.Events, name) }
+
+// EventOf is the default name of an event on this wire, the inverse of EventName. A name that the default binding
+// does not have is returned as it is; one that it has, but that this wire calls otherwise, means nothing here, and
+// gives "".
+func (b Binding) EventOf(wire string) string {
+	return target.Original(b.Events, wire)
+}
+
+// MessageName is what a client message of the default binding is called on this wire.
+func (b Binding) MessageName(name string) string { return target.Renamed(b.Messages, name) }
+
+// EnvelopeFor is the envelope as a driver sees it: "sse-event" names types in a field that only SSE has, so that over
+// ws the default positions stand in for it.
+func (b Binding) EnvelopeFor(driver string) Envelope {
+	if driver == target.WS && b.Envelope.SSEEvent {
+		return Default().Envelope
+	}
+	return b.Envelope
+}
+
+// Default is the default binding of agent-select.
+func Default() Binding {
+	return Binding{
+		SSE: SSEWire{
+			Stream:  Endpoint{http.MethodGet, "/events"},
+			Message: Endpoint{http.MethodPost, "/message"},
+			Create:  Endpoint{http.MethodPost, "/session/create"},
+			Load:    Endpoint{http.MethodPost, "/session/load"},
+			List:    Endpoint{http.MethodGet, "/session/list"},
+			Delete:  Endpoint{http.MethodDelete, "/session/{id}"},
+			Health:  Endpoint{http.MethodGet, "/health"},
+		},
+		WS:          target.WSWire{Path: "/agents/ws"},
+		Correlation: Correlation{Body: "/connectionId"},
+		Envelope:    Envelope{Type: "/type", Data: "/data", RequestID: "/requestId", Timestamp: "/timestamp"},
+		Fields: Fields{
+			Event: EventFields{
+				ConnectionID: "/connectionId", Agents: "/agents", CurrentAgentID: "/currentAgentId",
+				PreviousAgentID: "/previousAgentId", AgentName: "/agentName", ErrorCode: "/errorCode",
+				Message: "/message", AvailableAgents: "/availableAgents", Role: "/role", Content: "/content",
+				Streaming: "/streaming", SessionID: "/sessionId", Cancelled: "/cancelled",
+			},
+			Agent:  AgentFields{ID: "/id", Name: "/name", Description: "/description"},
+			Answer: AnswerFields{Success: "/success", SessionID: "/session/id"},
+			Request: RequestFields{
+				Type: "/type", AgentID: "/agentId", SessionID: "/sessionId", Content: "/content",
+				RequestID: "/requestId", Response: "/response", InitialAgentID: "/initialAgentId",
+			},
+		},
+	}
+}

@@ -1,0 +1,186 @@
+// Package client is a client of a server that judges nothing: it opens a connection and sends requests beside it, as
+// a profile says. It is for first looks, where a scenario is too much.
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"parley/driver"
+	"parley/internal/deadline"
+	"parley/probe"
+	"parley/protocol/agentselect"
+	"parley/steps/agentselect/binding"
+	"parley/target"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// Client is one connection, with a session where one was created. One goroutine may use it. The records of its
+// transcript have the events that the profile makes of them.
+type Client struct {
+	*probe.Line
+
+	Driver  string
+	ID      any    // of the connection, as the server told it; nil: it did not
+	Session string // "": none was created
+
+	of *probe.Session
+}
+
+// Open opens a connection by the profile of a session, as far as it is known, and waits for the list of agents:
+// limits.open and limits.event are how long each may take.
+func Open(ctx context.Context, s *probe.Session, d driver.Driver) (*Client, error) {
+	l, err := s.Open(ctx, d, Path(s.Profile, d), s.Decoder(d))
+	if err != nil {
+		return nil, fmt.Errorf("no connection: %s", probe.Refusal(err))
+	}
+	c := &Client{Line: l, Driver: d.Name(), of: s}
+	list, err := c.Await(ctx, 0, s.Profile.Limits.Event, agentselect.AgentListEvent)
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("no list of agents: %w", err)
+	}
+	for _, r := range c.Transcript.All() {
+		if r.N < list.N && r.Event != nil && r.Event.Type == agentselect.ConnectedEvent {
+			c.ID, _ = wjson.Lookup(r.Event.Data, "/connectionId")
+		}
+	}
+	return c, nil
+}
+
+// Path is where a driver finds the server.
+func Path(p *target.Profile, d driver.Driver) string {
+	if d.Name() == target.WS {
+		return binding.Of(p).WS.Path
+	}
+	return binding.Of(p).SSE.Stream.Path
+}
+
+// Await waits for one of some events behind a mark. A connection that ends before is an error.
+func (c *Client) Await(
+	ctx context.Context, mark int, limit target.Duration, kinds ...string,
+) (transcript.Record, error) {
+	ctx, cancel := deadline.WithLimitCause(ctx, limit.Duration, fmt.Errorf("nothing of the kind within %v", limit))
+	defer cancel()
+	ended := false
+	r, err := c.Transcript.Await(ctx, mark, func(r *transcript.Record) bool {
+		ended = r.Dir == transcript.Received && r.Kind == transcript.Closed
+		return ended || r.Dir == transcript.Received && r.Event != nil && slices.Contains(kinds, r.Event.Type)
+	})
+	if err == nil && ended {
+		err = errors.New(r.Label)
+	}
+	return r, err
+}
+
+// Ask sends a request and waits for its answer, which is nil where it is not JSON. The request tells the connection in
+// the way that is given, or that way has for this endpoint.
+func (c *Client) Ask(
+	ctx context.Context, e binding.Endpoint, how binding.Correlation, body map[string]any,
+) (status int, answer any, err error) {
+	switch wire := binding.Of(c.of.Profile).SSE; e {
+	case wire.Create:
+		how = how.OfCreate()
+	case wire.Load:
+		how = how.OfLoad()
+	}
+	m := driver.Message{Method: e.Method, URL: c.of.Target.BaseURL() + e.For(c.Session), Header: http.Header{}}
+	if body != nil {
+		if how.Body != "" {
+			how.Body.Put(body, c.ID)
+		}
+		if m.Body, err = json.Marshal(body, json.Deterministic(true)); err != nil {
+			return 0, nil, err
+		}
+	}
+	if how.Header != "" {
+		m.Header.Set(how.Header, fmt.Sprint(c.ID))
+	}
+	limit := c.of.Profile.Limits.HTTP
+	ctx, cancel := deadline.WithLimitCause(ctx, limit.Duration, fmt.Errorf("no answer within %v", limit))
+	defer cancel()
+	mark, err := c.Conn.Send(ctx, m)
+	if err != nil {
+		return 0, nil, err
+	}
+	r, err := c.Transcript.Await(ctx, mark, func(r *transcript.Record) bool {
+		return r.Reply == mark && (r.Kind == transcript.Response || r.Kind == transcript.Failure)
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	if r.Kind == transcript.Failure {
+		return 0, nil, errors.New(r.Label)
+	}
+	answer, _, _ = wjson.Decode(r.Bytes)
+	return r.Status, answer, nil
+}
+
+// Accepted is Ask where an answer that does not accept is an error.
+func (c *Client) Accepted(
+	ctx context.Context, e binding.Endpoint, how binding.Correlation, body map[string]any,
+) (answer any, err error) {
+	status, answer, err := c.Ask(ctx, e, how, body)
+	if err == nil {
+		err = accepted(status, answer)
+	}
+	return answer, err
+}
+
+// Answers gives an error where an endpoint does not answer with success.
+func (c *Client) Answers(ctx context.Context, e binding.Endpoint) error {
+	if _, err := c.Accepted(ctx, e, binding.Correlation{}, nil); err != nil {
+		return fmt.Errorf("%s: %w", Label(e), err)
+	}
+	return nil
+}
+
+// Create creates a session by the profile, and takes its id from where the profile says that the answer has it.
+func (c *Client) Create(ctx context.Context) error {
+	wire := binding.Of(c.of.Profile)
+	answer, err := c.Accepted(ctx, wire.SSE.Create, wire.Correlation, map[string]any{})
+	if err != nil {
+		return err
+	}
+	if c.Session = probe.Text(wire.Fields.Answer.SessionID, answer); c.Session == "" {
+		return fmt.Errorf("no session's id in %s", probe.Shorten(wjson.Compact(answer)))
+	}
+	return nil
+}
+
+// RefusedError is an answer that does not accept.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return e.Reason }
+
+// accepted is why an answer is not one that accepts; nil when it is.
+func accepted(status int, answer any) error {
+	obj, _ := answer.(map[string]any)
+	key := probe.Member(obj, "success", "ok")
+	switch {
+	case (status < 200 || status > 299) && answer == nil:
+		return &RefusedError{fmt.Sprintf("HTTP %d", status)}
+	case status < 200 || status > 299:
+		return &RefusedError{fmt.Sprintf("HTTP %d %s", status, probe.Shorten(wjson.Compact(answer)))}
+	case key != "" && obj[key] == false:
+		return &RefusedError{"refused: " + probe.Shorten(wjson.Compact(answer))}
+	}
+	return nil
+}
+
+// Label is what a user sees of an endpoint.
+func Label(e binding.Endpoint) string {
+	path, err := url.PathUnescape(e.Path)
+	if err != nil {
+		path = e.Path
+	}
+	return strings.TrimSpace(e.Method + " " + path)
+}

@@ -1,0 +1,223 @@
+package invariants
+
+import (
+	"sort"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/monitor"
+	vocab "parley/protocol/agentselect"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// All lists the monitors of agent-select.
+func All() []monitor.Monitor {
+	return []monitor.Monitor{
+		{Name: "agent-list-shape", Clauses: []string{"AS-083", "AS-113", "AS-114", "AS-115", "AS-117", "AS-118"},
+			Text:  "every agent_list has its fields, and entries with an id, a name and a description",
+			Check: each(vocab.AgentListEvent, AgentList), PerRecord: true},
+		{Name: "agent-switched-shape", Clauses: []string{"AS-084", "AS-119"},
+			Text: "every agent_switched has its three fields, all strings", Check: each(vocab.AgentSwitchedEvent, Switched),
+			PerRecord: true},
+		{Name: "switch-error-shape", Clauses: []string{"AS-051", "AS-085", "AS-113", "AS-114", "AS-115", "AS-120", "AS-121",
+			"AS-122", "AS-124"},
+			Text:  "every error that answers a switch has errorCode and message, and a list only in its right form",
+			Check: switchErrors},
+		{Name: "names-agree", Clauses: []string{"AS-045"},
+			Text: "agent_switched names the agent as the list of the same connection does", Check: namesAgree},
+		{Name: "lists-agree", Clauses: []string{"AS-052"},
+			Text: "the list in agent_not_found has the agents of the connection's own agent_list", Check: listsAgree},
+		{Name: "own-connection", Clauses: []string{"AS-059", "AS-095"},
+			Text: "no connection receives a switch that only another one asked for", Check: ownConnection, Of: switchesOn},
+		{Name: "list-before-answers", Clauses: []string{"AS-106"},
+			Text: "nothing that a client sends is answered on its connection before agent_list", Check: listBeforeAnswers},
+	}
+}
+
+func each(kind string, judge func(transcript.Record) []monitor.Finding) func([]transcript.Record) []monitor.Finding {
+	return func(t []transcript.Record) []monitor.Finding {
+		var out []monitor.Finding
+		for _, r := range t {
+			if r.Dir == transcript.Received && r.Event != nil && r.Event.Type == kind {
+				out = append(out, judge(r)...)
+			}
+		}
+		return out
+	}
+}
+
+func switchErrors(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	for _, r := range t {
+		if answersSwitch(r) && r.Event.Type == vocab.ErrorEvent {
+			out = append(out, SwitchError(r)...)
+			out = append(out, AvailableAgents(r)...)
+		}
+	}
+	return out
+}
+
+// lists walks through a transcript with the latest agent_list of each connection at hand.
+func lists(t []transcript.Record, visit func(r transcript.Record, names map[string]any)) {
+	latest := map[string]map[string]any{}
+	for _, r := range t {
+		if r.Event == nil || r.Dir != transcript.Received {
+			continue
+		}
+		if r.Event.Type == vocab.AgentListEvent {
+			latest[r.Conn] = names(r, "agents")
+			continue
+		}
+		visit(r, latest[r.Conn])
+	}
+}
+
+// names maps the ids of a list in an event to their display names.
+func names(r transcript.Record, key string) map[string]any {
+	out := map[string]any{}
+	v, _ := member(r.Event.Data, key)
+	all, _ := v.([]any)
+	for _, e := range all {
+		id, _ := member(e, "id")
+		if text, ok := id.(string); ok {
+			out[text], _ = member(e, "name")
+		}
+	}
+	return out
+}
+
+func namesAgree(t []transcript.Record) []monitor.Finding {
+	if reconfigured(t) {
+		return nil
+	}
+	var out []monitor.Finding
+	lists(t, func(r transcript.Record, listed map[string]any) {
+		if r.Event.Type != vocab.AgentSwitchedEvent {
+			return
+		}
+		id, _ := member(r.Event.Data, "currentAgentId")
+		text, _ := id.(string)
+		want, known := listed[text]
+		got, _ := member(r.Event.Data, "agentName")
+		if known {
+			out = append(out, finding(r, wjson.Equal(got, want), "agentName as in agent_list", "AS-045"))
+		}
+	})
+	return out
+}
+
+func listsAgree(t []transcript.Record) []monitor.Finding {
+	if reconfigured(t) {
+		return nil
+	}
+	var out []monitor.Finding
+	lists(t, func(r transcript.Record, listed map[string]any) {
+		code, _ := member(r.Event.Data, "errorCode")
+		if r.Event.Type != vocab.ErrorEvent || code != any(vocab.AgentNotFound) || listed == nil {
+			return
+		}
+		out = append(out, finding(r, cmp.Equal(keys(listed), keys(names(r, "availableAgents"))),
+			"availableAgents with the agents of agent_list", "AS-052"))
+	})
+	return out
+}
+
+func keys(m map[string]any) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// ownConnection judges agent_switched events where several connections are open: one that no message of its own
+// connection asked for, and that a message of another one did, has gone astray. A switch that names a session may be
+// announced wherever that session lives, so those are left to the scenarios that know.
+func ownConnection(t []transcript.Record) []monitor.Finding {
+	asked := map[string]map[any]bool{} // connection → agents that it asked for
+	named := map[any]bool{}            // agents asked for with a session named
+	var out []monitor.Finding
+	for _, r := range t {
+		if r.Event == nil {
+			continue
+		}
+		if r.Dir == transcript.Sent && r.Event.Type == vocab.SwitchAgentType {
+			id, _ := member(r.Event.Data, "agentId")
+			if asked[r.Conn] == nil {
+				asked[r.Conn] = map[any]bool{}
+			}
+			if isString(id) {
+				asked[r.Conn][id] = true
+			}
+			if _, has := member(r.Event.Data, "sessionId"); has && isString(id) {
+				named[id] = true
+			}
+		}
+		if r.Dir != transcript.Received || r.Event.Type != vocab.AgentSwitchedEvent || len(asked) < 2 {
+			continue
+		}
+		id, _ := member(r.Event.Data, "currentAgentId")
+		if !isString(id) || named[id] {
+			continue
+		}
+		f := finding(r, asked[r.Conn][id] || !askedElsewhere(asked, r.Conn, id),
+			"agent_switched on the connection that asked for it", "AS-059", "AS-095")
+		f.Model = switchesOn(r)
+		out = append(out, f)
+	}
+	return out
+}
+
+// switchesOn names what ownConnection follows: which switches a connection is told of. Once one has gone astray it is
+// no longer known whose the next ones are.
+func switchesOn(r transcript.Record) string {
+	if r.Dir != transcript.Received || r.Event == nil || r.Event.Type != vocab.AgentSwitchedEvent {
+		return ""
+	}
+	return "switches on " + r.Conn
+}
+
+func askedElsewhere(asked map[string]map[any]bool, conn string, id any) bool {
+	for other, ids := range asked {
+		if other != conn && ids[id] {
+			return true
+		}
+	}
+	return false
+}
+
+func listBeforeAnswers(t []transcript.Record) []monitor.Finding {
+	seen := map[string]bool{}
+	var out []monitor.Finding
+	for _, r := range t {
+		if r.Kind == transcript.Open && r.Dir == transcript.Sent && !seen[r.Conn] {
+			seen[r.Conn] = true
+			out = append(out, ListBeforeAnswers(t, r.Conn)...)
+		}
+	}
+	return out
+}
+
+// ListBeforeAnswers judges each connection of a party: the first answer to anything that it sent comes after agent_list
+// (AS-106). A connection on which nothing was answered says nothing.
+func ListBeforeAnswers(t []transcript.Record, conn string) []monitor.Finding {
+	var out []monitor.Finding
+	listed, judged := false, false
+	for _, r := range t {
+		if r.Conn != conn {
+			continue
+		}
+		switch {
+		case r.Kind == transcript.Open && r.Dir == transcript.Sent:
+			listed, judged = false, false
+		case r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.AgentListEvent:
+			listed = true
+		case answersSwitch(r) && !judged:
+			judged = true
+			out = append(out, finding(r, listed, "agent_list before any answer", "AS-106"))
+		}
+	}
+	return out
+}

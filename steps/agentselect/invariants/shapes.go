@@ -1,0 +1,167 @@
+// Package invariants holds the monitors of agent-select: the shapes of its events (section 4.4), lists and names that
+// agree with each other, and events of a session on its own connection only.
+package invariants
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"parley/monitor"
+	vocab "parley/protocol/agentselect"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// ISOTime is the form of a time in agent-client 3.5: ISO 8601 in UTC.
+var ISOTime = regexp.MustCompile(`\A\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z\z`)
+
+// finding makes one; fine findings need no words.
+func finding(r transcript.Record, ok bool, expected string, clauses ...string) monitor.Finding {
+	f := monitor.Finding{Clauses: clauses, OK: ok, Expected: expected, At: r.N}
+	if !ok {
+		f.Observed = monitor.Describe(r)
+	}
+	return f
+}
+
+func member(data any, key string) (any, bool) { return wjson.Lookup(data, "/"+key) }
+
+func isString(v any) bool { _, ok := v.(string); return ok }
+
+// AgentList judges the shape of one agent_list event (AS-083, AS-113 to AS-118).
+func AgentList(r transcript.Record) []monitor.Finding {
+	agents, has := member(r.Event.Data, "agents")
+	_, isList := agents.([]any)
+	current, told := member(r.Event.Data, "currentAgentId")
+	out := []monitor.Finding{
+		finding(r, has && isList, "agents as an array", "AS-083", "AS-117"),
+		finding(r, allObjects(agents), "agents with objects {id, name, description}", "AS-083"),
+		finding(r, told, "the key currentAgentId", "AS-083", "AS-118", "AS-040"),
+		finding(r, !told || current == nil || isString(current), "currentAgentId as a string, or null", "AS-118"),
+	}
+	return append(out, entries(r, agents)...)
+}
+
+func allObjects(list any) bool {
+	all, _ := list.([]any)
+	for _, e := range all {
+		if wjson.Kind(e) != "object" {
+			return false
+		}
+	}
+	return true
+}
+
+// entries judges the entries of a list of agents (AS-113 to AS-115).
+func entries(r transcript.Record, list any) []monitor.Finding {
+	var out []monitor.Finding
+	seen := map[string]bool{}
+	all, _ := list.([]any)
+	for i, e := range all {
+		id, _ := member(e, "id")
+		text, ok := id.(string)
+		out = append(out, finding(r, ok && vocab.IDPattern.MatchString(text),
+			fmt.Sprintf("agent %d with an id that matches [a-z0-9_-]+", i), "AS-113"))
+		out = append(out, finding(r, !ok || !seen[text], fmt.Sprintf("the id %q once in the list", text), "AS-113"))
+		seen[text] = true
+		for key, clause := range map[string]string{"name": "AS-114", "description": "AS-115"} {
+			v, _ := member(e, key)
+			out = append(out, finding(r, isString(v), fmt.Sprintf("agent %d (%v) with a %s that is a string", i, id, key),
+				clause))
+		}
+	}
+	return out
+}
+
+// Switched judges the shape of one agent_switched event (AS-084, AS-119).
+func Switched(r transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	for _, key := range []string{"previousAgentId", "currentAgentId", "agentName"} {
+		v, has := member(r.Event.Data, key)
+		out = append(out, finding(r, has && v != nil, "agent_switched with "+key, "AS-084"),
+			finding(r, isString(v), key+" as a string", "AS-119"))
+	}
+	return out
+}
+
+// SwitchError judges the shape of one error that answers a switch (AS-085, AS-120, AS-121).
+func SwitchError(r transcript.Record) []monitor.Finding {
+	code, hasCode := member(r.Event.Data, "errorCode")
+	text, hasText := member(r.Event.Data, "message")
+	out := []monitor.Finding{
+		finding(r, hasCode && hasText && code != nil && text != nil, "error with errorCode and message", "AS-085"),
+		finding(r, knownCode(r), "errorCode as a string of section 4.2", "AS-120"),
+		finding(r, hasText && isString(text), "message as a string", "AS-121", "AS-087", "AS-088", "AS-089", "AS-090",
+			"AS-091"),
+	}
+	if _, has := member(r.Event.Data, "availableAgents"); has {
+		out = append(out, AvailableAgents(r)...)
+	}
+	return out
+}
+
+// AvailableAgents judges the shape of the list in an error: AgentInfo[] where it is present, and present where the
+// code is agent_not_found (AS-051, AS-122, AS-124).
+func AvailableAgents(r transcript.Record) []monitor.Finding {
+	code, _ := member(r.Event.Data, "errorCode")
+	required := code == any(vocab.AgentNotFound)
+	list, has := member(r.Event.Data, "availableAgents")
+	all, isList := list.([]any)
+	shaped := isList
+	for _, e := range all {
+		for _, key := range []string{"id", "name", "description"} {
+			v, _ := member(e, key)
+			shaped = shaped && isString(v)
+		}
+	}
+	clauses := []string{"AS-122", "AS-124"}
+	switch code {
+	case vocab.AgentNotFound:
+		clauses = append(clauses, "AS-051", "AS-089", "AS-014")
+	case vocab.InvalidAgentID:
+		clauses = append(clauses, "AS-072")
+	case vocab.InvalidAgentIDFormat:
+		clauses = append(clauses, "AS-075")
+	}
+	if !has {
+		if !required {
+			return nil
+		}
+		return []monitor.Finding{finding(r, false, "availableAgents with agent_not_found", clauses...)}
+	}
+	return append(entries(r, list), finding(r, shaped,
+		"availableAgents as a list of {id, name, description}, all strings", clauses...))
+}
+
+// answersSwitch reports whether a record is what answers a switch_agent message.
+func answersSwitch(r transcript.Record) bool {
+	if r.Event == nil || r.Dir != transcript.Received {
+		return false
+	}
+	if r.Event.Type == vocab.AgentSwitchedEvent {
+		return true
+	}
+	return r.Event.Type == vocab.ErrorEvent && knownCode(r)
+}
+
+func knownCode(r transcript.Record) bool {
+	v, _ := member(r.Event.Data, "errorCode")
+	for _, c := range vocab.ErrorCodes {
+		if v == any(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// reconfigured tells whether a hook changed the target's configuration in this scenario: then lists of different times
+// need not agree.
+func reconfigured(t []transcript.Record) bool {
+	for _, r := range t {
+		if r.Kind == transcript.Remark && strings.HasPrefix(r.Label, "hook ") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,235 @@
+package agentselect
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"strings"
+
+	"parley/internal/deadline"
+	vocab "parley/protocol/agentselect"
+	"parley/steps"
+	"parley/steps/agentselect/binding"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// A server may send an event twice: it writes to a client that is registered twice, or sends again what it takes for
+// lost. The copy may come behind the client's next message, and answers nothing there. What tells a copy from an
+// answer is arithmetic: an event that equals an earlier one of its connection, where no message is left that it could
+// answer, is a repeat (Event.Again). Two refusals of two messages may be equal, and so may two switches to one agent.
+//
+// A repeat never ends a wait for an answer as long as a better one comes. It is left out of what a client must not
+// hear only where the target has been seen to repeat events of that type by itself, with no message between the two:
+// an event that comes again because of a message is no repeat.
+
+// repeats counts what came on the connections of a scenario.
+type repeats struct {
+	env   *steps.Env
+	conns map[string]*counted
+	named []string // agent ids of the switches that name a session: they may be answered on any connection
+}
+
+// counted is what came on one connection, and what was sent that it may answer.
+type counted struct {
+	came  map[uint64]int // how often, without repeats
+	last  map[uint64]int // what had been sent when it came last
+	sent  int
+	asked []string // agent ids of the switches; no string is ""
+	chats int
+	lists int // agent_list events, repeats included
+}
+
+var repeatSeed = maphash.MakeSeed()
+
+func newCounted() *counted { return &counted{came: map[uint64]int{}, last: map[uint64]int{}} }
+
+// note takes note of a record, and marks it where it is a repeat. It is called for each in order.
+func (s *repeats) note(r *transcript.Record) {
+	c := s.conns[r.Conn]
+	if c == nil || r.Kind == transcript.Open && r.Dir == transcript.Sent {
+		c = newCounted()
+		s.conns[r.Conn] = c
+	}
+	switch {
+	case r.Dir == transcript.Sent:
+		s.noteSent(c, r)
+	case r.Dir == transcript.Received && r.Event != nil && !r.Late:
+		s.noteReceived(c, r)
+	}
+}
+
+func (s *repeats) noteSent(c *counted, r *transcript.Record) {
+	c.sent++
+	switch {
+	case r.Event == nil:
+	case r.Event.Type == vocab.SwitchAgentType:
+		id := field(*r, "agentId")
+		text, _ := id.(string)
+		if _, named := wjson.Lookup(r.Event.Data, "/sessionId"); named {
+			s.named = append(s.named, text)
+		}
+		c.asked = append(c.asked, text)
+	case r.Event.Type == vocab.ChatType:
+		c.chats++
+	}
+}
+
+func (s *repeats) noteReceived(c *counted, r *transcript.Record) {
+	if r.Event.Type == vocab.AgentListEvent {
+		c.lists++
+	}
+	answers := s.canAnswer(c, r.Event)
+	if answers == 0 {
+		return
+	}
+	key := maphash.String(repeatSeed, r.Event.Type+"\n"+wjson.Compact(r.Event.Data))
+	since, before := c.last[key]
+	c.last[key] = c.sent
+	if !before || answers != greeting && c.came[key] < answers {
+		c.came[key]++
+		return
+	}
+	r.Event.Again = true
+	if since == c.sent || answers == greeting {
+		s.env.Learnt.Store(repeated(r.Event.Type), true)
+	}
+	if isRepeated(s.env, r.Event.Type) {
+		s.env.CameAgain(r.Event.Type, steps.Seen(*r))
+	}
+}
+
+// greeting is what canAnswer says of an event that greets a connection: it answers no message.
+const greeting = -1
+
+// canAnswer is how often an event may come, at most: once for each message that it may answer. 0: that is not known.
+func (s *repeats) canAnswer(c *counted, ev *transcript.Event) int {
+	switch ev.Type {
+	case vocab.ConnectedEvent:
+		return greeting
+	case vocab.AgentListEvent:
+		if c.lists <= 2 && isRepeated(s.env, vocab.ConnectedEvent) { // a target repeats both events of its greeting
+			return greeting
+		}
+	case vocab.CompleteEvent:
+		return c.chats
+	case vocab.AgentSwitchedEvent:
+		current, _ := wjson.Lookup(ev.Data, "/currentAgentId")
+		named := func(id string) bool { return current == any(id) }
+		return max(count(c.asked, named), count(s.named, named))
+	case vocab.ErrorEvent:
+		return c.canRefuse(ev)
+	}
+	return 0
+}
+
+// canRefuse is canAnswer for an error.
+func (c *counted) canRefuse(ev *transcript.Event) int {
+	switch code := codeOf(transcript.Record{Event: ev}); code {
+	case vocab.InvalidAgentID, vocab.InvalidAgentIDFormat:
+		return count(c.asked, func(id string) bool { return !vocab.IDPattern.MatchString(id) })
+	case vocab.AgentNotFound:
+		said, _ := wjson.Lookup(ev.Data, "/message")
+		text, _ := said.(string)
+		if n := count(c.asked, func(id string) bool { return id != "" && strings.Contains(text, id) }); n > 0 {
+			return n
+		}
+		return len(c.asked)
+	case "":
+		return 0
+	}
+	return len(c.asked)
+}
+
+func count(asked []string, match func(id string) bool) (n int) {
+	for _, id := range asked {
+		if match(id) {
+			n++
+		}
+	}
+	return n
+}
+
+// repeated is the key under which it is learnt that the target repeats events of a type by itself.
+type repeated string
+
+// once is the key under which it is learnt that it was waited for a repeat of a type in vain.
+type once string
+
+func isRepeated(env *steps.Env, kind string) bool {
+	_, yes := env.Learnt.Load(repeated(kind))
+	return yes
+}
+
+// again matches repeats.
+func (s *suite) again(r *transcript.Record) bool {
+	return r.Event != nil && r.Event.Again && isRepeated(s.Env, r.Event.Type)
+}
+
+// isNew matches events of some types that are no repeats.
+func (s *suite) isNew(kinds ...string) match {
+	is := isEvent(kinds...)
+	return func(r *transcript.Record) bool { return is(r) && !s.again(r) }
+}
+
+// repeats reports whether a target is known to repeat events of a type, or may be expected to as it repeats others.
+func (s *suite) repeats(kind string) bool {
+	if _, never := s.Env.Learnt.Load(once(kind)); never {
+		return false
+	}
+	return isRepeated(s.Env, kind) || isRepeated(s.Env, vocab.AgentSwitchedEvent) && isRepeated(s.Env, vocab.ErrorEvent)
+}
+
+// letRepeat gives the repeat of an answer the time to come before the next message is sent, where the target is known
+// to repeat: two equal refusals cannot be told apart otherwise.
+func (s *suite) letRepeat(ctx context.Context, c *client, rec transcript.Record) {
+	if !s.repeats(rec.Event.Type) || c.repeated[rec.N] {
+		return
+	}
+	c.repeated[rec.N] = true
+	if !s.comesAgain(ctx, c, rec) && !isRepeated(s.Env, rec.Event.Type) {
+		s.Env.Learnt.Store(once(rec.Event.Type), true)
+	}
+}
+
+// comesAgain waits for an event that equals another, for the quiet window.
+func (s *suite) comesAgain(ctx context.Context, c *client, rec transcript.Record) bool {
+	ctx, cancel := deadline.WithLimit(ctx, s.Env.Profile.Limits.Quiet.Duration)
+	defer cancel()
+	_, err := s.T.Await(ctx, rec.N, func(r *transcript.Record) bool {
+		same := isEvent(rec.Event.Type)(r) && wjson.Equal(r.Event.Data, rec.Event.Data)
+		return r.Conn == c.name && (same || r.Kind == transcript.Closed)
+	})
+	return err == nil
+}
+
+// findsRepeats looks, once in a run and before scenarios run side by side, whether a switch or a refusal is told twice.
+func (s *suite) findsRepeats(ctx context.Context, c *client, switched transcript.Record) {
+	if !s.HasTag("@preflight-3") {
+		return
+	}
+	s.comesAgain(ctx, c, switched)
+	mark, nonce, err := s.sendFence(ctx, c)
+	if err != nil {
+		return
+	}
+	limited, cancel := deadline.WithLimit(ctx, s.Env.Profile.Limits.Quiet.Duration)
+	defer cancel()
+	rec, err := s.T.Await(limited, mark, func(r *transcript.Record) bool {
+		return r.Conn == c.name && s.isNew(vocab.ErrorEvent)(r)
+	})
+	if err == nil && names(&rec, nonce) {
+		s.comesAgain(ctx, c, rec)
+	}
+}
+
+// sendFence sends a switch to an agent that cannot exist.
+func (s *suite) sendFence(ctx context.Context, c *client) (mark int, nonce string, err error) {
+	nonce = fmt.Sprintf("fence-%s-%d", s.Nonce, s.Serial())
+	f := fields{"agentId": nonce}
+	if binding.Of(s.Env.Profile).Correlation.Single && c.session != "" {
+		f["sessionId"] = c.session
+	}
+	mark, err = s.send(ctx, c, vocab.SwitchAgentType, f)
+	return mark, nonce, err
+}

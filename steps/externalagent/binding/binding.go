@@ -1,0 +1,274 @@
+// Package binding is the wire of external-agent in a profile: what the default binding is, where a target differs from
+// it, and what a target of each role is tested with.
+package binding
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/protocol/externalagent"
+	"parley/target"
+)
+
+//go:embed example.yaml
+var example string
+
+// Capabilities that a profile may declare.
+const (
+	RelaySessions = "relay-sessions" // a host answers in any relay session, and not in one alone
+	TwoAgents     = "two-agents"     // several agents may join one relay session
+	Reconnect     = "reconnect"      // an agent comes back by itself when its connection is lost
+)
+
+// Kind is what a profile of external-agent may say.
+func Kind() target.Kind {
+	return target.Kind{
+		Protocol:     externalagent.Protocol,
+		Prefix:       "EA",
+		Roles:        []string{externalagent.Host, externalagent.Relay, externalagent.Agent},
+		Drivers:      []string{target.WS},
+		Capabilities: []string{RelaySessions, TwoAgents, Reconnect},
+		Example:      example,
+		Ignores: []string{"model", "tools", "provoke", "agents",
+			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest"},
+		About: `A target of external-agent has one of three roles: host (a relay and a host behind one URL), relay, or
+agent, which connects to the harness.`,
+		Runs: []string{"--protocol external-agent --role all",
+			"--target ws://localhost:3000/agent/ws --protocol external-agent --role relay"},
+		Sections: func() []target.Section {
+			b := Default()
+			return []target.Section{{Key: externalagent.Protocol, Value: &b}}
+		},
+		Check:  check,
+		Locate: func(p *target.Profile) { p.SplitSocket(&Of(p).WS) },
+		Reach:  reach,
+	}
+}
+
+func reach(p *target.Profile) target.Reach {
+	b := Of(p)
+	r := target.Reach{
+		Dials: p.Role == externalagent.Agent, Listen: b.Agent.Listen, ListenKey: "external-agent.agent.listen",
+		Session:   externalagent.DefaultSession,
+		ReadyMend: "delete it; see external-agent.agent.join",
+		Logs:      b.Logs, LogsKey: "external-agent.logs",
+		Paths: map[string]string{target.WS: b.WS.Path},
+	}
+	switch {
+	case r.Dials && b.Agent.Listen != "":
+		r.Shared = "one address (external-agent.agent.listen)"
+		r.Apart = "have its command take the address ({url}), and leave out external-agent.agent.listen"
+	case !r.Dials && !strings.Contains(b.Session, anyNonce):
+		r.Shared = "one relay session (external-agent.session)"
+		r.Apart = `if the target has a host in every relay session, give external-agent.session: "s-` + anyNonce + `"`
+	}
+	return r
+}
+
+// Of is the wire of a profile of external-agent.
+func Of(p *target.Profile) *Binding { return target.SectionOf[Binding](p) }
+
+// FlowFile is the file of Binding.Flow; "" means the built-in flow.
+func FlowFile(p *target.Profile) string {
+	flow := Of(p).Flow
+	if flow == "" || filepath.IsAbs(flow) {
+		return flow
+	}
+	return filepath.Join(p.Dir, flow)
+}
+
+// anyNonce stands for what makes one scenario's names differ from another's.
+const anyNonce = "{nonce}"
+
+// Binding is the wire of external-agent, where it differs from the default binding, and what a target of each role is
+// tested with.
+type Binding struct {
+	WS target.WSWire `yaml:"ws"` // its path's default is /agent/ws
+
+	// HostRole is what a host calls itself when it joins: what a relay expects of one. Default "host".
+	HostRole string `yaml:"host-role"`
+
+	// Session is the relay session that the harness joins; see SessionFor. Default "default".
+	Session string `yaml:"session"`
+
+	Start  StudyStart `yaml:"start"`
+	Fields CodeFields `yaml:"fields"`
+
+	// Booking is the way through the host's whole flow, made from a new session; empty: none is known. Default: that of
+	// the bundled host.
+	Booking []ToolCall `yaml:"booking"`
+
+	Provoke Provocations `yaml:"provoke"`
+
+	// Logs is the folder against which the logFile of session.ended is resolved, relative to the profile; {dir} and
+	// {profile} are replaced. Default "": logs cannot be read. See LogKeeper.
+	Logs string `yaml:"logs"`
+
+	// Flow is the file of the scripted host that an agent or a relay meets, relative to the profile. Default "": the
+	// built-in one. FlowFile resolves it.
+	Flow string `yaml:"flow"`
+
+	Agent AgentSide `yaml:"agent"`
+}
+
+// StudyStart is the payload of session.start. {nonce} may stand in it; see For.
+type StudyStart struct {
+	StudyID       string `yaml:"study-id"`       // default pilot-01
+	ParticipantID string `yaml:"participant-id"` // default P07
+}
+
+// CodeFields is where the error codes are. Each is a JSON Pointer from the top of the message, or a bare name, which
+// means the member of that name.
+type CodeFields struct {
+	ErrorCode target.Pointer `yaml:"error-code"` // of an error; default /payload/code
+	// of a tool.result that is not ok; default [/payload/code, /payload/error/code]
+	ResultCode target.Pointers `yaml:"result-code"`
+}
+
+// Provocations are the ways to make a host give error codes that take a certain state.
+type Provocations struct {
+	NoActiveSpec Provocation `yaml:"no-active-spec"` // NO_ACTIVE_SPEC; default: the booking, then next
+	ToolFailure  Provocation `yaml:"tool-failure"`   // TOOL_EXECUTION_FAILED; default: next, which may well not fail
+}
+
+// Provocation are calls made from a new session, of which the last one must fail. In YAML they are a list, which may
+// begin with {booking: true}. See CallsOf.
+type Provocation struct {
+	Booking bool       // they come after the whole booking
+	Calls   []ToolCall // none: the code cannot be provoked
+	Assumed bool       // it is the default, and nobody has said that the last call fails in this host
+}
+
+// AgentSide is what an agent is tested with.
+type AgentSide struct {
+	// Listen is the loopback address, host:port, where the harness listens for an agent that connects by itself. Default
+	// "": a free port.
+	Listen string `yaml:"listen"`
+
+	// for it to connect and join, once it is started or its connection is lost; default 10s
+	Join target.Duration `yaml:"join"`
+	Pace target.Duration `yaml:"pace"` // for the next thing that it does; default 10s, as a language model takes its time
+}
+
+// ToolCall is one tool.call.
+type ToolCall struct {
+	Tool   string           `yaml:"tool"`
+	Params map[string]Value `yaml:"params"`
+}
+
+// ParamsFor is the params of the call, with what comes from the uiSpec (a decoded JSON value) put in. An error names
+// the param for which the uiSpec has nothing.
+func (c ToolCall) ParamsFor(uiSpec any) (map[string]any, error) {
+	params := make(map[string]any, len(c.Params))
+	for _, name := range slices.Sorted(maps.Keys(c.Params)) {
+		value, missing, ok := resolve(c.Params[name].Of, uiSpec)
+		if !ok {
+			return nil, fmt.Errorf("param %s of %s: the uiSpec has nothing at %s", name, c.Tool, missing)
+		}
+		params[name] = value
+	}
+	return params, nil
+}
+
+// Value is the value of a param: any JSON value, in which each Pointer stands for what it points to in the latest
+// uiSpec. In YAML a Pointer is written {pointer: /items/0/id}, as the whole value or within lists and mappings.
+type Value struct{ Of any }
+
+// Resolve is the value with what comes from the uiSpec (a decoded JSON value) put in, and whether that has all of it.
+// Lists and mappings are copies, apart from those of the uiSpec.
+func (v Value) Resolve(uiSpec any) (any, bool) {
+	value, _, ok := resolve(v.Of, uiSpec)
+	return value, ok
+}
+
+func resolve(of, uiSpec any) (value any, missing target.Pointer, ok bool) {
+	switch of := of.(type) {
+	case target.Pointer:
+		value, ok = of.Get(uiSpec)
+		return value, of, ok
+	case []any:
+		list := make([]any, len(of))
+		for i := range of {
+			if list[i], missing, ok = resolve(of[i], uiSpec); !ok {
+				return nil, missing, false
+			}
+		}
+		return list, "", true
+	case map[string]any:
+		m := make(map[string]any, len(of))
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			if m[name], missing, ok = resolve(of[name], uiSpec); !ok {
+				return nil, missing, false
+			}
+		}
+		return m, "", true
+	}
+	return of, "", true
+}
+
+// SessionFor is the relay session of a scenario: Session with {nonce} replaced. Without {nonce} it is the same for all.
+func (b Binding) SessionFor(nonce string) string {
+	return strings.ReplaceAll(b.Session, anyNonce, nonce)
+}
+
+// For is the payload of a scenario: {nonce} is replaced.
+func (s StudyStart) For(nonce string) StudyStart {
+	return StudyStart{
+		StudyID:       strings.ReplaceAll(s.StudyID, anyNonce, nonce),
+		ParticipantID: strings.ReplaceAll(s.ParticipantID, anyNonce, nonce),
+	}
+}
+
+// CallsOf lists all calls of a provocation, those of the booking included. Nil: it cannot be provoked.
+func (b Binding) CallsOf(p Provocation) []ToolCall {
+	switch {
+	case len(p.Calls) == 0, p.Booking && len(b.Booking) == 0:
+		return nil
+	case p.Booking:
+		return slices.Concat(b.Booking, p.Calls)
+	}
+	return slices.Clone(p.Calls)
+}
+
+// Default is the default binding of external-agent, with the way through the bundled host.
+func Default() Binding {
+	next := ToolCall{Tool: externalagent.Next}
+	return Binding{
+		WS:       target.WSWire{Path: externalagent.Path},
+		HostRole: externalagent.HostRole,
+		Session:  externalagent.DefaultSession,
+		Start:    StudyStart{StudyID: "pilot-01", ParticipantID: "P07"},
+		Fields: CodeFields{
+			ErrorCode: "/payload/code", ResultCode: target.Pointers{"/payload/code", "/payload/error/code"},
+		},
+		Booking: defaultBooking(),
+		Provoke: Provocations{
+			NoActiveSpec: Provocation{Booking: true, Calls: []ToolCall{next}},
+			ToolFailure:  Provocation{Calls: []ToolCall{next}, Assumed: true},
+		},
+		Agent: AgentSide{Join: target.Duration{Duration: 10 * time.Second},
+			Pace: target.Duration{Duration: 10 * time.Second}},
+	}
+}
+
+// defaultBooking takes the first item of every stage.
+func defaultBooking() (calls []ToolCall) {
+	first := Value{target.Pointer("/items/0/id")}
+	for _, stage := range externalagent.Stages() {
+		switch stage {
+		case externalagent.ConfirmStage:
+		case externalagent.TicketStage:
+			calls = append(calls, ToolCall{externalagent.SetQuantity,
+				map[string]Value{"itemId": first, "quantity": {uint64(1)}}})
+		default:
+			calls = append(calls, ToolCall{externalagent.Select, map[string]Value{"itemId": first}})
+		}
+		calls = append(calls, ToolCall{Tool: externalagent.Next})
+	}
+	return calls
+}

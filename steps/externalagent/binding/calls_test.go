@@ -1,0 +1,127 @@
+package binding
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+
+	"parley/target"
+)
+
+func TestValue(t *testing.T) {
+	type object = map[string]any
+	spec := object{"items": []any{object{"id": "m1"}, nil}}
+	for _, tt := range []struct {
+		reason string
+		of     any
+		want   any
+		ok     bool
+	}{
+		{"a literal", "x", "x", true},
+		{"null", nil, nil, true},
+		{"from the uiSpec", target.Pointer("/items/0/id"), "m1", true},
+		{"null from the uiSpec", target.Pointer("/items/1"), nil, true},
+		{"the whole uiSpec", target.Pointer(""), spec, true},
+		{"what the uiSpec does not have", target.Pointer("/items/2"), nil, false},
+		{"within a list", []any{1, target.Pointer("/items/0/id")}, []any{1, "m1"}, true},
+		{"within a mapping", object{"a": object{"b": target.Pointer("/items/0/id")}}, object{"a": object{"b": "m1"}}, true},
+		{"a list that lacks something", []any{target.Pointer("/x")}, nil, false},
+		{"a mapping that lacks something", object{"a": 1, "b": target.Pointer("/x")}, nil, false},
+	} {
+		got, ok := Value{tt.of}.Resolve(spec)
+		if diff := cmp.Diff(tt.want, got); diff != "" || ok != tt.ok {
+			t.Errorf("%s: ok is %v (-want +got):\n%s", tt.reason, ok, diff)
+		}
+	}
+	if _, ok := (Value{target.Pointer("/items")}).Resolve(nil); ok {
+		t.Error("a uiSpec of null has items")
+	}
+	template := []any{object{"a": 1}}
+	got, _ := Value{template}.Resolve(nil)
+	got.([]any)[0].(object)["a"] = 2
+	if template[0].(object)["a"] != 1 {
+		t.Error("what a caller does with the value changes the profile")
+	}
+}
+
+// TestValueInAnotherFile: a call is read as in a profile.
+func TestValueInAnotherFile(t *testing.T) {
+	for _, tt := range []struct {
+		reason, yaml string
+		want         []ToolCall
+		err          string
+	}{
+		{"calls", "- {tool: a}\n- {tool: b, params: {x: {pointer: /items/0/id}, y: [{pointer: z}, 1, null]}}\n", []ToolCall{
+			{Tool: "a"}, {"b", map[string]Value{"x": {target.Pointer("/items/0/id")},
+				"y": {[]any{target.Pointer("/z"), uint64(1), nil}}}},
+		}, ""},
+		{"a bad pointer", "- {tool: a, params: {x: [{pointer: a.b}]}}\n", nil,
+			`[0].pointer: "a.b" is neither a name nor a JSON Pointer (write it like {pointer: /items/0/id})`},
+		{"a pointer beside something", "- {tool: a, params: {x: {pointer: /a, or: b}}}\n", nil,
+			`pointer beside other keys (write it like {pointer: /items/0/id})`},
+	} {
+		var got []ToolCall
+		err := yaml.UnmarshalWithOptions([]byte(tt.yaml), &got, yaml.Strict())
+		if err != nil || tt.err != "" {
+			var at *target.ProfileError
+			if !errors.As(err, &at) || at.Error() != tt.err {
+				t.Errorf("%s: got %v, want %s", tt.reason, err, tt.err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
+		}
+	}
+}
+
+func TestParamsFor(t *testing.T) {
+	spec := map[string]any{"items": []any{map[string]any{"id": "adult"}}}
+	call := ToolCall{"setQuantity", map[string]Value{"itemId": {target.Pointer("/items/0/id")}, "quantity": {uint64(1)}}}
+	got, err := call.ParamsFor(spec)
+	if diff := cmp.Diff(map[string]any{"itemId": "adult", "quantity": uint64(1)}, got); diff != "" || err != nil {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+	_, err = call.ParamsFor(map[string]any{"items": []any{}})
+	if err == nil || err.Error() != "param itemId of setQuantity: the uiSpec has nothing at /items/0/id" {
+		t.Errorf("what the uiSpec does not have: %v", err)
+	}
+	if got, err := (ToolCall{Tool: "next"}).ParamsFor(nil); got == nil || len(got) > 0 || err != nil {
+		t.Errorf("no params: %v, %v", got, err)
+	}
+}
+
+func TestCallsOf(t *testing.T) {
+	next, a := ToolCall{Tool: "next"}, ToolCall{Tool: "a"}
+	for _, tt := range []struct {
+		reason  string
+		booking []ToolCall
+		p       Provocation
+		want    []ToolCall
+	}{
+		{"from a new session", []ToolCall{a}, Provocation{Calls: []ToolCall{next}}, []ToolCall{next}},
+		{"after the booking", []ToolCall{a, a}, Provocation{Booking: true, Calls: []ToolCall{next}}, []ToolCall{a, a, next}},
+		{"nothing", []ToolCall{a}, Provocation{}, nil},
+		{"after a booking that is not known", nil, Provocation{Booking: true, Calls: []ToolCall{next}}, nil},
+		{"without a booking", nil, Provocation{Calls: []ToolCall{next}}, []ToolCall{next}},
+	} {
+		e := Binding{Booking: tt.booking}
+		if diff := cmp.Diff(tt.want, e.CallsOf(tt.p)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
+		}
+	}
+	e := Default()
+	var tools []string
+	for _, c := range e.CallsOf(e.Provoke.NoActiveSpec) {
+		tools = append(tools, c.Tool)
+	}
+	want := []string{
+		"select", "next", "select", "next", "select", "next", "select", "next", "select", "next", "setQuantity", "next",
+		"next", "next",
+	}
+	if diff := cmp.Diff(want, tools); diff != "" {
+		t.Errorf("the default (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,115 @@
+package binding
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+
+	"parley/protocol/externalagent"
+	"parley/target"
+)
+
+// checker checks the wire of a profile.
+type checker struct {
+	*target.Checker
+	b *Binding
+}
+
+// check gives the first mistake in the wire.
+func check(c *target.Checker) error { return checker{c, Of(c.Profile)}.binding() }
+
+func (c checker) binding() error {
+	e := c.b
+	return cmp.Or(
+		c.Socket("external-agent.ws", e.WS),
+		c.hostRole(),
+		c.template("external-agent.session", e.Session),
+		c.template("external-agent.start.study-id", e.Start.StudyID),
+		c.template("external-agent.start.participant-id", e.Start.ParticipantID),
+		c.Places("external-agent.fields", "message", e.Fields),
+		c.booked("external-agent.provoke.no-active-spec", e.Provoke.NoActiveSpec),
+		c.booked("external-agent.provoke.tool-failure", e.Provoke.ToolFailure),
+		c.flow(),
+		c.listen(),
+	)
+}
+
+func (c checker) hostRole() error {
+	const path = "external-agent.host-role"
+	switch role := c.b.HostRole; role {
+	case "":
+		return c.Fail(path, "a host joins in some role", "the default is "+externalagent.HostRole)
+	case externalagent.AgentRole:
+		return c.Fail(path, fmt.Sprintf("%q is the role of the other party", role), "the default is "+externalagent.HostRole)
+	}
+	return nil
+}
+
+// template checks a text in which {nonce} may stand.
+func (c checker) template(path, text string) error {
+	if text == "" {
+		return c.Fail(path, "is empty", "delete the line for the default")
+	}
+	for _, p := range target.Placeholders(text) {
+		if p != anyNonce {
+			return c.Fail(path, p+" stands for nothing here", "known here: "+anyNonce)
+		}
+	}
+	return nil
+}
+
+// booked checks that a provocation which the file bases on the booking has one.
+func (c checker) booked(path string, p Provocation) error {
+	if c.Given(path) && p.Booking && len(c.b.Booking) == 0 {
+		return c.Fail(path, "there is no booking to come after", "give external-agent.booking, or calls that need none")
+	}
+	return nil
+}
+
+// flow checks that the script is there, for who is to meet it.
+func (c checker) flow() error {
+	file := FlowFile(c.Profile)
+	if file == "" || c.Profile.Role == externalagent.Host {
+		return nil
+	}
+	const path = "external-agent.flow"
+	switch info, err := os.Stat(file); {
+	case err != nil:
+		return c.Fail(path, fmt.Sprintf("%q cannot be read: %v", c.b.Flow, target.Reason(err)),
+			"a path relative to this profile")
+	case !info.Mode().IsRegular():
+		return c.Fail(path, fmt.Sprintf("%q is not a file", c.b.Flow), "a path relative to this profile")
+	}
+	return nil
+}
+
+// listen checks the address for agents that connect by themselves.
+func (c checker) listen() error {
+	address := c.b.Agent.Listen
+	if address == "" {
+		return nil
+	}
+	const path = "external-agent.agent.listen"
+	host, port, err := net.SplitHostPort(address)
+	switch {
+	case err != nil:
+		return c.Fail(path, fmt.Sprintf("%q is not an address", address), "write it like 127.0.0.1:8080")
+	case !target.ValidPort(port):
+		return c.Fail(path, fmt.Sprintf("%q is not a port", port), "1 to 65535: the agent has to know it")
+	case !loopback(host):
+		return c.Fail(path, fmt.Sprintf("%q is not on loopback: the harness lets in whoever connects,"+
+			" so that nobody else may reach it", address),
+			"write it like 127.0.0.1:8080, and lead an agent on another machine there by a tunnel")
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}

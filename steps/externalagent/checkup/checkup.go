@@ -1,0 +1,110 @@
+// Package checkup is what parley doctor looks at in targets of external-agent.
+package checkup
+
+import (
+	"parley/doctor"
+	"parley/features"
+	"parley/protocol/externalagent"
+	"parley/steps/externalagent/binding"
+	"parley/target"
+)
+
+// Guide is the doctor's guide to external-agent.
+func Guide() doctor.Guide {
+	return doctor.Guide{
+		Checkups: map[string]doctor.Checkup{
+			externalagent.Host: host, externalagent.Relay: relay, externalagent.Agent: agent,
+		},
+		Features: features.Doctor,
+		About:    "A host is booked at. An agent is started and meets the host of the suite.",
+		Examples: []string{"parley doctor --target ws://localhost:3000/agent/ws --protocol " + externalagent.Protocol +
+			" --role " + externalagent.Relay},
+	}
+}
+
+// host is the checkup of a relay and host. Each item has a scenario.
+var host = doctor.Checkup{
+	Items: []doctor.Item{
+		{Key: "external-agent.booking", Tag: "@doctor-booking",
+			Advice:   "external-agent.booking: whether each call is announced at its stage, and its params are in the uiSpec",
+			Declared: func(p *target.Profile) bool { return len(binding.Of(p).Booking) > 0 },
+			Needed:   doctor.OfTag("@booking")},
+		{Key: "hooks.user-says", Tag: "@doctor-user-says",
+			Advice:   "the hook, and whether it speaks in the relay session PARLEY_RELAY_SESSION",
+			Declared: func(p *target.Profile) bool { return p.Hooks.UserSays != "" },
+			Needed:   doctor.Takes(`the participant speaks to agent \w+$`), Causes: []string{"EA-061", "EA-062"}},
+		{Key: "external-agent.logs", Tag: "@doctor-logs",
+			Advice:   "external-agent.logs: whether the logFile of session.ended is a file from there on",
+			Declared: func(p *target.Profile) bool { return binding.Of(p).Logs != "" },
+			Needed:   doctor.OfTag("@log")},
+		{Key: "external-agent.provoke.no-active-spec", Tag: "@doctor-no-active-spec",
+			Advice: "external-agent.provoke.no-active-spec: whether no uiSpec is shown after these calls",
+			Declared: func(p *target.Profile) bool {
+				return len(binding.Of(p).CallsOf(binding.Of(p).Provoke.NoActiveSpec)) > 0
+			},
+			Needed: doctor.Takes(`makes the calls after which no uiSpec is active`)},
+		{Key: "external-agent.provoke.tool-failure", Tag: "@doctor-tool-failure",
+			Advice: "external-agent.provoke.tool-failure: whether the last call is announced, and fails all the same",
+			Declared: func(p *target.Profile) bool {
+				return len(binding.Of(p).CallsOf(binding.Of(p).Provoke.ToolFailure)) > 0
+			},
+			Needed: doctor.Takes(`makes the calls that make a tool fail at run time`)},
+		{Key: binding.RelaySessions, Tag: "@doctor-relay-sessions", Optional: true,
+			Advice:   "the capability: whether every relay session gets a host of its own",
+			Declared: doctor.Has(binding.RelaySessions), Needed: doctor.Takes(`the target has a host in every relay session`)},
+		twoAgents, restarted,
+	},
+	Advice: map[int]string{
+		1: "url, headers, and under external-agent ws.path and ws.subprotocols",
+		2: "external-agent.session: whether it is a relay session that an agent may join",
+		3: "external-agent.session and external-agent.start: whether a host is present, or role: relay is meant",
+	},
+}
+
+// relay is the checkup of a relay. Each item has a scenario.
+var relay = doctor.Checkup{
+	Items: []doctor.Item{
+		{Key: "external-agent.logs", Tag: "@doctor-folder", Optional: true,
+			Advice: "external-agent.logs: whether it is the folder below which the relay writes; of a relay only where files " +
+				"lie is looked at",
+			Declared: func(p *target.Profile) bool { return binding.Of(p).Logs != "" },
+			Needed:   doctor.Takes(`written outside the log folder`)},
+		twoAgents, restarted,
+	},
+	Advice: map[int]string{
+		1: "url, headers, and under external-agent ws.path and ws.subprotocols",
+		2: "external-agent.host-role: whether a host joins by this name; external-agent.session; " +
+			"and whether it has a host already, so that role: host is meant",
+		3: "external-agent.session: whether both parties are in the same one, and whether it has a host already, " +
+			"so that role: host is meant",
+	},
+}
+
+// agent is the checkup of an agent. Each item has a scenario.
+var agent = doctor.Checkup{
+	Items: []doctor.Item{
+		{Key: "external-agent.flow", Tag: "@doctor-flow",
+			Advice:   "external-agent.flow: whether the agent knows its way through such a host; external-agent.agent.pace",
+			Declared: doctor.Always, Needed: doctor.Takes(`the agent completes the booking`)},
+		{Key: binding.Reconnect, Tag: "@doctor-reconnect", Optional: true,
+			Advice:   "the capability; external-agent.agent.join",
+			Declared: doctor.Has(binding.Reconnect), Needed: doctor.Takes(`the agent reconnects`)},
+	},
+	Advice: map[int]string{
+		1: "command: whether it starts the agent, and tells it {url}; or external-agent.agent.listen; " +
+			"external-agent.agent.join",
+		2: "whether the agent sends relay.join first; external-agent.agent.join",
+		3: "whether the agent continues after relay.joined, and joins the relay session {session}; " +
+			"external-agent.agent.pace",
+	},
+}
+
+// The items of hosts and relays alike.
+var (
+	twoAgents = doctor.Item{Key: binding.TwoAgents, Tag: "@doctor-two-agents", Optional: true,
+		Advice:   "the capability: whether the first agent stays when another one joins",
+		Declared: doctor.Has(binding.TwoAgents), Needed: doctor.Takes(`the target lets several agents join a relay session`)}
+	restarted = doctor.Item{Key: "restart", Tag: "@doctor-restart", Advice: "command or hooks.restart",
+		Declared: doctor.Restartable,
+		Needed:   doctor.Takes(`the target is (restarted|killed)`)}
+)

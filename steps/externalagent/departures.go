@@ -1,0 +1,273 @@
+package externalagent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/driver"
+	vocab "parley/protocol/externalagent"
+	judge "parley/steps/externalagent/invariants"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// turn is a call that went well, at which the host departs from its flow. It has had its effect.
+type turn struct {
+	*play
+	call object // its payload
+	id   string
+}
+
+// refusal takes the effect of the call back, and refuses it with a code.
+func (t turn) refusal(code string) object {
+	t.undo()
+	return envelope(vocab.ErrorMessage, "", t.id, object{"code": code, "message": "the scenario lets this call fail"})
+}
+
+// confirmation is a tool.result with more members, or others, than ok and toolName.
+func (t turn) confirmation(more object) object {
+	body := object{"ok": true, "toolName": t.call["toolName"]}
+	for name, v := range more {
+		body[name] = v
+	}
+	return envelope(vocab.ToolResult, "", t.id, body)
+}
+
+// movesOn takes the effect of the call back, and moves the booking elsewhere.
+func (t turn) movesOn() {
+	t.undo()
+	t.elsewhere()
+}
+
+// departureSteps are what the host does otherwise than by its flow, told before the agent is started.
+func (s *suite) departureSteps() []step {
+	at := func(do func(turn) []any) any { return func(n int) error { return s.plan(n, nil, do) } }
+	atOKAlone := func(do func(turn) []any) any { return func(n int) error { return s.plan(n, okAlone, do) } }
+	return []step{
+		{`^call (\d+) is refused with "(\w+)"$`, func(n int, code string) error {
+			return s.plan(n, nil, func(t turn) []any { return []any{t.refusal(code)} })
+		}},
+		{`^call (\d+) is refused by a result with ok:false$`, at(func(t turn) []any {
+			t.undo()
+			return []any{t.confirmation(object{"ok": false, "code": vocab.ToolExecutionFailed,
+				"message": "the scenario lets this call fail"})}
+		})},
+		{`^call (\d+) is refused, and what it asks for is no longer announced$`, at(func(t turn) []any {
+			refusal := t.refusal(vocab.ToolExecutionFailed)
+			t.withdraw(t.call)
+			// The state comes first: who has read that the call was refused has read what may be called now.
+			return []any{t.updated(), refusal}
+		})},
+		{`^the state after call (\d+) contradicts its result$`, at(contradicts)},
+		{`^the state after call (\d+) comes late$`,
+			atOKAlone(func(t turn) []any { return []any{t.result, s.window(), t.updated()} })},
+		{`^the state after call (\d+) is lost$`, atOKAlone(func(t turn) []any {
+			t.lost = true
+			return []any{t.result}
+		})},
+		{`^the state comes before the result of call (\d+)$`,
+			at(func(t turn) []any { return []any{t.updated(), t.result} })},
+		{`^the announced tools change during call (\d+)$`, at(func(t turn) []any {
+			t.movesOn()
+			return []any{t.updated(), t.confirmation(nil)}
+		})},
+		{`^no tool is announced for a while after call (\d+)$`, at(s.announcesNothing)},
+		{`^no uiSpec is shown for a while after call (\d+), while tools are announced$`, at(s.showsNothing)},
+		{`^the connection is lost after call (\d+)$`,
+			at(func(t turn) []any { return []any{t.result, t.updated(), hangUp{}} })},
+		{`^the connection is lost during call (\d+), and the booking goes on without the agent$`, at(func(t turn) []any {
+			t.movesOn()
+			return []any{hangUp{}}
+		})},
+		{`^the session is gone at call (\d+)$`, at(func(t turn) []any {
+			t.active = false
+			t.reset()
+			return []any{envelope(vocab.ErrorMessage, "", t.id, notActive)}
+		})},
+		{`^relay\.joined comes late$`, s.joinsLate},
+		{`^the host sends (.+) before the first state$`, func(what string) error {
+			return s.withJunk(what, func(p *play, junk func() []any) { p.first = junk; s.agent.planned++ })
+		}},
+		{`^the host sends (.+) before the result of call (\d+)$`, func(what string, n int) error {
+			return s.withJunk(what, func(_ *play, junk func() []any) {
+				_ = s.plan(n, nil, func(t turn) []any { return append(junk(), t.result, t.updated()) })
+			})
+		}},
+		{`^the host sends (.+) after the first state$`, func(what string) error {
+			return s.withJunk(what, func(p *play, junk func() []any) { p.behind = junk })
+		}},
+	}
+}
+
+// plan has the host depart from its flow at the first call that fits, nil being any, from the n-th that goes well on.
+func (s *suite) plan(n int, fits func(call, result object) bool, do func(turn) []any) error {
+	if s.agent == nil {
+		return fmt.Errorf("no host awaits the agent yet")
+	}
+	s.agent.play.plans = append(s.agent.play.plans, &plan{n: n, fits: fits, do: do})
+	s.agent.planned++
+	return nil
+}
+
+// okAlone fits the calls of which the document says that a result may be ok alone (EA-054a).
+func okAlone(call, result object) bool {
+	name, _ := call["toolName"].(string)
+	_, quick := result["uiSpec"]
+	return slices.Contains(okOnly, name) && !quick
+}
+
+// withJunk looks up what no agent has to expect, by the words of features, for a play that is to send it.
+func (s *suite) withJunk(what string, send func(p *play, junk func() []any)) error {
+	if s.agent == nil {
+		return fmt.Errorf("no host awaits the agent yet")
+	}
+	p := s.agent.play
+	junk, known := s.junk(p, what)
+	if !known {
+		return fmt.Errorf("no step sends %q", what)
+	}
+	send(p, junk)
+	return nil
+}
+
+// junk makes what no agent has to expect once it is to be sent; a state among it is that of the play then.
+func (s *suite) junk(p *play, what string) (make func() []any, known bool) {
+	one := func(v any) func() []any { return func() []any { return []any{v} } }
+	without := func(member string) func() []any {
+		e := envelope("parley.unknown", "", "", object{})
+		delete(e, member)
+		return one(e)
+	}
+	extra := func(outside, inside any) func() []any {
+		return func() []any {
+			e := p.updated()
+			e["parleyExtra"] = outside
+			e["payload"].(object)["parleyExtra"] = inside
+			return []any{e}
+		}
+	}
+	if text, ok := noEnvelopes[what]; ok {
+		return one(driver.Message{Label: what, Body: []byte(text)}), true
+	}
+	other := "req-of-nobody-" + s.Nonce
+	make, known = map[string]func() []any{
+		"a binary frame":              one(driver.Message{Label: what, Body: []byte{0, 1, 2, 0xff}, Binary: true}),
+		"an unknown type":             one(envelope("parley.unknown", "", "", object{"a": 1})),
+		"an envelope without payload": without("payload"),
+		"an envelope without type":    without("type"),
+		"a presence message":          one(envelope("relay.presence", "", "", object{"role": "host", "online": true})),
+		"an answer to nobody": func() []any {
+			return []any{envelope(vocab.ToolResult, "", other, object{"ok": true, "toolName": vocab.Next}),
+				envelope(vocab.ErrorMessage, "", other, object{"code": vocab.InvalidParams, "message": "of nobody's call"})}
+		},
+		"what the participant says":  one(userSays("I prefer evening showtimes.", "time")),
+		"a state with extra members": extra([]any{object{"a": nil}}, "x"),
+		"a long state":               extra(nil, strings.Repeat("x", 300<<10)),
+	}[what]
+	return make, known
+}
+
+// window is how long the host keeps something back, from who should wait for it: the longer, the slower the agent has
+// been so far to do anything, as one that does not wait would else be found waiting.
+func (s *suite) window() time.Duration {
+	l := s.Env.Profile.Limits
+	return max(l.Quiet.Duration, min(4*slowest(s.T.All()), l.Event.Duration))
+}
+
+// slowest is the longest time that an agent has taken so far from what it was told last, or from its connection, to
+// what it said next.
+func slowest(t []transcript.Record) time.Duration {
+	var most, told time.Duration
+	waits := false
+	for _, r := range t {
+		switch {
+		case !strings.HasPrefix(r.Conn, judge.AgentParty):
+		case r.Kind == transcript.Open, r.Kind == transcript.Frame && r.Dir == transcript.Sent:
+			told, waits = r.At, true
+		case r.Kind == transcript.Frame && waits:
+			most, waits = max(most, r.At-told), false
+		}
+	}
+	return most
+}
+
+// contradicts answers with a quick uiSpec in which the call has had its effect, and then tells another state: the
+// booking is elsewhere, where other tools are announced (EA-051, EA-072).
+func contradicts(t turn) []any {
+	quick := t.confirmation(object{"uiSpec": t.ui})
+	t.elsewhere()
+	return []any{quick, t.updated()}
+}
+
+// elsewhere moves the booking to the next stage, in turn, that has tools which the present one does not have, and
+// announces those. A flow without such a stage goes to any, and what leads on from there is not announced: whoever goes
+// by what was there before is known by its call. The caller holds the lock.
+func (p *play) elsewhere() {
+	n := len(p.flow.Stages)
+	was := p.flow.Stages[min(p.at, n-1)]
+	first := (p.at + 1) % n
+	if p.at == n {
+		first = 0
+	}
+	for i := range n {
+		to := (first + i) % n
+		fresh := slices.DeleteFunc(slices.Clone(p.flow.Stages[to].ToolSchema), func(item any) bool {
+			return was.tools.Find(nameOf(item)) != nil
+		})
+		if len(fresh) > 0 {
+			p.move(to, fresh)
+			return
+		}
+	}
+	to := (p.at + 1) % n
+	st := p.flow.Stages[to]
+	p.move(to, slices.DeleteFunc(slices.Clone(st.ToolSchema), func(item any) bool {
+		return st.Effects[nameOf(item)].Go > 0 || nameOf(item) == p.latest
+	}))
+}
+
+// move sets the stage, and what is announced there.
+func (p *play) move(to int, tools []any) {
+	p.at, p.ui, p.narrow = to, copied(p.flow.Stages[to].UISpec), tools
+	if tools == nil {
+		p.narrow = []any{}
+	}
+}
+
+// withdraw has the present stage announce no longer what a call has asked for: one of the values that a param may have,
+// or else the tool. The caller holds the lock.
+func (p *play) withdraw(call object) {
+	name, _ := call["toolName"].(string)
+	params, _ := call["params"].(object)
+	p.narrow = []any{}
+	for _, item := range p.flow.Stages[p.at].ToolSchema {
+		if nameOf(item) == name {
+			if item = fewer(item, params); item == nil {
+				continue
+			}
+		}
+		p.narrow = append(p.narrow, item)
+	}
+}
+
+// fewer is an announced tool whose params may no longer be those; nil where only the tool itself can be left out.
+func fewer(item any, params object) any {
+	out := copied(item).(object)
+	parameters, _ := out["parameters"].(object)
+	properties, isSchema := parameters["properties"].(object)
+	if !isSchema {
+		properties = parameters
+	}
+	for _, name := range names(params) {
+		p, _ := properties[name].(object)
+		values, _ := p["enum"].([]any)
+		left := slices.DeleteFunc(slices.Clone(values), func(v any) bool { return wjson.Equal(v, params[name]) })
+		if len(left) > 0 && len(left) < len(values) {
+			p["enum"] = left
+			return out
+		}
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+package invariants
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"parley/monitor"
+	vocab "parley/protocol/externalagent"
+	"parley/steps/externalagent/toolschema"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// joinsFirst judges that an agent waits until it has joined (EA-026), on each of its connections.
+func joinsFirst(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	asked, joined := map[string]bool{}, map[string]bool{}
+	for m := range messages(t) {
+		switch {
+		case m.sent(vocab.RelayJoined):
+			joined[m.Conn] = true
+		case !target(m.Record):
+		case m.kind == vocab.RelayJoin:
+			asked[m.Conn] = true
+		case joined[m.Conn] || asked[m.Conn]:
+			out = append(out, m.finding(joined[m.Conn], "EA-026", "nothing before relay.joined has answered relay.join",
+				"the agent has not joined yet"))
+		default:
+			out = append(out, m.finding(false, "EA-026", "relay.join before anything else", "the agent has not joined"))
+		}
+	}
+	return out
+}
+
+// agentIDs judges that ids differ (EA-022b). An agent that comes anew, and begins with a session of its own, may count
+// anew.
+func agentIDs(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	seen, conn, anew := map[string]int{}, "", beginnings(t)
+	for m := range received(t) {
+		if m.Conn != conn && anew[m.Conn] {
+			clear(seen)
+		}
+		conn = m.Conn
+		id, ok := m.Event.RequestID.(string)
+		if !ok {
+			continue
+		}
+		if len(seen) > 0 {
+			out = append(out, m.finding(seen[id] == 0, "EA-022b", "an id that no other request has",
+				fmt.Sprintf("id %q is that of record %d", id, seen[id])))
+		}
+		seen[id] = m.N
+	}
+	return out
+}
+
+// beginnings are the connections whose first request behind relay.join is session.start.
+func beginnings(t []transcript.Record) map[string]bool {
+	out := map[string]bool{}
+	for m := range received(t) {
+		if _, known := out[m.Conn]; !known && m.kind != vocab.RelayJoin {
+			out[m.Conn] = m.kind == vocab.SessionStart
+		}
+	}
+	return out
+}
+
+// repliesAsText judges that replyTo is a string, where it is there (EA-023a): what an agent may answer, no clause says.
+func repliesAsText(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	for m := range received(t) {
+		to := m.env["replyTo"]
+		out = append(out, m.finding(to == nil || text(to, true), "EA-023a", "replyTo is a string, where it is there",
+			"replyTo is "+wjson.Compact(to)))
+	}
+	return out
+}
+
+// announced is what the harness has announced to an agent.
+type announced struct {
+	tools toolschema.Tools
+	at    time.Duration
+	asked bool // the agent was waiting for it
+	n     int
+}
+
+// crossing is how long a state that an agent has not asked for may cross what the agent sends meanwhile.
+const crossing = 250 * time.Millisecond
+
+// asking is what an agent waits for on its connection. A state is one that it waits for where one request was under
+// way, no other was, and that has not brought it a state yet.
+type asking struct {
+	conn     string
+	open     map[string]bool // requests that are not answered
+	latest   string          // the request that a state may follow; "" if no state is expected
+	answered bool
+	several  bool // when it was sent, or since, others were under way
+}
+
+// says takes what the agent sends.
+func (a *asking) says(m message) {
+	if m.Conn != a.conn {
+		*a = asking{conn: m.Conn, open: map[string]bool{}}
+	}
+	a.latest, a.answered, a.several = "", false, len(a.open) > 0
+	switch m.kind {
+	case vocab.ToolCall, vocab.SnapshotGet, vocab.SessionStart:
+		a.latest = fmt.Sprint(m.Event.RequestID)
+		a.open[a.latest] = true
+	}
+}
+
+// hears takes what the agent is sent, and reports whether that is a state for which it has waited.
+func (a *asking) hears(m message) bool {
+	if to, ok := m.env["replyTo"].(string); ok {
+		delete(a.open, to)
+		a.answered = a.answered || to == a.latest
+	}
+	asked := m.isState() && a.latest != "" && !a.several
+	if m.isState() && a.answered {
+		a.latest = ""
+	}
+	return asked
+}
+
+// agentCalls judges every call by what was announced last (EA-096a, EA-081a). A state that comes unasked may cross a
+// call: for a moment what was announced before counts too.
+func agentCalls(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	var states []announced
+	waits := asking{open: map[string]bool{}}
+	for m := range messages(t) {
+		switch {
+		case m.Dir == transcript.Sent:
+			asked := waits.hears(m)
+			list, _ := m.body["toolSchema"].([]any)
+			if tools, err := toolschema.Parse(list); err == nil && m.isState() {
+				states = append(states, announced{tools: tools, at: m.At, n: m.N, asked: asked})
+			}
+		case target(m.Record):
+			if m.kind == vocab.ToolCall {
+				out = append(out, judgeCall(m, states)...)
+			}
+			waits.says(m)
+		}
+	}
+	return out
+}
+
+func judgeCall(m message, states []announced) []monitor.Finding {
+	if len(states) == 0 {
+		return []monitor.Finding{m.finding(false, "EA-096a", "a call of a tool that was announced",
+			"nothing has been announced yet")}
+	}
+	name, _ := m.body["toolName"].(string)
+	last := states[len(states)-1]
+	may := []announced{last}
+	for i := len(states) - 1; i > 0 && !states[i].asked && m.At-states[i].at < crossing; i-- {
+		may = append(may, states[i-1])
+	}
+	known, why := false, error(nil)
+	for _, st := range may {
+		if tool := st.tools.Find(name); tool != nil {
+			known = true
+			if why = tool.Accepts(m.body["params"]); why == nil {
+				break
+			}
+		}
+	}
+	out := []monitor.Finding{m.finding(known, "EA-096a", fmt.Sprintf("a call of a tool that record %d announces", last.n),
+		fmt.Sprintf("%q is not announced", name))}
+	if !known {
+		return out
+	}
+	observed := ""
+	if why != nil {
+		observed = fmt.Sprintf("params %s: %v", wjson.Compact(m.body["params"]), why)
+	}
+	return append(out, m.finding(why == nil, "EA-081a",
+		fmt.Sprintf("params that keep to the schema of %s in record %d", name, last.n), observed))
+}
+
+// resynchronises judges that an agent which has come back asks for a snapshot, and has it, before it calls a tool
+// (EA-076). One that starts another session instead is told its state anyway.
+func resynchronises(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	type course struct{ asked, told, started, judged bool }
+	conns, active, first := map[string]*course{}, false, ""
+	for m := range messages(t) {
+		c := conns[m.Conn]
+		if c == nil {
+			c = &course{}
+			conns[m.Conn] = c
+		}
+		switch {
+		case m.sent(vocab.SessionStarted):
+			first = cmp.Or(first, m.Conn)
+			active, c.started = true, true
+		case m.sent(vocab.SnapshotState):
+			c.told = c.told || c.asked
+		case m.sent(vocab.SessionEnded):
+			active = false
+		case !target(m.Record):
+		case m.kind == vocab.SnapshotGet:
+			c.asked = true
+		case m.kind == vocab.ToolCall && active && first != "" && m.Conn != first && !c.started && !c.judged:
+			c.judged = true
+			out = append(out, m.finding(c.told, "EA-076",
+				"snapshot.get, and snapshot.state, between coming back and the next tool.call",
+				"the agent has no snapshot on this connection"))
+		}
+	}
+	return out
+}
+
+// oneConnection judges that an agent speaks on one connection at a time (EA-016, EA-106), and comes back to the relay
+// session in which it was (EA-103). That a connection ends may be told behind the beginning of the next one, and so may
+// what was still on its way: only who goes on to talk on the older one has two.
+func oneConnection(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	session := any(nil)
+	latest := ""
+	older := map[string]*talk{}
+	for _, r := range t {
+		switch {
+		case r.Kind == transcript.Open && r.Dir == transcript.Received:
+			if latest != "" {
+				older[latest] = &talk{}
+			}
+			latest = r.Conn
+			out = append(out, monitor.Finding{Clauses: []string{"EA-016", "EA-106"}, OK: true, At: r.N})
+		case older[r.Conn] != nil && r.Kind == transcript.Frame:
+			if older[r.Conn].goesOn(&r) {
+				out = append(out, monitor.Finding{Clauses: []string{"EA-016", "EA-106"}, At: r.N,
+					Expected: "one WebSocket connection of the agent at a time",
+					Observed: fmt.Sprintf("it talks on %s, and has opened %s: %s", r.Conn, latest, monitor.Describe(r))})
+			}
+		}
+		if target(&r) && r.Event != nil && r.Event.Type == vocab.RelayJoin {
+			p, _ := r.Event.Data.(object)
+			if session != nil {
+				out = append(out, finding(&r, wjson.Equal(session, p["sessionId"]), "EA-103",
+					"the relay session in which the agent was: "+wjson.Compact(session),
+					"payload.sessionId is "+wjson.Compact(p["sessionId"])))
+			}
+			session = p["sessionId"]
+		}
+	}
+	return out
+}
+
+// talk is what passes on a connection once another has been opened.
+type talk struct {
+	told  bool // the harness has said something since the agent last did
+	turns int  // how often the agent has said something behind that
+}
+
+// goesOn reports, once, whether it is more than what was still on its way.
+func (k *talk) goesOn(r *transcript.Record) bool {
+	if r.Dir == transcript.Sent {
+		k.told = true
+		return false
+	}
+	if !k.told {
+		return false
+	}
+	k.told = false
+	k.turns++
+	return k.turns == 2
+}

@@ -1,0 +1,327 @@
+package invariants
+
+import "testing"
+
+const (
+	// movie and ticket are what the host announces at two stages.
+	movie = `{"uiSpec":{},"messageHistory":[],"toolSchema":[{"name":"select","parameters":{"itemId":{"type":"string",` +
+		`"enum":["m1","m2"]}}},{"name":"next"}]}`
+	ticket = `{"uiSpec":{},"messageHistory":[],"toolSchema":[{"name":"setQuantity","parameters":{"type":"object",` +
+		`"properties":{"quantity":{"type":"integer","minimum":0}},"required":["quantity"]}},{"name":"next"},{"name":"prev"}]}`
+	closed = `{"uiSpec":null,"messageHistory":[],"toolSchema":[]}`
+	odd    = `{"uiSpec":{},"messageHistory":[],"toolSchema":[7]}`
+
+	joins  = "A < relay.join #j {\"role\":\"agent\",\"sessionId\":\"default\"}\nA > relay.joined @j\n"
+	starts = "A < session.start #s\nA > session.started @s {\"sessionId\":\"s-1\"}\n"
+	asks   = "A < snapshot.get #g\n"
+	speaks = "A < agent.message #m {\"text\":\"Hi\"}\n"
+)
+
+func says(kind, payload string) string { return "A > " + kind + " " + payload + "\n" }
+
+func calls(tool, params string) string {
+	return `A < tool.call #c {"toolName":"` + tool + `","params":` + params + `,"reason":"r"}` + "\n"
+}
+
+const callClauses = "EA-033 EA-034 EA-035"
+
+// TestRepliesAsText: an agent need not answer anything; where it names what it answers, that is a string.
+func TestRepliesAsText(t *testing.T) {
+	for _, r := range []struct {
+		reason, in string
+		want       bool
+	}{
+		{"nothing is answered", asks, true},
+		{"a string", "A < snapshot.get @x", true},
+		{"a number", `A < {"type":"snapshot.get","replyTo":1,"payload":{}}`, false},
+		{"null says nothing", `A < {"type":"snapshot.get","replyTo":null,"payload":{}}`, true},
+	} {
+		if got := repliesAsText(script(t, r.in)); len(got) != 1 || got[0].OK != r.want {
+			t.Errorf("%s: %+v", r.reason, got)
+		}
+	}
+	if got := repliesAsText(script(t, says("state.updated", movie))); len(got) > 0 {
+		t.Errorf("what the harness says: %+v", got)
+	}
+}
+
+var agentRows = []row{
+	{monitor: "agent-joins-first", reason: "once it is told that it has joined", kept: "EA-026", in: joins +
+		"A < session.start #s"},
+	{monitor: "agent-joins-first", reason: "on each connection", kept: "EA-026", in: joins +
+		"A < session.start #s\nA closed\nB < relay.join #j\nB > relay.joined @j\nB < snapshot.get #g"},
+	{monitor: "agent-joins-first", reason: "a join that is sent twice", kept: "EA-026",
+		in: "A < relay.join #j\nA < relay.join #k\nA > relay.joined @j\nA < session.start #s"},
+	{monitor: "agent-joins-first", reason: "a join once it has joined", in: joins + "A < relay.join #k"},
+	{monitor: "agent-joins-first", reason: "before it joins", broken: "EA-026", in: "A open\nA < session.start #s"},
+	{monitor: "agent-joins-first", reason: "before it is told that it has joined", broken: "EA-026",
+		in: "A < relay.join #j\nA < session.start #s\nA > relay.joined @j"},
+	{monitor: "agent-joins-first", reason: "a message of a type that nobody knows", broken: "EA-026",
+		in: "A < hello.world\n" + joins},
+	{monitor: "agent-joins-first", reason: "having joined over another connection", broken: "EA-026", in: joins +
+		"B < snapshot.get #g"},
+	{monitor: "agent-joins-first", reason: "having asked over another connection", broken: "EA-026",
+		in: "A < relay.join #j\nB > relay.joined @j\nA < snapshot.get #g"},
+	{monitor: "agent-joins-first", reason: "a join that was refused", broken: "EA-026",
+		in: "A < relay.join #j\nA > error @j\nA < session.start #s"},
+	{monitor: "agent-joins-first", reason: "what comes later does not make up for it", kept: "EA-026", broken: "EA-026",
+		in: "A < session.start #s\n" + joins + "A < session.start #t"},
+	{monitor: "agent-joins-first", reason: "it has only joined", in: "A open\n" + joins + "A closed"},
+
+	{monitor: "agent-messages", reason: "relay.join", kept: "EA-027", in: of("relay.join", "", "")},
+	{monitor: "agent-messages", reason: "another relay session", kept: "EA-027",
+		in: of("relay.join", "sessionId", `"s-n"`)},
+	{monitor: "agent-messages", reason: "another role", kept: "EA-027", broken: "EA-027",
+		in: of("relay.join", "role", `"host"`)},
+	{monitor: "agent-messages", reason: "no role", kept: "EA-027", broken: "EA-027", in: of("relay.join", "role", "")},
+	{monitor: "agent-messages", reason: "a relay session that is a number", kept: "EA-027", broken: "EA-027",
+		in: of("relay.join", "sessionId", "1")},
+	{monitor: "agent-messages", reason: "no relay session", kept: "EA-027", broken: "EA-027",
+		in: of("relay.join", "sessionId", "")},
+	{monitor: "agent-messages", reason: "a join without an id", kept: "EA-027", broken: "EA-027",
+		in: `A < relay.join {"role":"agent","sessionId":"default"}`},
+	{monitor: "agent-messages", reason: "a join whose id is a number", kept: "EA-027", broken: "EA-027",
+		in: `A < {"type":"relay.join","id":1,"payload":{"role":"agent","sessionId":"default"}}`},
+	{monitor: "agent-messages", reason: "a join whose payload is null", broken: "EA-027",
+		in: `A < {"type":"relay.join","payload":null}`},
+
+	{monitor: "agent-messages", reason: "session.start", kept: "EA-031", in: of("session.start", "", "")},
+	{monitor: "agent-messages", reason: "no studyId", kept: "EA-031", broken: "EA-031",
+		in: of("session.start", "studyId", "")},
+	{monitor: "agent-messages", reason: "a participantId that is a number", kept: "EA-031", broken: "EA-031",
+		in: of("session.start", "participantId", "7")},
+
+	{monitor: "agent-messages", reason: "snapshot.get", kept: "EA-032", in: "A < snapshot.get #g {}"},
+	{monitor: "agent-messages", reason: "a snapshot.get that says more", broken: "EA-032",
+		in: `A < snapshot.get #g {"since":1}`},
+	{monitor: "agent-messages", reason: "a snapshot.get whose payload is null", broken: "EA-032",
+		in: `A < snapshot.get #g null`},
+	{monitor: "agent-messages", reason: "a snapshot.get whose payload is an empty list", broken: "EA-032",
+		in: `A < snapshot.get #g []`},
+	{monitor: "agent-messages", reason: "a snapshot.get without a payload", broken: "EA-032",
+		in: `A < {"type":"snapshot.get"}`},
+
+	{monitor: "agent-messages", reason: "tool.call", kept: callClauses, in: of("tool.call", "", "")},
+	{monitor: "agent-messages", reason: "a call with members that no clause names", kept: callClauses,
+		in: of("tool.call", "turn", "7")},
+	{monitor: "agent-messages", reason: "an empty reason is a string", kept: callClauses,
+		in: of("tool.call", "reason", `""`)},
+	{monitor: "agent-messages", reason: "no toolName", broken: "EA-033", kept: without(callClauses, "EA-033"),
+		in: of("tool.call", "toolName", "")},
+	{monitor: "agent-messages", reason: "a toolName that is null", broken: "EA-033", kept: without(callClauses, "EA-033"),
+		in: of("tool.call", "toolName", "null")},
+	{monitor: "agent-messages", reason: "no params", broken: "EA-034", kept: without(callClauses, "EA-034"),
+		in: of("tool.call", "params", "")},
+	{monitor: "agent-messages", reason: "params that are a list", broken: "EA-034", kept: without(callClauses, "EA-034"),
+		in: of("tool.call", "params", "[]")},
+	{monitor: "agent-messages", reason: "params that are encoded", broken: "EA-034", kept: without(callClauses, "EA-034"),
+		in: of("tool.call", "params", `"{}"`)},
+	{monitor: "agent-messages", reason: "no reason", broken: "EA-035", kept: without(callClauses, "EA-035"),
+		in: of("tool.call", "reason", "")},
+	{monitor: "agent-messages", reason: "a reason that is null", broken: "EA-035", kept: without(callClauses, "EA-035"),
+		in: of("tool.call", "reason", "null")},
+
+	{monitor: "agent-messages", reason: "agent.message", kept: "EA-036", in: of("agent.message", "", "")},
+	{monitor: "agent-messages", reason: "no text", broken: "EA-036", in: of("agent.message", "text", "")},
+	{monitor: "agent-messages", reason: "a text that is a list", broken: "EA-036", in: of("agent.message", "text", "[]")},
+	{monitor: "agent-messages", reason: "session.end", kept: "EA-037", in: of("session.end", "", "")},
+	{monitor: "agent-messages", reason: "session.end without a reason", broken: "EA-037",
+		in: of("session.end", "reason", "")},
+	{monitor: "agent-messages", reason: "a reason that is a number", broken: "EA-037",
+		in: of("session.end", "reason", "0")},
+	{monitor: "agent-messages", reason: "types that it does not name",
+		in: "A < state.updated\nA < agent.thinks\nA < hello\nA < {}"},
+	{monitor: "agent-messages", reason: "what the harness says",
+		in: "A > relay.join\nA > tool.call\nA > snapshot.get [1]"},
+
+	{monitor: "agent-replies", reason: "a text", kept: "EA-023a",
+		in: `A < {"v":"mvp-0.2","type":"agent.message","replyTo":"x","payload":{}}`},
+	{monitor: "agent-replies", reason: "a number", broken: "EA-023a",
+		in: `A < {"v":"mvp-0.2","type":"agent.message","replyTo":7,"payload":{}}`},
+	{monitor: "agent-ids", reason: "two requests", kept: "EA-022b", in: "A < relay.join #a\nA < session.start #b"},
+	{monitor: "agent-ids", reason: "in other capitals", kept: "EA-022b", in: "A < relay.join #a\nA < session.start #A"},
+	{monitor: "agent-ids", reason: "over two connections", kept: "EA-022b", in: "A < relay.join #a\nB < relay.join #b"},
+	{monitor: "agent-ids", reason: "the same id twice", broken: "EA-022b", in: "A < snapshot.get #a\nA < snapshot.get #a"},
+	{monitor: "agent-ids", reason: "the same id over two connections", broken: "EA-022b",
+		in: "A < relay.join #a\nA closed\nB < relay.join #a"},
+	{monitor: "agent-ids", reason: "the same id in another life", kept: "EA-022b",
+		in: "A < relay.join #a\nA < session.start #b\nA closed\nB < relay.join #a\nB < session.start #b"},
+	{monitor: "agent-ids", reason: "the same id where it goes on", kept: "EA-022b", broken: "EA-022b",
+		in: "A < relay.join #a\nA < session.start #b\nA closed\nB < relay.join #a\nB < snapshot.get #c"},
+	{monitor: "agent-ids", reason: "the id of the request before the last", kept: "EA-022b", broken: "EA-022b",
+		in: "A < snapshot.get #a\nA < snapshot.get #b\nA < snapshot.get #a"},
+	{monitor: "agent-ids", reason: "an empty id twice", broken: "EA-022b", in: `A < {"id":""}` + "\n" + `A < {"id":""}`},
+	{monitor: "agent-ids", reason: "one request", in: "A < relay.join #a"},
+	{monitor: "agent-ids", reason: "none has an id",
+		in: "A < snapshot.get\nA < snapshot.get\nA < {\"id\":null}\nA < {\"id\":7}\nA < {\"id\":7}"},
+	{monitor: "agent-ids", reason: "ids of the harness",
+		in: "A > snapshot.state #a\nA < snapshot.get #a\nA > snapshot.state #a"},
+}
+
+var callRows = []row{
+	{monitor: "agent-calls", reason: "an announced tool", kept: "EA-081a EA-096a", in: starts +
+		says("state.updated", movie) + calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "a tool without parameters", kept: "EA-081a EA-096a", in: starts +
+		says("state.updated", movie) + calls("next", `{}`)},
+	{monitor: "agent-calls", reason: "announced by a snapshot", kept: "EA-081a EA-096a", in: asks +
+		says("snapshot.state", ticket) + calls("prev", `{}`)},
+	{monitor: "agent-calls", reason: "announced over the connection before", kept: "EA-081a EA-096a", in: starts +
+		says("state.updated", movie) + "A closed\nB < tool.call #c {\"toolName\":\"next\",\"params\":{},\"reason\":\"r\"}"},
+	{monitor: "agent-calls", reason: "a number that no float64 has", kept: "EA-081a EA-096a", in: starts +
+		says("state.updated", ticket) + calls("setQuantity", `{"quantity":9007199254740993}`)},
+
+	{monitor: "agent-calls", reason: "before anything is announced", broken: "EA-096a", in: starts + calls("next", `{}`) +
+		says("state.updated", movie)},
+	{monitor: "agent-calls", reason: "a tool that does not exist", broken: "EA-096a", in: starts +
+		says("state.updated", movie) + calls("book", `{}`)},
+	{monitor: "agent-calls", reason: "no tool", broken: "EA-096a", in: starts + says("state.updated", movie) +
+		"A < tool.call #c {}"},
+	{monitor: "agent-calls", reason: "in other capitals", broken: "EA-096a", in: starts + says("state.updated", movie) +
+		calls("Next", `{}`)},
+	{monitor: "agent-calls", reason: "of another stage", broken: "EA-096a", in: starts + says("state.updated", ticket) +
+		calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "while nothing is announced", broken: "EA-096a", in: starts +
+		says("state.updated", movie) + calls("next", `{}`) + says("state.updated", closed) + calls("next", `{}`),
+		kept: "EA-081a EA-096a"},
+	{monitor: "agent-calls", reason: "a param that is missing", broken: "EA-081a", kept: "EA-096a", in: starts +
+		says("state.updated", movie) + calls("select", `{}`)},
+	{monitor: "agent-calls", reason: "a value that is not in the enum", broken: "EA-081a", kept: "EA-096a", in: starts +
+		says("state.updated", movie) + calls("select", `{"itemId":"m3"}`)},
+	{monitor: "agent-calls", reason: "a value below the minimum", broken: "EA-081a", kept: "EA-096a", in: starts +
+		says("state.updated", ticket) + calls("setQuantity", `{"quantity":-1}`)},
+	{monitor: "agent-calls", reason: "params that are a list", broken: "EA-081a", kept: "EA-096a", in: starts +
+		says("state.updated", movie) + calls("next", `[]`)},
+	{monitor: "agent-calls", reason: "no params", broken: "EA-081a", kept: "EA-096a", in: starts +
+		says("state.updated", movie) + `A < tool.call #c {"toolName":"next"}`},
+
+	{monitor: "agent-calls", reason: "what was announced before the state that it waited for", kept: "EA-081a EA-096a",
+		broken: "EA-096a",
+		in: starts + says("state.updated", movie) + calls("next", `{}`) + says("state.updated", ticket) +
+			calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "what was announced before the snapshot that it asked for", broken: "EA-096a",
+		in: starts + says("state.updated", movie) + asks + says("snapshot.state", ticket) +
+			calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "what was announced before a state that comes unasked, for a moment",
+		kept: "EA-081a EA-096a",
+		in: starts + says("state.updated", movie) + speaks + says("state.updated", ticket) + "+ 200ms\n" +
+			calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "or what that state announces", kept: "EA-081a EA-096a",
+		in: starts + says("state.updated", movie) + speaks + says("state.updated", ticket) + "+ 200ms\n" +
+			calls("prev", `{}`)},
+	{monitor: "agent-calls", reason: "params as they were announced before it", kept: "EA-081a EA-096a",
+		in: starts + says("state.updated", movie) + speaks + says("state.updated",
+			`{"toolSchema":[{"name":"select","parameters":{"itemId":{"type":"integer"}}}]}`) +
+			calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "params that fit neither", broken: "EA-081a", kept: "EA-096a",
+		in: starts + says("state.updated", movie) + speaks + says("state.updated", ticket) +
+			calls("select", `{"itemId":"m9"}`)},
+	{monitor: "agent-calls", reason: "what was announced before two such states", kept: "EA-081a EA-096a",
+		in: starts + says("state.updated", movie) + speaks + says("state.updated", ticket) + says("state.updated", closed) +
+			calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "what was announced before that, once the moment has passed", broken: "EA-096a",
+		in: starts + says("state.updated", movie) + speaks + says("state.updated", ticket) + "+ 250ms\n" +
+			calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "of two such states the first is old", broken: "EA-096a",
+		in: starts + says("state.updated", movie) + speaks + says("state.updated", ticket) + "+ 1s\n" +
+			says("state.updated", closed) + calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "an announcement that is none leaves that before it", kept: "EA-081a EA-096a",
+		in: starts + says("state.updated", movie) + asks + says("snapshot.state", odd) + calls("next", `{}`)},
+	{monitor: "agent-calls", reason: "what was announced before an unasked state behind one that it waited for",
+		kept: "EA-081a EA-096a",
+		in: starts + says("state.updated", ticket) + calls("prev", `{}`) + says("tool.result @c", `{"ok":true}`) +
+			says("state.updated", movie) + "+ 5s\n" + says("state.updated", ticket) + "+ 10ms\n" +
+			calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "a state before the result, and one behind it, are of the call",
+		kept: "EA-081a EA-096a", broken: "EA-096a",
+		in: starts + says("state.updated", movie) + calls("next", `{}`) + says("state.updated", movie) +
+			says("tool.result @c", `{"ok":true}`) + says("state.updated", ticket) + calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "a call that was sent while another was under way may have crossed the state of that",
+		kept: "EA-081a EA-096a",
+		in: starts + says("state.updated", movie) + calls("next", `{}`) + `A < tool.call #d {"toolName":"next","params":{}}` +
+			"\n" + says("tool.result @c", `{"ok":true}`) + says("state.updated", ticket) + "+ 10ms\n" +
+			calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "for a moment", kept: "EA-081a EA-096a", broken: "EA-096a",
+		in: starts + says("state.updated", movie) + calls("next", `{}`) + `A < tool.call #d {"toolName":"next","params":{}}` +
+			"\n" + says("tool.result @c", `{"ok":true}`) + says("state.updated", ticket) + "+ 1s\n" +
+			calls("select", `{"itemId":"m1"}`)},
+	{monitor: "agent-calls", reason: "what was under way is lost with its connection", kept: "EA-081a EA-096a",
+		broken: "EA-096a",
+		in: starts + says("state.updated", movie) + calls("next", `{}`) + again + getB + "B > snapshot.state @h " + ticket +
+			"\n" + "B < tool.call #d {\"toolName\":\"select\",\"params\":{\"itemId\":\"m1\"}}"},
+
+	{monitor: "agent-calls", reason: "no calls", in: joins + starts + says("state.updated", movie) + asks + speaks},
+	{monitor: "agent-calls", reason: "what is no JSON", in: starts + says("state.updated", movie) + "A < tool.call?"},
+}
+
+// again is a second connection, over which the agent joins.
+const again = "A closed\nB open\nB < relay.join #k {\"role\":\"agent\",\"sessionId\":\"default\"}\nB > relay.joined " +
+	"@k\n"
+
+const (
+	callB  = "B < tool.call #d {\"toolName\":\"next\",\"params\":{},\"reason\":\"r\"}\n"
+	getB   = "B < snapshot.get #h\n"
+	tellB  = "B > snapshot.state @h " + movie + "\n"
+	startB = "B < session.start #t\nB > session.started @t\n"
+)
+
+var connectionRows = []row{
+	{monitor: "agent-resynchronises", reason: "it asks, is told, and calls", kept: "EA-076", in: joins + starts + again +
+		getB + tellB + callB},
+	{monitor: "agent-resynchronises", reason: "it speaks before it asks", kept: "EA-076", in: joins + starts + again +
+		"B < agent.message #m\n" + getB + tellB + callB},
+	{monitor: "agent-resynchronises", reason: "it calls again", kept: "EA-076", in: joins + starts + again + getB + tellB +
+		callB + callB},
+	{monitor: "agent-resynchronises", reason: "it comes back twice", kept: "EA-076", in: joins + starts + again + getB +
+		tellB + callB + "B closed\nC open\nC < snapshot.get #i\nC > snapshot.state @i\nC < tool.call #e"},
+	{monitor: "agent-resynchronises", reason: "it calls at once", broken: "EA-076", in: joins + starts + again + callB},
+	{monitor: "agent-resynchronises", reason: "it asks, and does not wait", broken: "EA-076", in: joins + starts + again +
+		getB + callB + tellB},
+	{monitor: "agent-resynchronises", reason: "it is told unasked", broken: "EA-076", in: joins + starts + again + tellB +
+		callB},
+	{monitor: "agent-resynchronises", reason: "a state that comes by itself is no snapshot", broken: "EA-076", in: joins +
+		starts + again + getB + "B > state.updated " + movie + "\n" + callB},
+	{monitor: "agent-resynchronises", reason: "it has asked before it was lost", broken: "EA-076", in: joins + starts +
+		asks + says("snapshot.state", movie) + again + callB},
+	{monitor: "agent-resynchronises", reason: "the second time it does not ask", kept: "EA-076", broken: "EA-076",
+		in: joins + starts + again + getB + tellB + callB + "B closed\nC open\nC < tool.call #e"},
+	{monitor: "agent-resynchronises", reason: "it asks once it has called", broken: "EA-076", in: joins + starts + again +
+		callB + getB + tellB + callB},
+
+	{monitor: "agent-resynchronises", reason: "it starts another session", in: joins + starts + again + startB + callB},
+	{monitor: "agent-resynchronises", reason: "its session has ended", in: joins + starts +
+		"A < session.end #e\nA > session.ended @e\n" + again + callB},
+	{monitor: "agent-resynchronises", reason: "it was lost before a session was started", in: joins + again + startB +
+		callB},
+	{monitor: "agent-resynchronises", reason: "it was not lost", in: joins + starts + says("state.updated", movie) +
+		calls("next", "{}")},
+	{monitor: "agent-resynchronises", reason: "it comes back and calls nothing", in: joins + starts + again + getB +
+		tellB},
+	{monitor: "agent-resynchronises", reason: "it never had a session", in: joins + again + callB},
+
+	{monitor: "agent-connection", reason: "one", kept: "EA-016 EA-106", in: "A open\n" + joins},
+	{monitor: "agent-connection", reason: "one behind the other", kept: "EA-016 EA-106 EA-103", in: "A open\n" + joins +
+		again},
+	{monitor: "agent-connection", reason: "one behind another that has failed", kept: "EA-016 EA-106",
+		in: "A open\nA failed\nB open"},
+	{monitor: "agent-connection", reason: "the same relay session over one connection", kept: "EA-103", in: joins + joins},
+	{monitor: "agent-connection", reason: "the end of the older one is told late", kept: "EA-016 EA-106",
+		in: "A open\nB open\nA closed"},
+	{monitor: "agent-connection", reason: "what was on its way comes late", kept: "EA-016 EA-106", in: "A open\nB open\n" +
+		asks + speaks + says("snapshot.state", movie) + "A closed"},
+	{monitor: "agent-connection", reason: "one answer may cross the end", kept: "EA-016 EA-106", in: "A open\nB open\n" +
+		asks + says("snapshot.state", movie) + speaks + says("state.updated", movie) + "A closed"},
+	{monitor: "agent-connection", reason: "what the harness says there is its own", kept: "EA-016 EA-106",
+		in: "A open\nB open\n" + says("state.updated", movie) + says("state.updated", movie)},
+	{monitor: "agent-connection", reason: "it talks on both", kept: "EA-016 EA-106", broken: "EA-016 EA-106",
+		in: "A open\nB open\n" + says("state.updated", movie) + asks + says("snapshot.state", movie) + speaks},
+	{monitor: "agent-connection", reason: "it talks on the first of three", kept: "EA-016 EA-106", broken: "EA-016 EA-106",
+		in: "A open\nB open\nB closed\nC open\n" + says("state.updated", movie) + asks + says("snapshot.state", movie) +
+			speaks},
+	{monitor: "agent-connection", reason: "another relay session", broken: "EA-103", in: joins +
+		`B < relay.join #k {"role":"agent","sessionId":"s-1"}`},
+	{monitor: "agent-connection", reason: "no relay session", broken: "EA-103", in: joins + "B < relay.join #k {}"},
+	{monitor: "agent-connection", reason: "the relay session in other capitals", broken: "EA-103", in: joins +
+		`B < relay.join #k {"sessionId":"Default"}`},
+	{monitor: "agent-connection", reason: "the first join proves nothing", in: joins},
+	{monitor: "agent-connection", reason: "a connection of the harness", in: "- listening\nA > relay.joined\nA closed"},
+}

@@ -1,0 +1,312 @@
+package invariants
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	vocab "parley/protocol/externalagent"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// row is a transcript, and what one monitor says of it. Where it says nothing of a clause nothing of the kind has
+// happened.
+type row struct {
+	monitor string
+	reason  string
+	in      string
+	kept    string // clauses
+	broken  string
+}
+
+var rows = slices.Concat(envelopeRows, answerRows, replyRows, hostRows, errorRows, failureRows, agentRows, callRows,
+	connectionRows)
+
+func set(ids string) map[string]bool {
+	out := map[string]bool{}
+	for _, id := range strings.Fields(ids) {
+		out[id] = true
+	}
+	return out
+}
+
+// judged is what a monitor says of each clause: broken once is broken, and it may be kept elsewhere.
+func judged(name string, records []transcript.Record) (kept, broken map[string]bool) {
+	kept, broken = map[string]bool{}, map[string]bool{}
+	for _, m := range All() {
+		if m.Name != name {
+			continue
+		}
+		for _, f := range m.Check(records) {
+			for _, id := range f.Clauses {
+				if f.OK {
+					kept[id] = true
+				} else {
+					broken[id] = true
+				}
+			}
+		}
+	}
+	return kept, broken
+}
+
+func TestMonitors(t *testing.T) {
+	for _, r := range rows {
+		t.Run(r.monitor+"/"+r.reason, func(t *testing.T) {
+			kept, broken := judged(r.monitor, script(t, r.in))
+			if diff := cmp.Diff(set(r.kept), kept); diff != "" {
+				t.Errorf("kept; want(-) got(+):\n%s", diff)
+			}
+			if diff := cmp.Diff(set(r.broken), broken); diff != "" {
+				t.Errorf("broken; want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// onlyBreaks are monitors that keep nothing, as what they look for proves nothing where it is not there: others keep
+// their clauses.
+var onlyBreaks = map[string]string{"nothing-to-act-on": "host-messages"}
+
+// TestEveryClauseIsKeptAndBroken: a monitor that cannot fail proves nothing, and neither does one that cannot pass.
+func TestEveryClauseIsKeptAndBroken(t *testing.T) {
+	for _, m := range All() {
+		kept, broken := map[string]bool{}, map[string]bool{}
+		for _, r := range rows {
+			if r.monitor == m.Name {
+				maps.Copy(kept, set(r.kept))
+				maps.Copy(broken, set(r.broken))
+			}
+			if r.monitor == onlyBreaks[m.Name] {
+				for _, id := range m.Clauses {
+					if set(r.kept)[id] {
+						kept[id] = true
+					}
+				}
+			}
+		}
+		want := set(strings.Join(m.Clauses, " "))
+		if diff := cmp.Diff(want, kept); diff != "" {
+			t.Errorf("%s: clauses that no transcript keeps(-), or that are not its own(+):\n%s", m.Name, diff)
+		}
+		if diff := cmp.Diff(want, broken); diff != "" {
+			t.Errorf("%s: clauses that no transcript breaks(-), or that are not its own(+):\n%s", m.Name, diff)
+		}
+	}
+}
+
+func TestMonitorsAreWellFormed(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range All() {
+		if seen[m.Name] || !regexp.MustCompile(`\A[a-z]+(-[a-z]+)*\z`).MatchString(m.Name) {
+			t.Errorf("%q is not a name, or not the only one", m.Name)
+		}
+		seen[m.Name] = true
+		if len(m.Clauses) == 0 || m.Text == "" || m.Check == nil {
+			t.Errorf("%s lacks clauses, a text or a check", m.Name)
+		}
+		for _, role := range m.Roles {
+			if !slices.Contains([]string{vocab.Host, vocab.Relay, vocab.Agent}, role) {
+				t.Errorf("%s is for the role %q", m.Name, role)
+			}
+		}
+	}
+	for _, r := range rows {
+		if !seen[r.monitor] {
+			t.Errorf("%s: there is no monitor %q", r.reason, r.monitor)
+		}
+	}
+}
+
+// TestNothingProvesNothing: where the target has sent nothing, no monitor keeps a clause, and none breaks one.
+func TestNothingProvesNothing(t *testing.T) {
+	ours := "- " + CodeAt + "/payload/code\n- " + CodesAt + "/payload/code\n" +
+		`A > relay.join #j {"role":"agent","sessionId":"default"}` + "\n" +
+		`A > tool.call #r1 {"toolName":"next","params":{},"reason":"r"}` + "\n" +
+		`A > snapshot.state @r2 {"uiSpec":7}` + "\n" + `A > state.updated {"backendData":7}` + "\n" +
+		"A > error {}\nA > tool.result {\"ok\":false}\nA > not JSON\nA > relay.joined @j {}\nA > session.started {}\n" +
+		"A closed\n- the agent's process has ended: exit status 0\n"
+	for reason, in := range map[string]string{"nothing": "", "what the harness sends": ours,
+		"what the harness sends, twice": ours + ours} {
+		for _, m := range All() {
+			if found := m.Check(script(t, in)); len(found) > 0 {
+				t.Errorf("%s: %s says %+v", reason, m.Name, found)
+			}
+		}
+	}
+	for _, m := range All() { // but for a connection, which the target opens
+		if found := m.Check(script(t, "A open\nA closed")); len(found) > 0 && m.Name != "agent-connection" {
+			t.Errorf("a connection: %s says %+v", m.Name, found)
+		}
+	}
+}
+
+// TestFindingsTell: a broken clause is told with what was expected, what was seen, and where; no finding is about a
+// clause that its monitor does not declare.
+func TestFindingsTell(t *testing.T) {
+	for _, r := range rows {
+		records := script(t, r.in)
+		for _, m := range All() {
+			for _, f := range m.Check(records) {
+				if len(f.Clauses) == 0 || f.At < 1 || f.At > len(records) || !f.OK && (f.Expected == "" || f.Observed == "") ||
+					f.OK && f.Observed != "" {
+					t.Errorf("%s: %s says %+v", r.reason, m.Name, f)
+				}
+				for _, id := range f.Clauses {
+					if !slices.Contains(m.Clauses, id) {
+						t.Errorf("%s: %s judges %s", r.reason, m.Name, id)
+					}
+				}
+			}
+		}
+	}
+}
+
+var whereRows = []struct {
+	monitor, reason, in string
+	at                  int
+	has                 string
+}{
+	{"envelopes", "the second message", "A < user.message\nA < {}\nA < user.message", 2, "type is missing"},
+	{"envelopes", "what is no JSON", "A < user.message\nA < hello", 2, "hello"},
+	{"envelopes", "a value of another kind", `A < {"v":2,"type":"x","payload":{}}`, 1, "v is 2"},
+	{"answers", "the answer to nobody", "A > tool.call #r1\nA < tool.result @r2", 2, `replyTo is "r2"`},
+	{"agent-replies", "what it is", "A < snapshot.get\n" + `A < {"type":"snapshot.get","replyTo":1}`, 2, "replyTo is 1"},
+	{"no-backend-data", "where the key stands",
+		`A < state.updated {"uiSpec":{"items":[{"a":1},{"b~/":{"backendData":1}}]}}`, 1,
+		"/payload/uiSpec/items/1/b~0~1/backendData"},
+	{"host-messages", "the member", `A < session.started {"sessionId":7}`, 1, "payload.sessionId is 7"},
+	{"host-messages", "the missing member", "A < session.started", 1, "payload.sessionId is missing"},
+	{"errors", "the code", `A < error {"code":"NO","message":"m"}`, 1, `the code is "NO"`},
+	{"one-answer", "the second answer", "A > tool.call #r1\nA < tool.result @r1\nA < error @r1", 3, "answer 2 to r1"},
+	{"failures", "the code, and where it is looked for", "- " + CodesAt + "/payload/code /payload/error/code\n" +
+		`A < tool.result {"ok":false,"code":"NO"}`, 2, `the code is "NO"`},
+	{"failures", "no code", `A < tool.result {"ok":false}`, 1, "the code is null"},
+	{"nothing-to-act-on", "the result", none + call1 + well, 3, "it was carried out"},
+	{"agent-joins-first", "the hasty message", "A < relay.join #j\nA < snapshot.get #g\nA > relay.joined @j", 2,
+		"not joined yet"},
+	{"agent-messages", "the member", `A < tool.call {"toolName":"next","params":[],"reason":"r"}`, 1,
+		"payload.params is []"},
+	{"agent-ids", "the later one, and the earlier one", "A < relay.join #a\nA < snapshot.get #b\nA < snapshot.get #a", 3,
+		"that of record 1"},
+	{"agent-calls", "what is not announced", says("state.updated", movie) + calls("prev", `{}`), 2,
+		`"prev" is not announced`},
+	{"agent-calls", "the params", says("state.updated", movie) + calls("select", `{"itemId":"m9"}`), 2,
+		`params {"itemId":"m9"}: `},
+	{"agent-resynchronises", "the call", "A > session.started\nB < relay.join\n" +
+		strings.ReplaceAll(calls("next", `{}`), "A", "B"), 3, "no snapshot"},
+	{"agent-connection", "what it says on the older connection", "A open\nB open\n" + says("state.updated", movie) +
+		asks + says("snapshot.state", movie) + speaks + says("state.updated", movie) + speaks, 6,
+		"it talks on A, and has opened B: agent.message"},
+	{"agent-connection", "the other relay session",
+		"A < relay.join {\"sessionId\":\"a\"}\nB < relay.join {\"sessionId\":\"b\"}", 2, `payload.sessionId is "b"`},
+}
+
+// TestWhere: a finding names the record that breaks a clause, and what is wrong in it.
+func TestWhere(t *testing.T) {
+	for _, r := range whereRows {
+		t.Run(r.monitor+"/"+r.reason, func(t *testing.T) {
+			told := ""
+			var at []int
+			for _, m := range All() {
+				for _, f := range m.Check(script(t, r.in)) {
+					if m.Name == r.monitor && !f.OK {
+						told += f.Observed + "\n"
+						if !slices.Contains(at, f.At) {
+							at = append(at, f.At)
+						}
+					}
+				}
+			}
+			if diff := cmp.Diff([]int{r.at}, at); diff != "" {
+				t.Errorf("records; want(-) got(+):\n%s", diff)
+			}
+			if !strings.Contains(told, r.has) {
+				t.Errorf("%q is not in:\n%s", r.has, told)
+			}
+		})
+	}
+}
+
+// FuzzMonitors: whatever passes over the wire, a monitor judges and does not fall over, and leaves the transcript as it
+// was.
+func FuzzMonitors(f *testing.F) {
+	for _, r := range rows {
+		f.Add(r.in)
+	}
+	f.Add(`A < {"v":{},"type":"session.ended","id":[],"replyTo":{},"payload":{"stateReset":{},"logFile":[]}}`)
+	f.Add(`A > {"type":"state.updated","payload":{"toolSchema":[{"name":"a","parameters":{"type":7}}]}}` + "\n" +
+		`A < {"type":"tool.call","payload":{"toolName":"a","params":7}}`)
+	f.Fuzz(func(t *testing.T, lines string) {
+		if len(lines) > 4000 || strings.Contains(lines, "multipleOf") || strings.Count(lines, "ef") > 4 {
+			t.Skip("schemas that are known to panic, or to take long, are those of toolschema")
+		}
+		var records []transcript.Record
+		for line := range strings.SplitSeq(lines, "\n") {
+			r := transcript.Record{N: len(records) + 1, Conn: "A", Kind: transcript.Frame, Dir: transcript.Received,
+				Bytes: []byte(line)}
+			conn, text, ok := strings.Cut(line, " ")
+			if ok {
+				r.Conn, r.Bytes = conn, []byte(strings.TrimLeft(text, "<> "))
+			}
+			switch {
+			case strings.HasPrefix(text, ">"):
+				r.Dir = transcript.Sent
+			case text == "open":
+				r.Kind = transcript.Open
+			case text == "closed":
+				r.Kind = transcript.Closed
+			case conn == "-":
+				r.Kind, r.Dir, r.Label = transcript.Remark, transcript.Noted, text
+			}
+			if r.Kind == transcript.Frame {
+				decode(&r)
+				if r.Event == nil { // a whole envelope, in the short form of the seeds
+					kind, rest, _ := strings.Cut(string(r.Bytes), " ")
+					v, _, err := wjson.Decode([]byte(rest[max(0, strings.IndexByte(rest, '{')):]))
+					if err == nil {
+						r.Event = &transcript.Event{Type: kind, Data: v, RequestID: kind,
+							Envelope: object{"type": kind, "payload": v, "replyTo": rest}}
+					}
+				}
+			}
+			records = append(records, r)
+		}
+		before := fmt.Sprint(records)
+		for _, m := range All() {
+			for _, finding := range m.Check(records) {
+				if finding.At < 1 || finding.At > len(records) || !finding.OK && finding.Observed == "" {
+					t.Errorf("%s says %+v", m.Name, finding)
+				}
+			}
+		}
+		if after := fmt.Sprint(records); after != before {
+			t.Errorf("%s has become %s", before, after)
+		}
+	})
+}
+
+// BenchmarkMonitors judges the transcript of a long scenario.
+func BenchmarkMonitors(b *testing.B) {
+	var text strings.Builder
+	text.WriteString("A open\nA < relay.join #j {\"role\":\"agent\",\"sessionId\":\"s\"}\nA > relay.joined @j\nA < " +
+		"session.start #s\nA > session.started @s\n" + says("state.updated", movie))
+	for i := range 100 {
+		fmt.Fprintf(&text, "A < tool.call #c%d "+
+			"{\"toolName\":\"select\",\"params\":{\"itemId\":\"m1\"},\"reason\":\"r\"}\nA > tool.result @c%[1]d "+
+			"{\"ok\":true}\n%s", i, says("state.updated", movie))
+	}
+	records := script(b, text.String())
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, m := range All() {
+			m.Check(records)
+		}
+	}
+}

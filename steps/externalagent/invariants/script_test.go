@@ -1,0 +1,106 @@
+package invariants
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	vocab "parley/protocol/externalagent"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// script reads a transcript from lines such as
+//
+//	A open
+//	A > tool.call #r1 {"toolName":"next"}
+//	A < tool.result @r1 {"ok":true}
+//	A < {"v":"mvp-0.2","type":"error"}
+//	A < not JSON
+//	A closed
+//	- a remark
+//	+ 45s
+//
+// where > is sent and < received, # gives an id and @ a replyTo, and + lets time pass. What begins with a type is a
+// whole envelope, whose payload is {} where none is given; anything else is on the wire as it stands.
+func script(t testing.TB, lines string) []transcript.Record {
+	t.Helper()
+	var out []transcript.Record
+	var now time.Duration
+	for line := range strings.SplitSeq(lines, "\n") {
+		words := strings.SplitN(strings.TrimLeft(line, " \t"), " ", 3)
+		if len(words) < 2 {
+			continue
+		}
+		if words[0] == "+" {
+			d, err := time.ParseDuration(words[1])
+			if err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			now += d
+			continue
+		}
+		r := transcript.Record{N: len(out) + 1, At: now, Conn: words[0], Dir: transcript.Received}
+		switch words[1] {
+		case "open":
+			r.Kind = transcript.Open
+		case "closed":
+			r.Kind = transcript.Closed
+		case "failed":
+			r.Kind = transcript.Failure
+		case "<", ">":
+			r.Kind, r.Type, r.Bytes = transcript.Frame, "text", []byte(frame(t, append(words, "")[2]))
+			if words[1] == ">" {
+				r.Dir = transcript.Sent
+			}
+			decode(&r)
+		default:
+			r.Conn, r.Dir, r.Kind, r.Label = "", transcript.Noted, transcript.Remark, strings.Join(words[1:], " ")
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// frame is what a line has on the wire.
+func frame(t testing.TB, text string) string {
+	t.Helper()
+	kind, rest, _ := strings.Cut(text, " ")
+	if kind != vocab.ErrorMessage && !strings.Contains(kind, ".") || strings.ContainsAny(kind, `{["`) {
+		return text
+	}
+	env := object{"v": vocab.Version, "type": kind, "payload": object{}}
+	for rest != "" {
+		var word string
+		switch rest[0] {
+		case '#':
+			word, rest, _ = strings.Cut(rest[1:], " ")
+			env["id"] = word
+		case '@':
+			word, rest, _ = strings.Cut(rest[1:], " ")
+			env["replyTo"] = word
+		default:
+			v, _, err := wjson.Decode([]byte(rest))
+			if err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+			env["payload"], rest = v, ""
+		}
+	}
+	return wjson.Compact(env)
+}
+
+// decode is how the steps decode a frame.
+func decode(r *transcript.Record) {
+	v, faults, err := wjson.Decode(r.Bytes)
+	env, ok := v.(object)
+	if err != nil || !ok {
+		return
+	}
+	r.Event = &transcript.Event{Data: env["payload"], RequestID: env["id"], Envelope: env}
+	r.Event.Type, _ = env["type"].(string)
+	for _, f := range faults {
+		r.Event.Faults = append(r.Event.Faults, fmt.Sprint(f))
+	}
+}

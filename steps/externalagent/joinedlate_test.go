@@ -1,0 +1,53 @@
+package externalagent
+
+import (
+	"testing"
+	"time"
+
+	"parley/steps"
+)
+
+// TestWaitsToJoin: an agent is found waiting for relay.joined only where it would have acted before it otherwise. How
+// long it takes for its first act is known from scenarios in which relay.joined came at once.
+func TestWaitsToJoin(t *testing.T) {
+	const quiet, slow = 250 * time.Millisecond, 300 * time.Millisecond
+	late := awaits + "And relay.joined comes late\n" + started + "Then the agent waits until it has joined\n"
+	for _, r := range []struct {
+		reason    string
+		mind      mind
+		met       bool          // in a scenario in which relay.joined comes at once
+		event     time.Duration // the limit of an event, which bounds how long relay.joined is kept back
+		want, has string
+	}{
+		{"it waits", mind{}, true, patience, "EA-026=passed", ""},
+		{"it does not", mind{hasty: true}, false, patience, "EA-026=failed", "the agent has not joined yet in"},
+		{"it waits, and nothing is known of it", mind{}, false, patience, "EA-026=not-tested", "no scenario has shown"},
+		{"it is known to be slow, and waits", mind{dozy: slow}, true, patience, "EA-026=passed", ""},
+		{"it is known to be slow, and does not wait", mind{dozy: slow, hasty: true}, true, patience, "EA-026=failed",
+			"the agent has not joined yet in"},
+		{"it is slower than it can be shown to be, and waits", mind{dozy: slow}, true, slow, "EA-026=not-tested",
+			"kept back for twice as long: its silence may come of that"},
+		{"it is slower than it can be shown to be, and does not wait", mind{dozy: slow, hasty: true}, true, slow - quiet/5,
+			"EA-026=not-tested", "its silence may come of that"},
+		{"it does not join", mind{mute: true}, false, patience, "EA-026=not-tested", "the agent has not joined"},
+		{"it does nothing more", mind{silent: true}, false, patience, "EA-026=not-tested", "process has ended"},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			t.Parallel()
+			var met *promptness
+			if r.met {
+				meet(t, r.mind, "@EA-103", awaits+started+"Then the agent sends the host a message\n", func(env *steps.Env) {
+					met = &promptness{}
+					env.Learnt.Store((*promptness)(nil), met)
+				})
+			}
+			got := meet(t, r.mind, tagsOf(r.want), late, func(env *steps.Env) {
+				env.Profile.Limits.Quiet.Duration, env.Profile.Limits.Event.Duration = quiet, r.event
+				if met != nil {
+					env.Learnt.Store((*promptness)(nil), met)
+				}
+			})
+			expect(t, got, r.want, r.has)
+		})
+	}
+}

@@ -1,0 +1,252 @@
+package probe
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+
+	"parley/driver/ws"
+	"parley/probe"
+	proto "parley/protocol/externalagent"
+	"parley/steps/externalagent/binding"
+	"parley/target"
+)
+
+// inquiry asks a running relay, or relay and host, what it is.
+type inquiry struct{ *probe.Session }
+
+// usual are where a relay may have its WebSocket, the likeliest first.
+var usual = []string{proto.Path, "/ws", "/agent", "/api/agent/ws", "/relay"}
+
+// wire is that of the profile, as far as it is known.
+func (p *inquiry) wire() *binding.Binding { return binding.Of(p.Profile) }
+
+// all asks everything: the first path where a relay.join is answered tells the wire.
+func (p *inquiry) all(ctx context.Context) {
+	wire := p.wire()
+	paths := p.Paths(wire.WS.Path, usual...)
+	for _, path := range paths {
+		wire.WS.Path = path
+		if c := p.at(ctx, path); c != nil {
+			p.joined(ctx, c)
+			c.close()
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+	wire.WS.Path = paths[0]
+}
+
+// at opens a path, and joins the usual relay session there; nil when that is not answered.
+func (p *inquiry) at(ctx context.Context, path string) *party {
+	c, err := p.open(ctx)
+	if err != nil {
+		p.Note("path", "WebSocket %s: %s", path, probe.Refusal(err))
+		return nil
+	}
+	switch r := c.join(proto.AgentRole, proto.DefaultSession); {
+	case r == nil:
+		p.Note("path", "WebSocket %s: it opens, but nothing answered relay.join within %v", path, p.Profile.Limits.Event)
+		p.Profile.Limits.Event.Duration = min(p.Profile.Limits.Event.Duration, probe.Another)
+	case probe.Text("/type", r) != proto.RelayJoined:
+		p.Note("path", "WebSocket %s: it opens, but relay.join is answered by %s", path, probe.Brief(r))
+	default:
+		p.Welcome()
+		p.Note("path", "WebSocket %s: it opens, and relay.join is answered by %s", path, probe.Brief(r))
+		return c
+	}
+	c.close()
+	return nil
+}
+
+// joined asks a party that has joined the usual relay session whether a host is there, and goes on with that or with
+// the relay alone. What can be asked in a relay session where nobody else is, is asked there.
+func (p *inquiry) joined(ctx context.Context, c *party) {
+	own := "parley-init-" + rand.Text()[:8]
+	d := p.another(ctx, proto.AgentRole, own)
+	if d != nil {
+		defer d.close()
+	}
+	wire := p.wire()
+	switch {
+	case d.starts() != nil:
+		p.Note("role", "a host is there: session.start was answered by %s", probe.Brief(d.answer()))
+		p.Note("session", "that was in a relay session of a new name: each has a host")
+		wire.Session = "s-{nonce}"
+		p.Profile.Capabilities = append(p.Profile.Capabilities, binding.RelaySessions)
+		p.host(ctx, d, own)
+		p.ends(d)
+	case c.starts() != nil:
+		p.Note("role", "a host is there: session.start was answered by %s", probe.Brief(c.answer()))
+		p.Note("session", "in a relay session of a new name session.start was answered by %s", probe.Brief(d.answer()))
+		p.host(ctx, c, proto.DefaultSession)
+		p.ends(c)
+	case probe.Text("/type", c.ask(proto.SnapshotGet, map[string]any{})) == proto.SnapshotState:
+		// it is somebody else's, who ends it
+		p.Note("role", "a host is there, in whose study session somebody is: snapshot.get was answered by "+
+			"%s", probe.Brief(c.answer()))
+		p.Note("session", "in a relay session of a new name session.start was answered by %s", probe.Brief(d.answer()))
+		p.host(ctx, c, proto.DefaultSession)
+	default:
+		p.Note("role", "there is no host: session.start was answered by %s", probe.Brief(c.answer()))
+		p.relays(ctx, d, own)
+	}
+}
+
+// host asks a host, in a study session that has been started.
+func (p *inquiry) host(ctx context.Context, c *party, session string) {
+	state := c.ask(proto.SnapshotGet, map[string]any{})
+	if probe.Text("/type", state) == proto.SnapshotState {
+		p.tools(state["payload"])
+	} else {
+		p.Unseen("snapshot.get was answered by %s", probe.Brief(state))
+	}
+	p.codes(c)
+	p.twoAgents(ctx, c, session)
+}
+
+// ends ends the study session that the probe has started.
+func (p *inquiry) ends(c *party) {
+	ended := c.ask(proto.SessionEnd, map[string]any{"reason": "parley init"})
+	if file := probe.Text("/payload/logFile", ended); file != "" {
+		p.Note("logs", "session.ended names the log %q", file)
+	}
+}
+
+// tools learns from a state which tools are announced, and whether the usual booking begins in this way.
+func (p *inquiry) tools(state any) {
+	obj, _ := state.(map[string]any)
+	list, _ := obj["toolSchema"].([]any)
+	var names []string
+	for _, t := range list {
+		names = append(names, probe.Text("/name", t))
+	}
+	p.Note("booking", "tools of the first state: %s", strings.Join(names, ", "))
+	wire := p.wire()
+	first := wire.Booking[0]
+	_, err := first.ParamsFor(obj["uiSpec"])
+	if slices.Contains(names, first.Tool) && err == nil {
+		return
+	}
+	p.Note("booking", "the default booking does not begin like that: give your own, and what provokes errors")
+	wire.Booking, wire.Provoke = nil, binding.Provocations{}
+}
+
+// codes learns where error codes are: a call of no tool, and a message of no type are refused.
+func (p *inquiry) codes(c *party) {
+	f := &p.wire().Fields
+	for _, refused := range []map[string]any{
+		c.ask(proto.ToolCall, map[string]any{
+			"toolName": "parley_no_such_tool", "params": map[string]any{}, "reason": "parley init",
+		}),
+		c.ask("parley.init", map[string]any{}),
+	} {
+		at, found := codeIn(refused, "", 4)
+		switch {
+		case refused == nil:
+			p.Unseen("what should be refused was not answered within %v", p.Profile.Limits.Event)
+			continue
+		case !found:
+			p.Unseen("no error code that the protocol knows is in %s: see fields.error-code", probe.Brief(refused))
+			continue
+		case probe.Text("/type", refused) == proto.ToolResult:
+			if !slices.Contains(f.ResultCode, at) {
+				f.ResultCode = target.Pointers{at}
+			}
+		default:
+			f.ErrorCode = at
+		}
+		p.Note("fields", "refused by %s", probe.Brief(refused))
+	}
+}
+
+// codeIn finds the place of an error code in a message.
+func codeIn(v any, at target.Pointer, depth int) (target.Pointer, bool) {
+	for _, code := range proto.Codes() {
+		if p, ok := probe.Holding(v, code, at, depth); ok {
+			return p, true
+		}
+	}
+	return "", false
+}
+
+// twoAgents sees whether two agents can be in one relay session, and both are answered.
+func (p *inquiry) twoAgents(ctx context.Context, c *party, session string) {
+	second := p.another(ctx, proto.AgentRole, session)
+	if second == nil {
+		p.Note("two", "a second agent cannot join the same relay session")
+		return
+	}
+	defer second.close()
+	a, b := second.ask(proto.SnapshotGet, map[string]any{}), c.ask(proto.SnapshotGet, map[string]any{})
+	if probe.Text("/type", a) != proto.SnapshotState || probe.Text("/type", b) != proto.SnapshotState {
+		p.Note("two", "a second agent joins the same relay session, but not both are answered then")
+		return
+	}
+	p.Note("two", "a second agent joins the same relay session, and both are answered")
+	p.Profile.Capabilities = append(p.Profile.Capabilities, binding.TwoAgents)
+}
+
+// relays sees whether a relay passes on what an agent says to a host, and by which name a host joins. agent is nil
+// where no agent could join the session.
+func (p *inquiry) relays(ctx context.Context, agent *party, session string) {
+	p.Profile.Role = proto.Relay
+	p.wire().Session = "s-{nonce}"
+	if agent == nil {
+		p.Unseen("no relay session of another name can be joined, so that it was not seen whether messages pass: see role")
+		p.wire().Session = proto.DefaultSession
+		return
+	}
+	for _, role := range []string{proto.HostRole, proto.FrontendRole} {
+		host := p.another(ctx, role, session)
+		if host == nil {
+			p.Note("role", "a host does not join by the role %q", role)
+			continue
+		}
+		defer host.close()
+		p.wire().HostRole = role
+		word := "parley-init-" + rand.Text()[:8]
+		agent.say(proto.AgentMessage, map[string]any{"text": word})
+		if host.hears(word) {
+			p.Note("role", "a host joins by the role %q, and what an agent says comes to it", role)
+		} else {
+			p.Unseen("a host joins by the role %q, but what an agent says did not come to it", role)
+		}
+		break
+	}
+	second := p.another(ctx, proto.AgentRole, session)
+	if second == nil {
+		p.Note("two", "a second agent cannot join the same relay session")
+		return
+	}
+	second.close()
+	p.Note("two", "a second agent joins the same relay session")
+	p.Profile.Capabilities = append(p.Profile.Capabilities, binding.TwoAgents)
+}
+
+// open opens a connection.
+func (p *inquiry) open(ctx context.Context) (*party, error) {
+	d := ws.New()
+	l, err := p.Open(ctx, d, p.wire().WS.Path, nil)
+	if err != nil {
+		_ = d.Close()
+		return nil, err
+	}
+	return &party{Line: l, driver: d, limit: p.Profile.Limits.Event}, nil
+}
+
+// another opens a connection that has joined a relay session; nil where it cannot.
+func (p *inquiry) another(ctx context.Context, role, session string) *party {
+	c, err := p.open(ctx)
+	if err != nil {
+		return nil
+	}
+	if probe.Text("/type", c.join(role, session)) != proto.RelayJoined {
+		c.close()
+		return nil
+	}
+	return c
+}

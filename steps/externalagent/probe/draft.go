@@ -1,0 +1,117 @@
+package probe
+
+import (
+	"slices"
+
+	"parley/probe"
+	proto "parley/protocol/externalagent"
+	"parley/steps/externalagent/binding"
+)
+
+// draft is the text of the profile of a relay, or of a relay and host.
+func draft(s *probe.Session) string {
+	p := s.Profile
+	w := probe.NewServerDraft(s)
+	w.Line(0, "# Which party it is: host (a relay and a host behind one URL), or relay.")
+	w.Said(0, "role")
+	w.Line(0, "role: %s", p.Role)
+	w.Line(0, "")
+	w.List("drivers", p.Drivers)
+	w.Line(0, "")
+	w.Line(0, "# The optional features that it has: relay-sessions (a host answers in any relay session), two-agents "+
+		"(several agents may")
+	w.Line(0, "# join one). What is listed and broken fails.")
+	w.Said(0, "two")
+	w.List("capabilities", p.Capabilities)
+	w.Line(0, "")
+	w.Line(0, "external-agent:")
+	w.Said(1, "path")
+	w.Line(1, "ws:")
+	w.Line(2, "path: %s", probe.Quote(binding.Of(p).WS.Path))
+	w.Line(2, "#subprotocols: [mvp-0.2]")
+	w.Line(1, "# The relay session that the harness joins. With {nonce} each scenario has its own, so that they run "+
+		"side by side.")
+	w.Said(1, "session")
+	w.Line(1, "session: %s", probe.Quote(binding.Of(p).Session))
+	w.Line(1, "# What a host calls itself when it joins.")
+	w.Line(1, "host-role: %s", probe.Quote(binding.Of(p).HostRole))
+	w.Unseen()
+	if p.Role == proto.Host {
+		host(w, *binding.Of(p))
+	}
+	w.Hints()
+	return w.String()
+}
+
+// host writes what is to be said of a host alone.
+func host(w *probe.Draft, e binding.Binding) {
+	std := binding.Default().Fields
+	w.Line(1, "# Where the error codes are: JSON Pointers from the top of a message, or names.")
+	w.Said(1, "fields")
+	if e.Fields.ErrorCode != std.ErrorCode || !slices.Equal(e.Fields.ResultCode, std.ResultCode) {
+		w.Line(1, "fields:")
+		w.Line(2, "error-code: %s", probe.Bare(e.Fields.ErrorCode))
+		w.Line(2, "result-code: %s", probe.Places(e.Fields.ResultCode))
+	}
+	w.Line(1, "# The way through the whole flow, from a new session: calls in order. {pointer: /items/0/id} is what "+
+		"is there in the")
+	w.Line(1, "# latest uiSpec. []: none is known, and what needs it is not tested. Left out: that of the bundled host.")
+	w.Said(1, "booking")
+	if len(e.Booking) == 0 {
+		w.Line(1, "booking: []")
+		w.Line(2, "#- {tool: select, params: {itemId: {pointer: /items/0/id}}}")
+		w.Line(2, "#- {tool: next}")
+		w.Line(1, "# Calls from a new session of which the last one fails: with NO_ACTIVE_SPEC, and with "+
+			"TOOL_EXECUTION_FAILED.")
+		w.Line(1, "provoke:")
+		w.Line(2, "no-active-spec: [] # such as [{booking: true}, {tool: next}]")
+		w.Line(2, "tool-failure: []   # such as [{tool: next}]")
+	}
+	w.Line(1, "# The folder from which the logFile of session.ended is meant; relative to this file. Without it logs "+
+		"are not tested.")
+	w.Said(1, "logs")
+	w.Line(1, "#logs: logs")
+}
+
+// draftAgent is the text of the profile of an agent. Without a command it is one that connects by itself.
+func draftAgent(s *probe.Session) string {
+	p := s.Profile
+	w := probe.NewDraft(s, "an agent, written by parley init")
+	w.Line(0, "role: %s", p.Role)
+	w.Line(0, "")
+	w.Line(0, "# Starts the agent, maybe several times side by side. {url} is the WebSocket that it is to connect to, "+
+		"and {session} the")
+	w.Line(0, "# relay session that it is to join; it finds them as PARLEY_URL and PARLEY_SESSION too.")
+	w.Said(0, "agent")
+	if p.Command != nil {
+		w.Command(p.Command.Run, false)
+	} else {
+		w.Command([]string{"./my-agent", "--url", "{url}", "--session", "{session}"}, true)
+	}
+	w.Line(0, "")
+	w.List("drivers", p.Drivers)
+	w.Line(0, "")
+	w.Line(0, "# The optional feature that it may have: reconnect (it comes back by itself when its connection is lost).")
+	w.Said(0, "reconnect")
+	w.List("capabilities", p.Capabilities)
+	w.Line(0, "")
+	w.Line(0, "external-agent:")
+	w.Line(1, "# The relay session that it is to join. With {nonce} each scenario has its own.")
+	w.Said(1, "session")
+	w.Line(1, "session: %s", probe.Quote(binding.Of(p).Session))
+	w.Line(1, "# The script of the host that it meets, relative to this file. Without it: the built-in one, which "+
+		"sells cinema tickets.")
+	w.Line(1, "#flow: flow.yaml")
+	w.Line(1, "agent:")
+	w.Line(2, "# Where the harness listens for an agent that connects by itself: a loopback address. Without it: a "+
+		"free port.")
+	if listen := binding.Of(p).Agent.Listen; listen != "" {
+		w.Line(2, "listen: %s", probe.Quote(listen))
+	} else {
+		w.Line(2, "#listen: 127.0.0.1:8080")
+	}
+	w.Line(2, "join: %v  # for it to connect and join, once it is started or its connection is lost",
+		binding.Of(p).Agent.Join)
+	w.Line(2, "pace: %v # for the next thing that it does, as a language model takes its time", binding.Of(p).Agent.Pace)
+	return w.String()
+}

@@ -1,0 +1,216 @@
+package externalagent
+
+import (
+	"context"
+
+	"github.com/cucumber/godog"
+
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/steps/externalagent/binding"
+)
+
+// step is one of the vocabulary: an expression, and what carries it out.
+type step struct {
+	expr string
+	do   any
+}
+
+// by is a step of one agent, whose name is the first argument of the expression.
+func (s *suite) by(do func(context.Context, *party) error) any {
+	return func(ctx context.Context, name string) error { return do(ctx, s.party(name)) }
+}
+
+// byWith is a step of one agent that takes a text, too.
+func (s *suite) byWith(do func(context.Context, *party, string) error) any {
+	return func(ctx context.Context, name, text string) error { return do(ctx, s.party(name), text) }
+}
+
+// here is a step of the host of agent A's relay session.
+func (s *suite) here(do func(context.Context, *party) error) any {
+	return func(ctx context.Context) error { return do(ctx, s.party("A")) }
+}
+
+// register registers the whole vocabulary.
+func (s *suite) register(sc *godog.ScenarioContext) {
+	for _, list := range [][]step{
+		s.joiningSteps(), s.sessionSteps(), s.callSteps(), s.refusalSteps(), s.speakingSteps(), s.logSteps(), s.relaySteps(),
+		s.agentSteps(), s.departureSteps(),
+	} {
+		for _, one := range list {
+			steps.Step(sc, one.expr, one.do)
+		}
+	}
+}
+
+func (s *suite) joiningSteps() []step {
+	return []step{
+		{`^agent (\w+) connects$`, s.by(s.connect)},
+		{`^agent (\w+) is connected$`, s.by(s.isConnected)},
+		{`^agent (\w+) joins$`, s.by(s.joins)},
+		{`^agent (\w+) joins the relay session "([\w-]+)"$`, s.byWith(func(ctx context.Context, p *party, name string) error {
+			p.session = s.relaySession(name)
+			return s.joins(ctx, p)
+		})},
+		{`^agent (\w+) is told that it has joined$`, s.by(s.isJoined)},
+		{`^agent (\w+) has joined$`, s.by(s.hasJoined)},
+		{`^agent (\w+) (disconnects|loses its connection)$`, func(name, how string) error {
+			return s.disconnect(s.party(name), modeOf(how))
+		}},
+		{`^the target is (restarted|killed and started again)$`, s.restart},
+		{`^agent (\w+) counts its requests from 1$`, func(name string) { s.party(name).counting = 1 }},
+	}
+}
+
+func (s *suite) sessionSteps() []step {
+	return []step{
+		{`^agent (\w+) has a session$`, s.by(s.hasSession)},
+		{`^agent (\w+) starts a session$`, s.by(s.starts)},
+		{`^agent (\w+) is told that the session has started$`, s.by(s.isStarted)},
+		{`^agent (\w+) asks for a snapshot$`, s.by(s.asksForSnapshot)},
+		{`^agent (\w+) gets a snapshot$`, s.by(func(ctx context.Context, p *party) error {
+			_, err := s.getsSnapshot(ctx, p)
+			return err
+		})},
+		{`^agent (\w+) ends the session$`, s.by(s.ends)},
+		{`^agent (\w+) is told that the session has ended$`, s.by(s.isEnded)},
+		{`^agent (\w+) has a new session without traces of the old one$`, s.by(s.startsClean)},
+		{`^agent (\w+) ends the session and starts another right after it$`,
+			s.by(func(ctx context.Context, p *party) error { return s.endsAndStarts(ctx, p, false) })},
+		{`^agent (\w+) makes a call, ends the session and starts another without waiting$`,
+			s.by(func(ctx context.Context, p *party) error { return s.endsAndStarts(ctx, p, true) })},
+		{`^whether agent (\w+)'s session has survived is recorded$`, s.by(s.returnNoted)},
+		{`^the course of a session is known$`, s.firstStateKnown},
+		{`^agent (\w+) leaves traces of every kind$`, s.by(s.leavesTraces)},
+		{`^agent (\w+) is in sync$`, s.by(s.inStep)},
+		{`^agent (\w+) receives a new state$`, s.by(s.hearsOfState)},
+		{`^agent (\w+) knows what the host changes on its own$`, s.by(s.learnRestless)},
+	}
+}
+
+func (s *suite) callSteps() []step {
+	return []step{
+		{`^agent (\w+) makes the first call of the booking$`,
+			s.by(func(ctx context.Context, p *party) error { return s.upTo(ctx, p, "") })},
+		{`^agent (\w+) books up to the first call of "(\w+)"$`, s.byWith(s.upTo)},
+		{`^agent (\w+) is told that the call succeeded$`, s.by(s.lastWentWell)},
+		{`^agent (\w+) calls "(\w+)"$`, s.byWith(s.callsAnnounced)},
+		{`^agent (\w+) books a ticket from the first movie to the confirmation$`, s.by(s.books)},
+		{`^agent (\w+) calls every announced tool at every stage of the booking$`, s.by(s.callsEverything)},
+		{`^agent (\w+) sees the effect of the call in a later state$`, s.by(s.seesEffect)},
+		{`^the announced tools change during the booking$`, s.toolsChanged},
+	}
+}
+
+func (s *suite) refusalSteps() []step {
+	refused := func(ctx context.Context, p *party, codes string) error { return s.isRefused(ctx, p, quoted(codes)...) }
+	return []step{
+		{`^agent (\w+) sends a (relay\.join|snapshot\.get|tool\.call) with (.+)$`,
+			func(ctx context.Context, name, kind, fault string) error {
+				return s.sendsSpoilt(ctx, s.party(name), kind, fault)
+			}},
+		{`^agent (\w+) sends (malformed JSON|an empty text|a JSON (?:array|string|number|null)|two JSON values|` +
+			`half an envelope)$`,
+			s.byWith(s.sendsJunk)},
+		{`^agent (\w+)'s message is refused as invalid(, or its connection is closed)?$`, s.byWith(s.isInvalid)},
+		{`^the answer to agent (\w+)'s message is recorded$`, s.by(s.answerNoted)},
+		{`^agent (\w+) is still served$`, s.by(s.goesOn)},
+		{`^agent (\w+) calls a tool that does not exist$`, s.by(s.callsUnknown)},
+		{`^agent (\w+) makes a call$`, s.by(s.callsAnyhow)},
+		{`^agent (\w+) is refused with "(.+)"$`, s.byWith(refused)},
+		{`^agent (\w+) makes every call of the booking, and each is refused with "(\w+)"$`, s.byWith(s.callsAllRefused)},
+		{`^agent (\w+)'s call is refused, or its connection is closed$`, s.by(s.isTurnedAway)},
+		{`^agent (\w+) calls the tools of other stages at every stage of the booking, and each call is refused$`,
+			s.by(s.callsOtherStages)},
+		{`^agent (\w+) calls every announced tool with a param (.+), and each call is refused$`, s.byWith(s.callsWrongly)},
+		{`^agent (\w+) calls a tool with params that are missing, null, a list, a string and a number, ` +
+			`and each call is refused$`, s.by(s.callsShapeless)},
+		{`^agent (\w+) calls a tool whenever no uiSpec is active during the booking, and each call is refused$`,
+			s.by(s.callsAtNull)},
+		{`^agent (\w+) makes the calls (that make a tool fail at run time|after which no uiSpec is active)$`,
+			s.byWith(s.provokes)},
+	}
+}
+
+func (s *suite) speakingSteps() []step {
+	return []step{
+		{`^agent (\w+) sends the participant a message$`,
+			s.by(func(ctx context.Context, p *party) error { return s.says(ctx, p, object{}) })},
+		{`^agent (\w+) sends the participant a message that looks like a call of "(\w+)"$`,
+			s.byWith(func(ctx context.Context, p *party, tool string) error {
+				return s.says(ctx, p, callOf(tool, object{}))
+			})},
+		{`^agent (\w+) sends the participant a message without an id$`, s.by(func(ctx context.Context, p *party) error {
+			_, err := s.send(ctx, p, envelope(vocab.AgentMessage, "", "", object{"text": "without an id " + odd}))
+			return err
+		})},
+		{`^agent (\w+)'s message is not refused$`, s.by(s.isNotRefused)},
+		{`^the booking flow has not changed for agent (\w+)$`, s.by(s.flowUnchanged)},
+		{`^the participant speaks to agent (\w+)(, if the target supports it)?$`, s.byWith(s.participantSpeaksIf)},
+		{`^agent (\w+) receives the participant's message$`, s.by(s.hearsParticipant)},
+	}
+}
+
+func (s *suite) logSteps() []step {
+	return []step{
+		{`^the log of agent (\w+)'s session is complete and in order$`, s.by(s.logInOrder)},
+		{`^agent (\w+) starts a session whose ids contain path traversal$`, s.by(func(ctx context.Context, p *party) error {
+			_, err := s.ask(ctx, p, vocab.SessionStart, object{
+				"studyId": "../../parley-" + s.Nonce, "participantId": "..\\..\\/etc/parley\x00" + s.Nonce,
+			})
+			return err
+		})},
+		{`^the logs read so far are unchanged$`, s.logsUnchanged},
+		{`^agent (\w+) joins a relay session whose id contains path traversal, and works there$`, s.by(s.worksAstray)},
+		{`^whether a file was written outside the log folder is recorded$`, s.folderNoted},
+		{`^the log folder exists$`, s.folderThere},
+		{`^the location of the log of agent (\w+)'s session is recorded$`, s.by(s.logNoted)},
+	}
+}
+
+func (s *suite) relaySteps() []step {
+	return []step{
+		{`^no host is present$`, func() { s.hostless = true }},
+		{`^the host connects and joins$`, s.here(s.hostJoins)},
+		{`^the host is told that it has joined$`,
+			s.here(func(ctx context.Context, a *party) error { return s.isJoined(ctx, s.host(a.session)) })},
+		{`^a second host joins$`, s.here(s.secondHost)},
+		{`^the host sends the relay (.+)$`, s.hostSendsJunk},
+		{`^the host (leaves|loses its connection)$`, s.hostGoes},
+		{`^another host joins$`, s.here(func(ctx context.Context, a *party) error {
+			s.hostless = false
+			return s.hostIsThere(ctx, a)
+		})},
+		{`^the relay has passed on every message of agent (\w+) and its host unchanged$`, s.by(s.passed)},
+		{`^the host announces a (new|long) state$`, s.hostAnnounces},
+		{`^the host sends JSON that decoding and encoding would change$`, s.here(s.hostSaysOddly)},
+		{`^agent (\w+) receives nothing from agent (\w+)'s relay session$`, s.hearsNothingOf},
+		{`^agent (\w+) and agent (\w+) each ask for (\d+) snapshots at once, and each gets its own$`, s.askAtOnce},
+		{`^agent (\w+) sends (\d+) requests of different kinds without waiting, and each is answered$`, s.pipelines},
+		{`^the target lets several agents join a relay session$`, func() error { return s.declared(binding.TwoAgents) }},
+		{`^the target has a host in every relay session$`, s.hostEverywhere},
+	}
+}
+
+func (s *suite) agentSteps() []step {
+	return []step{
+		{`^a host awaits the agent$`, s.awaitsAgent},
+		{`^the agent is started$`, s.startsAgent},
+		{`^the agent connects$`, s.agentConnects},
+		{`^the agent joins$`, s.agentJoins},
+		{`^the agent waits until it has joined$`, s.waitsToJoin},
+		{`^the agent sends the host a message$`, s.agentTurnsToHost},
+		{`^the agent makes (\d+) calls?$`, s.agentCalls},
+		{`^the agent completes the booking$`, s.agentBooks},
+		{`^the agent sends the participant a message$`, s.may(vocab.AgentMessage)},
+		{`^the agent ends the session$`, s.may(vocab.SessionEnd)},
+		{`^the agent continues$`, s.agentLivesOn},
+		{`^the agent continues with what follows$`, s.agentReadsOn},
+		{`^the agent acts on the latest state$`, s.goesByState},
+		{`^the agent waits for the state$`, s.waitsForState},
+		{`^the agent asks for a snapshot before its next call$`, s.asksFirst},
+		{`^the agent calls no tool meanwhile$`, s.callsNothing},
+		{`^the agent uses nothing that is no longer shown$`, s.takesNothingOld},
+		{`^the agent reconnects$`, s.comesBack},
+	}
+}

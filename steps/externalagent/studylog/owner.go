@@ -1,0 +1,120 @@
+package studylog
+
+import (
+	"fmt"
+
+	wjson "parley/wire/json"
+)
+
+// owner tells whose a line is. One file may hold several sessions, whether the expected one is known or not.
+type owner int
+
+const (
+	mine    owner = iota // the expected session's; where none is expected, that of whichever session the line names
+	nobodys              // it names no session: the expected one's, as long as the file has no other
+	others               // another session's, which is not judged
+)
+
+// ownerOf tells whose an event is by its sessionId.
+func (c *checker) ownerOf(event wjson.Object) owner {
+	id, named := event["sessionId"].(string)
+	switch {
+	case !named:
+		return nobodys
+	case c.o.Session != "" && id != c.o.Session:
+		return others
+	}
+	return mine
+}
+
+// shared reports whether the file has turned out to hold other sessions than the expected one.
+func (c *checker) shared() bool { return c.strange > 0 }
+
+// stranger takes a line of another session: it counts, and may be what the session was logged under by mistake.
+func (c *checker) stranger(event wjson.Object) {
+	id := event["sessionId"].(string)
+	c.known(id)
+	if c.strange++; c.strange == 1 {
+		c.other, c.otherAt = id, c.number()
+	}
+	typ, _ := event["type"].(string)
+	direction, _ := event["direction"].(string)
+	if payload, ok := event["payload"].(wjson.Object); ok && c.wire.knows(typ) {
+		c.wire.elsewhere(sumOf(typ, payload), typ, direction, payload, c.number(), id)
+	}
+}
+
+// settleOwners decides, once everything was read, whose the lines are that name no session, and whether the expected
+// session has any line of its own (EA-086).
+func (c *checker) settleOwners() {
+	if !c.shared() {
+		if len(c.last) <= 1 || c.o.Session != "" { // else their order among others is nobody's
+			c.book.merge(c.loose)
+		}
+		c.wire.merge()
+		return
+	}
+	if n := c.loose.count(); n > 0 {
+		c.book.note(0, "what a line that names no session breaks is not judged, as the file holds several sessions")
+	}
+	if c.owned == 0 {
+		c.book.breaks(Finding{Clause: "EA-086", Line: c.otherAt,
+			Expected: fmt.Sprintf("sessionId %s, the session's", show(c.o.Session)), Observed: show(c.other)})
+		c.book.note(0, "no line has the sessionId of the session: "+show(c.o.Session))
+		c.wire.adopt()
+	}
+}
+
+// known keeps the ids that are told.
+func (c *checker) known(id string) {
+	if s := &c.report.Sessions; len(*s) < maxSessions {
+		short := plain(id)
+		for _, old := range *s {
+			if old == short {
+				return
+			}
+		}
+		*s = append(*s, short)
+	}
+}
+
+// place is an eventIndex and the line that has it.
+type place struct {
+	index wjson.Number
+	line  int
+}
+
+// ordered judges that the index of a line is above that of the line before of the same session (EA-088). Lines that
+// name no session stand among those of the one that the file has; with several there is no telling.
+func (c *checker) ordered(n wjson.Number, id string, who owner) {
+	here := place{n, c.number()}
+	before, seen := c.last[id]
+	if who == nobodys {
+		before, seen = c.latest, c.latest.line > 0
+	}
+	if who == nobodys || c.latestLoose && before.line < c.latest.line {
+		c.compare(c.loose, c.latest, here)
+	}
+	if who == mine && seen {
+		c.compare(c.book, before, here)
+	}
+	if who == mine && (seen || len(c.last) < maxTracked) {
+		c.last[id] = here
+	}
+	c.latest, c.latestLoose = here, who == nobodys
+}
+
+func (c *checker) compare(b *book, before, here place) {
+	if before.line == 0 {
+		return
+	}
+	switch order, told := compare(before.index, here.index); {
+	case !told:
+		c.book.note(here.line, "eventIndex is beyond what is compared")
+	case order < 0:
+		b.kept("EA-088", here.line)
+	default:
+		b.breaks(Finding{Clause: "EA-088", Line: here.line, Expected: fmt.Sprintf("eventIndex above %s, that of line %d",
+			show(before.index), before.line), Observed: show(here.index)})
+	}
+}

@@ -1,0 +1,429 @@
+package toolschema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	wjson "parley/wire/json"
+)
+
+// ErrNotUnderstood is that a schema, or params, are beyond what is judged.
+var ErrNotUnderstood = errors.New("not understood")
+
+// The bounds of what is judged; doc.go tells them.
+const (
+	maxMembers  = 2000
+	maxValues   = 20_000
+	maxDigits   = 40
+	maxExponent = 400
+	maxProgram  = 2000    // instructions of a pattern
+	maxSteps    = 1 << 16 // of one value held against one schema
+
+	// far is beyond what a number of a schema reaches, its powers of two included. A number of params that is further away
+	// from 1 is put there, which changes nothing of how it compares.
+	far = 2000
+)
+
+func compile(schema object) (s *jsonschema.Schema, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s, err = nil, fmt.Errorf("its parameters are %w: %v", ErrNotUnderstood, r)
+		}
+	}()
+	m := &reading{}
+	read, err := m.value(schema, true)
+	if err != nil {
+		return nil, fmt.Errorf("its parameters are %w: %w", ErrNotUnderstood, err)
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	var long error // of a pattern: the validator makes another error of it
+	c.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
+		re, err := pattern(text)
+		if errors.Is(err, errPattern) {
+			long = fmt.Errorf("its parameters are %w: %w", ErrNotUnderstood, err)
+		}
+		return re, err
+	})
+	if err := c.AddResource("parley:tool", read); err != nil {
+		return nil, fmt.Errorf("its parameters are not a JSON Schema: %w", err)
+	}
+	if s, err = c.Compile("parley:tool"); long != nil {
+		return nil, long
+	} else if err != nil {
+		return nil, fmt.Errorf("its parameters are not a JSON Schema: %w", err)
+	}
+	if err := static(s); err != nil {
+		return nil, fmt.Errorf("its parameters are %w: %w", ErrNotUnderstood, err)
+	}
+	return s, nil
+}
+
+// reading copies a schema, and counts what it has. What was announced is not changed.
+type reading struct{ members, values int }
+
+// lengths are the words whose numbers the validator cuts to the bits of an int.
+var lengths = []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties",
+	"minContains", "maxContains"}
+
+// value copies a value. words: the members of objects are words of JSON Schema, or names above them.
+func (m *reading) value(v any, words bool) (any, error) {
+	if m.values++; m.values > maxValues {
+		return nil, fmt.Errorf("more than %d values", maxValues)
+	}
+	switch v := v.(type) {
+	case object:
+		if m.members += len(v); m.members > maxMembers {
+			return nil, fmt.Errorf("more than %d members", maxMembers)
+		}
+		out := make(object, len(v))
+		for k, x := range v {
+			x, err := m.value(x, words && !slices.Contains([]string{"const", "enum", "default", "examples"}, k))
+			if err != nil {
+				return nil, err
+			}
+			if n, ok := x.(json.Number); ok && words && slices.Contains(lengths, k) {
+				x = short(n)
+			}
+			out[k] = x
+		}
+		return out, nil
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			x, err := m.value(x, words)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = x
+		}
+		return out, nil
+	case json.Number:
+		d, err := parse(v, maxDigits)
+		if err != nil {
+			return nil, err
+		}
+		if d.Exponent > maxExponent || d.Exponent < -maxExponent {
+			return nil, fmt.Errorf("a number with an exponent beyond ±%d", maxExponent)
+		}
+	}
+	return v, nil
+}
+
+// short keeps a length within an int: no text, list or object is longer.
+func short(n json.Number) json.Number {
+	const most = 1 << 31
+	if r, ok := number(n); ok && r.IsInt() && (!r.Num().IsInt64() || r.Num().Int64() > most) && r.Sign() > 0 {
+		return json.Number(strconv.FormatInt(most, 10))
+	}
+	return n
+}
+
+// parse reads a number that has at most some digits.
+func parse(n json.Number, most int) (wjson.Decimal, error) {
+	d, _, ok := wjson.DecimalOf(n)
+	switch {
+	case !ok:
+		return d, fmt.Errorf("%s is not a number", strconv.Quote(n.String()))
+	case len(d.Digits) > most:
+		return d, fmt.Errorf("a number of more than %d digits", most)
+	}
+	return d, nil
+}
+
+// near is a literal of a number that can be reckoned with: short, and not too far away from 1.
+func near(d wjson.Decimal, literal json.Number) json.Number {
+	if d.Digits == "" {
+		return "0"
+	}
+	exponent := min(max(d.Exponent, -2*far), far)
+	if exponent == d.Exponent && len(literal) <= 100 {
+		return literal
+	}
+	sign := ""
+	if d.Negative {
+		sign = "-"
+	}
+	return json.Number(sign + d.Digits + "e" + strconv.FormatInt(exponent, 10))
+}
+
+// within copies params, with numbers that can be reckoned with.
+func within(v any) (any, error) {
+	switch v := v.(type) {
+	case object:
+		out := make(object, len(v))
+		for k, x := range v {
+			x, err := within(x)
+			if err != nil {
+				return nil, err
+			}
+			out[k] = x
+		}
+		return out, nil
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			x, err := within(x)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = x
+		}
+		return out, nil
+	case json.Number:
+		d, err := parse(v, far)
+		if err != nil {
+			return nil, fmt.Errorf("params are %w: %w", ErrNotUnderstood, err)
+		}
+		return near(d, v), nil
+	}
+	return v, nil
+}
+
+// bounded is a pattern, and how many instructions it has.
+type bounded struct {
+	*regexp.Regexp
+	size int
+}
+
+var errPattern = fmt.Errorf("a pattern of more than %d instructions", maxProgram)
+
+func pattern(text string) (jsonschema.Regexp, error) {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	if len(program.Inst) > maxProgram {
+		return nil, errPattern
+	}
+	re, err := regexp.Compile(text)
+	return bounded{re, len(program.Inst)}, err
+}
+
+func sizeOf(re jsonschema.Regexp) int {
+	if b, ok := re.(bounded); ok {
+		return b.size
+	}
+	return maxProgram
+}
+
+// static refuses what the count of steps does not know.
+func static(root *jsonschema.Schema) error {
+	seen := map[*jsonschema.Schema]bool{}
+	todo := []*jsonschema.Schema{root}
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if s == nil || seen[s] {
+			continue
+		}
+		seen[s] = true
+		switch {
+		case len(seen) > maxMembers:
+			return fmt.Errorf("more than %d schemas", maxMembers)
+		case s.DynamicRef != nil || s.RecursiveRef != nil:
+			return errors.New("a dynamic reference")
+		case s.MultipleOf != nil && s.MultipleOf.Sign() <= 0:
+			return errors.New("a multipleOf that is not above 0")
+		}
+		todo = append(todo, here(s)...)
+		todo = append(todo, ofMembers(s)...)
+		todo = append(todo, ofItems(s)...)
+	}
+	return nil
+}
+
+// here are the schemas that are held against the same value as s.
+func here(s *jsonschema.Schema) []*jsonschema.Schema {
+	out := slices.Concat([]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf,
+		slices.Collect(maps.Values(s.DependentSchemas)))
+	for _, d := range s.Dependencies {
+		if x, ok := d.(*jsonschema.Schema); ok {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// ofMembers are the schemas that may be held against any member of an object, and its names. Those of properties are
+// among them.
+func ofMembers(s *jsonschema.Schema) []*jsonschema.Schema {
+	return slices.Concat(anyMember(s), slices.Collect(maps.Values(s.Properties)))
+}
+
+func anyMember(s *jsonschema.Schema) []*jsonschema.Schema {
+	out := append(slices.Collect(maps.Values(s.PatternProperties)), s.PropertyNames, s.UnevaluatedProperties)
+	if x, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
+		out = append(out, x)
+	}
+	return out
+}
+
+// ofItems are the schemas that may be held against any item of a list.
+func ofItems(s *jsonschema.Schema) []*jsonschema.Schema {
+	out := append(slices.Clone(s.PrefixItems), s.Contains, s.Items2020, s.UnevaluatedItems)
+	switch items := s.Items.(type) {
+	case *jsonschema.Schema:
+		out = append(out, items)
+	case []*jsonschema.Schema:
+		out = append(out, items...)
+	}
+	if x, ok := s.AdditionalItems.(*jsonschema.Schema); ok {
+		out = append(out, x)
+	}
+	return out
+}
+
+// counting counts the steps of holding a value against a schema: once for each pair of one of its schemas and one of
+// its values, however many ways lead there, and then as often as those ways are. What the validator does is at most
+// that.
+type counting struct {
+	values []node
+	known  map[pair]int
+	open   map[pair]bool
+}
+
+// node is a value.
+type node struct {
+	value   any
+	members map[string]int // where they stand in values
+	items   []int
+	size    int // itself, and what it contains
+}
+
+type pair struct {
+	schema *jsonschema.Schema
+	value  int
+}
+
+var errTooMany = fmt.Errorf("params are %w: they take more than %d steps", ErrNotUnderstood, maxSteps)
+
+func stepsOf(s *jsonschema.Schema, v any) (int, error) {
+	c := &counting{known: map[pair]int{}, open: map[pair]bool{}}
+	if !c.add(v) {
+		return 0, errTooMany
+	}
+	n, err := c.steps(s, 0)
+	return min(n, maxSteps), err
+}
+
+// add takes a value, and what it contains. false: there is too much of it.
+func (c *counting) add(v any) bool {
+	at := len(c.values)
+	if at >= maxSteps {
+		return false
+	}
+	c.values = append(c.values, node{value: v})
+	n := node{value: v}
+	switch v := v.(type) {
+	case object:
+		n.members = make(map[string]int, len(v))
+		for k, x := range v {
+			n.members[k] = len(c.values)
+			if !c.add(x) {
+				return false
+			}
+		}
+	case []any:
+		for _, x := range v {
+			n.items = append(n.items, len(c.values))
+			if !c.add(x) {
+				return false
+			}
+		}
+	}
+	n.size = len(c.values) - at
+	c.values[at] = n
+	return true
+}
+
+func (c *counting) steps(s *jsonschema.Schema, at int) (int, error) {
+	if s == nil {
+		return 0, nil
+	}
+	p := pair{s, at}
+	if n, ok := c.known[p]; ok {
+		return n, nil
+	}
+	if c.open[p] {
+		return 0, fmt.Errorf("its parameters are %w: a reference leads back to itself", ErrNotUnderstood)
+	}
+	if len(c.open)+len(c.known) > maxSteps {
+		return 0, errTooMany
+	}
+	c.open[p] = true
+	defer delete(c.open, p)
+
+	v := c.values[at]
+	total := own(s, &v)
+	add := func(s *jsonschema.Schema, at int) error {
+		n, err := c.steps(s, at)
+		if total += n; err == nil && total > maxSteps {
+			err = errTooMany
+		}
+		return err
+	}
+	for _, x := range here(s) {
+		if err := add(x, at); err != nil {
+			return total, err
+		}
+	}
+	for name, member := range v.members {
+		for _, x := range append(anyMember(s), s.Properties[name]) {
+			if err := add(x, member); err != nil {
+				return total, err
+			}
+		}
+	}
+	for _, item := range v.items {
+		for _, x := range ofItems(s) {
+			if err := add(x, item); err != nil {
+				return total, err
+			}
+		}
+	}
+	if total > maxSteps {
+		return total, errTooMany
+	}
+	c.known[p] = total
+	return total, nil
+}
+
+// own is what the schema itself costs, without those within it.
+func own(s *jsonschema.Schema, v *node) int {
+	width := 1 + len(v.members) + len(v.items)
+	n := width + len(s.Required)
+	for re := range s.PatternProperties {
+		for name := range v.members {
+			n += matching(re, name)
+		}
+	}
+	if s.Enum != nil {
+		n += len(s.Enum.Values)
+	}
+	if s.Const != nil || s.Enum != nil {
+		n += v.size
+	}
+	if s.UniqueItems {
+		n += 20 * v.size // few items are compared with each other
+	}
+	if text, ok := v.value.(string); ok && s.Pattern != nil {
+		n += matching(s.Pattern, text)
+	}
+	return n
+}
+
+// matching is what a pattern costs, which is of the order of its instructions times the text.
+func matching(re jsonschema.Regexp, text string) int { return 1 + sizeOf(re)*len(text)/1024 }

@@ -1,0 +1,235 @@
+package toolschema
+
+import (
+	"encoding/json"
+	"math/big"
+	"slices"
+
+	wjson "parley/wire/json"
+)
+
+// Example makes params that keep to the announced schema, and reports whether they leave the tool no reason to find
+// them wrong: every value is settled by the schema itself. known may offer values that the target itself has shown.
+// nil: no such params were found.
+func (t *Tool) Example(known map[string]any) (params map[string]any, settled bool) {
+	return t.example(choice{known: known})
+}
+
+// Examples are up to two legal params: with the first value of each enum, as Example has it, and with the last one.
+func (t *Tool) Examples(known map[string]any) []map[string]any {
+	var out []map[string]any
+	for _, last := range []bool{false, true} {
+		params, _ := t.example(choice{known: known, last: last})
+		if params != nil && (len(out) == 0 || !wjson.Equal(out[0], params)) {
+			out = append(out, params)
+		}
+	}
+	return out
+}
+
+// choice is which values are preferred.
+type choice struct {
+	known      map[string]any
+	last       bool // of an enum
+	noDefaults bool
+}
+
+func (t *Tool) example(c choice) (params object, settled bool) {
+	if _, err := t.validator(); err != nil {
+		return nil, false
+	}
+	all, of := t.properties()
+	params, settled = object{}, !t.read().loose
+	for _, name := range all {
+		v, sure := c.value(of[name], c.known[name])
+		if !t.requires(name) && !sure {
+			continue
+		}
+		params[name] = v
+		settled = settled && sure
+	}
+	if t.Accepts(params) == nil {
+		return params, settled
+	}
+	if !c.noDefaults { // one of them may be what breaks it
+		c.noDefaults = true
+		return t.example(c)
+	}
+	return nil, false
+}
+
+// value makes a value for a property, and reports whether it is settled: by the schema, or by what is known.
+func (c choice) value(schema, known any) (v any, sure bool) {
+	s, _ := schema.(object)
+	if only, ok := s["const"]; ok {
+		return only, true
+	}
+	if list, _ := s["enum"].([]any); len(list) > 0 {
+		if c.last {
+			if last := list[len(list)-1]; last != nil || len(list) == 1 {
+				return last, true
+			}
+			return list[len(list)-2], true
+		}
+		if known != nil && slices.ContainsFunc(list, func(x any) bool { return wjson.Equal(x, known) }) {
+			return known, true
+		}
+		return list[0], true
+	}
+	if known != nil { // a null tells nothing
+		return known, true
+	}
+	if preset, ok := s["default"]; ok && !c.noDefaults {
+		return preset, true
+	}
+	switch kind(s) {
+	case "integer", "number":
+		return numeral(s)
+	case "boolean":
+		return true, true
+	case "array":
+		return []any{}, false
+	case "object":
+		return object{}, false
+	}
+	text := "parley"
+	if n, ok := number(s["maxLength"]); ok && n.Cmp(big.NewRat(int64(len(text)), 1)) < 0 && n.IsInt() {
+		text = text[:max(0, n.Num().Int64())]
+	}
+	return text, false
+}
+
+// kinds are the types that a property may be of; none where it does not say.
+func kinds(s object) []string {
+	switch t := s["type"].(type) {
+	case string:
+		return []string{t}
+	case []any:
+		var out []string
+		for _, x := range t {
+			if k, ok := x.(string); ok {
+				out = append(out, k)
+			}
+		}
+		return out
+	}
+	if h, ok := s[hint].(string); ok {
+		return []string{h}
+	}
+	return nil
+}
+
+// kind is the type of which a value is made: the first that is not null. "" where anything goes.
+func kind(s object) string {
+	for _, k := range kinds(s) {
+		if k != "null" {
+			return k
+		}
+	}
+	return ""
+}
+
+// number reads one that can be reckoned with.
+func number(v any) (*big.Rat, bool) {
+	n, ok := v.(json.Number)
+	if !ok || len(n) > maxDigits {
+		return nil, false
+	}
+	if d, err := parse(n, maxDigits); err != nil || d.Exponent > maxExponent || d.Exponent < -maxExponent {
+		return nil, false
+	}
+	return new(big.Rat).SetString(n.String())
+}
+
+// limits are the bounds of a number.
+type limits struct {
+	low, high           *big.Rat // nil: none
+	aboveLow, belowHigh bool     // and not equal
+	multiple            *big.Rat
+	integer             bool
+}
+
+func limitsOf(s object) limits {
+	l := limits{integer: !slices.Contains(kinds(s), "number") && slices.Contains(kinds(s), "integer")}
+	l.low, _ = number(s["minimum"])
+	l.high, _ = number(s["maximum"])
+	l.aboveLow, l.belowHigh = s["exclusiveMinimum"] == true, s["exclusiveMaximum"] == true // as draft 4 has it
+	if x, ok := number(s["exclusiveMinimum"]); ok && (l.low == nil || x.Cmp(l.low) >= 0) {
+		l.low, l.aboveLow = x, true
+	}
+	if x, ok := number(s["exclusiveMaximum"]); ok && (l.high == nil || x.Cmp(l.high) <= 0) {
+		l.high, l.belowHigh = x, true
+	}
+	if m, ok := number(s["multipleOf"]); ok && m.Sign() > 0 {
+		l.multiple = m
+	}
+	return l
+}
+
+func (l limits) fit(n *big.Rat) bool {
+	if l.low != nil && (n.Cmp(l.low) < 0 || l.aboveLow && n.Cmp(l.low) == 0) {
+		return false
+	}
+	if l.high != nil && (n.Cmp(l.high) > 0 || l.belowHigh && n.Cmp(l.high) == 0) {
+		return false
+	}
+	if l.multiple != nil && !new(big.Rat).Quo(n, l.multiple).IsInt() {
+		return false
+	}
+	return !l.integer || n.IsInt()
+}
+
+// numeral makes a number within the bounds of a property; if possible a whole one, and the least. It is settled where
+// there is a least one.
+func numeral(s object) (v any, sure bool) {
+	l, one := limitsOf(s), big.NewRat(1, 1)
+	var tried []*big.Rat
+	around := func(n, step *big.Rat) { // multiples of step about n
+		least := new(big.Rat).Mul(ceiling(new(big.Rat).Quo(n, step)), step)
+		tried = append(tried, least, new(big.Rat).Add(least, step), new(big.Rat).Sub(least, step),
+			new(big.Rat).Sub(least, new(big.Rat).Add(step, step)))
+	}
+	from := one
+	switch {
+	case l.low != nil:
+		from = l.low
+	case l.high != nil && l.high.Cmp(one) <= 0:
+		from = l.high
+	}
+	around(from, one)
+	if l.multiple != nil {
+		around(from, l.multiple)
+		if l.multiple.IsInt() || !l.integer {
+			// its multiples are whole, or need not be
+		} else { // of a/b the whole multiples are those of a
+			around(from, new(big.Rat).SetInt(l.multiple.Num()))
+		}
+	}
+	tried = append(tried, from)
+	if l.low != nil && l.high != nil {
+		tried = append(tried, new(big.Rat).Quo(new(big.Rat).Add(l.low, l.high), big.NewRat(2, 1)))
+	}
+	if l.low == nil && l.high != nil {
+		tried = append(tried, new(big.Rat).Sub(l.high, one))
+	}
+	for _, n := range tried {
+		if l.fit(n) {
+			return literal(n), l.low != nil
+		}
+	}
+	return json.Number("1"), false
+}
+
+func ceiling(n *big.Rat) *big.Rat {
+	down := new(big.Int).Div(n.Num(), n.Denom()) // to the lower one: the divisor is above 0
+	if !n.IsInt() {
+		down.Add(down, big.NewInt(1))
+	}
+	return new(big.Rat).SetInt(down)
+}
+
+// literal writes a number out. All that is made here has an end.
+func literal(n *big.Rat) json.Number {
+	digits, _ := n.FloatPrec()
+	return json.Number(n.FloatString(digits))
+}

@@ -1,0 +1,74 @@
+package steps
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pool counts what is lent.
+type pool struct{ lent, times int }
+
+func (p *pool) Lend() bool { p.lent++; p.times++; return true }
+func (p *pool) Back()      { p.lent-- }
+
+// TestLending: a scenario lends its slot once it has waited for a second, and its held turns after two, and has both
+// back when it goes on; nothing is lent while a target may be slow for want of room.
+func TestLending(t *testing.T) {
+	for _, row := range []struct {
+		reason         string
+		alone, longest time.Duration
+		waits          time.Duration
+		slots, turns   int
+	}{
+		{"a short wait", 0, 0, lull - time.Millisecond, 0, 0},
+		{"a wait in vain", 0, 0, lull + time.Millisecond, 1, 0},
+		{"a long one", 0, 0, 9 * time.Second, 1, 1},
+		{"slow, with others only", 0, 3 * time.Second, 9 * time.Second, 0, 0},
+		{"as slow as alone", 3 * time.Second, 4 * time.Second, 9 * time.Second, 1, 0},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := world(t, false, "@AS-001")
+				slots, turns := &pool{}, &pool{}
+				w.lender, w.turns = slots, turns
+				w.Env.patience.longest = row.alone
+				w.Env.Alone(1)
+				w.Env.patience.longest = row.longest
+				goesOn := w.Idles()
+				inner := w.Idles() // a wait within a wait lends nothing more
+				time.Sleep(row.waits)
+				synctest.Wait()
+				if slots.lent != row.slots || turns.lent != row.turns {
+					t.Errorf("lent %d slots and %d turns, want %d and %d", slots.lent, turns.lent, row.slots, row.turns)
+				}
+				inner()
+				goesOn()
+				time.Sleep(time.Minute)
+				if slots.lent != 0 || turns.lent != 0 || slots.times != row.slots {
+					t.Errorf("%d slots and %d turns are still lent", slots.lent, turns.lent)
+				}
+			})
+		})
+	}
+}
+
+// TestProof: what fails no clause gets a fifth after one miss, and a twentieth after three if it has never come.
+func TestProof(t *testing.T) {
+	const whole = 10 * time.Second
+	var p patience
+	p.over(waited{kind: "list", limit: whole, came: true, whole: true})
+	for i, want := range []time.Duration{whole, whole / 5, whole / 5, whole / 20} {
+		if got := p.of("fence", whole, true); got != want {
+			t.Errorf("%d: a proof is awaited for %v, want %v", i, got, want)
+		}
+		if got := p.of("fence", whole, false); i < 3 && got != whole {
+			t.Errorf("%d: what can fail a clause is awaited for %v", i, got)
+		}
+		p.over(waited{kind: "fence", limit: whole, whole: i == 0})
+	}
+	p.over(waited{kind: "fence", limit: whole, came: true, took: time.Second})
+	if got := p.of("fence", whole, true); got != whole {
+		t.Errorf("what has come late is awaited for %v", got)
+	}
+}

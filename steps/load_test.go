@@ -1,0 +1,160 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"parley/driver"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// TestMissing: what a scenario had to do without is told apart from what did come, which is wrong at any load.
+func TestMissing(t *testing.T) {
+	late := &Miss{Reason: "nothing of the kind within 10s", Late: true}
+	for _, row := range []struct {
+		reason string
+		record transcript.Record // number 1
+		check  Check
+		want   bool
+	}{
+		{"nothing came", transcript.Record{Dir: transcript.Sent}, Check{Miss: late, At: 1}, true},
+		{"nothing came, and no record is named", transcript.Record{}, Check{Miss: late}, true},
+		{"the wait was ended by what did come", transcript.Record{Dir: transcript.Sent},
+			Check{Miss: &Miss{Reason: "the turn has ended", At: 1}, At: 1}, false},
+		{"something else came in its place", transcript.Record{Dir: transcript.Received, Kind: transcript.Frame},
+			Check{Miss: late, At: 1}, false},
+		{"what came is wrong", transcript.Record{Dir: transcript.Received, Kind: transcript.Stream}, Check{At: 1}, false},
+		{"a page shows something else so far", transcript.Record{Dir: transcript.Received, Kind: transcript.Snapshot},
+			Check{Miss: late, At: 1}, true},
+		{"a page shows what is wrong", transcript.Record{Dir: transcript.Received, Kind: transcript.Snapshot}, Check{At: 1},
+			false},
+		{"HTTP 503", transcript.Record{Dir: transcript.Received, Kind: transcript.Response, Status: 503}, Check{At: 1}, true},
+		{"HTTP 429", transcript.Record{Dir: transcript.Received, Kind: transcript.Response, Status: 429}, Check{At: 1}, true},
+		{"HTTP 500", transcript.Record{Dir: transcript.Received, Kind: transcript.Response, Status: 500}, Check{At: 1},
+			false},
+		{"closed with 1013", transcript.Record{Dir: transcript.Received, Kind: transcript.Closed, Status: 1013},
+			Check{Miss: &Miss{At: 1}, At: 1}, true},
+		{"closed with 1011", transcript.Record{Dir: transcript.Received, Kind: transcript.Closed, Status: 1011},
+			Check{Miss: &Miss{At: 1}, At: 1}, false},
+		{"a 503 of ours", transcript.Record{Dir: transcript.Sent, Kind: transcript.Response, Status: 503}, Check{At: 1},
+			false},
+		{"a difference of which no record tells", transcript.Record{}, Check{}, false},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			w := world(t, false, "@AS-001")
+			row.record.Conn = "A"
+			w.T.Append(row.record)
+			row.check.Clauses = []string{"AS-001"}
+			_ = w.Judge(row.check)
+			if len(w.failures) != 1 || w.failures[0].Missing != row.want {
+				t.Errorf("failures %+v", w.failures)
+			}
+			if res := w.result(nil, nil); res.Lacks() != row.want {
+				t.Errorf("the scenario had to do without something: %v", !row.want)
+			}
+		})
+	}
+}
+
+// TestLacks: a scenario that had to do without something can run again for that where all else that it has found
+// stands: it is about messages that came.
+func TestLacks(t *testing.T) {
+	missing, wrong := Failure{Clause: "AS-001", Missing: true}, Failure{Clause: "AS-002"}
+	stands := Failure{Clause: "AS-002", Finding: verdict.Finding{At: 1}}
+	by := func(f Failure) Failure { f.Monitor = "m"; return f }
+	said := []transcript.Record{{N: 1, Dir: transcript.Received, Kind: transcript.Frame}}
+	for _, row := range []struct {
+		reason string
+		res    Result
+		want   bool
+	}{
+		{"nothing was found", Result{Outcome: verdict.NotTested}, true},
+		{"two are missing", Result{Failures: []Failure{missing, missing}}, true},
+		{"one is missing, one is wrong", Result{Failures: []Failure{missing, wrong}}, false},
+		{"one is missing, one is about a message", Result{Failures: []Failure{missing, stands}, Records: said}, true},
+		{"one is about a message, and none is missing", Result{Failures: []Failure{stands}, Records: said}, false},
+		{"a monitor's is about a message", Result{Failures: []Failure{by(stands)}, Records: said}, true},
+		{"a monitor has kept its clause", Result{Failures: []Failure{missing},
+			Monitors: []verdict.Judgement{{Clause: "AS-003", Outcome: verdict.Passed}}}, true},
+		{"a monitor has found what is wrong", Result{Failures: []Failure{missing, by(wrong)}}, false},
+	} {
+		if row.res.Lacks() != row.want {
+			t.Errorf("%s: %v", row.reason, !row.want)
+		}
+	}
+}
+
+// TestStands: a failure stands where it is about a message that came, and not about how a connection ended, be a
+// message named as the place behind which something was missing.
+func TestStands(t *testing.T) {
+	w := world(t, false, "@AS-001")
+	said(w, "A", transcript.Stream, "message")
+	said(w, "A", transcript.Closed, "end")
+	for _, row := range []struct {
+		reason string
+		check  Check
+		want   bool
+	}{
+		{"a message", Check{At: 1}, true},
+		{"a message in place of what was awaited", Check{At: 1, Miss: &Miss{At: 1}}, true},
+		{"a message behind which the connection ended", Check{At: 1, Miss: &Miss{At: 2}}, false},
+		{"a message behind which nothing came in time", Check{At: 1, Miss: &Miss{Late: true}}, true}, // something else came
+		{"the end", Check{At: 2}, false},
+		{"no record", Check{}, false},
+	} {
+		w.failures = nil
+		row.check.Clauses = []string{"AS-001"}
+		_ = w.Judge(row.check)
+		if f := w.failures[0]; f.Stands(w.T.All()) != row.want {
+			t.Errorf("%s: %v", row.reason, !row.want)
+		}
+	}
+}
+
+// TestMissingOfAKind: of a kind of difference that is counted, one that came makes all of them wrong.
+func TestMissingOfAKind(t *testing.T) {
+	w := world(t, false, "@AS-001")
+	check := Check{Clauses: []string{"AS-001"}, Group: "g", Miss: &Miss{Late: true}}
+	_ = w.Judge(check, check)
+	if f := w.failures[0]; !f.Missing || f.Count != 2 {
+		t.Errorf("two that are missing: %+v", f)
+	}
+	check.Miss = nil
+	_ = w.Judge(check)
+	if f := w.failures[0]; f.Missing || f.Count != 3 {
+		t.Errorf("two that are missing, one that is wrong: %+v", f)
+	}
+}
+
+// TestNotOpened: a connection that was not open within its limit is missing, one that was refused is not.
+func TestNotOpened(t *testing.T) {
+	refused := errors.New("refused")
+	for _, row := range []struct {
+		reason string
+		open   func(context.Context) error
+		late   bool
+	}{
+		{"late", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, true},
+		{"refused", func(context.Context) error { return refused }, false},
+	} {
+		w := world(t, false)
+		w.Env.Profile.Limits.Open.Duration = time.Millisecond
+		w.Env.Driver.(*fake).open = func(ctx context.Context, _ driver.OpenOptions,
+			_ driver.Sink) error {
+			return row.open(ctx)
+		}
+		if row.reason == "refused" {
+			w.Env.Profile.Limits.Open.Duration = time.Minute
+		}
+		_, err := w.Open(t.Context(), driver.OpenOptions{Party: "A"})
+		if miss := NotOpened(err); miss == nil || miss.Late != row.late || miss.Reason != err.Error() {
+			t.Errorf("%s: %v, %+v", row.reason, err, miss)
+		}
+	}
+	if NotOpened(nil) != nil {
+		t.Error("a connection that is open is a miss")
+	}
+}

@@ -1,0 +1,131 @@
+package steps
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"parley/target"
+	"parley/verdict"
+)
+
+// Protocols are those that a program can judge, in the order in which they are documented; the first is that of a
+// profile which names none. They are read-only, and safe for concurrent use.
+type Protocols struct {
+	// Version is that of the suite. It changes whenever a verdict may.
+	Version string
+
+	// Digest identifies the suite: "sha256:" over the names and bytes of its features and ledgers.
+	Digest string
+
+	All []Protocol
+}
+
+// NewProtocols makes the suite of a version from its protocols, in the order in which they are documented, and its
+// digest. Features that cannot be read are a mistake of the program's, and panic.
+func NewProtocols(version string, all ...Protocol) *Protocols {
+	ps := &Protocols{Version: version, All: all}
+	h := sha256.New()
+	for _, p := range ps.Sorted() {
+		if err := digest(h, p.Features(), Name(p)); err != nil {
+			panic(fmt.Sprintf("the features of %s: %v", Name(p), err))
+		}
+	}
+	ps.Digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return ps
+}
+
+// digest writes the names and bytes of all files in a folder.
+func digest(w io.Writer, fsys fs.FS, folder string) error {
+	return fs.WalkDir(fsys, folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == judgesFile { // which follows from the steps
+			return err
+		}
+		b, err := fs.ReadFile(fsys, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s %d\n", path, len(b))
+		_, err = w.Write(b)
+		return err
+	})
+}
+
+// UnknownProtocolError says that a protocol was named which the suite does not have.
+type UnknownProtocolError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownProtocolError) Error() string {
+	return fmt.Sprintf("protocol %q is unknown; known: %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// Names are the ids of the protocols, sorted.
+func (ps *Protocols) Names() []string {
+	var all []string
+	for _, p := range ps.All {
+		all = append(all, p.Kind().Protocol)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Sorted are the protocols, in the order of their ids.
+func (ps *Protocols) Sorted() []Protocol {
+	return slices.SortedFunc(slices.Values(ps.All), func(a, b Protocol) int {
+		return strings.Compare(a.Kind().Protocol, b.Kind().Protocol)
+	})
+}
+
+// Find is the protocol of an id. The error is an *UnknownProtocolError.
+func (ps *Protocols) Find(name string) (Protocol, error) {
+	for _, p := range ps.All {
+		if p.Kind().Protocol == name {
+			return p, nil
+		}
+	}
+	return nil, &UnknownProtocolError{name, ps.Names()}
+}
+
+// OfClause is the id of the protocol whose document has a clause; "" where none has.
+func (ps *Protocols) OfClause(id string) string {
+	for _, p := range ps.All {
+		if k := p.Kind(); strings.HasPrefix(id, k.Prefix+"-") {
+			return k.Protocol
+		}
+	}
+	return ""
+}
+
+// Kinds are what the protocols say of their targets.
+func (ps *Protocols) Kinds() target.Kinds {
+	var all target.Kinds
+	for _, p := range ps.All {
+		all = append(all, p.Kind())
+	}
+	return all
+}
+
+// Roles are the roles that a target of a protocol can have, the default one first; nil for a protocol that is unknown.
+func (ps *Protocols) Roles(name string) []string {
+	p, err := ps.Find(name)
+	if err != nil {
+		return nil
+	}
+	return slices.Clone(p.Kind().Roles)
+}
+
+// LedgerOf reads the clauses of a protocol.
+func LedgerOf(p Protocol) (*verdict.Ledger, error) {
+	name := p.Kind().Protocol
+	b, err := fs.ReadFile(p.Features(), name+"/clauses.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("read the ledger of %s: %w", name, err)
+	}
+	return verdict.ParseLedger(b)
+}

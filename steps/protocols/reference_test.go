@@ -1,0 +1,115 @@
+package protocols_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cucumber/godog"
+	messages "github.com/cucumber/messages/go/v21"
+
+	"parley/steps"
+	"parley/steps/protocols"
+)
+
+var update = flag.Bool("update", false, "write the tables of docs/steps.md")
+
+// TestStepReference: docs/steps.md has every step that is registered, and how the features use it.
+func TestStepReference(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "steps.md")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for _, p := range protocols.All.All {
+		begin, end := "<!-- steps of "+steps.Name(p)+" -->\n", "<!-- end -->"
+		head, rest, found := strings.Cut(text, begin)
+		_, tail, ended := strings.Cut(rest, end)
+		if !found || !ended {
+			t.Fatalf("%s has no place for the steps of %s: %s%s", path, steps.Name(p), begin, end)
+		}
+		text = head + begin + table(t, p) + end + tail
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if text != string(b) {
+		t.Errorf("%s is not what is registered: go test ./steps/protocols -run TestStepReference -update", path)
+	}
+}
+
+// table lists the steps of a protocol in the order in which they are registered.
+func table(t *testing.T, p steps.Protocol) string {
+	t.Helper()
+	expressions := steps.Expressions(p)
+	used := usage(t, p, expressions)
+	var b strings.Builder
+	b.WriteString("\n| step | as | scenarios |\n|---|---|---|\n")
+	for _, expr := range expressions {
+		as := slices.Sorted(func(yield func(string) bool) {
+			for keyword := range used[expr].as {
+				if !yield(keyword) {
+					return
+				}
+			}
+		})
+		fmt.Fprintf(&b, "| %s | %s | %d |\n", spoken(expr), strings.Join(as, ", "), len(used[expr].scenarios))
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// use is how the features use a step.
+type use struct{ as, scenarios map[string]bool }
+
+func usage(t *testing.T, p steps.Protocol, expressions []string) map[string]use {
+	t.Helper()
+	found, err := godog.TestSuite{Options: &godog.Options{FS: p.Features(), Paths: []string{steps.Name(p)}}}.RetrieveFeatures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keywords := map[messages.PickleStepType]string{
+		messages.PickleStepType_CONTEXT: "Given", messages.PickleStepType_ACTION: "When", messages.PickleStepType_OUTCOME: "Then",
+	}
+	out := map[string]use{}
+	for _, expr := range expressions {
+		out[expr] = use{map[string]bool{}, map[string]bool{}}
+	}
+	for _, f := range found {
+		for _, scenario := range f.Pickles {
+			for _, step := range scenario.Steps {
+				expr := steps.ExpressionOf(expressions, step.Text)
+				if expr == "" {
+					t.Errorf("%s: %q is no step", scenario.Uri, step.Text)
+					continue
+				}
+				out[expr].as[keywords[step.Type]] = true
+				out[expr].scenarios[scenario.Id] = true
+			}
+		}
+	}
+	return out
+}
+
+// spoken is an expression as a table of a page has it.
+func spoken(expr string) string {
+	s := steps.StepWords(expr)
+	for _, r := range []struct{ expr, by string }{
+		{`\(\\d\+\)`, "*n*"}, {`\\d\+`, "*n*"},
+		{`"\(\[\^"\]\*\)"|"\(\[\^"\]\+\)"|"\(\\w\+\)"|"\(\.\*\)"|"\(\.\+\)"`, "“…”"},
+		{`"\(\\w\)"|"\\w"`, "“…”"}, {`\(\\w\+?\)|\(\\S\+\)|\(\[\\w-\]\+\)`, "*X*"}, {`\(([^()]*)\)\?`, "{$1}"}, {`\(\.\+\)|\(\.\*\)|\(\{\.\*\}\)`, "*…*"},
+		{`"\[\^"\]\*"`, "“…”"}, {`\(\?:`, "("}, {`\\([.()?*+\[\]{}^$-])`, "$1"},
+	} {
+		s = regexp.MustCompile(r.expr).ReplaceAllString(s, r.by)
+	}
+	return strings.ReplaceAll(s, "|", "/")
+}

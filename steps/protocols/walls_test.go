@@ -1,0 +1,54 @@
+package protocols_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shared are the folders of what all protocols share, with the folders below that are a protocol's own.
+var shared = map[string][]string{
+	"cli": {}, "cmd": {}, "doctor": {}, "driver": {}, "internal": {}, "llm": {}, "monitor": {}, "probe": {}, "reports": {},
+	"runner": {}, "target": {}, "transcript": {}, "verdict": {}, "wire": {},
+	"reference-server/catalogue": {}, "reference-server/launch": {}, "steps": append([]string{"protocols"}, own...),
+}
+
+var own = []string{"agentclient", "agentselect", "externalagent", "sessionchat", "sessionruntime"}
+
+// TestNoProtocolIsNamed: what all protocols share names none of them, so that it serves one that is not Parley's as
+// well. A protocol's name stands in its own folders and in two lists.
+func TestNoProtocolIsNamed(t *testing.T) {
+	named := regexp.MustCompile(`(?i)agent-?select|agent-?client|session-?chat|session-?runtime|external-?agent`)
+	for folder, apart := range shared {
+		root := filepath.Join("..", "..", folder)
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && slices.Contains(apart, d.Name()):
+				return fs.SkipDir
+			case d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+				return nil
+			case folder == "cmd" && strings.HasSuffix(path, "main.go"): // hands the lists to the command line
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for i, line := range strings.Split(string(text), "\n") {
+				if found := named.FindString(line); found != "" {
+					t.Errorf("%s:%d names %s", path, i+1, found)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package binding
+
+import (
+	"cmp"
+
+	"parley/protocol/sessionchat"
+	"parley/target"
+)
+
+// The names of the default binding that a profile may remap.
+var (
+	typeNames = []string{
+		sessionchat.SystemMessage, sessionchat.StreamMessage, sessionchat.AssistantMessage, sessionchat.ResultMessage,
+		sessionchat.ErrorMessage, sessionchat.PongMessage,
+	}
+	outcomeNames = []string{sessionchat.Success, sessionchat.Interrupted, sessionchat.Failed}
+	messageNames = []string{sessionchat.ChatType, sessionchat.InterruptType, sessionchat.PingType}
+)
+
+// check gives the first mistake in the wire.
+func check(c *target.Checker) error {
+	s := Of(c.Profile)
+	return cmp.Or(
+		c.Socket("session-chat.ws", s.WS),
+		c.Places("session-chat.fields.message", "message", s.Fields.Message, "body"),
+		c.Places("session-chat.fields.request", "request", s.Fields.Request),
+		c.Names("session-chat.types", "type", s.Types, typeNames),
+		c.Names("session-chat.outcomes", "outcome", s.Outcomes, outcomeNames),
+		c.Names("session-chat.messages", "message", target.Single(s.Messages), messageNames),
+	)
+}

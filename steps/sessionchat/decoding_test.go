@@ -1,0 +1,364 @@
+package sessionchat
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	vocab "parley/protocol/sessionchat"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// of is a record of another kind.
+func of(r transcript.Record, kind transcript.Kind, typ string) transcript.Record {
+	r.Kind, r.Type = kind, typ
+	return r
+}
+
+const places = "fields: {message: {type: [message_type, type, /meta/type]}}"
+
+var decodeRows = []struct {
+	reason string
+	wire   string
+	in     transcript.Record
+	want   string // type, data, time and faults; "" for no event
+}{
+	{"a piece", "", heard(`{"message_type":"stream","agent_id":"red","session_id":"s","message":{"text":"hi"},` +
+		`"timestamp":"t"}`),
+		`stream {"agent_id":"red","message":{"text":"hi"},"message_type":"stream","piece":true,"session_id":"s",` +
+			`"text":"hi","timestamp":"t"} at "t"`},
+	{"members that are null are there", "",
+		heard(`{"message_type":"system","agent_id":"red","session_id":null,"message":null,"timestamp":null}`),
+		`system {"agent_id":"red","message":null,"message_type":"system","session_id":null,"text":"","timestamp":null}`},
+	{"members that are missing are not", "", heard(`{"message_type":"result"}`),
+		`result {"message_type":"result","text":""}`},
+	{"extra members are nobody's", "", heard(`{"message_type":"result","seq":1,"x":{"agent_id":"blue"}}`),
+		`result {"message_type":"result","text":""}`},
+	{"an outcome", "", heard(`{"message_type":"result","message":{"subtype":"success"}}`),
+		`result {"message":{"subtype":"success"},"message_type":"result","subtype":"success","text":"success"}`},
+	{"an outcome that is no string", "", heard(`{"message_type":"result","message":{"subtype":{"a":1}}}`),
+		`result {"message":{"subtype":{"a":1}},"message_type":"result","subtype":{"a":1},"text":""}`},
+	{"an outcome that the binding does not have", "",
+		heard(`{"message_type":"result","message":{"subtype":"error_max_turns"}}`),
+		`result {"message":{"subtype":"error_max_turns"},"message_type":"result","subtype":"error_max_turns",` +
+			`"text":"error_max_turns"}`},
+	{"an error", "", heard(`{"message_type":"error","agent_id":null,"message":{"code":"c","text":"m"}}`),
+		`error {"agent_id":null,"code":"c","message":{"code":"c","text":"m"},"message_type":"error","text":"c\nm"}`},
+	{"a pong", "", heard(`{"message_type":"pong"}`), `pong {"message_type":"pong","text":""}`},
+	{"a type that the binding does not have", "", heard(`{"message_type":"usage","agent_id":"red"}`),
+		`usage {"agent_id":"red","message_type":"usage","text":""}`},
+	{"no type", "", heard(`{"agent_id":"red"}`), ` {"agent_id":"red","text":""}`},
+	{"a type that is no string", "", heard(`{"message_type":7}`), ` {"message_type":7,"text":""}`},
+	{"a type that is null", "", heard(`{"message_type":null}`), ` {"message_type":null,"text":""}`},
+	{"an empty object", "", heard(`{}`), ` {"text":""}`},
+
+	{"every string of a message is its text", "",
+		heard(`{"message_type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"a"},` +
+			`"b",7,null,["c"]]}}`),
+		`assistant {"message":{"content":[{"text":"a","type":"text"},"b",7,null,["c"]],"role":"assistant"},` +
+			`"message_type":"assistant","text":"a\ntext\nb\nc\nassistant"}`},
+	{"a message that is a string", "", heard(`{"message_type":"assistant","message":"hi"}`),
+		`assistant {"message":"hi","message_type":"assistant","text":"hi"}`},
+	{"a piece has its text alone", "", heard(`{"message_type":"stream","message":{"text":"a","role":"assistant"}}`),
+		`stream {"message":{"role":"assistant","text":"a"},"message_type":"stream","piece":true,"text":"a"}`},
+	{"a piece whose text is empty", "", heard(`{"message_type":"stream","message":{"text":"","role":"b"}}`),
+		`stream {"message":{"role":"b","text":""},"message_type":"stream","piece":true,"text":""}`},
+	{"a piece whose text is null", "", heard(`{"message_type":"stream","message":{"text":null,"role":"b"}}`),
+		`stream {"message":{"role":"b","text":null},"message_type":"stream","piece":true,"text":""}`},
+	{"a stream message whose text is in another place is no piece", "",
+		heard(`{"message_type":"stream","message":{"delta":{"text":"a"},"role":"b"}}`),
+		`stream {"message":{"delta":{"text":"a"},"role":"b"},"message_type":"stream","text":"a\nb"}`},
+	{"nor is one without a message", "", heard(`{"message_type":"stream","text":"a"}`),
+		`stream {"message_type":"stream","text":""}`},
+	{"a piece of the wire's own is none of the binding's", "", heard(`{"message_type":"assistant","piece":true}`),
+		`assistant {"message_type":"assistant","text":""}`},
+	{"a piece whose text is no string has none", "",
+		heard(`{"message_type":"stream","message":{"text":["a"],"role":"b"}}`),
+		`stream {"message":{"role":"b","text":["a"]},"message_type":"stream","piece":true,"text":""}`},
+	{"a message that is no piece has all of its text", "",
+		heard(`{"message_type":"assistant","message":{"text":"a","role":"assistant"}}`),
+		`assistant {"message":{"role":"assistant","text":"a"},"message_type":"assistant","text":"assistant\na"}`},
+
+	{"elsewhere", elsewhere, heard(`{"kind":"delta","meta":{"thread":"red","conversation":"s"},"body":{"chunk":"hi"},` +
+		`"at":"t","seq":1}`),
+		`stream {"agent_id":"red","message":{"chunk":"hi"},"message_type":"delta","piece":true,"session_id":"s",` +
+			`"text":"hi","timestamp":"t"} at "t"`},
+	{"an outcome elsewhere", elsewhere,
+		heard(`{"kind":"finished","meta":{"thread":"red","conversation":null},"body":{"state":"stopped"},"at":"t"}`),
+		`result {"agent_id":"red","message":{"state":"stopped"},"message_type":"finished","session_id":null,` +
+			`"subtype":"interrupted","text":"stopped","timestamp":"t"} at "t"`},
+	{"an error elsewhere has its type in another place", elsewhere,
+		heard(`{"event":"problem","problem":{"code":"c","detail":"d"},"at":"t"}`),
+		`error {"code":"c","text":"","timestamp":"t"} at "t"`},
+	{"a pong elsewhere", elsewhere, heard(`{"event":"heartbeat_ack"}`), `pong {"text":""}`},
+	{"the default places mean nothing there", elsewhere,
+		heard(`{"message_type":"stream","agent_id":"red","session_id":"s","message":{"text":"x"},"timestamp":"t"}`),
+		` {"text":""}`},
+	{"a place within what is no object", elsewhere, heard(`{"kind":"delta","meta":"red","body":[1]}`),
+		`stream {"message":[1],"message_type":"delta","text":""}`},
+
+	{"the first place of the type counts", places, heard(`{"message_type":"stream","type":"error"}`),
+		`stream {"message_type":"stream","text":""}`},
+	{"then the second, which is no message_type", places, heard(`{"type":"error","meta":{"type":"pong"}}`),
+		`error {"text":""}`},
+	{"then the third", places, heard(`{"meta":{"type":"pong"}}`), `pong {"text":""}`},
+	{"a first place without a name does not count", places, heard(`{"message_type":null,"type":"error"}`),
+		`error {"message_type":null,"text":""}`},
+	{"an unknown name in the first place counts", places, heard(`{"message_type":"usage","type":"error"}`),
+		`usage {"message_type":"usage","text":""}`},
+	{"several names of one type: the first", "types: {result: [done, stopped]}", heard(`{"message_type":"done"}`),
+		`result {"message_type":"done","text":""}`},
+	{"and the second", "types: {result: [done, stopped]}", heard(`{"message_type":"stopped"}`),
+		`result {"message_type":"stopped","text":""}`},
+	{"its own among them", "types: {result: [result, done]}", heard(`{"message_type":"result"}`),
+		`result {"message_type":"result","text":""}`},
+	{"names that are exchanged", "types: {system: stream, stream: system}",
+		heard(`{"message_type":"system","message":{"text":"a","b":"c"}}`),
+		`stream {"message":{"b":"c","text":"a"},"message_type":"system","piece":true,"text":"a"}`},
+	{"a name that this wire gives to nothing", "types: {result: done}",
+		heard(`{"message_type":"result","message":{"text":"a"}}`),
+		`(result) {"message":{"text":"a"},"message_type":"result","text":"a"}`},
+	{"such a name is no piece", "types: {stream: delta}",
+		heard(`{"message_type":"stream","message":{"text":"a","b":"c"}}`),
+		`(stream) {"message":{"b":"c","text":"a"},"message_type":"stream","text":"c\na"}`},
+	{"a name that this wire gives to something else", "types: {result: error, error: problem}",
+		heard(`{"message_type":"error"}`), `result {"message_type":"error","text":""}`},
+	{"such a name in the first place counts",
+		"fields: {message: {type: [message_type, type]}}\ntypes: {error: problem}",
+		heard(`{"message_type":"error","type":"pong"}`), `(error) {"message_type":"error","text":""}`},
+	{"such a name in the second place counts",
+		"fields: {message: {type: [message_type, type]}}\ntypes: {error: problem}",
+		heard(`{"message_type":null,"type":"error"}`), `(error) {"message_type":null,"text":""}`},
+	{"a name in parentheses is some name", "", heard(`{"message_type":"(result)"}`),
+		`(result) {"message_type":"(result)","text":""}`},
+	{"an outcome that this wire gives to nothing", "outcomes: {interrupted: cancelled}",
+		heard(`{"message_type":"result","message":{"subtype":"interrupted"}}`),
+		`result {"message":{"subtype":"interrupted"},"message_type":"result","subtype":"(interrupted)",` +
+			`"text":"interrupted"}`},
+	{"outcomes that are exchanged", "outcomes: {success: error, error: success}",
+		heard(`{"message_type":"result","message":{"subtype":"error"}}`),
+		`result {"message":{"subtype":"error"},"message_type":"result","subtype":"success","text":"error"}`},
+	{"several names of one outcome", "outcomes: {interrupted: [cancelled, aborted]}",
+		heard(`{"message_type":"result","message":{"subtype":"aborted"}}`),
+		`result {"message":{"subtype":"aborted"},"message_type":"result","subtype":"interrupted","text":"aborted"}`},
+	{"a wire that has no body", "fields: {message: {body: '', text: text}}",
+		heard(`{"message_type":"stream","text":"a"}`),
+		`stream {"message":{"message_type":"stream","text":"a"},"message_type":"stream","piece":true,"text":"a"}`},
+	{"names in a list", "fields: {message: {agent-id: /ids/0, session-id: /ids/1}}",
+		heard(`{"message_type":"result","ids":["red","s"]}`),
+		`result {"agent_id":"red","message_type":"result","session_id":"s","text":""}`},
+
+	{"a key that stands twice: the last counts, and it is a fault", "",
+		heard(`{"message_type":"stream","message_type":"result","agent_id":"a","agent_id":"b"}`),
+		`result {"agent_id":"b","message_type":"result","text":""} fault duplicate key at "/message_type" (byte 25) ` +
+			`fault duplicate key at "/agent_id" (byte 64)`},
+	{"bad UTF-8 is a fault", "", heard("{\"message_type\":\"stream\",\"message\":{\"text\":\"\xff\"}}"),
+		"stream {\"message\":{\"text\":\"\ufffd\"},\"message_type\":\"stream\",\"piece\":true,\"text\":\"\ufffd\"} fault " +
+			"invalid UTF-8 at \"/message/text\" (byte 44)"},
+	{"half a surrogate pair is a fault", "", heard(`{"message_type":"stream","message":{"text":"\ud83d"}}`),
+		"stream {\"message\":{\"text\":\"\ufffd\"},\"message_type\":\"stream\",\"piece\":true,\"text\":\"\ufffd\"} fault " +
+			"lone surrogate at \"/message/text\" (byte 44)"},
+	{"keys are compared exactly", "", heard(`{"Message_Type":"stream","AGENT_ID":"red"}`), ` {"text":""}`},
+	{"numbers stay as they are", "", heard(`{"agent_id":1e400,"session_id":-0}`),
+		` {"agent_id":1e400,"session_id":-0,"text":""}`},
+
+	{"an array", "", heard(`[{"message_type":"stream"}]`), ""},
+	{"a string", "", heard(`"stream"`), ""},
+	{"a number", "", heard(`42`), ""},
+	{"null", "", heard(`null`), ""},
+	{"nothing", "", heard(``), ""},
+	{"malformed JSON", "", heard(`{"message_type":"stream"`), ""},
+	{"two values", "", heard(`{"message_type":"stream"} {}`), ""},
+	{"no JSON at all", "", heard("\x00\xff"), ""},
+	{"a binary frame", "", of(heard(`{"message_type":"stream"}`), transcript.Frame, "binary"), ""},
+	{"a frame of no type", "", of(heard(`{"message_type":"stream"}`), transcript.Frame, ""), ""},
+	{"the answer to a handshake", "", of(heard(`{"message_type":"stream"}`), transcript.Response, "text"), ""},
+	{"a ping of the transport", "", of(heard(`{"message_type":"stream"}`), transcript.Comment, "text"), ""},
+	{"the end of the connection", "", of(heard(`{"message_type":"stream"}`), transcript.Closed, "text"), ""},
+}
+
+func TestDecode(t *testing.T) {
+	for _, r := range decodeRows {
+		t.Run(r.reason, func(t *testing.T) {
+			in := r.in
+			bound(t, r.wire).decode(&in)
+			if got := told(in); got != r.want {
+				t.Errorf("%s\nis    %s\nwant  %s", r.in.Bytes, got, r.want)
+			}
+			if !bytes.Equal(in.Bytes, r.in.Bytes) {
+				t.Errorf("the bytes have become %s", in.Bytes)
+			}
+			if in.Event != nil && in.Label != in.Event.Type || in.Event == nil && in.Label != "" {
+				t.Errorf("it is labelled %q", in.Label)
+			}
+		})
+	}
+}
+
+// TestNamesThatMeanNothing: a name of the default binding that this wire calls otherwise is some name of the wire's
+// own.
+func TestNamesThatMeanNothing(t *testing.T) {
+	for _, kind := range []string{vocab.SystemMessage, vocab.StreamMessage, vocab.AssistantMessage,
+		vocab.ResultMessage, vocab.ErrorMessage, vocab.PongMessage} {
+		t.Run(kind, func(t *testing.T) {
+			r := heard(`{"kind":"` + kind + `","meta":{"thread":"red"}}`)
+			bound(t, elsewhere).decode(&r)
+			if want := "(" + kind + ")"; r.Event.Type != want || r.Label != want || text(&r, inType) != kind {
+				t.Errorf("it is %s, labelled %q", told(r), r.Label)
+			}
+		})
+	}
+	for _, how := range []string{vocab.Success, vocab.Interrupted, vocab.Failed} {
+		t.Run("a result that is "+how, func(t *testing.T) {
+			r := heard(`{"kind":"finished","body":{"state":"` + how + `"}}`)
+			bound(t, elsewhere).decode(&r)
+			if got := text(&r, inSubtype); r.Event.Type != vocab.ResultMessage || got != "("+how+")" {
+				t.Errorf("the turn has ended with %q: %s", got, told(r))
+			}
+		})
+	}
+}
+
+// TestDecodeKeepsLabels: what a driver has called a record stays.
+func TestDecodeKeepsLabels(t *testing.T) {
+	r := heard(`{"message_type":"stream"}`)
+	r.Label = "text that is no UTF-8"
+	bound(t, "").decode(&r)
+	if r.Label != "text that is no UTF-8" || r.Event.Type != vocab.StreamMessage {
+		t.Errorf("%q, %s", r.Label, told(r))
+	}
+}
+
+// TestDecodeKeepsTheEnvelope: what the sender wrote can still be looked at, wherever its members stand.
+func TestDecodeKeepsTheEnvelope(t *testing.T) {
+	r := heard(`{"kind":"finished","meta":{"thread":"red"},"body":{"state":"stopped"},"seq":1}`)
+	bound(t, elsewhere).decode(&r)
+	if got := wjson.Compact(r.Event.Envelope); got != `{"body":{"state":"stopped"},"kind":"finished",`+
+		`"meta":{"thread":"red"},"seq":1}` {
+		t.Errorf("the envelope is %s", got)
+	}
+}
+
+func TestDecodeSent(t *testing.T) {
+	rows := []struct {
+		reason, wire, in string
+		want             string
+	}{
+		{"a chat", "", `{"type":"chat","agent_id":"red","content":"x","options":{"model":"m"}}`,
+			`chat {"agent_id":"red","content":"x","options":{"model":"m"}}`},
+		{"a chat with odd values", "", `{"type":"chat","agent_id":null,"content":["x"],"options":42}`,
+			`chat {"agent_id":null,"content":["x"],"options":42}`},
+		{"a chat without anything", "", `{"type":"chat"}`, `chat {}`},
+		{"an interrupt", "", `{"type":"interrupt","agent_id":"red"}`, `interrupt {"agent_id":"red"}`},
+		{"a ping", "", `{"type":"ping"}`, `ping {}`},
+		{"no type", "", `{"agent_id":"red"}`, ` {"agent_id":"red"}`},
+		{"a type that is no string", "", `{"type":7,"agent_id":"red"}`, ` {"agent_id":"red"}`},
+		{"an unknown type", "", `{"type":"x-unknown"}`, `x-unknown {}`},
+		{"a server's name is none of a client's", "", `{"message_type":"stream","type":"stream"}`, `stream {}`},
+		{"a chat elsewhere", elsewhere, `{"action":"send","thread":"red","text":"x","settings":{"llm":"m"}}`,
+			`chat {"agent_id":"red","content":"x","options":{"llm":"m"}}`},
+		{"an interrupt elsewhere", elsewhere, `{"action":"stop","thread":"red"}`, `interrupt {"agent_id":"red"}`},
+		{"a ping elsewhere", elsewhere, `{"action":"heartbeat"}`, `ping {}`},
+		{"names that are exchanged", "messages: {interrupt: ping, ping: interrupt}", `{"type":"ping"}`, `interrupt {}`},
+		{"an array", "", `[]`, ""},
+		{"a string", "", `"chat"`, ""},
+		{"malformed JSON", "", `{"type":"chat"`, ""},
+		{"nothing", "", ``, ""},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			in := heard(r.in)
+			in.Dir, in.Label = transcript.Sent, "as the step calls it"
+			bound(t, r.wire).decode(&in)
+			if got := told(in); got != r.want {
+				t.Errorf("%s\nis    %s\nwant  %s", r.in, got, r.want)
+			}
+			if in.Label != "as the step calls it" {
+				t.Errorf("it is labelled %q", in.Label)
+			}
+		})
+	}
+}
+
+// TestRoundTrip: what is sent on a wire is read back from it under the names of the default binding.
+func TestRoundTrip(t *testing.T) {
+	for _, wire := range []string{"", elsewhere, "messages: {chat: ping, ping: chat}",
+		"fields: {request: {type: /head/type, agent-id: /head/id, content: /body/text, options: /body/opts, model: /m}}"} {
+		for _, kind := range []string{"chat", "interrupt", "ping", "x-unknown", ""} {
+			b := bound(t, wire)
+			m, err := b.message(kind, fields{"agent_id": "red", "content": "x", "options": map[string]any{"a": "b"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := heard(string(m.Body))
+			r.Dir = transcript.Sent
+			b.decode(&r)
+			if got, want := told(r), kind+` {"agent_id":"red","content":"x","options":{"a":"b"}}`; got != want {
+				t.Errorf("over %q: %s becomes %s, want %s", wire, m.Body, got, want)
+			}
+		}
+	}
+}
+
+func TestMember(t *testing.T) {
+	r := heard(`{"message_type":"stream","agent_id":"red","session_id":null,"timestamp":7}`)
+	bound(t, "").decode(&r)
+	for name, want := range map[string]string{inAgent: "red", inSession: "", inTime: "", inMessage: "", inText: ""} {
+		if got := text(&r, name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if got := wjson.Compact(member(&r, inTime)); got != "7" {
+		t.Errorf("the time is %s", got)
+	}
+	for _, r := range []transcript.Record{{}, {Event: &transcript.Event{}}, {Event: &transcript.Event{Data: []any{1}}}} {
+		if got := member(&r, inAgent); got != nil {
+			t.Errorf("%+v has the agent_id %v", r, got)
+		}
+	}
+}
+
+// FuzzDecode: whatever is said, it is decoded or is no event; a second time gives the same, and so does the message as
+// it was understood, where nothing in it was at fault.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"message_type":"stream","agent_id":"red","session_id":null,"message":{"text":"hi"},`+
+		`"timestamp":"t"}`), false, "text")
+	f.Add([]byte(`{"kind":"finished","meta":{"thread":["red"]},"body":{"state":{"a":[1e400,"x"]}},"at":7}`), false, "text")
+	f.Add([]byte(`{"event":"problem","problem":[],"message_type":{},"message":[[["a"]],{"b":"c"}]}`), false, "text")
+	f.Add([]byte("{\"message_type\":\"stream\",\"message_type\":\"\xff\",\"message\":\"\\ud800\"}"), false, "text")
+	f.Add([]byte(`{"type":"chat","action":"send","agent_id":"red","options":{}}`), true, "text")
+	f.Add([]byte(`[{}] `), true, "binary")
+	f.Fuzz(func(t *testing.T, data []byte, sent bool, typ string) {
+		for _, wire := range []string{"", elsewhere, "fields: {message: {type: [/a/0, /b], body: '', text: /c/d}}"} {
+			b := bound(t, wire)
+			r := heard(string(data))
+			r.Type = typ
+			if sent {
+				r.Dir = transcript.Sent
+			}
+			b.decode(&r)
+			if r.Event == nil {
+				if r.Label != "" {
+					t.Errorf("%q is no event, and labelled %q", data, r.Label)
+				}
+				continue
+			}
+			again := r
+			b.decode(&again)
+			if diff := cmp.Diff(r, again); diff != "" {
+				t.Errorf("%q, the second time:\n%s", data, diff)
+			}
+			if len(r.Event.Faults) > 0 {
+				continue
+			}
+			understood := heard(wjson.Compact(r.Event.Envelope))
+			understood.Dir = r.Dir
+			b.decode(&understood)
+			if diff := cmp.Diff(r.Event, understood.Event); diff != "" {
+				t.Errorf("%q, as understood:\n%s", data, diff)
+			}
+		}
+	})
+}

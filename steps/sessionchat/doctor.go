@@ -1,0 +1,9 @@
+package sessionchat
+
+import (
+	"parley/doctor"
+	"parley/steps/sessionchat/checkup"
+)
+
+// Doctor implements doctor.Examinable.
+func (Protocol) Doctor() doctor.Guide { return checkup.Guide() }

@@ -1,0 +1,9 @@
+package sessionchat
+
+import (
+	engine "parley/probe"
+	"parley/steps/sessionchat/probe"
+)
+
+// Init implements probe.Probing.
+func (Protocol) Init() engine.Guide { return probe.Guide() }

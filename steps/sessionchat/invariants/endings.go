@@ -1,0 +1,151 @@
+package invariants
+
+import (
+	"fmt"
+	"slices"
+
+	"parley/llm"
+	"parley/monitor"
+	vocab "parley/protocol/sessionchat"
+	"parley/transcript"
+)
+
+// nothingBehind judges that a turn has one result, which is its last message (SC-020): where every chat of a session
+// has had its result, neither another one comes nor any more words about its chats. Which result is whose is sure only
+// where one connection asks, and where no interrupt came while nothing ran: that may be answered by a result too.
+func nothingBehind(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	agents := asked(t)
+	sessions := map[string]*endings{}
+	for i, r := range t {
+		if r.Event == nil {
+			continue
+		}
+		data, _ := r.Event.Data.(map[string]any)
+		agent, _ := data["agent_id"].(string)
+		s := sessions[agent]
+		if s == nil {
+			s = &endings{agent: agent, conn: r.Conn, agents: agents}
+			sessions[agent] = s
+		}
+		switch {
+		case r.Dir == transcript.Sent:
+			s.sent(r, data)
+		case r.Dir != transcript.Received || s.muddled || s.conn != r.Conn:
+		case r.Event.Type == vocab.ResultMessage:
+			out = append(out, s.result(r)...)
+		case words[r.Event.Type]:
+			out = append(out, s.said(r, t[i+1:])...)
+		}
+	}
+	return out
+}
+
+// endings are what is known of the turns of one agent_id.
+type endings struct {
+	agent   string
+	conn    string            // that asks
+	agents  map[string]string // of every nonce
+	open    []chat            // without a result, the oldest first
+	last    ending            // the latest
+	before  int               // record of the ending before it
+	spoken  bool              // the model has spoken since the latest chat, or result
+	muddled bool              // which result is whose is not known
+	lenient bool              // an interrupt may have come after the end, and have a result of its own
+}
+
+// chat is one that has had no result.
+type chat struct{ held, cut bool }
+
+// ending is the result of a turn.
+type ending struct {
+	record    transcript.Record
+	of        chat
+	wordless  bool // nothing of the turn came before it
+	undivided bool // no other turn ran
+}
+
+func (s *endings) sent(r transcript.Record, data map[string]any) {
+	switch r.Event.Type {
+	case vocab.ChatType:
+		s.muddled = s.muddled || s.conn != r.Conn
+		content, _ := data["content"].(string)
+		s.open = append(s.open, chat{held: slices.ContainsFunc(llm.Directives(content),
+			func(d llm.Directive) bool { return d.Kind == llm.KindHold })})
+		s.spoken = false
+	case vocab.InterruptType:
+		s.muddled = s.muddled || len(s.open) == 0 || s.conn != r.Conn
+		if len(s.open) > 0 {
+			s.lenient = s.lenient || s.open[0].cut || !s.open[0].held
+			s.open[0].cut = true
+		}
+	default: // of no type that the document knows: a result may be the answer to it
+		s.lenient = true
+	}
+}
+
+// result takes a result for the end of the oldest turn that has none; where there is none, it is a second one.
+func (s *endings) result(r transcript.Record) []monitor.Finding {
+	if len(s.open) == 0 {
+		if s.last.record.N == 0 || s.lenient {
+			return nil
+		}
+		return []monitor.Finding{second(s.last.record.N, r)}
+	}
+	data, _ := r.Event.Data.(map[string]any)
+	of := s.open[0]
+	s.lenient = s.lenient || of.cut && data["subtype"] != vocab.Interrupted // it may have ended before it was interrupted
+	s.before = s.last.record.N
+	s.last = ending{record: r, of: of, wordless: !s.spoken && len(noncesIn(r, s.agents)) == 0, undivided: len(s.open) == 1}
+	s.open, s.spoken = s.open[1:], false
+	return []monitor.Finding{{Clauses: []string{"SC-020"}, OK: true, At: r.N}}
+}
+
+// said judges words where no turn runs: they came after the end of theirs, or what was taken for that was a second
+// result of the turn before. The latter is so where another result follows.
+func (s *endings) said(r transcript.Record, rest []transcript.Record) []monitor.Finding {
+	if len(s.open) > 0 {
+		s.spoken = true
+		return nil
+	}
+	if s.last.record.N == 0 || !slices.ContainsFunc(noncesIn(r, s.agents),
+		func(n string) bool { return s.agents[n] == s.agent }) {
+		return nil
+	}
+	if s.before > 0 && s.last.wordless && s.last.undivided && s.endsIn(rest) {
+		found := second(s.before, s.last.record)
+		s.open, s.spoken = []chat{s.last.of}, true
+		s.last = ending{record: transcript.Record{N: s.before}}
+		if s.lenient {
+			return nil
+		}
+		return []monitor.Finding{found}
+	}
+	return []monitor.Finding{{Clauses: []string{"SC-020"}, At: r.N,
+		Expected: fmt.Sprintf("nothing more of the turn that ended in record %d", s.last.record.N),
+		Observed: monitor.Describe(r)}}
+}
+
+// endsIn reports whether a result of the session comes before its next chat.
+func (s *endings) endsIn(rest []transcript.Record) bool {
+	for _, r := range rest {
+		if r.Event == nil || r.Conn != s.conn {
+			continue
+		}
+		data, _ := r.Event.Data.(map[string]any)
+		switch {
+		case data["agent_id"] != any(s.agent):
+		case r.Dir == transcript.Sent && r.Event.Type == vocab.ChatType:
+			return false
+		case r.Dir == transcript.Received && r.Event.Type == vocab.ResultMessage:
+			return true
+		}
+	}
+	return false
+}
+
+func second(ended int, r transcript.Record) monitor.Finding {
+	return monitor.Finding{Clauses: []string{"SC-020"}, At: r.N,
+		Expected: fmt.Sprintf("one %s of the turn that ended in record %d", vocab.ResultMessage, ended),
+		Observed: "another one: " + monitor.Describe(r)}
+}

@@ -1,0 +1,289 @@
+// Package invariants holds the monitors of session-chat: what must hold of every message of a session, in every
+// transcript. They read records as the binding decodes them: Data under the names of the default binding, a member that
+// the message lacks absent.
+package invariants
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/llm"
+	"parley/monitor"
+	vocab "parley/protocol/sessionchat"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// Resumes begins the remark of a scenario that sessions may have left the target's memory, because it was
+// restarted or they rested: what a session_id is then is no matter of SC-042 (see SC-016a).
+const Resumes = "sessions may be resumed"
+
+// Idle begins the remark of a scenario on how long the target keeps sessions that nobody uses.
+const Idle = "the target keeps idle sessions for "
+
+// All lists the monitors of session-chat.
+func All() []monitor.Monitor {
+	return []monitor.Monitor{
+		{Name: "session-message-shape", Clauses: []string{"SC-038", "SC-039", "SC-040", "SC-043", "SC-044"},
+			Text:  "every message of a session has agent_id, session_id, message_type, message and timestamp in their form",
+			Check: shapes, PerRecord: true},
+		{Name: "session-id-stays", Clauses: []string{"SC-042", "SC-056"},
+			Text: "the session_id of an agent_id, once it is known, is the same in every message until the session may be " +
+				"resumed, and is no agent_id of the client", Check: idStays},
+		{Name: "session-ids-differ", Clauses: []string{"SC-027"},
+			Text: "two agent_ids never bear the same session_id", Check: idsDiffer},
+		{Name: "own-agent-id", Clauses: []string{"SC-021", "SC-041"},
+			Text: "what the model says to a chat bears the agent_id of that chat", Check: ownAgent},
+		{Name: "nothing-behind-the-end", Clauses: []string{"SC-020"},
+			Text: "a turn has one result, and nothing of it comes after that", Check: nothingBehind},
+	}
+}
+
+// turnTypes are the message types that only turns have.
+var turnTypes = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: true, vocab.AssistantMessage: true,
+	vocab.ResultMessage: true}
+
+// eachOfSession visits the messages that belong to a session of the harness: those of a turn, and those without a type
+// that bear an agent_id which it has used. Errors, pongs and a greeting that tells of nothing belong to none, and what
+// bears another agent_id is somebody else's.
+func eachOfSession(t []transcript.Record, visit func(r transcript.Record, data map[string]any)) {
+	used := map[any]bool{}
+	for _, r := range t {
+		if r.Event == nil {
+			continue
+		}
+		data, _ := r.Event.Data.(map[string]any)
+		if r.Dir == transcript.Sent {
+			if id, ok := data["agent_id"].(string); ok && r.Event.Type == vocab.ChatType {
+				used[id] = true
+			}
+			continue
+		}
+		id, named := data["agent_id"].(string)
+		nameless := turnTypes[r.Event.Type] && !named &&
+			(r.Event.Type != vocab.SystemMessage || data["session_id"] != nil && data["session_id"] != "")
+		if named && used[id] && (turnTypes[r.Event.Type] || r.Event.Type == "") || nameless {
+			visit(r, data)
+		}
+	}
+}
+
+// shapes judges the members of each message (SC-038 to SC-040, SC-043, SC-044). session_id may be null (SC-056), but it
+// is there.
+func shapes(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	text := func(v any) bool { _, ok := v.(string); return ok }
+	rules := []struct {
+		clause, name, form string
+		ok                 func(any) bool
+	}{
+		{"SC-038", "agent_id", "a string", text},
+		{"SC-039", "session_id", "a string, or null until it is known", func(v any) bool { return v == nil || text(v) }},
+		{"SC-040", "message_type", "a string that is not empty", func(v any) bool { return text(v) && v != "" }},
+		{"SC-043", "message", "an object", func(v any) bool { _, ok := v.(map[string]any); return ok }},
+		{"SC-044", "timestamp", "a string", text},
+	}
+	eachOfSession(t, func(r transcript.Record, data map[string]any) {
+		for _, rule := range rules {
+			v, there := data[rule.name]
+			f := monitor.Finding{Clauses: []string{rule.clause}, OK: there && rule.ok(v), At: r.N}
+			if !f.OK {
+				f.Expected = rule.name + " is " + rule.form
+				f.Observed = rule.name + " is missing in " + monitor.Describe(r)
+				if there {
+					f.Observed = fmt.Sprintf("%s is %s in %s", rule.name, wjson.Compact(v), monitor.Describe(r))
+				}
+			}
+			out = append(out, f)
+		}
+	})
+	return out
+}
+
+// idStays judges that a session_id never changes while the session stays in memory (SC-042), and is never unknown again
+// (SC-056). The backend assigns it, so that no agent_id of the client is one.
+func idStays(t []transcript.Record) []monitor.Finding {
+	out := agentsForIDs(t)
+	life := Lives(t)
+	type key struct {
+		agent string
+		life  int
+	}
+	known := map[key]string{}
+	eachOfSession(t, func(r transcript.Record, data map[string]any) {
+		agent, ok := data["agent_id"].(string)
+		if !ok {
+			return
+		}
+		k := key{agent, life(agent, r.N)}
+		was := known[k]
+		switch id, _ := data["session_id"].(string); {
+		case id == "" && was == "", was == "":
+			known[k] = id // the first of its kind proves nothing
+		case id == "":
+			out = append(out, monitor.Finding{Clauses: []string{"SC-056"}, At: r.N,
+				Expected: fmt.Sprintf("session_id %q, which is known", was),
+				Observed: fmt.Sprintf("session_id is %s in %s", wjson.Compact(data["session_id"]), monitor.Describe(r))})
+		default:
+			f := monitor.Finding{Clauses: []string{"SC-042"}, OK: was == id, At: r.N}
+			if !f.OK {
+				f.Expected = fmt.Sprintf("session_id %q for agent_id %q, as before", was, agent)
+				f.Observed = fmt.Sprintf("session_id %q in %s", id, monitor.Describe(r))
+			}
+			known[k] = id
+			out = append(out, f, monitor.Finding{Clauses: []string{"SC-056"}, OK: true, At: r.N})
+		}
+	})
+	return out
+}
+
+// agentsForIDs finds messages, of whatever type, that bear an agent_id of their client in the place of a session_id.
+func agentsForIDs(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	type own struct{ conn, agent string }
+	sent := map[own]bool{}
+	for _, r := range t {
+		if r.Event == nil {
+			continue
+		}
+		data, _ := r.Event.Data.(map[string]any)
+		if agent, ok := data["agent_id"].(string); ok && agent != "" && r.Dir == transcript.Sent {
+			sent[own{r.Conn, agent}] = true
+		}
+		if id, ok := data["session_id"].(string); ok && r.Dir == transcript.Received && sent[own{r.Conn, id}] {
+			out = append(out, monitor.Finding{Clauses: []string{"SC-042"}, At: r.N,
+				Expected: "a session_id that the backend has assigned",
+				Observed: fmt.Sprintf("session_id %q, which the client has sent as an agent_id, in %s", id, monitor.Describe(r))})
+		}
+	}
+	return out
+}
+
+// Lives counts how often, up to a record, the session of an agent_id may have left the target's memory: by a restart or
+// a rest that the scenario remarks on, by the end of a connection (SC-054, SC-059), or because nobody used it for as
+// long as the target keeps idle sessions (SC-053).
+func Lives(t []transcript.Record) func(agent string, n int) int {
+	var ends []int
+	rests := map[string][]int{}
+	last := map[string]time.Duration{}
+	idle := time.Duration(0)
+	for _, r := range t {
+		switch {
+		case r.Kind == transcript.Remark && strings.HasPrefix(r.Label, Idle):
+			idle, _ = time.ParseDuration(strings.TrimPrefix(r.Label, Idle))
+		case r.Kind == transcript.Remark && strings.HasPrefix(r.Label, Resumes), r.Kind == transcript.Closed:
+			ends = append(ends, r.N)
+		case r.Event != nil:
+			data, _ := r.Event.Data.(map[string]any)
+			agent, named := data["agent_id"].(string)
+			content, _ := data["content"].(string)
+			if !named || r.Dir == transcript.Sent && content == "" || r.Dir == transcript.Received && !turnTypes[r.Event.Type] {
+				continue // what starts no turn is no activity of a session
+			}
+			if at, used := last[agent]; used && idle > 0 && r.At-at >= idle*3/4 {
+				rests[agent] = append(rests[agent], r.N)
+			}
+			last[agent] = r.At
+		}
+	}
+	return func(agent string, n int) int {
+		i, _ := slices.BinarySearch(ends, n)
+		j, _ := slices.BinarySearch(rests[agent], n+1)
+		return i + j
+	}
+}
+
+// idsDiffer judges that every agent_id has a session of its own (SC-027).
+func idsDiffer(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	owner, agents := map[string]string{}, map[string]bool{}
+	eachOfSession(t, func(r transcript.Record, data map[string]any) {
+		agent, ok := data["agent_id"].(string)
+		id, told := data["session_id"].(string)
+		if !ok || !told || id == "" {
+			return
+		}
+		was, taken := owner[id]
+		if !taken {
+			owner[id] = agent
+		}
+		if agents[agent] = true; len(agents) == 1 {
+			return // one session differs from none
+		}
+		f := monitor.Finding{Clauses: []string{"SC-027"}, OK: !taken || was == agent, At: r.N}
+		if !f.OK {
+			f.Expected = fmt.Sprintf("a session_id for agent_id %q that no other agent_id has", agent)
+			f.Observed = fmt.Sprintf("session_id %q, which agent_id %q has, in %s", id, was, monitor.Describe(r))
+		}
+		out = append(out, f)
+	})
+	return out
+}
+
+// asked maps the nonces in the harness's chats to the agent_ids that they were sent under.
+func asked(t []transcript.Record) map[string]string {
+	out := map[string]string{}
+	for _, r := range t {
+		if r.Dir != transcript.Sent || r.Event == nil || r.Event.Type != vocab.ChatType {
+			continue
+		}
+		data, _ := r.Event.Data.(map[string]any)
+		agent, _ := data["agent_id"].(string)
+		content, _ := data["content"].(string)
+		for _, d := range llm.Directives(content) {
+			out[d.Nonce] = agent
+		}
+	}
+	return out
+}
+
+// words are the message types by which the model speaks. A system message may quote what it likes.
+var words = map[string]bool{vocab.StreamMessage: true, vocab.AssistantMessage: true, vocab.ResultMessage: true}
+
+// ownAgent judges that the model's words to a chat, which name its nonce, bear the chat's agent_id (SC-021), and bear
+// it as it was sent (SC-041).
+func ownAgent(t []transcript.Record) []monitor.Finding {
+	var out []monitor.Finding
+	agents := asked(t)
+	for _, r := range t {
+		if r.Dir != transcript.Received || r.Event == nil || !words[r.Event.Type] {
+			continue
+		}
+		data, _ := r.Event.Data.(map[string]any)
+		for _, nonce := range noncesIn(r, agents) {
+			f := monitor.Finding{Clauses: []string{"SC-021", "SC-041"}, OK: data["agent_id"] == any(agents[nonce]), At: r.N}
+			if !f.OK {
+				f.Expected = fmt.Sprintf("agent_id %q, under which the chat was sent", agents[nonce])
+				f.Observed = fmt.Sprintf("agent_id %s in %s", wjson.Compact(data["agent_id"]), monitor.Describe(r))
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// noncesIn are the nonces that a message mentions: none as the beginning of a longer one. What a portion of a stream
+// ends in may go on in the next one, so it is none yet.
+func noncesIn(r transcript.Record, known map[string]string) []string {
+	data, _ := r.Event.Data.(map[string]any)
+	said, _ := data["text"].(string)
+	var out []string
+	for nonce := range known {
+		for rest := said; nonce != ""; {
+			i := strings.Index(rest, nonce)
+			if i < 0 {
+				break
+			}
+			rest = rest[i+len(nonce):]
+			if rest == "" && r.Event.Type != vocab.StreamMessage || rest != "" && rest[0] != '-' &&
+				(rest[0] < '0' || rest[0] > '9') {
+				out = append(out, nonce)
+				break
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,400 @@
+package invariants
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	vocab "parley/protocol/sessionchat"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+const (
+	ask1  = "A > chat red: [[echo x-1]]\n"
+	ask2  = "A > chat red: [[echo x-2]]\n"
+	blue  = "A > chat blue: [[echo x-3]]\n"
+	three = "A > chat red: Hi\nA > chat Red: Hi\nA > chat blue: Hi\n"
+	rests = "- " + Resumes + ": the target was stopped and started again\n"
+	idle  = "- " + Idle + "1m0s\n"
+
+	interrupted = `A < result {"agent_id":"red","session_id":"s-1","subtype":"interrupted"}` + "\n"
+)
+
+// judged sums up what a monitor says, as a scenario's result does; monitor "" stands for all of them.
+func judged(monitor string, records []transcript.Record) (kept, broken map[string]bool) {
+	kept, broken = map[string]bool{}, map[string]bool{}
+	for _, m := range All() {
+		if monitor != "" && m.Name != monitor {
+			continue
+		}
+		for _, f := range m.Check(records) {
+			for _, id := range f.Clauses {
+				if f.OK {
+					kept[id] = true
+				} else {
+					broken[id] = true
+				}
+			}
+		}
+	}
+	for id := range broken {
+		delete(kept, id)
+	}
+	return kept, broken
+}
+
+func set(ids string) map[string]bool {
+	out := map[string]bool{}
+	for _, id := range strings.Fields(ids) {
+		out[id] = true
+	}
+	return out
+}
+
+func TestMonitors(t *testing.T) {
+	for _, r := range rows {
+		t.Run(r.monitor+"/"+r.reason, func(t *testing.T) {
+			kept, broken := judged(r.monitor, script(t, r.in))
+			if diff := cmp.Diff(set(r.kept), kept); diff != "" {
+				t.Errorf("kept; want(-) got(+):\n%s", diff)
+			}
+			if diff := cmp.Diff(set(r.broken), broken); diff != "" {
+				t.Errorf("broken; want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestForms: every member of a message in every form, for each of the types that a turn has.
+func TestForms(t *testing.T) {
+	members := []struct{ clause, name, fine string }{
+		{"SC-038", "agent_id", `"text" ""`},
+		{"SC-039", "session_id", `"text" "" null`},
+		{"SC-040", "message_type", `"text"`},
+		{"SC-043", "message", `{} {"a":null}`},
+		{"SC-044", "timestamp", `"text" ""`},
+	}
+	forms := strings.Fields(`missing null "text" "" 7 true [] ["text"] {} {"a":null}`)
+	for _, kind := range []string{vocab.SystemMessage, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage} {
+		for _, m := range members {
+			for _, form := range forms {
+				data := whole(kind)
+				delete(data, m.name)
+				if form != "missing" {
+					v, _, err := wjson.Decode([]byte(form))
+					if err != nil {
+						t.Fatal(err)
+					}
+					data[m.name] = v
+				}
+				records := script(t, ask1+"A < "+kind+" "+wjson.Compact(data))
+				want := ""
+				if !slices.Contains(strings.Fields(m.fine), form) {
+					want = m.clause
+				}
+				if _, broken := judged("session-message-shape", records); !cmp.Equal(set(want), broken) {
+					t.Errorf("%s of a %s is %s: broken %v, want %q", m.name, kind, form, broken, want)
+				}
+			}
+		}
+	}
+}
+
+// each are messages of a type, each with one of some texts.
+func each(kind string, list []string) string {
+	var b strings.Builder
+	for _, w := range list {
+		b.WriteString("A < " + kind + " red s-1: " + w + "\n")
+	}
+	return b.String()
+}
+
+// grown are the beginnings of a text, each a letter longer than the one before it.
+func grown(text string) []string {
+	var out []string
+	for i := range text {
+		out = append(out, text[:i+1])
+	}
+	return out
+}
+
+// TestLegalStreams: whatever a server makes of the model's words, as long as it is legal no monitor has anything
+// against it.
+func TestLegalStreams(t *testing.T) {
+	const end = "A < result red s-1: \n"
+	ask := "A > chat red: [[stream x-1 3]]\n"
+	words := []string{"stream x-1 1/3 ", "stream x-1 2/3 ", "stream x-1 3/3 "}
+	all := strings.Join(words, "")
+	chars, soFar, longer := strings.Split(all, ""), grown(all), strings.ReplaceAll(all, "x-1", "x-11")
+	blueSays := func(list []string) string {
+		return strings.ReplaceAll(each("stream", list), " red s-1: ", " blue s-2: ")
+	}
+	for _, r := range []struct{ reason, in string }{
+		{"one by one", ask + each("stream", words) + end},
+		{"and the whole", ask + each("stream", words) + each("assistant", []string{all}) + end},
+		{"character by character", ask + each("stream", chars) + each("assistant", []string{all}) + end},
+		{"the text so far", ask + each("stream", soFar) + each("assistant", []string{all}) + end},
+		{"assistant messages with the text so far", ask + each("assistant", soFar) + end},
+		{"the whole only", ask + each("assistant", []string{all}) + end},
+		{"several assistant messages", ask + each("assistant", words) + end},
+		{"in the result only", ask + "A < result red s-1: " + all},
+		{"nothing but a result", ask + end},
+		{"interrupted", ask + each("stream", words[:1]) + "A > interrupt {\"agent_id\":\"red\"}\n" + end},
+		{"the model fails", ask + "A < error red s-1: failing x-1 as asked\n" + end},
+		{"the id comes with the second message", ask + "A < system red null: \n" + each("stream", words) + end},
+		{"messages of other types anywhere",
+			"A < hello {}\n" + ask + "A < usage {}\n" + each("stream", words[:2]) + "A < ping red null: x-1\n" +
+				each("stream", words[2:]) + end + "A < usage red null: x-1\n"},
+		{"another client's session is told to everybody",
+			ask + "A < system green s-7: \n" + `A < result {"agent_id":"green"}` + "\n" + each("stream", words) +
+				"A < stream green s-8: hm\n" + end},
+		{"two sessions at once", ask + blue + each("stream", words[:1]) + "A < stream blue s-2: x-3\n" +
+			each("stream", words[1:]) + end + "A < result blue s-2: \n"},
+		{"two sessions at once, character by character, of which one's nonce begins the other's",
+			ask + "A > chat blue: [[stream x-11 3]]\n" + each("stream", chars) + blueSays(strings.Split(longer, "")) + end +
+				"A < result blue s-2: \n"},
+		{"the same as the text so far",
+			ask + "A > chat blue: [[stream x-11 3]]\n" + each("stream", soFar) + blueSays(grown(longer)) + end +
+				"A < result blue s-2: \n"},
+		{"a greeting, and another one over the next connection",
+			"A < system {}\n" + ask + each("stream", words) + end +
+				`B < system {"agent_id":null,"session_id":null,"message":{}}` + "\n"},
+		{"system messages that quote the user",
+			ask + "A < system red s-1: [[stream x-1 3]]\n" + each("stream", words) + end +
+				"A < system red s-1: title: [[stream x-1 3]]\n" + blue +
+				"A < system blue s-2: red: x-1, blue: x-3\nA < assistant blue s-2: x-3\nA < result blue s-2: \n"},
+		{"a recall", ask + each("stream", words) + end +
+			"A > chat red: [[recall x-2]]\nA < stream red s-1: x-1 (1)\nA < assistant red s-1: x-1 (1)\n" + end},
+		{"a rest, and a new id", idle + ask + each("stream", words) + end + "+ 50s\n" + ask2 +
+			"A < system red null: \nA < stream red s-9: x-2 \nA < result red s-9: \n"},
+		{"two turns", ask + each("stream", words) + end + ask2 + "A < stream red s-1: x-2\n" + end},
+		{"a second connection takes over", ask + each("stream", words) + end +
+			"A closed\nB open\nB > chat red: [[echo x-2]]\nB < stream red s-9: x-2\nB < result red s-9: \n"},
+		{"a lost connection, whose turn is not heard of any more", ask + each("stream", words[:1]) +
+			"A closed\nB open\nB > chat red: [[echo x-2]]\nB < stream red s-1: x-2\nB < result red s-1: \n"},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			if _, broken := judged("", script(t, r.in)); len(broken) > 0 {
+				t.Errorf("broken: %v\n%s", broken, r.in)
+			}
+		})
+	}
+}
+
+// TestEveryClauseIsKeptAndBroken: a monitor that cannot fail proves nothing.
+func TestEveryClauseIsKeptAndBroken(t *testing.T) {
+	for _, m := range All() {
+		kept, broken := map[string]bool{}, map[string]bool{}
+		for _, r := range rows {
+			if r.monitor != m.Name {
+				continue
+			}
+			for id := range set(r.kept) {
+				kept[id] = true
+			}
+			for id := range set(r.broken) {
+				broken[id] = true
+			}
+		}
+		want := set(strings.Join(m.Clauses, " "))
+		if diff := cmp.Diff(want, kept); diff != "" {
+			t.Errorf("%s: clauses that no transcript keeps(-), or that are not its own(+):\n%s", m.Name, diff)
+		}
+		if diff := cmp.Diff(want, broken); diff != "" {
+			t.Errorf("%s: clauses that no transcript breaks(-), or that are not its own(+):\n%s", m.Name, diff)
+		}
+	}
+}
+
+func TestMonitorsAreWellFormed(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range All() {
+		if seen[m.Name] || !regexp.MustCompile(`\A[a-z]+(-[a-z]+)*\z`).MatchString(m.Name) {
+			t.Errorf("%q is no name, or not the only one", m.Name)
+		}
+		seen[m.Name] = true
+		if len(m.Clauses) == 0 || m.Text == "" || m.Check == nil {
+			t.Errorf("%s lacks clauses, a text or a check", m.Name)
+		}
+	}
+	for _, r := range rows {
+		if !seen[r.monitor] {
+			t.Errorf("%s: there is no monitor %q", r.reason, r.monitor)
+		}
+	}
+}
+
+// TestFindingsTell: a broken clause is told with what was expected, what was seen, and where; no finding is about a
+// clause that its monitor does not declare.
+func TestFindingsTell(t *testing.T) {
+	for _, r := range rows {
+		records := script(t, r.in)
+		for _, m := range All() {
+			for _, f := range m.Check(records) {
+				if len(f.Clauses) == 0 || f.At < 1 || f.At > len(records) || !f.OK && (f.Expected == "" || f.Observed == "") ||
+					f.OK && f.Observed != "" {
+					t.Errorf("%s: %s says %+v", r.reason, m.Name, f)
+				}
+				for _, id := range f.Clauses {
+					if !slices.Contains(m.Clauses, id) {
+						t.Errorf("%s: %s judges %s", r.reason, m.Name, id)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestWhere: a finding names the record that breaks the clause.
+func TestWhere(t *testing.T) {
+	for _, r := range []struct {
+		monitor, reason, in string
+		at                  int
+	}{
+		{"session-message-shape", "the second message", ask1 + "A < system red s-1: \nA < stream {}", 3},
+		{"session-id-stays", "the message with the other id",
+			ask1 + "A < system red s-1: \nA < stream red s-1: \nA < result red s-2: ", 4},
+		{"session-id-stays", "the message without it",
+			ask1 + "A < system red s-1: \nA < stream red null: \nA < result red s-1: ", 3},
+		{"session-ids-differ", "the later owner",
+			ask1 + blue + "A < system red s-1: \nA < system blue s-1: \nA < result red s-1: ", 4},
+		{"own-agent-id", "the words that went astray", ask1 + "A < stream red s-1: x-1 \nA < stream blue s-1: x-1 ", 3},
+		{"nothing-behind-the-end", "the words behind the end",
+			ask1 + "A < stream red s-1: x-1 \nA < result red s-1: \nA < stream red s-1: x-1 ", 4},
+	} {
+		t.Run(r.monitor+"/"+r.reason, func(t *testing.T) {
+			var at []int
+			for _, m := range All() {
+				for _, f := range m.Check(script(t, r.in)) {
+					if m.Name == r.monitor && !f.OK && !slices.Contains(at, f.At) {
+						at = append(at, f.At)
+					}
+				}
+			}
+			if diff := cmp.Diff([]int{r.at}, at); diff != "" {
+				t.Errorf("records; want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLives: how often the session "red" may have left memory, as each record of a transcript sees it.
+func TestLives(t *testing.T) {
+	const red, other = "A > chat red: Hi\n", "A > chat blue: Hi\n"
+	for _, r := range []struct{ reason, in, want string }{
+		{"a turn", "A open\n" + red + "A < result red s-1: ", "0 0 0"},
+		{"a restart", red + rests + red, "0 0 1"},
+		{"two restarts", rests + rests + red, "0 1 2"},
+		{"a rest", red + "- " + Resumes + ": red may have left the target's memory\n" + red, "0 0 1"},
+		{"any other remark", red + "- interop: none\n" + red, "0 0 0"},
+		{"a remark that has the words within", red + "- it is open whether " + Resumes + "\n" + red, "0 0 0"},
+		{"what is sent is no remark", red + "A > chat red: " + Resumes + "\n" + red, "0 0 0"},
+		{"the end of a connection", red + "A closed\n" + red, "0 0 1"},
+		{"the end of another client's connection", red + "B closed\n" + red, "0 0 1"},
+		{"two ends", red + "A closed\nB closed\n" + red, "0 0 1 2"},
+
+		{"idle for as long as it is kept", idle + red + "+ 60s\n" + red + red, "0 0 1 1"},
+		{"idle for longer", idle + red + "+ 24h\n" + red, "0 0 1"},
+		{"idle for three quarters of that", idle + red + "+ 45s\n" + red, "0 0 1"},
+		{"idle for a little less", idle + red + "+ 44999ms\n" + red, "0 0 0"},
+		{"idle again", idle + red + "+ 60s\n" + red + "+ 60s\n" + red, "0 0 1 2"},
+		{"idle until the target speaks of it", idle + red + "+ 60s\nA < result red s-1: \n" + red, "0 0 1 1"},
+		{"idle over two connections", idle + red + "+ 60s\nB > chat red: Hi\n", "0 0 1"},
+		{"for how long it is kept is not known", red + "+ 24h\n" + red, "0 0"},
+		{"for how long it is kept is not to be read", "- " + Idle + "ever\n" + red + "+ 24h\n" + red, "0 0 0"},
+		{"that it is kept for no time is not known", "- " + Idle + "0s\n" + red + red, "0 0 0"},
+		{"before it was used for the first time", idle + "+ 24h\n" + red, "0 0"},
+		{"used by its turn meanwhile", idle + red + "+ 30s\nA < stream red s-1: a\n+ 30s\n" + red, "0 0 0 0"},
+		{"an interrupt meanwhile may be no use of it",
+			idle + red + "+ 30s\n" + `A > interrupt {"agent_id":"red"}` + "\n+ 30s\n" + red, "0 0 0 1"},
+		{"used over another connection meanwhile", idle + red + "+ 30s\nB > chat red: Hi\n+ 30s\n" + red, "0 0 0 0"},
+		{"another session that was used meanwhile", idle + red + "+ 30s\n" + other + "+ 30s\n" + red, "0 0 0 1"},
+		{"a session in other capitals that was used meanwhile", idle + red + "+ 30s\nA > chat Red: Hi\n+ 30s\n" + red,
+			"0 0 0 1"},
+		{"what belongs to no session does not use it",
+			idle + red + "+ 30s\nA < pong {}\nA < system {\"agent_id\":null}\nA < usage [1]\nA junk\nA open\n- a remark\n+ " +
+				"30s\n" + red, "0 0 0 0 0 0 0 0 1"},
+		{"another session that was idle", idle + red + other + "+ 30s\n" + red + "+ 30s\n" + other + red, "0 0 0 0 0 0"},
+		{"all of it", idle + red + rests + "+ 60s\n" + red + "A closed\n" + red + "+ 60s\nA < result red s-1: ",
+			"0 0 0 2 2 3 4"},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			records := script(t, r.in)
+			life := Lives(records)
+			var got []string
+			for _, rec := range records {
+				got = append(got, fmt.Sprint(life("red", rec.N)))
+			}
+			if diff := cmp.Diff(strings.Fields(r.want), got); diff != "" {
+				t.Errorf("lives; want(-) got(+):\n%s", diff)
+			}
+		})
+	}
+	if got := Lives(nil)("red", 1); got != 0 {
+		t.Errorf("where nothing has happened it has had %d lives", got)
+	}
+	if got := Lives(script(t, idle+red+rests+"+ 60s\n"+red))("green", 4); got != 1 {
+		t.Errorf("a session that nobody has used has had %d lives, want one for the restart", got)
+	}
+}
+
+// FuzzMonitors: whatever a target sends, a monitor judges and does not fall over, and leaves the transcript as it was.
+func FuzzMonitors(f *testing.F) {
+	f.Add(`{"agent_id":"red","session_id":"s","text":"x-1"}`, `{"agent_id":["red"],"session_id":{},"text":7}`,
+		`{"agent_id":"red","content":"[[echo x-1]]"}`)
+	f.Add(`[]`, `null`, `{"agent_id":{},"content":"[[echo x-1]] [[echo x-1]]"}`)
+	f.Add(`{"agent_id":{},"text":"x-1"}`, `{"message":[],"session_id":""}`, `"chat"`)
+	f.Fuzz(func(t *testing.T, one, other, chat string) {
+		var data []any
+		for _, text := range []string{one, other, chat} {
+			v, _, err := wjson.Decode([]byte(text))
+			if err != nil {
+				return
+			}
+			data = append(data, v)
+		}
+		before := wjson.Compact(data)
+		var records []transcript.Record
+		add := func(dir transcript.Dir, kind string, v any) {
+			records = append(records, transcript.Record{N: len(records) + 1, Conn: "A", Dir: dir, Kind: transcript.Frame,
+				Event: &transcript.Event{Type: kind, Data: v}})
+		}
+		add(transcript.Sent, vocab.ChatType, data[2])
+		for _, kind := range []string{"", vocab.SystemMessage, vocab.StreamMessage, vocab.ResultMessage,
+			vocab.AssistantMessage, vocab.ErrorMessage, "x"} {
+			add(transcript.Received, kind, data[0])
+			add(transcript.Received, kind, data[1])
+		}
+		for _, m := range All() {
+			for _, finding := range m.Check(records) {
+				if finding.At < 1 || finding.At > len(records) || !finding.OK && finding.Observed == "" {
+					t.Errorf("%s says %+v", m.Name, finding)
+				}
+			}
+		}
+		if after := wjson.Compact(data); after != before {
+			t.Errorf("%s has become %s", before, after)
+		}
+	})
+}
+
+// BenchmarkMonitors judges the transcript of a long scenario.
+func BenchmarkMonitors(b *testing.B) {
+	var text strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&text, "A > chat red: [[stream x-%[1]d 3]]\nA < system red s-1: \n%[2]sA < result red s-1: \n", i,
+			strings.Repeat(fmt.Sprintf("A < stream red s-1: stream x-%d 1/3 \n", i), 3))
+	}
+	records := script(b, text.String())
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, m := range All() {
+			m.Check(records)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package probe
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"parley/probe"
+	proto "parley/protocol/sessionchat"
+	"parley/steps/sessionchat/binding"
+	"parley/target"
+)
+
+// answers is what the messages of a session-chat server tell about its wire, as far as they can be understood.
+type answers struct {
+	wire    binding.Binding         // the default binding, with what was seen to differ
+	found   map[string]bool         // fields whose place was seen
+	types   map[string]target.Names // types that were seen, and their names here
+	strange []string                // names of types that were not understood, in their order
+	turn    []map[string]any        // the messages of the turn: those about its agent_id, if any bears that
+}
+
+// The fields of a message, by their keys in a profile.
+const (
+	fieldType    = "type"
+	fieldAgent   = "agent-id"
+	fieldSession = "session-id"
+	fieldBody    = "body"
+	fieldTime    = "timestamp"
+	fieldSubtype = "subtype"
+	fieldText    = "text"
+	fieldCode    = "code"
+)
+
+// typeNames are the members that may hold a message's type, written in whichever way; the first that all messages have
+// is it.
+var typeNames = []string{"messagetype", "type", "event", "eventtype", "kind", "msgtype", "op"}
+
+// meanings are the names by which servers call the types of messages, beside those of the default binding.
+var meanings = map[string][]string{
+	proto.SystemMessage: {"init", "started", "start", "sessionstarted", "sessioncreated", "sessionready",
+		"turnstarted", "turnstart"},
+	proto.StreamMessage: {"delta", "chunk", "token", "partial", "textdelta", "textchunk", "contentdelta",
+		"contentblockdelta", "streamevent", "messagedelta"},
+	proto.AssistantMessage: {"answer", "message", "reply", "response", "text", "assistantmessage", "final"},
+	proto.ResultMessage: {"done", "end", "finished", "finish", "complete", "completed", "stop", "turnend", "turnended",
+		"turndone", "turncomplete", "turncompleted", "streamend", "messagestop"},
+	proto.ErrorMessage: {"problem", "failure", "failed", "exception", "refused"},
+	proto.PongMessage:  {"heartbeat", "heartbeatack", "pingack", "alive"},
+}
+
+// meaning is what a type of a message is called in the default binding; "" where that is not known.
+func meaning(name string) string {
+	if _, ok := meanings[name]; ok {
+		return name
+	}
+	for _, kind := range slices.Sorted(maps.Keys(meanings)) {
+		if slices.Contains(meanings[kind], probe.Plain(name)) || probe.Plain(name) == kind {
+			return kind
+		}
+	}
+	return ""
+}
+
+// readTurn reads the messages that followed a chat with an agent_id which stands nowhere else, up to the end of its
+// turn.
+func readTurn(heard []map[string]any, agentID string) answers {
+	h := answers{wire: binding.Default(), found: map[string]bool{}, types: map[string]target.Names{}}
+	f := &h.wire.Fields.Message
+	for _, msg := range heard {
+		if at, ok := probe.Holding(msg, agentID, "", 3); ok {
+			h.set(&f.AgentID, fieldAgent, at)
+			h.turn = append(h.turn, msg)
+		}
+	}
+	if len(h.turn) == 0 {
+		h.turn = heard
+	}
+	h.readType()
+	if h.found[fieldType] {
+		h.readMembers(agentID)
+		h.readTypes()
+	}
+	return h
+}
+
+// set points a field to where it was found.
+func (h *answers) set(p *target.Pointer, key string, at target.Pointer) {
+	*p = at
+	h.found[key] = true
+}
+
+// readType finds the member that all messages keep their type in.
+func (h *answers) readType() {
+	for _, name := range typeNames {
+		keys := map[string]bool{}
+		for _, msg := range h.turn {
+			keys[probe.TextMember(msg, name)] = true
+		}
+		if key := slices.Collect(maps.Keys(keys)); len(key) == 1 && key[0] != "" {
+			h.wire.Fields.Message.Type = target.Pointers{probe.Pointer(key[0])}
+			h.found[fieldType] = true
+			return
+		}
+	}
+}
+
+// last is the last message of the turn; nil where there is none.
+func (h *answers) last() map[string]any {
+	if len(h.turn) == 0 {
+		return nil
+	}
+	return h.turn[len(h.turn)-1]
+}
+
+// typeOf is the type of a message on this wire; "" where it has none.
+func (h *answers) typeOf(msg map[string]any) string {
+	for _, p := range h.wire.Fields.Message.Type {
+		if name := probe.Text(p, msg); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// readMembers finds what every message of a session has, beside its type.
+func (h *answers) readMembers(agentID string) {
+	f, last := &h.wire.Fields.Message, h.last()
+	at, id := probe.FindText(last, "", 3,
+		"sessionid", "conversationid", "threadid", "chatid", "sid", "session", "conversation")
+	if id != "" && id != agentID {
+		h.set(&f.SessionID, fieldSession, at)
+	}
+	if at, when := probe.FindText(last, "", 2, "timestamp", "time", "ts", "createdat", "at"); when != "" {
+		h.set(&f.Timestamp, fieldTime, at)
+	}
+	h.set(&f.Body, fieldBody, "") // on a wire without a body the message is its own
+	for _, name := range []string{"message", "body", "data", "payload"} {
+		if key := probe.MemberWhere(last, probe.IsObject, name); key != "" {
+			f.Body = probe.Pointer(key)
+			break
+		}
+	}
+}
+
+// readTypes understands the types of a turn's messages by their names, and the one that ends it by its place too.
+func (h *answers) readTypes() {
+	for _, msg := range h.turn {
+		name := h.typeOf(msg)
+		if kind := meaning(name); kind != "" {
+			h.name(kind, name)
+			h.readDetail(kind, msg)
+		} else if !slices.Contains(h.strange, name) {
+			h.strange = append(h.strange, name)
+		}
+	}
+	last := h.last()
+	i := slices.Index(h.strange, h.typeOf(last))
+	if i >= 0 && h.types[proto.ResultMessage] == nil && h.once(h.strange[i]) {
+		h.name(proto.ResultMessage, h.strange[i])
+		h.readDetail(proto.ResultMessage, last)
+		h.strange = slices.Delete(h.strange, i, i+1)
+	}
+}
+
+// once reports whether only one message of a turn is of a type.
+func (h *answers) once(name string) bool {
+	n := 0
+	for _, msg := range h.turn {
+		if h.typeOf(msg) == name {
+			n++
+		}
+	}
+	return n == 1
+}
+
+// name notes what this wire calls a type. A name means one thing only: the first that was noted.
+func (h *answers) name(kind, name string) {
+	for _, names := range h.types {
+		if slices.Contains(names, name) {
+			return
+		}
+	}
+	h.types[kind] = append(h.types[kind], name)
+	if len(h.types[kind]) == 1 && name == kind {
+		return
+	}
+	if h.wire.Types == nil {
+		h.wire.Types = map[string]target.Names{}
+	}
+	h.wire.Types[kind] = h.types[kind]
+}
+
+// readDetail finds what only messages of one type have.
+func (h *answers) readDetail(kind string, msg map[string]any) {
+	f := &h.wire.Fields.Message
+	switch kind {
+	case proto.StreamMessage:
+		at, said := probe.FindText(msg, "", 3, "text", "delta", "chunk", "token", "content")
+		if said != "" && !h.found[fieldText] {
+			h.set(&f.Text, fieldText, at)
+		}
+	case proto.ResultMessage:
+		at, how := probe.FindText(msg, "", 3,
+			"subtype", "outcome", "state", "status", "stopreason", "finishreason", "reason")
+		if how != "" {
+			h.set(&f.Subtype, fieldSubtype, at)
+			if how != proto.Success && how != proto.Interrupted && how != proto.Failed {
+				h.wire.Outcomes = map[string]target.Names{proto.Success: {how}}
+			}
+		}
+	}
+}
+
+// aside reads a message that answered something else than a chat, and gives its type. One that cannot be understood by
+// its name is of this kind. It may keep its type elsewhere than the messages of a session do.
+func (h *answers) aside(msg map[string]any, kind string) string {
+	f := &h.wire.Fields.Message
+	name, elsewhere := h.typeOf(msg), ""
+	for _, other := range typeNames {
+		if elsewhere == "" && name == "" {
+			elsewhere = probe.TextMember(msg, other)
+		}
+	}
+	if elsewhere != "" {
+		name = probe.Text(probe.Pointer(elsewhere), msg)
+	}
+	if known := meaning(name); name == "" || known != "" && known != kind || slices.Contains(h.strange, name) {
+		return name
+	}
+	h.name(kind, name)
+	if !slices.Contains(h.types[kind], name) {
+		return name
+	}
+	if elsewhere != "" {
+		f.Type = append(f.Type, probe.Pointer(elsewhere))
+	}
+	if at, code := probe.FindText(msg, "", 3, "code", "errorcode"); code != "" && kind == proto.ErrorMessage {
+		h.set(&f.Code, fieldCode, at)
+	}
+	return name
+}
+
+// words says the types in one line: how each is called here.
+func (h *answers) words() string {
+	var parts []string
+	for _, kind := range messageTypes {
+		switch names := h.types[kind]; {
+		case len(names) == 1 && names[0] == kind:
+			parts = append(parts, kind)
+		case len(names) > 0:
+			parts = append(parts, kind+" ("+strings.Join(names, ", ")+")")
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// messageTypes are the types of messages, in the order in which a client meets them.
+var messageTypes = []string{proto.SystemMessage, proto.StreamMessage, proto.AssistantMessage, proto.ResultMessage,
+	proto.PongMessage, proto.ErrorMessage}

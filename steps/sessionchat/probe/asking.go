@@ -1,0 +1,161 @@
+package probe
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"time"
+
+	"parley/driver/ws"
+	"parley/probe"
+	proto "parley/protocol/sessionchat"
+	"parley/steps/sessionchat/binding"
+	"parley/target"
+	"parley/transcript"
+)
+
+// inquiry asks a running server what it is.
+type inquiry struct{ *probe.Session }
+
+// usual are where a server may have its WebSocket, the likeliest first.
+var usual = []string{proto.Path, "/ws", "/api/chat/ws", "/ws/chat", "/chat"}
+
+// all asks everything: the wire is read at the first path where a chat is answered.
+func (p *inquiry) all(ctx context.Context) answers {
+	for _, path := range p.Paths(binding.Of(p.Profile).WS.Path, usual...) {
+		if h, ok := p.at(ctx, path); ok || ctx.Err() != nil {
+			h.wire.WS.Path = path
+			return h
+		}
+	}
+	return readTurn(nil, "")
+}
+
+// at tries a path.
+func (p *inquiry) at(ctx context.Context, path string) (answers, bool) {
+	d := ws.New()
+	defer d.Close()
+	l, err := p.Open(ctx, d, path, nil)
+	if err != nil {
+		p.Note("path", "WebSocket %s: %s", path, probe.Refusal(err))
+		return answers{}, false
+	}
+	defer l.Close()
+	c := &chatter{p.Profile.Limits, l}
+	agentID := "parley-init-" + rand.Text()[:8]
+	turn := c.ask(map[string]any{
+		"type": proto.ChatType, "agent_id": agentID, "content": "Hello. Answer with one word, please.",
+	}, p.Profile.Limits.Turn)
+	if len(turn) == 0 {
+		p.Note("path", "WebSocket %s: it opens, but nothing answered a chat within %v", path, p.Profile.Limits.Turn)
+		p.Profile.Limits.Turn.Duration = min(p.Profile.Limits.Turn.Duration, probe.Another)
+		return answers{}, false
+	}
+	p.Welcome()
+	p.Note("path", "WebSocket %s: it opens, and a chat is answered", path)
+	h := readTurn(turn, agentID)
+	p.tell(h)
+	p.aside(c, &h, proto.PongMessage, "a ping", map[string]any{"type": proto.PingType})
+	p.aside(c, &h, proto.ErrorMessage, "a message of no known type", map[string]any{"type": "parley-init"})
+	return h, true
+}
+
+// tell says what the messages of a turn say, and what they leave open.
+func (p *inquiry) tell(h answers) {
+	if !h.found[fieldType] {
+		p.Unseen("the messages have no member in common that looks like their type: see fields.message.type; one was %s",
+			probe.Brief(h.turn[0]))
+		return
+	}
+	if !h.found[fieldAgent] {
+		p.Unseen("no message bears the agent_id that was sent: see fields.message.agent-id, " +
+			"or it was no chat that was answered")
+	}
+	if !h.found[fieldSession] {
+		p.Unseen("no message bears a session's id that was recognised: see fields.message.session-id")
+	}
+	if !h.found[fieldTime] {
+		p.Unseen("no message bears a time that was recognised: see fields.message.timestamp")
+	}
+	p.Note("types", "a turn of %d messages: %s", len(h.turn), h.words())
+	for _, name := range h.strange {
+		p.Unseen("what a message of type %q is was not recognised: see types", name)
+	}
+	if names := h.types[proto.ResultMessage]; names == nil {
+		p.Unseen("no message was recognised that ends a turn; the last was of type %q: see types.result", h.typeOf(h.last()))
+	} else {
+		p.Note("types", "the turn ended with %s", probe.Brief(h.last()))
+	}
+	if h.types[proto.ResultMessage] != nil && !h.found[fieldSubtype] {
+		p.Unseen("how a turn has ended is not in the message that ends it: see fields.message.subtype")
+	}
+}
+
+// aside asks something that is no chat, and learns what the answer is called.
+func (p *inquiry) aside(c *chatter, h *answers, kind, what string, body map[string]any) {
+	heard := c.ask(body, p.Profile.Limits.Event)
+	if len(heard) == 0 {
+		p.Unseen("%s was not answered within %v", what, p.Profile.Limits.Event)
+		return
+	}
+	name := h.aside(heard[0], kind)
+	p.Note("types", "%s is answered by %s", what, probe.Brief(heard[0]))
+	if !slices.Contains(h.types[kind], name) {
+		p.Unseen("that this is the %s was not recognised: see types.%[1]s", kind)
+	}
+}
+
+// chatter asks on one connection.
+type chatter struct {
+	limits target.Limits
+	*probe.Line
+}
+
+// ask sends a message and gives the messages that follow, until the end of a turn, or until there are no more for a
+// while; the first may take until a limit.
+func (c *chatter) ask(body map[string]any, limit target.Duration) []map[string]any {
+	mark, err := c.Send(body)
+	if err != nil {
+		return nil
+	}
+	var out []map[string]any
+	for {
+		r, ended := c.next(mark, limit)
+		if ended {
+			return out
+		}
+		mark = r.N
+		if msg := probe.Object(r.Bytes); msg != nil {
+			out = append(out, msg)
+			limit = c.after(msg)
+		}
+	}
+}
+
+// after is how long another message may follow this one: not long where it ends a turn, or belongs to none.
+func (c *chatter) after(msg map[string]any) target.Duration {
+	for _, name := range typeNames {
+		if key := probe.TextMember(msg, name); key != "" {
+			switch meaning(probe.Text(probe.Pointer(key), msg)) {
+			case proto.ResultMessage, proto.PongMessage:
+				return c.limits.Quiet
+			case proto.ErrorMessage: // the result of a failed turn may come long after it
+				return target.Duration{Duration: max(c.limits.Quiet.Duration, min(c.limits.Event.Duration, lateResult))}
+			}
+			break
+		}
+	}
+	return c.limits.Event
+}
+
+// lateResult is how long a result is awaited after an error. A target may send none.
+const lateResult = time.Second
+
+// next waits for a text frame.
+func (c *chatter) next(mark int, limit target.Duration) (r transcript.Record, ended bool) {
+	r, err := c.Record(mark, limit.Duration, func(r *transcript.Record) bool {
+		ended = r.Dir == transcript.Received && (r.Kind == transcript.Closed || r.Kind == transcript.Failure)
+		return ended || r.Dir == transcript.Received && r.Kind == transcript.Frame && r.Type == "text"
+	})
+	return r, ended || err != nil
+}

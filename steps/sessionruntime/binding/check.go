@@ -1,0 +1,192 @@
+package binding
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"parley/protocol/sessionruntime"
+	"parley/target"
+)
+
+// The names of the default binding of session-runtime that a profile may remap. TURN_CANCELED is a name of CANCELED. Of
+// the subtypes of ERROR only those are here by which something is known.
+var (
+	busEventNames = []string{
+		sessionruntime.UserInput, sessionruntime.AgentOutput, sessionruntime.Control, sessionruntime.Event,
+		sessionruntime.Error,
+	}
+	busTargetNames = []string{
+		sessionruntime.ToSystem, sessionruntime.ToSession, sessionruntime.ToAgent, sessionruntime.ToFrontend,
+		sessionruntime.ToLogger, sessionruntime.ToBroadcast,
+	}
+	subtypeNames = []string{
+		sessionruntime.Mention,
+		sessionruntime.Cancel, sessionruntime.Interrupt, sessionruntime.SwitchAgent, sessionruntime.InviteAgent,
+		sessionruntime.RemoveAgent, sessionruntime.HandoverConfirm, sessionruntime.HandoverReject,
+		sessionruntime.SessionOpen, sessionruntime.SessionClose,
+		sessionruntime.InputAck, sessionruntime.CancelAck, sessionruntime.HandoverRequest, sessionruntime.HandoverAccepted,
+		sessionruntime.StreamStopped,
+		sessionruntime.AddAgentDone, sessionruntime.AddAgentFailed, sessionruntime.RemoveAgentDone,
+		sessionruntime.RemoveAgentFailed, sessionruntime.SessionOpened, sessionruntime.SessionClosed,
+		sessionruntime.SessionFailed,
+		sessionruntime.RequestAddAgent, sessionruntime.RequestRemoveAgent, sessionruntime.RequestSessionOpen,
+		sessionruntime.RequestSessionClose, sessionruntime.HandoverUIPrompt, sessionruntime.HandoverContext,
+		sessionruntime.TurnAccepted, sessionruntime.Canceled, sessionruntime.AgentAdded, sessionruntime.AgentRemoved,
+		sessionruntime.AgentStarted, sessionruntime.NobodySpeaks, sessionruntime.CancelSent, sessionruntime.AddingAgent,
+		sessionruntime.AgentRemoving, sessionruntime.RemovedLocal, sessionruntime.ActiveChanged,
+		sessionruntime.RouteTimeout,
+	}
+)
+
+// checker checks the wire of a profile.
+type checker struct {
+	*target.Checker
+	b *Binding
+}
+
+// check gives the first mistake in the wire.
+func check(c *target.Checker) error { return checker{c, Of(c.Profile)}.binding() }
+
+func (c checker) binding() error {
+	s := c.b
+	return cmp.Or(
+		c.Socket("session-runtime.ws", s.WS),
+		c.subscribes(),
+		c.senders(),
+		c.cast(),
+		c.Places("session-runtime.fields", "frame", s.Fields),
+		c.apart("session-runtime.fields", s.Fields),
+		c.Names("session-runtime.events", "event", s.Events, busEventNames),
+		c.oneSubtype(),
+		c.Names("session-runtime.subtypes", "subtype", s.Subtypes, subtypeNames),
+		c.Names("session-runtime.targets", "target", s.Targets, busTargetNames),
+	)
+}
+
+func (c checker) subscribes() error {
+	const path = "session-runtime.subscribes"
+	list := c.b.Subscribes
+	err := c.Words(path, "target", list, []string{sessionruntime.ToSystem, sessionruntime.ToBroadcast})
+	if err == nil && !slices.Contains(list, sessionruntime.ToSystem) {
+		err = c.Fail(path, "SYSTEM is missing", "what the frontend says goes there; write [SYSTEM] or [SYSTEM, BROADCAST]")
+	}
+	return err
+}
+
+// oneSubtype turns down a subtype that is another one by a second name.
+func (c checker) oneSubtype() error {
+	const path = "session-runtime.subtypes." + sessionruntime.TurnCanceled
+	if _, twice := c.b.Subtypes[sessionruntime.TurnCanceled]; twice {
+		return c.Fail(path, "it is a name of CANCELED",
+			"write CANCELED: [CANCELED, TURN_CANCELED], with the names of your wire")
+	}
+	return nil
+}
+
+// senders checks that everybody has a name of his own.
+func (c checker) senders() error {
+	s := c.b.Senders
+	names := []struct{ key, name string }{
+		{"frontend", s.Frontend}, {"manager", s.Manager}, {"session", s.Session}, {"logger", s.Logger},
+	}
+	for i, n := range names {
+		at := target.Within("session-runtime.senders", n.key)
+		if n.name == "" {
+			return c.Fail(at, "is empty", "delete the line for the default")
+		}
+		for j, other := range names {
+			if other.name == n.name && j != i && (j < i || c.Given(at)) {
+				return c.Fail(at, fmt.Sprintf("%q is already what the %s is called", n.name, other.key), "rename that one too")
+			}
+		}
+	}
+	return nil
+}
+
+// enoughAgents is how many a scenario may need: one that speaks, one to switch to, and one beside them.
+const enoughAgents = 3
+
+// cast checks that there are agents enough, each with an id that nobody else sends under.
+func (c checker) cast() error {
+	const path = "session-runtime.agents"
+	s := c.b
+	others := []string{s.Senders.Frontend, s.Senders.Manager, s.Senders.Session, s.Senders.Logger}
+	for i, id := range s.Agents {
+		at := c.Item(path, i)
+		switch {
+		case id == "":
+			return c.Fail(at, "is no agent id", "")
+		case slices.Contains(s.Agents[:i], id):
+			return c.Fail(at, fmt.Sprintf("the agent %q is given twice", id), "")
+		case slices.Contains(others, id):
+			return c.Fail(at, fmt.Sprintf("%q is another sender's name", id), "see session-runtime.senders")
+		}
+	}
+	if len(s.Agents) < enoughAgents {
+		return c.Fail(path, fmt.Sprintf("too few agents: %d", len(s.Agents)), fmt.Sprintf("name %d or more", enoughAgents))
+	}
+	return nil
+}
+
+// spot is a place that the harness writes a field to.
+type spot struct {
+	key, at string
+	target.Pointer
+}
+
+// holds reports whether another field lies within this one. Payload and metadata are there for that.
+func (s spot) holds(other spot) bool {
+	return s.key != "payload" && s.key != "metadata" && strings.HasPrefix(string(other.Pointer), string(s.Pointer)+"/")
+}
+
+// apart checks that no field is written over another one.
+func (c checker) apart(path string, fields RuntimeFields) error {
+	written := c.spots(path, fields)
+	for i, a := range written {
+		for _, b := range written[:i] {
+			if a.Pointer != b.Pointer && !a.holds(b) && !b.holds(a) {
+				continue
+			}
+			if c.Given(b.at) && !c.Given(a.at) {
+				a, b = b, a // the one that the file has is the one to mend
+			}
+			if a.Pointer == b.Pointer {
+				return c.Fail(a.at, fmt.Sprintf("%q is already the place of %s", string(a.Pointer), b.key), "move that one too")
+			}
+			return c.Fail(a.at, fmt.Sprintf("%q and the place of %s, %q, lie one within the other", string(a.Pointer), b.key,
+				string(b.Pointer)), "only payload and metadata may have other fields in them")
+		}
+	}
+	return nil
+}
+
+func (c checker) spots(path string, fields RuntimeFields) (written []spot) {
+	v := reflect.ValueOf(fields)
+	for i := range v.NumField() {
+		key := v.Type().Field(i).Tag.Get("yaml")
+		at := target.Within(path, key)
+		switch f := v.Field(i).Interface().(type) {
+		case target.Pointer:
+			written = append(written, spot{key, at, f})
+		case target.Pointers:
+			for j, p := range f[:writtenOf(key, len(f))] {
+				written = append(written, spot{key, c.Item(at, j), p})
+			}
+		}
+	}
+	return written
+}
+
+// writtenOf is to how many of its places the harness writes a field.
+func writtenOf(key string, places int) int {
+	switch key {
+	case "subtype", "mention":
+		return places
+	case "trace-id", "turn-id", "tx-id":
+		return min(1, places) // none is a mistake of its own
+	}
+	return 0 // it is only read, or part of a payload
+}

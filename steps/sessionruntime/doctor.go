@@ -1,0 +1,9 @@
+package sessionruntime
+
+import (
+	"parley/doctor"
+	"parley/steps/sessionruntime/checkup"
+)
+
+// Doctor implements doctor.Examinable.
+func (Protocol) Doctor() doctor.Guide { return checkup.Guide() }

@@ -1,0 +1,155 @@
+package sessionruntime
+
+import (
+	"context"
+	"fmt"
+
+	"parley/driver"
+	"parley/steps"
+	judge "parley/steps/sessionruntime/invariants"
+	"parley/transcript"
+)
+
+// fence waits until everything that was delivered has been handled.
+func (s *suite) fence(ctx context.Context) error {
+	if err := s.handBack(ctx); err != nil {
+		return err
+	}
+	if !s.bind.wire.Fence {
+		return s.quiet(ctx)
+	}
+	id, at, err := s.askFence(ctx)
+	if err != nil {
+		return err
+	}
+	_, miss := s.Await(ctx,
+		steps.Wait{Conn: bus, After: at, Kind: fenceKind, Proof: true, Match: func(r *transcript.Record) bool {
+			return isFenced(r, id)
+		}})
+	if s.unfenced = miss != nil; s.unfenced {
+		return steps.NotTestedf("fence: it was not answered, so absence cannot be proved: %s", miss.Reason)
+	}
+	return nil
+}
+
+// fenceKind is what is awaited behind a fence.
+const fenceKind = "the answer of a fence"
+
+// askFence sends a fence, and does not wait for its answer.
+func (s *suite) askFence(ctx context.Context) (id string, at int, err error) {
+	id = fmt.Sprintf("fence-%d-%s", s.Serial(), s.Nonce)
+	at, err = s.write(ctx, driver.Message{Label: judge.FenceFrame, Body: []byte(`{"parley":"fence","id":"` + id + `"}`)})
+	return id, at, err
+}
+
+// awaitOverdue gives what had to come by a fence the time of a quiet window, as an adapter may answer its fence too
+// early.
+func (s *suite) awaitOverdue(ctx context.Context) {
+	due := 0
+	if s.bind.wire.Fence {
+		due = judge.Overdue(s.T.All())
+	}
+	if due == 0 {
+		return
+	}
+	fenced := s.lastFenced()
+	_, _ = s.Await(ctx,
+		steps.Wait{Conn: bus, After: fenced.N, Within: s.Env.Profile.Limits.Quiet.Duration,
+			Match: func(*transcript.Record) bool { return false }})
+	if judge.Overdue(s.T.All()) == due {
+		return
+	}
+	for _, r := range s.Between(bus, fenced.N, 0) {
+		if _, ok := judge.Read(r); ok {
+			s.fenceIsEarly(r, fenced)
+			return
+		}
+	}
+}
+
+// isFenced reports whether a record answers a fence.
+func isFenced(r *transcript.Record, id string) bool {
+	return r.Event != nil && r.Event.Type == judge.FencedFrame && member(r, judge.ID) == id
+}
+
+// earlyFence is the key under which it is learnt that fences prove nothing about this target.
+const earlyFence = "session-runtime: the fence is early"
+
+// fenceIsEarly takes no fence of this target for a proof any more: something that was due came behind one, and nothing
+// had been delivered meanwhile. No clause speaks of fences.
+func (s *suite) fenceIsEarly(late, fenced transcript.Record) {
+	s.bind.wire.Fence = false
+	if _, known := s.Env.Learnt.LoadOrStore(earlyFence, true); !known {
+		s.Note("%s came %.1f ms behind the fence (record %d), as record %d: does the adapter answer before pending tasks "+
+			"have run? "+
+			"From here on absence is proved by the quiet window, as with session-runtime.fence: false", late.Event.Type,
+			float64((late.At-fenced.At).Microseconds())/1000, fenced.N, late.N)
+	}
+}
+
+// quiet stands in for a fence.
+func (s *suite) quiet(ctx context.Context) error {
+	before := s.T.Len()
+	_, miss := s.Await(ctx,
+		steps.Wait{Conn: bus, After: before, Within: s.Env.Profile.Limits.Quiet.Duration,
+			Match: func(*transcript.Record) bool { return false }})
+	if miss != nil && s.endedAt() > 0 {
+		return steps.NotTestedf("the bus has ended: %s", miss.Reason)
+	}
+	s.T.Remark("", "%s%d", judge.Quiet, before)
+	return nil
+}
+
+// fenceIsLate: what follows from messages is published before a fence behind them is answered. All of them are sent at
+// once.
+func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
+	for i := range inputs {
+		if err := s.says(ctx, fmt.Sprintf("t%d", i+1), ""); err != nil {
+			return err
+		}
+	}
+	id, at, err := s.askFence(ctx)
+	if err != nil {
+		return err
+	}
+	_, miss := s.Await(ctx,
+		steps.Wait{Conn: bus, After: at, Kind: fenceKind, Proof: true, Match: func(r *transcript.Record) bool {
+			return isFenced(r, id)
+		}})
+	if s.unfenced = miss != nil; s.unfenced {
+		return steps.NotTestedf("fence: it was not answered: %s", s.inPlace(at, miss))
+	}
+	fenced := s.latestFenced(id)
+	late, miss := s.Await(ctx,
+		steps.Wait{Conn: bus, After: fenced.N, Within: s.Env.Profile.Limits.Quiet.Duration,
+			Match: func(r *transcript.Record) bool {
+				m, ok := judge.Read(*r)
+				return ok && !m.Delivered && (m.Kind() == judge.Route || m.Kind() == judge.Accepted)
+			}})
+	if miss == nil {
+		return steps.NotTestedf("fence: %s came %.1f ms behind its answer (record %d), as record %d: the adapter answers "+
+			"before pending tasks have run. "+
+			"Have it wait for them, or say session-runtime.fence: false", late.Event.Type,
+			float64((late.At-fenced.At).Microseconds())/1000, fenced.N, late.N)
+	}
+	return nil
+}
+
+// lastFenced is the record of the latest answer to a fence.
+func (s *suite) lastFenced() (fenced transcript.Record) {
+	for _, r := range s.Between(bus, 0, 0) {
+		if r.Event != nil && r.Event.Type == judge.FencedFrame {
+			fenced = r
+		}
+	}
+	return fenced
+}
+
+func (s *suite) latestFenced(id string) (fenced transcript.Record) {
+	for _, r := range s.Between(bus, 0, 0) {
+		if isFenced(&r, id) {
+			fenced = r
+		}
+	}
+	return fenced
+}

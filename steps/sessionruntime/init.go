@@ -1,0 +1,9 @@
+package sessionruntime
+
+import (
+	engine "parley/probe"
+	"parley/steps/sessionruntime/probe"
+)
+
+// Init implements probe.Probing.
+func (Protocol) Init() engine.Guide { return probe.Guide() }

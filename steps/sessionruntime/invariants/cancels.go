@@ -1,0 +1,275 @@
+package invariants
+
+import (
+	"fmt"
+	"slices"
+
+	vocab "parley/protocol/sessionruntime"
+)
+
+// speakers are the turns whose agents are speaking, and have not been asked to stop.
+func (m *Model) speakers() (out []*turn) {
+	for _, t := range m.order {
+		if t.speaking && !t.asked {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// unsure reports whether somebody may be speaking or not: what the source leaves open (RT-G02, RT-G06).
+func (m *Model) unsure() bool {
+	for _, t := range m.order {
+		if !t.stopped && (t.status == unclear || t.live() && !t.speaking || t.asked) {
+			return true
+		}
+	}
+	return false
+}
+
+// cancel is scenario C.
+func (m *Model) cancel(d Message) {
+	m.canceled = d
+	clauses := []string{"RT-004", "RT-016", "RT-031", "RT-099"}
+	if d.Subtype == vocab.Interrupt {
+		clauses = append(clauses, "RT-095")
+	}
+	m.stop(d, clauses, false, nil)
+	if len(m.speakers()) == 0 && !m.unsure() {
+		m.hold(d, m.silent(nil)...)
+	}
+}
+
+// stop has those who speak stopped, or may have where that is left open: some turns, or whichever speak (of is nil). Of
+// several that speak side by side one is enough then, and none has to be where others are not meant: the source has one
+// speaking_agent_id.
+func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool) (stopping []*turn) {
+	either, byUser := &choice{}, of == nil && d.Subtype != vocab.SessionClose
+	for _, t := range m.order {
+		if of != nil && !of(t) {
+			continue
+		}
+		if t.due && !t.stopped { // it has been asked for
+			stopping = append(stopping, t)
+			continue
+		}
+		speaks := t.speaking && !t.asked && !t.passed && (of == nil || !t.shared)
+		may := speaks || !t.stopped && (t.live() || t.status == unclear)
+		if !may {
+			continue
+		}
+		o := &owed{what: "CONTROL CANCEL to agent " + t.agent + ", which is speaking", cause: d, clauses: clauses,
+			shown: []string{"RT-050", "RT-098"}, optional: open || !speaks || t.status == unclear,
+			turn: t, of: CancelSent, match: kindOf(CancelSent, func(p Message) bool { return m.means(p, t) }),
+			met: func(p Message) { m.stopSent(t, p) }}
+		if len(clauses) > 0 && !m.active[t.agent] && m.was(CancelSent) { // another agent has become active meanwhile
+			o.clauses = append(slices.Clone(clauses), "RT-050")
+		}
+		if byUser {
+			o.shown = append(o.shown, "RT-095")
+			o.amiss = func() ([]string, string) {
+				for _, h := range m.heard {
+					if h.N > d.N && h.Kind() == CancelSent && h.TargetID != "" {
+						return []string{"RT-050", "RT-098", "RT-099"}, fmt.Sprintf("%s for turn %q (record %d)", h.Name(), h.Turn, h.N)
+					}
+				}
+				return nil, ""
+			}
+		}
+		if byUser && (speaks || t.status == unclear) || of == nil && t.shared && speaks {
+			o.choice = either
+		}
+		m.owe(o)
+		t.asked, t.due = true, t.due || !o.optional && !t.shared
+		stopping = append(stopping, t)
+	}
+	for _, t := range stopping {
+		m.passOn(t)
+	}
+	return stopping
+}
+
+// begins notes that a turn speaks. Where another one does, or may, the one speaking_agent_id is that of either, and
+// nobody's as soon as either has ended (RT-050): it may be one for each, too.
+func (m *Model) begins(t *turn) {
+	if !t.speaking {
+		for _, o := range m.order {
+			if o == t || !o.speaking && !o.begun {
+				continue
+			}
+			sure := o.speaking && !o.asked && !o.passed && o.status != unclear && !t.asked && t.status != unclear
+			o.shared, t.shared = true, true
+			o.passed, t.passed = o.passed || !sure, t.passed || !sure
+		}
+	}
+	t.speaking, t.begun = true, true
+}
+
+// passOn notes that a turn has ended, or is to: of those that spoke beside it, nobody knows whether they still do.
+func (m *Model) passOn(t *turn) {
+	for _, o := range m.order {
+		if t.shared && o.shared {
+			o.passed = true
+		}
+	}
+}
+
+// ends notes that a turn speaks no more.
+func (m *Model) ends(t *turn) {
+	t.speaking, t.begun = false, false
+	m.passOn(t)
+}
+
+// means reports whether a published CANCEL is about a turn: or is for its agent, and names a turn that nobody is
+// speaking in.
+func (m *Model) means(p Message, t *turn) bool {
+	of := m.meant(p)
+	return of == t || p.TargetID == t.agent && of != nil && !of.live() && of.status != unclear
+}
+
+// meant is the turn that a published CANCEL is about.
+func (m *Model) meant(p Message) *turn {
+	if t := m.turns[p.Turn]; t != nil && p.Turn != "" {
+		return t
+	}
+	for _, t := range m.speakers() {
+		if t.agent == p.TargetID {
+			return t
+		}
+	}
+	for _, t := range m.order {
+		if t.agent == p.TargetID && !t.stopped && (t.live() || t.status == unclear) {
+			return t
+		}
+	}
+	return nil
+}
+
+// stopSent is the CANCEL on its way (RT-099).
+func (m *Model) stopSent(t *turn, p Message) {
+	m.check(p.TargetID == t.agent, p, []string{"RT-099", "RT-050", "RT-015"}, "the CANCEL for agent "+t.agent,
+		"it goes to %q", p.TargetID)
+	if p.Turn != "" {
+		m.member(p.Turn == t.id, p, []string{"RT-099", "RT-098"},
+			"turn_id "+quote(t.id)+", which is that of the turn that is speaking", "%q", p.Turn)
+	}
+	m.member(p.Turn != "" && (p.Trace == t.trace || p.Turn != t.id), p, []string{"RT-099"},
+		"turn_id "+quote(t.id)+" and trace_id "+quote(t.trace), "%q and %q", p.Turn, p.Trace)
+	if t.stopping.N == 0 {
+		t.stopping = p
+	}
+	t.speaking = false
+	m.passOn(t)
+	m.hold(p, "RT-105", "RT-100")
+}
+
+func quote(s string) string { return `"` + s + `"` }
+
+// cancelAck is CANCEL_ACK, or STREAM_STOPPED in its place (RT-102).
+func (m *Model) cancelAck(d Message) {
+	t := m.turns[d.Turn]
+	if t == nil || t.agent != d.From {
+		return
+	}
+	if t.stopping.N == 0 && !t.due { // nobody has asked for it: what follows is left open
+		if t.live() || t.status == unclear {
+			t.status = unclear
+			m.ends(t)
+			m.allow(d, "EVENT CANCELED", kindOf(Canceled, m.ofTurn(t)))
+		}
+		return
+	}
+	if t.stopped {
+		return
+	}
+	late := m.hasty() // it may be, by the orchestrator's clock
+	clauses := []string{"RT-016", "RT-102", "RT-105"}
+	if d.Event == vocab.Control {
+		clauses = append(clauses, "RT-005", "RT-038")
+	}
+	m.owe(&owed{what: "EVENT CANCELED to the frontend", cause: d, turn: t, of: Canceled, clauses: clauses,
+		amiss:    m.elsewhere(d, []string{"RT-105"}, func(p Message) bool { return p.is("", vocab.Canceled, "") }),
+		optional: late || t.mayStop || t.status == unclear || t.status == completed || t.status == failed,
+		match:    kindOf(Canceled, m.ofTurn(t))})
+	t.stopped, t.status = true, cancelled
+	m.ends(t)
+	for _, goOn := range t.resume {
+		goOn(d, late)
+	}
+	t.resume = nil
+}
+
+// hasty reports whether the orchestrator waits for a CANCEL_ACK so shortly that nobody can be sure to be in time.
+func (m *Model) hasty() bool { return m.limits.CancelAck > 0 && m.limits.CancelAck < leisure }
+
+// mustStop reports whether what waits for a turn has to wait: it is speaking, or was when a CANCEL was asked for.
+func (m *Model) mustStop(t *turn) bool {
+	return (t.speaking || t.due && !t.stopped && !m.hasty()) && t.status != unclear && !t.shared
+}
+
+// ofTurn matches what is about a turn, or says of none while it can only be this one.
+func (m *Model) ofTurn(t *turn) func(Message) bool {
+	return func(p Message) bool { return p.Turn == t.id || p.Turn == "" }
+}
+
+func (m *Model) strayCancel(p Message) {
+	t := m.meant(p)
+	switch {
+	case t != nil && t.stopping.N > 0 && p.TargetID == t.agent: // what a repeated CANCEL does is observed
+	case t != nil && t.status == failed: // the agent that has not acknowledged may be told
+	case t != nil && p.TargetID != t.agent:
+		m.fail(p, []string{"RT-099", "RT-015"}, "a CANCEL for the agent of the turn: "+t.agent, "%s for turn %q", p.Name(),
+			p.Turn)
+	// sent before the final was handled, maybe
+	case t != nil && t.status == completed && t.mayStop && t.stirred >= m.handled:
+		t.asked, t.stopping = true, p
+	case t == nil || !t.live() && t.status != unclear:
+		m.fail(p, m.silent(t), "no CANCEL to an agent that is not speaking", "%s for turn %q", p.Name(), p.Turn)
+	case t.mayStop, m.handingOver(), m.leaving(p.TargetID):
+		t.asked, t.stopping, t.mayStop, t.speaking = true, p, true, false
+		t.due = true // whatever waits until it has stopped, waits for this too
+		m.passOn(t)
+	default:
+		m.fail(p, []string{"RT-160"}, "a CANCEL to an agent where the frontend asks for one, or something has to wait for it",
+			"%s for turn %q", p.Name(), p.Turn)
+	}
+}
+
+// silent are the clauses that keep a CANCEL from an agent that is not speaking: by how the turn has ended that it
+// names, or, where it names none, by how turns have ended.
+func (m *Model) silent(t *turn) []string {
+	clauses := []string{"RT-097"}
+	ended := func(as status) bool {
+		return t != nil && t.status == as || t == nil &&
+			slices.ContainsFunc(m.order, func(t *turn) bool { return t.status == as })
+	}
+	if ended(completed) {
+		clauses = append(clauses, "RT-145")
+	}
+	if ended(cancelled) {
+		clauses = append(clauses, "RT-103")
+	}
+	return clauses
+}
+
+// leaving reports whether an agent is to be removed, or the session closed: whatever it is still saying may be stopped.
+func (m *Model) leaving(agent string) bool {
+	return m.closing != nil ||
+		slices.ContainsFunc(m.moves, func(mv *move) bool { return !mv.add && !mv.answered && mv.agent == agent })
+}
+
+func (m *Model) strayCanceled(p Message) {
+	t := m.turns[p.Turn]
+	switch {
+	case t == nil && p.Turn != "":
+		m.fail(p, []string{"RT-105"}, "EVENT CANCELED of the turn whose cancel was acknowledged",
+			"it names the unknown turn %q", p.Turn)
+	case t != nil && t.stopped:
+		m.fail(p, []string{"RT-105"}, "one EVENT CANCELED for each acknowledgement", "it is told once more of turn %q",
+			p.Turn)
+	default:
+		m.fail(p, []string{"RT-105", "RT-102", "RT-100"},
+			"EVENT CANCELED once the agent has acknowledged with CANCEL_ACK or STREAM_STOPPED",
+			"EVENT CANCELED of turn %q before that", p.Turn)
+	}
+}

@@ -1,0 +1,241 @@
+package invariants
+
+import (
+	"slices"
+	"strings"
+
+	vocab "parley/protocol/sessionruntime"
+	wjson "parley/wire/json"
+)
+
+// handover is scenario F.
+type handover struct {
+	asked     Message
+	from, to  string
+	prompt    Message // N 0: not yet
+	confirmed Message
+	rejected  bool
+	misnamed  bool // a confirmation has come since the prompt that names another one
+	handed    bool // the new agent has its context
+	free      bool // the source leaves open whether it can be
+}
+
+func (h *handover) open() bool { return h.confirmed.N == 0 && !h.rejected }
+
+// unconfirmed is what a switch breaks that comes before the handover was confirmed.
+func (h *handover) unconfirmed() (clauses []string, expected string) {
+	if h.misnamed { // its ids were there to tell it from the one that was confirmed
+		return []string{"RT-062", "RT-133"}, "no SWITCH_AGENT for a confirmation of another handover"
+	}
+	return []string{"RT-133", "RT-061", "RT-128"}, "no SWITCH_AGENT before the frontend has confirmed the handover"
+}
+
+// handover is an agent's HANDOVER_REQUEST.
+func (m *Model) handover(d Message) {
+	h := &handover{asked: d, from: d.From, to: d.TargetAgent}
+	was, sure := m.sole()
+	h.free = m.presence[h.from] != present || m.presence[h.to] != present || sure && was == h.to || h.from == h.to || !sure
+	for _, other := range m.handovers {
+		h.free = h.free || other.open() // a second one meanwhile
+	}
+	m.handovers = append(m.handovers, h)
+	if m.presence[h.to] != present { // it may be asked for first
+		m.mayAsk(d, h.to)
+	}
+	m.owe(&owed{what: "CONTROL HANDOVER_UI_PROMPT to the frontend", cause: d, of: Prompt,
+		clauses: []string{"RT-007", "RT-019", "RT-038", "RT-131"}, shown: []string{"RT-128"}, optional: h.free,
+		amiss: m.elsewhere(d, []string{"RT-131"}, func(p Message) bool { return p.Subtype == vocab.HandoverUIPrompt }),
+		match: kindOf(Prompt, func(p Message) bool {
+			return h.prompt.N == 0 && m.isAbout(h, p)
+		}), met: func(p Message) { m.prompted(h, p) }})
+}
+
+// isAbout reports whether a prompt is about a handover: it holds something of the request, or of no other.
+func (m *Model) isAbout(h *handover, p Message) bool {
+	for _, other := range m.handovers {
+		if token := Token(other.asked.Payload); mentions(p.Payload, token) {
+			return token == Token(h.asked.Payload)
+		}
+	}
+	return true
+}
+
+// prompted judges what the user is asked (RT-132).
+func (m *Model) prompted(h *handover, p Message) {
+	h.prompt = p
+	m.hold(p, "RT-133", "RT-128")
+	m.correlates(p)
+	for _, part := range [][2]string{{"the agent that asks", h.from}, {"the new agent", h.to},
+		{"the reason", text(h.asked.Payload, "reason")}} {
+		m.member(part[1] == "" || Mentions(p, part[1]), p, []string{"RT-132", "RT-130"},
+			"a prompt with the context of the request: "+part[0]+" "+quote(part[1]), "%s", clip(p.Payload))
+	}
+	m.member(p.Turn != "" || m.wordsOf(h.from, p) || mentions(p.Payload, text(h.asked.Payload, "summary")), p,
+		[]string{"RT-132"},
+		"what agent "+h.from+" has said last, its summary, or the turn_id", "%s", clip(p.Payload))
+}
+
+// correlates notes that the message of a removal or a handover says which it is (RT-062). One that does not breaks
+// nothing: the source
+// asks that transactions can be told apart, lists no id in the payload of a request, and takes a summary for a turn_id
+// in a prompt.
+func (m *Model) correlates(p Message) {
+	if p.named() {
+		m.keep(p, "RT-062")
+	}
+}
+
+// named reports whether a message bears an id of its transaction.
+func (m Message) named() bool { return m.Tx != "" || m.Turn != "" }
+
+// wordsOf reports whether a message holds something that an agent has said.
+func (m *Model) wordsOf(agent string, p Message) bool {
+	all := wjson.Compact(p.Payload)
+	for token, o := range m.outputs {
+		if o.d.From == agent && token != "" && strings.Contains(all, token) {
+			return true
+		}
+	}
+	return false
+}
+
+// decide is the frontend's HANDOVER_CONFIRM or HANDOVER_REJECT.
+func (m *Model) decide(d Message) {
+	h := m.decided(d)
+	if h == nil {
+		for _, other := range m.handovers {
+			other.misnamed = other.misnamed || other.open() && d.Subtype == vocab.HandoverConfirm
+		}
+		return
+	}
+	if d.Subtype == vocab.HandoverReject {
+		h.rejected = true
+		m.hold(d, "RT-137")
+		return
+	}
+	h.confirmed = d
+	if m.presence[h.to] != present {
+		m.mayAsk(d, h.to)
+	}
+	was, sure := m.sole()
+	free := h.free || !sure || was == h.to || m.presence[h.to] != present
+	clauses := []string{"RT-006", "RT-019", "RT-035", "RT-061", "RT-134", "RT-065", "RT-165"}
+	change := m.announce(d, was, []string{h.to}, clauses, free)
+	wrong := change.amiss
+	change.amiss = func() ([]string, string) {
+		if broken, how := wrong(); broken != nil || !h.handed {
+			return broken, how
+		}
+		// so it was taken
+		return []string{"RT-006", "RT-061", "RT-065", "RT-134"}, "no switch, and agent " + h.to + " has the context"
+	}
+	m.owe(&owed{what: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, cause: d, of: Context, agent: h.to,
+		clauses: []string{"RT-061", "RT-135"}, optional: free,
+		amiss: m.elsewhere(d, []string{"RT-135"}, func(p Message) bool { return p.Subtype == vocab.HandoverContext }),
+		match: func(p Message) bool { return p.Kind() == Context || p.Kind() == Route && m.isContext(h, p) },
+		met:   func(p Message) { m.handed(h, change, d, p) }})
+	if free {
+		m.activate(append(listOf(m.active), h.to)...)
+	} else {
+		m.activate(h.to)
+	}
+	for _, t := range m.order { // what becomes of the turn of the agent that hands over is left open
+		if t.agent == h.from && t.live() {
+			t.status = unclear
+		}
+	}
+}
+
+// handed is the context on its way.
+func (m *Model) handed(h *handover, change *owed, d, p Message) {
+	h.handed = true
+	m.check(p.TargetID == h.to, p, []string{"RT-135", "RT-015"}, "the context for agent "+h.to, "it goes to %q",
+		p.TargetID)
+	if !change.optional {
+		m.check(change.done, p, []string{"RT-136", "RT-061"}, "SWITCH_AGENT before the context", "the context comes first")
+	}
+	if m.spoke(h) {
+		m.member(m.wordsOf(h.from, p), p, []string{"RT-129", "RT-135"},
+			"the context with what agent "+h.from+" has said last", "%s", clip(p.Payload))
+	}
+	m.contextTurn(d, p)
+	m.allow(d, "the context in the other form", func(c Message) bool {
+		return c.Kind() != p.Kind() && (c.Kind() == Context || c.Kind() == Route && m.isContext(h, c))
+	}).met = func(c Message) { m.contextTurn(d, c) }
+}
+
+// contextTurn: the context may begin a turn of the new agent.
+func (m *Model) contextTurn(d, p Message) {
+	if p.Turn == "" || m.turns[p.Turn] != nil {
+		return
+	}
+	t := &turn{id: p.Turn, trace: p.Trace, agent: p.TargetID, in: &input{said: d}, routed: p, status: unclear}
+	m.turns[t.id] = t
+	m.order = append(m.order, t)
+	m.allow(p, "TURN_ACCEPTED", kindOf(Accepted, m.ofTurn(t)))
+	m.awaitTimeout(t)
+}
+
+// decided is the handover that the frontend speaks of: the one with its tx_id, or turn_id, or the only one.
+func (m *Model) decided(d Message) *handover {
+	open := slices.DeleteFunc(slices.Clone(m.handovers), func(h *handover) bool { return !h.open() })
+	for _, h := range open {
+		if d.Tx != "" && h.prompt.N > 0 && h.prompt.Tx == d.Tx {
+			return h
+		}
+	}
+	for _, h := range open {
+		if d.Tx == "" && d.Turn != "" && h.prompt.Turn == d.Turn || len(open) == 1 && d.Tx == "" {
+			h.free = h.free || !d.echoes(h.prompt) // the frontend answers what it has not been asked
+			return h
+		}
+	}
+	for _, h := range open { // what the prompt did not name, no answer can
+		if h.prompt.N > 0 && !h.prompt.named() && Mentions(d, h.to) {
+			h.free = true
+			return h
+		}
+	}
+	return nil
+}
+
+// isContext reports whether an input is the context of a handover, and nothing that the user has said.
+func (m *Model) isContext(h *handover, p Message) bool {
+	for _, in := range m.inputs {
+		if in.token == Token(p.Payload) && in.routed == nil && in.forbid == nil && wjson.Equal(in.said.Payload, p.Payload) {
+			return false
+		}
+	}
+	return p.TargetID == h.to || m.wordsOf(h.from, p)
+}
+
+// spoke reports whether an agent has said anything in the turn that it hands over, up to its request.
+func (m *Model) spoke(h *handover) bool {
+	for _, o := range m.outputs {
+		if o.d.From == h.from && o.d.Turn == h.asked.Turn && o.d.N < h.asked.N && o.passed > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitsContext reports whether a USER_INPUT may be the context of a handover whose fate is left open.
+func (m *Model) awaitsContext() bool {
+	return slices.ContainsFunc(m.handovers, func(h *handover) bool { return h.free && h.confirmed.N > 0 && !h.handed })
+}
+
+// handingOver reports whether a handover was confirmed: its old agent may be stopped.
+func (m *Model) handingOver() bool {
+	return slices.ContainsFunc(m.handovers, func(h *handover) bool { return h.confirmed.N > 0 })
+}
+
+func (m *Model) strayContext(p Message) {
+	for _, h := range m.handovers {
+		if h.rejected && h.to == p.TargetID {
+			m.fail(p, []string{"RT-137"}, "nothing for agent "+h.to+": the handover was rejected", "%s", p.Name())
+			return
+		}
+	}
+	m.fail(p, []string{"RT-133", "RT-135", "RT-061"}, "HANDOVER_CONTEXT once, after the frontend has confirmed",
+		"%s without that, or once more", p.Name())
+}

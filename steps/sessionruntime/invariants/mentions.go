@@ -1,0 +1,126 @@
+package invariants
+
+import (
+	"fmt"
+	"regexp"
+
+	vocab "parley/protocol/sessionruntime"
+)
+
+// mentioned tells by which form an input names its agent, as the clauses of that form, and which agent.
+func mentioned(d Message) (form []string, who string) {
+	if id := text(d.Payload, "mentioned_agent_id"); id != "" {
+		form, who = []string{"RT-084"}, id
+	}
+	if d.Data["mention"] != nil {
+		who, _ = d.Data["mention"].(string)
+		form = []string{"RT-083"}
+		if _, picked := d.Payload.(map[string]any); picked {
+			form = []string{"RT-085"}
+		}
+	}
+	return form, who
+}
+
+// inWords is a name behind an "@".
+var inWords = regexp.MustCompile(`^@(\S+)`)
+
+// addressed is whom an input names in its text alone.
+func addressed(d Message) string {
+	said, _ := d.Payload.(string)
+	if name := inWords.FindStringSubmatch(said); name != nil {
+		return name[1]
+	}
+	return ""
+}
+
+// perhapsMention is an input that names an agent in its text alone. That is no form of a mention that the source has,
+// and it may be one more: it goes to the active agent, or the named one, or is refused.
+func (m *Model) perhapsMention(in *input, who string) {
+	in.optional = m.busy()
+	in.clauses = []string{"RT-001", "RT-015"}
+	was, sure := m.sole()
+	in.to = setOf(append(listOf(m.active), who))
+	in.optional = in.optional || !sure || m.presence[was] != present
+	m.announce(in.said, was, []string{who}, nil, true)
+	either := &choice{}
+	o := m.awaitRoute(in)
+	o.choice, o.waits = either, true
+	m.owe(&owed{what: o.what, cause: in.said, clauses: in.clauses, optional: in.optional, choice: either,
+		match: kind(Failure)})
+	m.owe(&owed{what: o.what, cause: in.said, clauses: in.clauses, optional: in.optional, choice: either,
+		match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) }),
+		met: func(p Message) {
+			m.moves = append(m.moves,
+				&move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}, again: true})
+		}})
+	if m.presence[who] != absent {
+		m.activate(append(listOf(m.active), who)...)
+	}
+}
+
+// mention is scenario B.
+func (m *Model) mention(in *input, who string, form []string) {
+	in.optional = m.busy()
+	in.to, in.clauses, in.shown, in.astray = setOf([]string{who}), []string{"RT-086", "RT-092"},
+		append([]string{"RT-088"}, form...), []string{"RT-015", "RT-092"}
+	switch m.presence[who] {
+	case absent:
+		m.mentionAbsent(in, who)
+		return
+	case maybe:
+		in.optional = true
+		was, _ := m.sole()
+		m.announce(in.said, was, []string{who}, nil, true)
+		m.allow(in.said, "REQUEST_ADD_AGENT for "+who,
+			kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) })).met = func(p Message) {
+			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}})
+		}
+		m.activate(append(listOf(m.active), who)...)
+	case present:
+		was, sure := m.sole()
+		needed := sure && was != who && !in.optional
+		in.change = m.announce(in.said, was, []string{who}, []string{"RT-006", "RT-089", "RT-065", "RT-063"}, !needed)
+		in.change.shown = append(in.change.shown, form...)
+		wrong := in.change.amiss
+		in.change.amiss = func() ([]string, string) {
+			if in.routed != nil && !in.to[in.routed.agent] { // nobody has taken it for a mention
+				return append([]string{"RT-086", "RT-088", "RT-092"}, form...),
+					fmt.Sprintf("no switch, and the input goes to agent %q (record %d)", in.routed.agent, in.routed.routed.N)
+			}
+			return wrong()
+		}
+		if in.optional {
+			m.activate(append(listOf(m.active), who)...)
+		} else {
+			m.activate(who)
+		}
+	}
+	m.awaitRoute(in)
+}
+
+// mentionAbsent: SessionManager is asked, or the frontend is told; the input is not routed meanwhile (RT-087).
+func (m *Model) mentionAbsent(in *input, who string) {
+	m.hold(in.said, "RT-086", "RT-087")
+	in.forbid, in.why = []string{"RT-086", "RT-087"}, "agent "+who+" is not in the session"
+	waits := false
+	for _, mv := range m.moves {
+		if mv.add && !mv.answered && mv.agent == who { // it is on its way: the input may wait for it
+			mv.inputs, waits = append(mv.inputs, in), true
+		}
+	}
+	either := &choice{taken: waits}
+	routed := m.elsewhere(in.said, []string{"RT-086", "RT-087"}, func(p Message) bool {
+		return p.Kind() == Route && Token(p.Payload) == in.token
+	})
+	what := "a REQUEST_ADD_AGENT for " + who + ", or an ERROR to the frontend, as it is not in the session"
+	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-087"}, shown: []string{"RT-086"}, amiss: routed,
+		choice: either, optional: waits, passing: waits, of: RequestAdd, agent: who,
+		match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) }),
+		met: func(p Message) {
+			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}})
+		}})
+	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-087"}, shown: []string{"RT-086"}, amiss: routed,
+		choice: either, optional: waits, passing: waits, match: kind(Failure), of: Failure, agent: who,
+		name: vocab.AgentNotFound})
+}

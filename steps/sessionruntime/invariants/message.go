@@ -1,0 +1,227 @@
+// Package invariants judges what an orchestrator publishes on its message bus: Model is the life cycles of turns and
+// transactions as the source has them, written once, and compared with every transcript. It reads records as the
+// binding decodes them: Data under the names of Members, whatever the wire calls them.
+//
+// Source: session-runtime.zh.md, sections 2 and 4; where it leaves something open, either way is fine here.
+package invariants
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	vocab "parley/protocol/sessionruntime"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// Members of a decoded message's Data. One that the message lacks is absent.
+const (
+	ID          = "id"
+	Session     = "session_id"
+	Sender      = "sender" // as on the wire; From is who that is
+	From        = "from_party"
+	Target      = "target"
+	TargetID    = "target_id"
+	Subtype     = "subtype"
+	EventName   = "event"
+	Payload     = "payload"
+	Metadata    = "metadata"
+	Trace       = "trace_id"
+	Turn        = "turn_id"
+	Tx          = "tx_id"
+	Chunk       = "is_chunk"
+	Final       = "final"
+	TargetAgent = "target_agent"
+	AgentID     = "agent_id"
+	SwitchFrom  = "from"
+	SwitchTo    = "to"
+	Reason      = "reason"
+	Trigger     = "trigger"
+	Marks       = "marks" // names within metadata that are the binding's own: ids and routing marks
+)
+
+// Control frames of the harness: the Type of their events.
+const (
+	SetupFrame  = "parley setup"
+	ReadyFrame  = "parley ready"
+	FenceFrame  = "parley fence"
+	FencedFrame = "parley fenced"
+)
+
+// Back begins the label of a record by which the bus hands back what the orchestrator has published.
+const Back = "back: "
+
+// Quiet begins the remark by which a scenario tells that it has waited in place of a fence; the rest is the number of
+// the record behind which nothing was sent meanwhile.
+const Quiet = "quiet behind record "
+
+// Who a message is from, as From has it. Any other is an agent's id.
+const (
+	Frontend = vocab.FromFrontend
+	Manager  = vocab.FromManager
+	Self     = vocab.FromSession
+	Logger   = vocab.FromLogger
+)
+
+// Message is one frame on the bus in the protocol's terms.
+type Message struct {
+	N         int // number of the record
+	At        time.Duration
+	Delivered bool // to the orchestrator; else it has published it
+
+	ID, Session, Event, Subtype, From, Target, TargetID string
+	Trace, Turn, Tx                                     string
+	Chunk, Final                                        bool
+	Payload, Metadata                                   any
+	TargetAgent, AgentID                                string
+	Data                                                map[string]any
+}
+
+// Read gives the message of a record; false for what is none.
+func Read(r transcript.Record) (Message, bool) {
+	if r.Event == nil || r.Kind != transcript.Frame || strings.HasPrefix(r.Event.Type, "parley") {
+		return Message{}, false
+	}
+	data, ok := r.Event.Data.(map[string]any)
+	if !ok {
+		return Message{}, false
+	}
+	text := func(name string) string { s, _ := data[name].(string); return s }
+	if strings.HasPrefix(r.Label, Back) {
+		data = maps.Clone(data)
+		data[From] = Self
+	}
+	is := func(name string) bool { b, _ := data[name].(bool); return b }
+	return Message{
+		N: r.N, At: r.At, Delivered: r.Dir == transcript.Sent,
+		ID: text(ID), Session: text(Session), Event: text(EventName), Subtype: text(Subtype), From: text(From),
+		Target: text(Target), TargetID: text(TargetID), Trace: text(Trace), Turn: text(Turn), Tx: text(Tx),
+		Chunk: is(Chunk), Final: is(Final), Payload: data[Payload], Metadata: data[Metadata],
+		TargetAgent: text(TargetAgent), AgentID: text(AgentID), Data: data,
+	}, true
+}
+
+// Name is the message's event and subtype, and where it goes.
+func (m Message) Name() string {
+	name := strings.TrimSpace(m.Event + " " + m.Subtype)
+	if m.Target != "" {
+		name += " to " + strings.TrimSpace(m.Target+" "+m.TargetID)
+	}
+	return name
+}
+
+// is reports whether a message is of an event, a subtype and a target; "" is any.
+func (m Message) is(event, subtype, target string) bool {
+	return (event == "" || m.Event == event) && (subtype == "" || m.Subtype == subtype) &&
+		(target == "" || m.Target == target)
+}
+
+// echoes reports whether an answer bears the ids of what it answers. One that was on its way before that was published
+// does not, and an orchestrator that goes by its ids may ignore it (RT-062).
+func (m Message) echoes(asked Message) bool {
+	return asked.N > 0 && (asked.Tx == "" || m.Tx == asked.Tx) && (asked.Turn == "" || m.Turn == asked.Turn)
+}
+
+// Kind is what a published message is, where a clause speaks of it.
+type Kind string
+
+// The kinds. Everything else is Other: no clause limits it.
+const (
+	Other         Kind = ""
+	Route         Kind = "USER_INPUT to an agent"
+	Accepted      Kind = "TURN_ACCEPTED"
+	RouteTimeout  Kind = "ROUTE_TIMEOUT"
+	Output        Kind = "AGENT_OUTPUT to the frontend"
+	CancelSent    Kind = "CANCEL to an agent"
+	Canceled      Kind = "CANCELED"
+	Switch        Kind = "SWITCH_AGENT"
+	RequestAdd    Kind = "REQUEST_ADD_AGENT"
+	RequestRemove Kind = "REQUEST_REMOVE_AGENT"
+	RequestOpen   Kind = "REQUEST_SESSION_OPEN"
+	RequestClose  Kind = "REQUEST_SESSION_CLOSE"
+	Added         Kind = "AGENT_ADDED"
+	Removed       Kind = "AGENT_REMOVED"
+	RemoveFailed  Kind = "REMOVE_AGENT_FAILED"
+	Prompt        Kind = "HANDOVER_UI_PROMPT"
+	Context       Kind = "HANDOVER_CONTEXT"
+	Opened        Kind = "SESSION_OPENED"
+	Closed        Kind = "SESSION_CLOSED"
+	Failure       Kind = "ERROR to the frontend" // any other
+	Notice        Kind = "EVENT to the frontend" // any other
+)
+
+var kinds = []struct {
+	kind                   Kind
+	event, subtype, target string
+}{
+	{Route, vocab.UserInput, "", vocab.ToAgent},
+	{Accepted, vocab.Event, vocab.TurnAccepted, vocab.ToFrontend},
+	{Accepted, vocab.Control, vocab.TurnAccepted, vocab.ToFrontend}, // RT-170
+	{RouteTimeout, vocab.Error, vocab.RouteTimeout, vocab.ToFrontend},
+	{Output, vocab.AgentOutput, "", vocab.ToFrontend},
+	{CancelSent, vocab.Control, vocab.Cancel, vocab.ToAgent},
+	{Canceled, vocab.Event, vocab.Canceled, vocab.ToFrontend},
+	{Switch, vocab.Control, vocab.SwitchAgent, vocab.ToSystem},
+	{Switch, vocab.Control, vocab.SwitchAgent, vocab.ToBroadcast},
+	{Switch, vocab.Control, vocab.SwitchAgent, vocab.ToSession},
+	{Switch, vocab.Control, vocab.SwitchAgent, vocab.ToFrontend},
+	{RequestAdd, vocab.Control, vocab.RequestAddAgent, vocab.ToSystem},
+	{RequestRemove, vocab.Control, vocab.RequestRemoveAgent, vocab.ToSystem},
+	{RequestOpen, vocab.Control, vocab.RequestSessionOpen, vocab.ToSystem},
+	{RequestClose, vocab.Control, vocab.RequestSessionClose, vocab.ToSystem},
+	{Added, vocab.Event, vocab.AgentAdded, vocab.ToFrontend},
+	{Removed, vocab.Event, vocab.AgentRemoved, vocab.ToFrontend},
+	{RemoveFailed, vocab.Error, vocab.RemoveAgentFailed, vocab.ToFrontend},
+	{Prompt, vocab.Control, vocab.HandoverUIPrompt, vocab.ToFrontend},
+	{Context, vocab.Control, vocab.HandoverContext, vocab.ToAgent},
+	{Opened, vocab.Event, vocab.SessionOpened, vocab.ToFrontend},
+	{Closed, vocab.Event, vocab.SessionClosed, vocab.ToFrontend},
+	{Failure, vocab.Error, "", vocab.ToFrontend},
+	{Notice, vocab.Event, "", vocab.ToFrontend},
+}
+
+// Kind tells what a published message is.
+func (m Message) Kind() Kind {
+	for _, k := range kinds {
+		if m.is(k.event, k.subtype, k.target) {
+			return k.kind
+		}
+	}
+	return Other
+}
+
+// mark is what the harness puts into every payload of an input and of an output, so that each is known wherever it
+// goes.
+var mark = regexp.MustCompile(`#[0-9]+-[a-z0-9-]+`)
+
+// Token is the mark within a value; "" where there is none.
+func Token(v any) string { return mark.FindString(wjson.Compact(v)) }
+
+// Mentions reports whether a text stands anywhere in what a message says, or names.
+func Mentions(m Message, text string) bool {
+	return text != "" &&
+		(mentions(m.Payload, text) || mentions(m.Metadata, text) || m.TargetID == text || m.AgentID == text)
+}
+
+// mentions reports whether a text stands in one of the strings within a value, other than names of members.
+func mentions(v any, text string) bool {
+	if text == "" {
+		return false
+	}
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, text)
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return mentions(e, text) })
+	case map[string]any:
+		for _, e := range v {
+			if mentions(e, text) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,367 @@
+package invariants
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/monitor"
+	vocab "parley/protocol/sessionruntime"
+)
+
+// Absence is what a finding expects that something was not published. It says little where nothing is, so that it
+// counts only in a scenario that shows its opposite too.
+const Absence = "absence"
+
+// Model is what one session's orchestrator has to do, may do, and must not do, from what was delivered to it and what
+// it has published. It is given everything in the order of the transcript. Where the source leaves a choice, it goes by
+// what was published. What it found is in Findings.
+//
+// The orchestrator handles what is delivered in the order of its delivery, but nothing says how soon: what it owes is
+// due by the next fence.
+type Model struct {
+	Findings []monitor.Finding
+
+	id        string
+	name      string // of the model: a session that is set up anew has another one
+	limits    Limits
+	presence  map[string]presence
+	active    map[string]bool // candidates; "" is nobody
+	loose     bool            // the session is closed, or about to be: nothing is owed any more
+	seen      map[string]bool // ids of messages that were delivered
+	inputs    []*input
+	turns     map[string]*turn
+	order     []*turn
+	outputs   map[string]*output // by token
+	owed      []*owed
+	moves     []*move // removals and invitations
+	handovers []*handover
+	requests  []*request
+	said      []remark // what was ignored on purpose, and why
+	unsettled []unsettled
+	closing   *request // waits until nobody speaks
+	held      []hold
+	ignored   []ignored
+	answers   int   // receipts about the session that SessionManager has given
+	greeting  *owed // who is active, told before anything was said
+	overdue   []overdue
+	latest    int     // the record that was delivered last
+	handled   int     // whatever was delivered before this record has been handled
+	unnamed   int     // receipts about the session that were told by an EVENT of another name, or not yet
+	heard     []heard // all that was published
+	canceled  Message // the last cancel of the user
+}
+
+// presence is whether an agent is in the session.
+type presence int
+
+const (
+	absent presence = iota
+	maybe           // the source leaves it open
+	present
+)
+
+// hold is something that must not be published because of a message; what is, is uncalled for. By the next fence the
+// clauses have been kept, or broken.
+type hold struct {
+	cause   int
+	clauses []string
+}
+
+// hold notes what a message must not lead to.
+func (m *Model) hold(cause Message, clauses ...string) {
+	m.held = append(m.held, hold{cause.N, clauses})
+}
+
+// remark is a message that nothing must follow from.
+type remark struct {
+	token, why string
+	clauses    []string
+}
+
+func newModel(id string, limits Limits, agents []string, active string, at Message) *Model {
+	m := &Model{id: id, name: fmt.Sprintf("%s/%d", id, at.N), limits: limits, presence: map[string]presence{},
+		active: map[string]bool{active: true}, seen: map[string]bool{},
+		turns: map[string]*turn{}, outputs: map[string]*output{}}
+	for _, a := range agents {
+		m.presence[a] = present
+	}
+	if active != "" {
+		m.greeting = m.announce(at, "", []string{active}, nil, true) // told once more than it must be
+	}
+	return m
+}
+
+// keep finds that clauses are kept.
+func (m *Model) keep(at Message, clauses ...string) {
+	if len(clauses) > 0 {
+		m.Findings = append(m.Findings, monitor.Finding{Clauses: clauses, OK: true, At: at.N, Model: m.name})
+	}
+}
+
+// fail finds that clauses are broken, by what the orchestrator did, or did not: it knows of the session what the model
+// does not.
+func (m *Model) fail(at Message, clauses []string, expected, observed string, args ...any) {
+	m.Findings = append(m.Findings,
+		monitor.Finding{Clauses: clauses, Expected: expected, Observed: fmt.Sprintf(observed, args...), At: at.N,
+			Model: m.name})
+}
+
+// member finds clauses kept, or broken, by what a message holds that was due: whatever that is, the model knows what is
+// due next.
+func (m *Model) member(ok bool, at Message, clauses []string, expected, observed string, args ...any) {
+	f := monitor.Finding{Clauses: clauses, OK: ok, At: at.N}
+	if !ok {
+		f.Expected, f.Observed = expected, fmt.Sprintf(observed, args...)
+	}
+	m.Findings = append(m.Findings, f)
+}
+
+// check finds clauses kept, or broken.
+func (m *Model) check(ok bool, at Message, clauses []string, expected, observed string, args ...any) {
+	if ok {
+		m.keep(at, clauses...)
+		return
+	}
+	m.fail(at, clauses, expected, observed, args...)
+}
+
+// kind matches messages of a kind.
+func kind(k Kind) func(Message) bool { return func(p Message) bool { return p.Kind() == k } }
+
+// kindOf matches messages of a kind that a condition holds of.
+func kindOf(k Kind, and func(Message) bool) func(Message) bool {
+	return func(p Message) bool { return p.Kind() == k && and(p) }
+}
+
+// Delivered takes in what was delivered to the orchestrator.
+func (m *Model) Delivered(d Message) {
+	if d.ID != "" && m.seen[d.ID] { // by a second subscription (RT-042, RT-175)
+		m.repeated(d)
+		return
+	}
+	m.seen[d.ID] = true
+	m.latest = d.N
+	if m.greeting != nil {
+		m.greeting.done = true
+	}
+	if d.From == Self {
+		m.hold(d, "RT-175")
+		m.ignored = append(m.ignored,
+			ignored{what: d, kinds: []Kind{d.Kind()}, why: "it is the orchestrator's own, and comes back",
+				clauses: []string{"RT-175"}})
+		return
+	}
+	if d.Target == vocab.ToBroadcast && (d.From == Frontend || d.From == Manager || d.From == Logger) {
+		m.observed(d)
+		return
+	}
+	switch d.From {
+	case Frontend:
+		m.fromFrontend(d)
+	case Manager:
+		m.fromManager(d)
+	case Logger:
+	default:
+		m.fromAgent(d)
+	}
+	if d.Event == vocab.Error {
+		m.agentError(d)
+	}
+}
+
+// ignored is a message of which nothing must come, up to the next fence.
+type ignored struct {
+	what    Message
+	kinds   []Kind
+	why     string
+	clauses []string
+}
+
+// consequences of what the frontend asks for, and SessionManager says.
+var consequences = map[string][]Kind{
+	vocab.Cancel: {CancelSent}, vocab.Interrupt: {CancelSent}, vocab.RemoveAgent: {RequestRemove, CancelSent, Switch},
+	vocab.InviteAgent: {RequestAdd},
+	vocab.SwitchAgent: {Switch}, vocab.HandoverConfirm: {Switch, Context}, vocab.SessionOpen: {RequestOpen},
+	vocab.SessionClose: {RequestClose, CancelSent},
+	vocab.AddAgentDone: {Added, Switch}, vocab.RemoveAgentDone: {Removed}, vocab.RemoveAgentFailed: {RemoveFailed},
+	vocab.SessionOpened: {Opened}, vocab.SessionClosed: {Closed},
+}
+
+// observed is a message on BROADCAST that no agent has sent: it is for observation only (RT-028).
+func (m *Model) observed(d Message) {
+	m.hold(d, "RT-028")
+	m.ignored = append(m.ignored,
+		ignored{what: d, kinds: consequences[d.Subtype], why: "it was on BROADCAST, which is for observation only",
+			clauses: []string{"RT-028"}})
+	m.said = append(m.said,
+		remark{token: Token(d.Payload), why: "it was on BROADCAST, which is for observation only",
+			clauses: []string{"RT-028"}})
+}
+
+func (m *Model) fromFrontend(d Message) {
+	switch {
+	case d.Event == vocab.UserInput:
+		m.userInput(d)
+	case d.Event != vocab.Control:
+	case d.Subtype == vocab.Cancel || d.Subtype == vocab.Interrupt:
+		m.cancel(d)
+	case d.Subtype == vocab.RemoveAgent:
+		m.remove(d)
+	case d.Subtype == vocab.InviteAgent:
+		m.invite(d)
+	case d.Subtype == vocab.SwitchAgent:
+		m.switchTo(d)
+	case d.Subtype == vocab.HandoverConfirm || d.Subtype == vocab.HandoverReject:
+		m.decide(d)
+	case d.Subtype == vocab.SessionOpen || d.Subtype == vocab.SessionClose:
+		m.session(d)
+	}
+}
+
+func (m *Model) fromManager(d Message) {
+	if d.Event != vocab.Control {
+		return
+	}
+	switch d.Subtype {
+	case vocab.AddAgentDone, vocab.AddAgentFailed, vocab.RemoveAgentDone, vocab.RemoveAgentFailed:
+		m.moved(d)
+	case vocab.SessionOpened, vocab.SessionClosed, vocab.SessionFailed:
+		m.answered(d)
+	}
+}
+
+func (m *Model) fromAgent(d Message) {
+	if t := m.turns[d.Turn]; t != nil && t.agent == d.From && t.answered == 0 &&
+		(d.is(vocab.Control, vocab.InputAck, "") || d.is(vocab.AgentOutput, "", "")) {
+		t.answered = d.N
+	}
+	switch {
+	case d.is(vocab.AgentOutput, "", ""):
+		m.output(d)
+	case d.is(vocab.Control, vocab.InputAck, ""):
+		m.inputAck(d)
+	case d.is(vocab.Control, vocab.CancelAck, ""), d.is(vocab.Event, vocab.StreamStopped, ""):
+		m.cancelAck(d)
+	case d.is(vocab.Control, vocab.HandoverRequest, ""):
+		m.handover(d)
+	}
+}
+
+// Fenced tells that everything delivered before a record has been handled, by the time of another one.
+func (m *Model) Fenced(before, at int, now time.Duration) {
+	m.handled = before
+	for _, t := range m.order {
+		if t.acked.N > 0 && t.acked.N < before && now-t.in.said.At < m.limits.InputAck {
+			t.inTime = true
+		}
+	}
+	m.settle(before)
+	m.ignored = slices.DeleteFunc(m.ignored, func(g ignored) bool { return g.what.N < before })
+	m.owed = slices.DeleteFunc(m.owed, func(o *owed) bool { return o.done })
+	m.held = slices.DeleteFunc(m.held, func(h hold) bool {
+		if h.cause < before {
+			m.Findings = append(m.Findings,
+				monitor.Finding{Clauses: h.clauses, OK: true, Expected: Absence, At: at, Model: m.name})
+		}
+		return h.cause < before
+	})
+	for _, o := range m.owed {
+		o.done = o.done || o.optional && o.passing && o.cause.N < before
+		if o.done || o.optional || o.timed || o.cause.N >= before || o.choice.taken {
+			continue
+		}
+		o.done = true
+		m.missing(o, at, now)
+	}
+}
+
+// uncalledFor judges what was published without a cause.
+func (m *Model) uncalledFor(p Message) {
+	if m.loose && p.Kind() != Output {
+		return
+	}
+	for _, g := range m.ignored {
+		if slices.Contains(g.kinds, p.Kind()) {
+			m.fail(p, g.clauses, "nothing done about "+g.what.Name()+": "+g.why, "%s", p.Name())
+			return
+		}
+	}
+	if judge, ok := strays[p.Kind()]; ok {
+		judge(m, p)
+	}
+}
+
+// strays judge what nothing has called for, by its kind.
+var strays = map[Kind]func(m *Model, p Message){
+	Route: (*Model).strayInput, Accepted: (*Model).strayAccepted, RouteTimeout: (*Model).strayTimeout,
+	Output: (*Model).strayOutput, CancelSent: (*Model).strayCancel, Canceled: (*Model).strayCanceled,
+	Switch: (*Model).straySwitch, RequestAdd: (*Model).strayRequest, RequestRemove: (*Model).strayRequest,
+	RequestOpen: (*Model).straySession, RequestClose: (*Model).straySession, Opened: (*Model).strayResult,
+	Closed: (*Model).strayResult, Added: (*Model).strayMove, Removed: (*Model).strayMove, RemoveFailed: (*Model).strayMove,
+	Prompt: func(m *Model, p Message) {
+		m.fail(p, []string{"RT-131"}, "one HANDOVER_UI_PROMPT for each HANDOVER_REQUEST", "%s without one, or once more",
+			p.Name())
+	},
+	Context: (*Model).strayContext, Notice: (*Model).started,
+}
+
+// sole is the active agent, and whether there is no doubt about it.
+func (m *Model) sole() (string, bool) {
+	if len(m.active) != 1 {
+		return "", false
+	}
+	for a := range m.active {
+		return a, true
+	}
+	return "", false
+}
+
+// agents lists those that are in the session, or may be.
+func (m *Model) agents(least presence) []string {
+	var out []string
+	for a, p := range m.presence {
+		if p >= least {
+			out = append(out, a)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (m *Model) activate(agents ...string) {
+	m.active = map[string]bool{}
+	for _, a := range agents {
+		m.active[a] = true
+	}
+}
+
+func words(agents []string) string {
+	if len(agents) == 0 {
+		return "nobody"
+	}
+	return strings.Join(agents, " or ")
+}
+
+func setOf(all []string) map[string]bool {
+	out := map[string]bool{}
+	for _, a := range all {
+		out[a] = true
+	}
+	return out
+}
+
+func listOf(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
+
+// text is a member of a payload; "" where it is none.
+func text(payload any, names ...string) string {
+	object, _ := payload.(map[string]any)
+	for _, name := range names {
+		if s, ok := object[name].(string); ok && s != "" {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,134 @@
+package invariants
+
+import wjson "parley/wire/json"
+
+// output is what an agent says of a turn.
+type output struct {
+	d      Message
+	turn   *turn
+	why    string // why it must not be forwarded; "" where it may be
+	must   bool
+	passed int
+	twice  bool
+	first  bool // of a turn that nobody has acknowledged
+	gone   bool // a later one of its turn was forwarded before it
+}
+
+func (m *Model) output(d Message) {
+	o := &output{d: d, turn: m.turns[d.Turn]}
+	t := o.turn
+	m.outputs[Token(d.Payload)] = o
+	if o.why = unfit(d, t); o.why != "" || t == nil {
+		m.hold(d, m.againstOutput(o)...)
+		return
+	}
+	o.must = t.status == running && !t.asked && m.presence[t.agent] == present && m.sure(t)
+	t.said = append(t.said, o)
+	fits := func(p Message) bool { return Token(p.Payload) == Token(d.Payload) && o.passed == 0 }
+	if o.must {
+		m.owe(&owed{what: "the output forwarded to the frontend", cause: d, turn: t, of: Output,
+			clauses: []string{"RT-002", "RT-039"}, shown: []string{"RT-015", "RT-150"},
+			amiss: m.elsewhere(d, []string{"RT-002", "RT-015"}, func(p Message) bool {
+				return Token(p.Payload) == Token(d.Payload) && p.Kind() != Output && p.N > d.N
+			}),
+			match: kindOf(Output, fits), met: func(p Message) { m.forwarded(o, p) }})
+	} else {
+		m.allow(d, "the output forwarded", kindOf(Output, fits)).met = func(p Message) { m.forwarded(o, p) }
+	}
+	if t.status == running && !m.sure(t) { // it may have timed out by now
+		t.status = unclear
+	}
+	switch {
+	case d.Final:
+		m.ends(t)
+		for _, goOn := range t.resume { // it has stopped by itself: what waits may go on
+			goOn(d, true)
+		}
+		if t.status == running && !t.asked {
+			t.status = completed
+		} else {
+			t.status = unclear
+		}
+	case t.status == routing: // an implicit start, or not (RT-169)
+		o.first = true
+		m.hold(d, "RT-169")
+		t.status = unclear
+		m.begins(t)
+	default:
+		m.begins(t)
+		t.speaking = !t.asked
+	}
+}
+
+// unfit says why an output must not be forwarded; "" where it may be.
+func unfit(d Message, t *turn) string {
+	switch {
+	case t == nil || d.Turn == "":
+		return "its turn is unknown"
+	case t.agent != d.From:
+		return "it comes from agent " + d.From + ", and the turn is that of agent " + t.agent
+	case t.status == completed:
+		return "its turn has completed"
+	case t.status == failed:
+		return "its turn has failed: ROUTE_TIMEOUT was published"
+	case t.stopped:
+		return "its turn was cancelled, and the cancel acknowledged"
+	case t.status == cancelled:
+		return "its turn was cancelled"
+	}
+	return ""
+}
+
+// forwarded judges what the frontend gets (RT-148, RT-149).
+func (m *Model) forwarded(o *output, p Message) {
+	o.passed++
+	o.turn.implicit = o.turn.implicit || o.first
+	m.member(wjson.Equal(o.d.Payload, p.Payload), p, []string{"RT-148"}, "the payload as the agent's: "+clip(o.d.Payload),
+		"%s", clip(p.Payload))
+	m.kept(o.d, p, nil, []string{"RT-149"})
+	if o.gone {
+		m.member(false, p, []string{"RT-150"}, "output forwarded as it comes",
+			"this was forwarded after a later one of its turn")
+	}
+	for i, other := range o.turn.said {
+		if o.gone {
+			break
+		}
+		if other == o {
+			o.turn.said = o.turn.said[i+1:] // what came before it comes too late
+			break
+		}
+		other.gone = true
+	}
+}
+
+func (m *Model) strayOutput(p Message) {
+	o := m.outputs[Token(p.Payload)]
+	switch {
+	case o == nil:
+		m.fail(p, []string{"RT-002", "RT-141"}, "output of an agent forwarded, and no other",
+			"AGENT_OUTPUT that no agent has sent: %s", clip(p.Payload))
+	case o.why != "":
+		m.fail(p, m.againstOutput(o), "no AGENT_OUTPUT to the frontend: "+o.why, "it was forwarded")
+	default:
+		clauses := []string{"RT-002"}
+		if o.twice {
+			clauses = []string{"RT-042"}
+		}
+		m.fail(p, clauses, "the output forwarded once", "forwarded once more")
+	}
+}
+
+// againstOutput are the clauses that keep an output from the frontend.
+func (m *Model) againstOutput(o *output) []string {
+	clauses := []string{"RT-141"}
+	switch {
+	case o.turn == nil:
+		clauses = append(clauses, "RT-052")
+	case o.turn.stopped:
+		clauses = append(clauses, "RT-104", "RT-162")
+	case o.turn.status == failed:
+		clauses = append(clauses, "RT-079")
+	}
+	return clauses
+}

@@ -1,0 +1,211 @@
+package invariants
+
+import (
+	"fmt"
+	"slices"
+
+	vocab "parley/protocol/sessionruntime"
+)
+
+// request is a SESSION_OPEN or SESSION_CLOSE on its way (scenario H).
+type request struct {
+	asked Message
+	close bool
+	sent  Message // REQUEST_SESSION_OPEN or _CLOSE; N 0: not yet
+	owed  *owed
+	over  bool
+	open  bool // a receipt that may have been for it, or for another one, has come
+}
+
+// session is the frontend's SESSION_OPEN or SESSION_CLOSE.
+func (m *Model) session(d Message) {
+	rq := &request{asked: d, close: d.Subtype == vocab.SessionClose}
+	again := false
+	for _, other := range m.requests {
+		again = again || !other.over
+	}
+	m.requests = append(m.requests, rq)
+	clauses := []string{"RT-020", "RT-036", "RT-151", "RT-153"}
+	stopped := []string{"RT-153"} // that it was accepted shows by the CANCEL
+	if m.was(RequestClose) {
+		stopped = append(stopped, "RT-152")
+	}
+	if !rq.close {
+		m.ask(rq, d, clauses, RequestOpen, again)
+		return
+	}
+	var speaking, beside, may []*turn
+	sure := map[*turn]bool{} // of several that speak, one is asked to stop
+	for _, t := range m.speakers() {
+		sure[t] = t.shared && !t.passed && t.status != unclear
+	}
+	for _, t := range m.stop(d, []string{"RT-152"}, again, nil) {
+		switch {
+		case again: // whether it is asked for beside another request is left open
+			may = append(may, t)
+		case m.mustStop(t):
+			speaking = append(speaking, t)
+		case sure[t]:
+			beside = append(beside, t)
+		default:
+			may = append(may, t)
+		}
+	}
+	goOn := func(cause Message, open bool) {
+		others := len(m.speakers()) > 0 || m.unsure() // who began meanwhile may have to be stopped first
+		m.ask(rq, cause, stopped, RequestClose, open || again || others)
+		if others && rq.sent.N == 0 {
+			m.closing = rq
+		}
+	}
+	m.afterOne(beside, func(cause Message, open bool) { goOn(cause, open || len(may)+len(speaking) > 0) })
+	m.after(speaking, func(cause Message, open bool) { goOn(cause, open || len(may) > 0) })
+	if len(speaking)+len(beside) == 0 {
+		m.ask(rq, d, clauses, RequestClose, again || len(may) > 0)
+		if rq.owed.optional { // who speaks may be stopped first
+			m.closing = rq
+		}
+	} else { // no request while a speaker has not been stopped
+		m.closing = rq
+		m.hold(d, "RT-152")
+	}
+}
+
+func (m *Model) ask(rq *request, cause Message, clauses []string, k Kind, optional bool) {
+	if m.closing == rq {
+		m.closing = nil
+	}
+	if rq.sent.N > 0 { // too early, and it is the request all the same
+		return
+	}
+	if rq.owed != nil {
+		if !rq.owed.done {
+			rq.owed.optional, rq.owed.cause = optional, cause
+		}
+		return
+	}
+	rq.owed = m.owe(&owed{what: "CONTROL " + string(k) + " to SYSTEM", cause: cause, clauses: clauses, optional: optional,
+		match: kind(k), of: k,
+		amiss: m.elsewhere(cause, []string{"RT-153"}, func(p Message) bool {
+			return p.Event == vocab.Control && (p.Subtype == vocab.RequestSessionOpen || p.Subtype == vocab.RequestSessionClose)
+		}),
+		met: func(p Message) {
+			rq.sent = p
+			if m.closing == rq {
+				m.closing = nil
+			}
+			m.hold(p, "RT-154")
+		}})
+}
+
+// answered is SessionManager's receipt: the frontend is told (RT-155).
+func (m *Model) answered(d Message) {
+	m.answers++
+	rq, closed := m.answeredRequest(d)
+	if closed {
+		defer func() { m.loose = true }()
+	}
+	told := func(p Message) bool { return TellsOfSession(p, d.Subtype) }
+	unnamed := func(p Message) {
+		if p.Kind() == Notice { // it may have been about something else
+			m.unnamed++
+		}
+	}
+	if rq == nil {
+		m.allow(d, "told to the frontend", told).met = unnamed
+		return
+	}
+	rq.over = true
+	m.owe(&owed{what: "the result told to the frontend, as EVENT or ERROR", cause: d,
+		clauses: []string{"RT-045", "RT-046", "RT-155", "RT-166"}, shown: []string{"RT-154"}, match: told,
+		met: unnamed, amiss: func() ([]string, string) {
+			p, ok := m.inPlace(d, func(p Message) bool {
+				return p.Subtype == d.Subtype || p.Kind() == Opened || p.Kind() == Closed
+			})
+			switch {
+			case !ok:
+				return nil, ""
+			case p.Target == vocab.ToFrontend:
+				return []string{"RT-155"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
+			}
+			return []string{"RT-046", "RT-155"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
+		}})
+}
+
+// answeredRequest is the one that a receipt is for, nil where that is left open, and whether the session is closed by
+// it.
+func (m *Model) answeredRequest(d Message) (rq *request, closed bool) {
+	fits := func(c *request) bool {
+		return !c.over && (d.Subtype == vocab.SessionFailed || c.close == (d.Subtype == vocab.SessionClosed))
+	}
+	var meant []*request
+	for _, c := range m.requests {
+		if fits(c) && (d.Tx == "" || c.sent.N == 0 || c.sent.Tx == "" || d.Tx == c.sent.Tx) {
+			meant = append(meant, c)
+		}
+	}
+	if len(meant) > 1 && d.Tx == "" { // nothing says which of them is meant
+		for _, c := range meant {
+			c.open = true
+		}
+	}
+	if len(meant) == 0 {
+		return nil, false
+	}
+	rq = meant[0]
+	if rq.sent.N == 0 { // SessionManager answers what it has not been asked
+		rq.over = true
+		return nil, false
+	}
+	closed = d.Subtype == vocab.SessionClosed
+	if rq.open = rq.open || !d.echoes(rq.sent); rq.open {
+		return nil, closed
+	}
+	return rq, closed
+}
+
+// straySession is a request about the session that nothing has called for.
+func (m *Model) straySession(p Message) {
+	if p.Kind() == RequestClose && m.closing != nil {
+		m.closing.sent, m.closing = p, nil // it is the request all the same
+		m.fail(p, []string{"RT-152"}, "REQUEST_SESSION_CLOSE once the agent that is speaking has acknowledged the CANCEL",
+			"it is requested before that")
+		return
+	}
+	m.fail(p, []string{"RT-153"}, "one request to SessionManager for each SESSION_OPEN or SESSION_CLOSE of the frontend",
+		"%s without one, or once more", p.Name())
+}
+
+// strayResult is a result about the session that nothing has called for.
+func (m *Model) strayResult(p Message) {
+	switch {
+	case m.unnamed > 0:
+		m.unnamed--
+	case m.answers > 0:
+		m.fail(p, []string{"RT-155"}, "each result of SESSION_OPEN and SESSION_CLOSE told once",
+			"%s, which SessionManager has not said, or once more", p.Name())
+	default:
+		m.fail(p, []string{"RT-154", "RT-155"},
+			"the result of SESSION_OPEN and SESSION_CLOSE told when SessionManager has said it", "%s before that", p.Name())
+	}
+}
+
+// TellsOfSession reports whether a message gives the frontend a receipt of SessionManager's about the session. How it
+// is called is left open, but for EVENT or ERROR (RT-155).
+func TellsOfSession(p Message, receipt string) bool {
+	switch p.Kind() {
+	case Opened:
+		return receipt == vocab.SessionOpened
+	case Closed:
+		return receipt == vocab.SessionClosed
+	case Notice:
+		return !slices.Contains(others, p.Subtype)
+	case Failure:
+		return receipt == vocab.SessionFailed
+	}
+	return false
+}
+
+// others are EVENTs to the frontend about something else.
+var others = []string{vocab.AgentStarted, vocab.NobodySpeaks, vocab.CancelSent, vocab.AddingAgent, vocab.AgentRemoving,
+	vocab.RemovedLocal, vocab.ActiveChanged}

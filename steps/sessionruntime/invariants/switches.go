@@ -1,0 +1,154 @@
+package invariants
+
+import (
+	"fmt"
+	"slices"
+
+	vocab "parley/protocol/sessionruntime"
+)
+
+// announce owes the SWITCH_AGENT by which an active change is told (section 3). to are the agents that it may name;
+// none is any.
+func (m *Model) announce(cause Message, from string, to []string, clauses []string, optional bool) *owed {
+	copies := map[string]bool{}
+	var judge func(p Message)
+	names := func(p Message) bool { return len(to) == 0 || slices.Contains(to, data(p, SwitchTo)) }
+	match := func(p Message) bool {
+		return p.Kind() == Switch && p.Target != vocab.ToFrontend && !copies[p.Target] && names(p)
+	}
+	judge = func(p Message) {
+		copies[p.Target] = true
+		// The same may be told on SYSTEM, on BROADCAST and to the frontend: it is one switch (RT-167).
+		m.owe(&owed{what: "SWITCH_AGENT elsewhere", cause: p, optional: true, passing: true, copy: true,
+			match: func(c Message) bool {
+				return c.Kind() == Switch && !copies[c.Target] && data(c, SwitchTo) == data(p, SwitchTo)
+			}, met: judge})
+		m.switched(p, from)
+	}
+	m.owe(&owed{what: "SWITCH_AGENT to the frontend", cause: cause, optional: true, passing: true, copy: true,
+		match: func(p Message) bool {
+			return p.Kind() == Switch && p.Target == vocab.ToFrontend && !copies[p.Target] && names(p)
+		}, met: judge})
+	o := &owed{what: "CONTROL SWITCH_AGENT to " + words(to) + " on SYSTEM or BROADCAST", cause: cause, of: Switch,
+		clauses: clauses, optional: optional, passing: true, match: match, met: judge}
+	if len(clauses) > 0 {
+		o.shown = []string{"RT-091", "RT-167"}
+		o.amiss = func() ([]string, string) { return m.switchAmiss(cause, names) }
+	}
+	return m.owe(o)
+}
+
+// switchAmiss is a switch that is told, and not as it has to be.
+func (m *Model) switchAmiss(cause Message, names func(Message) bool) ([]string, string) {
+	for _, h := range m.heard { // one for the frontend beside the other is fine: it may have been taken for that
+		if h.N > cause.N && h.as == nil && h.Kind() == Switch && data(h.Message, SwitchTo) == "" {
+			return []string{"RT-066"},
+				fmt.Sprintf("only %s (record %d), which does not say to whom: %s", h.Name(), h.N, clip(h.Payload))
+		}
+		if h.N <= cause.N || h.Subtype != vocab.SwitchAgent || !names(h.Message) || h.as != nil &&
+			h.Target != vocab.ToFrontend {
+			continue
+		}
+		clauses := []string{"RT-091", "RT-167"}
+		if h.Event != vocab.Control {
+			clauses = []string{"RT-065", "RT-066"}
+		}
+		return clauses, fmt.Sprintf("only %s (record %d)", h.Name(), h.N)
+	}
+	return nil, ""
+}
+
+func data(p Message, name string) string { s, _ := p.Data[name].(string); return s }
+
+// switched judges a SWITCH_AGENT (RT-066, RT-091), and goes by it.
+func (m *Model) switched(p Message, from string) {
+	if p.Target != vocab.ToFrontend {
+		m.check(p.Target == vocab.ToSystem || p.Target == vocab.ToBroadcast, p, []string{"RT-091", "RT-167"},
+			"SWITCH_AGENT on SYSTEM or BROADCAST", "on %q", p.Target)
+	}
+	for _, name := range []string{SwitchFrom, SwitchTo, Reason, Trigger} {
+		_, there := p.Data[name]
+		m.member(there, p, []string{"RT-066"}, "payload with from, to, reason and trigger", "%s without %s: %s", p.Name(),
+			name, clip(p.Payload))
+	}
+	if from != "" {
+		m.check(data(p, SwitchFrom) == from, p, []string{"RT-066", "RT-048"}, "from "+from, "from %s",
+			clip(p.Data[SwitchFrom]))
+	}
+	m.keep(p, "RT-006")
+	m.activate(data(p, SwitchTo))
+}
+
+func (m *Model) straySwitch(p Message) {
+	if from, to := data(p, SwitchFrom), data(p, SwitchTo); m.active[from] && from != to && m.presence[to] != absent &&
+		m.leaves(from) {
+		m.switched(p, from) // who is to leave has become active meanwhile
+		return
+	}
+	clauses := []string{"RT-065"}
+	why := "an active change, told once"
+	for _, h := range m.handovers {
+		if h.open() && data(p, SwitchTo) == h.to {
+			clauses, why = h.unconfirmed()
+		} else if h.rejected && data(p, SwitchTo) == h.to {
+			clauses, why = []string{"RT-137"}, "no SWITCH_AGENT for a handover that was rejected"
+		}
+	}
+	for _, mv := range m.moves {
+		if mv.add && !mv.answered && mv.agent == data(p, SwitchTo) {
+			clauses, why = []string{"RT-122"}, "no agent active that SessionManager has not added yet"
+		}
+	}
+	m.fail(p, clauses, why, "%s: %s", p.Name(), clip(p.Payload))
+}
+
+// leaves reports whether an agent is to be removed, and had been asked to stop first.
+func (m *Model) leaves(agent string) bool {
+	return slices.ContainsFunc(m.moves, func(mv *move) bool {
+		return !mv.add && !mv.answered && mv.agent == agent && mv.fallback == nil
+	})
+}
+
+// switchTo is the frontend's SWITCH_AGENT (RT-032).
+func (m *Model) switchTo(d Message) {
+	to := data(d, SwitchTo)
+	was, sure := m.sole()
+	needed := sure && was != to && m.presence[to] == present
+	m.mayStop(func(*turn) bool { return true })
+	if m.presence[to] != present { // it may be asked for first
+		m.mayAsk(d, to)
+	}
+	m.announce(d, was, []string{to}, []string{"RT-006", "RT-032", "RT-063", "RT-065"}, !needed)
+	if needed {
+		m.activate(to)
+	} else if was != to {
+		m.activate(append(listOf(m.active), to)...)
+	}
+}
+
+// unsettled are agents of which one is active, and which it is shows by the next fence.
+type unsettled struct {
+	cause      int
+	candidates []string
+	without    string
+}
+
+// settleBy: an invited agent is active only where that was published by the next fence, as each active change is.
+func (m *Model) settleBy(d Message, candidates []string, added string) {
+	m.unsettled = append(m.unsettled, unsettled{cause: d.N, candidates: candidates, without: added})
+}
+
+// settle: a change that was not published by a fence was none (RT-065).
+func (m *Model) settle(before int) {
+	m.unsettled = slices.DeleteFunc(m.unsettled, func(u unsettled) bool {
+		if u.cause >= before {
+			return false
+		}
+		if slices.Equal(listOf(m.active), sorted(u.candidates)) {
+			m.activate(slices.DeleteFunc(slices.Clone(u.candidates), func(a string) bool { return a == u.without })...)
+		}
+		return true
+	})
+}
+
+func sorted(all []string) []string { return listOf(setOf(all)) }

@@ -1,0 +1,58 @@
+package sessionruntime
+
+import (
+	"context"
+
+	vocab "parley/protocol/sessionruntime"
+	"parley/steps"
+	judge "parley/steps/sessionruntime/invariants"
+)
+
+// mentions is an input for an agent by name (4B).
+func (s *suite) mentions(ctx context.Context, letter, name, form string) error {
+	who, in := s.agent(letter), &input{token: s.token()}
+	f := frame{event: vocab.UserInput, from: judge.Frontend}
+	switch form {
+	case "its subtype":
+		in.form = []string{"RT-083", "RT-174"}
+		f.subtype, f.mention, f.payload = vocab.Mention, who, "@"+who+" what about "+in.token+"?"
+	case "its payload":
+		in.form = []string{"RT-084"}
+		f.payload = map[string]any{"text": "what about " + in.token + "?", "mentioned_agent_id": who}
+	case "a choice in the interface":
+		in.form = []string{"RT-085"}
+		f.subtype, f.mention = vocab.Mention, who
+		f.payload = map[string]any{"type": "agent_selection", "text": "what about " + in.token + "?",
+			"mentioned_agent_id": who}
+	}
+	return s.say(ctx, name, in, f)
+}
+
+// names is an input with the name of an agent in its text alone: neither form of a mention that the source has (4B).
+func (s *suite) names(ctx context.Context, name, letter string) error {
+	in := &input{token: s.token()}
+	return s.say(ctx, name, in,
+		frame{event: vocab.UserInput, from: judge.Frontend, payload: "@" + s.agent(letter) + " what about " + in.token + "?"})
+}
+
+// absentDealtWith: either is fine, and one has to happen (RT-087).
+func (s *suite) absentDealtWith(ctx context.Context, letter string) error {
+	clauses := []string{"RT-049", "RT-086", "RT-087"}
+	if s.hasDelivered(0, control(vocab.RemoveAgentDone)) {
+		clauses = append(clauses, "RT-111")
+	}
+	asked := s.latest(func(m judge.Message) bool { return m.Event == vocab.UserInput })
+	m, err := s.published(ctx, s.mark, []string{"RT-087"},
+		"a REQUEST_ADD_AGENT for "+s.agent(letter)+", or an ERROR to the frontend", func(m judge.Message) bool {
+			return m.Kind() == judge.RequestAdd || m.Event == vocab.Error && m.Target == vocab.ToFrontend
+		}, instead{clauses: clauses, how: "the input is routed", match: func(m judge.Message) bool {
+			return m.Kind() == judge.Route && judge.Token(m.Payload) == judge.Token(asked.Payload)
+		}})
+	if err == nil {
+		err = s.Judge(steps.Check{Clauses: clauses, OK: true})
+	}
+	if err == nil && m.Kind() == judge.RequestAdd {
+		s.now.requests[letter] = m
+	}
+	return err
+}

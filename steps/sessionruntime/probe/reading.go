@@ -1,0 +1,257 @@
+package probe
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"parley/probe"
+	proto "parley/protocol/sessionruntime"
+	"parley/steps/sessionruntime/binding"
+	"parley/target"
+	wjson "parley/wire/json"
+)
+
+// reading is what the messages of an orchestrator tell about its wire. Where a field is is recognised by the values
+// that are known, as the session's id is, and else by its name.
+type reading struct {
+	wire   binding.Binding // the default binding, with what was seen to differ
+	unseen []string        // keys of fields whose place was not recognised
+	agent  string          // the agent that is active
+	turn   string          // the id of the turn; "" where none was found
+	trace  string          // the trace's; the same
+}
+
+// readInput reads what was published about an input whose payload has a token, in a session whose agent is active.
+// False: there is no message in it that takes the input to the agent.
+func readInput(published []map[string]any, session, agent, token string) (*reading, bool) {
+	h := &reading{wire: binding.Default(), agent: agent}
+	route := routed(published, agent, token)
+	if route == nil {
+		return h, false
+	}
+	h.readRoute(route, session, token)
+	h.name(&h.wire.Events, proto.UserInput, probe.Text(h.wire.Fields.Event, route))
+	h.name(&h.wire.Targets, proto.ToAgent, probe.Text(h.wire.Fields.Target, route))
+	h.ids(route)
+	h.settle(route, h.accepted(published, route))
+	return h, true
+}
+
+// routed is the message that takes the token of an input to an agent; nil where there is none.
+func routed(published []map[string]any, agent, token string) map[string]any {
+	for _, msg := range published {
+		at := holder(msg, token)
+		if at == "" {
+			continue
+		}
+		if _, to := probe.Holding(without(msg, at), agent, "", 3); to {
+			return msg
+		}
+	}
+	return nil
+}
+
+// holder is the member of a message that has a token in it; "" where none has.
+func holder(msg map[string]any, token string) string {
+	for _, key := range slices.Sorted(maps.Keys(msg)) {
+		if strings.Contains(wjson.Compact(msg[key]), token) {
+			return key
+		}
+	}
+	return ""
+}
+
+func without(msg map[string]any, key string) map[string]any {
+	msg = maps.Clone(msg)
+	delete(msg, key)
+	return msg
+}
+
+// The names by which servers call the members of a frame, beside those of the default binding.
+var (
+	eventNames     = []string{"event", "kind", "type", "eventtype", "messagetype", "op"}
+	targetNames    = []string{"target", "to", "dest", "destination", "recipient", "audience"}
+	senderNames    = []string{"sender", "from", "source", "src", "origin"}
+	metadataNames  = []string{"metadata", "meta", "headers", "context", "ctx"}
+	timestampNames = []string{"timestamp", "ts", "time", "at", "createdat", "sentat"}
+	idNames        = []string{"id", "msgid", "messageid", "uid"}
+	subtypeNames   = []string{"subtype", "sub", "eventsubtype", "action", "name"}
+)
+
+// readRoute finds the members of a frame in an input on its way to an agent.
+func (h *reading) readRoute(route map[string]any, session, token string) {
+	f := &h.wire.Fields
+	body := holder(route, token)
+	f.Payload = probe.Pointer(body)
+	rest := without(route, body)
+	h.found("metadata", &f.Metadata, probe.MemberWhere(rest, probe.IsObject, metadataNames...))
+	h.found("event", &f.Event, probe.TextMember(rest, eventNames...))
+	h.found("target", &f.Target, probe.TextMember(rest, targetNames...))
+	h.found("sender", &f.Sender, probe.TextMember(rest, senderNames...))
+	h.found("timestamp", &f.Timestamp, probe.Member(rest, timestampNames...))
+	h.found("id", &f.ID, probe.Member(rest, idNames...))
+	if at, ok := probe.Holding(rest, session, "", 3); ok {
+		f.Session = at
+	} else {
+		h.unseen = append(h.unseen, "session")
+	}
+	if at, ok := probe.Holding(rest, h.agent, "", 3); ok {
+		f.TargetID = at
+	}
+}
+
+// found points to a member, or keeps in mind that there is none.
+func (h *reading) found(key string, p *target.Pointer, name string) {
+	if name == "" {
+		h.unseen = append(h.unseen, key)
+		return
+	}
+	*p = probe.Pointer(name)
+}
+
+// ids finds the ids of a turn, wherever a message has them.
+func (h *reading) ids(msg map[string]any) {
+	f := &h.wire.Fields
+	for _, id := range []struct {
+		key, value string
+		at         *target.Pointers
+		into       *string
+		names      []string
+	}{
+		{"turn-id", "", &f.TurnID, &h.turn, []string{"turnid", "turn"}},
+		{"trace-id", "", &f.TraceID, &h.trace, []string{"traceid", "trace", "correlationid"}},
+	} {
+		at, value := probe.FindText(msg, "", 3, id.names...)
+		if value == "" {
+			h.unseen = append(h.unseen, id.key)
+			continue
+		}
+		*id.into = value
+		if !slices.Contains(*id.at, at) {
+			*id.at = target.Pointers{at}
+		}
+	}
+}
+
+// accepted finds the message by which the frontend is told of a turn, and learns from it; nil where there is none.
+// Before the agent has said anything it is told of nothing else.
+func (h *reading) accepted(published []map[string]any, route map[string]any) map[string]any {
+	var found map[string]any
+	for _, msg := range published {
+		if reflect.DeepEqual(msg, route) || probe.Text(h.wire.Fields.Target, msg) == probe.Text(h.wire.Fields.Target, route) {
+			continue
+		}
+		if found == nil || saysAccepted(msg) && !saysAccepted(found) {
+			found = msg
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	f := &h.wire.Fields
+	bare := without(found, strings.TrimPrefix(string(f.Payload), "/"))
+	if at, name := probe.FindText(bare, "", 2, subtypeNames...); name != "" {
+		if !slices.Contains(f.Subtype, at) {
+			f.Subtype = target.Pointers{at}
+		}
+		h.name(&h.wire.Subtypes, proto.TurnAccepted, name)
+	} else {
+		h.unseen = append(h.unseen, "subtype")
+	}
+	if event := probe.Text(f.Event, found); event != proto.Control {
+		h.name(&h.wire.Events, proto.Event, event)
+	}
+	h.name(&h.wire.Targets, proto.ToFrontend, probe.Text(f.Target, found))
+	s := &h.wire.Senders
+	if own := probe.Text(f.Sender, found); !slices.Contains([]string{"", s.Frontend, s.Manager, s.Logger}, own) {
+		s.Session = own
+	}
+	if at, ok := probe.Holding(without(found, strings.TrimPrefix(string(f.TargetID), "/")), h.agent, "", 3); !ok {
+		h.unseen = append(h.unseen, "target-agent")
+	} else if !slices.Contains(f.TargetAgent, at) {
+		f.TargetAgent = target.Pointers{at}
+	}
+	return found
+}
+
+// saysAccepted reports whether a message has the usual name of an accepted turn anywhere in it.
+func saysAccepted(msg map[string]any) bool {
+	return strings.Contains(probe.Plain(wjson.Compact(msg)), "turnaccepted")
+}
+
+// name notes what this wire calls something, where that is not what the default binding calls it.
+func (h *reading) name(names *map[string]target.Names, usual, name string) {
+	if name == "" || slices.Contains((*names)[usual], name) || name == usual && (*names)[usual] == nil {
+		return
+	}
+	if *names == nil {
+		*names = map[string]target.Names{}
+	}
+	(*names)[usual] = target.Names{name}
+}
+
+// settle moves the fields that were not seen to where the payload and the metadata are, in the way in which their
+// members are written: turnId beside txId.
+func (h *reading) settle(route, accepted map[string]any) {
+	f, std := &h.wire.Fields, binding.Default().Fields
+	inMeta, _ := f.Metadata.Get(route)
+	inBody, _ := f.Payload.Get(accepted)
+	camel := map[target.Pointer]bool{f.Metadata: camelled(inMeta), f.Payload: camelled(inBody)}
+	move := func(p target.Pointer) target.Pointer {
+		for usual, here := range map[target.Pointer]target.Pointer{std.Metadata: f.Metadata, std.Payload: f.Payload} {
+			rest, within := strings.CutPrefix(string(p), string(usual)+"/")
+			if !within {
+				continue
+			}
+			if camel[here] {
+				rest = camelCase(rest)
+			}
+			return here + "/" + target.Pointer(rest)
+		}
+		return p
+	}
+	now, usual := reflect.ValueOf(f).Elem(), reflect.ValueOf(std)
+	for i := range now.NumField() {
+		if !reflect.DeepEqual(now.Field(i).Interface(), usual.Field(i).Interface()) {
+			continue
+		}
+		switch p := now.Field(i).Addr().Interface().(type) {
+		case *target.Pointer:
+			*p = move(*p)
+		case *target.Pointers:
+			var moved target.Pointers
+			for _, at := range *p {
+				moved = append(moved, move(at))
+			}
+			*p = moved
+		}
+	}
+}
+
+// camelled reports whether the members of an object are written like turnId.
+func camelled(v any) bool {
+	obj, _ := v.(map[string]any)
+	snake, camel := 0, 0
+	for key := range obj {
+		switch {
+		case strings.Contains(key, "_"):
+			snake++
+		case strings.ToLower(key) != key:
+			camel++
+		}
+	}
+	return camel > snake
+}
+
+// camelCase writes turn_id as turnId.
+func camelCase(name string) string {
+	words := strings.Split(name, "_")
+	for i, w := range words {
+		if i > 0 && w != "" {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	return strings.Join(words, "")
+}

@@ -1,0 +1,157 @@
+package target
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Socket checks a WebSocket of a section, which stands at path.
+func (c *Checker) Socket(path string, ws WSWire) error {
+	if !strings.HasPrefix(ws.Path, "/") {
+		return c.Fail(path+".path", fmt.Sprintf("%q does not start with a slash", ws.Path), "")
+	}
+	for i, name := range ws.Subprotocols {
+		if !httpToken.MatchString(name) {
+			return c.Fail(fmt.Sprintf("%s.subprotocols[%d]", path, i), fmt.Sprintf("%q is not a subprotocol", name), "")
+		}
+	}
+	return nil
+}
+
+// Places checks that the fields of a struct of pointers are somewhere within the whole; those of the keys in but may
+// be all of it.
+func (c *Checker) Places(path, whole string, fields any, but ...string) error {
+	v := reflect.ValueOf(fields)
+	for i := range v.NumField() {
+		key := v.Type().Field(i).Tag.Get("yaml")
+		at, list := Within(path, key), Pointers(nil)
+		switch f := v.Field(i).Interface().(type) {
+		case Pointer:
+			list = Pointers{f}
+		case Pointers:
+			list = f
+		}
+		if len(list) == 0 {
+			return c.Fail(at, "no place", "write a name or a pointer, or a list of them")
+		}
+		for j, p := range list {
+			switch one := c.Item(at, j); {
+			case p == "" && !slices.Contains(but, key):
+				return c.Fail(one, fmt.Sprintf("the whole %s cannot be one field", whole), "write a name or a pointer")
+			case slices.Contains(list[:j], p):
+				return c.Fail(one, fmt.Sprintf("the place %q is given twice", p), "")
+			}
+		}
+	}
+	return nil
+}
+
+// Names checks that a renaming is of known names, and that no two of them end up the same.
+func (c *Checker) Names(path, what string, renames map[string]Names, known []string) error {
+	type home struct{ name, at string }
+	owner := map[string]home{}
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(renames)), known) {
+		at := Within(path, name)
+		if !slices.Contains(known, name) {
+			return c.Fail(at, fmt.Sprintf("unknown %s %q", what, name), suggest(name, known))
+		}
+		wire, given := renames[name]
+		switch {
+		case !given:
+			wire = Names{name}
+		case len(wire) == 0:
+			return c.Fail(at, "renamed to nothing", "")
+		}
+		for i, w := range wire {
+			one := c.Item(at, i)
+			other, taken := owner[w]
+			switch {
+			case w == "":
+				return c.Fail(one, "renamed to nothing", "")
+			case slices.Contains(wire[:i], w):
+				return c.Fail(one, fmt.Sprintf("the name %q is given twice", w), "")
+			case taken && other.name != name:
+				return c.Fail(other.at, fmt.Sprintf("%q is already what %q is called", w, name), "rename that one too")
+			}
+			owner[w] = home{name, one}
+		}
+	}
+	return nil
+}
+
+// Item is the path of an item of a list that may be written as one value alone.
+func (c *Checker) Item(path string, i int) string {
+	if one := fmt.Sprintf("%s[%d]", path, i); c.Given(one) {
+		return one
+	}
+	return path
+}
+
+// Single gives the form of names to renamings that have one each.
+func Single(renames map[string]string) map[string]Names {
+	all := make(map[string]Names, len(renames))
+	for name, wire := range renames {
+		all[name] = Names{wire}
+	}
+	return all
+}
+
+var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+
+// Placeholders are what stands in braces in a text, the braces included.
+func Placeholders(text string) []string { return placeholder.FindAllString(text, -1) }
+
+// MethodName and HeaderName report whether a text is the token of RFC 9110, section 5.6.2, as names of methods, header
+// fields and subprotocols are.
+func MethodName(s string) bool { return httpToken.MatchString(s) }
+
+// HeaderName is MethodName of a header field.
+func HeaderName(s string) bool { return httpToken.MatchString(s) }
+
+// WSWire is the WebSocket of the ws driver.
+type WSWire struct {
+	Path         string   `yaml:"path"`         // of each protocol its own
+	Subprotocols []string `yaml:"subprotocols"` // offered in the handshake; default none
+}
+
+// Renamed is what a wire calls a name of the default binding.
+func Renamed(names map[string]string, name string) string {
+	if n, ok := names[name]; ok {
+		return n
+	}
+	return name
+}
+
+// Sent is the name that is sent, of those that a wire has for a name of the default binding: the first.
+func Sent(names map[string]Names, name string) string {
+	if all := names[name]; len(all) > 0 {
+		return all[0]
+	}
+	return name
+}
+
+// Original is the inverse of Renamed and Sent: the default name of what a wire calls so. A name that the default
+// binding does not have is returned as it is; one that it has, but that this wire calls otherwise, means nothing here,
+// and gives "".
+func Original[N string | Names](names map[string]N, wire string) string {
+	for name, n := range names {
+		switch n := any(n).(type) {
+		case string:
+			if n == wire {
+				return name
+			}
+		case Names:
+			if n.Has(wire) {
+				return name
+			}
+		}
+	}
+	if _, moved := names[wire]; moved {
+		return ""
+	}
+	return wire
+}

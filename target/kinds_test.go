@@ -1,0 +1,34 @@
+package target
+
+// toySection is what the kinds of these tests add to a profile.
+type toySection struct {
+	Listen string `yaml:"listen"`
+	Logs   string `yaml:"logs"`
+	Single bool   `yaml:"single"`
+}
+
+// toys are kinds of targets: one that listens, one whose agents dial, one that pipes.
+var toys = Kinds{
+	{Protocol: "listening", Roles: []string{Server}, Drivers: []string{SSE, WS}, Sections: toySections, Reach: toyReach,
+		Configures: true},
+	{Protocol: "dialling", Roles: []string{"host", "relay", "agent"}, Drivers: []string{WS}, Sections: toySections,
+		Reach: toyReach},
+	{Protocol: "piping", Roles: []string{Server}, Drivers: []string{WS, Stdio}, Sections: toySections, Reach: toyReach},
+}
+
+func toySections() []Section { return []Section{{Key: "toy", Value: &toySection{}}} }
+
+func toyReach(p *Profile) Reach {
+	s := SectionOf[toySection](p)
+	r := Reach{Dials: p.Role == "agent", Listen: s.Listen, Session: "default", Logs: s.Logs, LogsKey: "toy.logs"}
+	if s.Single {
+		r.Shared = "one connection"
+	}
+	return r
+}
+
+// toy is the section of a profile of a toy.
+func toy(p *Profile) *toySection { return SectionOf[toySection](p) }
+
+// piping makes a profile one of a target that pipes.
+func piping(p *Profile) { p.kind = toys[2] }

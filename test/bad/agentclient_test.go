@@ -1,0 +1,143 @@
+package bad_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/runner"
+	"parley/steps/protocols"
+	"parley/test/suitetest"
+	"parley/verdict"
+)
+
+// controls is a page that has every element, and a script of its own.
+const controls = `<!doctype html><meta charset="utf-8"><title>p</title>
+<input id="serverUrl"><button id="connectBtn">连接</button><button id="disconnectBtn">断开</button>
+<header><h1>chat</h1><span style="float:right">
+<select id="mainAgentSelect" disabled><option disabled>(未连接)</option></select>
+<button id="newSessionBtn">新建会话</button></span></header>
+<div id="chatBox" style="clear:both;height:100px"></div>
+<textarea id="messageInput"></textarea><button id="sendBtn">发送</button><button id="abortBtn">终止</button>
+<p>请先连接服务器</p><div id="eventLog"></div><ul id="sessionList"></ul>
+<script>const $ = id => document.getElementById(id); const server = () => $("serverUrl").value;
+const connect = on => { const s = new EventSource(server() + "/events");
+  s.onmessage = e => on(JSON.parse(e.data)); return s };
+const post = (path, body) => fetch(server() + path,
+  {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)}).then(r => r.json());
+%s</script>`
+
+// listing shows the agents, and does whatever it does besides.
+const listing = `
+const show = e => { if (e.type !== "agent_list") return; $("mainAgentSelect").disabled = false;
+  $("mainAgentSelect").replaceChildren(...e.data.agents.map(a => {
+  const o = document.createElement("option"); o.value = a.id; o.textContent = a.name;
+  o.selected = a.id === e.data.currentAgentId; return o })) };
+$("connectBtn").onclick = () => connect(show);
+`
+
+// still are clauses that a page keeps which has its elements and connects to nothing.
+var still = []string{"AC-011", "AC-028", "AC-029", "AC-092", "AC-093"}
+
+// badPages are pages that are no client, in one way or another. None of them may hang the suite, or pass by saying
+// nothing.
+var badPages = []struct {
+	name   string
+	exit   int
+	serve  http.HandlerFunc // nil: the page
+	page   string
+	script string // of controls
+	may    []string
+	reason string
+
+	answers bool // some of what it is asked: a busy machine may make it late
+}{
+	{name: "blank", exit: 1, page: "<!doctype html>", reason: "has nothing"},
+	{name: "text", exit: 1, page: "请先连接服务器 (未连接)", reason: "says what it should and has no elements",
+		may: []string{"AC-093"}},
+	{name: "elements alone", exit: 1, script: "", reason: "does nothing", may: still},
+	{name: "throws", exit: 1, script: `throw new Error("no")`, reason: "its script ends at once", may: still},
+	{name: "connects", exit: 1, script: `$("connectBtn").onclick = () => connect(() => {})`,
+		reason: "connects, and shows nothing", may: append([]string{"AC-025", "AC-015"}, still...), answers: true},
+	{name: "alerts for ever", exit: 1, script: `$("connectBtn").onclick = () => { for (;;) alert("once more") }`,
+		reason: "never stops to alert", may: still},
+	{name: "alerts at once", exit: 1, script: `for (let i = 0; i < 50; i++) alert("hello " + i)`,
+		reason: "greets with alerts", may: still},
+	{name: "hangs when clicked", exit: 1, script: `$("connectBtn").onclick = () => { for (;;); }`,
+		reason: "never comes back from a click", may: still},
+	{name: "hangs at once", exit: 3, script: `for (;;);`, reason: "never loads"},
+	{name: "reloads for ever", exit: 1, script: `$("connectBtn").onclick = () => location.reload()`,
+		reason: "reloads when it is to connect", may: still},
+	{name: "goes elsewhere", exit: 1, script: `$("connectBtn").onclick = () => { location.href = "about:blank" }`,
+		reason: "leaves", may: still},
+	{name: "closes itself", exit: 1, script: `$("connectBtn").onclick = () => window.close()`, reason: "closes itself",
+		may: still},
+	{name: "floods", exit: 1,
+		script: `$("connectBtn").onclick = () => setInterval(() => { $("chatBox").textContent = Math.random() }, 0)`,
+		reason: "changes for ever", may: still},
+	{name: "grows", exit: 1,
+		script: `$("connectBtn").onclick = () => setInterval(() => {
+			$("eventLog").append(...Array.from({length: 200}, () => { const d = document.createElement("div");
+			d.textContent = "x".repeat(500); return d })) }, 5)`,
+		reason: "grows for ever", may: still},
+	{name: "asks for ever", exit: 1,
+		script: `$("connectBtn").onclick = () => setInterval(() =>
+			post("/message", {type: "chat", content: "x"}).catch(() => {}), 1)`, reason: "asks for ever",
+		may: append([]string{"AC-015"}, still...)},
+	{name: "cannot be found", exit: 3, serve: http.NotFound, reason: "is not there"},
+	{name: "never answers", exit: 3, serve: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		reason: "never answers"},
+	{name: "is no page", exit: 1, serve: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"hello":"world"}`)
+	}, reason: "is no page"},
+	// These get further; everything that they do not show must not pass.
+	{name: "lists alone", exit: verdict.ExitIncomplete, script: listing, reason: "shows agents, and asks for nothing",
+		may: append([]string{"AC-006", "AC-010", "AC-023", "AC-025", "AC-015"}, still...), answers: true},
+}
+
+func TestBadPages(t *testing.T) {
+	t.Parallel()
+	for _, b := range badPages {
+		t.Run(b.name, func(t *testing.T) {
+			suitetest.InBrowser(t)
+			page := b.page
+			if page == "" {
+				page = fmt.Sprintf(controls, b.script)
+			}
+			serve := b.serve
+			if serve == nil {
+				serve = func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", "text/html; charset=utf-8")
+					fmt.Fprint(w, page)
+				}
+			}
+			s := httptest.NewServer(serve)
+			t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+			p := protocols.Kinds().New("agent-client")
+			p.Name, p.URL = b.name, s.URL
+			p.Limits.Open.Duration, p.Limits.Event.Duration = 5*time.Second, 300*time.Millisecond
+			p.Limits.Quiet.Duration, p.Limits.Scenario.Duration = 50*time.Millisecond, 10*time.Second
+			if b.answers {
+				p.Limits.Event.Duration, p.Limits.Scenario.Duration = 3*time.Second, time.Minute
+			}
+			judgesBad(t, p, b.exit, b.may, b.reason)
+		})
+	}
+}
+
+// TestNoBrowser: a page cannot be judged without a browser, and the verdict says what is missing.
+func TestNoBrowser(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	p, err := protocols.Kinds().Load("profiles/plain-page.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := suitetest.Judge(t, runner.Options{Profile: p})
+	if why := res.Runs[0].Environment; res.Exit != verdict.ExitUnreachable || !strings.Contains(why, "chromium") {
+		t.Errorf("exit %d (%s)", res.Exit, why)
+	}
+}

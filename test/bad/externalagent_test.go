@@ -1,0 +1,140 @@
+package bad_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	agentwire "parley/steps/externalagent/binding"
+	"parley/steps/protocols"
+)
+
+// badBooking is a target that is no host, or no relay, of external-agent, in one way or another.
+type badBooking struct {
+	name   string
+	talk   func(ctx context.Context, c *websocket.Conn) // what it does with a connection, until it returns
+	may    []string                                     // binding clauses that such a target may pass all the same
+	reason string
+	why    string // see badChat
+}
+
+// answering answers each envelope by a function of its type and id; "" says nothing.
+func answering(say func(kind, id string, got []byte) string) func(context.Context, *websocket.Conn) {
+	return each(func(got []byte) []byte {
+		var e struct{ Type, ID string }
+		_ = json.Unmarshal(got, &e)
+		if out := say(e.Type, e.ID, got); out != "" {
+			return []byte(out)
+		}
+		return []byte(`{"v":"mvp-0.2","type":"x.nothing","payload":{}}`)
+	})
+}
+
+// welcomes answers relay.join as it should, and leaves the rest to another.
+func welcomes(rest func(kind, id string, got []byte) string) func(context.Context, *websocket.Conn) {
+	return answering(func(kind, id string, got []byte) string {
+		if kind != "relay.join" {
+			return rest(kind, id, got)
+		}
+		return string(bytes.Replace(bytes.Replace(got, []byte(`"relay.join"`), []byte(`"relay.joined"`), 1), []byte(`"id"`),
+			[]byte(`"replyTo"`), 1))
+	})
+}
+
+func envelopeText(kind, replyTo, payload string) string {
+	return fmt.Sprintf(`{"v":"mvp-0.2","type":%q,"replyTo":%q,"payload":%s}`, kind, replyTo, payload)
+}
+
+// form are the clauses about the form of envelopes, which who sends well-formed ones keeps.
+var form = []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-024"}
+
+// welcome are those that who lets an agent join keeps.
+var welcome = append([]string{"EA-023a", "EA-028", "EA-029", "EA-030", "EA-103", "EA-106"}, form...)
+
+var badBookings = []badBooking{
+	{name: "silent", why: `opens, and nothing came`, reason: "accepts and never says a word", talk: badChats[0].talk},
+	{name: "never reads", why: `opens, and nothing came`, reason: "hangs behind the handshake", talk: badChats[1].talk},
+	{name: "closes at once", why: `ends without a word`, reason: "ends each connection in order", talk: badChats[2].talk},
+	{name: "resets", why: `ends without a word`, reason: "drops each connection", talk: badChats[3].talk},
+	{name: "echo", why: `it says `, reason: "sends back what it gets",
+		talk: each(func(got []byte) []byte { return got })},
+	{name: "no JSON", why: `it says "hello?"`, reason: "speaks another language", talk: always("hello?")},
+	{name: "arrays", reason: "speaks in lists", talk: always(`[{"v":"mvp-0.2"}]`)},
+	{name: "a flood", reason: "never stops talking", may: form, talk: func(ctx context.Context, c *websocket.Conn) {
+		for i := 0; ctx.Err() == nil; i++ {
+			if c.Write(ctx, websocket.MessageText,
+				fmt.Appendf(nil, `{"v":"mvp-0.2","type":"noise","payload":{"n":%d}}`, i)) != nil {
+				return
+			}
+		}
+	}},
+	{name: "a huge message", why: `limits.max-event`, reason: "answers with more than anybody reads",
+		talk: each(func([]byte) []byte {
+			return []byte(`{"v":"mvp-0.2","type":"relay.joined","payload":{"x":"` + strings.Repeat("x", 9<<20) + `"}}`)
+		})},
+	{name: "refuses everything", may: append([]string{"EA-069", "EA-070", "EA-084", "EA-023a"}, form...),
+		reason: "answers every envelope with one error",
+		talk: answering(func(_, id string, _ []byte) string {
+			return envelopeText("error", id, `{"code":"SESSION_NOT_ACTIVE","message":"no"}`)
+		})},
+	{name: "refuses without a word", may: append([]string{"EA-069", "EA-070", "EA-084"}, form...),
+		reason: "answers with errors that name no request",
+		talk:   always(`{"v":"mvp-0.2","type":"error","payload":{"code":"INVALID_MESSAGE","message":"no"}}`)},
+	{name: "a relay alone", may: welcome, reason: "lets an agent join, and there is nobody",
+		talk: welcomes(func(string, string, []byte) string { return "" })},
+	{name: "joined and refused", may: append([]string{"EA-069", "EA-070", "EA-084"}, welcome...),
+		reason: "lets an agent join, and refuses the rest",
+		talk: welcomes(func(_, id string, _ []byte) string {
+			return envelopeText("error", id, `{"code":"UNKNOWN_TOOL","message":"no"}`)
+		})},
+	{name: "started and no more", may: append([]string{"EA-038", "EA-039", "EA-025"}, welcome...),
+		reason: "starts sessions in which nothing happens",
+		talk: welcomes(func(kind, id string, _ []byte) string {
+			if kind != "session.start" {
+				return ""
+			}
+			return envelopeText("session.started", id, `{"sessionId":"s-1"}`)
+		})},
+	{name: "says yes", reason: "confirms whatever it is asked, and has nothing to show",
+		may: append([]string{"EA-038", "EA-039", "EA-025", "EA-004", "EA-005", "EA-006", "EA-016", "EA-041", "EA-042",
+			"EA-043", "EA-044", "EA-045", "EA-077a",
+			"EA-063", "EA-064", "EA-065", "EA-067", "EA-008", "EA-008a", "EA-011", "EA-015", "EA-102", "EA-048",
+			"EA-052a"}, welcome...),
+		talk: welcomes(func(kind, id string, _ []byte) string {
+			switch kind {
+			case "session.start":
+				return envelopeText("session.started", id, `{"sessionId":"s-1"}`)
+			case "snapshot.get":
+				return envelopeText("snapshot.state", id, `{"sessionId":"s-1","uiSpec":{},"messageHistory":[],"toolSchema":[]}`)
+			case "tool.call":
+				return envelopeText("tool.result", id, `{"ok":true,"toolName":"select"}`)
+			case "session.end":
+				return envelopeText("session.ended", id, `{"sessionId":"s-1","logFile":"x","stateReset":true}`)
+			}
+			return ""
+		})},
+}
+
+// TestBadBookingTargets holds the verdict against hosts and relays that answer nothing, or nothing right: each is
+// non-conformant, and no clause passes but those that such a target keeps.
+func TestBadBookingTargets(t *testing.T) {
+	t.Parallel()
+	for _, b := range badBookings {
+		for _, role := range []string{"host", "relay"} {
+			t.Run(role+" "+b.name, func(t *testing.T) {
+				t.Parallel()
+				p, err := protocols.Kinds().ForURL("external-agent", badChat{talk: b.talk}.start(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.Role, agentwire.Of(p).Session = role, "s-{nonce}"
+				judgesOrNot(t, p, b.why, b.may, b.reason)
+			})
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package odd_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/llm"
+	vocab "parley/protocol/agentselect"
+	"parley/reference-server/agentselect"
+	"parley/reference-server/agentselect/bundle"
+	"parley/reference-server/launch"
+	"parley/runner"
+	"parley/steps/protocols"
+	"parley/test/suitetest"
+	"parley/verdict"
+)
+
+type tell = func(connID string, ev agentselect.Event)
+
+// odd is an agent-select server that does something of which no document speaks, or that breaks one clause and no
+// other.
+type odd struct {
+	name   string
+	make   func(o *agentselect.Options)
+	tags   string
+	quick  bool     // short limits: what is missing is part of it
+	breaks []string // clauses, failed or warned
+	says   string   // in the notes or the reasons of the scenarios
+	reason string
+}
+
+var odds = []odd{
+	{name: "a model that is retried", make: retries, tags: "@AS-111", quick: true,
+		says:   "the turn of client A still runs: its model fails each time, and the target has asked it ",
+		reason: "a turn that goes on makes its session busy"},
+	{name: "a greeting between connected and the list", make: greetsInBetween, tags: "@connect",
+		says:   "between connected and agent_list, an event that no document names: ",
+		reason: "AS-105 speaks of the events of the protocol"},
+	{name: "the list of a session comes late", make: listsLate(false), tags: "@AS-023 or @AS-024",
+		says:   "a list that came with the session, and late: ",
+		reason: "it belongs to the session and not to the switch behind it"},
+	{name: "a list with each switch", make: listsLate(true), tags: "@AS-023 or @AS-024", breaks: []string{"AS-024"},
+		reason: "the second switch brings another"},
+	{name: "an unknown agent is refused twice", make: refusesTwice, tags: "@AS-058 or @AS-059",
+		reason: "the second refusal of a fence is no other client's"},
+}
+
+// refusesTwice tells of an unknown agent twice.
+func refusesTwice(o *agentselect.Options) {
+	o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {
+		send(to.ID, ev)
+		if ev.Type == vocab.ErrorEvent && ev.Data["errorCode"] == vocab.AgentNotFound {
+			send(to.ID, ev)
+		}
+	}
+}
+
+// retries asks a model that fails again and again, and goes on with the turn meanwhile.
+func retries(o *agentselect.Options) {
+	brain := o.Brain
+	o.Inbound = func(_ agentselect.Manager, _ agentselect.ConnInfo, msg agentselect.Message) bool {
+		text, _ := msg["content"].(string)
+		if strings.HasPrefix(text, "[[fail ") {
+			ask := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: text}}}
+			for range 3 {
+				_ = brain.Answer(context.Background(), ask, func(llm.Part) error { return nil })
+			}
+			nonce := strings.Fields(text)[1]
+			msg["content"] = "[[hold " + nonce + "]]"
+		}
+		return true
+	}
+}
+
+func greetsInBetween(o *agentselect.Options) {
+	o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {
+		if ev.Type == vocab.AgentListEvent {
+			send(to.ID, agentselect.Event{Type: "todos", Data: agentselect.EventData{"todos": []any{}}})
+		}
+		send(to.ID, ev)
+	}
+}
+
+// listsLate sends the list that belongs to a session behind the first switch of the session, or behind each.
+func listsLate(each bool) func(o *agentselect.Options) {
+	return func(o *agentselect.Options) {
+		var mu sync.Mutex
+		list, told := map[string]agentselect.Event{}, map[string]bool{}
+		o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {
+			mu.Lock()
+			defer mu.Unlock()
+			send(to.ID, ev)
+			switch {
+			case ev.Type == vocab.AgentListEvent:
+				list[to.ID] = ev
+			case ev.Type == vocab.AgentSwitchedEvent && (each || !told[to.ID]):
+				told[to.ID] = true
+				send(to.ID, list[to.ID])
+			}
+		}
+	}
+}
+
+// TestOddServers: what no document speaks of breaks no clause, and what breaks one clause is told of that one.
+func TestOddServers(t *testing.T) {
+	t.Parallel()
+	for _, row := range odds {
+		t.Run(row.name, func(t *testing.T) {
+			suitetest.Works(t)
+			brain := llm.New()
+			p := suitetest.Own("agent-select", "").Profile
+			p.Drivers = []string{"sse"}
+			if row.quick {
+				p.Limits.Event.Duration, p.Limits.Turn.Duration = 2*time.Second, 2*time.Second
+			}
+			l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
+				row.make(&o)
+				return agentselect.New(o)
+			})
+			res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: l, Brain: brain, Tags: row.tags})
+			if got := suitetest.Broken(res); !slices.Equal(got, row.breaks) {
+				t.Errorf("broken %v, want %v (%s)\n%s", got, row.breaks, row.reason, suitetest.Console(t, res))
+			}
+			said := false
+			for _, sc := range res.Runs[0].Scenarios {
+				said = said || strings.Contains(sc.Reason, row.says) ||
+					slices.ContainsFunc(sc.Notes, func(n string) bool { return strings.Contains(n, row.says) })
+				if sc.Outcome == verdict.HarnessError {
+					t.Errorf("%s: %s", sc.Name, sc.Reason)
+				}
+			}
+			if !said {
+				t.Errorf("nothing says %q\n%s", row.says, suitetest.Console(t, res))
+			}
+		})
+	}
+}
+
+// hidden keeps the sessions of other connections from whoever names them.
+var hidden = agentselect.Policy{Target: func(m agentselect.Manager, c agentselect.ConnInfo,
+	msg agentselect.Message) string {
+	session := agentselect.Correct.Target(m, c, msg)
+	if m.Owner(session) != c.ID {
+		return ""
+	}
+	return session
+}}
+
+// TestSwitchesOfOthers: a switch of another connection's session is announced there, whether or not the asker hears it
+// as well, or it is refused.
+func TestSwitchesOfOthers(t *testing.T) {
+	t.Parallel()
+	const name = "a switch of another client's session is announced on that session's connection"
+	rows := []struct {
+		reason string
+		make   func(o *agentselect.Options)
+		note   string
+	}{
+		{"the asker hears of it too", func(o *agentselect.Options) {
+			asker := ""
+			o.Inbound = func(_ agentselect.Manager, from agentselect.ConnInfo, _ agentselect.Message) bool {
+				asker = from.ID
+				return true
+			}
+			o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event,
+				send func(string, agentselect.Event)) {
+				if ev.Type == vocab.AgentSwitchedEvent && asker != to.ID {
+					send(asker, ev) // and first
+				}
+				send(to.ID, ev)
+			}
+		}, ""},
+		{"it is refused", func(o *agentselect.Options) { o.Policy = hidden },
+			"a switch of another connection's session is refused"},
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			suitetest.Works(t)
+			res := suitetest.JudgeAgentSelect(t, "@AS-095", func(o agentselect.Options) (launch.Handler, error) {
+				r.make(&o)
+				return agentselect.New(o)
+			})
+			if got := suitetest.OutcomesOf(res, name, "AS-095"); !slices.Equal(got, []verdict.Outcome{verdict.Passed}) {
+				t.Errorf("AS-095 is %v\n%s", got, suitetest.Console(t, res))
+			}
+			for _, sc := range res.Runs[0].Scenarios {
+				if sc.Name == name && !strings.Contains(strings.Join(sc.Notes, "; "), r.note) {
+					t.Errorf("the notes are %q, want one with %q", sc.Notes, r.note)
+				}
+			}
+		})
+	}
+}
+
+// TestEventsTwice: an event that comes again is the answer to no further message, whether its copy comes at once or
+// later.
+func TestEventsTwice(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		name  string
+		kinds []string // nil: all
+		after time.Duration
+	}{
+		{name: "each switch", kinds: []string{vocab.AgentSwitchedEvent}},
+		{name: "each error", kinds: []string{vocab.ErrorEvent}},
+		{name: "everything"},
+		{name: "each switch, the copy later", kinds: []string{vocab.AgentSwitchedEvent}, after: 5 * time.Millisecond},
+		{name: "each error, the copy later", kinds: []string{vocab.ErrorEvent}, after: 5 * time.Millisecond},
+		{name: "everything, the copy later", after: 5 * time.Millisecond},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			suitetest.Works(t)
+			res := suitetest.JudgeAgentSelect(t, "", func(o agentselect.Options) (launch.Handler, error) {
+				o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {
+					send(to.ID, ev)
+					switch {
+					case row.kinds != nil && !slices.Contains(row.kinds, ev.Type):
+					case row.after == 0:
+						send(to.ID, ev)
+					default:
+						time.AfterFunc(row.after, func() { send(to.ID, ev) })
+					}
+				}
+				return agentselect.New(o)
+			})
+			if res.Exit != verdict.ExitConformant || len(suitetest.Broken(res)) > 0 {
+				t.Errorf("exit %d, broken %v", res.Exit, suitetest.Broken(res))
+			}
+			if text := suitetest.Console(t, res); strings.Count(text, " events came a second time, of type ") != 1 {
+				t.Errorf("it is not told once:\n%s", text)
+			}
+		})
+	}
+}
+
+// resetsReused is a server whose connections are reset by the second request on them, before it is handled, as those
+// of a server are whose idle connections have just run out.
+func resetsReused(h http.Handler) *httptest.Server {
+	type key struct{}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Value(key{}).(*atomic.Int32).Add(1) == 1 {
+			h.ServeHTTP(w, r)
+			return
+		}
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		_ = c.(*net.TCPConn).SetLinger(0)
+		_ = c.Close()
+	}))
+	s.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		return context.WithValue(ctx, key{}, new(atomic.Int32))
+	}
+	s.Start()
+	return s
+}
+
+// TestResetOnReuse: that a connection is gone when it is used again is no verdict on the message.
+func TestResetOnReuse(t *testing.T) {
+	suitetest.Works(t)
+	brain := llm.New()
+	h, err := agentselect.New(agentselect.Options{Brain: brain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := resetsReused(h)
+	defer func() {
+		s.CloseClientConnections()
+		_ = h.Close(context.Background())
+		s.Close()
+	}()
+	p, err := protocols.Kinds().ForURL("agent-select", s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch.Unhurry(&p.Limits)
+	p.Tools.Confirm, p.Tools.Ask = suitetest.Own("agent-select", "").Profile.Tools.Confirm, suitetest.Own("agent-select",
+		"").Profile.Tools.Ask
+	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true})
+	if got := suitetest.Broken(res); len(got) > 0 {
+		t.Errorf("broken %v\n%s", got, suitetest.Console(t, res))
+	}
+	repeated := 0
+	for _, sc := range res.Runs[0].Scenarios {
+		repeated += len(slices.DeleteFunc(slices.Clone(sc.Notes),
+			func(n string) bool { return !strings.Contains(n, "repeated on a new one") }))
+	}
+	if repeated == 0 || res.Exit != verdict.ExitConformant {
+		t.Errorf("exit %d; %d scenarios tell of a repeated request\n%s", res.Exit, repeated, suitetest.Console(t, res))
+	}
+}

@@ -1,0 +1,90 @@
+package odd_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"parley/reference-server/launch"
+	"parley/runner"
+	"parley/steps/protocols"
+	"parley/target"
+	"parley/test/suitetest"
+	"parley/verdict"
+)
+
+// preached stands between a server and its model: the system prompt becomes a message of the user's role at the head
+// of the conversation, and a reminder follows what the user said, or the tools. Both are what some programs do.
+func preached(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var in map[string]any
+	if json.Unmarshal(body, &in) == nil {
+		if all, ok := in["messages"].([]any); ok {
+			for _, m := range all {
+				if m := m.(map[string]any); m["role"] == "system" {
+					m["role"] = "user"
+				}
+			}
+			in["messages"] = append(all, map[string]any{"role": "user", "content": "<reminder>Be brief.</reminder>"})
+			body, _ = json.Marshal(in)
+		}
+	}
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, strings.TrimPrefix(r.URL.Path, "/"),
+		bytes.NewReader(body))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	out.Header = r.Header.Clone()
+	answer, err := http.DefaultTransport.RoundTrip(out)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer answer.Body.Close()
+	w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
+	w.WriteHeader(answer.StatusCode)
+	buf := make([]byte, 4096)
+	for {
+		n, err := answer.Body.Read(buf)
+		if n > 0 {
+			_, _ = w.Write(buf[:n])
+			_ = http.NewResponseController(w).Flush()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// TestPromptAsUserMessage: an agent's prompt that reaches the model in a message of the user's role is its prompt, and
+// a message behind the user's own hides no directive.
+func TestPromptAsUserMessage(t *testing.T) {
+	suitetest.Works(t)
+	between := httptest.NewServer(http.HandlerFunc(preached))
+	t.Cleanup(between.Close)
+	p, err := protocols.Kinds().Load("profiles/python.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch.Unhurry(&p.Limits)
+	p.Drivers = []string{target.SSE}
+	p.Model.Env["OPENAI_BASE_URL"] = between.URL + "/{model}/v1"
+	res := suitetest.Judge(t, runner.Options{Profile: p, Tags: "@model"})
+	for _, sc := range res.Runs[0].Scenarios {
+		if sc.Outcome != verdict.Passed {
+			t.Errorf("%s %q: %s: %s", sc.ID, sc.Name, sc.Outcome, sc.Reason)
+		}
+	}
+	if t.Failed() {
+		t.Log(suitetest.Console(t, res))
+	}
+}

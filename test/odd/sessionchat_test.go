@@ -1,0 +1,155 @@
+package odd_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"parley/llm"
+	vocab "parley/protocol/sessionchat"
+	"parley/reference-server/launch"
+	"parley/reference-server/sessionchat"
+	"parley/runner"
+	"parley/steps/protocols"
+	"parley/test/suitetest"
+	"parley/verdict"
+)
+
+type sender = func(connID string, msg sessionchat.Message)
+
+// failedTurn reports whether a message is the end of a turn whose model has failed.
+func failedTurn(msg sessionchat.Message) bool {
+	return msg.Type() == vocab.ResultMessage && msg.Body()["subtype"] == vocab.Failed
+}
+
+func asError(msg sessionchat.Message) sessionchat.Message {
+	return msg.With("message_type", vocab.ErrorMessage).With("message",
+		map[string]any{"code": "model_failed", "text": "the model has failed"})
+}
+
+// later is longer than a quiet window.
+const later = 250 * time.Millisecond
+
+var lateEnds = []struct {
+	name   string
+	tell   func() sessionchat.Outbound // made once for a server
+	breaks []string
+}{
+	{name: "an error, and its result at once", tell: func() sessionchat.Outbound {
+		return func(_ sessionchat.Manager, to sessionchat.ConnInfo, msg sessionchat.Message, send sender) {
+			if failedTurn(msg) {
+				send(to.ID, asError(msg))
+			}
+			send(to.ID, msg)
+		}
+	}},
+	{name: "an error, and its result a little later", tell: func() sessionchat.Outbound {
+		return func(_ sessionchat.Manager, to sessionchat.ConnInfo, msg sessionchat.Message, send sender) {
+			if !failedTurn(msg) {
+				send(to.ID, msg)
+				return
+			}
+			send(to.ID, asError(msg))
+			time.AfterFunc(later, func() { send(to.ID, msg) })
+		}
+	}},
+	{name: "an error, and its result in the next turn", tell: func() sessionchat.Outbound {
+		held := map[any]sessionchat.Message{} // by agent_id
+		return func(_ sessionchat.Manager, to sessionchat.ConnInfo, msg sessionchat.Message, send sender) {
+			id := msg["agent_id"]
+			if failedTurn(msg) {
+				held[id] = msg
+				send(to.ID, asError(msg))
+				return
+			}
+			if late := held[id]; late != nil {
+				send(to.ID, late)
+				delete(held, id)
+			}
+			send(to.ID, msg)
+		}
+	}},
+	{name: "an error alone", tell: func() sessionchat.Outbound {
+		return func(_ sessionchat.Manager, to sessionchat.ConnInfo, msg sessionchat.Message, send sender) {
+			if failedTurn(msg) {
+				msg = asError(msg)
+			}
+			send(to.ID, msg)
+		}
+	}},
+	{name: "a second result a little later", breaks: []string{"SC-020"}, tell: func() sessionchat.Outbound {
+		return func(_ sessionchat.Manager, to sessionchat.ConnInfo, msg sessionchat.Message, send sender) {
+			send(to.ID, msg)
+			if msg.Type() == vocab.ResultMessage {
+				time.AfterFunc(later/50, func() { send(to.ID, msg) })
+			}
+		}
+	}},
+}
+
+// TestLateEnds: an error and the result behind it, however late, are one end of a turn; a second result breaks the
+// clause about the order of messages, and that one alone, whenever it comes.
+func TestLateEnds(t *testing.T) {
+	t.Parallel()
+	for _, row := range lateEnds {
+		t.Run(row.name, func(t *testing.T) {
+			suitetest.Works(t)
+			brain := llm.New()
+			handler, err := sessionchat.New(sessionchat.Options{DB: filepath.Join(t.TempDir(), "sessions.db"), Unsynced: true,
+				Backend: brain, Outbound: row.tell()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := httptest.NewServer(handler)
+			defer func() {
+				if err := handler.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
+				s.CloseClientConnections()
+				s.Close()
+			}()
+			p, err := protocols.Kinds().ForURL(vocab.Protocol, s.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			launch.Unhurry(&p.Limits)
+			res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true})
+			if got := suitetest.Broken(res); !slices.Equal(got, row.breaks) {
+				t.Errorf("broken %v, want %v\n%s", got, row.breaks, suitetest.Console(t, res))
+			}
+		})
+	}
+}
+
+// TestTwice: a target keeps its sessions from one run to the next, and a run takes none of another's for its own.
+func TestTwice(t *testing.T) {
+	suitetest.Works(t)
+	brain := llm.New()
+	handler, err := sessionchat.New(sessionchat.Options{DB: filepath.Join(t.TempDir(), "sessions.db"), Unsynced: true,
+		Backend: brain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(handler)
+	defer func() {
+		if err := handler.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		s.CloseClientConnections()
+		s.Close()
+	}()
+	for run := range 2 {
+		p, err := protocols.Kinds().ForURL("session-chat", s.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		launch.Unhurry(&p.Limits)
+		res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Tags: "not @exclusive", AllowIncomplete: true})
+		if res.Exit != verdict.ExitConformant {
+			t.Fatalf("run %d: exit %d\n%s", run+1, res.Exit, suitetest.Console(t, res))
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package proof_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/llm"
+	"parley/reference-server/agentselect"
+	"parley/reference-server/agentselect/bundle"
+	"parley/reference-server/agentselect/mutants"
+	"parley/reference-server/launch"
+	"parley/reports"
+	"parley/runner"
+	"parley/target"
+	"parley/test/suitetest"
+	"parley/verdict"
+)
+
+// TestWhatIsNeverGivenProvesNothing: that the custom agent's prompt is missing from a turn counts only where it has
+// reached the model in another.
+func TestWhatIsNeverGivenProvesNothing(t *testing.T) {
+	suitetest.Works(t)
+	const name = "the model gets neither the prompt nor the tools of an agent after switching back"
+	res := suitetest.JudgeAgentSelect(t, "@AS-047",
+		func(o agentselect.Options) (launch.Handler, error) { return agentselect.New(o) })
+	if got := suitetest.OutcomesOf(res, name, "AS-047"); len(got) == 0 || slices.Contains(got, verdict.NotTested) ||
+		slices.Contains(got, verdict.Failed) {
+		t.Errorf("the bundled server: AS-047 is %v\n%s", got, suitetest.Console(t, res))
+	}
+	res = suitetest.JudgeAgentSelect(t, "@AS-047", func(o agentselect.Options) (launch.Handler, error) {
+		return mutants.Handler("no-prompt-for-custom", o)
+	})
+	if got := suitetest.OutcomesOf(res, name, "AS-047"); len(got) == 0 || slices.Contains(got, verdict.Passed) {
+		t.Errorf("a server that gives no agent of the user its prompt: AS-047 is %v, "+
+			"and the prompt was never there to be taken away", got)
+	}
+}
+
+// TestRefusalThatMovesTheAgent: a refused switch that changes the agent breaks AS-053 alone, though fences are refused
+// switches too, and what they have changed looks as if another session had interfered.
+func TestRefusalThatMovesTheAgent(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{"failed-switch-debugs", "failed-switch-resets"} {
+		t.Run(fault, func(t *testing.T) {
+			suitetest.Works(t)
+			res := suitetest.JudgeAgentSelect(t, "",
+				func(o agentselect.Options) (launch.Handler, error) { return mutants.Handler(fault, o) })
+			var failed []string
+			for _, c := range res.Runs[0].Clauses {
+				if c.Outcome == verdict.Failed {
+					failed = append(failed, c.ID)
+				}
+			}
+			if !slices.Equal(failed, []string{"AS-053"}) {
+				t.Errorf("it fails %v, want AS-053 alone\n%s", failed, suitetest.Console(t, res))
+			}
+		})
+	}
+}
+
+// deaf is a server that never answers who loads a session, be it one that nobody has created, or one on another
+// connection.
+type deaf struct {
+	launch.Handler
+	to func(session string) bool
+}
+
+func (d deaf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m struct{ SessionID string }
+	if r.URL.Path != "/session/load" {
+		d.Handler.ServeHTTP(w, r)
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	if json.Unmarshal(body, &m) == nil && d.to(m.SessionID) {
+		<-r.Context().Done()
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	d.Handler.ServeHTTP(w, r)
+}
+
+// TestNoAnswerIsNoRefusal: who never answers whether a session was loaded has not refused to load it.
+func TestNoAnswerIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	unknown := func(session string) bool { return session == "parley-no-such-session" }
+	known := func(session string) bool { return !unknown(session) }
+	for _, row := range []struct {
+		name, clause string
+		to           func(string) bool
+		want         verdict.Outcome
+	}{
+		{"a session that does not exist is not loaded", "AS-099", unknown, verdict.Failed},
+		{"a session that a second connection loads has one connection", "AS-094", known, verdict.NotTested},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			suitetest.Works(t)
+			res := judgeDeaf(t, row.clause, row.to)
+			if got := suitetest.OutcomesOf(res, row.name, row.clause); !slices.Equal(got, []verdict.Outcome{row.want}) {
+				t.Errorf("%s is %v, want %s\n%s", row.clause, got, row.want, suitetest.Console(t, res))
+			}
+		})
+	}
+}
+
+func judgeDeaf(t *testing.T, clause string, to func(session string) bool) *reports.Results {
+	t.Helper()
+	brain := llm.New()
+	p := suitetest.Own("agent-select", "").Profile
+	p.Drivers, p.Limits.HTTP.Duration = []string{target.SSE}, 3*time.Second
+	l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
+		h, err := agentselect.New(o)
+		return deaf{h, to}, err
+	})
+	o := runner.Options{Profile: p, Brain: brain, Tags: "@" + clause, Launcher: l}
+	res := suitetest.Judge(t, o)
+	return res
+}
+
+// TestChatRunsElsewhere: a conversation that runs in another session than it named is told as that, wherever it is
+// waited for.
+func TestChatRunsElsewhere(t *testing.T) {
+	suitetest.Works(t)
+	res := suitetest.JudgeAgentSelect(t, "@AS-006 or @AS-019 or @AS-047",
+		func(o agentselect.Options) (launch.Handler, error) { return mutants.Handler("chats-run-elsewhere", o) })
+	told := 0
+	for _, sc := range res.Runs[0].Scenarios {
+		if strings.Contains(sc.Reason, "nothing of the kind") {
+			t.Errorf("%q: %s", sc.Name, sc.Reason)
+		}
+		if strings.Contains(sc.Reason, "complete came for session ") && strings.Contains(sc.Reason, ", the chat named ") {
+			told++
+		}
+	}
+	if told < 3 {
+		t.Errorf("%d scenarios tell it\n%s", told, suitetest.Console(t, res))
+	}
+}

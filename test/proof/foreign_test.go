@@ -1,0 +1,53 @@
+package proof_test
+
+import (
+	"os/exec"
+	"testing"
+
+	"parley/driver/browser"
+	"parley/reference-server/launch"
+	"parley/runner"
+	"parley/steps/protocols"
+	"parley/test/suitetest"
+	"parley/verdict"
+)
+
+// foreign are servers in other languages, written from the source document and the bindings alone. They share no code
+// with the harness, so that one misunderstanding cannot agree with itself.
+var foreign = []struct{ profile, tool, install string }{
+	{"profiles/python.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"profiles/node.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"profiles/python-chat.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"profiles/node-chat.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"profiles/python-host.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"profiles/python-relay.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"profiles/node-agent.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"profiles/python-runtime.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"profiles/node-runtime.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"profiles/plain-page.yaml", "", ""}, // a browser: the product's own search tells what is missing
+}
+
+func TestForeignTargets(t *testing.T) {
+	t.Parallel()
+	for _, f := range foreign {
+		t.Run(f.profile, func(t *testing.T) {
+			suitetest.Works(t)
+			if f.tool == "" {
+				if _, err := browser.Find(""); err != nil {
+					t.Fatal(err)
+				}
+			} else if _, err := exec.LookPath(f.tool); err != nil {
+				t.Fatalf("%s is missing; install it: %s", f.tool, f.install)
+			}
+			p, err := protocols.Kinds().Load(f.profile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			launch.Unhurry(&p.Limits)
+			res := suitetest.Judge(t, runner.Options{Profile: p, Again: "parley run --target " + f.profile})
+			if res.Verdict != verdict.Conformant {
+				t.Errorf("%s\n%s", suitetest.Console(t, res), res.Runs[0].TargetStderr)
+			}
+		})
+	}
+}

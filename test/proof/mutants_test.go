@@ -1,0 +1,104 @@
+package proof_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/llm"
+	"parley/reference-server/agentselect/bundle"
+	"parley/reference-server/bundled"
+	"parley/runner"
+	"parley/steps/protocols"
+	"parley/test/suitetest"
+	"parley/verdict"
+)
+
+// TestMutants proves that the suite bites: every mutant is killed by its own clauses while its control scenarios pass,
+// and every binding clause that is tested has a mutant. It takes as many mutants as have each clause once, and all of
+// them with PARLEY_MUTANTS=all. Most mutants wait for what they leave out, so that the matrices go side by side; pages
+// are busy, and fewer.
+func TestMutants(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range bundled.All.Protocols() {
+		for _, role := range protocols.All.Roles(protocol) {
+			t.Run(suitetest.Name(suitetest.MutantProfile(protocol, role)), func(t *testing.T) {
+				t.Parallel()
+				proves(t, protocol, role)
+			})
+		}
+	}
+}
+
+func proves(t *testing.T, protocol, role string) {
+	all := suitetest.Mutants(protocol, role)
+	mutants := all
+	if os.Getenv("PARLEY_MUTANTS") != "all" {
+		mutants = runner.Cover(all)
+	}
+	atOnce := 16
+	if protocol == "agent-client" {
+		atOnce = 4
+	}
+	k, err := runner.Mutants(context.Background(),
+		runner.MutantOptions{Protocols: protocols.All, Protocol: protocol, Role: role,
+			Profile: suitetest.MutantProfile(protocol, role), Mutants: mutants, Concurrency: atOnce})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range k.Mutants {
+		if m.Error != "" {
+			t.Errorf("%s could not be run: %s", m.ID, m.Error)
+		}
+		for id, how := range m.Clauses {
+			if how != "killed" {
+				t.Errorf("%s (%s) was not killed by %s: %s", m.ID, m.Why, id, how)
+			}
+		}
+		if len(m.Control) > 0 {
+			t.Errorf("%s broke its control scenarios, so it proves nothing:\n  %s", m.ID, strings.Join(m.Control, "\n  "))
+		}
+	}
+	if len(k.Unproved) > 0 {
+		t.Errorf("no mutant proves that these clauses bite: %v", k.Unproved)
+	}
+	for _, m := range all {
+		for _, id := range m.Clauses {
+			if len(k.Clauses[id]) == 0 {
+				t.Errorf("%s is broken by %s, and none of the mutants that were run proves it", id, m.ID)
+			}
+		}
+	}
+	t.Logf("%d of %d mutants, %d clauses proved, %.0f ms", len(k.Mutants), len(all), len(k.Clauses), k.Duration)
+}
+
+// TestAnswersToTheMessageBefore guards against scenarios that pass by accident: this server is correct in everything
+// but answers each message with the answer to the one before it.
+func TestAnswersToTheMessageBefore(t *testing.T) {
+	suitetest.Works(t)
+	brain := llm.New()
+	p := suitetest.Own("agent-select", "").Profile
+	p.Limits.Event.Duration = time.Second // nearly every scenario waits for one, and none may pass
+	res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: bundle.Delayed(brain), Brain: brain})
+	if res.Exit != verdict.ExitNonConformant {
+		t.Fatalf("exit %d, want %d\n%s", res.Exit, verdict.ExitNonConformant, suitetest.Console(t, res))
+	}
+	for _, sc := range res.Runs[0].Scenarios {
+		if sc.Outcome == verdict.Passed && needsAnswer(sc.Tags) {
+			t.Errorf("%s %s %q passed, though no switch was answered by its own answer", sc.Driver, sc.ID, sc.Name)
+		}
+	}
+}
+
+// needsAnswer reports whether a scenario rests on the answer to a message; connecting and sessions do not.
+func needsAnswer(tags []string) bool {
+	for _, t := range tags {
+		switch t {
+		case "@connect", "@preflight-2", "@AS-098", "@AS-099":
+			return false
+		}
+	}
+	return true
+}

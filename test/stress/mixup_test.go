@@ -1,0 +1,135 @@
+package stress_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/llm"
+	"parley/reference-server/agentselect"
+	"parley/reference-server/agentselect/bundle"
+	"parley/reference-server/launch"
+	"parley/reports"
+	"parley/runner"
+	"parley/target"
+	"parley/test/suitetest"
+	"parley/verdict"
+)
+
+// newest takes a message that names no session for one to the session that was bound last, whosever it is.
+func newest() agentselect.Policy {
+	last, p := "", agentselect.Correct
+	bind := p.Bind
+	p.Bind = func(m agentselect.Manager, on agentselect.Occasion, c agentselect.ConnInfo, id string) agentselect.Binding {
+		last = id
+		return bind(m, on, c, id)
+	}
+	p.Target = func(m agentselect.Manager, c agentselect.ConnInfo, msg agentselect.Message) string {
+		if _, present := msg["sessionId"]; !present && m.DefaultSession(c.ID) != "" {
+			return last
+		}
+		return agentselect.Correct.Target(m, c, msg)
+	}
+	return p
+}
+
+// TestSessionsMixedUp: a server that acts on the session of another client tells that client of a switch for which it
+// has not asked. That breaks AS-095, each time and whatever else runs beside it; what the others miss or hear too
+// much is not tested.
+func TestSessionsMixedUp(t *testing.T) {
+	t.Parallel()
+	brain := llm.New()
+	p := suitetest.Own("agent-select", "").Profile
+	p.Drivers = []string{target.SSE}
+	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
+	l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
+		o.Policy = newest()
+		return agentselect.New(o)
+	})
+	res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: l,
+		Brain: brain, Tags: "not @model", AllowIncomplete: true})
+	for _, sc := range res.Runs[0].Scenarios {
+		for _, c := range sc.Clauses {
+			if c.Outcome == verdict.Failed && c.Clause != "AS-095" && !slices.Contains(sc.Tags, "@exclusive") {
+				t.Errorf("%s: %s failed: %s", sc.Name, c.Clause, c.Reason)
+			}
+		}
+	}
+	if !slices.Contains(suitetest.Broken(res), "AS-095") ||
+		!notes(res, "answers arrived on the connection of another client") {
+		t.Errorf("broken %v, want AS-095 among them, told in a note\n%s", suitetest.Broken(res), suitetest.Console(t, res))
+	}
+}
+
+// notes reports whether a note about the target says something.
+func notes(res *reports.Results, what string) bool {
+	return slices.ContainsFunc(res.Runs[0].Notes, func(n reports.Note) bool { return strings.Contains(n.Text, what) })
+}
+
+// TestOneAgentForAll: a server whose sessions share one agent fails in every scenario that runs while another
+// switches, in each run elsewhere. It breaks what a scenario with two sessions and nobody else shows, and what others
+// find is not tested.
+func TestOneAgentForAll(t *testing.T) {
+	t.Parallel()
+	brain := llm.New()
+	p := suitetest.Own("agent-select", "").Profile
+	p.Drivers = []string{target.SSE}
+	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
+	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain,
+		Launcher: suitetest.Mutant(t, p.Protocol, "shared-agent").Launch(brain),
+		Tags:     "not @model", AllowIncomplete: true})
+	want := []string{"AS-005", "AS-007", "AS-015", "AS-057", "AS-058"}
+	told := notes(res, "a switch in one session changed the agent of others")
+	if got := suitetest.Broken(res); !slices.Equal(got, want) || !told {
+		t.Errorf("broken %v, want %v, told in a note\n%s", got, want, suitetest.Console(t, res))
+	}
+}
+
+// TestInterruptsOthers: a server that ends the turns of all sessions with an interrupt of one does that to every
+// scenario that runs beside. It breaks SC-036, and nothing else is blamed for it.
+func TestInterruptsOthers(t *testing.T) {
+	t.Parallel()
+	brain := llm.New()
+	p := suitetest.Own("session-chat", "").Profile
+	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
+	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain,
+		Launcher: suitetest.Mutant(t, p.Protocol, "interrupts-everything").Launch(brain),
+		Tags:     "not @exclusive", AllowIncomplete: true})
+	told := notes(res, "interrupts of one session ended turns of others")
+	if got := suitetest.Broken(res); !slices.Equal(got, []string{"SC-036"}) || !told {
+		t.Errorf("broken %v, want SC-036 alone, told in a note\n%s", got, suitetest.Console(t, res))
+	}
+}
+
+// TestStrays: a server that takes every message for the oldest connection's breaks AS-095, which is told once for the
+// run. What the scenarios that ran beside each other miss for that is not tested.
+func TestStrays(t *testing.T) {
+	suitetest.Works(t)
+	brain := llm.New()
+	p := suitetest.Own("agent-select", "").Profile
+	p.Drivers = []string{target.SSE}
+	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
+	l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
+		h, err := agentselect.New(o)
+		return &uncorrelated{Handler: h, careless: true}, err
+	})
+	o := runner.Options{Profile: p, Launcher: l, Brain: brain,
+		Tags: "@AS-095 or @AS-047 or @AS-053 or @AS-060 or @AS-077"}
+	res := suitetest.Judge(t, o)
+	for _, sc := range res.Runs[0].Scenarios {
+		beside := !slices.Contains(sc.Tags, "@exclusive") && !slices.Contains(sc.Tags, "@preflight-3")
+		for _, c := range sc.Clauses {
+			if c.Outcome == verdict.Failed && beside && c.Clause != "AS-095" {
+				t.Errorf("%s: %s failed: %s", sc.Name, c.Clause, c.Reason)
+			}
+		}
+	}
+	if got := suitetest.Broken(res); !slices.Contains(got, "AS-095") {
+		t.Errorf("broken %v, want AS-095 among them\n%s", got, suitetest.Console(t, res))
+	}
+	if text := suitetest.Console(t, res); strings.Count(text, "arrived on the connection of another client, ") != 1 ||
+		!strings.Contains(text, "correlation: single") {
+		t.Errorf("it is not told once, with the way out:\n%s", text)
+	}
+}

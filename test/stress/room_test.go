@@ -1,0 +1,202 @@
+package stress_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/llm"
+	"parley/reference-server/agentselect"
+	"parley/reference-server/agentselect/bundle"
+	"parley/reference-server/launch"
+	"parley/reports"
+	"parley/runner"
+	"parley/target"
+	"parley/test/suitetest"
+	"parley/verdict"
+)
+
+// door stands before a server, and admits so many streams or sockets at once.
+type door struct {
+	room int
+	full string // what becomes of one more: refused, hung, oldest (the oldest is closed for it)
+	to   http.Handler
+
+	mu    sync.Mutex
+	ends  []*func()     // that end those which are open, the oldest first
+	leave chan struct{} // closed when one of them leaves
+}
+
+// enter waits for room; false: there is none.
+func (d *door) enter(ctx context.Context, end *func()) bool {
+	for {
+		d.mu.Lock()
+		if len(d.ends) < d.room {
+			d.ends = append(d.ends, end)
+			d.mu.Unlock()
+			return true
+		}
+		oldest, leave := d.ends[0], d.leave
+		d.mu.Unlock()
+		switch d.full {
+		case "refused":
+			return false
+		case "oldest":
+			d.leaves(oldest)
+			(*oldest)()
+		default:
+			select {
+			case <-leave:
+			case <-ctx.Done():
+				return false
+			}
+		}
+	}
+}
+
+func (d *door) leaves(end *func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ends = slices.DeleteFunc(d.ends, func(one *func()) bool { return one == end })
+	close(d.leave)
+	d.leave = make(chan struct{})
+}
+
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet || r.Header.Get("Upgrade") == "" && !strings.HasPrefix(r.URL.Path, "/events") {
+		d.to.ServeHTTP(w, r)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	end := func() { cancel() }
+	if !d.enter(ctx, &end) {
+		http.Error(w, "no", http.StatusForbidden)
+		return
+	}
+	defer d.leaves(&end)
+	select {
+	case <-time.After(50 * time.Millisecond): // a slow greeting: scenarios are open at the same time
+	case <-ctx.Done():
+	}
+	d.to.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// behindDoor launches servers behind doors.
+type behindDoor struct {
+	target.Launcher
+	room int
+	full string
+}
+
+type doored struct {
+	target.Running
+	s *httptest.Server
+}
+
+func (d *doored) BaseURL() string { return d.s.URL }
+
+func (d *doored) Stop(ctx context.Context) error {
+	d.s.CloseClientConnections()
+	err := d.Running.Stop(ctx)
+	d.s.Close()
+	return err
+}
+
+func (b *behindDoor) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+	inner, err := b.Launcher.Launch(ctx, o)
+	if err != nil || o.Own {
+		return inner, err
+	}
+	u, err := url.Parse(inner.BaseURL())
+	if err != nil {
+		return nil, err
+	}
+	proxy := httputil.NewSingleHostReverseProxy(u)
+	proxy.FlushInterval = -1
+	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
+	d := &door{room: b.room, full: b.full, to: proxy, leave: make(chan struct{})}
+	return &doored{inner, httptest.NewServer(d)}, nil
+}
+
+func judgeDoor(t *testing.T, protocol, full string, room int, wrong bool) *reports.Results {
+	t.Helper()
+	subject := suitetest.Own(protocol, "")
+	p := subject.Profile
+	l, brain := subject.Launcher, subject.Brain
+	if wrong && protocol == "session-chat" {
+		l = suitetest.Mutant(t, protocol, "ignores-interrupts").Launch(brain)
+	}
+	tags := "not @exclusive"
+	if protocol == "agent-select" {
+		p.Drivers = []string{target.SSE}
+		tags += " and (@AS-042 or @AS-050 or @AS-064 or @AS-080 or @AS-015 or @AS-095)"
+		l = bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
+			h, err := agentselect.New(o)
+			return &lingering{Handler: h, swallows: wrong}, err
+		})
+	}
+	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
+	if wrong {
+		p.Limits.Event.Duration, p.Limits.Turn.Duration = time.Second, 2*time.Second // each fault has a scenario wait
+	}
+	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain,
+		Launcher: &behindDoor{l, room, full}, Tags: tags, AllowIncomplete: true})
+	return res
+}
+
+// TestRoom: a server that is right, and admits few more connections than there are scenarios at once by default,
+// conforms, whatever becomes of one more; its author is told so where scenarios were cut off. One that is wrong beside
+// stays failed by its fault, though it has scenarios wait, and others begin meanwhile.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		full  string
+		room  int
+		wrong bool
+	}{
+		{"refused", 33, false}, {"hung", 33, false}, {"oldest", 33, false},
+		{"refused", 40, false}, {"oldest", 40, false},
+		{"refused", 33, true}, {"hung", 40, true}, {"oldest", 40, true},
+	} {
+		for _, protocol := range []string{"session-chat", "agent-select"} {
+			name := fmt.Sprintf("%s: of more than %d the next is %s, wrong %v", protocol, row.room, row.full, row.wrong)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				res := judgeDoor(t, protocol, row.full, row.room, row.wrong)
+				broken := suitetest.Broken(res)
+				fault := map[string]string{"session-chat": "SC-036", "agent-select": "AS-064"}[protocol]
+				if row.wrong && !slices.Contains(broken, fault) || !row.wrong && res.Exit != verdict.ExitConformant {
+					t.Errorf("exit %d, broken %v\n%s", res.Exit, broken, suitetest.Console(t, res))
+				}
+				text := suitetest.Console(t, res)
+				if strings.Contains(text, "has room for") && !strings.Contains(text, "--concurrency 4") {
+					t.Errorf("nobody is told what to do:\n%s", text)
+				}
+			})
+		}
+	}
+}
+
+// TestNoRoom: a server without a limit, which ends connections all the same, is not taken for one that has no room.
+func TestNoRoom(t *testing.T) {
+	suitetest.Works(t)
+	brain := llm.New()
+	p := suitetest.Own("session-chat", "").Profile
+	p.Limits.Event.Duration, p.Limits.Turn.Duration = time.Second, 2*time.Second
+	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain,
+		Launcher: suitetest.Mutant(t, p.Protocol, "interrupt-closes").Launch(brain),
+		Tags:     "not @exclusive", AllowIncomplete: true})
+	if text := suitetest.Console(t, res); res.Exit != verdict.ExitNonConformant ||
+		strings.Contains(text, "has room for") {
+		t.Errorf("exit %d\n%s", res.Exit, text)
+	}
+}

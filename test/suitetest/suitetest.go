@@ -1,0 +1,144 @@
+// Package suitetest helps the tests that judge targets with whole suites.
+package suitetest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley/llm"
+	"parley/reference-server/agentselect"
+	"parley/reference-server/agentselect/bundle"
+	"parley/reference-server/bundled"
+	"parley/reference-server/launch"
+	"parley/reports"
+	"parley/runner"
+	"parley/steps/protocols"
+	"parley/target"
+)
+
+// Main runs the tests of a package in the module's root, where the profiles and the examples are, and as many at once
+// as gate.go lets. The binary may be started as a bundled target, too. A leaked goroutine fails.
+func Main(m *testing.M) {
+	bundled.All.Child()
+	flag.Parse()
+	manyAtOnce()
+	if err := toRoot(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func toRoot() error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return os.Chdir(dir)
+		}
+		if dir == filepath.Dir(dir) {
+			return fmt.Errorf("no go.mod above the tests")
+		}
+	}
+}
+
+// Needs fails a test for which a program of its target is missing.
+func Needs(t *testing.T, program string) {
+	t.Helper()
+	packages := map[string]string{"python3": "python3   (3.11 or later)", "node": "nodejs   (20 or later)"}
+	if _, err := exec.LookPath(program); err != nil {
+		t.Fatalf("%s is missing; install it: apt-get install -y %s", program, packages[program])
+	}
+}
+
+// Own is the bundled target of a protocol in a role, "" the first.
+func Own(protocol, role string) *launch.Subject {
+	return bundled.All.For(protocols.Kinds(), protocol, role)
+}
+
+// Bundled are the options with which the bundled target is judged.
+func Bundled(protocol, role string) runner.Options {
+	b := Own(protocol, role)
+	return runner.Options{Protocols: protocols.All, Profile: b.Profile, Launcher: b.Launcher, Brain: b.Brain,
+		Again: "parley run --protocol " + protocol}
+}
+
+// Name is a target's protocol, and its role where it may have several.
+func Name(p *target.Profile) string {
+	if len(protocols.All.Roles(p.Protocol)) > 1 {
+		return p.Protocol + "-" + p.Role
+	}
+	return p.Protocol
+}
+
+// MutantProfile is the profile of the mutants of a protocol's role.
+func MutantProfile(protocol, role string) *target.Profile {
+	return bundled.All.MutantProfile(protocols.Kinds(), protocol, role)
+}
+
+// Mutants are the mutants of a protocol's role.
+func Mutants(protocol, role string) []runner.Mutant {
+	return bundled.All.Mutants(protocols.Kinds(), protocol, role)
+}
+
+// Mutant is a mutant of a protocol's first role.
+func Mutant(t *testing.T, protocol, id string) runner.Mutant {
+	t.Helper()
+	all := Mutants(protocol, "")
+	i := slices.IndexFunc(all, func(m runner.Mutant) bool { return m.ID == id })
+	if i < 0 {
+		t.Fatalf("there is no mutant %q of %s", id, protocol)
+	}
+	return all[i]
+}
+
+// Judge runs a suite of Parley's protocols.
+func Judge(t *testing.T, o runner.Options) *reports.Results {
+	t.Helper()
+	o.Protocols = protocols.All
+	if o.Again == "" {
+		o.Again = "parley run"
+	}
+	res, err := runner.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// JudgeAgentSelect judges a bundled server of agent-select that was changed, over SSE, by the scenarios of some tags.
+func JudgeAgentSelect(t *testing.T, tags string,
+	make func(o agentselect.Options) (launch.Handler, error)) *reports.Results {
+	t.Helper()
+	brain := llm.New()
+	p := Own("agent-select", "").Profile
+	p.Drivers = []string{target.SSE}
+	return Judge(t, runner.Options{Profile: p, Brain: brain, Tags: tags, Launcher: bundle.Launcher(brain, make)})
+}
+
+// JudgeURL judges the agent-select server at an address, with short limits.
+func JudgeURL(t *testing.T, url string) *reports.Results {
+	t.Helper()
+	p, err := protocols.Kinds().ForURL("agent-select", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Hurry(&p.Limits)
+	return Judge(t, runner.Options{Profile: p, Again: "parley run --target " + url})
+}
+
+// Hurry makes limits what a bad target may cost: it leaves out one answer after the other.
+func Hurry(l *target.Limits) {
+	l.Open.Duration, l.Event.Duration = min(l.Open.Duration, 5*time.Second), min(l.Event.Duration, runner.MutantLimit)
+	l.HTTP.Duration, l.Turn.Duration = min(l.HTTP.Duration, 5*time.Second), min(l.Turn.Duration, 10*time.Second)
+}
