@@ -5,15 +5,17 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/internal/freeport"
 )
 
 // session runs the console blocks of one page, in a temporary folder that has examples and profiles as a checkout has.
@@ -38,12 +40,12 @@ func (s *session) open() {
 		}
 	}
 	for _, p := range []string{"3000", "3001", "8124"} {
-		l, err := new(net.ListenConfig).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
+		free, err := freeport.Lend()
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		_, s.ports[p], _ = net.SplitHostPort(l.Addr().String())
-		defer l.Close() // all of them are known, and differ, before one is free again
+		s.t.Cleanup(free.Release)
+		s.ports[p] = strconv.Itoa(free.Number)
 	}
 }
 

@@ -5,15 +5,16 @@ package target
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"parley/internal/procgroup"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/freeport"
+	"parley/internal/procgroup"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -198,15 +199,12 @@ func TestRunningTarget(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	free, err := freeport.Lend()
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	p, err := toys[0].ForURL("http://" + free + "/base")
+	defer free.Release()
+	p, err := toys[0].ForURL("http://" + free.Addr() + "/base")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +213,8 @@ func TestUnreachable(t *testing.T) {
 	if !errors.As(err, &failed) {
 		t.Fatalf("got %v, want an *UnreachableError", err)
 	}
-	want := "target http://" + free + "/base cannot be reached: tried " + free + ": connect: connection refused"
+	want := "target http://ADDR/base cannot be reached: tried ADDR: connect: connection refused"
+	want = strings.ReplaceAll(want, "ADDR", free.Addr())
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

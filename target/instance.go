@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"parley/internal/deadline"
+	"parley/internal/freeport"
 )
 
 // Instance is the Running of a profile: a process that Start started, or a target that ran already. It is an Exiter, a
@@ -17,7 +18,7 @@ import (
 type Instance struct {
 	setup
 	lifetime
-	picked         int // the port that was picked for it; 0 when the profile names one
+	picked         *freeport.Port // nil when the profile names one
 	stdout, stderr *output
 	piped          started // those that speak
 
@@ -77,7 +78,6 @@ func (in *Instance) begin(ctx context.Context) error {
 
 // locate settles URL and port; port 0 means the one that the profile names.
 func (in *Instance) locate(port int) {
-	in.picked = port
 	in.fill.url = strings.Replace(in.profile.URL, anyPort, fmt.Sprint(port), 1)
 	_, in.fill.port = hostPort(in.fill.url)
 }
@@ -189,10 +189,7 @@ func (in *Instance) Stop(ctx context.Context) error {
 	if p := in.process(); p != nil {
 		err = errors.Join(err, p.stop(ctx, in.profile.Command.Stop.Duration))
 	}
-	if in.picked != 0 {
-		releasePort(in.picked)
-		in.picked = 0
-	}
+	in.picked.Release()
 	return errors.Join(err, os.RemoveAll(in.fill.dir))
 }
 

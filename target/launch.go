@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"parley/internal/freeport"
 )
 
 // launch starts the process for the first time, and once more at another port when somebody took the first one
@@ -22,17 +24,18 @@ func (in *Instance) launch(ctx context.Context) error {
 		return in.prepareAndSpawn(ctx)
 	}
 	for try := 1; ; try++ {
-		port, err := reservePort()
+		port, err := freeport.Lend()
 		if err != nil {
 			return fmt.Errorf("pick a port for the target: %w", err)
 		}
-		in.locate(port)
+		in.picked = port
+		in.locate(port.Number)
 		err = in.prepareAndSpawn(ctx)
 		var start *StartError
-		if try == 2 || !errors.As(err, &start) || in.process() == nil || !portClash(port, start) {
+		if try == 2 || !errors.As(err, &start) || in.process() == nil || !portClash(port.Number, start) {
 			return err
 		}
-		releasePort(port)
+		port.Release()
 	}
 }
 

@@ -6,42 +6,8 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
-	"sync"
 	"syscall"
 )
-
-// reserved holds the ports that are given to processes of ours, so that two started at the same time never get the
-// same.
-var reserved = struct {
-	sync.Mutex
-	ports map[int]bool
-}{ports: map[int]bool{}}
-
-// reservePort picks a free loopback port.
-func reservePort() (int, error) {
-	reserved.Lock()
-	defer reserved.Unlock()
-	for {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			return 0, err
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		if err := l.Close(); err != nil {
-			return 0, err
-		}
-		if !reserved.ports[port] {
-			reserved.ports[port] = true
-			return port, nil
-		}
-	}
-}
-
-func releasePort(port int) {
-	reserved.Lock()
-	defer reserved.Unlock()
-	delete(reserved.ports, port)
-}
 
 var inUse = regexp.MustCompile(`(?i)EADDRINUSE|address (is )?already in use|port \d+ is (already )?in use|only one usage of each socket address`)
 

@@ -71,8 +71,11 @@ func (in *Instance) awaitReady(ctx context.Context, p *process, matched <-chan s
 		}
 	}()
 	err := in.probe(ctx, r, matched)
-	if err == nil {
+	if err == nil && !closed(p.exited) {
 		return nil
+	}
+	if err == nil { // it was somebody else who answered
+		cancel(errEnded)
 	}
 	cancel(nil) // does nothing after one of the others
 	<-watching
@@ -109,10 +112,10 @@ func (in *Instance) probe(ctx context.Context, r Ready, matched <-chan struct{})
 // portHint helps with the commonest mistake.
 func (in *Instance) portHint() string {
 	c := in.profile.Command
-	if in.picked == 0 || c.mentions("{port}") || c.mentions("{url}") {
+	if in.picked == nil || c.mentions("{port}") || c.mentions("{url}") {
 		return ""
 	}
-	return fmt.Sprintf(" on port %d, which neither command.run nor command.env tells it ({port}, {url})", in.picked)
+	return fmt.Sprintf(" on port %d, which neither command.run nor command.env tells it ({port}, {url})", in.picked.Number)
 }
 
 // answers reports whether a GET is answered by a status below 500.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/internal/freeport"
 	"parley/transcript"
 )
 
@@ -65,7 +66,8 @@ type Listener struct {
 	o    ListenOptions
 	http *http.Server
 	tcp  net.Listener
-	gone chan struct{} // closed by Close
+	port *freeport.Port // kept while it is paused
+	gone chan struct{}  // closed by Close
 	work sync.WaitGroup
 
 	mu      sync.Mutex
@@ -79,7 +81,12 @@ type Listener struct {
 // Listen listens on a free port of loopback.
 func Listen(o ListenOptions) (*Listener, error) {
 	l := &Listener{o: o, gone: make(chan struct{}), streams: map[*Streamed]struct{}{}, opened: map[string]int{}}
-	if err := l.listen("127.0.0.1:0"); err != nil {
+	var err error
+	if l.port, err = freeport.Lend(); err != nil {
+		return nil, fmt.Errorf("listen for the target: %w", err)
+	}
+	if err := l.listen(l.port.Addr()); err != nil {
+		l.port.Release()
 		return nil, err
 	}
 	return l, nil
@@ -151,6 +158,7 @@ func (l *Listener) Close() {
 	l.mu.Unlock()
 	_ = server.Close()
 	l.work.Wait()
+	l.port.Release()
 }
 
 func (l *Listener) over() bool {

@@ -18,6 +18,7 @@ import (
 
 	"parley/driver"
 	"parley/internal/deadline"
+	"parley/internal/freeport"
 	"parley/transcript"
 	wire "parley/wire/sse"
 )
@@ -228,17 +229,16 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	p, err := freeport.Lend()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close()
+	defer p.Release()
 	d := New()
 	defer d.Close()
 	log := transcript.New(nil)
-	_, err = d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: "http://" + l.Addr().String()}, log.Append)
-	var op *net.OpError
-	if !errors.As(err, &op) || op.Op != "dial" {
+	_, err = d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: "http://" + p.Addr()}, log.Append)
+	if op := (*net.OpError)(nil); !errors.As(err, &op) || op.Op != "dial" {
 		t.Errorf("Open: %v; want what a dial says", err)
 	}
 	if got := said(log.All()); len(got) != 1 || !strings.HasPrefix(got[0], "failure Get ") {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/internal/freeport"
 	"parley/transcript"
 )
 
@@ -49,7 +50,8 @@ type ListenOptions struct {
 // Safe for concurrent use.
 type Listener struct {
 	o        ListenOptions
-	addr     string // with the port that it was given, which stays the same
+	addr     string         // with the port that it was given, which stays the same
+	port     *freeport.Port // nil: the caller's choice
 	patience time.Duration
 
 	queue   chan *accepted
@@ -78,8 +80,13 @@ func Listen(ctx context.Context, o ListenOptions) (*Listener, error) {
 }
 
 func listen(ctx context.Context, o ListenOptions, patience time.Duration) (*Listener, error) {
+	var port *freeport.Port // nil: the caller's choice
 	if o.Addr == "" {
-		o.Addr = "127.0.0.1:0"
+		var err error
+		if port, err = freeport.Lend(); err != nil {
+			return nil, err
+		}
+		o.Addr = port.Addr()
 	}
 	o.Path = "/" + strings.TrimPrefix(o.Path, "/")
 	if o.MaxEvent == 0 {
@@ -90,9 +97,10 @@ func listen(ctx context.Context, o ListenOptions, patience time.Duration) (*List
 	}
 	tcp, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)
 	if err != nil {
+		port.Release()
 		return nil, err
 	}
-	l := &Listener{o: o, addr: tcp.Addr().String(), patience: patience, tcp: tcp, conns: map[net.Conn]*conn{},
+	l := &Listener{o: o, addr: tcp.Addr().String(), port: port, patience: patience, tcp: tcp, conns: map[net.Conn]*conn{},
 		queue: make(chan *accepted, maxUnaccepted), shaking: make(chan struct{}, maxShaking), gone: make(chan struct{})}
 	l.work.Go(func() { l.take(tcp) })
 	return l, nil
@@ -181,6 +189,7 @@ func (l *Listener) Close() error {
 	}
 	ends.Wait()
 	l.work.Wait()
+	l.port.Release()
 	l.sending.Lock() // a Send on a connection that had ended by itself
 	defer l.sending.Unlock()
 	return nil

@@ -16,6 +16,7 @@ import (
 
 	"parley/driver"
 	"parley/internal/deadline"
+	"parley/internal/freeport"
 	"parley/transcript"
 )
 
@@ -105,14 +106,13 @@ func TestNotOpened(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	p, err := freeport.Lend()
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := "ws://" + l.Addr().String()
-	l.Close()
+	defer p.Release()
 	log := transcript.New(nil)
-	_, err = New().Open(t.Context(), driver.OpenOptions{Party: "A", URL: url}, log.Append)
+	_, err = New().Open(t.Context(), driver.OpenOptions{Party: "A", URL: "ws://" + p.Addr()}, log.Append)
 	var op *net.OpError
 	if !errors.As(err, &op) || op.Op != "dial" {
 		t.Errorf("Open: %v; want what a dial says", err)

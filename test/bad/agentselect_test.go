@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/freeport"
 	"parley/test/suitetest"
 	"parley/verdict"
 )
@@ -204,13 +205,12 @@ func TestTLS(t *testing.T) {
 
 // TestDeadPort: a target that is not there is the environment's fault, and nothing of it has passed.
 func TestDeadPort(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	p, err := freeport.Lend()
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := "http://" + ln.Addr().String()
-	ln.Close()
-	res := suitetest.JudgeURL(t, url)
+	defer p.Release()
+	res := suitetest.JudgeURL(t, "http://"+p.Addr())
 	if res.Exit != verdict.ExitUnreachable {
 		t.Errorf("exit %d, want %d", res.Exit, verdict.ExitUnreachable)
 	}

@@ -2,11 +2,11 @@ package odd_test
 
 import (
 	"context"
-	"net"
 	"sync"
 	"testing"
 	"time"
 
+	"parley/internal/freeport"
 	"parley/reference-server/externalagent/agent"
 	"parley/runner"
 	agentwire "parley/steps/externalagent/binding"
@@ -17,12 +17,12 @@ import (
 
 // TestAgentConnectsByItself: an agent that nobody starts, and that comes again and again, is judged where it knocks.
 func TestAgentConnectsByItself(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := freeport.Lend()
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := free.Addr().String()
-	free.Close()
+	defer free.Release()
+	addr := free.Addr()
 	ctx, cancel := context.WithCancel(t.Context())
 	var agents sync.WaitGroup
 	agents.Go(func() {

@@ -1,0 +1,101 @@
+package freeport
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+)
+
+// TestMain lends a port as another process, and holds it until its input ends.
+func TestMain(m *testing.M) {
+	if n, err := strconv.Atoi(os.Getenv("TAKE")); err == nil {
+		p := Port{Number: n}
+		if !p.take() {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestLend(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	seen := map[int]bool{}
+	for range 50 {
+		all.Go(func() {
+			p, err := Lend()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(p.Release)
+			l, err := net.Listen("tcp", p.Addr())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = l.Close()
+			mu.Lock()
+			defer mu.Unlock()
+			if seen[p.Number] || p.Number < first || p.Number >= first+count {
+				t.Errorf("port %d, of those that have been lent: %v", p.Number, seen[p.Number])
+			}
+			seen[p.Number] = true
+		})
+	}
+	all.Wait()
+}
+
+// TestOtherProcess: what one process has been lent no other gets, before it is given back.
+func TestOtherProcess(t *testing.T) {
+	t.Parallel()
+	p, err := Lend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	other := func() error {
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), "TAKE="+strconv.Itoa(p.Number))
+		return c.Run()
+	}
+	if other() == nil {
+		t.Errorf("port %d is lent twice", p.Number)
+	}
+	p.Release()
+	p.Release()
+	if err := other(); err != nil {
+		t.Errorf("port %d has been given back, and is not lent: %v", p.Number, err)
+	}
+}
+
+// TestTaken: a port at which somebody listens is not lent, and leaves no sign.
+func TestTaken(t *testing.T) {
+	t.Parallel()
+	p, err := Lend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p.Release()
+	for range 2 {
+		again := Port{Number: p.Number}
+		if again.take() {
+			t.Fatalf("%s is lent, and %s listens there", again.Addr(), l.Addr())
+		}
+		if again.lent == nil {
+			t.Fatal("the second try did not come as far as to the first")
+		}
+	}
+	var none *Port
+	none.Release()
+}
