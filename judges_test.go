@@ -48,13 +48,13 @@ func (j judging) compare(t *testing.T) {
 	t.Helper()
 	for _, protocol := range slices.Sorted(maps.Keys(j)) {
 		p := protocols.Get(protocol)
-		if *update {
-			write(t, protocol, j[protocol])
-			continue
-		}
 		known, err := steps.JudgesOf(p)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if *update {
+			j.write(t, protocol, known)
+			continue
 		}
 		for _, id := range slices.Sorted(maps.Keys(j[protocol])) {
 			for _, expr := range j[protocol][id] {
@@ -77,8 +77,22 @@ func (j judging) compare(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, protocol string, judges steps.Judges) {
+// write replaces judges.yaml by what was seen, and names each row that goes. After a failure it writes nothing: a
+// scenario that stopped early has not shown all of its steps.
+func (j judging) write(t *testing.T, protocol string, known steps.Judges) {
 	t.Helper()
+	if t.Failed() {
+		t.Errorf("features/%s/judges.yaml is left as it is: a run that fails does not show every step", protocol)
+		return
+	}
+	judges := j[protocol]
+	for _, id := range slices.Sorted(maps.Keys(known)) {
+		for _, expr := range known[id] {
+			if !slices.Contains(judges[id], expr) {
+				t.Logf("features/%s/judges.yaml: %s was not judged by %q and loses that row", protocol, id, expr)
+			}
+		}
+	}
 	var b bytes.Buffer
 	fmt.Fprintln(&b,
 		"# Which steps judge which clause, as runs against the bundled targets show it: go test . -run TestFeatures -update")
