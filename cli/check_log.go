@@ -35,37 +35,43 @@ func checkLogCommand(judge steps.LogJudge, s *streams) *cobra.Command {
 		Use:   "check-log FILE|DIR…",
 		Short: "Judge " + what,
 		Long: "Judge " + by + `.
-Of a folder every *.jsonl below it is judged. No target is needed, and nothing is compared with a wire.
 
-Each file has a line with its verdict, and each finding one with the place in the file, the clause, what was expected and
-what was found. A last line that was cut off is a warning, or with --complete a finding. Notes tell what no clause forbids.
+Every *.jsonl file below a folder is judged. No target is needed, and the logs are not compared with recorded
+traffic.
 
-With --format json there is one object:
+There is one line per file with its verdict, and one per finding with the place in the file, the clause, the
+expectation and the observation. A truncated last line is a warning, or a finding with --complete. Notes report
+what no clause forbids.
+
+With --format json the output is one object:
 
   {"files": [{
-    "file":     its name
-    "verdict":  fine, findings, empty (no event, so nothing was judged) or unreadable
-    "session":  the sessionId that was expected; without --session that of the first line
-    "sessions": every sessionId in it, at most 16
-    "lines":    their number      "events": those that are a JSON object
-    "clauses":  [{"clause", "kept", "broken"}], how often; only those that were judged
-    "findings": [{"clause", "line", "expected", "observed"}], at most 100 of a clause; line 0 is the file as a whole
-    "dropped":  findings beyond that
+    "file":     name of the file
+    "verdict":  fine, findings, empty (no event, so nothing was judged)
+                or unreadable
+    "session":  the expected sessionId; without --session that of line 1
+    "sessions": every sessionId in the file, at most 16
+    "lines":    number of lines
+    "events":   number of lines that are JSON objects
+    "clauses":  [{"clause", "kept", "broken"}], counts of the judged clauses
+    "findings": [{"clause", "line", "expected", "observed"}], at most 100 per
+                clause; line 0 is the whole file
+    "dropped":  number of further findings
     "notes":    [{"line", "count", "text"}]
-    "torn":     {"line", "bytes", "start"} of a last line that was cut off
-    "error":    why reading it failed
+    "torn":     {"line", "bytes", "start"} of a truncated last line
+    "error":    why the file could not be read
   }]}
 
-Exit codes: 0 nothing was found · 1 findings · 2 wrong usage, or a file that cannot be read · 5 a log is empty, so that nothing
-of it was judged, and there are no findings in others.`,
+Exit codes: 0 no findings · 1 findings · 2 wrong usage or an unreadable file · 5 no findings, but a log without
+events, of which nothing was judged.`,
 		Example: `  parley check-log logs/study
   parley check-log --complete --session s-20260213-001 logs/study/s-20260213-001.jsonl`,
 		RunE: func(c *cobra.Command, args []string) error { return checkLog(c.Context(), judge, args, o, s) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.session, "session", "", "`ID` of the session whose lines are judged (default all)")
+	f.StringVar(&o.session, "session", "", "judge only the lines of the session `ID` (default all)")
 	f.BoolVar(&o.complete, "complete", false,
-		"the sessions have ended: a log without events, and one that ends in a torn line, is a finding")
+		"the sessions have ended: a log without events or with a truncated last line is a finding")
 	f.StringVar(&o.format, "format", textFormat, "`FORMAT` to print: text or json")
 	return c
 }

@@ -16,14 +16,15 @@ func doctorCommand(s *streams) *cobra.Command {
 	about, examples := doctorHelp()
 	c := &cobra.Command{
 		Use:   "doctor --target FILE|URL",
-		Short: "Tell what of a profile works, before a run",
-		Long: `Tell what of a profile works, before a run: the target is started or reached, over each of its drivers a client
-gets as far as the suite needs it to, and everything else that the profile declares is tried once. There is a line for each:
+		Short: "Check that a profile works, before a run",
+		Long: `Check that a profile works, before a run. Doctor starts or contacts the target, connects over each driver, goes
+through the steps on which the suite depends, and tries everything else that the profile declares once. It
+prints one line per item:
 
   ok            it works
-  not declared  the profile says nothing of it, and what is therefore not tested
-  not checked   it depends on something that does not work, or that is not declared
-  failed        what happened, and what to look at
+  not declared  the profile does not have it; what is not tested without it
+  not checked   it depends on an item that failed or is not declared
+  failed        what happened, and where to look
 
 ` + about,
 		Example: examples,
@@ -39,7 +40,7 @@ gets as far as the suite needs it to, and everything else that the profile decla
 
 // doctorHelp is what the protocols add to the help of the command.
 func doctorHelp() (about, examples string) {
-	sentences := []string{"A target that can be restarted is restarted."}
+	sentences := []string{"If the profile allows it, the target is restarted."}
 	lines := []string{"  parley doctor --target my.yaml"}
 	for _, p := range suite.All {
 		guide, _ := doctor.Of(p)
@@ -50,29 +51,9 @@ func doctorHelp() (about, examples string) {
 			lines = append(lines, "  "+example)
 		}
 	}
-	sentences = append(sentences, "Exit codes: 0 when all that is declared works, 1 when something does not, "+
-		"3 when nothing of the protocol came from the target, 2 and 3 as always.")
-	return wrapped(strings.Join(sentences, " "), 120), strings.Join(lines, "\n")
-}
-
-// wrapped breaks a text into lines of so many columns at most, between words.
-func wrapped(text string, columns int) string {
-	var out strings.Builder
-	at := 0
-	for _, word := range strings.Fields(text) {
-		switch {
-		case at == 0:
-		case at+1+len(word) > columns:
-			out.WriteByte('\n')
-			at = 0
-		default:
-			out.WriteByte(' ')
-			at++
-		}
-		out.WriteString(word)
-		at += len(word)
-	}
-	return out.String()
+	sentences = append(sentences, "Exit codes: 0 everything that is declared works · "+
+		"1 something does not · 2 wrong usage or profile · 3 the target cannot be reached, or does not speak the protocol.")
+	return strings.Join(sentences, " "), strings.Join(lines, "\n")
 }
 
 // examine examines a target and says what would not be tested.

@@ -17,11 +17,11 @@ import (
 func explainCommand(s *streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain CLAUSE…",
-		Short: "Tell what a clause says, how it is read, and what judges it",
-		Long: `Tell everything about clauses: their level and section, the statement in English, the words of the source, how they are
-read and observed, of targets of which roles they are judged where there are several, which scenarios and monitors judge
-them, which faulty targets prove that these bite, and how to run them alone. One that a page and its server keep together is
-told of both.`,
+		Short: "Show what a clause says, how it is read, and what judges it",
+		Long: `Show everything about clauses: level and section, the statement in English, the words of the source, how the
+suite reads and observes it, for which roles it is judged, which scenarios, steps and monitors judge it, which
+mutants prove that they do, and how to run them alone. A clause that a page and its server share is shown for
+both.`,
 		Example: "  parley explain AS-080 as-053 EA-026",
 		RunE:    func(c *cobra.Command, args []string) error { return explain(c.Context(), args, s) },
 	}

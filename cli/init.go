@@ -28,7 +28,7 @@ func initCommand(s *streams) *cobra.Command {
 	var o initOptions
 	c := &cobra.Command{
 		Use:     initUse(),
-		Short:   "Probe a running server, a page or an agent, and write its profile",
+		Short:   "Probe a server, page or agent, and write its profile",
 		Long:    initLong(),
 		Example: initExamples(),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -44,11 +44,11 @@ func initCommand(s *streams) *cobra.Command {
 	protocols := "`PROTOCOL` that the server speaks"
 	for _, kind := range suite.Kinds() {
 		if kind.ForPage != nil {
-			protocols += "; of a folder or\nan .html file " + kind.Protocol
+			protocols += "; of a folder or an .html file " + kind.Protocol
 		}
 	}
 	c.Flags().StringVar(&o.protocol, "protocol", suite.Kinds()[0].Protocol, protocols)
-	c.Flags().StringVar(&o.role, "role", "", "`ROLE` of the target, where it is an agent; of a server it is found out")
+	c.Flags().StringVar(&o.role, "role", "", "`ROLE` of the target if it is an agent; that of a server is detected")
 	c.Flags().StringVar(&o.out, "out", "target.yaml", "`FILE` to write")
 	c.Flags().BoolVar(&o.force, "force", false, "overwrite the file")
 	return c
@@ -77,9 +77,10 @@ func initUse() string {
 
 // initLong is the help of init: a paragraph of its own, and what each protocol says of its probe.
 func initLong() string {
-	parts := []string{`Probe a running server, and write a profile of it. A server that does not speak the protocol, wants
-credentials or says nothing is told in one line: exit code 3, and nothing is written. Beside each thing that was found
-out stands what was seen; what cannot be seen from outside is there as comments to fill in.`}
+	parts := []string{`Probe a running server and write a profile of it. Each finding stands beside the
+observation that led to it;
+what cannot be observed from outside is written as comments to fill in. For a server that does not speak the
+protocol, wants credentials or does not answer, init prints one line, writes nothing, and exits with 3.`}
 	for _, guide := range probeGuides() {
 		parts = append(parts, guide.Text)
 	}

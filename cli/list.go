@@ -27,10 +27,11 @@ func listCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the clauses, or the scenarios, of the suite",
-		Long: `List every clause of the suite with its level, its section of the source, and how many scenarios and monitors judge it;
-or with --scenarios every scenario with its id and tags. Both ids and tags can be given to other commands. Where targets can
-have several roles, the roles are told of which a clause is judged; with --role only what judges targets of that role is
-listed and counted. A clause that two protocols share stands in the lists of both, and counts once.`,
+		Long: `List every clause of the suite with its level, its section of the source, and the number of scenarios and
+monitors that judge it. With --scenarios, list every scenario with its id and tags instead; other commands take
+both ids and tags. For protocols with several roles the list names the roles for which a clause is judged;
+--role restricts the list and its counts to some. A clause that two protocols share is listed for both and
+counted once.`,
 		Example: `  parley list --role agent
   parley list --scenarios --json`,
 		Args: noArgs,
@@ -38,7 +39,7 @@ listed and counted. A clause that two protocols share stands in the lists of bot
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.protocols, "protocol", nil, "`PROTOCOL` to list; may be repeated (default all)")
-	f.StringSliceVar(&o.roles, "role", nil, "`ROLE` of targets that are judged; may be repeated (default all)")
+	f.StringSliceVar(&o.roles, "role", nil, "`ROLE` of the target; may be repeated (default all)")
 	f.BoolVar(&o.json, "json", false, "print a JSON array instead of a table")
 	f.BoolVar(&o.scenarios, "scenarios", false, "list the scenarios")
 	return c

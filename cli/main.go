@@ -112,14 +112,15 @@ func rootCommand(s *streams) *cobra.Command {
 		Short: "Certify implementations of agent-session protocols",
 		Long: `Parley certifies implementations of agent-session protocols.
 
-  parley run                                   judge the bundled servers
-  parley init http://localhost:3000            probe a server of yours, and write its profile
-  parley doctor --target target.yaml           see what of the profile works
-  parley run --target target.yaml              judge your server
-  parley explain AS-080                        what a clause says, and what judges it
+  parley run                           judge the bundled targets
+  parley init http://localhost:3000    probe your server and write its profile
+  parley doctor --target target.yaml   check that the profile works
+  parley run --target target.yaml      judge your server
+  parley explain AS-080                show what a clause says and what judges it
 
-Exit codes: 0 conformant or as-expected · 1 non-conformant · 2 wrong usage or profile · 3 target could not be started or
-reached, or does not speak the protocol · 4 harness error · 5 incomplete (0 with --allow-incomplete) · 130 interrupted.`,
+Exit codes: 0 conformant or as-expected · 1 non-conformant · 2 wrong usage or profile · 3 the target could not
+be started or reached, or does not speak the protocol · 4 harness error · 5 incomplete (0 with --allow-incomplete)
+· 130 interrupted.`,
 		SilenceErrors:         true,
 		SilenceUsage:          true,
 		DisableFlagsInUseLine: true,
@@ -138,14 +139,14 @@ reached, or does not speak the protocol · 4 harness error · 5 incomplete (0 wi
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(subcommands(s)...)
 	refusingEmpty(root)
-	rename(root)
+	tidy(root)
 	return root
 }
 
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
-		Short: "Tell about a command",
+		Short: "Show the help of a command",
 		RunE: func(c *cobra.Command, args []string) error {
 			found, rest, err := c.Root().Find(args)
 			if err != nil {

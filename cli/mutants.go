@@ -29,26 +29,26 @@ func mutantsCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mutants",
 		Short: "Prove that the suite bites: run targets with known faults",
-		Long: `Run every mutant, a bundled target with one named fault, against the clauses that the fault breaks, and print which
-scenario killed it. A mutant counts as killed by a clause only where that clause failed while the mutant's control
-scenarios passed: one that merely crashes proves nothing.
+		Long: `Run every mutant (a bundled target with one named fault) against the clauses that its fault breaks, and print
+which scenario killed it. A mutant counts as killed by a clause only if that clause failed while the mutant's
+control scenarios passed: a mutant that merely crashes proves nothing.
 
-There is a kill matrix for each protocol, and for each role that its targets can have, one after the other. With --json it is
-one object where there is one, and an array of them otherwise.
+There is one kill matrix for each role of each protocol. With --json a single matrix is printed as an object,
+and several as an array.
 
-Those of pages need Chromium or Chrome. Where there is none they are left out of what is run without --protocol, and that
-is said.
+Mutants of pages need Chromium or Chrome. Without --protocol they are left out if there is none, and a line says
+so.
 
-Exit 1 if a mutant survives, or if a tested clause that binds has no mutant that it kills.`,
+Exit 1 if a mutant survives, or if no mutant is killed by a tested, binding clause.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runMutants(c.Context(), o, s) },
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.protocols, "protocol", nil,
-		"`PROTOCOL` whose mutants to run; may be repeated (default all that have some)")
+		"run the mutants of `PROTOCOL`; may be repeated (default all)")
 	f.StringSliceVar(&o.roles, "role", nil,
-		"`ROLE` of the targets whose mutants to run, or all; may be repeated (default all that have some)")
-	f.StringSliceVar(&o.only, "only", nil, "run only the mutants with these `IDS`, and prove nothing of the suite")
+		"run the mutants of targets in `ROLE`, or all; may be repeated (default all)")
+	f.StringSliceVar(&o.only, "only", nil, "run only the mutants with these `IDS`; proves nothing about the whole suite")
 	f.BoolVar(&o.json, "json", false, "print the kill matrices as JSON")
 	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 24)")
 	return c

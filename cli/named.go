@@ -1,10 +1,6 @@
 package cli
 
-import (
-	"regexp"
-
-	"github.com/spf13/cobra"
-)
+import "regexp"
 
 // parleyName is how texts in this package name the program.
 const parleyName = "parley"
@@ -18,12 +14,4 @@ func named(text string) string {
 		return text
 	}
 	return commandOf.ReplaceAllString(text, program+"$1")
-}
-
-// rename has the help of a command and of those below it name this program.
-func rename(c *cobra.Command) {
-	c.Long, c.Example = named(c.Long), named(c.Example)
-	for _, sub := range c.Commands() {
-		rename(sub)
-	}
 }

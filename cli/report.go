@@ -21,11 +21,11 @@ func reportCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report --from results.json",
 		Short: "Write the reports of a run again, from its results.json",
-		Long: `Write the reports of a run again, from its results.json. Nothing is run, and the exit code says only whether they could be
-written.
+		Long: `Write the reports of a run again, from its results.json. Nothing is run; the exit code says only whether the
+reports could be written.
 
-Without --out there is one format, and it is printed. With --out the formats that have files are written there, and the
-console report, where it is among them, is printed.`,
+Without --out one format is printed. With --out the reports are written to files in that folder, except the
+console report, which is printed.`,
 		Example: `  parley report --from parley-results/results.json --verbose
   parley report --from parley-results/results.json --format html > report.html
   parley report --from results.json --format junit,html --out public`,
@@ -35,8 +35,8 @@ console report, where it is among them, is printed.`,
 	f := c.Flags()
 	f.StringVar(&o.from, "from", "", "the results.json `FILE` of a run (required)")
 	f.StringVar(&o.format, "format", consoleFormat, "reports to write, a comma-separated `LIST` of "+formatNames())
-	f.StringVar(&o.out, "out", "", "`DIR` to write them to, made where it is missing")
-	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and what is not applicable")
+	f.StringVar(&o.out, "out", "", "`DIR` to write them to; created if missing")
+	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 	return c
 }

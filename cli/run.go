@@ -36,25 +36,27 @@ func runCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Judge a target: the bundled ones, or yours",
-		Long: `Judge a target by the suite. Without --target these are the bundled ones, one of each protocol, up to two at once;
---protocol chooses among them. A profile says which protocol its target speaks; a URL is judged by ` + suite.Kinds()[0].Protocol + `
-unless one --protocol says otherwise.
+		Long: `Judge a target by the suite. Without --target, parley run judges the bundled targets, one per protocol and up to
+two at once; --protocol chooses among them. A profile names the protocol of its target; a URL is judged as ` +
+			suite.Kinds()[0].Protocol + ` unless --protocol says otherwise.
 
 ` + aboutKinds() + `
---role says which of the bundled targets to judge, each as a run of its own, and all means all; a target of yours is judged
-in the role of its profile, or in the one that is named. A protocol without such roles is judged as always.
+--role chooses the roles in which bundled targets are judged, each in a run of its own; all means every role.
+Your own target is judged in the role that its profile or --role names. Protocols without roles are not
+affected.
 
-What was found over all of them is one report with one verdict, the worst, and one exit code. It is printed, and everything
-is kept in --out: results.json (always written), junit.xml, report.html, and the transcript of every scenario. --format json
-alone prints nothing but the JSON; progress goes to stderr.
+All runs of one command share one report, one verdict (the worst) and one exit code. The report is printed and
+written to --out: results.json (always), junit.xml, report.html, and a transcript per scenario. --format json
+alone prints only the JSON. Progress goes to stderr.
 
-A target that is a server, and from which nothing of the protocol comes, is not judged: one line says what is there instead (it wants
-credentials, it speaks another protocol, it is silent) and what to do, and the exit code is 3.
+A server that sends nothing of the protocol is not judged: one line says what was found instead (it asks for
+credentials, speaks another protocol, or is silent) and what to do, and the exit code is 3.
 
-A protocol or a role of which --tags selects nothing is left out. Each protocol is judged over those of the drivers in --driver that it
-has, and over all that it has with --driver all; one that has none of them is wrong usage, and not left out unnoticed.
+A protocol or role for which --tags selects nothing is left out. Each protocol is judged over those of the
+drivers in --driver that it has, or over all of its drivers with --driver all; it is an error if it has none of
+them.
 
-An interrupt ends everything, and what was found so far is written; a second one ends it at once.`,
+An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one exits at once.`,
 		Example: `  parley run
   parley run --target http://localhost:3000
 ` + runExamples() + `
@@ -95,30 +97,31 @@ func runExamples() string {
 // declare declares the flags of a run.
 func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.protocols, "protocol", nil,
-		"`PROTOCOL` to judge by; may be repeated (default that of the target, and without\n--target all)")
+		"`PROTOCOL` to judge by; may be repeated (default that of the target; all without --target)")
 	f.StringVar(&o.target, "target", "",
-		"profile `FILE|URL` of the target, or the folder of a page (default the bundled ones)")
+		"profile `FILE|URL` of the target, or the folder of a page (default the bundled targets)")
 	f.StringSliceVar(&o.drivers, "driver", nil,
-		"`DRIVER` to test over: sse, ws, stdio, browser, r3labs, or all; may be repeated (default what\n"+
-			"the target declares; all adds r3labs to that, where sse is declared)")
+		"`DRIVER` to test over: sse, ws, stdio, browser, r3labs, or all; may be repeated "+
+			"(default those that the target declares; all adds r3labs to sse)")
 	f.StringSliceVar(&o.roles, "role", nil,
-		"`ROLE` of the target: server, client, host, relay, agent, or all; may be repeated without\n--target "+
-			"(default that of the profile, and without one the protocol's first: server, client or host)")
+		"`ROLE` of the target: server, client, host, relay, agent, or all; may be repeated without --target "+
+			"(default that of the profile; without one, the first role of the protocol: server, client or host)")
 	f.StringVar(&o.tags, "tags", "",
-		"tag `EXPR` of the scenarios to run, such as '@AS-042 and not @exclusive'; makes the run incomplete")
+		"run only scenarios whose tags match `EXPR`, such as '@AS-042 and not @exclusive'; makes the run incomplete")
 	f.BoolVar(&o.strict, "strict", false,
-		"count a broken SHOULD as a failure, and read conflicting clauses by their strict reading")
-	f.IntVar(&o.concurrency, "concurrency", 0, "run `N` scenarios side by side (default what the profile allows)")
+		"count a broken SHOULD as a failure, and read conflicting clauses strictly")
+	f.IntVar(&o.concurrency, "concurrency", 0, "run `N` scenarios in parallel (default what the profile allows)")
 	f.StringVar(&o.baseline, "baseline", "",
-		"`FILE` of the clauses that are known to fail: where they do, and nothing else does, the\nverdict is as-expected, exit 0; rows of protocols that are not run have no\neffect")
-	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "exit 0 where nothing failed but not everything was tested")
+		"`FILE` of clauses that are known to fail: if they fail and nothing else does, "+
+			"the verdict is as-expected, exit 0; rows of protocols that are not run are ignored")
+	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "exit 0 if nothing failed, even if not everything was tested")
 	f.IntVar(&o.explore, "explore", 0,
-		"run `N` random sequences behind the scenarios, and shrink the first that breaks a clause;\n"+
-			"--tags @explored runs them alone")
-	f.Int64Var(&o.seed, "seed", 0, "`NUMBER` that random sequences are drawn by")
-	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results, made where it is missing")
+		"run `N` random sequences after the scenarios, and shrink the first one that "+
+			"breaks a clause; --tags @explored runs only these")
+	f.Int64Var(&o.seed, "seed", 0, "seed `NUMBER` of the random sequences")
+	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
-	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and what is not applicable")
+	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
 

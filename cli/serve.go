@@ -32,11 +32,12 @@ type serveOptions struct {
 	listening              bool // --addr was given
 }
 
-const aboutServing = `Conversations are answered by the model of the suite, which does as the user's text tells it: [[hold N]],
-[[tool N name {…}]], [[fail N 500]], [[echo N]] and so on; any other text is answered by "ok".
+const aboutServing = `The built-in fake model answers conversations. It obeys directives in the user's text, such as
+[[hold N]], [[tool N name {…}]], [[fail N 500]] and [[echo N]]; it answers any other text with "ok".
 
-With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN where a client cannot set
-headers, as with EventSource and WebSocket in a browser. An address that other machines can reach needs --token and TLS.`
+With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN if a client cannot
+set headers, as with EventSource and WebSocket in a browser. An address that other machines can reach requires
+--token and TLS.`
 
 // serveCommand has a subcommand for each protocol. Without one it takes --protocol, and the flags of all of them.
 func serveCommand(s *streams) *cobra.Command {
@@ -44,9 +45,9 @@ func serveCommand(s *streams) *cobra.Command {
 	known := offersOf(bundle...)
 	c := &cobra.Command{
 		Use:   "serve [PROTOCOL]",
-		Short: "Serve a bundled server, for clients of yours",
-		Long: `Serve a bundled server until it is interrupted, that of ` + bundle[0].Protocol + ` where no protocol is named.
-Its URL is the first line on stdout; stderr tells of connections and of what happens on them.
+		Short: "Serve a bundled server for your own clients",
+		Long: `Serve a bundled server until interrupted (default ` + bundle[0].Protocol + `). The first line on stdout is its
+URL; connections and what happens on them are logged to stderr.
 
 ` + aboutServing,
 		Example: examplesOf(bundle...),
@@ -78,8 +79,8 @@ func serveProtocolCommand(t launch.Target, s *streams) *cobra.Command {
 		Short: "Serve " + t.Short,
 		Long: strings.TrimSpace(longOf(t)) + `
 
-It runs until it is interrupted. stderr tells of connections and of what happens on them. A server's URL is the first line on
-stdout. ` + aboutServing,
+It runs until interrupted. The first line on stdout is the URL of a server; connections and what happens on them
+are logged to stderr. ` + aboutServing,
 		Example: examplesOf(t),
 		Args:    noArgs,
 	}

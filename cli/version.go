@@ -12,7 +12,7 @@ import (
 func versionCommand(s *streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Tell which Parley this is, and which suite it judges by",
+		Short: "Print the version, and the digest of the suite",
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return version(c.Context(), s) },
 	}

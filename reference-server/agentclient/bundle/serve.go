@@ -11,8 +11,8 @@ import (
 )
 
 var service = launch.Service{
-	Long: `A page, whose URL is the first line on stdout, by which people talk to the agent-select server beside it, or to
-another one. The flags of agent-select are that server's.`,
+	Long: `A page for talking to the agent-select server that is served beside it, or to another one. The URL of the page
+is the first line on stdout. The flags of agent-select configure the server.`,
 	Examples: []string{"", "--agents ~/.snow/main-agents.toml"},
 	Paths:    agentselect.Paths,
 	Page:     true,

@@ -14,7 +14,7 @@ import (
 var Paths = []string{"/events", "/agents/ws"}
 
 var service = launch.Service{
-	Long: `The bundled agent-select server: /events and what belongs to it, and the WebSocket /agents/ws.`,
+	Long: `The bundled agent-select server: SSE at /events and its companion paths, and the WebSocket /agents/ws.`,
 	Examples: []string{
 		"",
 		"--agents ~/.snow/main-agents.toml --allow-origin null",

@@ -34,7 +34,7 @@ external-agent: {session: "s-{nonce}"}
 	},
 	Extend: func(s *launch.Server) target.Running { return logging{s} }, // a relay writes no log, and that is checked
 	Serve: launch.Service{
-		Long:     "a relay alone, which hosts and agents join",
+		Long:     "a relay alone, for hosts and agents to join",
 		Paths:    []string{proto.Path},
 		Announce: true,
 		Flags: func(*pflag.FlagSet) launch.Serving {

@@ -17,8 +17,8 @@ import (
 )
 
 var hostService = launch.Service{
-	Long: "a relay with a host that books cinema tickets. The first URL is a page that shows a booking, and on\n" +
-		"which you speak as the participant",
+	Long: "a relay with a host that books cinema tickets. The first URL\nis a page that shows a booking, " +
+		"and on which you speak as\nthe participant",
 	Examples: []string{"--logs logs"},
 	Paths:    []string{proto.Path},
 	Announce: true,

@@ -18,8 +18,8 @@ import (
 const modelKey = "PARLEY_MODEL_KEY"
 
 var service = launch.Service{
-	Long: `The bundled session-chat server: the WebSocket /chat/ws. With --model-url its conversations are answered by a
-model behind an OpenAI-compatible API; a key that this wants is taken from ` + modelKey + `.`,
+	Long: `The bundled session-chat server at the WebSocket /chat/ws. With --model-url a model behind an OpenAI-compatible
+API answers conversations; its API key, if it needs one, is read from ` + modelKey + `.`,
 	Examples: []string{"--db sessions.db --model-url http://localhost:11434/v1 --model llama3.2"},
 	Paths:    []string{proto.Path},
 	Flags: func(f *pflag.FlagSet) launch.Serving {

@@ -15,9 +15,9 @@ import (
 )
 
 var service = launch.Service{
-	Long: `The bundled orchestrator at the WebSocket /bus/ws, whose URL is the second line on stdout: the client is the
-message bus. With --stdio it does not listen: the client is who started it, and each line on stdin and on stdout is one
-JSON message. It ends with its stdin.`,
+	Long: `The bundled orchestrator at the WebSocket /bus/ws, whose URL is the second line on stdout. The client plays the
+message bus. With --stdio it does not listen; the client is the process that started it, each line on stdin and
+stdout is one JSON message, and it exits at the end of its stdin.`,
 	Examples: []string{"--input-ack 2s --cancel-ack 2s", "--stdio"},
 	Paths:    []string{proto.Path},
 	Announce: true,

@@ -34,9 +34,9 @@ func Kind() target.Kind {
 		Capabilities: []string{SessionList},
 		Example:      example,
 		Ignores:      []string{"model", "tools", "provoke", "agents", "hooks"},
-		About: `A folder with an index.html, a file that ends in .html and a file: URL are pages, of agent-client. A page is
-driven by a browser: Chromium or Chrome, which is found on the PATH unless a profile names its program. Without one,
-agent-client is left out of a run that has neither --protocol nor --target, and a line says so.`,
+		About: `A folder with an index.html, a file that ends in .html, and a file: URL are pages, judged as agent-client.
+A page runs in Chromium or Chrome, found on the PATH unless the profile names the program. Without a browser,
+a run without --protocol and --target leaves agent-client out, and a line says so.`,
 		Runs: []string{"--target ./dist", "--target http://localhost:5173 --protocol agent-client"},
 		Sections: func() []target.Section {
 			b := Default()

@@ -12,9 +12,9 @@ import (
 func Guide() probe.Guide {
 	return probe.Guide{
 		Profile: profile,
-		Text: `agent-client is a page: a URL, a folder with an index.html, or a file that ends in .html. It is opened in a
-browser, and its elements are looked for: by the ids of the default binding, by what is written on buttons, and by the
-words in ids and classes. The probe connects the page to a server of its own, which tells what it asks.`,
+		Text: `agent-client: a page is given as a URL, a folder with an index.html, or a file that ends in .html.
+The probe opens it in a browser and looks for its elements by the ids of the default binding, by the texts of
+buttons, and by words in ids and classes. It connects the page to a server of its own to see what the page requests.`,
 		Examples: []string{
 			"parley init ./dist",
 			"parley init --protocol agent-client http://localhost:5173",

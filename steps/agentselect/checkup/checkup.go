@@ -21,8 +21,8 @@ func Guide() doctor.Guide {
 			Others: looks,
 		}},
 		Features: features.Doctor,
-		About: "Hooks of agent-select are tried with an agent parley_doctor, " +
-			"which is removed again where there is a hook for that.",
+		About: "Hooks of agent-select are tried with an agent named parley_doctor, " +
+			"which is removed again if there is a hook for it.",
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 func Guide() probe.Guide {
 	return probe.Guide{
 		Profile: profile,
-		Text: `agent-select is tried at the paths of the default binding: the transports that it offers, how its events look,
-how a request tells its connection, where a session's id is, and which optional features seem to be there. The probe
-opens connections, creates sessions and switches their agents.`,
+		Text: `agent-select: the probe uses the paths of the default binding. It finds out which transports the
+server offers, what its events look like, how a request names its connection, where the id of a session is, and
+which optional features seem to exist. It opens connections, creates sessions and switches their agents.`,
 		Examples: []string{
 			"parley init http://localhost:3000",
 			"parley init http://localhost:3000/api --out my.yaml",

@@ -36,8 +36,8 @@ func Kind() target.Kind {
 		Example:      example,
 		Ignores: []string{"model", "tools", "provoke", "agents",
 			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest"},
-		About: `A target of external-agent has one of three roles: host (a relay and a host behind one URL), relay, or
-agent, which connects to the harness.`,
+		About: `A target of external-agent has one of three roles: host (a relay and a host behind one URL), relay,
+or agent. An agent connects to the harness.`,
 		Runs: []string{"--protocol external-agent --role all",
 			"--target ws://localhost:3000/agent/ws --protocol external-agent --role relay"},
 		Sections: func() []target.Section {

@@ -16,7 +16,7 @@ func Guide() doctor.Guide {
 			externalagent.Host: host, externalagent.Relay: relay, externalagent.Agent: agent,
 		},
 		Features: features.Doctor,
-		About:    "A host is booked at. An agent is started and meets the host of the suite.",
+		About:    "At a host, doctor books a ticket. An agent is started and meets the bundled host.",
 		Examples: []string{"parley doctor --target ws://localhost:3000/agent/ws --protocol " + externalagent.Protocol +
 			" --role " + externalagent.Relay},
 	}

@@ -13,14 +13,14 @@ import (
 func Guide() probe.Guide {
 	return probe.Guide{
 		Profile: profile,
-		Text: `external-agent is tried at the default path and a few usual ones, or at that of a ws URL: whether relay.join is
-answered, and a host is there or a relay alone, whether other relay sessions have a host too and two agents can be in
-one, which tools are announced, and where error codes are. The probe starts study sessions and ends them; it books
-nothing.
+		Text: `external-agent: the probe tries the default path and a few common ones, or the path of a ws URL. It
+finds out whether relay.join is answered, whether there is a host or only a relay, whether other relay sessions have
+a host and admit two agents, which tools are announced, and where error codes are. It starts study sessions and ends
+them; it books nothing.
 
-An agent connects to the harness. With --role agent the words behind -- are the command that starts it, in which {url}
-and {session} stand for what it is told; it is started once, meets the bundled host, and loses its connection there.
-Without a command the profile is that of an agent which connects by itself, and is to be filled in.`,
+An agent connects to the harness. With --role agent the words after -- are the command that starts it; {url} and
+{session} in it are replaced. The agent is started once, meets the bundled host, and loses its connection there.
+Without a command the profile is that of an agent that connects by itself, with gaps to fill in.`,
 		Examples: []string{
 			"parley init --protocol external-agent ws://localhost:3000/agent/ws",
 			"parley init --protocol external-agent --role agent -- ./my-agent --url '{url}' --session '{session}'",

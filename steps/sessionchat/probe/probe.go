@@ -11,9 +11,9 @@ import (
 func Guide() probe.Guide {
 	return probe.Guide{
 		Profile: profile,
-		Text: `session-chat is tried at the default path and a few usual ones, or at that of a ws URL: one chat, one ping and
-one message of no known type tell how its messages look, as far as their names can be understood. The chat makes one
-session.`,
+		Text: `session-chat: the probe tries the default path and a few common ones, or the path of a ws URL. It
+sends one chat, one ping and one message of an unknown type, and learns the shapes of messages from the answers, as
+far as it understands their names. The chat creates one session.`,
 		Examples: []string{
 			"parley init --protocol session-chat http://localhost:3000",
 			"parley init --protocol session-chat ws://localhost:3000/my/socket",

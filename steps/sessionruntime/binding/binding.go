@@ -22,7 +22,7 @@ func Kind() target.Kind {
 		Drivers:  []string{target.WS, target.Stdio},
 		Example:  example,
 		Ignores:  []string{"model", "tools", "provoke", "agents", "hooks"},
-		About:    "The bundled orchestrator of session-runtime is judged over ws, and over stdio too on request.",
+		About:    "The bundled orchestrator of session-runtime is judged over ws; add --driver all for stdio.",
 		Runs:     []string{"--protocol session-runtime --explore 200 --seed 1"},
 		Sections: func() []target.Section {
 			b := Default()

@@ -23,8 +23,8 @@ func Guide() doctor.Guide {
 	return doctor.Guide{
 		Checkups: map[string]doctor.Checkup{target.Server: orchestrator},
 		Features: features.Doctor,
-		About: "An orchestrator is taken through a turn of each kind, over the first of its drivers; " +
-			"over stdio it is started for that.",
+		About: "An orchestrator goes through a turn of each kind, over its first driver; over stdio " +
+			"doctor starts it for that.",
 		Examples: []string{"parley doctor --target ws://localhost:3000/bus/ws --protocol " + sessionruntime.Protocol},
 	}
 }

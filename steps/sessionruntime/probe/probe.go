@@ -11,10 +11,10 @@ import (
 func Guide() probe.Guide {
 	return probe.Guide{
 		Profile: profile,
-		Text: `session-runtime is tried at the default path and a few usual ones, or at that of a ws URL: the probe sets
-sessions up, and is every party on their bus. Whether a fence is answered, where the fields of messages are, and what an
-accepted turn is called, it takes from what is published; how turns end, doctor examines. Behind -- stands the command of
-an orchestrator that speaks over stdin and stdout: it is started once.`,
+		Text: `session-runtime: the probe tries the default path and a few common ones, or the path of a ws URL. It
+sets up sessions and plays every party on their bus. From what the orchestrator publishes it learns whether a fence
+is answered, where the fields of messages are, and what an accepted turn is called. How turns end is left to doctor.
+After -- comes the command of an orchestrator that speaks over stdin and stdout; it is started once.`,
 		Examples: []string{
 			"parley init --protocol session-runtime http://localhost:3000",
 			"parley init --protocol session-runtime -- python3 adapter.py",

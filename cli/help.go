@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// helpColumns is the width of help texts, and flagColumns that of the table of flags.
+const (
+	helpColumns = 80
+	flagColumns = 100
+)
+
+// flagUsages is what cobra's template calls for the table of flags.
+var flagUsages = regexp.MustCompile(`\bFlagUsages\b`)
+
+// tidy wraps the help texts of a command and of those below it, and has them name this program.
+func tidy(c *cobra.Command) {
+	c.Long, c.Example = wrapped(named(c.Long), helpColumns), named(c.Example)
+	c.SetUsageTemplate(flagUsages.ReplaceAllString(c.UsageTemplate(), fmt.Sprintf("FlagUsagesWrapped %d", flagColumns)))
+	for _, sub := range c.Commands() {
+		tidy(sub)
+	}
+}
+
+// wrapped breaks each paragraph of a text into lines of at most so many columns, between words. A paragraph that begins
+// with a space stays as it is.
+func wrapped(text string, columns int) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		if !strings.HasPrefix(p, " ") {
+			paragraphs[i] = fill(p, columns)
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+// fill breaks one paragraph.
+func fill(text string, columns int) string {
+	var out strings.Builder
+	at := 0
+	for _, word := range strings.Fields(text) {
+		length := len([]rune(word))
+		switch {
+		case at == 0:
+		case at+1+length > columns:
+			out.WriteByte('\n')
+			at = 0
+		default:
+			out.WriteByte(' ')
+			at++
+		}
+		out.WriteString(word)
+		at += length
+	}
+	return out.String()
+}
