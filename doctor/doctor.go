@@ -1,18 +1,18 @@
-// Package doctor has the words in which a protocol says how a profile of one of its targets is examined before a run.
-// A protocol that parley doctor is to know implements [Examinable]; package parley/doctor/examination examines.
+// Package doctor defines how a protocol describes the examination of a target's profile before a run. A protocol that
+// parley doctor supports implements [Examinable]; package parley/doctor/examination runs the examination.
 //
-// A [Guide] has a [Checkup] for each role of a target. A checkup is a list of items: keys of a profile, or parts of the
-// protocol, that the suite depends on. An [Item] is examined in one of two ways:
+// A [Guide] has a [Checkup] for each role of a target. A checkup is a list of items: profile keys or parts of the
+// protocol that the suite depends on. An [Item] is examined in one of two ways:
 //
-//   - by a scenario of [Guide.Features] that has the item's tag. It takes the protocol's own steps, over the first
-//     driver of the profile. Three more scenarios, tagged @preflight-1 to @preflight-3, are run over each driver,
-//     and must take the steps by which the suite's own preflight shows how far a target comes;
-//   - by a [Look], a function, where no scenario can show it.
+//   - by a scenario of [Guide.Features] with the item's tag. It uses the protocol's own steps, over the profile's
+//     first driver. Three more scenarios, tagged @preflight-1 to @preflight-3, run over each driver. They must use
+//     the steps of the suite's own preflight stages;
+//   - by a [Look], a function, where no scenario can examine it.
 //
-// What is not declared, or does not work, is held against the scenarios of the suite: [Item.Needed] says which of them
-// cannot be run without it, and so the doctor tells which clauses would not be tested.
+// An item that is not declared, or does not work, is checked against the suite's scenarios: [Item.Needed] says which
+// scenarios cannot run without it. From this the doctor reports which clauses would not be tested.
 //
-// The package knows no protocol and does not import the runner, so that the packages of a protocol may import it.
+// The package knows no protocol and does not import the runner, so that protocol packages can import it.
 package doctor
 
 import (
@@ -25,31 +25,29 @@ import (
 	"parley/target"
 )
 
-// Examinable is a protocol whose targets the doctor can examine. A steps.Protocol implements it beside its own methods.
+// Examinable is a protocol whose targets the doctor can examine. It extends steps.Protocol.
 type Examinable interface {
-	// Doctor is what the doctor knows of the protocol.
+	// Doctor returns the protocol's guide.
 	Doctor() Guide
 }
 
-// Guide is what the doctor knows of a protocol. It is read-only.
+// Guide describes how targets of a protocol are examined. It is read-only.
 type Guide struct {
-	// Checkups are what is looked at, by the role of the target.
+	// Checkups are the checkups by role of the target.
 	Checkups map[string]Checkup
 
-	// Features has the doctor's scenarios, in the folder of the protocol's id. They do not belong to the suite: no run
-	// has them, and they count in no digest. Each role has one scenario for each stage of the preflight, and one for each
-	// tag of its items.
+	// Features has the doctor's scenarios, in a folder named after the protocol's id. They are not part of the suite: no
+	// run includes them, and no digest covers them. Each role has one scenario per preflight stage and one per item tag.
 	Features fs.FS
 
-	// About says in sentences what an examination does to a target, for the help of the command; "": nothing worth
-	// telling.
+	// About describes in sentences what an examination does to a target, for the command's help. It may be empty.
 	About string
 
-	// Examples are command lines for the help of the command.
+	// Examples are command lines for the command's help.
 	Examples []string
 }
 
-// Of is the guide of a protocol; ok is false where it has none.
+// Of returns the guide of a protocol; ok is false if it has none.
 func Of(p steps.Protocol) (g Guide, ok bool) {
 	e, ok := p.(Examinable)
 	if !ok {
@@ -58,114 +56,114 @@ func Of(p steps.Protocol) (g Guide, ok bool) {
 	return e.Doctor(), true
 }
 
-// Checkup is what the doctor looks at in targets of one role.
+// Checkup is what the doctor examines in targets of one role.
 type Checkup struct {
-	// Items are looked at in this order: first those with a tag, in the order of their scenarios, then those with a Look.
+	// Items are examined in this order: first those with a tag, in scenario order, then those with a Look.
 	Items []Item
 
-	// Advice is what to look at when a stage of the preflight fails, by its number: 1, 2 and 3.
+	// Advice says what to check when a preflight stage fails, by stage number: 1, 2 and 3.
 	Advice map[int]string
 
-	// Before looks at what must be there before the target is launched. An error ends the examination. It may be nil.
+	// Before checks the prerequisites of launching the target. An error ends the examination. It may be nil.
 	Before func(ctx context.Context, e *Exam) error
 
-	// First looks at the target before the scenarios are run. An error ends the examination. It may be nil.
+	// First examines the target before the scenarios run. An error ends the examination. It may be nil.
 	First func(ctx context.Context, e *Exam) error
 
-	// Others gives the looks at items without a scenario, by their keys. It is called once the scenarios are done, where a
-	// target of the protocol was met; end is called behind the last look. It may be nil.
+	// Others returns the looks for items without a scenario, by item key. It is called after the scenarios, if the target
+	// speaks the protocol; end is called after the last look. It may be nil.
 	Others func(ctx context.Context, e *Exam) (looks map[string]Look, end func())
 }
 
-// Look looks at an item, and says in words what it saw. An error of type Wants says that it could not look; any other
-// error, that the item does not work.
+// Look examines an item and describes what it saw. An error of type Wants means that the item could not be examined;
+// any other error means that it does not work.
 type Look func() (saw string, err error)
 
-// Wants is the error of a Look that cannot look: what it lacks, as in "a connection".
+// Wants is the error of a Look that could not run. It names what is missing, as in "a connection".
 type Wants string
 
 func (w Wants) Error() string { return "it needs " + string(w) }
 
-// Item is something that a profile may declare so that more can be tested, or a part of a protocol on which tests rest.
+// Item is something a profile may declare so that more can be tested, or a part of a protocol that tests depend on.
 type Item struct {
-	// Key names the item, by the key of the profile where there is one.
+	// Key names the item: the profile key, if there is one.
 	Key string
 
-	// Tag is that of its scenario among the doctor's features; "" where a Look looks at it.
+	// Tag is the tag of the item's scenario in the doctor's features; "" if a Look examines it.
 	Tag string
 
-	// Declared reports whether a profile has the item at all. What is not declared is not looked at.
+	// Declared reports whether a profile declares the item. Undeclared items are not examined.
 	Declared func(p *target.Profile) bool
 
-	// Needed says which scenarios of the suite cannot be run without it.
+	// Needed reports which scenarios of the suite cannot run without the item.
 	Needed Need
 
-	// After are the keys of items without which it cannot be looked at.
+	// After has the keys of the items that this item depends on.
 	After []string
 
-	// Provoked reports whether a profile has another means for what the items in After are for. Nil: none has.
+	// Provoked reports whether a profile has a substitute for the items in After. Nil means no profile has one.
 	Provoked func(p *target.Profile) bool
 
-	// Causes are clauses that monitors judge, and that have nothing to judge without the item.
+	// Causes are clauses judged by monitors that have nothing to judge without the item.
 	Causes []string
 
-	// CallsModel says that its scenario shows nothing unless the model stub was called: a target may have found another
-	// model.
+	// CallsModel says that the item's scenario shows something only if the model stub was called: a target may use
+	// another model.
 	CallsModel bool
 
-	// Optional says that without it clauses are not applicable, rather than untested.
+	// Optional says that clauses are not applicable, rather than untested, without the item.
 	Optional bool
 
-	// Instead says that it stands in for another item, so that its absence is not told.
+	// Instead says that the item stands in for another one, so its absence is not reported.
 	Instead bool
 
-	// Advice is what to look at when it fails.
+	// Advice says what to check when the item fails.
 	Advice string
 
-	// Remark is added, in brackets, where it works; nil, or "" of it: nothing is.
+	// Remark returns a remark shown in parentheses when the item works; nil or "" means none.
 	Remark func(p *target.Profile) string
 
-	// Without is what its absence means where no scenario is lost by it; "": that no scenario needs it.
+	// Without says what the item's absence means if no scenario needs it. "" reports only that no scenario needs it.
 	Without string
 }
 
-// Need reports whether a scenario cannot be run against a profile's target without an item.
+// Need reports whether a scenario cannot run against a profile's target without an item.
 type Need func(s Scenario, p *target.Profile) bool
 
 // Scenario is a scenario of the suite, as a Need sees it.
 type Scenario struct {
 	Tags  []string // each with its @
-	Steps string   // their texts, a line each
+	Steps string   // the step texts, one per line
 }
 
-// Takes is the need of scenarios that have a step which matches. In the pattern ^ and $ are the ends of a step.
+// Takes is the need of scenarios with a step that matches the pattern. ^ and $ match at the ends of a step.
 func Takes(pattern string) Need {
 	re := regexp.MustCompile(`(?m)` + pattern)
 	return func(s Scenario, _ *target.Profile) bool { return re.MatchString(s.Steps) }
 }
 
-// OfTag is the need of scenarios with a tag.
+// OfTag is the need of scenarios with the given tag.
 func OfTag(tag string) Need {
 	return func(s Scenario, _ *target.Profile) bool { return slices.Contains(s.Tags, tag) }
 }
 
-// AnyOf is the need of whatever has one of several needs.
+// AnyOf is the need of scenarios that have at least one of the given needs.
 func AnyOf(needs ...Need) Need {
 	return func(s Scenario, p *target.Profile) bool {
 		return slices.ContainsFunc(needs, func(need Need) bool { return need(s, p) })
 	}
 }
 
-// Never is the need of nothing.
+// Never is a Need that no scenario has.
 func Never(Scenario, *target.Profile) bool { return false }
 
-// Always is for an Item that every profile has.
+// Always is the Declared func of an item that every profile has.
 func Always(*target.Profile) bool { return true }
 
-// Has is for an Item that is a capability.
+// Has returns the Declared func of an item that is a capability.
 func Has(capability string) func(*target.Profile) bool {
 	return func(p *target.Profile) bool { return p.Has(capability) }
 }
 
-// Restartable is for an Item that depends on a restart of the target.
+// Restartable is the Declared func of an item that depends on restarting the target.
 func Restartable(p *target.Profile) bool { return p.Command != nil || p.Hooks.Restart != "" }

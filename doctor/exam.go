@@ -14,42 +14,42 @@ import (
 	"parley/target"
 )
 
-// Status is what a line of an examination begins with.
+// Status is the first word or words of a line of the examination's output.
 type Status string
 
-// What can be said of an item.
+// The statuses of an item.
 const (
 	OK          Status = "ok"           // it works
 	NotDeclared Status = "not declared" // the profile does not have it
-	NotChecked  Status = "not checked"  // it depends on something that does not work, or is not declared
+	NotChecked  Status = "not checked"  // it depends on an item that does not work or is not declared
 	Failed      Status = "failed"       // it does not work
-	NoEffect    Status = "no effect"    // the profile has it, and no scenario of the protocol uses it
+	NoEffect    Status = "no effect"    // the profile declares it, but no scenario of the protocol uses it
 )
 
-// Exam is one examination of a target, as a checkup's own functions see it. One goroutine at a time may use it.
+// Exam is one examination of a target, as the functions of a checkup see it. It is not safe for concurrent use.
 type Exam struct {
 	Checkup  Checkup
 	Protocol steps.Protocol
-	Profile  *target.Profile // with limits for a first look: they are shorter where the profile has the usual ones
+	Profile  *target.Profile // with the limits of a first look: shorter where the profile has the defaults
 	Launcher target.Launcher
 	Running  target.Running // nil in Before
 
-	// Browser drives pages. Before sets it for a target that is one; whoever examines closes it.
+	// Browser drives pages. Before sets it if the target is a page; the examination closes it.
 	Browser *browser.Driver
 
-	// Greeted says that the target came through the preflight over the first driver of the profile.
+	// Greeted says that the target passed the preflight over the profile's first driver.
 	Greeted bool
 
 	out    io.Writer
 	failed bool
 }
 
-// NewExam begins an examination that writes to out. It has no Running, and no Browser.
+// NewExam returns an examination that writes to out. Running and Browser are not set.
 func NewExam(out io.Writer, c Checkup, p steps.Protocol, profile *target.Profile, launcher target.Launcher) *Exam {
 	return &Exam{Checkup: c, Protocol: p, Profile: profile, Launcher: launcher, out: out}
 }
 
-// Tell writes a line about an item, or about anything else.
+// Tell writes a line about an item or anything else.
 func (e *Exam) Tell(s Status, what, format string, args ...any) {
 	e.failed = e.failed || s == Failed
 	wide := 23
@@ -60,10 +60,10 @@ func (e *Exam) Tell(s Status, what, format string, args ...any) {
 	fmt.Fprintf(e.out, "%-12s  %-*s  %s\n", s, wide, what, text)
 }
 
-// Failed reports whether a line said that something failed.
+// Failed reports whether a line had the status Failed.
 func (e *Exam) Failed() bool { return e.failed }
 
-// Restart is a Look: the target is restarted, and is there again.
+// Restart is a Look that restarts the target and checks that it is reachable again.
 func (e *Exam) Restart(ctx context.Context) (string, error) {
 	err := e.Running.Restart(ctx, false)
 	if err == nil {
@@ -72,7 +72,7 @@ func (e *Exam) Restart(ctx context.Context) (string, error) {
 	return "the target is there again", err
 }
 
-// Configuration is a Look: what identifies the target's configuration can be read.
+// Configuration is a Look that checks that the bytes identifying the target's configuration can be read.
 func (e *Exam) Configuration() (string, error) {
 	b, err := e.Running.ConfigBytes()
 	if err == nil && len(b) == 0 {
@@ -81,7 +81,7 @@ func (e *Exam) Configuration() (string, error) {
 	return fmt.Sprintf("%d bytes", len(b)), err
 }
 
-// reachable gives an error where nobody listens at a URL.
+// reachable returns an error if no server listens at a URL.
 func reachable(ctx context.Context, base string, limit target.Duration) error {
 	u, err := url.Parse(base)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"parley/verdict"
 )
 
-// provoked reports whether a profile has another means for what the items are for that one comes after.
+// provoked reports whether a profile has a substitute for the items that it depends on.
 func provoked(it doctor.Item, p *target.Profile) bool { return it.Provoked != nil && it.Provoked(p) }
 
-// audit is the suite, held against what a profile has.
+// audit compares the suite with what a profile declares.
 type audit struct {
 	profile  *target.Profile
 	ledger   *verdict.Ledger
@@ -29,7 +29,7 @@ type asked struct {
 	doctor.Scenario
 }
 
-// newAudit takes the scenarios that the profile's drivers would run, and that judge targets of its role.
+// newAudit selects the scenarios that the profile's drivers would run and that judge targets of its role.
 func newAudit(profile *target.Profile, p steps.Protocol) (*audit, error) {
 	a := &audit{profile: profile}
 	var err error
@@ -66,7 +66,7 @@ func (a *audit) monitored(clause string) bool {
 	return slices.ContainsFunc(a.monitors, func(m monitor.Monitor) bool { return slices.Contains(m.Clauses, clause) })
 }
 
-// lacks are the keys of those items that a scenario needs.
+// lacks returns the keys of the missing items that a scenario needs.
 func (a *audit) lacks(sc asked, missing []doctor.Item) []string {
 	var keys []string
 	for _, it := range missing {
@@ -77,7 +77,7 @@ func (a *audit) lacks(sc asked, missing []doctor.Item) []string {
 	return keys
 }
 
-// scenariosWithout counts the scenarios that would not run without an item.
+// scenariosWithout counts the scenarios that could not run without an item.
 func (a *audit) scenariosWithout(it doctor.Item) int {
 	n := 0
 	for _, sc := range a.asked {
@@ -88,14 +88,14 @@ func (a *audit) scenariosWithout(it doctor.Item) int {
 	return n
 }
 
-// lost is what would not be tested for want of the same items.
+// lost is a group of clauses that would not be tested because the same items are missing.
 type lost struct {
-	want    string // the items that the scenario which lacks least lacks
+	want    string // the items missing for the scenario that lacks the fewest
 	clauses []string
 }
 
-// losses lists the clauses that nothing would judge while items are missing. A monitor judges whatever is run, but for
-// what only an item causes.
+// losses lists the clauses that nothing would judge while items are missing. Monitors judge any run, except for
+// clauses that only a missing item can cause.
 func (a *audit) losses(missing []doctor.Item) []lost {
 	var out []lost
 	for _, row := range a.tested(missing) {
@@ -114,7 +114,8 @@ func (a *audit) losses(missing []doctor.Item) []lost {
 	return out
 }
 
-// wanted reports whether every scenario that judges a clause lacks something, and what the one lacks that lacks least.
+// wanted reports whether every scenario that judges a clause lacks items, and which items the one lacking fewest
+// lacks.
 func (a *audit) wanted(clause string, missing []doctor.Item) (want string, all bool) {
 	var least []string
 	for _, sc := range a.asked {
@@ -132,8 +133,8 @@ func (a *audit) wanted(clause string, missing []doctor.Item) (want string, all b
 	return strings.Join(least, " + "), least != nil
 }
 
-// tested are the clauses that the suite tests, apart from those that inform: they are at most observed; and from those
-// that monitors judge, unless only a missing item causes what they are about.
+// tested returns the clauses that the suite tests. It leaves out informational clauses, which are at most observed,
+// and clauses judged by monitors unless they depend on a missing item.
 func (a *audit) tested(missing []doctor.Item) []verdict.Row {
 	var out []verdict.Row
 	for _, row := range a.ledger.Rows() {

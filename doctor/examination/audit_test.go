@@ -16,7 +16,7 @@ import (
 	"parley/target"
 )
 
-// profileOf is a profile of a running target that follows the default binding, and is changed.
+// profileOf returns the default profile of a running target, modified by change.
 func profileOf(t *testing.T, protocol, role string, change func(*target.Profile)) *target.Profile {
 	t.Helper()
 	p, err := protocols.Kinds().ForURL(protocol, "http://127.0.0.1:1")
@@ -52,7 +52,7 @@ func eachCheckup(t *testing.T, test func(t *testing.T, p steps.Protocol, role st
 	}
 }
 
-// TestItemsAreNeeded holds that the patterns still match the words of the features.
+// TestItemsAreNeeded checks that the items' patterns still match the steps of the features.
 func TestItemsAreNeeded(t *testing.T) {
 	unused := []string{
 		"restart of agent-select", "provoke.running_turn", binding.SessionList + " of agent-select", binding.Health,
@@ -74,7 +74,7 @@ func TestItemsAreNeeded(t *testing.T) {
 	})
 }
 
-// TestItemsHaveScenarios holds that each tag is one of the doctor's feature, and the other way round.
+// TestItemsHaveScenarios checks that every item tag is in the doctor's features, and vice versa.
 func TestItemsHaveScenarios(t *testing.T) {
 	eachCheckup(t, func(t *testing.T, p steps.Protocol, role string, c doctor.Checkup) {
 		profile := profileOf(t, steps.Name(p), role, unchanged)
@@ -111,7 +111,7 @@ func TestItemsHaveScenarios(t *testing.T) {
 	})
 }
 
-// declared changes a profile into one that declares all that the doctor looks at.
+// declared makes a profile declare everything that the doctor examines.
 func declared(p *target.Profile) {
 	p.Model = &target.Model{Hook: "true"}
 	p.Tools = target.Tools{Confirm: &target.Tool{Name: "a"}, Ask: &target.Tool{Name: "b"}}
@@ -126,7 +126,7 @@ func TestLosses(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(*target.Profile)
-		lost   string // a clause that is lost; "" for none at all
+		lost   string // a clause that is lost; "" if none is
 		kept   string
 	}{
 		{"everything is declared", unchanged, "", "AS-068"},
@@ -158,7 +158,7 @@ func TestLosses(t *testing.T) {
 // unexamined is a protocol without a guide.
 type unexamined struct{ steps.Protocol }
 
-// TestNoGuide: what the doctor does not know is wrong usage, and nothing is launched.
+// TestNoGuide checks that a protocol without a guide is a usage error.
 func TestNoGuide(t *testing.T) {
 	ps := &steps.Protocols{All: []steps.Protocol{unexamined{protocols.Get(agentselect.Protocol)}}}
 	var usage *runner.UsageError

@@ -1,5 +1,5 @@
-// Package examination examines a target by the guide of its protocol, and says what a run would not test: it is what
-// parley doctor does, apart from flags and exit codes. The guides are those of package parley/doctor.
+// Package examination examines a target by its protocol's guide and reports what a run would not test. It implements
+// parley doctor apart from flags and exit codes. Package parley/doctor defines the guides.
 package examination
 
 import (
@@ -21,28 +21,28 @@ import (
 	"parley/target"
 )
 
-// Options say what is examined.
+// Options configure an examination.
 type Options struct {
-	Out       io.Writer        // a line for each thing that was looked at, and what would not be tested
-	Protocols *steps.Protocols // has that of the profile
+	Out       io.Writer        // gets a line per examined thing, and what would not be tested
+	Protocols *steps.Protocols // includes the profile's protocol
 	Name      string           // of the profile, as the user gave it
-	Profile   *target.Profile  // is left as it is
-	Launcher  target.Launcher  // nil: by the profile
+	Profile   *target.Profile  // is not modified
+	Launcher  target.Launcher  // nil: derived from the profile
 }
 
-// Outcome is what came of an examination.
+// Outcome is the result of an examination.
 type Outcome int
 
 // The outcomes.
 const (
-	Works  Outcome = iota // all that the profile declares
-	Fails                 // something of it does not work
-	Unmet                 // nothing of the protocol came from the target
-	Broken                // the harness could not go on
+	Works  Outcome = iota // everything the profile declares works
+	Fails                 // something the profile declares does not work
+	Unmet                 // the target did not speak the protocol
+	Broken                // the harness could not continue
 )
 
-// Run examines a target. Where the target could not be started or reached, or the context has ended, it gives an error
-// of the kind that runner.Run gives; where the doctor does not know targets of this protocol or role, a
+// Run examines a target. If the target could not be started or reached, or the context has ended, it returns an error
+// of the kind that runner.Run returns. If the doctor does not know the protocol or role, the error is a
 // *runner.UsageError.
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	x, err := begin(o)
@@ -70,7 +70,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	return Works, nil
 }
 
-// titled is a protocol, with the role of its target where there are several.
+// titled returns the protocol's name, with the role of its target if there are several roles.
 func titled(p steps.Protocol, role string) string {
 	if len(steps.Roles(p)) > 1 {
 		return steps.Name(p) + " " + role
@@ -85,14 +85,14 @@ type examination struct {
 	guide    doctor.Guide
 	plan     map[string]runner.Planned // the doctor's scenarios, by id
 	audit    *audit
-	brain    *llm.Brain // nil where the target cannot be told of a model
+	brain    *llm.Brain // nil if the target cannot be told of a model
 	modelURL string
-	state    map[string]doctor.Status // what was told of an item, by its key
-	met      bool                     // over one driver at least somebody was met who speaks the protocol
+	state    map[string]doctor.Status // the reported status of each item, by key
+	met      bool                     // the target spoke the protocol over at least one driver
 	broken   bool                     // a run of scenarios ended with a harness error
 }
 
-// begin makes everything ready that needs no target.
+// begin prepares everything that needs no target.
 func begin(o Options) (*examination, error) {
 	protocol, err := o.Protocols.Find(o.Profile.Protocol)
 	if err != nil {
@@ -123,7 +123,7 @@ func begin(o Options) (*examination, error) {
 	return x, nil
 }
 
-// examine looks at everything. An error ends the examination: the target could not be started or reached.
+// examine examines everything. An error ends the examination: the target could not be started or reached.
 func (x *examination) examine(ctx context.Context) error {
 	if before := x.Checkup.Before; before != nil {
 		if err := before(ctx, x.Exam); err != nil {
@@ -159,7 +159,7 @@ func (x *examination) examine(ctx context.Context) error {
 	return nil
 }
 
-// launch starts the model stub, where the target can be told of it, and the target. The returned function stops both.
+// launch starts the model stub, if the target can be told of it, and the target. The returned function stops both.
 func (x *examination) launch(ctx context.Context) (func(), error) {
 	stopModel := func() {}
 	if x.Profile.UsesModel() {
@@ -184,7 +184,7 @@ func (x *examination) launch(ctx context.Context) (func(), error) {
 	return func() { within(15*time.Second, running.Stop); stopModel() }, nil
 }
 
-// launched says in words how the target was launched.
+// launched describes how the target was launched.
 func (x *examination) launched(took time.Duration) string {
 	how := "reached"
 	switch p := x.Profile; {
@@ -210,7 +210,7 @@ func within(limit time.Duration, stop func(context.Context) error) {
 	_ = stop(ctx)
 }
 
-// summary says what a run could not test.
+// summary reports what a run could not test.
 func (x *examination) summary() {
 	out := x.o.Out
 	if !x.Greeted {
@@ -243,7 +243,7 @@ func (x *examination) summary() {
 	}
 }
 
-// stages are those of the preflight, in words.
+// stages returns the names of the preflight stages as a phrase.
 func (x *examination) stages() string {
 	all := x.Protocol.Stages()
 	return all[0] + ", " + all[1] + " and " + all[2]

@@ -16,7 +16,7 @@ import (
 	"parley/target"
 )
 
-// guided is a protocol whose guide is not Parley's.
+// guided is a protocol with a guide of the test.
 type guided struct {
 	steps.Protocol
 	guide doctor.Guide
@@ -24,7 +24,7 @@ type guided struct {
 
 func (g guided) Doctor() doctor.Guide { return g.guide }
 
-// scenarios are those of a guide.
+// scenarios are the features of the test's guide.
 const scenarios = `@agent-select @server
 Feature: 0 What is there
   @preflight-1
@@ -60,7 +60,7 @@ Feature: 0 What is there
 
 func undeclared(*target.Profile) bool { return false }
 
-// guideOf is a guide with an item for everything that can be said of one.
+// guideOf returns a guide with an item of each kind.
 func guideOf(before error) doctor.Guide {
 	remark := func(*target.Profile) string { return "so it is" }
 	return doctor.Guide{
@@ -95,7 +95,7 @@ func guideOf(before error) doctor.Guide {
 	}
 }
 
-// examined is what comes of an examination of the bundled server by a guide.
+// examined examines the bundled server by a guide.
 func examined(t *testing.T, g doctor.Guide) (string, Outcome, error) {
 	t.Helper()
 	b := bundled.All.For(protocols.Kinds(), agentselect.Protocol, target.Server)
@@ -108,7 +108,7 @@ func examined(t *testing.T, g doctor.Guide) (string, Outcome, error) {
 	return out.String(), outcome, err
 }
 
-// TestGuide: a guide of anybody's is followed, and each item has the line that it is due.
+// TestGuide checks that any guide is followed, and that each item gets its line.
 func TestGuide(t *testing.T) {
 	out, outcome, err := examined(t, guideOf(nil))
 	if err != nil || outcome != Fails {
@@ -141,7 +141,7 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// TestBefore: an error before the launch ends the examination, and nothing is launched.
+// TestBefore checks that an error of Before ends the examination before anything is launched.
 func TestBefore(t *testing.T) {
 	broken := errors.New("no tools")
 	out, _, err := examined(t, guideOf(broken))

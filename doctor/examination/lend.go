@@ -7,7 +7,7 @@ import (
 	"parley/target"
 )
 
-// lent lends a target that runs already to a run, which may launch others of its own beside it.
+// lent is a launcher that lends a running target to a run. The run may launch further targets of its own.
 type lent struct {
 	target.Launcher
 	running  target.Running
@@ -24,7 +24,7 @@ func (l *lent) Launch(ctx context.Context, o target.LaunchOptions) (target.Runni
 	return l.Launcher.Launch(ctx, o)
 }
 
-// kept is a target that a run does not stop: it belongs to who lent it. It offers what only some targets can as well.
+// kept is a target that a run does not stop, because its owner does. It also offers the optional target interfaces.
 type kept struct{ target.Running }
 
 // Stop implements target.Running.

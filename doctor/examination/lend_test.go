@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestLent: a target that is lent to a run offers what only some targets can.
+// TestLent checks that a target lent to a run still offers the optional target interfaces.
 func TestLent(t *testing.T) {
 	for _, role := range protocols.All.Roles(externalagent.Protocol) {
 		launcher := bundled.All.For(protocols.Kinds(), externalagent.Protocol, role).Launcher

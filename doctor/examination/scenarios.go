@@ -17,7 +17,7 @@ import (
 	"parley/verdict"
 )
 
-// scenarios runs the doctor's feature over one driver: preflight over each, everything else over the first.
+// scenarios runs the doctor's features over one driver: the preflight over each, everything else over the first.
 func (x *examination) scenarios(ctx context.Context, driver string, first bool) error {
 	selected := []string{"@preflight-1"}
 	if first {
@@ -44,14 +44,14 @@ func (x *examination) scenarios(ctx context.Context, driver string, first bool) 
 	case res.Exit == verdict.ExitHarness:
 		x.broken = true
 		return nil
-	case res.Exit == verdict.ExitUnreachable: // another driver may do
+	case res.Exit == verdict.ExitUnreachable: // another driver may reach it
 		return nil
 	}
 	x.met = true
 	return nil
 }
 
-// selected are the tags of the items that can be looked at by a scenario; of the others it tells why not.
+// selected returns the tags of the items that a scenario can examine. It reports why the others cannot be examined.
 func (x *examination) selected() []string {
 	var tags []string
 	for _, it := range x.Checkup.Items {
@@ -67,7 +67,7 @@ func (x *examination) selected() []string {
 	return tags
 }
 
-// undeclared is the first item that another one depends on and that the profile does not declare.
+// undeclared returns the key of the first dependency of an item that the profile does not declare, or "".
 func (x *examination) undeclared(it doctor.Item) string {
 	if provoked(it, x.Profile) {
 		return ""
@@ -80,7 +80,7 @@ func (x *examination) undeclared(it doctor.Item) string {
 	return ""
 }
 
-// without says what is lost by an item that is not declared.
+// without describes what is lost because an item is not declared.
 func (x *examination) without(it doctor.Item) string {
 	what := "not tested"
 	if it.Optional {
@@ -106,7 +106,7 @@ func (x *examination) without(it doctor.Item) string {
 	return what + " without it: " + strings.Join(clauses, ", ")
 }
 
-// ward follows the scenarios and tells of each.
+// ward observes the scenarios and reports on each.
 type ward struct {
 	*examination
 	driver string
@@ -154,7 +154,7 @@ func (w *ward) ScenarioDone(sc reports.Scenario) {
 	w.Tell(status, it.Key, "%s", text)
 }
 
-// missing is the first item that another one depends on and that does not work.
+// missing returns the key of the first dependency of an item that does not work, or "".
 func (w *ward) missing(it doctor.Item) string {
 	if provoked(it, w.Profile) {
 		return ""
@@ -167,7 +167,7 @@ func (w *ward) missing(it doctor.Item) string {
 	return ""
 }
 
-// reached reports whether a chat has reached the model stub: a target may have found another model to answer it.
+// reached fails the item unless a chat called the model stub: the target may have used another model.
 func (w *ward) reached(status doctor.Status, text string) (doctor.Status, string) {
 	late, cancel := deadline.WithLimit(context.Background(), w.Profile.Limits.Event.Duration)
 	defer cancel()
@@ -192,7 +192,7 @@ func (w *ward) preflight(p runner.Planned, sc reports.Scenario) {
 		w.Greeted = w.Greeted || w.first && p.Stage == 3
 	case gated(sc), sc.Outcome == verdict.EnvError && p.Stage > 1:
 		status, text = doctor.NotChecked, sc.Name
-	case sc.Outcome == verdict.EnvError && !w.Profile.Dials(): // which says what to do
+	case sc.Outcome == verdict.EnvError && !w.Profile.Dials(): // whose reason says what to do
 		text = sc.Reason
 	default:
 		text += " (look at " + w.Checkup.Advice[p.Stage] + ")"
@@ -200,7 +200,7 @@ func (w *ward) preflight(p runner.Planned, sc reports.Scenario) {
 	w.Tell(status, w.driver, "%s", text)
 }
 
-// judged is what a scenario says of what it is about.
+// judged returns the status and text for a scenario's outcome.
 func judged(sc reports.Scenario) (status doctor.Status, text string) {
 	switch sc.Outcome {
 	case verdict.Passed:
@@ -214,10 +214,10 @@ func judged(sc reports.Scenario) (status doctor.Status, text string) {
 	return doctor.Failed, sc.Name + ": " + sc.Reason
 }
 
-// gated reports that a scenario did not run because a stage of the preflight had not come through.
+// gated reports whether a scenario did not run because a preflight stage failed.
 func gated(sc reports.Scenario) bool { return strings.HasPrefix(sc.Reason, "preflight: ") }
 
-// listen notes whether the model stub is called at all.
+// listen closes called when the model stub is first called.
 func (w *ward) listen(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -229,7 +229,7 @@ func (w *ward) listen(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// rest looks at what no scenario shows, and tells of all that is not declared.
+// rest examines the items without a scenario and reports all undeclared ones.
 func (x *examination) rest(ctx context.Context) {
 	looks := map[string]doctor.Look{}
 	if x.Checkup.Others != nil {
@@ -250,7 +250,7 @@ func (x *examination) rest(ctx context.Context) {
 	}
 }
 
-// found tells what came of a look at an item.
+// found runs an item's look and reports the result.
 func (x *examination) found(it doctor.Item, look doctor.Look) {
 	good, err := look()
 	var w doctor.Wants
@@ -267,7 +267,7 @@ func (x *examination) found(it doctor.Item, look doctor.Look) {
 	}
 }
 
-// item finds an item by its key.
+// item returns the item with the given key.
 func (x *examination) item(key string) doctor.Item {
 	return x.Checkup.Items[slices.IndexFunc(x.Checkup.Items, func(it doctor.Item) bool { return it.Key == key })]
 }
