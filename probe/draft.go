@@ -14,15 +14,15 @@ import (
 	"parley/target"
 )
 
-// Draft is the text of a profile, written line by line: what was found out, with what was seen beside it, what could
-// not be seen, and what a probe cannot see as commented keys to fill in. Its String is the text.
+// Draft is the text of a profile, written line by line: what the probe found, with comments on what it saw and could
+// not see, and commented keys to fill in for what no probe can see. String returns the text.
 type Draft struct {
 	strings.Builder
 	s *Session
 }
 
-// NewDraft begins the profile of a session with its name, protocol and URL. of says in the first comment what it is a
-// profile of, and where that was seen.
+// NewDraft begins the profile of a session with its name, protocol and URL. of says in the first comment what the
+// profile describes and where that was seen.
 func NewDraft(s *Session, of string) *Draft {
 	w := &Draft{s: s}
 	w.Line(0, "# A profile of %s.", of)
@@ -34,27 +34,27 @@ func NewDraft(s *Session, of string) *Draft {
 	return w
 }
 
-// NewServerDraft is NewDraft of a server at a URL.
+// NewServerDraft begins the draft of a server at a URL.
 func NewServerDraft(s *Session) *Draft {
 	w := NewDraft(s, s.Profile.URL+", written by parley init from what the server showed")
 	w.Line(0, "")
 	return w
 }
 
-// Line writes a line, so many levels deep.
+// Line writes a line at an indentation depth.
 func (w *Draft) Line(depth int, format string, args ...any) {
 	text := strings.TrimRight(strings.Repeat("  ", depth)+fmt.Sprintf(format, args...), " ")
 	w.WriteString(text + "\n")
 }
 
-// Said writes what was noted under a key, as comments.
+// Said writes the notes under a key as comments.
 func (w *Draft) Said(depth int, key string) {
 	for _, text := range w.s.Seen[key] {
 		w.Line(depth, "# seen: %s", Printable(text))
 	}
 }
 
-// Unseen writes what could not be seen.
+// Unseen writes comments on what could not be seen.
 func (w *Draft) Unseen() {
 	if len(w.s.Seen[unseen]) == 0 {
 		return
@@ -65,19 +65,19 @@ func (w *Draft) Unseen() {
 	}
 }
 
-// Text writes a key whose value is text, unless that is empty.
+// Text writes a key with a text value, unless the value is empty.
 func (w *Draft) Text(depth int, key, value string) {
 	if value != "" {
 		w.Line(depth, "%s: %s", key, Quote(value))
 	}
 }
 
-// List writes a key of the top whose values are words, such as drivers.
+// List writes a top-level key whose values are words, such as drivers.
 func (w *Draft) List(key string, words []string) {
 	w.Line(0, "%s: [%s]", key, strings.Join(words, ", "))
 }
 
-// Command writes the words of a command, in comments where it is an example. A command that was given is in its folder.
+// Command writes a command, as comments if it is an example. Otherwise it adds the folder the command was given in.
 func (w *Draft) Command(run []string, example bool) {
 	comment := ""
 	if example {
@@ -92,8 +92,8 @@ func (w *Draft) Command(run []string, example bool) {
 	w.Line(1, "#env: {LOG_LEVEL: debug}")
 }
 
-// Groups writes the fields of a wire that are not where the default binding has them: structs of pointers, by their
-// keys.
+// Groups writes the wire fields that differ from the default binding. Both arguments are structs of pointers, with
+// YAML keys.
 func (w *Draft) Groups(now, usual any) {
 	if reflect.DeepEqual(now, usual) {
 		return
@@ -111,8 +111,8 @@ func (w *Draft) Groups(now, usual any) {
 	}
 }
 
-// Changed writes the members of a struct that differ from the usual ones, by their keys: text, target.Pointer and
-// target.Pointers.
+// Changed writes the members of a struct that differ from the usual ones, by their YAML keys. Members are of type
+// string, target.Pointer or target.Pointers.
 func (w *Draft) Changed(depth int, now, usual any) {
 	v, std := reflect.ValueOf(now), reflect.ValueOf(usual)
 	for i := range v.NumField() {
@@ -130,7 +130,7 @@ func (w *Draft) Changed(depth int, now, usual any) {
 	}
 }
 
-// Names writes renamings.
+// Names writes the renamings under a key.
 func (w *Draft) Names(key, about string, names map[string]target.Names) {
 	w.Said(1, key)
 	if len(names) == 0 {
@@ -143,10 +143,10 @@ func (w *Draft) Names(key, about string, names map[string]target.Names) {
 	}
 }
 
-// hinted are the keys of the examples that a probe cannot see, as they stand there; not each is in every example.
+// hinted are the keys in the examples for what a probe cannot see. No example need have all of them.
 var hinted = []string{"#command:", "#headers:", "#hooks:", "#model:", "#tools:", "#provoke:"}
 
-// Hints ends a profile with what a probe cannot see, in the words of the protocol's example.
+// Hints ends a profile with the parts of the protocol's example that a probe cannot see.
 func (w *Draft) Hints() {
 	w.Line(0, "")
 	w.Line(0, "# What a probe cannot see. The more of it your profile tells, the more is tested.")
@@ -158,7 +158,7 @@ func (w *Draft) Hints() {
 	}
 }
 
-// paragraph is the part of a text between empty lines that has a line which starts with a key.
+// paragraph returns the part of a text between empty lines that has a line starting with the key.
 func paragraph(text, key string) string {
 	for part := range strings.SplitSeq(text, "\n\n") {
 		if strings.HasPrefix(part, key) || strings.Contains(part, "\n"+key) {
@@ -168,7 +168,7 @@ func paragraph(text, key string) string {
 	return ""
 }
 
-// Printable keeps what a target said from ending a comment.
+// Printable replaces characters in a target's text that would end a comment.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff {
@@ -178,7 +178,7 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Quote writes text as a YAML scalar: JSON's strings are YAML's.
+// Quote writes text as a YAML scalar, in JSON syntax.
 func Quote(text string) string {
 	b, err := json.Marshal(text)
 	if err != nil {
@@ -187,7 +187,7 @@ func Quote(text string) string {
 	return string(b)
 }
 
-// quoted are several of them, between commas.
+// quoted quotes several words, separated by commas.
 func quoted(words []string) string {
 	var out []string
 	for _, word := range words {
@@ -196,8 +196,8 @@ func quoted(words []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Bare is a pointer as a profile writes it: without its slash where it is but a name, and in quotes where YAML would
-// take it for something else than text.
+// Bare formats a pointer for a profile: a single name without its slash, and quoted where YAML would not read it as
+// text.
 func Bare(p target.Pointer) string {
 	name := strings.TrimPrefix(string(p), "/")
 	if again, err := target.ParsePointer(name); err != nil || again != p {
@@ -214,7 +214,7 @@ var (
 	yamlWords = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 )
 
-// Places is a target.Pointer, or target.Pointers, as a profile writes them.
+// Places formats a target.Pointer or target.Pointers for a profile.
 func Places(v any) string {
 	list, several := v.(target.Pointers)
 	if !several {

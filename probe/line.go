@@ -14,7 +14,7 @@ import (
 	"parley/transcript"
 )
 
-// Driver is one that holds something until it is closed, as all drivers of servers do.
+// Driver is a driver that holds resources until it is closed, as all drivers of servers do.
 type Driver interface {
 	driver.Driver
 	Close() error
@@ -27,13 +27,13 @@ type Line struct {
 	ctx        context.Context
 }
 
-// NewLine is a line of a connection that is open, and records in a transcript.
+// NewLine returns a line for an open connection that records in t.
 func NewLine(ctx context.Context, conn driver.Conn, t *transcript.Transcript) *Line {
 	return &Line{Conn: conn, Transcript: t, ctx: ctx}
 }
 
-// Open opens a connection to the target within limits.open: at a path below its base URL, or, by the driver of that
-// name, to its process. A decoder gives its records their events; nil: none. The context is that of the line too.
+// Open opens a connection to the target within limits.open: to a path below its base URL or, with the stdio driver,
+// to its process. decode, which may be nil, adds events to the records. The context applies to the line too.
 func (s *Session) Open(
 	ctx context.Context, d driver.Driver, path string, decode func(*transcript.Record),
 ) (*Line, error) {
@@ -59,7 +59,7 @@ func (s *Session) Open(
 // Close drops the connection.
 func (l *Line) Close() { _ = l.Conn.Close(driver.Reset) }
 
-// Send sends a document as JSON in one message, and gives the mark for what follows.
+// Send sends a document as JSON in one message and returns the mark for what follows.
 func (l *Line) Send(doc any) (mark int, err error) {
 	b, err := json.Marshal(doc, json.Deterministic(true))
 	if err != nil {
@@ -68,15 +68,15 @@ func (l *Line) Send(doc any) (mark int, err error) {
 	return l.Conn.Send(l.ctx, driver.Message{Body: b})
 }
 
-// Record waits for a record behind a mark. An error: none came in time.
+// Record waits for a matching record after a mark. It returns an error if none arrives in time.
 func (l *Line) Record(mark int, limit time.Duration, match func(*transcript.Record) bool) (transcript.Record, error) {
 	ctx, cancel := deadline.WithLimit(l.ctx, limit)
 	defer cancel()
 	return l.Transcript.Await(ctx, mark, match)
 }
 
-// Await waits for a frame behind a mark that is a JSON object and matches, and gives the mark for what follows it; nil
-// where none comes in time, or before the connection ends.
+// Await waits for a frame after a mark that is a matching JSON object, and returns the mark for what follows. It
+// returns nil if none arrives in time or before the connection ends.
 func (l *Line) Await(mark int, limit time.Duration, match func(map[string]any) bool) (found map[string]any, at int) {
 	r, _ := l.Record(mark, limit, func(r *transcript.Record) bool {
 		if r.Dir != transcript.Received {

@@ -1,11 +1,12 @@
-// Package probe writes the profile of a target by asking it what it is: parley init.
+// Package probe writes a target's profile by asking the target: it implements parley init.
 //
-// The package knows no protocol. One that is to have an init is a Probing beside its steps.Protocol: by its guide it
-// asks the target, notes what it saw under the keys of the profile, and writes the profile by a Draft. Profile starts
-// the target or reaches it, and follows the guide. What a probe tries need not be there, so nothing here judges: a
-// probe that found nothing still writes defaults.
+// The package knows no protocol. A protocol with an init implements Probing beside steps.Protocol. Its guide asks the
+// target, notes what it saw under the keys of the profile, and writes the profile with a Draft. Profile starts or
+// reaches the target and calls the guide. A target need not have what a probe tries, so nothing here judges: a probe
+// that finds nothing still writes the defaults.
 //
-// A probe should infer what would make verdicts wrong if it was left at the default unnoticed. What a user sees fail at
+// A probe should infer what would silently cause wrong verdicts if left at the default. What visibly fails at once
+// and takes one line to declare is better left as a comment in the draft.
 // once, and can say in one line, is better a comment in the draft.
 package probe
 
@@ -21,20 +22,20 @@ import (
 	"parley/transcript"
 )
 
-// Probing is what a steps.Protocol offers beyond whose targets can be probed. It is found by assertion.
+// Probing is a steps.Protocol whose targets can be probed. It is found by type assertion.
 type Probing interface {
-	// Init is the guide by which parley init probes a target of the protocol.
+	// Init returns the guide by which parley init probes a target of the protocol.
 	Init() Guide
 }
 
-// Guide is how targets of a protocol are probed.
+// Guide describes how targets of a protocol are probed.
 type Guide struct {
-	// Profile asks the target of a session what it is, and gives the text of its profile. It calls Notebook.Welcome once
-	// the target has shown that it speaks the protocol. An error is one of starting or reaching the target.
+	// Profile asks the target of a session and returns the text of its profile. It calls Notebook.Welcome once the target
+	// has shown that it speaks the protocol. An error means that the target could not be started or reached.
 	Profile func(ctx context.Context, s *Session) (string, error)
 
-	// Text is what the help of parley init says of the protocol: one paragraph or more, in lines that are broken, about
-	// what is tried, and what traces that leaves.
+	// Text is the protocol's part of the help of parley init: wrapped paragraphs on what the probe tries and which traces
+	// that leaves.
 	Text string
 
 	// Examples are command lines for the help.
@@ -48,36 +49,36 @@ type Session struct {
 	// Protocol is what the target speaks.
 	Protocol steps.Protocol
 
-	// Profile is that of the target at the defaults of its protocol, and of the role that was asked for. What is found out
-	// goes into it.
+	// Profile is the target's profile, with the defaults of its protocol and the requested role. The probe adds what it
+	// finds.
 	Profile *target.Profile
 
-	// Target is running: what answers at the profile's URL, or what its command starts. Nil where there is neither, as of
+	// Target is the running target at the profile's URL or started by its command. It is nil if there is neither, as for
 	// a target that connects to the harness by itself.
 	Target target.Running
 
-	// Counterpart is what a target that connects to the harness meets; nil: nothing.
+	// Counterpart launches the peer of a target that connects to the harness; it may be nil.
 	Counterpart target.Launcher
 
-	// Exact says that the user gave the URL of a socket, and not that of a server.
+	// Exact says that the user gave the URL of a WebSocket, not of a server.
 	Exact bool
 
-	// File is the path of the profile that will be written, and Dir the folder in which its command was given; both are
-	// absolute. "": unknown.
+	// File is the path of the profile to be written, and Dir the folder in which its command was given. Both are
+	// absolute, or "" if unknown.
 	File, Dir string
 }
 
-// NewSession is a session with a target, which may be nil, and an empty notebook, which says nothing to anybody.
+// NewSession returns a session with a target, which may be nil, and an empty notebook that prints nothing.
 func NewSession(protocol steps.Protocol, p *target.Profile, running target.Running) *Session {
 	return &Session{Notebook: Notebook{Seen: map[string][]string{}}, Protocol: protocol, Profile: p, Target: running}
 }
 
-// Decoder is what gives the records of a driver their events, by the profile as far as it is known now.
+// Decoder returns the function that adds events to a driver's records, by the profile as far as it is known.
 func (s *Session) Decoder(d driver.Driver) func(*transcript.Record) {
 	return s.Protocol.Bind(&steps.Env{Profile: s.Profile, Driver: d}, s.Target)
 }
 
-// Relative is a path as the profile has it: relative to its file, where that can be.
+// Relative returns a path as the profile has it: relative to its file if possible.
 func (s *Session) Relative(path string) string {
 	if !filepath.IsAbs(path) || s.File == "" {
 		return path
@@ -89,8 +90,8 @@ func (s *Session) Relative(path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// Paths are where to look for a socket: where the URL says that it is, or else the usual places, the likeliest and
-// default one first.
+// Paths returns the paths to try for a socket: the URL's own if the user gave it, otherwise the usual ones, starting
+// with the likeliest, which is the default.
 func (s *Session) Paths(own string, usual ...string) []string {
 	if s.Exact && own != usual[0] {
 		return []string{own}
@@ -98,41 +99,40 @@ func (s *Session) Paths(own string, usual ...string) []string {
 	return usual
 }
 
-// Another is how long an answer may take at one more path, where one opened and was silent.
+// Another is how long an answer may take on a further path after an earlier path opened but stayed silent.
 const Another = 2 * time.Second
 
-// Notebook keeps what a probe saw, by the key of the profile that it is about. The key "unseen" is of what could not be
-// seen.
+// Notebook keeps what a probe saw, by profile key. The key "unseen" is for what could not be seen.
 type Notebook struct {
-	// Seen is what was noted.
+	// Seen has the notes by key.
 	Seen map[string][]string
 
-	say     func(text string) // nil: nobody listens
-	waiting bool              // the target has not shown yet that it speaks the protocol
-	held    []string          // what waits to be said
+	say     func(text string) // may be nil
+	waiting bool              // the target has not yet shown that it speaks the protocol
+	held    []string          // lines held back until Welcome
 }
 
-// Note keeps what was seen, and says it.
+// Note records a note and prints it.
 func (n *Notebook) Note(key, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	n.Seen[key] = append(n.Seen[key], text)
 	n.Say("%s", text)
 }
 
-// Unseen notes what could not be seen, or was not recognised.
+// Unseen notes what could not be seen or was not recognised.
 func (n *Notebook) Unseen(format string, args ...any) { n.Note(unseen, format, args...) }
 
 const unseen = "unseen"
 
-// Forget drops what was noted under some keys: it turned out to be otherwise.
+// Forget drops the notes under some keys because they turned out to be wrong.
 func (n *Notebook) Forget(keys ...string) {
 	for _, key := range keys {
 		delete(n.Seen, key)
 	}
 }
 
-// Say tells the user how it goes: a line. Until the target has shown that it speaks the protocol nothing is told: of
-// one that does not, what was tried is of no use.
+// Say prints a line for the user. Lines are held back until the target has shown that it speaks the protocol: if it
+// does not, they are of no use.
 func (n *Notebook) Say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if n.waiting {
@@ -144,7 +144,7 @@ func (n *Notebook) Say(format string, args ...any) {
 	}
 }
 
-// Welcome says that the target speaks the protocol, and what was held back.
+// Welcome records that the target speaks the protocol, and prints what was held back.
 func (n *Notebook) Welcome() {
 	n.waiting = false
 	held := n.held

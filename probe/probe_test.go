@@ -16,9 +16,9 @@ import (
 	"parley/target"
 )
 
-// knock is a protocol that is not Parley's: a server of it answers GET /knock.
+// knock is a protocol outside Parley: a server of it answers GET /knock.
 type knock struct {
-	steps.Protocol // what else there is of it
+	steps.Protocol // everything else
 	ask            func(context.Context, *probe.Session) (string, error)
 }
 
@@ -33,7 +33,7 @@ func (knock) Kind() target.Kind {
 
 func (k knock) Init() probe.Guide { return probe.Guide{Profile: k.ask} }
 
-// knocks asks a server, and writes what it answered.
+// knocks asks a server and writes what it answered.
 func knocks(_ context.Context, s *probe.Session) (string, error) {
 	s.Note("name", "nobody needs to know")
 	r, err := http.Get(s.Target.BaseURL() + "/knock")
@@ -52,8 +52,8 @@ func knocks(_ context.Context, s *probe.Session) (string, error) {
 	return w.String(), nil
 }
 
-// TestProfileOfAServer: a protocol outside of Parley has an init, and of a server that does not speak it nothing is
-// said but why.
+// TestProfileOfAServer checks that a protocol outside Parley can have an init, and that a server that does not speak
+// it gets only an explanation.
 func TestProfileOfAServer(t *testing.T) {
 	foreign := errors.New("it does not speak knock")
 	for _, tt := range []struct {
@@ -93,7 +93,7 @@ func TestProfileOfAServer(t *testing.T) {
 	}
 }
 
-// TestProfileOfACommand: what a probe is given where there is no URL.
+// TestProfileOfACommand checks what a probe gets if there is no URL.
 func TestProfileOfACommand(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct {
@@ -127,7 +127,7 @@ func TestProfileOfACommand(t *testing.T) {
 	}
 }
 
-// TestNames: members are found however their names are written, and the first name counts most.
+// TestNames checks that members are found in any spelling of their names, and that the first name wins.
 func TestNames(t *testing.T) {
 	msg := probe.Object([]byte(`{"connection-id":7,"meta":{"Session_ID":"s1","deep":{"turnId":"t"}},"type":""}`))
 	if got := probe.Member(msg, "type", "connectionid"); got != "type" {

@@ -12,37 +12,37 @@ import (
 	"parley/target"
 )
 
-// Options say what is to be probed.
+// Options configure a probe.
 type Options struct {
-	// Protocol is what the target speaks. It has to be a Probing.
+	// Protocol is the target's protocol. It must be a Probing.
 	Protocol steps.Protocol
 
-	// Role is that of a target which connects to the harness; "": the probe finds it out.
+	// Role is the role of a target that connects to the harness; if "", the probe finds it out.
 	Role string
 
-	// URL is that of a running target, or names a page, where the protocol knows pages. "": Command starts the target.
+	// URL is that of a running target, or names a page if the protocol has pages. If "", Command starts the target.
 	URL string
 
-	// Command starts the target, which connects to the harness or speaks by its stdin and stdout. Without a URL and a
-	// command there is nothing to ask, and the profile is one to fill in.
+	// Command starts a target that connects to the harness or speaks over stdin and stdout. Without a URL and a command
+	// there is nothing to probe, and the profile is one to fill in.
 	Command []string
 
-	// Counterpart launches what a target that connects to the harness meets: a correct server of its protocol. Nil: there
-	// is none.
+	// Counterpart launches the peer of a target that connects to the harness: a correct server of its protocol. It may be
+	// nil.
 	Counterpart target.Launcher
 
 	// File is where the profile will be written. Profile does not write it.
 	File string
 
-	// Say is called with each line that is of use to who waits. Nil: nobody.
+	// Say is called with each progress line for the user. It may be nil.
 	Say func(text string)
 
-	// Recognise gives the error of a server that does not speak the protocol, as far as that shows at once, and Explain
-	// that of one which was asked everything in vain. Nil: none.
+	// Recognise returns an error if a server visibly does not speak the protocol. Explain returns an error if it did not
+	// speak the protocol during the whole probe. Both may be nil.
 	Recognise, Explain func(ctx context.Context, p *target.Profile, base string) error
 }
 
-// Profile probes a target, and gives the text of its profile. What was started is stopped. A wrong URL or page is a
+// Profile probes a target and returns the text of its profile. It stops what it started. A wrong URL or page is a
 // *target.ProfileError, a target that cannot be started a *target.StartError.
 func Profile(ctx context.Context, o Options) (string, error) {
 	p, ok := o.Protocol.(Probing)
@@ -92,7 +92,7 @@ func ofServer(ctx context.Context, s *Session, g Guide, o Options) (string, erro
 	return text, err
 }
 
-// ofCommand probes what a command starts, if there is one.
+// ofCommand probes the target that a command starts, if there is one.
 func ofCommand(ctx context.Context, s *Session, g Guide, o Options) (string, error) {
 	var err error
 	if s.Dir, err = os.Getwd(); err != nil {
@@ -120,7 +120,7 @@ func ofCommand(ctx context.Context, s *Session, g Guide, o Options) (string, err
 	return g.Profile(ctx, s)
 }
 
-// launch starts the target, or reaches it.
+// launch starts or reaches the target.
 func (s *Session) launch(ctx context.Context) (end func(), err error) {
 	FirstLook(&s.Profile.Limits)
 	s.Target, err = target.NewLauncher(s.Profile).Launch(ctx, target.LaunchOptions{})
@@ -130,8 +130,8 @@ func (s *Session) launch(ctx context.Context) (end func(), err error) {
 	return func() { _ = s.Target.Stop(context.WithoutCancel(ctx)) }, nil
 }
 
-// FirstLook makes those limits that are the defaults the shorter ones of a first look: much is tried that a target need
-// not have, one thing after the other, and no verdict depends on what it leaves out.
+// FirstLook shortens the limits that are at their defaults. A probe tries many things one after the other that a
+// target need not have, and no verdict depends on what it misses.
 func FirstLook(l *target.Limits) {
 	standard := target.DefaultLimits()
 	for _, limit := range []struct {

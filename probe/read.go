@@ -14,26 +14,25 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Messages of a target are read by the names of their members, however these are written: connection_id is
-// connectionId. Names are given as Plain has them. Where several match, the first name wins, and of one name the first
-// key.
+// A target's messages are read by member names regardless of spelling: connection_id matches connectionId. Names are
+// given in the form that Plain returns. If several match, the first name wins, and for one name the first key.
 
-// Plain is a name without its way of writing: currentAgentId and current_agent_id are both currentagentid.
+// Plain normalises the spelling of a name: currentAgentId and current_agent_id both become currentagentid.
 func Plain(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// Member is the key of an object's member that has one of the names; "" where none has.
+// Member returns the key of an object's member that has one of the names, or "".
 func Member(obj map[string]any, names ...string) string {
 	return MemberWhere(obj, func(any) bool { return true }, names...)
 }
 
-// TextMember is Member of those that hold text which is not empty.
+// TextMember is Member restricted to non-empty text.
 func TextMember(obj map[string]any, names ...string) string {
 	return MemberWhere(obj, func(v any) bool { s, ok := v.(string); return ok && s != "" }, names...)
 }
 
-// MemberWhere is Member of those whose values are of some kind.
+// MemberWhere is Member restricted to values for which is returns true.
 func MemberWhere(obj map[string]any, is func(any) bool, names ...string) string {
 	for _, name := range names {
 		for _, key := range slices.Sorted(maps.Keys(obj)) {
@@ -48,15 +47,15 @@ func MemberWhere(obj map[string]any, is func(any) bool, names ...string) string 
 // IsObject reports whether a value is an object.
 func IsObject(v any) bool { _, ok := v.(map[string]any); return ok }
 
-// PointTo points to an object's member that has one of the names, if there is one.
+// PointTo sets p to an object's member that has one of the names, if there is one.
 func PointTo(p *target.Pointer, obj map[string]any, names ...string) {
 	if key := Member(obj, names...); key != "" {
 		*p = Pointer(key)
 	}
 }
 
-// FindText finds the first text, from the outside in and so many levels deep, whose name is one of these. The pointer
-// begins with at, that of the value itself.
+// FindText finds the first text with one of the names, from the outside in, down to a depth. The pointer begins with
+// at, the pointer of the value itself.
 func FindText(v any, at target.Pointer, depth int, names ...string) (target.Pointer, string) {
 	obj, ok := v.(map[string]any)
 	if !ok || depth == 0 {
@@ -73,8 +72,8 @@ func FindText(v any, at target.Pointer, depth int, names ...string) (target.Poin
 	return "", ""
 }
 
-// Holding finds the place of a text in a value, from the outside in and so many levels deep. The pointer begins with
-// at, that of the value itself.
+// Holding finds the place of a text in a value, from the outside in, down to a depth. The pointer begins with at, the
+// pointer of the value itself.
 func Holding(v any, text string, at target.Pointer, depth int) (target.Pointer, bool) {
 	obj, _ := v.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(obj)) {
@@ -92,17 +91,17 @@ func Holding(v any, text string, at target.Pointer, depth int) (target.Pointer, 
 	return "", false
 }
 
-// Pointer is the pointer to a member of an object.
+// Pointer returns the pointer to a member of an object.
 func Pointer(key string) target.Pointer { return target.Pointer(wjson.FormatPointer(key)) }
 
-// Text is the text at a place; "" where there is none.
+// Text returns the text at a place, or "".
 func Text(p target.Pointer, v any) string {
 	found, _ := p.Get(v)
 	s, _ := found.(string)
 	return s
 }
 
-// Object reads a frame that is a JSON object; nil where it is not.
+// Object decodes a frame that is a JSON object; it returns nil for any other frame.
 func Object(b []byte) map[string]any {
 	v, _, err := wjson.Decode(b)
 	if err != nil {
@@ -112,7 +111,7 @@ func Object(b []byte) map[string]any {
 	return obj
 }
 
-// Brief is a message in few words.
+// Brief returns a short form of a message.
 func Brief(msg map[string]any) string {
 	if msg == nil {
 		return "nothing"
@@ -120,10 +119,10 @@ func Brief(msg map[string]any) string {
 	return Shorten(wjson.Compact(msg))
 }
 
-// Shorten keeps what a target says on one line.
+// Shorten reduces a target's text to one line.
 func Shorten(text string) string { return cut.Line(text, 120) }
 
-// Refusal says in few words why a connection could not be opened.
+// Refusal says briefly why a connection could not be opened.
 func Refusal(err error) string {
 	var open *driver.OpenError
 	if !errors.As(err, &open) {

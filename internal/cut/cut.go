@@ -1,4 +1,4 @@
-// Package cut shortens what is shown to people, never within a character. It is the one place where that is done.
+// Package cut shortens text for display, never within a character. All shortening is done here.
 package cut
 
 import (
@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text is s in at most width characters: where it is longer, its beginning and an ellipsis. A width of 0 or less sets
-// no bound.
+// Text returns s in at most width characters: if longer, its beginning and an ellipsis. A width of 0 or less means no
+// limit.
 func Text(s string, width int) string {
 	if width <= 0 || utf8.RuneCountInString(s) <= width {
 		return s
@@ -15,7 +15,7 @@ func Text(s string, width int) string {
 	return s[:prefix(s, width-1)] + "…"
 }
 
-// prefix is the length in bytes of the first n characters of s.
+// prefix returns the length in bytes of the first n characters of s.
 func prefix(s string, n int) int {
 	for i := range s {
 		if n == 0 {
@@ -26,11 +26,11 @@ func prefix(s string, n int) int {
 	return len(s)
 }
 
-// Line is Text of s on one line: white space, be it a line's end, becomes one blank.
+// Line is Text of s on one line: runs of white space, including line breaks, become one blank.
 func Line(s string, width int) string { return Text(strings.Join(strings.Fields(s), " "), width) }
 
-// Bytes is the beginning of b, at most n bytes of it, less what would be a part of a character. Bytes that are no UTF-8
-// count as characters of their own.
+// Bytes returns at most the first n bytes of b without splitting a character. Bytes that are not UTF-8 count as
+// characters.
 func Bytes(b []byte, n int) []byte {
 	if len(b) <= n {
 		return b
@@ -46,7 +46,7 @@ func Bytes(b []byte, n int) []byte {
 	return b[:n]
 }
 
-// End is the end of s, at most n bytes of it, less what would be a part of a character.
+// End returns at most the last n bytes of s without splitting a character.
 func End(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -54,7 +54,7 @@ func End(s string, n int) string {
 	return Whole(s[len(s)-n:])
 }
 
-// Whole is s less the part of a character that it begins with, where its beginning was cut off.
+// Whole returns s without the partial character at its beginning.
 func Whole(s string) string {
 	at := 0
 	for at < utf8.UTFMax-1 && at < len(s) && !utf8.RuneStart(s[at]) {
@@ -63,7 +63,7 @@ func Whole(s string) string {
 	return s[at:]
 }
 
-// Head is s in at most n bytes and an ellipsis, where it is longer.
+// Head returns s, cut to n bytes plus an ellipsis if longer.
 func Head(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -71,7 +71,7 @@ func Head(s string, n int) string {
 	return string(Bytes([]byte(s[:min(len(s), n+utf8.UTFMax)]), n)) + "…"
 }
 
-// Tail is End with an ellipsis before it, where s is longer.
+// Tail returns s, cut to its last n bytes with an ellipsis before them if longer.
 func Tail(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -24,7 +24,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestBytes: wherever text is cut, what is left is whole characters, and as many as fit.
+// TestBytes checks that cut text has only whole characters, and as many as fit.
 func TestBytes(t *testing.T) {
 	text := "aé日😀\u0301z"
 	for n := range len(text) + 2 {

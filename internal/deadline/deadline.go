@@ -1,7 +1,7 @@
-// Package deadline has limits that count only the time at which this process could run. A limit is about a target: a
-// container that is throttled, a machine that is suspended, or more work than processors are no fault of its.
+// Package deadline has limits that count only the time in which this process could run. A limit is about a target,
+// which is not to blame for a throttled container, a suspended machine or an overloaded processor.
 //
-// Everything here may be called from several goroutines at once.
+// All functions are safe for concurrent use.
 package deadline
 
 import (
@@ -17,20 +17,20 @@ const (
 	slack = 30 * time.Millisecond
 )
 
-// most is the most by which a limit is prolonged: even a machine that never gets on comes to an end.
+// most is the maximum extension of a limit, so that even a machine that never recovers reaches its deadlines.
 func most(limit time.Duration) time.Duration { return max(3*limit, time.Minute) }
 
-// watching is held by the one of several watches that counts: a stall is one, however many runs it delays.
+// watching is held by the one watch that counts: a stall counts once, however many runs it delays.
 var watching sync.Mutex
 
 var counted struct {
 	sync.Mutex
-	stalled time.Duration // how long this process was kept from running
-	woke    time.Time     // when the watch was awake last; zero where nobody watches
+	stalled time.Duration // total time this process was kept from running
+	woke    time.Time     // when the watch last woke; zero if there is no watch
 }
 
-// Watch measures stalls until ctx ends. Where several watch, one of them counts, and when it ends another takes over.
-// Where nobody does, limits are what they are elsewhere.
+// Watch measures stalls until ctx ends. Of several watches only one counts; when it ends, another takes over. Without
+// a watch, limits are ordinary ones.
 func Watch(ctx context.Context) {
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
@@ -54,7 +54,7 @@ func Watch(ctx context.Context) {
 	}
 }
 
-// awake counts the stall between the moment when the watch was awake last and now.
+// awake counts the stall since the watch last woke, and records that it woke now.
 func awake(now time.Time) {
 	counted.Lock()
 	defer counted.Unlock()
@@ -62,7 +62,7 @@ func awake(now time.Time) {
 	counted.woke = now
 }
 
-// lateness is how long the watch has been kept from running since it was awake last. counted is locked.
+// lateness returns how long the watch has been kept from running since it last woke. counted must be locked.
 func lateness(now time.Time) time.Duration {
 	if late := now.Sub(counted.woke) - beat; !counted.woke.IsZero() && !now.IsZero() && late > slack {
 		return late
@@ -70,20 +70,20 @@ func lateness(now time.Time) time.Duration {
 	return 0
 }
 
-// sum is how long this process has been kept from running so far. After a stall all timers ring at once: what the
-// watch, which may be the last of them to be heard, has not counted yet is counted here.
+// sum returns how long this process has been kept from running so far. After a stall all timers ring at once, and the
+// watch may run last: sum includes what it has not counted yet.
 func sum() time.Duration {
 	counted.Lock()
 	defer counted.Unlock()
 	return counted.stalled + lateness(time.Now())
 }
 
-// A Deadline is over once a time has passed, without the stalls meanwhile; after four times that time, or a minute more
-// than it, at the latest.
+// A Deadline is over once its limit has passed, not counting stalls. Stalls extend it to at most four times the limit
+// or the limit plus a minute, whichever is more.
 type Deadline struct {
 	limit   time.Duration
 	set     time.Time
-	stalled time.Duration // when it was set
+	stalled time.Duration // sum() when it was set
 }
 
 // In returns the deadline that a limit sets from now on.
@@ -91,7 +91,7 @@ func In(limit time.Duration) Deadline {
 	return Deadline{limit: limit, set: time.Now(), stalled: sum()}
 }
 
-// Left is the time that is left; 0 or less when the deadline is over.
+// Left returns the time left; it is 0 or less when the deadline is over.
 func (d Deadline) Left() time.Duration {
 	return d.limit - time.Since(d.set) + min(sum()-d.stalled, most(d.limit))
 }
@@ -99,11 +99,10 @@ func (d Deadline) Left() time.Duration {
 // Over reports whether no time is left.
 func (d Deadline) Over() bool { return d.Left() <= 0 }
 
-// Stalled is how long this process has been kept from running since the deadline was set.
+// Stalled returns how long this process has been kept from running since the deadline was set.
 func (d Deadline) Stalled() time.Duration { return sum() - d.stalled }
 
-// AfterFunc calls f in a goroutine of its own once the deadline is over, unless it is stopped before. Stop may be
-// called again.
+// AfterFunc calls f in its own goroutine once the deadline is over, unless stopped before. Stop may be called again.
 func (d Deadline) AfterFunc(f func()) (stop func()) {
 	t := &timer{d: d, f: f}
 	t.mu.Lock()
@@ -112,7 +111,7 @@ func (d Deadline) AfterFunc(f func()) (stop func()) {
 	return t.stop
 }
 
-// timer rings at its deadline, wherever stalls move that.
+// timer rings at its deadline, however far stalls move it.
 type timer struct {
 	d       Deadline
 	f       func()
@@ -127,7 +126,7 @@ func (t *timer) ring() {
 	}
 }
 
-// over reports whether the time to ring has come; otherwise the timer is set again, unless it has been stopped.
+// over reports whether the deadline is over. If not, it resets the timer, unless stopped.
 func (t *timer) over() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,12 +147,12 @@ func (t *timer) stop() {
 	t.t.Stop()
 }
 
-// WithLimit is context.WithTimeout without the stalls.
+// WithLimit is context.WithTimeout not counting stalls.
 func WithLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return WithLimitCause(ctx, limit, context.DeadlineExceeded)
 }
 
-// WithLimitCause is context.WithTimeoutCause without the stalls.
+// WithLimitCause is context.WithTimeoutCause not counting stalls.
 func WithLimitCause(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	inner, cancel := context.WithCancelCause(ctx)
 	l := &limited{Context: inner, done: make(chan struct{})}
@@ -167,7 +166,7 @@ func WithLimitCause(ctx context.Context, limit time.Duration, cause error) (cont
 
 // limited is a context that its limit ends as a deadline would.
 type limited struct {
-	context.Context // with the values and the cause
+	context.Context // provides the values and the cause
 	done            chan struct{}
 	over            atomic.Bool
 }
@@ -188,7 +187,7 @@ func (l *limited) Err() error {
 	return l.Context.Err()
 }
 
-// AfterFunc lets the contexts that are made of this one end with it, without a goroutine for each.
+// AfterFunc lets derived contexts end with this one without a goroutine each.
 func (l *limited) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(l.Context, func() { <-l.done; f() })
 }

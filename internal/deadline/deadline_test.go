@@ -10,7 +10,7 @@ import (
 
 var errOver = errors.New("over")
 
-// count adds to what the process was kept from running, and tells when it was awake last.
+// count adds a stall to the time the process was kept from running, and sets when the watch last woke.
 func count(t *testing.T, stalled time.Duration, woke time.Time) {
 	counted.Lock()
 	defer counted.Unlock()
@@ -52,8 +52,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestUnheard: a stall counts from the moment at which it is over, though the watch, whose timer rings then too, has
-// not been heard yet.
+// TestUnheard checks that a stall counts as soon as it is over, even if the watch, whose timer rings at the same
+// time, has not run yet.
 func TestUnheard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -69,7 +69,7 @@ func TestUnheard(t *testing.T) {
 		if left := d.Left(); left != 2*time.Second-beat {
 			t.Errorf("%v are left once the watch has counted it", left)
 		}
-		awake(time.Time{}) // nobody watches any more
+		awake(time.Time{}) // the watch has ended
 		if took := <-rang; took != 7*time.Second-beat {
 			t.Errorf("it rang after %v", took)
 		}
@@ -104,7 +104,7 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// TestWatch: what a watch has counted stays when another takes over, and a process that runs has no stall.
+// TestWatch checks that a stall stays counted when another watch takes over, and that a running process has no stall.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := sum()
@@ -117,7 +117,7 @@ func TestWatch(t *testing.T) {
 		endOne()
 		time.Sleep(time.Second)
 		counted.Lock()
-		counted.woke = counted.woke.Add(-time.Second) // as if it had slept for a second more
+		counted.woke = counted.woke.Add(-time.Second) // as if it had slept for another second
 		counted.Unlock()
 		time.Sleep(time.Second)
 		endTwo()

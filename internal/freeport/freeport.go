@@ -1,9 +1,9 @@
-// Package freeport lends loopback ports to servers that are to listen later, or again and again.
+// Package freeport lends loopback ports to servers that will listen later, or repeatedly.
 //
-// A port that the kernel picks is free when it is picked. Once it is closed, the kernel gives it to whoever asks next,
-// as the port of a server or of a connection: a target that needs a moment to start then finds it taken, and a stranger
-// is judged in its place. So a port is lent from below the range that kernels pick from (32768 and up on Linux, 49152
-// and up elsewhere), and every process that asks here sees which ones are lent.
+// A port that the kernel picks is free only at that moment. Once it is closed, the kernel may assign it to another
+// server or connection: a target that takes a moment to start then finds it taken, and a stranger is judged in its
+// place. So ports are lent from below the range that kernels pick from (32768 and up on Linux, 49152 and up
+// elsewhere), and every process that uses this package sees which ones are lent.
 package freeport
 
 import (
@@ -15,8 +15,8 @@ import (
 	"syscall"
 )
 
-// A port from first on is lent; as long as it is, the UDP port that is count above it is bound, which the kernel undoes
-// however the process ends.
+// Ports from first on are lent. While one is lent, the UDP port count above it is bound as a mark, which the kernel
+// releases however the process ends.
 const (
 	first = 12000
 	count = 10000
@@ -25,9 +25,9 @@ const (
 // tries is how many ports may be taken before the kernel is asked for one.
 const tries = 500
 
-// next is where the next search begins: at random, so that processes keep out of each other's way, and then onwards, so
-// that a port that is given back rests before it is lent again. A server that does not ask for SO_REUSEADDR cannot have
-// it in the first minute.
+// next is where the next search begins. It starts at random, so that processes avoid each other's ports, and moves
+// on, so that a released port rests before it is lent again: a server without SO_REUSEADDR cannot bind it for the
+// first minute.
 var next atomic.Int64
 
 func init() { next.Store(rand.Int64N(count)) }
@@ -35,12 +35,12 @@ func init() { next.Store(rand.Int64N(count)) }
 // Port is a port that is lent until Release.
 type Port struct {
 	Number int
-	lent   net.PacketConn // nil: nothing tells others
+	lent   net.PacketConn // nil: not marked as lent
 }
 
-// Lend picks a port at which nobody listens on 127.0.0.1, and which nobody else who asks here gets until Release. The
-// caller may listen at it, or have somebody listen, at once. The error is the kernel's. It may be called from several
-// goroutines and processes at once.
+// Lend picks a port on 127.0.0.1 with no listener and lends it to no other caller until Release. The caller, or a
+// server it starts, may listen on it at once. The error is the kernel's. Goroutines and processes may call it
+// concurrently.
 func Lend() (*Port, error) {
 	for range tries {
 		p := &Port{Number: first + int(next.Add(1)%count)}
@@ -55,7 +55,7 @@ func Lend() (*Port, error) {
 	return &Port{Number: l.Addr().(*net.TCPAddr).Port}, l.Close()
 }
 
-// take reports whether the port is free and has been lent. Where UDP is not to be had, it is lent without a sign.
+// take reports whether the port is free and has been lent. If UDP is unavailable, the port is lent without a mark.
 func (p *Port) take() bool {
 	lent, err := net.ListenPacket("udp4", at(p.Number+count))
 	if err == nil {
@@ -71,7 +71,7 @@ func (p *Port) take() bool {
 	return l.Close() == nil
 }
 
-// Addr is 127.0.0.1 with the port.
+// Addr returns 127.0.0.1 with the port.
 func (p *Port) Addr() string { return at(p.Number) }
 
 // Release gives the port back. Releasing nil, or twice, is harmless.

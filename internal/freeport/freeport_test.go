@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMain lends a port as another process, and holds it until its input ends.
+// TestMain also runs as the other process of TestOtherProcess: it takes the port in TAKE and ends.
 func TestMain(m *testing.M) {
 	if n, err := strconv.Atoi(os.Getenv("TAKE")); err == nil {
 		p := Port{Number: n}
@@ -51,7 +51,7 @@ func TestLend(t *testing.T) {
 	all.Wait()
 }
 
-// TestOtherProcess: what one process has been lent no other gets, before it is given back.
+// TestOtherProcess checks that a port lent to one process is not lent to another until it is released.
 func TestOtherProcess(t *testing.T) {
 	t.Parallel()
 	p, err := Lend()
@@ -74,7 +74,7 @@ func TestOtherProcess(t *testing.T) {
 	}
 }
 
-// TestTaken: a port at which somebody listens is not lent, and leaves no sign.
+// TestTaken checks that a port with a listener is not lent, and that the failed try does not keep it marked as lent.
 func TestTaken(t *testing.T) {
 	t.Parallel()
 	p, err := Lend()

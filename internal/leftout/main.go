@@ -1,4 +1,4 @@
-// Command leftout says what `make test` leaves out, and what runs it.
+// Command leftout prints what `make test` leaves out and which command runs it.
 package main
 
 import (

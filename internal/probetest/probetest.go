@@ -10,7 +10,7 @@ import (
 	"parley/target"
 )
 
-// Profile is the profile that the probe of a protocol writes of a server, and what it says meanwhile, a line each.
+// Profile returns the profile that a protocol's probe writes for a server, and the lines it prints meanwhile.
 func Profile(t *testing.T, protocol steps.Protocol, url string) (*target.Profile, string) {
 	t.Helper()
 	var said strings.Builder

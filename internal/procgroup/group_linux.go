@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// DieWithParent has the kernel kill the process when the thread that started it ends; who starts it keeps that thread.
+// DieWithParent makes the kernel kill the process when the thread that started it ends; the caller keeps that thread.
 func DieWithParent(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL }
 
-// onlyZombies reports whether all that is left of a group has ended. Orphans whose new parent does not wait for them,
-// as in a container without an init, stay visible for ever.
+// onlyZombies reports whether only zombies are left of a group. Orphans whose new parent does not wait for them, as
+// in a container without an init, stay visible forever.
 func onlyZombies(group int) bool {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil || len(stats) == 0 {

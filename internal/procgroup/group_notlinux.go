@@ -4,8 +4,8 @@ package procgroup
 
 import "os/exec"
 
-// DieWithParent is Linux's alone.
+// DieWithParent does nothing: only Linux supports it.
 func DieWithParent(*exec.Cmd) {}
 
-// onlyZombies is not known here: the wait for a group is bounded instead.
+// onlyZombies cannot be determined here: the wait for a group is bounded instead.
 func onlyZombies(int) bool { return false }

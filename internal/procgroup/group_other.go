@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// Where there are no process groups, a command's children are its own business.
+// Without process groups, a command's children cannot be reached.
 
 func Own(*exec.Cmd) {}
 

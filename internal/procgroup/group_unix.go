@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package procgroup makes a command the leader of a group of processes, by which its children are ended too.
+// Package procgroup makes a command the leader of a process group, so that its children can be ended with it.
 package procgroup
 
 import (
@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// Own makes a command the leader of a process group of its own, by which its children can be reached too.
+// Own makes a command the leader of its own process group, so that its children can be reached too.
 func Own(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
-// Terminate asks every process of a group to end, and Kill ends them. A group that has gone already is no error.
+// Terminate asks every process of a group to end, and Kill ends them. A group that no longer exists is ignored.
 func Terminate(group int) { _ = syscall.Kill(-group, syscall.SIGTERM) }
 func Kill(group int)      { _ = syscall.Kill(-group, syscall.SIGKILL) }
 

@@ -11,7 +11,7 @@ import (
 	"parley/target"
 )
 
-// Parse reads a profile that is in order. The environment has TOKEN and an empty EMPTY.
+// Parse parses a valid profile. The environment has TOKEN and an empty EMPTY.
 func Parse(t *testing.T, kinds target.Kinds, yaml string) *target.Profile {
 	t.Helper()
 	vars := map[string]string{"TOKEN": "s3cret", "EMPTY": ""}
@@ -23,7 +23,7 @@ func Parse(t *testing.T, kinds target.Kinds, yaml string) *target.Profile {
 	return p
 }
 
-// Mistaken checks that a profile is refused in these words.
+// Mistaken checks that a profile is refused with the given error.
 func Mistaken(t *testing.T, kinds target.Kinds, yaml, want string) {
 	t.Helper()
 	_, err := kinds.Parse([]byte(yaml), "p.yaml", nil)
@@ -36,7 +36,7 @@ func Mistaken(t *testing.T, kinds target.Kinds, yaml, want string) {
 	}
 }
 
-// Diff is what two profiles differ in; "" where they say the same.
+// Diff returns the differences between two profiles, or "".
 func Diff(want, got *target.Profile) string {
 	return cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(target.Profile{}))
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMakeTargets: every target that a document names is in the Makefile, and has a line in `make help`.
+// TestMakeTargets checks that every target a document names is in the Makefile and in `make help`.
 func TestMakeTargets(t *testing.T) {
 	root := filepath.Join("..", "..")
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// nodes are what the picture of the packages shows, the first that fits: a pattern of import paths, and the name.
+// nodes are the nodes of the package diagram: a pattern of import paths, an id and a name. The first match counts.
 var nodes = []struct{ of, id, name string }{
 	{`cmd/.*`, "cmd", "cmd/parley"},
 	{`cli`, "cli", "cli"},
@@ -42,7 +42,7 @@ const (
 	ends     = "```\n"
 )
 
-// TestPackages: the picture of the packages in docs/architecture.md is as `go list` has them. -update draws it.
+// TestPackages compares the package diagram in docs/architecture.md with `go list`. -update redraws it.
 func TestPackages(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "../../...").Output()
 	if err != nil {
@@ -69,8 +69,8 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// TestPackagesInWords: docs/architecture.md says of every package what lives there; those that each protocol has are
-// told once, as steps/<protocol>/probe.
+// TestPackagesInWords checks that docs/architecture.md describes every package. Packages that each protocol has are
+// described once, as in steps/<protocol>/probe.
 func TestPackagesInWords(t *testing.T) {
 	out, err := exec.Command("go", "list", "../../...").Output()
 	if err != nil {
@@ -92,7 +92,7 @@ func TestPackagesInWords(t *testing.T) {
 	}
 }
 
-// imports are those of the nodes, by id.
+// imports returns the imports between nodes, by id.
 func imports(list string) map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	for line := range strings.Lines(list) {
@@ -113,7 +113,7 @@ func imports(list string) map[string]map[string]bool {
 	return all
 }
 
-// nodeOf is the id of the node that has a package; "": none has.
+// nodeOf returns the id of the node that contains a package, or "".
 func nodeOf(path string) string {
 	ours, is := strings.CutPrefix(path, "parley/")
 	for _, n := range nodes {
@@ -124,7 +124,7 @@ func nodeOf(path string) string {
 	return ""
 }
 
-// picture draws the nodes, and an arrow for each import that does not follow from others.
+// picture draws the nodes, and an arrow for each import that no other path implies.
 func picture(all map[string]map[string]bool) string {
 	var b strings.Builder
 	b.WriteString("graph TD\n")
@@ -145,7 +145,7 @@ func picture(all map[string]map[string]bool) string {
 	return b.String()
 }
 
-// reaches reports whether a node imports another, by whatever way.
+// reaches reports whether a node imports another directly or indirectly.
 func reaches(all map[string]map[string]bool, from, to string) bool {
 	for next := range all[from] {
 		if next == to || reaches(all, next, to) {

@@ -1,5 +1,5 @@
-// Package style holds the module's Go files to the lengths of the house: what gofmt, go vet and staticcheck do not
-// measure.
+// Package style enforces the length limits of the module's Go files, which gofmt, go vet and staticcheck do not
+// check.
 package style
 
 import (
@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	maxColumns  = 120 // of a line; a tab and any other character is one column
+	maxColumns  = 120 // of a line; a tab counts as one column
 	maxFunction = 60  // lines of a function or method, from its first to its last
 	maxFile     = 450 // lines of a file
 )
@@ -34,12 +34,12 @@ var update = flag.Bool("update", false,
 
 // The subjects of a figure.
 const (
-	longLines = "lines"    // of a folder: how many lines are too long
-	function  = "function" // of a function: its lines
-	file      = "file"     // of a file: its lines
+	longLines = "lines"    // of a folder: the number of too long lines
+	function  = "function" // of a function: its number of lines
+	file      = "file"     // of a file: its number of lines
 )
 
-// key names what a figure is of: a subject, and a folder, a folder and a function, or a file.
+// key names the subject of a figure and its folder, its folder and function, or its file.
 type key struct{ subject, name string }
 
 func TestLengths(t *testing.T) {
@@ -77,7 +77,7 @@ func complaint(k key, n, allowed int, where []string) string {
 	return fmt.Sprintf("%s has %d lines, and %d are allowed", k.name, n, max(allowed, maxFile))
 }
 
-// measure finds what is too long in the Go files below root: a figure, and the places that it comes from.
+// measure finds what is too long in the Go files below root. It returns the figures and their places.
 func measure(root string) (map[key]int, map[key][]string, error) {
 	found, where := map[key]int{}, map[key][]string{}
 	err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
@@ -134,7 +134,7 @@ func measureFile(name string, src []byte, found map[key]int, where map[key][]str
 		begin := files.Position(f.Pos()).Line
 		if n := files.Position(f.End()).Line - begin + 1; n > maxFunction {
 			k := key{function, folder + " " + f.Name.Name}
-			if n > found[k] { // methods of a name have one figure
+			if n > found[k] { // methods of the same name share a figure
 				found[k], where[k] = n, []string{fmt.Sprintf("%s:%d", name, begin)}
 			}
 		}
@@ -142,7 +142,7 @@ func measureFile(name string, src []byte, found map[key]int, where map[key][]str
 	return nil
 }
 
-// lowered are the allowed figures, each no greater than what was found.
+// lowered returns the allowed figures, each lowered to what was found.
 func lowered(allowed, found map[key]int) map[key]int {
 	out := map[key]int{}
 	for k, n := range allowed {
@@ -153,7 +153,7 @@ func lowered(allowed, found map[key]int) map[key]int {
 	return out
 }
 
-// read reads the allowed figures, and the comment above them.
+// read reads the allowed figures and the comment above them.
 func read(from string) (allowed map[key]int, head string, err error) {
 	b, err := os.ReadFile(from)
 	if err != nil {
@@ -191,7 +191,7 @@ func sorted(figures map[key]int) []key {
 	})
 }
 
-// TestMeasure: a line, a function and a file are too long by one, and not before.
+// TestMeasure checks that a line, a function and a file are too long from one above the limit on.
 func TestMeasure(t *testing.T) {
 	source := func(columns, function, file int) []byte {
 		s := "package p\n\nfunc f() {" + strings.Repeat("\n", function-1) + "}\n"

@@ -1,5 +1,4 @@
-// Package words makes phrases for people: a number of things, a choice, and the word that was meant
-// where an unknown one was written.
+// Package words builds phrases for people: counts, choices, and suggestions for mistyped words.
 package words
 
 import (
@@ -9,8 +8,7 @@ import (
 	"strings"
 )
 
-// Suggest is the mend for an unknown word: `did you mean "open"?`, with the nearest of the known words, or otherwise
-// where none is near.
+// Suggest returns `did you mean "open"?` with the nearest known word, or otherwise if none is near.
 func Suggest(word string, known []string, otherwise string) string {
 	if near := Near(word, known, 1); len(near) > 0 {
 		return fmt.Sprintf("did you mean %q?", near[0])
@@ -18,10 +16,10 @@ func Suggest(word string, known []string, otherwise string) string {
 	return otherwise
 }
 
-// Near finds up to n of the known words that the word may stand for, the nearest first; those equally near keep their
-// order. Near is what at most a third of its letters, but always one, and never all of them, need to be changed to:
-// letters put in, left out, replaced, or swapped with their neighbour. Case and the choice of - or _ do not count.
-// Without one the result is nil.
+// Near returns up to n known words that the word may stand for, the nearest first; equally near words keep their
+// order. A word is near if at most a third of its letters (at least one, but not all) need to be inserted, deleted,
+// replaced or swapped with a neighbour. Case and the choice of - or _ do not count. The result is nil if none is
+// near.
 func Near(word string, known []string, n int) []string {
 	cost := map[string]int{}
 	var near []string
@@ -35,7 +33,7 @@ func Near(word string, known []string, n int) []string {
 	return near[:min(n, len(near))]
 }
 
-// Counted is a number of things: 1 clause, 2 clauses.
+// Counted formats a number of things: 1 clause, 2 clauses.
 func Counted(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -43,7 +41,7 @@ func Counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Either lists words of which one is meant: a, b or c.
+// Either formats alternatives: a, b or c.
 func Either(all []string) string {
 	if len(all) < 2 {
 		return strings.Join(all, "")
