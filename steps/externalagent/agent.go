@@ -21,26 +21,26 @@ import (
 	"parley/transcript"
 )
 
-// callee is a target that is an agent: it connects to the harness, which is relay and host to it.
+// callee is a target that is an agent. It connects to the harness, which plays relay and host for it.
 type callee struct {
 	listener  *ws.Listener
 	called    target.Called
 	play      *play
-	serving   context.Context // until the scenario is over
+	serving   context.Context // until the scenario ends
 	cancel    context.CancelFunc
 	work      sync.WaitGroup
-	ended     chan struct{}            // closed behind the remark that the agent's process has ended
-	whiles    int                      // how often it has announced nothing for a while
-	planned   int                      // how much the host is to do otherwise than by its flow
-	started   int                      // the mark of its start
-	back      int                      // the record by which it joined again; 0: it has not
-	attending bool                     // it plays its parts
-	listed    atomic.Pointer[[]string] // what the schemas list of which the host has left it out
-	name      func(n int) string       // of the connection that came so many-th
-	came      atomic.Int64             // connections so far
+	ended     chan struct{}            // closed after the remark that the agent's process has ended
+	whiles    int                      // number of times that the host announced nothing for a while
+	planned   int                      // number of planned departures of the host from its flow
+	started   int                      // the mark at its start
+	back      int                      // the record of its join after a reconnect, or 0
+	attending bool                     // the play accepts connections
+	listed    atomic.Pointer[[]string] // the values that the flow's schemas list and that the host has left out
+	name      func(n int) string       // the name of the n-th connection
+	came      atomic.Int64             // number of connections so far
 }
 
-// awaitsAgent opens the door: the harness is relay and host from now on.
+// awaitsAgent starts listening: from now on the harness is relay and host.
 func (s *suite) awaitsAgent(ctx context.Context) error {
 	f, err := loadFlow(binding.FlowFile(s.Env.Profile))
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *suite) awaitsAgent(ctx context.Context) error {
 	return nil
 }
 
-// attend plays relay and host for whoever connects, and for who has connected already. What they are to do is settled
+// attend plays relay and host for each connection, including those already made. What they are to do must be planned
 // by now.
 func (c *callee) attend() {
 	c.work.Go(func() {
@@ -76,10 +76,10 @@ func (c *callee) attend() {
 	})
 }
 
-// stop ends the target and what the harness played for it.
+// stop stops the target and what the harness played for it.
 func (c *callee) stop() {
 	c.cancel()
-	c.play.end() // whatever a flood has left to be answered
+	c.play.end() // stops answering what is left of a flood
 	_ = c.listener.Close()
 	c.work.Wait()
 	c.play.stop()
@@ -100,7 +100,7 @@ func (s *suite) startsAgent(ctx context.Context) error {
 	if !ok {
 		return errors.New("the target cannot be called: it is no agent")
 	}
-	if s.wire.Agent.Listen == "" { // one that connects by itself may have done so as soon as the door was open
+	if s.wire.Agent.Listen == "" { // a target that connects by itself may have done so already
 		s.agent.started = s.T.Len()
 	}
 	if !s.agent.attending {
@@ -140,8 +140,8 @@ func (s *suite) agentConnects(ctx context.Context) error {
 	return s.Judge(steps.CheckOf(rec, true, "", clauses...))
 }
 
-// firstOf waits for the first record of a kind that is the agent's. Without it clauses are broken, or nothing is
-// reached.
+// firstOf waits for the first record of a kind from the agent. Without one, the clauses are broken or the agent
+// counts as unreachable.
 func (s *suite) firstOf(
 	ctx context.Context, kind transcript.Kind, expected string, clauses ...string,
 ) (transcript.Record, error) {
@@ -157,7 +157,7 @@ func (s *suite) firstOf(
 	return rec, s.Need(s.silent(miss, 0, expected, clauses...))
 }
 
-// agentJoins judges that the agent joins, and before it sends anything else (EA-026, EA-027).
+// agentJoins judges that the agent joins before it sends anything else (EA-026, EA-027).
 func (s *suite) agentJoins(ctx context.Context) error {
 	const expected = "relay.join, the first message of the agent"
 	rec, err := s.firstOf(ctx, transcript.Frame, expected, "EA-026", "EA-027")
@@ -173,7 +173,7 @@ func (s *suite) agentJoins(ctx context.Context) error {
 	return err
 }
 
-// givesSession reports whether the agent is told at its start which relay session it is to join.
+// givesSession reports whether the agent is given at its start the relay session to join.
 func (s *suite) givesSession() bool {
 	c := s.Env.Profile.Command
 	if c == nil {
@@ -183,7 +183,7 @@ func (s *suite) givesSession() bool {
 	return slices.ContainsFunc(c.Run, given) || slices.ContainsFunc(slices.Collect(maps.Values(c.Env)), given)
 }
 
-// agentTurnsToHost waits until the agent has said something to the host. What it says is the monitors' matter.
+// agentTurnsToHost waits until the agent has sent something to the host. The monitors judge what it sends.
 func (s *suite) agentTurnsToHost(ctx context.Context) error {
 	joined, err := s.joinedAt(ctx)
 	if err != nil {
@@ -211,14 +211,14 @@ func (s *suite) agentCalls(ctx context.Context, n int) error {
 	return nil
 }
 
-// agentBooks waits until the agent has gone through the flow: no clause demands it, and what needs it is else not
-// tested.
+// agentBooks waits until the agent has gone through the flow. No clause demands that; steps that need it are not
+// tested otherwise.
 func (s *suite) agentBooks(ctx context.Context) error {
 	_, err := s.awaitRemark(ctx, booked, 1)
 	return err
 }
 
-// may waits for what an agent is free to send. One that works, and does not send it, is not judged by it.
+// may waits for a message that an agent is free to send. An agent that works without sending it is not judged.
 func (s *suite) may(kind string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, miss := s.awaitAgent(ctx, s.agent.started, s.pace(), received(kind))

@@ -15,7 +15,7 @@ import (
 	"parley/transcript"
 )
 
-// howEnded is how a process has ended.
+// howEnded describes how a process ended.
 func howEnded(err error) string {
 	if err == nil {
 		return endedWell
@@ -23,15 +23,15 @@ func howEnded(err error) string {
 	return err.Error()
 }
 
-// exited begins the remark that the agent's process has ended.
+// exited is the beginning of the remark that the agent's process has ended.
 const exited = "the agent's process has ended: "
 
-// endedWell is how a process ends that has done its work.
+// endedWell describes the end of a process that succeeded.
 const endedWell = "exit status 0"
 
-// gone reports whether the agent's process has ended, and nobody is left who could still say something. A process that
-// ends well may have been there to start another one, which is the agent: it is gone only once it had a connection, and
-// has none any more, and nothing came behind its end.
+// gone returns the remark that the agent's process has ended if nothing more can come from the agent, and ""
+// otherwise. A process that succeeds may only have started the actual agent: then the agent is gone once all its
+// connections have ended and nothing came after the end of the process.
 func (s *suite) gone() string {
 	select {
 	case <-s.agent.ended:
@@ -48,7 +48,7 @@ func (s *suite) gone() string {
 				return ""
 			}
 		case !strings.HasPrefix(r.Conn, judge.AgentParty):
-		case r.Kind == transcript.Closed || r.Kind == transcript.Failure: // by whomever
+		case r.Kind == transcript.Closed || r.Kind == transcript.Failure: // by either side
 			delete(stands, r.Conn)
 		case r.Dir == transcript.Received:
 			came, stands[r.Conn] = true, true
@@ -61,54 +61,54 @@ func (s *suite) gone() string {
 	return end
 }
 
-// unreachable tells that the agent's process has failed before it asked for any connection. One that lives for as long
-// as it has to join was started well, and gives up by itself.
+// unreachable returns an error if the agent's process failed before it asked for any connection. A process that lived
+// for as long as the join limit did start, and gave up by itself.
 func (s *suite) unreachable() error {
 	end := s.gone()
 	if end == "" || strings.HasSuffix(end, endedWell) {
 		return nil
 	}
 	for _, r := range s.T.After(s.agent.started) {
-		if r.Dir == transcript.Received || r.At > s.joinLimit().Duration { // it has come, if only to another place
+		if r.Dir == transcript.Received || r.At > s.joinLimit().Duration { // it did come, if only to another path
 			return nil
 		}
 	}
 	return &steps.UnreachableError{Err: errors.New(end + s.lastWords())}
 }
 
-// span is a time limit of the profile, and its key.
+// span is a time limit of the profile and its key.
 type span struct {
 	time.Duration
 	key string
 }
 
-// joinLimit is for an agent to connect and join.
+// joinLimit is the limit for an agent to connect and join.
 func (s *suite) joinLimit() span { return span{s.wire.Agent.Join.Duration, "join"} }
 
-// pace is for the next thing that an agent does.
+// pace is the limit for an agent's next act.
 func (s *suite) pace() span { return span{s.wire.Agent.Pace.Duration, "pace"} }
 
-// passed is the reason of a miss.
+// passed returns the reason of a miss by this limit.
 func (l span) passed() string {
 	return fmt.Sprintf("nothing of the kind within %v, which is external-agent.agent.%s; "+
 		"where agents get slow side by side, a lower concurrency helps", l.Duration, l.key)
 }
 
-// awaitAgent waits for something that the agent sends, on whatever connection.
+// awaitAgent waits for something that the agent sends, on any of its connections.
 func (s *suite) awaitAgent(
 	ctx context.Context, after int, within span, match func(*transcript.Record) bool,
 ) (transcript.Record, *steps.Miss) {
 	return s.awaitAgentOr(ctx, after, within, func(r *transcript.Record) bool { return fromAgent(r) && match(r) })
 }
 
-// fromAgent matches what the target does on its connections.
+// fromAgent matches what the target sends on its connections.
 func fromAgent(r *transcript.Record) bool {
 	return strings.HasPrefix(r.Conn, judge.AgentParty) && r.Dir == transcript.Received
 }
 
-// awaitAgentOr waits for any record. The limit begins anew with whatever the agent says: it is for the next thing that
-// it does. One that is silent for a quarter of it may be waiting for the participant, who speaks then. The end of the
-// agent's process makes waiting hopeless, but for what is still on its way. match sees each record once.
+// awaitAgentOr waits for any record. The limit restarts with each act of the agent. If the agent is silent for a
+// quarter of the limit, the participant speaks, in case the agent waits for that. Once the agent's process has ended,
+// only what is still in transit is awaited. match sees each record once.
 func (s *suite) awaitAgentOr(
 	ctx context.Context, after int, within span, match func(*transcript.Record) bool,
 ) (transcript.Record, *steps.Miss) {
@@ -141,7 +141,7 @@ func (s *suite) awaitAgentOr(
 			return rec, nil
 		case err == nil && rec.Kind == transcript.Frame:
 			anew()
-		case err == nil: // the end of a connection or of the process is nothing that it does
+		case err == nil: // the end of a connection or process is no act of the agent
 		case ctx.Err() != nil:
 			s.CutOff()
 			return rec, &steps.Miss{Reason: "the scenario was cut off"}
@@ -158,8 +158,8 @@ func (s *suite) awaitAgentOr(
 	}
 }
 
-// nudge has the participant speak to an agent that has joined. A host that is busy, as with an agent that does not
-// read, is not waited for.
+// nudge lets the participant speak to an agent that has joined. It does not wait for a busy host, as with an agent
+// that does not read.
 func (s *suite) nudge(ctx context.Context) {
 	p := s.agent.play
 	if !p.mu.TryLock() {
@@ -175,8 +175,7 @@ func (s *suite) nudge(ctx context.Context) {
 	p.send(limited, p.conn, userSays("Please go on, and book a ticket for me.", stage))
 }
 
-// lastWords is what the agent was refused last, or how its connection has ended, and what its process wrote last: for
-// the reason of a miss.
+// lastWords returns, for the reason of a miss, the agent's latest trouble and what its process last wrote.
 func (s *suite) lastWords() string {
 	out := s.lastTrouble()
 	if s.agent.called == nil {
@@ -189,7 +188,7 @@ func (s *suite) lastWords() string {
 	return out + "; it wrote: " + cut.Tail(text, 600)
 }
 
-// lastTrouble is the latest request of the agent that was refused, or end of a connection.
+// lastTrouble describes the agent's latest refused request or ended connection, unless the agent has gone on since.
 func (s *suite) lastTrouble() string {
 	after := s.T.After(s.agent.started)
 	for i, r := range slices.Backward(after) {

@@ -13,19 +13,19 @@ import (
 	wjson "parley/wire/json"
 )
 
-// callOf is the payload of a tool.call.
+// callOf returns the payload of a tool.call.
 func callOf(tool string, params any) object {
 	return object{"toolName": tool, "params": params, "reason": "parley: a step of the scenario"}
 }
 
-// call makes a tool.call.
+// call sends a tool.call.
 func (s *suite) call(ctx context.Context, p *party, tool string, params any) (*request, error) {
 	q, err := s.ask(ctx, p, vocab.ToolCall, callOf(tool, params))
 	q.tool = tool
 	return q, err
 }
 
-// noSuchTool is no tool of anybody.
+// noSuchTool is a tool that no host has.
 const noSuchTool = "parley_no_such_tool"
 
 func (s *suite) callsUnknown(ctx context.Context, p *party) error {
@@ -33,7 +33,7 @@ func (s *suite) callsUnknown(ctx context.Context, p *party) error {
 	return err
 }
 
-// callsAnnounced makes a call of a tool that is announced now, with params that keep to its schema.
+// callsAnnounced calls a currently announced tool with params that keep to its schema.
 func (s *suite) callsAnnounced(ctx context.Context, p *party, tool string) error {
 	now, err := s.snapshot(ctx, p)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *suite) callsAnnounced(ctx context.Context, p *party, tool string) error
 	return err
 }
 
-// known are values for a tool's params that the booking path takes from a uiSpec, or has.
+// known returns values for a tool's params from the booking path, as far as it has them or takes them from a uiSpec.
 func (s *suite) known(tool string, ui any) object {
 	for _, c := range s.path() {
 		if c.Tool != tool {
@@ -78,7 +78,7 @@ func (s *suite) lastWentWell(ctx context.Context, p *party) error {
 }
 
 // wentWell judges the answer to a call that is announced and keeps to its schema (EA-046 to EA-049). A tool may still
-// fail while it runs: what needs it is then not tested.
+// fail while it runs; what depends on it is not tested then.
 func (s *suite) wentWell(ctx context.Context, q *request) (transcript.Record, error) {
 	rec, miss := s.answer(ctx, q)
 	clauses := []string{"EA-007", "EA-046", "EA-047", "EA-074", "EA-016"}
@@ -105,8 +105,7 @@ func (s *suite) wentWell(ctx context.Context, q *request) (transcript.Record, er
 	return rec, nil
 }
 
-// refusedThough judges the refusal of a call that is announced: by its code, unless the tool may have failed while it
-// ran.
+// refusedThough judges the refusal of an announced call by its code, unless the tool may have failed while it ran.
 func (s *suite) refusedThough(q *request, rec transcript.Record) error {
 	clauses, expected := []string(nil), "the call of an announced tool carried out"
 	switch code := s.codeOf(&rec); {
@@ -116,7 +115,7 @@ func (s *suite) refusedThough(q *request, rec transcript.Record) error {
 		clauses, expected = []string{"EA-007", "EA-081"}, "params that keep to the announced schema accepted"
 	case code == vocab.NoActiveSpec || code == vocab.SessionNotActive || code == vocab.InvalidMessage:
 		clauses = []string{"EA-007", "EA-046"}
-	case s.Env.Role == vocab.Relay: // the host is the harness, and the path its own: what reached it was another call
+	case s.Env.Role == vocab.Relay: // the harness is the host and follows its own path, so the relay changed the call
 		clauses = []string{"EA-007"}
 	default:
 		if gone := s.lostBefore(q, rec.N); gone != "" {
@@ -127,10 +126,10 @@ func (s *suite) refusedThough(q *request, rec transcript.Record) error {
 	return s.Need(steps.CheckOf(rec, false, expected, clauses...))
 }
 
-// okOnly are the tools whose result may say only ok (EA-053, EA-105).
+// okOnly are the tools whose result may consist of ok alone (EA-053, EA-105).
 var okOnly = []string{vocab.Next, vocab.Prev, vocab.PostMessage}
 
-// namesTool judges payload.toolName (EA-049), which may be missing where a result says only ok (EA-105).
+// namesTool judges payload.toolName (EA-049), which a result may omit if it may say only ok (EA-105).
 func (s *suite) namesTool(rec *transcript.Record, tool string) {
 	got, there := payload(rec)["toolName"]
 	clauses := []string{"EA-049"}
@@ -161,8 +160,8 @@ func (s *suite) notesQuick(rec *transcript.Record, tool string) {
 	s.Observe("EA-052", what)
 }
 
-// seesEffect judges that the latest call is followed by a state.updated that shows its effect (EA-054): next and prev
-// change uiSpec or toolSchema, postMessage makes messageHistory grow, and what others do shows somewhere.
+// seesEffect judges that a state.updated after the latest call shows its effect (EA-054): next and prev change uiSpec
+// or toolSchema, postMessage makes messageHistory grow, and other tools may show an effect anywhere.
 func (s *suite) seesEffect(ctx context.Context, p *party) error {
 	q := p.last
 	if q == nil || q.kind != vocab.ToolCall {
@@ -178,7 +177,7 @@ func (s *suite) effectOf(ctx context.Context, q *request, before state) error {
 	}
 	kind := "a state.updated after " + q.tool
 	if s.behind[q.of.name+" "+kind] {
-		return nil // it follows from the call before
+		return nil // the earlier miss was judged already
 	}
 	rec, miss := s.awaitEffect(ctx, q, before, 0)
 	if miss == nil {
@@ -195,7 +194,7 @@ func (s *suite) effectOf(ctx context.Context, q *request, before state) error {
 	return s.Judge(check)
 }
 
-// awaitEffect waits for a state.updated that shows the effect of a call; within 0 is the event limit.
+// awaitEffect waits for a state.updated that shows the effect of a call; within 0 means the event limit.
 func (s *suite) awaitEffect(
 	ctx context.Context, q *request, before state, within time.Duration,
 ) (transcript.Record, *steps.Miss) {
@@ -206,8 +205,8 @@ func (s *suite) awaitEffect(
 		}})
 }
 
-// shows reports whether a state shows the effect of a call against the state before it. At the last stage there is no
-// next screen: the effect of next may show anywhere.
+// shows reports whether a state shows the effect of a call compared with the state before it. The last stage has no
+// next screen, so there the effect of next may show anywhere.
 func (s *suite) shows(q *request, before, after state) bool {
 	if q.tool == vocab.PostMessage {
 		a, _ := before.history.([]any)
@@ -221,7 +220,7 @@ func (s *suite) shows(q *request, before, after state) bool {
 	return changed || s.differs("messageHistory", before, after) != ""
 }
 
-// books goes through the whole booking, and judges each call and what follows it.
+// books goes through the whole booking and judges each call and its effects.
 func (s *suite) books(ctx context.Context, p *party) error {
 	p.schemas = map[string]bool{}
 	now, err := s.still(ctx, p)
@@ -264,8 +263,7 @@ func (s *suite) toolsChanged() error {
 	return nil
 }
 
-// agrees judges that a quick uiSpec does not contradict the state behind it (EA-075): where both say something of the
-// same thing, they say the same.
+// agrees judges that a quick uiSpec does not contradict the state after it (EA-075): what both show must be the same.
 func (s *suite) agrees(rec *transcript.Record, now state) error {
 	quick, ok := payload(rec)["uiSpec"].(object)
 	if !ok {
@@ -276,7 +274,7 @@ func (s *suite) agrees(rec *transcript.Record, now state) error {
 		Expected: "a quick uiSpec that agrees with the state which follows", Observed: "they differ at " + at})
 }
 
-// contradiction is the first place at which both values have something, and not the same; "" where there is none.
+// contradiction returns the first place that both values have with different content, or "".
 func contradiction(at string, a, b any) string {
 	x, ok := a.(object)
 	y, both := b.(object)
@@ -296,7 +294,7 @@ func contradiction(at string, a, b any) string {
 	return ""
 }
 
-// partOf reports whether an array has nothing but items of another: a quick uiSpec may show a part.
+// partOf reports whether all items of an array are also in another: a quick uiSpec may show a part.
 func partOf(a, b any) bool {
 	part, ok := a.([]any)
 	whole, both := b.([]any)

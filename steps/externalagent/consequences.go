@@ -15,8 +15,8 @@ import (
 	wjson "parley/wire/json"
 )
 
-// agentLivesOn judges that an agent whose call was refused goes on: it turns to the host again (EA-074a). What it does
-// in the end is no clause's matter, and noted where it does nothing.
+// agentLivesOn judges that an agent turns to the host again after a refused call (EA-074a). No clause says what it
+// does in the end; that it does nothing is only noted.
 func (s *suite) agentLivesOn(ctx context.Context) error {
 	at, err := s.done(ctx)
 	if err != nil {
@@ -51,9 +51,9 @@ func (s *suite) agentLivesOn(ctx context.Context) error {
 	return s.Judge(steps.CheckOf(rec, true, "", "EA-074a"))
 }
 
-// mayBeAhead reports whether an agent may have sent a call before it had read what it was told in a record: the call
-// came at once, and no answer to an earlier one behind that record, first, could have led to it. first is 0 where there
-// is none.
+// mayBeAhead reports whether an agent may have sent a call before it read the record told: the call came within
+// crossing, and it cannot follow from an answer to first, an earlier call after that record. first is 0 if there is
+// none.
 func (s *suite) mayBeAhead(told, first int, call *transcript.Record) bool {
 	records := s.T.After(told - 1)
 	if call.At-records[0].At >= crossing {
@@ -68,12 +68,12 @@ func (s *suite) mayBeAhead(told, first int, call *transcript.Record) bool {
 	})
 }
 
-// idle is how often an agent may turn to the host without calling a tool before it is found to have stopped.
+// idle is the number of turns to the host without a tool call after which an agent counts as stopped.
 const idle = 8
 
-// agentReadsOn judges that an agent goes on behind what it cannot understand: it makes a call that it had not made
-// before, which takes what the host has told it behind that (EA-018a). One that reads nothing more may ask again and
-// again, or make the same call.
+// agentReadsOn judges that an agent goes on after a message that it cannot understand: it makes a new call, for which
+// it needs what the host told it after that message (EA-018a). An agent that has stopped reading may repeat its
+// requests or calls.
 func (s *suite) agentReadsOn(ctx context.Context) error {
 	end, err := s.done(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *suite) agentReadsOn(ctx context.Context) error {
 	return s.Judge(steps.CheckOf(rec, kindOf(&rec) == vocab.ToolCall && turns < idle, expected, "EA-018a"))
 }
 
-// callsBefore are the calls that the agent has made up to a record.
+// callsBefore returns the calls that the agent made up to a record.
 func (s *suite) callsBefore(at int) []string {
 	var out []string
 	for _, r := range s.T.After(s.agent.started) {
@@ -115,17 +115,17 @@ func (s *suite) callsBefore(at int) []string {
 	return out
 }
 
-// saidBy is what a call asks for.
+// saidBy identifies a call by its tool and params.
 func saidBy(r *transcript.Record) string {
 	body := payload(r)
 	return wjson.Compact([]any{body["toolName"], body["params"]})
 }
 
-// crossing is how long what an agent sends may cross what it is told meanwhile.
+// crossing is the time within which the agent's messages may cross those sent to it.
 const crossing = 250 * time.Millisecond
 
-// callBehind waits for the next call behind what was planned. An agent that sends calls while others are under way may
-// have sent one before it was told.
+// callBehind waits for the next call after what was planned. It skips a call that an agent with overlapping calls may
+// have sent before it was told.
 func (s *suite) callBehind(ctx context.Context, at int) (transcript.Record, error) {
 	crosses := s.crosses(at)
 	rec, miss := s.awaitAgent(ctx, at, s.pace(), func(r *transcript.Record) bool {
@@ -137,14 +137,13 @@ func (s *suite) callBehind(ctx context.Context, at int) (transcript.Record, erro
 	return rec, nil
 }
 
-// crosses matches what an agent that sends calls while others are under way may have sent before it was told what a
-// record says.
+// crosses matches what an agent with overlapping calls may have sent before it read a record.
 func (s *suite) crosses(at int) func(*transcript.Record) bool {
 	from := s.T.After(at - 1)[0].At
 	return func(r *transcript.Record) bool { return r.At-from < crossing && s.overlaps(r.N) }
 }
 
-// overlaps reports whether an agent has sent a request while a call of its own was not answered yet.
+// overlaps reports whether the agent has sent a call before a record while another call of its own was unanswered.
 func (s *suite) overlaps(before int) bool {
 	open := map[string]bool{}
 	for _, r := range s.T.After(s.agent.started) {
@@ -165,13 +164,13 @@ func (s *suite) overlaps(before int) bool {
 	return false
 }
 
-// tells matches a state that the host has sent.
+// tells matches a state sent by the host.
 func tells(r *transcript.Record) bool {
 	return sent(vocab.StateUpdated, vocab.SnapshotState)(r)
 }
 
-// goesByState judges that the next call behind what was planned fits what the last state announces (EA-051, EA-072,
-// EA-054a, EA-077): it would not fit what the agent knew before, or what a result has said.
+// goesByState judges that the next call after what was planned fits the last state (EA-051, EA-072, EA-054a, EA-077),
+// and not what the agent knew before or what a result said.
 func (s *suite) goesByState(ctx context.Context) error {
 	at, err := s.done(ctx)
 	if err != nil {
@@ -194,12 +193,12 @@ func (s *suite) goesByState(ctx context.Context) error {
 	case t.Accepts(params) != nil && s.fitted(&rec, last.N):
 		check.Observed = "params that fit a state before it: " + check.Observed
 	default:
-		check.OK = true // params that fit no state are another clause's matter
+		check.OK = true // params that fit no state are judged by another clause
 	}
 	return s.Judge(check)
 }
 
-// fitted reports whether a call keeps to what a state announced that the agent was sent before a record.
+// fitted reports whether a call keeps to a state that the agent was sent before a record.
 func (s *suite) fitted(call *transcript.Record, before int) bool {
 	return slices.ContainsFunc(s.T.All(), func(r transcript.Record) bool {
 		if r.N >= before || !tells(&r) {
@@ -210,7 +209,7 @@ func (s *suite) fitted(call *transcript.Record, before int) bool {
 	})
 }
 
-// lastState is the last state that the agent was sent before a record; nil: none.
+// lastState returns the last state that the agent was sent before a record, or nil.
 func (s *suite) lastState(before int) *transcript.Record {
 	for _, r := range slices.Backward(s.T.All()) {
 		if r.N < before && tells(&r) {
@@ -220,12 +219,12 @@ func (s *suite) lastState(before int) *transcript.Record {
 	return nil
 }
 
-// toldBetween reports whether the agent was told a state between two records.
+// toldBetween reports whether the agent was sent a state between two records.
 func (s *suite) toldBetween(after, before int) bool {
 	return slices.ContainsFunc(s.T.After(after), func(r transcript.Record) bool { return r.N < before && tells(&r) })
 }
 
-// waitsForState judges that behind an ok-only result the agent calls nothing before it has the state, or has asked for
+// waitsForState judges that after an ok-only result the agent makes no call before it has the state or has asked for
 // it (EA-054a).
 func (s *suite) waitsForState(ctx context.Context) error {
 	end, err := s.done(ctx)
@@ -247,10 +246,10 @@ func (s *suite) waitsForState(ctx context.Context) error {
 		"EA-054a", "EA-051", "EA-072", "EA-077"))
 }
 
-// calledLate says why a call behind an ok-only result does not show that the agent has waited for the state: its acts
-// take half as long as the state was kept back, or longer, so that by its own clock it might have come to that behind
-// the state, too. prompt is the longest time that it has taken for one before. One that has asked for the state has
-// shown it. "" where it has.
+// calledLate says why a call after an ok-only result does not show that the agent waited for the state, or returns ""
+// if it does. An agent that takes at least half as long for an act as the state was held back might by its own pace
+// have called after the state anyway. prompt is the longest that it took for an act before. An agent that asked for
+// the state has shown that it waits.
 func calledLate(records []transcript.Record, result int, call *transcript.Record, prompt time.Duration) string {
 	var began, told time.Duration
 	for _, r := range records {
@@ -271,14 +270,14 @@ func calledLate(records []transcript.Record, result int, call *transcript.Record
 	return ""
 }
 
-// asksFirst judges that an agent asks for a snapshot before its next call (EA-076, EA-077). One that was told a state
-// in some other way had no need to.
+// asksFirst judges that an agent asks for a snapshot before its next call (EA-076, EA-077). An agent that was told a
+// state in another way need not ask.
 func (s *suite) asksFirst(ctx context.Context) error {
 	at, err := s.done(ctx)
 	if err != nil {
 		return err
 	}
-	at = max(at, s.agent.back) // what it sent before it lost its connection has nothing to do with that
+	at = max(at, s.agent.back) // what it sent before it lost its connection does not count
 	crosses := s.crosses(at)
 	rec, miss := s.awaitAgent(ctx, at, s.pace(), func(r *transcript.Record) bool {
 		return received(vocab.SnapshotGet, vocab.SessionStart, vocab.SessionEnd)(r) ||
@@ -296,8 +295,8 @@ func (s *suite) asksFirst(ctx context.Context) error {
 		"EA-076", "EA-077"))
 }
 
-// comesBack waits until an agent has joined again behind the loss of its connection. One that is not declared to do so
-// need not.
+// comesBack waits until an agent has joined again after losing its connection. Only agents declared to reconnect must
+// do so.
 func (s *suite) comesBack(ctx context.Context) error {
 	if err := s.declared(binding.Reconnect); err != nil {
 		return err
@@ -314,7 +313,7 @@ func (s *suite) comesBack(ctx context.Context) error {
 	return nil
 }
 
-// done waits until the host has done all that was planned.
+// done waits until the host has done everything that was planned.
 func (s *suite) done(ctx context.Context) (int, error) {
 	rec, err := s.awaitRemark(ctx, string(planned), s.agent.planned)
 	if err != nil {
@@ -323,7 +322,7 @@ func (s *suite) done(ctx context.Context) (int, error) {
 	return rec.N, nil
 }
 
-// begun is the record from which on the host does the last of what was planned.
+// begun returns the record at which the host began the last planned departure.
 func (s *suite) begun(before int) int {
 	for _, r := range slices.Backward(s.T.All()) {
 		if r.N <= before && r.Kind == transcript.Remark && r.Label == string(planning) {
@@ -333,7 +332,7 @@ func (s *suite) begun(before int) int {
 	return before
 }
 
-// awaitRemark waits for the n-th remark of a kind.
+// awaitRemark waits for the n-th remark with a label.
 func (s *suite) awaitRemark(ctx context.Context, label string, n int) (transcript.Record, error) {
 	calls := 0
 	rec, miss := s.awaitAgentOr(ctx, s.agent.started, s.pace(), func(r *transcript.Record) bool {
@@ -354,5 +353,5 @@ func (s *suite) awaitRemark(ctx context.Context, label string, n int) (transcrip
 	return rec, nil
 }
 
-// tooMany calls lead nowhere.
+// tooMany is the number of calls after which the wait is given up.
 const tooMany = 100

@@ -13,20 +13,20 @@ import (
 	wjson "parley/wire/json"
 )
 
-// turn is a call that went well, at which the host departs from its flow. It has had its effect.
+// turn is a successful call at which the host departs from its flow. Its effect has been applied.
 type turn struct {
 	*play
 	call object // its payload
 	id   string
 }
 
-// refusal takes the effect of the call back, and refuses it with a code.
+// refusal undoes the effect of the call and refuses it with a code.
 func (t turn) refusal(code string) object {
 	t.undo()
 	return envelope(vocab.ErrorMessage, "", t.id, object{"code": code, "message": "the scenario lets this call fail"})
 }
 
-// confirmation is a tool.result with more members, or others, than ok and toolName.
+// confirmation returns a tool.result with members in addition to, or in place of, ok and toolName.
 func (t turn) confirmation(more object) object {
 	body := object{"ok": true, "toolName": t.call["toolName"]}
 	for name, v := range more {
@@ -35,13 +35,13 @@ func (t turn) confirmation(more object) object {
 	return envelope(vocab.ToolResult, "", t.id, body)
 }
 
-// movesOn takes the effect of the call back, and moves the booking elsewhere.
+// movesOn undoes the effect of the call and moves the booking elsewhere.
 func (t turn) movesOn() {
 	t.undo()
 	t.elsewhere()
 }
 
-// departureSteps are what the host does otherwise than by its flow, told before the agent is started.
+// departureSteps are the steps by which the host departs from its flow, planned before the agent is started.
 func (s *suite) departureSteps() []step {
 	at := func(do func(turn) []any) any { return func(n int) error { return s.plan(n, nil, do) } }
 	atOKAlone := func(do func(turn) []any) any { return func(n int) error { return s.plan(n, okAlone, do) } }
@@ -57,7 +57,7 @@ func (s *suite) departureSteps() []step {
 		{`^call (\d+) is refused, and what it asks for is no longer announced$`, at(func(t turn) []any {
 			refusal := t.refusal(vocab.ToolExecutionFailed)
 			t.withdraw(t.call)
-			// The state comes first: who has read that the call was refused has read what may be called now.
+			// The state comes first: an agent that has read the refusal then also knows what it may call.
 			return []any{t.updated(), refusal}
 		})},
 		{`^the state after call (\d+) contradicts its result$`, at(contradicts)},
@@ -101,7 +101,8 @@ func (s *suite) departureSteps() []step {
 	}
 }
 
-// plan has the host depart from its flow at the first call that fits, nil being any, from the n-th that goes well on.
+// plan makes the host depart from its flow at the first fitting call from the n-th successful one on. A nil fits
+// means any.
 func (s *suite) plan(n int, fits func(call, result object) bool, do func(turn) []any) error {
 	if s.agent == nil {
 		return fmt.Errorf("no host awaits the agent yet")
@@ -111,14 +112,14 @@ func (s *suite) plan(n int, fits func(call, result object) bool, do func(turn) [
 	return nil
 }
 
-// okAlone fits the calls of which the document says that a result may be ok alone (EA-054a).
+// okAlone fits the calls whose result may be ok alone by the document (EA-054a).
 func okAlone(call, result object) bool {
 	name, _ := call["toolName"].(string)
 	_, quick := result["uiSpec"]
 	return slices.Contains(okOnly, name) && !quick
 }
 
-// withJunk looks up what no agent has to expect, by the words of features, for a play that is to send it.
+// withJunk looks up a message that no agent has to expect, by the words of features, for a play that will send it.
 func (s *suite) withJunk(what string, send func(p *play, junk func() []any)) error {
 	if s.agent == nil {
 		return fmt.Errorf("no host awaits the agent yet")
@@ -132,7 +133,8 @@ func (s *suite) withJunk(what string, send func(p *play, junk func() []any)) err
 	return nil
 }
 
-// junk makes what no agent has to expect once it is to be sent; a state among it is that of the play then.
+// junk returns a function that makes such messages when they are sent; a state among them is the play's state at that
+// time.
 func (s *suite) junk(p *play, what string) (make func() []any, known bool) {
 	one := func(v any) func() []any { return func() []any { return []any{v} } }
 	without := func(member string) func() []any {
@@ -169,15 +171,15 @@ func (s *suite) junk(p *play, what string) (make func() []any, known bool) {
 	return make, known
 }
 
-// window is how long the host keeps something back, from who should wait for it: the longer, the slower the agent has
-// been so far to do anything, as one that does not wait would else be found waiting.
+// window is how long the host holds something back from an agent that should wait for it. It grows with how slow the
+// agent has been, because an agent that does not wait could otherwise pass as waiting.
 func (s *suite) window() time.Duration {
 	l := s.Env.Profile.Limits
 	return max(l.Quiet.Duration, min(4*slowest(s.T.All()), l.Event.Duration))
 }
 
-// slowest is the longest time that an agent has taken so far from what it was told last, or from its connection, to
-// what it said next.
+// slowest is the longest time that an agent has taken from the latest message to it, or its connection, to its next
+// message.
 func slowest(t []transcript.Record) time.Duration {
 	var most, told time.Duration
 	waits := false
@@ -193,17 +195,17 @@ func slowest(t []transcript.Record) time.Duration {
 	return most
 }
 
-// contradicts answers with a quick uiSpec in which the call has had its effect, and then tells another state: the
-// booking is elsewhere, where other tools are announced (EA-051, EA-072).
+// contradicts answers with a quick uiSpec that shows the effect of the call, and then sends another state: the
+// booking is elsewhere, with other tools announced (EA-051, EA-072).
 func contradicts(t turn) []any {
 	quick := t.confirmation(object{"uiSpec": t.ui})
 	t.elsewhere()
 	return []any{quick, t.updated()}
 }
 
-// elsewhere moves the booking to the next stage, in turn, that has tools which the present one does not have, and
-// announces those. A flow without such a stage goes to any, and what leads on from there is not announced: whoever goes
-// by what was there before is known by its call. The caller holds the lock.
+// elsewhere moves the booking to the next stage, cyclically, that has tools the present one lacks, and announces only
+// those. If the flow has no such stage, it goes to another one and does not announce what leads on from there: a call
+// based on the earlier state is thus recognisable. The caller holds the lock.
 func (p *play) elsewhere() {
 	n := len(p.flow.Stages)
 	was := p.flow.Stages[min(p.at, n-1)]
@@ -228,7 +230,7 @@ func (p *play) elsewhere() {
 	}))
 }
 
-// move sets the stage, and what is announced there.
+// move sets the stage and what is announced there.
 func (p *play) move(to int, tools []any) {
 	p.at, p.ui, p.narrow = to, copied(p.flow.Stages[to].UISpec), tools
 	if tools == nil {
@@ -236,8 +238,8 @@ func (p *play) move(to int, tools []any) {
 	}
 }
 
-// withdraw has the present stage announce no longer what a call has asked for: one of the values that a param may have,
-// or else the tool. The caller holds the lock.
+// withdraw stops announcing at the present stage what a call has asked for: one of the values of a param if possible,
+// otherwise the tool. The caller holds the lock.
 func (p *play) withdraw(call object) {
 	name, _ := call["toolName"].(string)
 	params, _ := call["params"].(object)
@@ -252,7 +254,8 @@ func (p *play) withdraw(call object) {
 	}
 }
 
-// fewer is an announced tool whose params may no longer be those; nil where only the tool itself can be left out.
+// fewer returns an announced tool that no longer allows all of the params, or nil if only the whole tool can be left
+// out.
 func fewer(item any, params object) any {
 	out := copied(item).(object)
 	parameters, _ := out["parameters"].(object)

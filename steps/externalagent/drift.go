@@ -14,19 +14,19 @@ import (
 	wjson "parley/wire/json"
 )
 
-// drift is what changes by itself in a target's states, such as a clock in uiSpec: it is left out of every comparison
-// of its scenario. The zero value knows of nothing.
+// drift is what changes by itself in a target's states, such as a clock in uiSpec. All comparisons of the scenario
+// ignore it. The zero value knows no such places.
 type drift struct {
 	places  []string       // names of members of a state and JSON Pointers within them; "*" is any index of an array
-	changed map[string]int // how often a place has changed from one look to the next
+	changed map[string]int // number of times that a place changed between two looks
 }
 
-// often is how often a place has to change until it is known to change by itself. Once is what comes late of something
-// that was done before.
+// often is the number of changes after which a place is known to change by itself. A single change may be a late
+// effect of something done before.
 const often = 2
 
-// look takes in two states that were told one after the other, with nothing done between them or before, and returns
-// what is now known to change by itself.
+// look compares two consecutive states with nothing done before or between them, and returns the places newly known
+// to change by themselves.
 func (d *drift) look(a, b state) (news []string) {
 	if d.changed == nil {
 		d.changed = map[string]int{}
@@ -39,7 +39,7 @@ func (d *drift) look(a, b state) (news []string) {
 	return news
 }
 
-// pending reports whether a place has changed, and not often enough to be known.
+// pending reports whether a place has changed, but not often enough to be known.
 func (d *drift) pending() bool {
 	for _, n := range d.changed {
 		if n < often {
@@ -49,7 +49,7 @@ func (d *drift) pending() bool {
 	return false
 }
 
-// add takes in places, and returns those that were not known.
+// add adds places and returns those that are new.
 func (d *drift) add(places ...string) (news []string) {
 	for _, at := range places {
 		if !slices.Contains(d.places, at) {
@@ -59,8 +59,8 @@ func (d *drift) add(places ...string) (news []string) {
 	return news
 }
 
-// placesApart are the places at which two states differ, each once. A whole member of a state is none: without it there
-// would be nothing to compare.
+// placesApart returns the places at which two states differ, without duplicates. It omits whole members of a state:
+// without them there would be nothing to compare.
 func placesApart(a, b state) []string {
 	var out []string
 	for _, name := range members {
@@ -73,7 +73,7 @@ func placesApart(a, b state) []string {
 	return out
 }
 
-// general is a place with every index of an array replaced by "*".
+// general returns a place with every array index replaced by "*".
 func general(at string) string {
 	name, pointer, _ := strings.Cut(at, "/")
 	if pointer == "" {
@@ -91,7 +91,7 @@ func general(at string) string {
 	return name + wjson.FormatPointer(tokens...)
 }
 
-// settled is a member of a state without what changes by itself. The order in which tools are announced means nothing.
+// settled returns a member of a state without what changes by itself. The order of announced tools is ignored.
 func (d *drift) settled(name string, v any) any {
 	copy := false
 	for _, at := range d.places {
@@ -112,7 +112,7 @@ func (d *drift) settled(name string, v any) any {
 	return v
 }
 
-// remove removes what a pattern points to.
+// remove removes what a pattern matches.
 func remove(doc any, tokens []string) {
 	switch d := doc.(type) {
 	case object:
@@ -142,12 +142,12 @@ func remove(doc any, tokens []string) {
 	}
 }
 
-// watching is for how long a target is watched for what changes by itself, once there is a reason to: long enough for a
-// clock that shows seconds to go on twice.
+// watching is how long a target is watched for changes by itself once there is a reason to: long enough for a clock
+// with seconds to advance twice.
 func (s *suite) watching() time.Duration { return min(2500*time.Millisecond, s.Env.Event()) }
 
-// learnRestless finds out what changes by itself in a session in which nobody has done anything yet. Behind a relay the
-// host is ours, and keeps still.
+// learnRestless finds out what changes by itself in a session in which nothing has been done yet. Behind a relay the
+// harness is the host, which changes nothing by itself.
 func (s *suite) learnRestless(ctx context.Context, p *party) error {
 	within := time.Duration(0)
 	if s.Env.Role == vocab.Host && !s.observable() && s.restless() {
@@ -156,12 +156,12 @@ func (s *suite) learnRestless(ctx context.Context, p *party) error {
 	return s.watch(ctx, p, &s.drift, within)
 }
 
-// fewest is how often at least a target is looked at that is watched for a time: where each look takes long, that time
-// has room for too few to see anything change twice.
+// fewest is the minimum number of looks at a target that is watched for a time: with slow looks, that time is too
+// short to see anything change twice.
 const fewest = 10
 
-// watch looks at the state of a party three times, and then for as long as is asked for; longer only where something
-// has changed, and not often enough.
+// watch looks at the state of a party three times, and then for as long as asked. It continues only while a place has
+// changed but not often enough.
 func (s *suite) watch(ctx context.Context, p *party, d *drift, within time.Duration) error {
 	now, err := s.quieted(ctx, p)
 	if err != nil {
@@ -197,16 +197,15 @@ func (s *suite) watch(ctx context.Context, p *party, d *drift, within time.Durat
 	return nil
 }
 
-// horizon is how soon all that changes by itself was known in the scenarios that have watched for it to the end. What
-// changes is for each scenario to find out; for how long it has to watch, they tell each other. It is safe for
-// concurrent use.
+// horizon is how soon the scenarios that watched to the end knew all that changes by itself. Each scenario must find
+// out by itself what changes, but scenarios share how long to watch. It is safe for concurrent use.
 type horizon struct {
 	mu      sync.Mutex
 	watches int
 	latest  time.Duration
 }
 
-// tellers is how many scenarios watch to the end before others go by what they have found.
+// tellers is the number of scenarios that watch to the end before others rely on them.
 const tellers = 3
 
 func (h *horizon) watched(latest time.Duration) {
@@ -216,7 +215,7 @@ func (h *horizon) watched(latest time.Duration) {
 	h.latest = max(h.latest, latest)
 }
 
-// enough is for how long to watch: four times as long as it has taken before, at most to the end.
+// enough returns how long to watch: four times as long as it took before, at most to the end.
 func (h *horizon) enough(end time.Duration) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -230,17 +229,17 @@ func (s *suite) horizon() *horizon {
 	return learnt[horizon](s)
 }
 
-// stillKey is where a run keeps that its target was watched for long, and nothing has changed: not what changes, which
-// each scenario has to find out for itself.
+// stillKey is the key under which a run records that its target was watched for long and nothing changed. It does not
+// record what changes, which each scenario finds out for itself.
 type stillKey struct{}
 
-// restless reports whether the target has not been found to stand still.
+// restless reports whether the target has not been found to keep still.
 func (s *suite) restless() bool {
 	_, still := s.Env.Learnt.Load(stillKey{})
 	return !still
 }
 
-// observable reports whether a session beside the scenario's can be had, in which nobody does anything.
+// observable reports whether the scenario can have another session in which nothing is done.
 func (s *suite) observable() bool {
 	return s.Env.Role == vocab.Host && !s.fixed() && s.Env.Profile.Has(binding.RelaySessions)
 }
@@ -248,8 +247,8 @@ func (s *suite) observable() bool {
 // observer is the name of the agent that only looks.
 const observer = "observer"
 
-// observe finds out, once in a scenario, whether what differs between two states changes by itself: in a session of its
-// own, which nobody has asked for anything. It returns whether anything was learnt.
+// observe finds out, once per scenario, whether the differences between two states arise by themselves. It watches a
+// session of its own in which nothing is requested. It reports whether it learnt anything.
 func (s *suite) observe(ctx context.Context, a, b state) bool {
 	if s.observed || !s.observable() || len(placesApart(a, b)) == 0 {
 		return false
@@ -266,8 +265,8 @@ func (s *suite) observe(ctx context.Context, a, b state) bool {
 	return len(s.drift.places) > known
 }
 
-// quieted is the state of a party once it has been told nothing new for a quiet window. A host that tells of its clock
-// is never quiet, and not waited for.
+// quieted returns the state of a party once it has been told nothing new for a quiet window. The number of windows is
+// bounded, because a host that tells of its clock is never quiet.
 func (s *suite) quieted(ctx context.Context, p *party) (state, error) {
 	const rounds = 8
 	for range rounds {

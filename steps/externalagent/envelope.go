@@ -1,5 +1,5 @@
-// Package externalagent holds the steps of the external-agent features: what hosts, agents and relays do and observe,
-// in the protocol's terms. Which of them the harness plays is a matter of the target's role.
+// Package externalagent has the steps of the external-agent features: what hosts, agents and relays do and observe,
+// in the protocol's terms. The target's role decides which of them the harness plays.
 package externalagent
 
 import (
@@ -12,11 +12,11 @@ import (
 	wjson "parley/wire/json"
 )
 
-// object is a decoded or to be encoded JSON object.
+// object is a decoded JSON object, or one to be encoded.
 type object = map[string]any
 
-// decode fills a record's Event with the envelope: its Type, its payload as Data, and its id as RequestID. What is no
-// JSON object has no Event.
+// decode fills a record's Event with the envelope: its Type, its payload as Data, and its id as RequestID. A frame
+// that is not a JSON object has no Event.
 func decode(r *transcript.Record) {
 	if r.Kind != transcript.Frame {
 		return
@@ -40,7 +40,7 @@ func decode(r *transcript.Record) {
 	}
 }
 
-// envelope makes one; id and replyTo are left out where they are "".
+// envelope makes an envelope; an empty id or replyTo is left out.
 func envelope(kind, id, replyTo string, payload any) object {
 	e := object{"v": vocab.Version, "type": kind, "payload": payload}
 	if id != "" {
@@ -52,7 +52,7 @@ func envelope(kind, id, replyTo string, payload any) object {
 	return e
 }
 
-// message encodes an envelope, or what is to be sent in place of one.
+// message encodes an envelope, or what is sent in its place.
 func message(v any) (driver.Message, error) {
 	b, err := wjson.Encode(v)
 	if err != nil {
@@ -65,7 +65,7 @@ func message(v any) (driver.Message, error) {
 	return driver.Message{Label: label, Body: b}, nil
 }
 
-// kindOf is the type of a received or sent envelope; "" for what is none.
+// kindOf returns the type of a received or sent envelope, or "".
 func kindOf(r *transcript.Record) string {
 	if r.Event == nil {
 		return ""
@@ -73,7 +73,7 @@ func kindOf(r *transcript.Record) string {
 	return r.Event.Type
 }
 
-// field is a member of a record's envelope that is a string; "" otherwise.
+// field returns a string member of a record's envelope, or "".
 func field(r *transcript.Record, name string) string {
 	if r.Event == nil {
 		return ""
@@ -83,7 +83,7 @@ func field(r *transcript.Record, name string) string {
 	return s
 }
 
-// payload is that of a record's envelope, where it is an object.
+// payload returns the payload of a record's envelope, or nil if it is not an object.
 func payload(r *transcript.Record) object {
 	if r.Event == nil {
 		return nil
@@ -92,21 +92,21 @@ func payload(r *transcript.Record) object {
 	return p
 }
 
-// received matches an envelope of one of the types that the target has sent.
+// received matches an envelope of one of the types sent by the target.
 func received(kinds ...string) func(*transcript.Record) bool {
 	return func(r *transcript.Record) bool {
 		return r.Dir == transcript.Received && r.Event != nil && slices.Contains(kinds, r.Event.Type)
 	}
 }
 
-// sent matches an envelope of one of the types that the harness has sent.
+// sent matches an envelope of one of the types sent by the harness.
 func sent(kinds ...string) func(*transcript.Record) bool {
 	return func(r *transcript.Record) bool {
 		return r.Dir == transcript.Sent && r.Event != nil && slices.Contains(kinds, r.Event.Type)
 	}
 }
 
-// answers matches the answer to a request: whatever names its id.
+// answers matches the answer to a request: any envelope that names its id.
 func answers(id string) func(*transcript.Record) bool {
 	return func(r *transcript.Record) bool {
 		return r.Dir == transcript.Received && r.Event != nil && id != "" && field(r, "replyTo") == id

@@ -13,22 +13,22 @@ import (
 	wjson "parley/wire/json"
 )
 
-// stop is a place of the booking at which tools are called.
+// stop is a point of the booking at which tools are called.
 type stop struct {
-	done  int   // how many calls of the booking lead there
-	at    state // as it was there
+	done  int   // number of booking calls that lead there
+	at    state // the state there
 	tools []string
 }
 
-// callsEverything calls every announced tool at every stage with params that keep to its schema: it is known, and its
-// params are not found wrong (EA-080, EA-081: the twins of the refusals). It may still fail while it runs. The calls
-// that lead on come last at their stage, and those that lead back last of all, so that most stages are come to by them;
-// the others in a new session.
+// callsEverything calls every announced tool at every stage with params that keep to its schema. The tool must be
+// known and its params accepted (EA-080, EA-081: the twins of the refusals), but it may fail while it runs. At each
+// stage, calls that lead on come last, so that most stages are reached by them; the other calls need a new session.
+// Calls that lead back come last of all.
 func (s *suite) callsEverything(ctx context.Context, p *party) error {
 	stops, err := s.stopsOf(ctx, p)
 	var misfit *steps.NotTestedError
 	switch {
-	case errors.As(err, &misfit): // what is announced has to be taken, whether or not the booking goes on with it
+	case errors.As(err, &misfit): // what is announced must be accepted even if the booking cannot go on
 		return cmp.Or(s.callsAsAnnounced(ctx, p), err)
 	case err != nil:
 		return err
@@ -54,7 +54,7 @@ func (s *suite) callsEverything(ctx context.Context, p *party) error {
 	return nil
 }
 
-// stopsOf goes through the booking, and gives what is to be called where.
+// stopsOf goes through the booking and returns which tools to call where.
 func (s *suite) stopsOf(ctx context.Context, p *party) ([]stop, error) {
 	var stops []stop
 	seen, all, left := map[string]bool{}, 0, 0
@@ -71,7 +71,7 @@ func (s *suite) stopsOf(ctx context.Context, p *party) ([]stop, error) {
 			all++
 			one.tools = append(one.tools, announced[i].Name)
 		}
-		if at := slices.Index(one.tools, vocab.Next); at >= 0 { // it leads on: last
+		if at := slices.Index(one.tools, vocab.Next); at >= 0 { // it leads on, so it comes last
 			one.tools = append(slices.Delete(one.tools, at, at+1), vocab.Next)
 		}
 		if len(one.tools) > 0 {
@@ -85,8 +85,8 @@ func (s *suite) stopsOf(ctx context.Context, p *party) ([]stop, error) {
 	return stops, err
 }
 
-// callsAt calls the tools of a stage, now being the state in which the party is, and returns the one behind that. Where
-// a call has led away from the others, the stage is come to again in a new session.
+// callsAt calls the tools of a stage, starting from the party's state now, and returns the state after them. If a
+// call has led away from the others, a new session goes to the stage again.
 func (s *suite) callsAt(ctx context.Context, p *party, one stop, now state) (state, error) {
 	fresh := now.at == 0 || s.differs("toolSchema", one.at, now) != ""
 	if fresh && len(one.tools) > 0 {
@@ -102,7 +102,7 @@ func (s *suite) callsAt(ctx context.Context, p *party, one stop, now state) (sta
 		}
 		at := slices.IndexFunc(left, func(name string) bool { return announced.Find(name) != nil })
 		if at < 0 && fresh {
-			break // the same calls led elsewhere: no clause says that they lead to the same place
+			break // the same calls led elsewhere; no clause forbids that
 		}
 		if at < 0 {
 			if now, err = s.goTo(ctx, p, one.done); err != nil {
@@ -122,8 +122,8 @@ func (s *suite) callsAt(ctx context.Context, p *party, one stop, now state) (sta
 	return now, nil
 }
 
-// callsAsAnnounced calls what the state announces in which a party is, with params that keep to its schema, for as long
-// as that is announced. Where one such call is refused, what comes of the others follows from that.
+// callsAsAnnounced calls the tools of a party's state, with params that keep to their schemas, for as long as the
+// toolSchema stays the same. Once a call is refused, what the others show follows from that.
 func (s *suite) callsAsAnnounced(ctx context.Context, p *party) error {
 	now, err := s.snapshot(ctx, p)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *suite) callsAsAnnounced(ctx context.Context, p *party) error {
 	return nil
 }
 
-// callsRightly calls an announced tool with params that keep to its schema; model is what a refusal ends, or "".
+// callsRightly calls an announced tool with params that keep to its schema; a refusal ends model, unless it is "".
 func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, now state, model string) error {
 	params, settled := t.Example(s.known(t.Name, now.ui))
 	if params == nil {
@@ -180,7 +180,7 @@ func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, 
 	_ = s.Judge(steps.Check{Clauses: []string{"EA-007", "EA-046", "EA-047"}, OK: payload(&rec)["ok"] == true, At: rec.N,
 		Group: "ok of " + t.Name, Expected: "payload.ok is true or false", Observed: "payload.ok is " +
 			wjson.Compact(payload(&rec)["ok"])})
-	if t.Name == vocab.PostMessage { // a message is always to be seen; next and prev may have nowhere to go
+	if t.Name == vocab.PostMessage { // the effect of a message always shows; next and prev may have nowhere to go
 		if err := s.effectOf(ctx, q, now); err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// faults spoil a legal envelope.
+// faults corrupt a valid envelope.
 var faults = map[string]func(object){
 	"no v":                  func(e object) { delete(e, "v") },
 	"v of an older version": func(e object) { e["v"] = "mvp-0.1" },
@@ -136,7 +136,7 @@ func (s *suite) sendsJunk(ctx context.Context, p *party, what string) error {
 	return s.sendRaw(ctx, p, &request{of: p, id: id, kind: what}, driver.Message{Label: what, Body: []byte(body)})
 }
 
-// noEnvelopes are texts that are no envelope, by the words of features.
+// noEnvelopes are texts that are not envelopes, by the words of features.
 var noEnvelopes = map[string]string{
 	"malformed JSON": `{"v":"mvp-0.2","type":`, "an empty text": "", "a JSON array": `[{"v":"mvp-0.2"}]`,
 	"a JSON string": `"snapshot.get"`, "a JSON number": "42", "a JSON null": "null",
@@ -145,7 +145,7 @@ var noEnvelopes = map[string]string{
 func mustEncode(v any) []byte {
 	b, err := wjson.Encode(v)
 	if err != nil {
-		panic(err) // an envelope of ours
+		panic(err) // our own envelope always encodes
 	}
 	return b
 }

@@ -21,14 +21,13 @@ import (
 //go:embed flow.yaml
 var builtIn []byte
 
-// flow is what the host that the harness plays shows and announces; flow.yaml says what the members mean. It is
-// read-only.
+// flow is what the host played by the harness shows and announces; flow.yaml documents the members. It is read-only.
 type flow struct {
 	Stages  []stage            `yaml:"stages"`
 	Booking []binding.ToolCall `yaml:"booking"`
 }
 
-// stage is one stage of a flow. Once it is read, UISpec and ToolSchema hold what a JSON decoder would give.
+// stage is one stage of a flow. Once it is read, UISpec and ToolSchema hold values as a JSON decoder returns them.
 type stage struct {
 	Name       string            `yaml:"name"`
 	UISpec     any               `yaml:"uiSpec"`
@@ -37,7 +36,7 @@ type stage struct {
 	tools      toolschema.Tools
 }
 
-// effect is what a call does.
+// effect is the effect of a call.
 type effect struct {
 	Set   string `yaml:"set"`
 	From  string `yaml:"from"`
@@ -48,7 +47,7 @@ type effect struct {
 
 var theBuiltIn = sync.OnceValues(func() (*flow, error) { return parseFlow("the built-in flow", builtIn) })
 
-// loadFlow reads the flow that a profile names; "" is the built-in one.
+// loadFlow reads the flow that a profile names; "" means the built-in one.
 func loadFlow(path string) (*flow, error) {
 	if path == "" {
 		return theBuiltIn()
@@ -96,7 +95,7 @@ func parseFlow(name string, b []byte) (*flow, error) {
 	return &f, nil
 }
 
-// plainly reads a toolSchema of ours: what is passed over in a target's is a mistake here.
+// plainly parses a toolSchema of our own. It rejects what is tolerated in a target's.
 func plainly(list []any) (toolschema.Tools, error) {
 	for i, item := range list {
 		o, _ := item.(object)
@@ -114,7 +113,7 @@ func plainly(list []any) (toolschema.Tools, error) {
 	return tools, err
 }
 
-// check tells what would never work of a stage, such as an effect that no call can have.
+// check reports what can never work in a stage, such as an effect that no call can have.
 func (st *stage) check() error {
 	if len(st.tools) == 0 {
 		return fmt.Errorf("toolSchema: no tool leads on")
@@ -162,12 +161,12 @@ func (e effect) check(params object) error {
 	return nil
 }
 
-// hasParam reports whether parameters, of either form, have one of a name.
+// hasParam reports whether parameters of either form have a param with the given name.
 func hasParam(params object, name string) bool {
 	properties, listed := params["properties"].(object)
 	if !listed {
 		if _, isSchema := params["type"].(string); isSchema {
-			return params["additionalProperties"] != false // it may have any
+			return params["additionalProperties"] != false // any name is allowed
 		}
 		properties = params
 	}
@@ -175,7 +174,7 @@ func hasParam(params object, name string) bool {
 	return ok
 }
 
-// asJSON turns what YAML gave into what a JSON decoder gives.
+// asJSON converts a value from YAML to what a JSON decoder returns.
 func asJSON(v any) (any, error) {
 	if v == nil {
 		return []any{}, nil
@@ -188,10 +187,10 @@ func asJSON(v any) (any, error) {
 	return out, err
 }
 
-// copied is a deep copy of a JSON value.
+// copied returns a deep copy of a JSON value.
 func copied(v any) any { return replaced(v, func(text string) string { return text }) }
 
-// replaced is a deep copy of a JSON value with each of its texts replaced, names of members not among them.
+// replaced returns a deep copy of a JSON value with each text replaced, except member names.
 func replaced(v any, by func(string) string) any {
 	switch v := v.(type) {
 	case string:
@@ -212,8 +211,8 @@ func replaced(v any, by func(string) string) any {
 	return v
 }
 
-// put sets what a JSON Pointer points to, and returns the document; objects are made on the way, and an array grows by
-// one.
+// put sets the target of a JSON Pointer and returns the document. It creates missing objects, and an array may grow
+// by one.
 func put(doc any, pointer string, v any) any {
 	switch {
 	case pointer == "":
@@ -245,7 +244,7 @@ func put(doc any, pointer string, v any) any {
 	return obj
 }
 
-// paramsFor gives the params of a call of a booking path from the latest uiSpec.
+// paramsFor returns the params of a call of a booking path, taken from the latest uiSpec.
 func paramsFor(c binding.ToolCall, uiSpec any) (object, error) {
 	params, err := c.ParamsFor(uiSpec)
 	if err != nil {
@@ -262,5 +261,5 @@ func paramsFor(c binding.ToolCall, uiSpec any) (object, error) {
 	return out, nil
 }
 
-// names are the names of an object's members, sorted.
+// names returns the sorted member names of an object.
 func names(o object) []string { return slices.Sorted(maps.Keys(o)) }

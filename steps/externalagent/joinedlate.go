@@ -11,26 +11,25 @@ import (
 	"parley/transcript"
 )
 
-// promptness is the longest time that the agents of a run have taken from relay.joined to their first act, in
-// nanoseconds.
+// promptness is the longest time in nanoseconds that the agents of a run took from relay.joined to their first act.
 type promptness struct{ most atomic.Int64 }
 
 func (s *suite) promptness() *promptness { return learnt[promptness](s) }
 
-// joinWindow is how long relay.joined is kept back from an agent: several times as long as agents have taken for their
-// first act where it came at once, which preflight has seen. One that acts by its own clock has acted by then.
+// joinWindow is how long relay.joined is held back from an agent: several times as long as agents took for their
+// first act after a prompt relay.joined, as seen in preflight. An agent that acts by its own clock has acted by then.
 func (s *suite) joinWindow() time.Duration {
 	return min(4*time.Duration(s.promptness().most.Load()), s.Env.Event(), s.joinLimit().Duration/2)
 }
 
-// learnPromptness takes how long the agent of this scenario has taken for its first act.
+// learnPromptness records how long the agent of this scenario took for its first act.
 func (s *suite) learnPromptness() {
 	if joined, act := joinedAndAct(s.T.After(s.agent.started)); act != nil {
 		s.promptness().atLeast(act.At - joined.At)
 	}
 }
 
-// atLeast notes that an agent has taken so long.
+// atLeast records that an agent took this long.
 func (p *promptness) atLeast(took time.Duration) {
 	for {
 		was := p.most.Load()
@@ -40,8 +39,8 @@ func (p *promptness) atLeast(took time.Duration) {
 	}
 }
 
-// joinedAndAct are the first relay.joined that an agent was sent, and what it sent first behind that; nil where there
-// is none.
+// joinedAndAct returns the first relay.joined sent to an agent and the agent's first message after it, or nil for
+// what is missing.
 func joinedAndAct(records []transcript.Record) (joined, act *transcript.Record) {
 	for i := range records {
 		r := &records[i]
@@ -55,7 +54,7 @@ func joinedAndAct(records []transcript.Record) (joined, act *transcript.Record) 
 	return joined, nil
 }
 
-// joinedAt waits until the agent was told that it has joined.
+// joinedAt waits until the agent has been sent relay.joined.
 func (s *suite) joinedAt(ctx context.Context) (transcript.Record, error) {
 	rec, miss := s.awaitAgentOr(ctx, s.agent.started, s.joinLimit(), sent(vocab.RelayJoined))
 	if miss == nil {
@@ -67,14 +66,14 @@ func (s *suite) joinedAt(ctx context.Context) (transcript.Record, error) {
 	return rec, s.without(miss, "has not joined")
 }
 
-// joinsLate keeps relay.joined back from whoever joins.
+// joinsLate holds relay.joined back from each agent that joins.
 func (s *suite) joinsLate() {
 	s.agent.play.joins = func(answer object) []any { return []any{max(s.window(), s.joinWindow()), answer} }
 }
 
-// waitsToJoin judges that an agent sends nothing between relay.join and relay.joined, which was kept back (EA-026). An
-// agent whose first act takes half as long or more has shown nothing: by its own clock it might have come to that
-// behind relay.joined, too. Where the harness can start another one, that one is kept waiting for longer.
+// waitsToJoin judges that an agent sends nothing between relay.join and the held back relay.joined (EA-026). If its
+// first act takes at least half as long, it has shown nothing: by its own pace it might have acted after relay.joined
+// anyway. If the harness can start another agent, it holds relay.joined back for longer with that one.
 func (s *suite) waitsToJoin(ctx context.Context) error {
 	for try := 1; ; try++ {
 		slow, err := s.waitedToJoin(ctx)
@@ -97,7 +96,7 @@ func (s *suite) waitsToJoin(ctx context.Context) error {
 	}
 }
 
-// waitedToJoin is waitsToJoin for one agent. Slow says why it has shown nothing, where it took too long.
+// waitedToJoin is waitsToJoin for one agent. slow says why a slow agent has shown nothing, or is "".
 func (s *suite) waitedToJoin(ctx context.Context) (slow string, err error) {
 	joined, err := s.joinedAt(ctx)
 	if err != nil {
@@ -108,7 +107,7 @@ func (s *suite) waitedToJoin(ctx context.Context) (slow string, err error) {
 		switch {
 		case received(vocab.RelayJoin)(&r):
 			asked = r
-		case fromAgent(&r) && r.Kind == transcript.Frame && asked.N < joined.N: // as the monitor of such messages says it
+		case fromAgent(&r) && r.Kind == transcript.Frame && asked.N < joined.N: // worded as by the monitor
 			return "", s.Judge(steps.Check{Clauses: []string{"EA-026"}, At: r.N,
 				Expected: "nothing before relay.joined has answered relay.join",
 				Observed: "the agent has not joined yet in " + monitor.Describe(r)})
@@ -127,7 +126,7 @@ func (s *suite) waitedToJoin(ctx context.Context) (slow string, err error) {
 	}
 	if slow := tooSlow((joined.At-asked.At)/2, max(prompt, act.At-joined.At),
 		"relay.joined was kept back for twice as long"); slow != "" {
-		s.promptness().atLeast(act.At - asked.At) // by its own clock, it may be
+		s.promptness().atLeast(act.At - asked.At) // possibly by its own pace
 		return slow, nil
 	}
 	return "", s.Judge(steps.CheckOf(act, true, "", "EA-026"))

@@ -14,32 +14,32 @@ import (
 	"parley/transcript"
 )
 
-// party is one connection of the harness: an agent, or, where the target is a relay, a host.
+// party is one connection of the harness: an agent or, if the target is a relay, a host.
 type party struct {
 	name     string
-	role     string // that of its relay.join
+	role     string // the role in its relay.join
 	session  string // the relay session
 	conn     driver.Conn
 	openErr  error
 	opened   int // number of the record that asked for the connection
-	looked   int // the last record that endedAt has seen
-	ended    int // what it has found
+	looked   int // the last record examined by endedAt
+	ended    int // the record found by endedAt
 	joined   bool
 	last     *request // its latest request
 	asked    []*request
-	study    string          // the study session that it was told of
+	study    string          // the study session given to it
 	counting int             // the number of its next request; 0: its ids are unique in the run
-	returned bool            // it has lost its connection since
-	before   state           // what it was told before its latest call
-	laid     laid            // the logs that lay there when its latest session was started
+	returned bool            // it has reconnected after losing its connection
+	before   state           // the state before its latest call
+	laid     laid            // the logs that existed when its latest session started
 	schemas  map[string]bool // the different toolSchemas of its latest booking
 }
 
-// course names the model of what a party is told in its study session: whatever follows from the state in which that
-// is.
+// course names the model of what a party is told in its study session, which covers whatever follows from the
+// session's state.
 func (p *party) course() string { return p.name + "/" + p.study }
 
-// party finds a party by its name, or makes one.
+// party returns the party with a name, and creates it if necessary.
 func (s *suite) party(name string) *party {
 	p, ok := s.parties[name]
 	if !ok {
@@ -49,7 +49,7 @@ func (s *suite) party(name string) *party {
 	return p
 }
 
-// connect opens a connection and remembers how that went; steps that follow judge it.
+// connect opens a connection and records the result, which later steps judge.
 func (s *suite) connect(ctx context.Context, p *party) error {
 	if p.conn != nil {
 		_ = p.conn.Close(driver.Reset)
@@ -69,12 +69,12 @@ func (s *suite) connect(ctx context.Context, p *party) error {
 		}
 		return nil
 	}
-	s.Reached(steps.Greeted) // nothing is told before the join
+	s.Reached(steps.Greeted) // nothing is sent before the join
 	p.conn = conn
 	return nil
 }
 
-// connected makes sure that a party has a connection that stands.
+// connected makes sure that a party has an open connection.
 func (s *suite) connected(ctx context.Context, p *party) error {
 	if p.conn == nil {
 		if err := s.connect(ctx, p); err != nil {
@@ -87,13 +87,13 @@ func (s *suite) connected(ctx context.Context, p *party) error {
 	return nil
 }
 
-// notOpened is the check of a connection that could not be opened.
+// notOpened returns the check of a connection that could not be opened.
 func (s *suite) notOpened(p *party, expected string, clauses ...string) steps.Check {
 	return steps.Check{Clauses: clauses, At: s.T.Len(), Expected: expected,
 		Observed: p.openErr.Error(), Miss: steps.NotOpened(p.openErr)}
 }
 
-// isConnected judges that the socket is accepted (EA-017).
+// isConnected judges that the WebSocket is accepted (EA-017).
 func (s *suite) isConnected(_ context.Context, p *party) error {
 	check := steps.Check{Clauses: []string{"EA-017"}, OK: p.conn != nil, At: s.T.Len()}
 	if p.openErr != nil {
@@ -131,13 +131,13 @@ func (s *suite) isJoined(ctx context.Context, p *party) error {
 	return nil
 }
 
-// hasJoined makes sure that a party is in its relay session.
+// hasJoined makes sure that a party has joined its relay session.
 func (s *suite) hasJoined(ctx context.Context, p *party) error {
 	if at := s.endedAt(p); p.conn != nil && at > 0 {
 		if p.study != "" {
 			return s.Need(s.dropped(at, "EA-016"))
 		}
-		p.conn, p.joined, p.returned = nil, false, true // no clause forbids to end it with the session
+		p.conn, p.joined, p.returned = nil, false, true // no clause forbids ending the connection with the session
 	}
 	if p.joined {
 		return nil
@@ -148,13 +148,13 @@ func (s *suite) hasJoined(ctx context.Context, p *party) error {
 	return s.isJoined(ctx, p)
 }
 
-// dropped is the check of a connection that the target has ended.
+// dropped returns the check of a connection ended by the target.
 func (s *suite) dropped(at int, clauses ...string) steps.Check {
 	return steps.CheckOf(s.T.After(at - 1)[0], false, "a connection that stays for the next message", clauses...)
 }
 
-// getsIn asks to join. Who was there before, as scenarios that share one relay session were, may be taken for still
-// there for a moment, and be refused: it is tried again within the event limit. The latest answer is left to be judged.
+// getsIn asks to join. A relay may briefly take an earlier party, such as that of another scenario in a shared relay
+// session, for still connected and refuse: it retries within the event limit. The latest answer is left to be judged.
 func (s *suite) getsIn(ctx context.Context, p *party) error {
 	end := deadline.In(s.Env.Event())
 	for {
@@ -176,14 +176,14 @@ func (s *suite) getsIn(ctx context.Context, p *party) error {
 	}
 }
 
-// answeredOrClosed waits for the answer to a request, or the end of its connection.
+// answeredOrClosed waits for the answer to a request or the end of its connection.
 func (s *suite) answeredOrClosed(ctx context.Context, q *request) (transcript.Record, *steps.Miss) {
 	return s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Match: func(r *transcript.Record) bool {
 		return answers(q.id)(r) || closed(r)
 	}})
 }
 
-// pause lets a moment pass before something is tried again.
+// pause waits a moment before a retry.
 func (s *suite) pause(ctx context.Context) { s.pauseFor(ctx, 20*time.Millisecond) }
 
 func (s *suite) pauseFor(ctx context.Context, d time.Duration) {
@@ -192,7 +192,7 @@ func (s *suite) pauseFor(ctx context.Context, d time.Duration) {
 	_, _ = s.T.Await(ctx, s.T.Len(), func(*transcript.Record) bool { return false })
 }
 
-// modeOf is how a connection ends, by the words of a step.
+// modeOf returns how a connection ends, by the words of a step.
 func modeOf(how string) driver.CloseMode {
 	if how == "loses its connection" {
 		return driver.Reset
@@ -210,12 +210,12 @@ func (s *suite) disconnect(p *party, how driver.CloseMode) error {
 	return err
 }
 
-// restart ends the target and starts it again, at the same place. Everybody's connection is gone then.
+// restart stops the target and starts it again at the same address. All connections end.
 func (s *suite) restart(ctx context.Context, how string) error {
 	err := s.Target.Restart(ctx, how != "restarted")
 	for _, p := range s.parties {
 		if p.conn != nil {
-			_ = s.disconnect(p, driver.Reset) // it may be gone already
+			_ = s.disconnect(p, driver.Reset) // it may have ended already
 		}
 		p.study = ""
 	}

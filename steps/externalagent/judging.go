@@ -11,7 +11,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// passes has clauses kept by what a record shows.
+// passes records that clauses are kept by a record.
 func (s *suite) passes(at int, clauses ...string) {
 	_ = s.Judge(steps.Check{Clauses: clauses, OK: true, At: at})
 }
@@ -21,43 +21,43 @@ func (s *suite) breaks(r transcript.Record, expected string, clauses ...string) 
 	return s.Judge(steps.CheckOf(r, false, expected, clauses...))
 }
 
-// judgeMember judges one member of a record's payload; want says what it is to be.
+// judgeMember judges one member of a record's payload; want describes the expected value.
 func (s *suite) judgeMember(r *transcript.Record, clause, name string, ok bool, want string) error {
 	return s.Judge(steps.Check{Clauses: []string{clause}, OK: ok, At: r.N, Group: kindOf(r) + " " + name,
 		Expected: fmt.Sprintf("payload.%s is %s", name, want),
 		Observed: fmt.Sprintf("payload.%s is %s", name, wjson.Compact(payload(r)[name]))})
 }
 
-// member is judgeMember where the scenario goes on in any case.
+// member is judgeMember for scenarios that go on in any case.
 func (s *suite) member(r *transcript.Record, clause, name string, ok bool, want string) {
 	_ = s.judgeMember(r, clause, name, ok, want)
 }
 
-// unanswered is the check of a request for which no answer has come.
+// unanswered returns the check of a request without an answer.
 func (q *request) unanswered(miss *steps.Miss, expected string, clauses ...string) steps.Check {
 	check := miss.Check(expected, clauses...)
 	check.At = cmp.Or(miss.At, q.mark)
 	return check
 }
 
-// silent is the check of an agent that has not done what was awaited behind a record.
+// silent returns the check of an agent that did not do what was expected after a record.
 func (s *suite) silent(miss *steps.Miss, at int, expected string, clauses ...string) steps.Check {
 	check := miss.Check(expected, clauses...)
 	check.At, check.Observed = at, miss.Reason+s.lastWords()
 	return check
 }
 
-// without is a scenario that is not tested, because of what the agent has not done.
+// without returns the error of a scenario that is not tested because of what the agent did not do.
 func (s *suite) without(miss *steps.Miss, format string, args ...any) error {
 	return steps.NotTestedf("the agent %s: %s%s", fmt.Sprintf(format, args...), miss.Reason, s.lastWords())
 }
 
-// unlike is a check by two states that differ: of which member, and where.
+// unlike returns a check of two states that differ, with the differing member and the difference.
 func unlike(at int, difference, expected string, clauses ...string) steps.Check {
 	member, _, _ := strings.Cut(difference, ":")
 	return steps.Check{Clauses: clauses, At: at, Expected: expected, Observed: "another " + member,
 		Diff: cut.Head(difference, 4000)}
 }
 
-// quoted are the texts between quotes: of "A" or "B", A and B.
+// quoted returns the texts between quotes: A and B for "A" or "B".
 func quoted(list string) []string { return strings.Split(strings.Trim(list, `"`), `" or "`) }

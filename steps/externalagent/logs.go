@@ -22,7 +22,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// ended finds the answer to the latest session.end of a party; nil: there is none.
+// ended returns the latest session.end of a party that was answered, with its answer, or nil.
 func (s *suite) ended(p *party) (*request, *transcript.Record) {
 	for _, q := range slices.Backward(p.asked) {
 		if q.kind != vocab.SessionEnd {
@@ -35,7 +35,7 @@ func (s *suite) ended(p *party) (*request, *transcript.Record) {
 	return nil, nil
 }
 
-// logInOrder judges the log that session.ended names, as it lies there now (EA-010, EA-065, EA-085 to EA-093, EA-107).
+// logInOrder judges the current content of the log named by session.ended (EA-010, EA-065, EA-085 to EA-093, EA-107).
 func (s *suite) logInOrder(_ context.Context, p *party) error {
 	q, rec := s.ended(p)
 	if rec == nil {
@@ -65,7 +65,7 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 	if _, read := s.reads[name]; !read {
 		s.reads[name] = string(content)
 	}
-	old := p.laid.within(content) // what lay there before the session began is not the session's
+	old := p.laid.within(content) // what the log had before the session is not the session's
 	report := studylog.Check(bytes.NewReader(content[old:]), studylog.Options{Session: study, Messages: s.messages(p, q),
 		Complete: true, Before: bytes.Count(content[:old], []byte("\n"))})
 	form := "ISO 8601, in UTC and with milliseconds"
@@ -87,7 +87,7 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 	return s.Judge(found...)
 }
 
-// logsUnchanged judges that later sessions leave the logs of those before alone (EA-010, EA-088).
+// logsUnchanged judges that later sessions do not change the logs of earlier ones (EA-010, EA-088).
 func (s *suite) logsUnchanged() error {
 	if len(s.reads) == 0 {
 		return steps.NotTestedf("no log was read")
@@ -107,7 +107,7 @@ func (s *suite) logsUnchanged() error {
 			check.Observed = err.Error()
 			return s.Judge(check)
 		}
-		if check.OK = strings.HasPrefix(string(is), was); !check.OK { // it may have grown, by the lines of later sessions
+		if check.OK = strings.HasPrefix(string(is), was); !check.OK { // lines of later sessions may have been appended
 			same := shared(was, string(is))
 			check.Observed = fmt.Sprintf("it had %d bytes, and has %d others: the same up to line %d",
 				len(was), len(is), strings.Count(was[:same], "\n"))
@@ -117,7 +117,7 @@ func (s *suite) logsUnchanged() error {
 	return nil
 }
 
-// readLog reads a log of a folder. A NotTestedError is that it lies there and cannot be read.
+// readLog reads a log of a folder. A NotTestedError means that the log exists but cannot be read.
 func readLog(folder, name string) ([]byte, error) {
 	f, err := target.OpenLog(folder, name)
 	if err != nil {
@@ -131,7 +131,7 @@ func readLog(folder, name string) ([]byte, error) {
 	return content, nil
 }
 
-// shared is how many bytes two texts have in common at their beginning.
+// shared returns the length in bytes of the common prefix of two texts.
 func shared(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -140,8 +140,8 @@ func shared(a, b string) int {
 	return n
 }
 
-// laid is what lay in the folder of the logs when a session began: the length of each file and its sum. A log to which
-// several sessions are appended, be it that all have one name, is known by that.
+// laid is what the folder of logs contained when a session began: the length and checksum of each file. It identifies
+// logs that several sessions are appended to, even if all have one name.
 type laid []lying
 
 type lying struct {
@@ -149,7 +149,7 @@ type lying struct {
 	sum  [sha256.Size]byte
 }
 
-// within is how many bytes of a log lay there already.
+// within returns how many bytes of a log existed already.
 func (l laid) within(content []byte) int {
 	most := 0
 	for _, f := range l {
@@ -160,13 +160,13 @@ func (l laid) within(content []byte) int {
 	return most
 }
 
-// What is looked at of a folder before a session: beyond that its logs are judged as if they had begun empty.
+// The limits for the folder's content before a session: logs beyond them are judged as if they had been empty.
 const (
 	mostLogs  = 512
 	mostBytes = 64 << 20
 )
 
-// lies looks at the logs that lie there, where the scenario is about logs and they can be read.
+// lies records the existing logs if the scenario is about logs and they can be read.
 func (s *suite) lies() laid {
 	folder, err := s.logFolder()
 	if err != nil || !s.HasTag("@log") {
@@ -176,7 +176,7 @@ func (s *suite) lies() laid {
 	left := int64(mostBytes)
 	_ = filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
-			return nil // it is gone by now, say
+			return nil // e.g. deleted meanwhile
 		}
 		info, err := e.Info()
 		if err != nil {
@@ -189,7 +189,7 @@ func (s *suite) lies() laid {
 		if err != nil {
 			return nil
 		}
-		if end := strings.LastIndexByte(string(b), '\n') + 1; end > 0 { // half a line may still be written
+		if end := strings.LastIndexByte(string(b), '\n') + 1; end > 0 { // the last line may still be incomplete
 			out = append(out, lying{end, sha256.Sum256(b[:end])})
 		}
 		return nil
@@ -197,12 +197,12 @@ func (s *suite) lies() laid {
 	return out
 }
 
-// logged are the messages that a study cannot do without: the log has every one of them. Which others are events that
-// are logged, the document leaves open; those that are must have the payload of the message.
+// logged are the message types that a study needs: the log must have every such message. The document leaves open
+// which other events are logged; those that are must have the message's payload.
 var logged = []string{vocab.ToolCall, vocab.ToolResult}
 
-// messages are what passed between a party and the host from session.start to session.end, as the host sees them, of
-// the kinds that are logged.
+// messages returns what passed between a party and the host from session.start to session.end, as the host sees it,
+// of the kinds that may be logged.
 func (s *suite) messages(p *party, end *request) []studylog.Message {
 	from := 0
 	for _, q := range p.asked {
@@ -230,8 +230,8 @@ func (s *suite) messages(p *party, end *request) []studylog.Message {
 	return out
 }
 
-// logNoted records, as a matter of security, whether a log stays in its folder whatever the ids say: by its name, and
-// by what lies around that folder.
+// logNoted records, as a security matter, whether a log stays in its folder whatever the ids are, judged by its name
+// and by the surrounding folders.
 func (s *suite) logNoted(_ context.Context, p *party) error {
 	_, rec := s.ended(p)
 	if rec == nil {
@@ -260,9 +260,9 @@ func (s *suite) logNoted(_ context.Context, p *party) error {
 	return nil
 }
 
-// worksAstray has an agent, and the host where the harness plays it, join a relay session whose id has characters of
-// paths, and do there what a log would be written for. No clause says what comes of it: such an id may be refused, at
-// the join or behind it.
+// worksAstray lets an agent, and the host if the harness plays it, join a relay session whose id contains path
+// characters, and do there what a log would be written for. No clause says what must happen: the id may be refused at
+// the join or later.
 func (s *suite) worksAstray(ctx context.Context, p *party) error {
 	p.session = "../../parley-" + s.Nonce
 	var missing *steps.NotTestedError
@@ -280,7 +280,7 @@ func (s *suite) worksAstray(ctx context.Context, p *party) error {
 		{vocab.AgentMessage, object{"text": "parley"}},
 		{vocab.SnapshotGet, object{}}, {vocab.SessionEnd, theEnd()},
 	} {
-		if p.last.kind != vocab.AgentMessage { // which nothing need answer
+		if p.last.kind != vocab.AgentMessage { // which needs no answer
 			rec, miss := s.answer(ctx, p.last)
 			if miss != nil || refused(&rec) {
 				said := "nothing"
@@ -292,7 +292,7 @@ func (s *suite) worksAstray(ctx context.Context, p *party) error {
 			}
 		}
 		if _, err := s.ask(ctx, p, next.kind, next.body); err != nil {
-			return nil // it was sent away
+			return nil // the target has ended the connection
 		}
 		p.joined = true
 	}
@@ -300,18 +300,18 @@ func (s *suite) worksAstray(ctx context.Context, p *party) error {
 		_, _ = s.answer(ctx, p.last)
 	}
 	if p.conn != nil {
-		_ = s.disconnect(p, driver.Graceful) // some write a log at the end of the connection
+		_ = s.disconnect(p, driver.Graceful) // some hosts write a log at the end of the connection
 	}
 	p.study = ""
 	return nil
 }
 
-// folderNoted records, as a matter of security, whether something with the scenario's nonce lies around the folder of
-// the logs.
+// folderNoted records, as a security matter, whether anything with the scenario's nonce is found around the folder of
+// logs.
 func (s *suite) folderNoted() error {
 	folder, err := s.logFolder()
 	switch {
-	case err != nil && s.Env.Role == vocab.Relay: // which need keep none
+	case err != nil && s.Env.Role == vocab.Relay: // relays need not keep logs
 		return &steps.NotApplicableError{Reason: "it is unknown whether the relay keeps logs: " + err.Error()}
 	case err != nil:
 		return steps.NotTestedf("it is unknown where the logs would be: %v", err)
@@ -354,7 +354,7 @@ func (s *suite) folderThere() error {
 	return s.Need(check)
 }
 
-// astray looks for something with a scenario's nonce in the folders around that of the logs.
+// astray looks for an entry with a scenario's nonce in the folders around the folder of logs.
 func astray(folder, nonce string) string {
 	for range 3 {
 		folder = filepath.Dir(folder)

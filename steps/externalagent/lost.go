@@ -13,8 +13,8 @@ import (
 	wjson "parley/wire/json"
 )
 
-// reached is ready, which tells apart why a call does not fit: because the path is another than the host's, or because
-// the host has lost what an earlier call had brought.
+// reached is ready, but says why a call does not fit: either the host has another path, or the host has lost the
+// effect of an earlier call.
 func (s *suite) reached(ctx context.Context, p *party, c binding.ToolCall, now state) (state, fitting, error) {
 	now, fits, err := s.ready(ctx, p, c, now)
 	var missing *steps.NotTestedError
@@ -30,8 +30,8 @@ func (s *suite) reached(ctx context.Context, p *party, c binding.ToolCall, now s
 	return now, fits, err
 }
 
-// inVain is the latest call of a party's session that went well, and that has no effect in any state behind it, though
-// it has to have one (EA-053, EA-054): the host is not where the booking path leads. Nil: there is none.
+// inVain returns the latest successful call of a party's session whose required effect shows in no later state
+// (EA-053, EA-054), so that the host is not where the booking path leads. It returns nil if there is none.
 func (s *suite) inVain(p *party) *request {
 	for _, q := range slices.Backward(p.asked) {
 		switch {
@@ -44,9 +44,9 @@ func (s *suite) inVain(p *party) *request {
 	return nil
 }
 
-// undone tells what a call that went well had brought, and what is gone in a state behind it, as a host may lose a
-// choice while it still loads or resets something. "" where nothing is: the state never was another than it is now, or
-// went on from there.
+// undone describes what a successful call had brought and a later state has lost, as when a host loses a choice while
+// it still loads or resets something. It returns "" if nothing was lost: the state never changed, or went on from
+// there.
 func (s *suite) undone(p *party, now state) string {
 	for _, q := range slices.Backward(p.asked) {
 		if q.kind == vocab.SessionStart || q.kind == vocab.RelayJoin {
@@ -71,13 +71,12 @@ func (s *suite) undone(p *party, now state) string {
 					there(now.member(name), strings.TrimPrefix(at, name)), now.at)
 			}
 		}
-		return "" // what was brought earlier may have been meant to go
+		return "" // what earlier calls brought may have been removed on purpose
 	}
 	return ""
 }
 
-// goneAt is the first place that a state shows otherwise than the one before a call, and that is as before in a later
-// state; "" where there is none.
+// goneAt returns the first place that changed between before and shown and is back to its old value in now, or "".
 func (s *suite) goneAt(before, shown, now state) string {
 	for _, name := range []string{"uiSpec", "toolSchema"} {
 		a, b, c := s.settled(name, before.member(name)), s.settled(name, shown.member(name)),
@@ -94,7 +93,7 @@ func (s *suite) goneAt(before, shown, now state) string {
 	return ""
 }
 
-// stageOf names the stage that a uiSpec says that it is at, if it does.
+// stageOf names the stage that a uiSpec states, if any.
 func stageOf(now state) string {
 	ui, _ := now.ui.(object)
 	if name, ok := ui["stage"].(string); ok {
@@ -103,7 +102,7 @@ func stageOf(now state) string {
 	return ""
 }
 
-// lostBefore is what was undone of the call before a refused one, by what was told up to its refusal.
+// lostBefore describes what had been undone when a call was refused.
 func (s *suite) lostBefore(q *request, refusal int) string {
 	now := q.before
 	for _, r := range s.Between(q.of.name, q.mark, refusal) {
@@ -117,8 +116,8 @@ func (s *suite) lostBefore(q *request, refusal int) string {
 	return s.undone(q.of, now)
 }
 
-// still is the state with which a walk begins: once nothing has been told for a quiet window. What a host still loads
-// or resets would take away what the walk has chosen.
+// still returns the state with which a walk begins, once nothing has been told for a quiet window. A host that still
+// loads or resets something would otherwise undo the walk's choices.
 func (s *suite) still(ctx context.Context, p *party) (state, error) {
 	if s.Env.Role == vocab.Relay { // the host is the harness
 		return s.snapshot(ctx, p)

@@ -13,12 +13,12 @@ import (
 	"parley/transcript"
 )
 
-// tries is how often nothing is announced for a while: an agent that takes longer for its next act than it was given
-// has not shown anything, as under load.
+// tries is how often nothing is announced for a while: an agent that takes longer for its next act than the while, as
+// under load, has shown nothing.
 const tries = 3
 
-// announcesNothing answers a call, and then announces no tool for a while; behind that the booking is elsewhere, with
-// tools that were not announced before: so a call that comes late is known by its tool. The caller holds the lock.
+// announcesNothing answers a call and then announces no tool for a while. After that the booking is elsewhere, with
+// tools that were not announced before, so that a late call is recognisable by its tool. The caller holds the lock.
 func (s *suite) announcesNothing(t turn) []any {
 	nothing := envelope(vocab.StateUpdated, "", "", object{"source": vocab.SourceHost,
 		"uiSpec": object{"stage": "please wait"}, "messageHistory": t.history, "toolSchema": []any{}})
@@ -35,8 +35,8 @@ func announcesNone(r *transcript.Record) bool {
 	return sent(vocab.StateUpdated)(r) && len(stateOf(r).list()) == 0
 }
 
-// tooSlow tells why a while that was given has shown nothing of an agent that has taken so long for what it did next;
-// "" where it has.
+// tooSlow says why a wait of a given length has shown nothing of an agent that took this long for its next act. It
+// returns "" if the wait was long enough.
 func tooSlow(given, took time.Duration, what string) string {
 	if took <= given {
 		return ""
@@ -46,8 +46,8 @@ func tooSlow(given, took time.Duration, what string) string {
 		took.Round(time.Millisecond), given.Round(time.Millisecond), what)
 }
 
-// tookLong tells why a while, which began with a record, or the latest one, has shown nothing: the agent has taken
-// longer for what it did next. "" where it has not, or where nothing can be told yet.
+// tookLong says why a while, the one that began with a record or otherwise any, has shown nothing: the agent took
+// longer than it for its next act. It returns "" if it was long enough or nothing can be said yet.
 func (s *suite) tookLong(while int) string {
 	var from, next transcript.Record
 	for _, r := range s.T.After(s.agent.started) {
@@ -69,8 +69,8 @@ func (s *suite) tookLong(while int) string {
 	return ""
 }
 
-// callsNothing judges that an agent calls nothing while nothing is announced (EA-096a). The end of the while is told by
-// the state behind it.
+// callsNothing judges that an agent makes no call while nothing is announced (EA-096a). The while ends with the state
+// after it.
 func (s *suite) callsNothing(ctx context.Context) error {
 	why := ""
 	for range tries {
@@ -89,7 +89,7 @@ func (s *suite) callsNothing(ctx context.Context) error {
 	return steps.NotTestedf("%s", why)
 }
 
-// calledNothing judges one while. It tells why that has shown nothing; "" where it has.
+// calledNothing judges one while. slow says why it has shown nothing, or is "".
 func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 	end, err := s.done(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 		if r.N < next.N && received(vocab.ToolCall)(&r) && !early(&r) {
 			return "", s.breaks(r, "no call while toolSchema is empty", clauses...)
 		}
-		// it has nothing to call, and ends: what comes then is another session's
+		// It has nothing to call and ends the session: what comes next belongs to another session.
 		if r.N < next.N && received(vocab.SessionEnd)(&r) {
 			return "", s.Judge(steps.CheckOf(r, true, "", clauses...))
 		}
@@ -136,19 +136,18 @@ func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 	return "", s.Judge(steps.Check{Clauses: clauses, OK: true, At: next.N})
 }
 
-// goesBackTo reports whether a call is of a tool that the present state does not announce, and that was announced last
-// before the while.
+// goesBackTo reports whether a call is of a tool that was last announced before the while and is not announced now.
 func (s *suite) goesBackTo(call, while, present *transcript.Record) bool {
 	before := s.lastState(while.N)
 	return before != nil && announcedIn(present, call) == nil && announcedIn(before, call) != nil
 }
 
-// announcedIn is the tool of a call as a state announces it; nil where it does not.
+// announcedIn returns the tool of a call as a state announces it, or nil.
 func announcedIn(st, call *transcript.Record) *toolschema.Tool {
 	name, _ := payload(call)["toolName"].(string)
 	tools, err := toolschema.Parse(stateOf(st).list())
 	if err != nil {
-		return nil // it is our own, and has a form
+		return nil // our own toolSchema always parses
 	}
 	return tools.Find(name)
 }

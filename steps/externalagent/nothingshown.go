@@ -12,9 +12,9 @@ import (
 	wjson "parley/wire/json"
 )
 
-// showsNothing answers with a quick uiSpec, and then tells that none is active (EA-043), while tools are announced
-// whose schemas do not say which values their params may have: only what was shown before has some. In the quick uiSpec
-// these bear the scenario's nonce, so that nobody knows them by heart. The uiSpec comes back after a while.
+// showsNothing answers with a quick uiSpec and then shows no active one (EA-043). The schemas of the announced tools
+// do not list their params' values, so only what was shown before has some. In the quick uiSpec these values contain
+// the scenario's nonce, so that no agent can know them otherwise. The uiSpec comes back after a while.
 func (s *suite) showsNothing(t turn) []any {
 	to, tools, values := t.unlisted()
 	if to < 0 {
@@ -35,8 +35,8 @@ func (s *suite) showsNothing(t turn) []any {
 	return []any{t.confirmation(object{"uiSpec": quick}), nothing, s.window(), t.updated()}
 }
 
-// unlisted finds a stage, from the present one on in turn, with tools that take a value from what is shown, and gives
-// these without the values that their schemas list, and those. -1: there is none. The caller holds the lock.
+// unlisted finds a stage, cyclically from the present one, with tools whose schemas list values of their params. It
+// returns the tools without these values, and the values; at is -1 if there is none. The caller holds the lock.
 func (p *play) unlisted() (at int, tools []any, values []string) {
 	n := len(p.flow.Stages)
 	for i := range n {
@@ -56,10 +56,10 @@ func (p *play) unlisted() (at int, tools []any, values []string) {
 	return -1, nil, nil
 }
 
-// lists are the words by which a schema says which values there are.
+// lists are the schema keywords that list values.
 var lists = []string{"enum", "const", "default", "examples"}
 
-// listed are the texts of the enums in a schema.
+// listed returns the texts in the enums of a schema.
 func listed(schema any) []string {
 	o, _ := schema.(object)
 	var out []string
@@ -73,7 +73,7 @@ func listed(schema any) []string {
 	return out
 }
 
-// freed is a schema without the values that it lists.
+// freed returns a schema without the values that it lists.
 func freed(schema any) any {
 	o, ok := schema.(object)
 	if !ok {
@@ -88,9 +88,9 @@ func freed(schema any) any {
 	return out
 }
 
-// takesNothingOld judges that, while no uiSpec is active, an agent makes no call with a value that it can only have
-// from one which was shown before (EA-051, EA-072, EA-077), and that it goes on once something is shown again, or has
-// ended its session.
+// takesNothingOld judges that while no uiSpec is active an agent makes no call with a value that it can only have
+// from an earlier one (EA-051, EA-072, EA-077), and that it goes on once something is shown again, or has ended its
+// session.
 func (s *suite) takesNothingOld(ctx context.Context) error {
 	end, err := s.done(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 		}
 		others++
 	}
-	// It may take what is shown no longer for the end, and leave; one that has stopped proves nothing.
+	// It may take the empty screen for the end and leave. An agent that has stopped proves nothing.
 	act, miss := s.awaitAgent(ctx, from.N, s.pace(), func(r *transcript.Record) bool {
 		return received(vocab.SessionEnd)(r) || r.N > next.N && received(vocab.ToolCall)(r) &&
 			(r.At-next.At >= crossing || !s.overlaps(r.N))
@@ -138,8 +138,8 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: next.N})
 }
 
-// shownBefore is the first text in params that stands in a uiSpec which the agent was told before a state, and nowhere
-// in that state; "" where there is none. What the flow lists for the params an agent may know by heart.
+// shownBefore returns the first text in params from an earlier uiSpec sent to the agent that is nowhere in the
+// present state, or "". Values that the flow lists for params do not count: an agent may know them otherwise.
 func (s *suite) shownBefore(params any, now *transcript.Record) string {
 	old := map[string]bool{}
 	for _, r := range s.T.After(s.agent.started) {
@@ -165,7 +165,7 @@ func (s *suite) shownBefore(params any, now *transcript.Record) string {
 	return ""
 }
 
-// texts are those in a value, names of members not among them.
+// texts returns all texts in a value, except member names.
 func texts(v any) []string {
 	var out []string
 	switch v := v.(type) {

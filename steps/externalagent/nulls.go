@@ -8,8 +8,8 @@ import (
 	"parley/transcript"
 )
 
-// callsAtNull goes through the booking, and makes a call wherever a state says that uiSpec is null, be it for a moment
-// only, which is to be refused (EA-082).
+// callsAtNull goes through the booking and makes a call wherever a state has a null uiSpec, even briefly. Such a call
+// must be refused (EA-082).
 func (s *suite) callsAtNull(ctx context.Context, p *party) error {
 	path, err := s.wholePath()
 	if err != nil {
@@ -42,9 +42,8 @@ func (s *suite) callsAtNull(ctx context.Context, p *party) error {
 	return nil
 }
 
-// nullsSince waits for the first state that is told behind a mark. Where that is one without a uiSpec, it makes calls,
-// as long as none with one has come: a message that all stages may have, and the call of the booking that was made
-// last, or its first. It gives the state as it is in the end.
+// nullsSince waits for the first state after a mark. While no state with a uiSpec has come, it makes calls: a
+// message, which all stages may have, and the latest call of the booking, or its first. It returns the final state.
 func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) (state, error) {
 	quiet := s.Env.Profile.Limits.Quiet.Duration
 	if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: mark, Within: quiet, Kind: "a state at once",
@@ -87,7 +86,7 @@ func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) 
 	return s.snapshot(ctx, p)
 }
 
-// lastTold is the state that a party was told last.
+// lastTold returns the state that a party was sent last.
 func (s *suite) lastTold(p *party) state {
 	var last state
 	for _, r := range s.Between(p.name, p.opened, 0) {
@@ -98,7 +97,7 @@ func (s *suite) lastTold(p *party) state {
 	return last
 }
 
-// nullUpTo reports whether no state with a uiSpec was told between a call and its answer.
+// nullUpTo reports whether no state with a uiSpec came between a call and its answer.
 func (s *suite) nullUpTo(q *request) bool {
 	for _, r := range s.Between(q.of.name, q.mark, 0) {
 		switch {

@@ -16,9 +16,9 @@ import (
 	wjson "parley/wire/json"
 )
 
-// play is the host that the harness plays: a booking flow, on one connection at a time. Where the target is an agent it
-// plays the relay too. It answers from a goroutine of its own; steps read the transcript, and tell it beforehand what
-// it is to do otherwise than by the flow.
+// play is the host played by the harness: a booking flow, on one connection at a time. If the target is an agent, it
+// plays the relay too. It answers from its own goroutine. Steps read the transcript and plan departures from the flow
+// beforehand.
 type play struct {
 	t     *transcript.Transcript
 	flow  *flow
@@ -27,40 +27,40 @@ type play struct {
 
 	mu      sync.Mutex
 	conn    driver.Conn
-	left    driver.Conn // the latest that it has ended itself
+	left    driver.Conn // the latest connection that the play has ended
 	active  bool
 	at      int // index of the stage; len(flow.Stages) once the booking is done
-	ui      any // the stage's uiSpec as it is now
+	ui      any // the current uiSpec of the stage
 	history []any
-	narrow  []any  // announced in place of the stage's toolSchema; nil: that
-	went    int    // how many calls have gone well
-	result  object // of the latest of them
+	narrow  []any  // announced in place of the stage's toolSchema, unless nil
+	went    int    // number of successful calls
+	result  object // of the latest successful call
 	latest  string // its tool
-	undo    func() // takes the effect of the latest call back
+	undo    func() // undoes the effect of the latest call
 	plans   []*plan
-	joined  bool                      // it has told somebody so
-	joins   func(answer object) []any // in place of relay.joined
-	first   func() []any              // what else is sent before the first state.updated
-	behind  func() []any              // and behind it
+	joined  bool                      // an agent has been told so
+	joins   func(answer object) []any // what is sent in place of relay.joined
+	first   func() []any              // what is sent before the first state.updated
+	behind  func() []any              // what is sent after it
 	states  int
-	lost    bool // the state behind the latest call is lost, until it is asked for
+	lost    bool // the state after the latest call is withheld until requested
 
 	over context.Context // until stop
 	end  context.CancelFunc
 	done sync.WaitGroup
 }
 
-// plan is what the host does otherwise than by its flow: at the first call that goes well and fits, from the n-th on.
-// do gives what is sent. It is called once the call has had its effect.
+// plan is a departure of the host from its flow, at the first fitting call from the n-th successful one on. do
+// returns what is sent. It is called after the call has had its effect.
 type plan struct {
 	n    int
-	fits func(call, result object) bool // nil: any call does
+	fits func(call, result object) bool // nil: any call fits
 	do   func(turn) []any
 	made bool
 }
 
-// mostSaid is how much of what was said is kept: who floods the host must not make each state longer than the one
-// before.
+// mostSaid is the maximum number of messages kept, so that flooding the host does not make each state longer than the
+// one before.
 const mostSaid = 500
 
 func newPlay(t *transcript.Transcript, f *flow, nonce string) *play {
@@ -70,13 +70,13 @@ func newPlay(t *transcript.Transcript, f *flow, nonce string) *play {
 	return p
 }
 
-// reset begins the booking anew. The caller holds the lock, or nobody else has the play yet.
+// reset restarts the booking. The caller holds the lock or is the only user of the play.
 func (p *play) reset() {
 	p.at, p.history, p.narrow, p.lost = 0, []any{}, nil, false
 	p.ui = copied(p.flow.Stages[0].UISpec)
 }
 
-// attend answers what comes on a connection until that ends. It returns at once.
+// attend answers what comes on a connection until it ends. It returns at once.
 func (p *play) attend(conn driver.Conn, name string, from int) {
 	p.mu.Lock()
 	p.conn = conn
@@ -86,19 +86,19 @@ func (p *play) attend(conn driver.Conn, name string, from int) {
 			rec, err := p.t.Await(p.over, from, func(r *transcript.Record) bool {
 				return r.Conn == name && r.Dir == transcript.Received && (r.Kind == transcript.Frame || closed(r))
 			})
-			if err != nil || closed(&rec) || p.over.Err() != nil { // what has come before the end is found behind it, too
+			if err != nil || closed(&rec) || p.over.Err() != nil { // frames before the end were found first
 				return
 			}
 			from = rec.N
 			p.on(p.over, conn, &rec)
-			if p.hasLeft(conn) { // what was on its way is lost with the connection
+			if p.hasLeft(conn) { // what was in transit is lost with the connection
 				return
 			}
 		}
 	})
 }
 
-// hasLeft reports whether the play itself has ended a connection.
+// hasLeft reports whether the play itself ended a connection.
 func (p *play) hasLeft(conn driver.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +122,7 @@ func (p *play) on(ctx context.Context, conn driver.Conn, r *transcript.Record) {
 	}
 }
 
-// around is what is sent with a message: more before the first state.updated, and behind it.
+// around adds what is sent before and after the first state.updated.
 func (p *play) around(v any) []any {
 	out := []any{v}
 	if kindOfObject(v) != vocab.StateUpdated {
@@ -140,26 +140,26 @@ func (p *play) around(v any) []any {
 	return out
 }
 
-// remark stands among what is sent for a remark in the transcript.
+// remark is an element of what is sent that becomes a remark in the transcript.
 type remark string
 
 const (
-	// planning is the remark in front of what a scenario has planned.
+	// planning is the remark before what a scenario has planned.
 	planning remark = "the host does what the scenario asks of it"
-	// planned is the remark before the last message of it: whoever answers that does so behind the remark.
+	// planned is the remark before the last planned message: an answer to that comes after the remark.
 	planned remark = "the host has done what the scenario asks of it"
 )
 
-// asPlanned puts the remarks among what a plan sends.
+// asPlanned adds the remarks to what a plan sends.
 func asPlanned(out []any) []any {
 	last := len(out) - 1
 	return append(append(append([]any{planning}, out[:last]...), planned), out[last])
 }
 
-// hangUp stands among what is sent for the loss of the connection.
+// hangUp is an element of what is sent that drops the connection.
 type hangUp struct{}
 
-// send sends an envelope or raw bytes. A duration is a pause, in which the other side has nothing to go by.
+// send sends an envelope or raw bytes. A duration is a pause without any message.
 func (p *play) send(ctx context.Context, conn driver.Conn, v any) {
 	var m driver.Message
 	var err error
@@ -182,9 +182,9 @@ func (p *play) send(ctx context.Context, conn driver.Conn, v any) {
 		m, err = message(v)
 	}
 	if err != nil {
-		panic(err) // an envelope of ours
+		panic(err) // our own envelope always encodes
 	}
-	_, _ = conn.Send(ctx, m) // a connection that is gone is told by the transcript
+	_, _ = conn.Send(ctx, m) // the transcript records a lost connection
 }
 
 func kindOfObject(v any) string {
@@ -193,7 +193,7 @@ func kindOfObject(v any) string {
 	return k
 }
 
-// respond says what is sent because of one frame, in order.
+// respond returns what to send in answer to one frame, in order.
 func (p *play) respond(r *transcript.Record) []any {
 	kind, id := kindOf(r), field(r, "id")
 	body := payload(r)
@@ -242,8 +242,8 @@ func (p *play) respond(r *transcript.Record) []any {
 	return fail(vocab.InvalidMessage, "unknown type "+kind)
 }
 
-// ofRelay reports whether a message may be the relay's own, to the party that the play is: an error, who is there, or
-// what else a relay tells unasked. Nobody waits for an answer to that.
+// ofRelay reports whether a message may be the relay's own to the played party: an error, presence, or another
+// unrequested notification. It needs no answer.
 func ofRelay(r *transcript.Record) bool {
 	kind := kindOf(r)
 	if kind == vocab.ErrorMessage || strings.HasPrefix(kind, "relay.") {
@@ -253,13 +253,13 @@ func ofRelay(r *transcript.Record) bool {
 	return !known && field(r, "id") == ""
 }
 
-// inSession are the requests that take a session.
+// inSession are the requests that need a session.
 var inSession = []string{vocab.SnapshotGet, vocab.ToolCall, vocab.AgentMessage, vocab.SessionEnd}
 
-// notActive is the error where there is none.
+// notActive is the error for requests without a session.
 var notActive = object{"code": vocab.SessionNotActive, "message": "no session has been started"}
 
-// call answers a tool.call by the flow, unless a scenario has planned otherwise for it.
+// call answers a tool.call by the flow, unless a scenario has planned a departure for it.
 func (p *play) call(id string, body object, fail func(code, text string) []any) []any {
 	at, ui, history, narrow := p.at, p.ui, p.history, p.narrow
 	p.undo = func() { p.at, p.ui, p.history, p.narrow = at, ui, history, narrow }
@@ -282,7 +282,7 @@ func (p *play) call(id string, body object, fail func(code, text string) []any) 
 	return out
 }
 
-// booked is the remark by which the host tells that the flow has been gone through.
+// booked is the remark that the flow has been gone through.
 const booked = "the booking is done"
 
 func (p *play) called(id string, body object, fail func(code, text string) []any) []any {
@@ -327,7 +327,7 @@ func (p *play) say(role string, text any) {
 	p.history = append(slices.Clip(p.history[from:]), object{"role": role, "text": text})
 }
 
-// state is what is announced now.
+// state returns what is announced now.
 func (p *play) state() object {
 	s := object{"uiSpec": p.ui, "messageHistory": p.history, "toolSchema": []any{}}
 	if p.at < len(p.flow.Stages) {
@@ -339,7 +339,7 @@ func (p *play) state() object {
 	return s
 }
 
-// announced are the tools that may be called now.
+// announced returns the tools that may be called now.
 func (p *play) announced() toolschema.Tools {
 	st := p.flow.Stages[p.at]
 	if p.narrow == nil {
@@ -347,19 +347,19 @@ func (p *play) announced() toolschema.Tools {
 	}
 	tools, err := toolschema.Parse(p.narrow)
 	if err != nil {
-		panic(err) // it is a part of the flow, which was read
+		panic(err) // part of the flow, which has been parsed
 	}
 	return tools
 }
 
-// updated is a state.updated of what is announced now.
+// updated returns a state.updated with what is announced now.
 func (p *play) updated() object {
 	s := p.state()
 	s["source"] = vocab.SourceHost
 	return envelope(vocab.StateUpdated, "", "", s)
 }
 
-// push has the host send something by itself.
+// push lets the host send something unrequested.
 func (p *play) push(ctx context.Context, make func(*play) any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,13 +31,13 @@ func (Protocol) Kind() target.Kind { return binding.Kind() }
 // Features implements steps.Protocol.
 func (Protocol) Features() fs.FS { return features.FS }
 
-// Vet implements steps.Vetter: it reads the flow that a profile names.
+// Vet implements steps.Vetter. It checks the flow file that a profile names.
 func (Protocol) Vet(p *target.Profile) error {
 	_, err := loadFlow(binding.FlowFile(p))
 	return err
 }
 
-// Bind implements steps.Protocol: the decoder of a scenario's records.
+// Bind implements steps.Protocol. It returns the decoder of a scenario's records.
 func (Protocol) Bind(*steps.Env, target.Running) func(*transcript.Record) { return (&repeats{}).decode }
 
 // NotRunnable implements steps.Protocol.
@@ -95,8 +95,8 @@ var (
 	_ steps.Prober       = Protocol{}
 )
 
-// Ours implements steps.Recognisable: an envelope with a version of the protocol, or a message that only a relay or a
-// host sends.
+// Ours implements steps.Recognisable. It recognises an envelope with a version of the protocol, or a message that
+// only a relay or host sends.
 func (Protocol) Ours(message any, _ string) bool {
 	switch steps.Text(message, "type") {
 	case vocab.RelayJoined, vocab.SessionStarted, vocab.SnapshotState, vocab.StateUpdated, vocab.ToolResult,
@@ -110,7 +110,7 @@ func (Protocol) Ours(message any, _ string) bool {
 // Heard implements steps.Recognisable.
 func (p Protocol) Heard(ev *transcript.Event) bool { return p.Ours(ev.Envelope, "") }
 
-// hellos joins a relay session of the harness's own.
+// hellos joins a relay session for the probe.
 const hellos = `{"v":"` + vocab.Version + `","type":"` + vocab.RelayJoin +
 	`","id":"parley-hello","payload":{"role":"agent","sessionId":"parley-hello"}}`
 
@@ -124,8 +124,8 @@ func (Protocol) Places() []steps.Place {
 	return out
 }
 
-// Probe implements steps.Prober: a message of no known type, which takes no time to be refused, and a join into a relay
-// session of the harness's own.
+// Probe implements steps.Prober. It sends a message of an unknown type, which is refused quickly, and a join to a
+// relay session for the probe.
 func (Protocol) Probe(env *steps.Env, run target.Running) (driver.OpenOptions, []driver.Message, error) {
 	o := driver.OpenOptions{Party: "probe", URL: run.BaseURL() + binding.Of(env.Profile).WS.Path,
 		Header:   env.Profile.Header(),

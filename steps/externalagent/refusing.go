@@ -15,8 +15,8 @@ import (
 	wjson "parley/wire/json"
 )
 
-// isInvalid judges that the latest message is answered with INVALID_MESSAGE, with or without its id, and not as a valid
-// one (EA-020, EA-024a, EA-078).
+// isInvalid judges that the latest message is answered with INVALID_MESSAGE, with or without its id, and not as a
+// valid one (EA-020, EA-024a, EA-078).
 func (s *suite) isInvalid(ctx context.Context, p *party, orClosed string) error {
 	q := p.last
 	if q == nil {
@@ -35,8 +35,8 @@ func (s *suite) isInvalid(ctx context.Context, p *party, orClosed string) error 
 	}
 	ok, named := s.codeOf(&rec) == vocab.InvalidMessage, field(&rec, "replyTo") == q.id
 	switch {
-	case !ok || q.id == "" || answerOf[q.kind] == "": // what cannot be read has no id to answer to
-	case q.untyped: // nor has an envelope without a type: it may be named, and need not be
+	case !ok || q.id == "" || answerOf[q.kind] == "": // an unreadable message has no id to answer to
+	case q.untyped: // without a type, the answer may but need not name the id
 		s.Observe("EA-068", fmt.Sprintf("the answer to an envelope without a type names its id: %v", named))
 	default:
 		_ = s.Judge(steps.CheckOf(rec, named, fmt.Sprintf("error with replyTo %q", q.id), "EA-068"))
@@ -49,7 +49,7 @@ func namesNobody(r *transcript.Record) bool {
 	return received(vocab.ErrorMessage)(r) && field(r, "replyTo") == ""
 }
 
-// answerNoted records what a target does with a message of which no clause says what comes of it.
+// answerNoted records how a target reacts to a message whose effect no clause defines.
 func (s *suite) answerNoted(ctx context.Context, p *party) error {
 	q := p.last
 	if q == nil {
@@ -76,8 +76,8 @@ func (s *suite) answerNoted(ctx context.Context, p *party) error {
 	return nil
 }
 
-// goesOn judges that an agent is still served, with a snapshot (EA-041, EA-077a): on its connection, or, where that was
-// closed, on another.
+// goesOn judges that an agent still gets a snapshot (EA-041, EA-077a), on its connection or, if that was closed, on a
+// new one.
 func (s *suite) goesOn(ctx context.Context, p *party) error {
 	for try := 0; ; try++ {
 		if p.conn != nil && s.endedAt(p) > 0 {
@@ -101,8 +101,7 @@ func (s *suite) goesOn(ctx context.Context, p *party) error {
 	}
 }
 
-// callsAnyhow makes a call whatever is announced: the first one of the booking where its params need no uiSpec, else
-// next.
+// callsAnyhow makes a call whatever is announced: the first one of the booking, or next if there is no booking path.
 func (s *suite) callsAnyhow(ctx context.Context, p *party) error {
 	first := binding.ToolCall{Tool: vocab.Next}
 	if path := s.path(); len(path) > 0 {
@@ -112,7 +111,7 @@ func (s *suite) callsAnyhow(ctx context.Context, p *party) error {
 	return err
 }
 
-// paramsAnyhow are the params of a call by what its party was told before; none where that is not enough.
+// paramsAnyhow returns the params of a call, taken from the party's earlier uiSpec, or none if that does not suffice.
 func (s *suite) paramsAnyhow(c binding.ToolCall, p *party) object {
 	params, err := paramsFor(c, p.before.ui)
 	if err != nil {
@@ -121,7 +120,7 @@ func (s *suite) paramsAnyhow(c binding.ToolCall, p *party) object {
 	return params
 }
 
-// callsAllRefused calls each tool of the booking, and judges that each is refused with a code, whatever its params.
+// callsAllRefused calls each tool of the booking and judges that each is refused with a code, whatever its params.
 func (s *suite) callsAllRefused(ctx context.Context, p *party, code string) error {
 	path, err := s.wholePath()
 	tried := map[string]bool{}
@@ -202,7 +201,7 @@ func (s *suite) callsOtherStages(ctx context.Context, p *party) error {
 	return err
 }
 
-// ways of a wrong param, in the words of features.
+// ways are the ways in which a param can be wrong, by the words of features.
 var ways = map[string]string{
 	"missing": "missing", "of another type": "of another type", "that is null": "null",
 	"that is not in the enum": "not in the enum",
@@ -211,10 +210,9 @@ var ways = map[string]string{
 	"that is unknown":    "unknown", "that is negative": "negative",
 }
 
-// Of a host that announces very much, or refuses nothing, not every call tells something new. From manyCalls wrong ones
-// on none is made again at a later stage, nor more than manyOfOne of one tool; of a tool that has taken manyTaken no
-// further one is made, and from muchTaken on none of a tool that has taken any. From manyRight right ones on none is
-// made again.
+// Limits for hosts that announce very many tools or refuse nothing. After manyCalls wrong calls, none is repeated at
+// a later stage, and at most manyOfOne are made per tool. A tool that accepted manyTaken is not called any more; once
+// muchTaken were accepted, neither is any tool that accepted one. After manyRight right calls, none is repeated.
 const (
 	manyCalls = 300
 	manyTaken = 10
@@ -224,7 +222,7 @@ const (
 )
 
 // callsWrongly calls, at every stage, each announced tool with params that break its schema in one way (EA-081), and
-// judges that nothing came of it. The booking that goes on between them is the twin.
+// judges that the calls have no effect. The booking calls in between are the twin.
 func (s *suite) callsWrongly(ctx context.Context, p *party, how string) error {
 	way, ok := ways[how]
 	if !ok {
@@ -272,7 +270,7 @@ func (s *suite) callsWrongly(ctx context.Context, p *party, how string) error {
 	return err
 }
 
-// callsShapeless calls every tool that requires a param with params that are no object (EA-081, or EA-078).
+// callsShapeless calls every tool that requires a param with params that are not an object (EA-081 or EA-078).
 func (s *suite) callsShapeless(ctx context.Context, p *party) error {
 	tried, called, took, left := 0, map[string]bool{}, 0, 0
 	err := s.eachStage(ctx, p, func(_ int, _ state, announced toolschema.Tools) (moved bool, err error) {
@@ -287,7 +285,7 @@ func (s *suite) callsShapeless(ctx context.Context, p *party) error {
 			}
 			called[t.Name] = true
 			for i, params := range []any{missing{}, nil, []any{}, "{}", 1} {
-				if i > 0 && took >= muchTaken { // the host looks at none of them: one kind shows it of this tool, too
+				if i > 0 && took >= muchTaken { // the host checks none of them, so one kind is enough for this tool
 					left++
 					break
 				}
@@ -322,10 +320,10 @@ func (s *suite) callsShapeless(ctx context.Context, p *party) error {
 	return err
 }
 
-// missing stands for a member that is left out.
+// missing stands for an omitted member.
 type missing struct{}
 
-// provokes makes the calls by which the profile has an error code come; the last one is left to be judged.
+// provokes makes the calls by which the profile provokes an error code. The last one is left to be judged.
 func (s *suite) provokes(ctx context.Context, p *party, what string) error {
 	key, prov := "tool-failure", s.wire.Provoke.ToolFailure
 	fails := what == "that make a tool fail at run time"
@@ -373,9 +371,8 @@ func (s *suite) provokes(ctx context.Context, p *party, what string) error {
 	return nil
 }
 
-// unmoved judges that calls which were refused have done nothing (EA-074: what is refused is not executed), and that
-// the agent is in step. Where one of them was accepted, which was judged by then, nobody knows what came of it: the
-// flow may have moved.
+// unmoved judges that refused calls have had no effect (EA-074) and that the agent is in step. If one of them was
+// accepted, which has been judged already, its effect is unknown: the flow may have moved.
 func (s *suite) unmoved(ctx context.Context, p *party, before state, calls []*request) (moved bool, err error) {
 	if len(calls) == 0 {
 		return false, nil
@@ -388,7 +385,7 @@ func (s *suite) unmoved(ctx context.Context, p *party, before state, calls []*re
 		return false, err
 	}
 	d := s.movedFrom(before, now)
-	if d != "" && s.observe(ctx, before, now) { // a clock, say
+	if d != "" && s.observe(ctx, before, now) { // e.g. a clock
 		d = s.movedFrom(before, now)
 	}
 	if d == "" && s.carriedOut == "" {
@@ -409,14 +406,14 @@ func (s *suite) unmoved(ctx context.Context, p *party, before state, calls []*re
 	return d != "", nil
 }
 
-// movedFrom is how a state differs from the one before refused calls, of which a host may well tell in the history.
+// movedFrom returns how a state differs from the one before refused calls. A host may mention these in the history.
 func (s *suite) movedFrom(before, now state) string {
 	now.history = before.history
 	return s.difference(before, now)
 }
 
-// toldOf compares the state that a party is in with what it was told, without waiting for it: of a host that carries
-// out what it refuses nobody knows any more what is due (RULINGS 9).
+// toldOf compares a party's state with what it was sent, without waiting: what a host that executes refused calls
+// should send is undefined (RULINGS 9).
 func (s *suite) toldOf(p *party, now state) {
 	last := s.lastUpdate(p, s.startOf(p))
 	_ = s.Judge(steps.Check{Clauses: []string{"EA-072", "EA-073"}, OK: s.same(now, last), At: now.at, Model: s.carriedOut,

@@ -22,7 +22,7 @@ func (s *suite) declared(capability string) error {
 	return nil
 }
 
-// hostEverywhere reports where a profile does not promise a host in whichever relay session.
+// hostEverywhere returns an error if a profile does not promise a host in every relay session.
 func (s *suite) hostEverywhere() error {
 	switch {
 	case s.Env.Role == vocab.Relay:
@@ -41,7 +41,7 @@ func (s *suite) hostJoins(ctx context.Context, a *party) error {
 	return s.joins(ctx, h)
 }
 
-// host is the party by which the harness plays the host of a relay session.
+// host returns the party by which the harness plays the host of a relay session.
 func (s *suite) host(session string) *party {
 	if p, ok := s.hosts[session]; ok {
 		return p
@@ -56,7 +56,7 @@ func (s *suite) host(session string) *party {
 	return p
 }
 
-// hostIsThere makes sure that the relay session of an agent has a host, where the harness plays it.
+// hostIsThere makes sure that the relay session of an agent has a host if the harness plays it.
 func (s *suite) hostIsThere(ctx context.Context, agent *party) error {
 	if s.Env.Role != vocab.Relay || s.hostless || agent.role != vocab.AgentRole {
 		return nil
@@ -79,7 +79,7 @@ func (s *suite) hostIsThere(ctx context.Context, agent *party) error {
 	return s.playHost(h, agent.session)
 }
 
-// playHost has the harness play the host of a relay session over a party's connection.
+// playHost lets the harness play the host of a relay session over a party's connection.
 func (s *suite) playHost(h *party, session string) error {
 	f, err := loadFlow(binding.FlowFile(s.Env.Profile))
 	if err != nil {
@@ -91,8 +91,8 @@ func (s *suite) playHost(h *party, session string) error {
 	return nil
 }
 
-// secondHost has another host join the relay session of agent A while the first one is there, of which no clause says
-// what comes (EA-G01): whichever of them the relay takes plays on.
+// secondHost lets a second host join the relay session of agent A, the effect of which no clause defines (EA-G01). If
+// the relay accepts it, it plays on.
 func (s *suite) secondHost(ctx context.Context, a *party) error {
 	p := s.party("host2")
 	p.role, p.session = s.wire.HostRole, a.session
@@ -103,11 +103,11 @@ func (s *suite) secondHost(ctx context.Context, a *party) error {
 		s.Note("a second host is not let in")
 		return nil
 	}
-	a.study = "" // it was the first one's
+	a.study = "" // the session belonged to the first host
 	return s.playHost(p, a.session+" second")
 }
 
-// hostSendsJunk sends a relay, as a host, what is no envelope.
+// hostSendsJunk sends the relay, as a host, a message that is not an envelope.
 func (s *suite) hostSendsJunk(ctx context.Context, what string) error {
 	a := s.party("A")
 	legal := envelope(vocab.StateUpdated, "", "", object{
@@ -138,7 +138,7 @@ func (s *suite) hostSendsJunk(ctx context.Context, what string) error {
 		}
 	}
 	s.Note("the relay answers its host: %s", said)
-	if s.endedAt(h) > 0 { // a relay may well send such a host away
+	if s.endedAt(h) > 0 { // a relay may disconnect such a host
 		_ = s.disconnect(h, driver.Reset)
 		s.stopPlay(a.session)
 		a.study = ""
@@ -147,7 +147,7 @@ func (s *suite) hostSendsJunk(ctx context.Context, what string) error {
 	return nil
 }
 
-// passing tells to which clauses the passing on of a message is charged.
+// passing maps message types to the clauses for passing them on.
 var passing = map[string][]string{
 	vocab.SessionStart: {"EA-038"}, vocab.SnapshotGet: {"EA-041"}, vocab.ToolCall: {"EA-007"},
 	vocab.AgentMessage: {"EA-008"}, vocab.SessionEnd: {"EA-063"},
@@ -157,8 +157,8 @@ var passing = map[string][]string{
 	vocab.ErrorMessage: {"EA-068", "EA-069", "EA-070"},
 }
 
-// passed judges that a relay has passed on what an agent and its host have said since they joined: each message once,
-// in order, with nothing changed. A message of each, sent now and last, is the fence.
+// passed judges that a relay has passed on everything an agent and its host have sent since they joined: each message
+// once, in order and unchanged. A last message of each is the fence.
 func (s *suite) passed(ctx context.Context, p *party) error {
 	h := s.host(p.session)
 	last := s.newWord("fence")
@@ -196,7 +196,7 @@ func (s *suite) passed(ctx context.Context, p *party) error {
 	return s.compare(h.name, p.name, s.said(h, transcript.Sent, pushed), s.said(p, transcript.Received, heard.N))
 }
 
-// said are the envelopes that passed on a party's present connection in one direction, up to a record, but for those of
+// said returns the envelopes on a party's present connection in one direction, up to a record, except those of
 // joining.
 func (s *suite) said(p *party, dir transcript.Dir, to int) []transcript.Record {
 	var out []transcript.Record
@@ -208,7 +208,7 @@ func (s *suite) said(p *party, dir transcript.Dir, to int) []transcript.Record {
 	return out
 }
 
-// compare judges that what one party sent is what the other received. What has come twice is told, and passed over.
+// compare judges that one party received what the other sent. A duplicate is reported and skipped.
 func (s *suite) compare(from, to string, sent, got []transcript.Record) error {
 	twice := func(r transcript.Record) {
 		kind := kindOf(&r)
@@ -242,15 +242,15 @@ func (s *suite) compare(from, to string, sent, got []transcript.Record) error {
 	return nil
 }
 
-// alike reports whether a message has passed as it was: its type, its payload, and whether it has an id and a replyTo.
-// A relay may add members to the envelope, and may number requests anew as long as their answers come back under the
-// agent's own ids.
+// alike reports whether a message was passed on unchanged: its type, its payload, and whether it has an id and a
+// replyTo. A relay may add members to the envelope. It may renumber requests if their answers come back with the
+// agent's ids.
 func alike(a, b *transcript.Record) bool {
 	same := func(name string) bool { return (field(a, name) == "") == (field(b, name) == "") }
 	return kindOf(a) == kindOf(b) && same("id") && same("replyTo") && wjson.Equal(a.Event.Data, b.Event.Data)
 }
 
-// hostSays has the host of an agent's relay session send something by itself.
+// hostSays lets the host of an agent's relay session send something unrequested.
 func (s *suite) hostSays(ctx context.Context, p *party, what func(*play) any) error {
 	pl := s.plays[p.session]
 	if pl == nil {
@@ -260,12 +260,12 @@ func (s *suite) hostSays(ctx context.Context, p *party, what func(*play) any) er
 	return nil
 }
 
-// userSays is what the participant says at a stage.
+// userSays returns a message of the participant at a stage.
 func userSays(text, stage string) object {
 	return envelope(vocab.UserMessage, "", "", object{"text": text, "stage": stage})
 }
 
-// hostAnnounces has the host announce a new state, or one as long as that of a big hall may be.
+// hostAnnounces lets the host announce a new state, or one as long as that of a big hall.
 func (s *suite) hostAnnounces(ctx context.Context, how string) error {
 	s.mark = s.T.Len()
 	return s.hostSays(ctx, s.party("A"), func(pl *play) any {
@@ -282,8 +282,8 @@ func (s *suite) hostAnnounces(ctx context.Context, how string) error {
 	})
 }
 
-// hostSaysOddly has the host send what is easily lost by a relay that decodes and encodes: big and odd numbers,
-// escapes, members that it does not know.
+// hostSaysOddly lets the host send what a relay that decodes and re-encodes easily damages: big and odd numbers,
+// escapes, unknown members.
 func (s *suite) hostSaysOddly(ctx context.Context, p *party) error {
 	return s.hostSays(ctx, p, func(*play) any {
 		return driver.Message{Label: vocab.StateUpdated, Body: []byte(`{"v":"mvp-0.2","type":"state.updated",` +
@@ -294,8 +294,8 @@ func (s *suite) hostSaysOddly(ctx context.Context, p *party) error {
 	})
 }
 
-// hearsNothingOf judges that nothing of another relay session reaches an agent (EA-025), up to its own fence; nor its
-// end.
+// hearsNothingOf judges that nothing from another relay session reaches an agent (EA-025), including its end, up to a
+// fence.
 func (s *suite) hearsNothingOf(ctx context.Context, name, another string) error {
 	p, other := s.party(name), s.party(another)
 	study := other.study
@@ -322,11 +322,12 @@ func (s *suite) hearsNothingOf(ctx context.Context, name, another string) error 
 	return look()
 }
 
-// askAtOnce has two agents ask at once; each must be answered on its own connection, by the ids that it has given.
+// askAtOnce lets two agents send requests concurrently; each must get its answers on its own connection with its own
+// ids.
 func (s *suite) askAtOnce(ctx context.Context, a, b string, n int) error {
 	var asked []*request
 	for i := range n {
-		id := fmt.Sprintf("req-%03d", i+1) // the ids of two agents may well be the same
+		id := fmt.Sprintf("req-%03d", i+1) // two agents may use the same ids
 		for _, name := range []string{a, b} {
 			q := &request{of: s.party(name), id: id, kind: vocab.SnapshotGet, body: object{}}
 			m := driver.Message{Label: q.kind, Body: mustEncode(envelope(q.kind, id, "", q.body))}
@@ -346,7 +347,7 @@ func (s *suite) askAtOnce(ctx context.Context, a, b string, n int) error {
 	return nil
 }
 
-// pipelines sends requests without waiting: each is answered by its own id, and by a message of its kind.
+// pipelines sends requests without waiting: each must be answered with its id and a message of the right kind.
 func (s *suite) pipelines(ctx context.Context, name string, n int) error {
 	p := s.party(name)
 	var asked []*request
@@ -376,7 +377,7 @@ func (s *suite) pipelines(ctx context.Context, name string, n int) error {
 	return nil
 }
 
-// stopPlay ends what the harness plays for the host of a relay session.
+// stopPlay stops the harness's play for the host of a relay session.
 func (s *suite) stopPlay(session string) {
 	if pl := s.plays[session]; pl != nil {
 		pl.stop()
@@ -384,14 +385,14 @@ func (s *suite) stopPlay(session string) {
 	}
 }
 
-// hostGoes ends the connection of the host of agent A, whose place stays empty.
+// hostGoes ends the connection of agent A's host, which is not replaced.
 func (s *suite) hostGoes(ctx context.Context, how string) error {
 	session := s.party("A").session
 	s.stopPlay(session)
 	h := s.host(session)
 	s.hostless = true
 	for _, p := range s.parties {
-		p.study = "" // it went with its host
+		p.study = "" // the session ended with its host
 	}
 	if err := s.disconnect(h, modeOf(how)); err != nil {
 		return err
@@ -400,9 +401,9 @@ func (s *suite) hostGoes(ctx context.Context, how string) error {
 	return nil
 }
 
-// awaitHostless gives a relay time to notice that a host has left: the two connections have no order, and what an agent
-// says right behind the loss may still be sent to the host that was. A request that the relay answers itself shows that
-// it has noticed. One that answers none is given a few quiet windows.
+// awaitHostless gives a relay time to notice that a host has left: the two connections are unordered, and a request
+// right after the loss may still be sent to the former host. A request answered by the relay itself shows that it has
+// noticed. A relay that answers none gets a few quiet windows.
 func (s *suite) awaitHostless(ctx context.Context, p *party) {
 	for range 4 {
 		q, ok := s.asksAside(ctx, p)
@@ -416,9 +417,8 @@ func (s *suite) awaitHostless(ctx context.Context, p *party) {
 	}
 }
 
-// dealtWith waits until a relay has dealt with a host's message, behind which an agent has asked something: that is
-// answered, or the host is sent away, and what the agent has asked may have gone with it. What the agent is told is
-// judged by the next step.
+// dealtWith waits until a relay has handled a host's message that an agent's request follows: the request is
+// answered, or the host is disconnected, perhaps with the request lost. The next step judges what the agent is told.
 func (s *suite) dealtWith(ctx context.Context, q *request, h *party) {
 	limited, cancel := deadline.WithLimit(ctx, s.Limit(s.Env.Event()))
 	defer cancel()

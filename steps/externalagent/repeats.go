@@ -12,39 +12,39 @@ import (
 	"parley/transcript"
 )
 
-// A host tells its state again and again, and most of it as it was. What repeats is kept once: in the bytes of a record
-// there is a remark in its place, with its size, the record that has it in full, and its digest; the event of the
-// record is as ever.
+// A host sends its state repeatedly, mostly unchanged. Repeated members are stored once: later records have a remark
+// in their place with the size, the record that has them in full, and the digest. The event of the record is
+// complete.
 const (
-	longMessage = 8 << 10 // bytes; a shorter message is kept as it is
-	longMember  = 2 << 10 // of a payload; so is a shorter member
-	maxRepeats  = 500     // members that are remembered of one connection
+	longMessage = 8 << 10 // bytes; shorter messages are kept as they are
+	longMember  = 2 << 10 // of a payload; shorter members are kept too
+	maxRepeats  = 500     // members remembered per connection
 )
 
-// repeats decodes the records of one scenario. It remembers for each connection by itself: what a party is told is to
-// be found in the records of its own connection.
+// repeats decodes the records of one scenario. It remembers members per connection, so that the content can be found
+// in the records of the same connection.
 type repeats struct {
 	of map[string]map[[sha256.Size]byte]member // by connection and digest
 }
 
-// member is one of a payload that has come.
+// member is an earlier member of a payload.
 type member struct {
 	record int
 	value  any
 }
 
-// stretch is where a member of the payload lies in a message.
+// stretch is the position of a payload member in a message.
 type stretch struct {
 	name       string
 	start, end int
 	digest     [sha256.Size]byte
 }
 
-// decode fills a record's Event, and leaves out of its bytes what repeats an earlier record of the connection byte for
+// decode fills a record's Event and omits from its bytes what repeats an earlier record of the connection byte for
 // byte.
 func (m *repeats) decode(r *transcript.Record) {
 	if r.Kind == transcript.Open {
-		delete(m.of, r.Conn) // who asks what came over this connection finds it there
+		delete(m.of, r.Conn) // references must not point to an earlier connection of that name
 	}
 	if r.Kind != transcript.Frame || r.Dir != transcript.Received || len(r.Bytes) < longMessage {
 		decode(r)
@@ -73,8 +73,8 @@ func (m *repeats) decode(r *transcript.Record) {
 	}
 }
 
-// shortened decodes a message without the members that were seen before, and takes these as they were. It reports
-// whether that was possible: a message with faults is decoded as a whole, so that they are told as they are.
+// shortened decodes a message without the members seen before, and reuses their values. It reports whether that was
+// possible: a message with faults is decoded as a whole, so that the faults are reported as they are.
 func (m *repeats) shortened(r *transcript.Record, spans []stretch, seen map[[sha256.Size]byte]member) bool {
 	var b bytes.Buffer
 	known, at := map[string]any{}, 0
@@ -106,7 +106,8 @@ func (m *repeats) shortened(r *transcript.Record, spans []stretch, seen map[[sha
 	return true
 }
 
-// longMembers finds the long members of a message's payload; none in what cannot be read so, or names a member twice.
+// longMembers finds the long members of a message's payload. It returns none if the text is malformed or repeats a
+// member.
 func longMembers(text []byte) []stretch {
 	d := jsontext.NewDecoder(bytes.NewReader(text))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
@@ -134,8 +135,7 @@ func longMembers(text []byte) []stretch {
 	return out
 }
 
-// membersOf finds the long members of the object that a decoder stands before, and reads behind it. Nil where it
-// cannot.
+// membersOf reads the object that comes next and returns its long members. It returns nil if that fails.
 func membersOf(d *jsontext.Decoder, text []byte) []stretch {
 	if _, err := d.ReadToken(); err != nil {
 		return nil

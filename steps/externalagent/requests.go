@@ -11,32 +11,32 @@ import (
 	"parley/transcript"
 )
 
-// request is an envelope of a party that is to be answered.
+// request is an envelope of a party that needs an answer.
 type request struct {
 	of   *party
 	id   string
 	kind string
 	tool string // of a tool.call
-	sure bool   // its params are such that the announced schema settles that they are right
-	last bool   // it is the last call of the booking path, behind which there is no next screen
-	mark int    // number of the record by which it was sent
+	sure bool   // by the announced schema, its params are definitely valid
+	last bool   // it is the last call of the booking path, without a next screen
+	mark int    // number of its record
 
-	vain    bool   // it went well, and no state has shown any effect of it, though one is due
-	assumed bool   // that it fails is the default of the profile, which may not fit this host
-	untyped bool   // the envelope has no type that is a string
-	before  state  // what was told before a call of the booking path
+	vain    bool   // it succeeded, but no state has shown the effect that is due
+	assumed bool   // it is the profile's default for a failing call, which this host may accept
+	untyped bool   // the envelope has no string type
+	before  state  // the state before a call of the booking path
 	body    object // its payload
 }
 
-// newWord is a text that nobody else says.
+// newWord returns a text that is unique in the run.
 func (s *suite) newWord(kind string) string {
 	return fmt.Sprintf("%s-%s-%d", kind, s.Nonce, s.Serial())
 }
 
-// newID is an id that no other request of the run has.
+// newID returns an id that is unique in the run.
 func (s *suite) newID() string { return s.newWord("req") }
 
-// idFor is an id for a request of a party: one that counts from 1 has the same ids behind each loss of its connection.
+// idFor returns an id for a request of a party. A party that counts from 1 reuses ids after each reconnect.
 func (s *suite) idFor(p *party) string {
 	if p.counting == 0 {
 		return s.newID()
@@ -54,7 +54,7 @@ func (s *suite) ask(ctx context.Context, p *party, kind string, body object) (*r
 	return q, err
 }
 
-// send sends an envelope, or what is to be sent in place of one, as a party's act.
+// send sends an envelope, or what is sent in its place, as a party's act.
 func (s *suite) send(ctx context.Context, p *party, v any) (int, error) {
 	if err := s.connected(ctx, p); err != nil {
 		return 0, err
@@ -78,12 +78,12 @@ func (s *suite) send(ctx context.Context, p *party, v any) (int, error) {
 	return mark, nil
 }
 
-// answer waits for what answers a request, whatever it says.
+// answer waits for the answer to a request, whatever it says.
 func (s *suite) answer(ctx context.Context, q *request) (transcript.Record, *steps.Miss) {
 	return s.answerAs(ctx, q, "an answer to "+q.kind)
 }
 
-// answerAs is answer with the kind of what is awaited: a target may refuse nothing, and answer everything else.
+// answerAs is answer with a name for the wait: a target may refuse nothing and answer everything else.
 func (s *suite) answerAs(ctx context.Context, q *request, kind string) (transcript.Record, *steps.Miss) {
 	rec, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Kind: kind, Fence: s.fence(q.of),
 		Match: answers(q.id)})
@@ -93,8 +93,8 @@ func (s *suite) answerAs(ctx context.Context, q *request, kind string) (transcri
 	return rec, miss
 }
 
-// instead says what came in place of an answer: one that names another request, or none, is what its author has to look
-// at.
+// instead describes what came in place of an answer: an answer that names another request, or none, shows its author
+// the cause.
 func (s *suite) instead(q *request, miss *steps.Miss) (string, int) {
 	for _, r := range s.Between(q.of.name, q.mark, 0) {
 		if kind := kindOf(&r); kind == answerOf[q.kind] || kind == vocab.ErrorMessage {
@@ -106,14 +106,14 @@ func (s *suite) instead(q *request, miss *steps.Miss) (string, int) {
 	return fmt.Sprintf("no answer whose replyTo is %q: %s", q.id, miss.Reason), miss.At
 }
 
-// answerOf tells by which message each request is answered.
+// answerOf maps each request type to the type of its answer.
 var answerOf = map[string]string{
 	vocab.RelayJoin: vocab.RelayJoined, vocab.SessionStart: vocab.SessionStarted, vocab.SnapshotGet: vocab.SnapshotState,
 	vocab.ToolCall: vocab.ToolResult, vocab.SessionEnd: vocab.SessionEnded,
 }
 
-// needAnswer waits for the answer of a kind to a request, without which a scenario cannot go on. A miss is charged to
-// the clauses; that it came passes none of them.
+// needAnswer waits for an answer of a kind to a request, without which a scenario cannot go on. A miss breaks the
+// clauses; an answer does not pass them.
 func (s *suite) needAnswer(ctx context.Context, q *request, kind string, clauses ...string) (transcript.Record, error) {
 	rec, miss := s.answer(ctx, q)
 	expected := fmt.Sprintf("%s with replyTo %q, the id of %s", kind, q.id, q.kind)
@@ -126,7 +126,7 @@ func (s *suite) needAnswer(ctx context.Context, q *request, kind string, clauses
 	return rec, nil
 }
 
-// codeOf is the error code of an answer: of an error, or of a tool.result that is not ok. "" where it has none.
+// codeOf returns the error code of an answer, either an error or a tool.result that is not ok, or "".
 func (s *suite) codeOf(r *transcript.Record) string {
 	env, _ := r.Event.Envelope.(object)
 	switch kindOf(r) {
@@ -153,7 +153,7 @@ func refused(r *transcript.Record) bool {
 	return kindOf(r) == vocab.ErrorMessage || kindOf(r) == vocab.ToolResult && payload(r)["ok"] == false
 }
 
-// got is the answer to a request that has come already; nil: none has.
+// got returns the answer that a request already has, or nil.
 func (s *suite) got(q *request) *transcript.Record {
 	for _, r := range s.Between(q.of.name, q.mark, 0) {
 		if answers(q.id)(&r) {
@@ -163,19 +163,19 @@ func (s *suite) got(q *request) *transcript.Record {
 	return nil
 }
 
-// wasRefused reports whether a request has got its answer, and that is a refusal.
+// wasRefused reports whether a request has been refused.
 func (s *suite) wasRefused(q *request) bool {
 	r := s.got(q)
 	return r != nil && refused(r)
 }
 
-// wentThrough reports whether a call was answered, and not refused.
+// wentThrough reports whether a request has been answered without a refusal.
 func (s *suite) wentThrough(q *request) bool {
 	r := s.got(q)
 	return r != nil && !refused(r)
 }
 
-// refusal clauses by code.
+// ofCode maps error codes to the clauses of a refusal.
 var ofCode = map[string][]string{
 	vocab.InvalidMessage: {"EA-078", "EA-020", "EA-024a"}, vocab.SessionNotActive: {"EA-079", "EA-079a"},
 	vocab.UnknownTool: {"EA-080", "EA-096"}, vocab.InvalidParams: {"EA-081", "EA-071"},
@@ -200,7 +200,7 @@ func (s *suite) isRefused(ctx context.Context, p *party, codes ...string) error 
 
 // judgeRefusal judges the answer to one request.
 func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) error {
-	var clauses, answered []string // by the codes, and because it was answered at all
+	var clauses, answered []string // by the codes, and for any answer
 	for _, c := range codes {
 		clauses = append(clauses, ofCode[c]...)
 	}
@@ -231,7 +231,7 @@ func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) e
 	return s.Judge(check)
 }
 
-// nothingShown reports whether uiSpec was null in the last state that was told before a request.
+// nothingShown reports whether uiSpec was null in the last state before a request.
 func (s *suite) nothingShown(q *request) bool {
 	null := false
 	for _, r := range s.Between(q.of.name, q.of.opened, q.mark) {
@@ -245,9 +245,9 @@ func (s *suite) nothingShown(q *request) bool {
 
 func oneOf(codes []string) string { return "code " + strings.Join(codes, " or ") }
 
-// fence is a Wait.Fence for what comes on a party's connection: a snapshot.get, which whoever handles messages in their
-// order answers behind it. Of an agent behind a relay the host that the harness plays answers it, so that it goes both
-// ways. It is no act of a scenario.
+// fence returns a Wait.Fence for a party's connection: a snapshot.get, which a target that handles messages in order
+// answers last. Behind a relay the played host answers it, so it covers both directions. It is not an act of the
+// scenario.
 func (s *suite) fence(p *party) func(context.Context) func(*transcript.Record) bool {
 	return func(ctx context.Context) func(*transcript.Record) bool {
 		q, ok := s.asksAside(ctx, p)
@@ -258,7 +258,7 @@ func (s *suite) fence(p *party) func(context.Context) func(*transcript.Record) b
 	}
 }
 
-// fenceAtHost is one for what an agent has sent to the host that the harness plays: a snapshot.get of that agent, as it
+// fenceAtHost returns a Wait.Fence for what an agent has sent to the played host: a snapshot.get of the agent, as it
 // arrives there.
 func (s *suite) fenceAtHost(p *party) func(context.Context) func(*transcript.Record) bool {
 	return func(ctx context.Context) func(*transcript.Record) bool {
@@ -269,7 +269,7 @@ func (s *suite) fenceAtHost(p *party) func(context.Context) func(*transcript.Rec
 	}
 }
 
-// asksAside asks for a snapshot without becoming a party's latest request.
+// asksAside asks for a snapshot without changing the party's latest request.
 func (s *suite) asksAside(ctx context.Context, p *party) (*request, bool) {
 	if p.conn == nil || !p.joined || s.endedAt(p) > 0 {
 		return nil, false

@@ -12,8 +12,8 @@ import (
 	wjson "parley/wire/json"
 )
 
-// firstStateKnown learns how a session goes: its first state, and those behind the calls of the booking but for the
-// last one, which would book. What two sessions tell differently, such as their own ids, is left out of comparisons.
+// firstStateKnown learns how a session proceeds: its first state and those after the calls of the booking, without
+// the last call, which would book. What differs between two sessions, such as ids, is left out of comparisons.
 func (s *suite) firstStateKnown(ctx context.Context) error {
 	p := s.party("A")
 	if err := s.hasSession(ctx, p); err != nil {
@@ -28,7 +28,7 @@ func (s *suite) firstStateKnown(ctx context.Context) error {
 	}
 	s.walked, err = s.walk(ctx, p)
 	var missing *steps.NotTestedError
-	if errors.As(err, &missing) { // the same calls went well in the session before
+	if errors.As(err, &missing) { // the same calls succeeded in the session before
 		return s.Need(steps.Check{Clauses: []string{"EA-011"}, At: s.mark, Observed: missing.Reason,
 			Expected: "a session in which the booking goes as in the one before"})
 	}
@@ -46,9 +46,9 @@ func (s *suite) firstStateKnown(ctx context.Context) error {
 	return s.anew(ctx, p)
 }
 
-// carried is the first place at which a state is not as it was at that point of the session before, and as it became
-// there later: what was done there is still done. "" where there is none: what differs otherwise, such as an id, is the
-// session's.
+// carried returns the first place at which a state is not as at the same point of the session before, but as it
+// became there later, so that an effect has been carried over. It returns "" if there is none: other differences,
+// such as ids, belong to the session.
 func (s *suite) carried(before []state, now state, i int) string {
 	for _, name := range members {
 		is := s.settled(name, now.member(name))
@@ -68,7 +68,7 @@ func (s *suite) carried(before []state, now state, i int) string {
 	return ""
 }
 
-// walk goes through the booking but for its last call, and gives the states.
+// walk goes through the booking except its last call and returns the states.
 func (s *suite) walk(ctx context.Context, p *party) ([]state, error) {
 	path, err := s.wholePath()
 	if err != nil {
@@ -89,9 +89,8 @@ func (s *suite) walk(ctx context.Context, p *party) ([]state, error) {
 	return out, err
 }
 
-// leavesTraces does what can be done in a session that goes nowhere: it speaks, lets the participant speak where that
-// can be had, and calls every tool of the first stage that does not lead away. Sessions that have gone on are those of
-// firstStateKnown.
+// leavesTraces does what a session allows without moving on: the agent speaks, the participant too if possible, and
+// every tool of the first stage that does not lead away is called. Sessions that moved on come from firstStateKnown.
 func (s *suite) leavesTraces(ctx context.Context, p *party) error {
 	if err := s.says(ctx, p, object{}); err != nil {
 		return err
@@ -113,7 +112,7 @@ func (s *suite) leavesTraces(ctx context.Context, p *party) error {
 		if t.Name == vocab.Next || t.Name == vocab.Prev {
 			continue
 		}
-		for _, params := range slices.Backward(t.Examples(s.known(t.Name, now.ui))) { // the first is the likeliest to go well
+		for _, params := range slices.Backward(t.Examples(s.known(t.Name, now.ui))) { // the first is the likeliest to succeed
 			q, err := s.call(ctx, p, t.Name, params)
 			if err != nil {
 				return err
@@ -126,9 +125,9 @@ func (s *suite) leavesTraces(ctx context.Context, p *party) error {
 	return nil
 }
 
-// endsAndStarts ends a session and starts another without waiting for the answer, be it with a call under way: what is
-// asked next is asked of the new one (EA-011). A host that refuses the second while it is busy with the first is asked
-// again.
+// endsAndStarts ends a session and starts another without waiting for the answer, perhaps with a call in progress:
+// later requests belong to the new session (EA-011). A host that refuses the second session while busy with the first
+// is asked again.
 func (s *suite) endsAndStarts(ctx context.Context, p *party, calling bool) error {
 	var under *request
 	if calling {
@@ -171,8 +170,8 @@ func (s *suite) endsAndStarts(ctx context.Context, p *party, calling bool) error
 	return s.isStarted(ctx, p)
 }
 
-// startsClean judges that a session goes as one goes in which nothing was done before (EA-011): from its first state
-// on, which may still load and must have nothing of what was done, to the end of the walk.
+// startsClean judges that a session proceeds as if nothing had been done before (EA-011): from its first state, which
+// may still be loading but must have no traces, to the end of the walk.
 func (s *suite) startsClean(ctx context.Context, p *party) error {
 	if err := s.hasSession(ctx, p); err != nil {
 		return err
@@ -215,7 +214,7 @@ func (s *suite) startsClean(ctx context.Context, p *party) error {
 	return s.Judge(steps.Check{Clauses: []string{"EA-011"}, OK: true, At: now[0].at})
 }
 
-// startedAt is the record by which the session that was asked for at a mark was told of.
+// startedAt returns the record of session.started for the session requested at a mark.
 func (s *suite) startedAt(p *party, mark int) int {
 	for _, r := range s.Between(p.name, mark, 0) {
 		if received(vocab.SessionStarted)(&r) {
@@ -225,7 +224,7 @@ func (s *suite) startedAt(p *party, mark int) int {
 	return mark
 }
 
-// saidIn is what a state still has of what was said in the session before; "" for nothing.
+// saidIn returns what a state still has of what was said in an earlier session, or "".
 func (s *suite) saidIn(st state) string {
 	said := wjson.Compact(st.history) + wjson.Compact(st.ui)
 	for _, word := range s.traces {
@@ -236,7 +235,7 @@ func (s *suite) saidIn(st state) string {
 	return ""
 }
 
-// leftIn is what the first states of a session still have of the session before; "" for nothing.
+// leftIn returns what the first states of a session still have of an earlier session, or "".
 func (s *suite) leftIn(st state) string {
 	found := s.saidIn(st)
 	if found == "" && len(s.walked) > 0 {

@@ -13,7 +13,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// starts asks for a study session. The values that name it carry the scenario's nonce where the profile says so.
+// starts asks for a study session. Its ids contain the scenario's nonce if the profile says so.
 func (s *suite) starts(ctx context.Context, p *party) error {
 	p.laid = s.lies()
 	start := s.wire.Start.For(s.Nonce)
@@ -40,7 +40,7 @@ func (s *suite) isStarted(ctx context.Context, p *party) error {
 	return nil
 }
 
-// endLeftOver ends a session that somebody has left in the one relay session that there is, and starts another.
+// endLeftOver ends a session left open in the only relay session, and starts another.
 func (s *suite) endLeftOver(ctx context.Context, p *party) error {
 	start := p.last
 	if err := s.ends(ctx, p); err != nil {
@@ -48,7 +48,7 @@ func (s *suite) endLeftOver(ctx context.Context, p *party) error {
 	}
 	rec, miss := s.answer(ctx, p.last)
 	if miss != nil || refused(&rec) {
-		p.last = start // it is refused for another reason
+		p.last = start // it was refused for another reason
 		return nil
 	}
 	s.Note("a session left open earlier was ended first")
@@ -87,8 +87,8 @@ func (s *suite) hasSession(ctx context.Context, p *party) error {
 	return s.isStarted(ctx, p)
 }
 
-// returnNoted records whether a session has outlived the loss of its agent's connection, of which the document says
-// nothing (EA-G09).
+// returnNoted records whether a session outlived the loss of its agent's connection, which the document leaves open
+// (EA-G09).
 func (s *suite) returnNoted(ctx context.Context, p *party) error {
 	q, err := s.ask(ctx, p, vocab.SnapshotGet, object{})
 	if err != nil {
@@ -105,18 +105,18 @@ func (s *suite) returnNoted(ctx context.Context, p *party) error {
 	return err
 }
 
-// state is what the host shows and announces: of a snapshot.state, or of a state.updated.
+// state is what the host shows and announces, from a snapshot.state or a state.updated.
 type state struct {
 	ui      any
 	history any
 	tools   any
-	at      int // number of the record
+	at      int // number of its record
 }
 
-// members are those of a state, in the order in which they are compared.
+// members are the members of a state, in comparison order.
 var members = []string{"uiSpec", "messageHistory", "toolSchema"}
 
-// member is a member of a state by its name in a payload.
+// member returns a member of a state by its name in the payload.
 func (st state) member(name string) any {
 	switch name {
 	case "uiSpec":
@@ -132,7 +132,7 @@ func stateOf(r *transcript.Record) state {
 	return state{ui: b["uiSpec"], history: b["messageHistory"], tools: b["toolSchema"], at: r.N}
 }
 
-// list is an announced toolSchema as an array; nil where it is none.
+// list returns the announced toolSchema as an array, or nil if it is not one.
 func (st state) list() []any {
 	list, _ := st.tools.([]any)
 	return list
@@ -151,7 +151,7 @@ func (s *suite) snapshot(ctx context.Context, p *party) (state, error) {
 	return s.getsSnapshot(ctx, p)
 }
 
-// getsSnapshot judges the answer to snapshot.get (EA-041, EA-042, and that an agent can read what is in it).
+// getsSnapshot judges the answer to snapshot.get (EA-041, EA-042, and that an agent can read its content).
 func (s *suite) getsSnapshot(ctx context.Context, p *party) (state, error) {
 	q := p.last
 	if q == nil || q.kind != vocab.SnapshotGet {
@@ -180,7 +180,7 @@ func (s *suite) ends(ctx context.Context, p *party) error {
 	return err
 }
 
-// theEnd is the payload of session.end.
+// theEnd returns the payload of session.end.
 func theEnd() object { return object{"reason": "parley: the scenario is over"} }
 
 // isEnded judges the answer to session.end (EA-063 to EA-067).
@@ -209,8 +209,8 @@ func (s *suite) isEnded(ctx context.Context, p *party) error {
 	return nil
 }
 
-// endSessions ends what scenarios that share a relay session have left open, so that the next one starts clean. Nothing
-// is judged any more.
+// endSessions ends the sessions left open in a shared relay session, so that the next scenario starts clean. It
+// judges nothing.
 func (s *suite) endSessions() {
 	for _, p := range s.parties {
 		if p.study == "" || p.conn == nil || s.endedAt(p) > 0 {

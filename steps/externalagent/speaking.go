@@ -15,10 +15,10 @@ import (
 	wjson "parley/wire/json"
 )
 
-// odd is text that is easily spoilt: other scripts, quotes, markup, characters beyond the basic plane.
+// odd is text that is easily damaged: other scripts, quotes, markup, characters beyond the basic plane.
 const odd = `请注意：“引号” 'quotes' "and" back\\slashes <b>&amp;</b> é 😀 %s {json: true}`
 
-// says sends an agent.message, whose text has a nonce; more may be put into its payload.
+// says sends an agent.message whose text has a nonce; more adds members to its payload.
 func (s *suite) says(ctx context.Context, p *party, more object) error {
 	now, err := s.calm(ctx, p)
 	if err != nil {
@@ -31,14 +31,14 @@ func (s *suite) says(ctx context.Context, p *party, more object) error {
 	} else {
 		more["text"] = "Please note: " + s.word + " " + odd + strings.Repeat(" 一个较长的句子。", 30)
 	}
-	if s.Env.Role == vocab.Relay { // the host is the harness, which takes any member
+	if s.Env.Role == vocab.Relay { // the host is the harness, which accepts any member
 		more["parleyUnknown"] = object{"list": []any{1.5, nil, true}}
 	}
 	_, err = s.ask(ctx, p, vocab.AgentMessage, more)
 	return err
 }
 
-// calm is the state of a party once the effect of its latest call shows.
+// calm returns the state of a party once the effect of its latest call shows.
 func (s *suite) calm(ctx context.Context, p *party) (state, error) {
 	if q := p.last; q != nil && q.kind == vocab.ToolCall && p.before.at > 0 {
 		return s.settle(ctx, q, p.before)
@@ -46,8 +46,8 @@ func (s *suite) calm(ctx context.Context, p *party) (state, error) {
 	return s.snapshot(ctx, p)
 }
 
-// isNotRefused judges that an agent.message is not refused (EA-008), up to the answer of a fence. One with members that
-// no document has may be.
+// isNotRefused judges that an agent.message is not refused (EA-008), up to the answer of a fence. A message with
+// undocumented members may be refused.
 func (s *suite) isNotRefused(ctx context.Context, p *party) error {
 	q := p.last
 	if q == nil || q.kind != vocab.AgentMessage {
@@ -71,8 +71,8 @@ func (s *suite) isNotRefused(ctx context.Context, p *party) error {
 	return s.Judge(steps.Check{Clauses: []string{"EA-008"}, OK: true, At: now.at})
 }
 
-// flowUnchanged judges that an agent.message has executed no tool and changed nothing in the flow (EA-008a): the tools
-// and the uiSpec are those before it, apart from what shows the message itself.
+// flowUnchanged judges that an agent.message has executed no tool and changed nothing in the flow (EA-008a): the
+// tools and the uiSpec are as before it, apart from what shows the message itself.
 func (s *suite) flowUnchanged(ctx context.Context, p *party) error {
 	q, before := p.last, p.before
 	if q == nil || q.kind != vocab.AgentMessage {
@@ -88,14 +88,14 @@ func (s *suite) flowUnchanged(ctx context.Context, p *party) error {
 			return s.breaks(r, "no tool executed by agent.message", "EA-008a")
 		}
 	}
-	// A tool may still run: what a state.updated says later counts too.
+	// A tool may still run, so a later state.updated counts too.
 	if last := s.lastUpdate(p, q.mark); last.at > now.at {
 		now = last
 	}
 	if before.ui == nil && now.ui != nil {
 		return steps.NotTestedf("no uiSpec was active before agent.message")
 	}
-	if s.flowChange(before, now) != "" { // a clock, say
+	if s.flowChange(before, now) != "" { // e.g. a clock
 		s.observe(ctx, before, now)
 	}
 	at := s.flowChange(before, now)
@@ -105,7 +105,7 @@ func (s *suite) flowUnchanged(ctx context.Context, p *party) error {
 	return s.Judge(check)
 }
 
-// flowChange is the first place at which the flow has changed, but for what shows a message; "" where there is none.
+// flowChange returns the first place at which the flow has changed other than by showing a message, or "".
 func (s *suite) flowChange(before, now state) string {
 	for _, name := range []string{"toolSchema", "uiSpec"} {
 		a, b := s.settled(name, before.member(name)), s.settled(name, now.member(name))
@@ -118,8 +118,8 @@ func (s *suite) flowChange(before, now state) string {
 	return ""
 }
 
-// shown reports whether a change at a place may come of showing a message: the message stands there, or how it begins;
-// it is counted; or a mark or a time tells that there is a new one.
+// shown reports whether a change at a place may come from showing a message: it contains the message or its
+// beginning, a count of messages, or a flag or time for a new one.
 func (s *suite) shown(name, at string, a, b any) bool {
 	was, _ := wjson.Lookup(a, strings.TrimPrefix(at, name))
 	is, _ := wjson.Lookup(b, strings.TrimPrefix(at, name))
@@ -144,7 +144,7 @@ func (s *suite) shown(name, at string, a, b any) bool {
 	return false
 }
 
-// counted reports whether a text is another one with a number that is greater by one: "2 unread".
+// counted reports whether a text is another with its number increased by one, as in "2 unread".
 func counted(was, is string) bool {
 	digits := func(r rune) bool { return r < '0' || r > '9' }
 	x, errA := strconv.Atoi(strings.TrimFunc(was, digits))
@@ -152,7 +152,7 @@ func counted(was, is string) bool {
 	return errB == nil && (errA == nil && y == x+1 || was == "" && y == 1 && strings.HasPrefix(is, "1"))
 }
 
-// participantSpeaks has the user say something: by the profile's hook, or, where the harness plays the host, by that.
+// participantSpeaks lets the participant say something, through the profile's hook or the played host.
 func (s *suite) participantSpeaks(ctx context.Context, p *party) error {
 	s.word = s.newWord("word")
 	text := "I prefer evening showtimes. " + s.word + " " + odd
@@ -174,7 +174,7 @@ func (s *suite) participantSpeaks(ctx context.Context, p *party) error {
 	return nil
 }
 
-// participantSpeaksIf is participantSpeaks, which a target need not support where the step says so.
+// participantSpeaksIf is participantSpeaks, but a target need not support it if the step says so.
 func (s *suite) participantSpeaksIf(ctx context.Context, p *party, optional string) error {
 	err := s.participantSpeaks(ctx, p)
 	if missing := (*steps.NotTestedError)(nil); optional != "" && errors.As(err, &missing) {

@@ -13,7 +13,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// updates are the states that a party was told of after a mark.
+// updates returns the states that a party was sent in state.updated after a mark.
 func (s *suite) updates(p *party, mark int) []state {
 	var out []state
 	for _, r := range s.Between(p.name, mark, 0) {
@@ -24,10 +24,10 @@ func (s *suite) updates(p *party, mark int) []state {
 	return out
 }
 
-// same reports whether two states agree in what does not change by itself.
+// same reports whether two states agree apart from what changes by itself.
 func (s *suite) same(a, b state) bool { return s.difference(a, b) == "" }
 
-// difference is how two states differ, as a diff: - expected, + observed. "" where they agree.
+// difference returns how two states differ, as a diff with - expected and + observed, or "".
 func (s *suite) difference(want, got state) string {
 	for _, name := range members {
 		if d := s.differs(name, want, got); d != "" {
@@ -37,7 +37,7 @@ func (s *suite) difference(want, got state) string {
 	return ""
 }
 
-// differs is difference in one member.
+// differs is difference for one member.
 func (s *suite) differs(name string, want, got state) string {
 	a, b := want.member(name), got.member(name)
 	if identical(a, b) {
@@ -49,8 +49,8 @@ func (s *suite) differs(name string, want, got state) string {
 	return apart(name, a, b)
 }
 
-// identical reports whether two values are one, kept once (repeats): of what is long, that is quicker than to compare
-// it.
+// identical reports whether two values are the same one in memory, as after repeats. For long values that is faster
+// than a comparison.
 func identical(a, b any) bool {
 	switch x := a.(type) {
 	case []any:
@@ -63,7 +63,7 @@ func identical(a, b any) bool {
 	return false
 }
 
-// apart lists the places at which two values differ, each with what was expected (-) and what was observed (+) there.
+// apart lists the places at which two values differ, each with the expected (-) and observed (+) value.
 func apart(name string, want, got any) string {
 	const most = 8
 	lines := []string{name + ":"}
@@ -79,7 +79,7 @@ func apart(name string, want, got any) string {
 	return strings.Join(lines, "\n")
 }
 
-// there renders what a JSON Pointer points to.
+// there renders the target of a JSON Pointer.
 func there(doc any, pointer string) string {
 	v, ok := wjson.Lookup(doc, pointer)
 	if !ok {
@@ -88,7 +88,7 @@ func there(doc any, pointer string) string {
 	return cut.Head(wjson.Compact(v), 160)
 }
 
-// settled is a member of a state without what changes by itself, and without what each session has of its own.
+// settled returns a member of a state without what changes by itself or is specific to a session.
 func (s *suite) settled(name string, v any) any {
 	return s.perSession.settled(name, s.drift.settled(name, v))
 }
@@ -100,7 +100,7 @@ func (s *suite) leftOut(news []string) {
 	}
 }
 
-// changes are the places at which two values differ, as JSON Pointers behind a name.
+// changes returns the places at which two values differ, as JSON Pointers after a name.
 func changes(at string, a, b any) []string {
 	if wjson.Equal(a, b) {
 		return nil
@@ -131,15 +131,15 @@ func changes(at string, a, b any) []string {
 	return []string{at}
 }
 
-// inStep judges that a party's last state.updated and a snapshot agree (EA-072, EA-073): at once, or, as the two may
-// cross, within the event limit. What changes by itself is left out.
+// inStep judges that a party's last state.updated and a snapshot agree (EA-072, EA-073): at once or, because the two
+// may cross, within the event limit. It ignores what changes by itself.
 func (s *suite) inStep(ctx context.Context, p *party) error {
 	_, err := s.stepped(ctx, p)
 	return err
 }
 
-// stepped is inStep that returns the snapshot. A party that was once out of step in a scenario stays so: what follows
-// from that is neither awaited nor judged.
+// stepped is inStep, but returns the snapshot. Once a party is out of step, it counts as such for the rest of the
+// scenario: no further miss is awaited or judged.
 func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 	clauses := []string{"EA-072", "EA-073", "EA-051", "EA-055"}
 	agrees := func(at int) steps.Check { return steps.Check{Clauses: clauses, OK: true, At: at} }
@@ -159,11 +159,11 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 		}
 		first := s.firstSnapshot(p, from)
 		if last.at == 0 && s.same(first, snap) && s.nothingDone(p, from) {
-			return snap, nil // nothing has changed, and nothing is due
+			return snap, nil // nothing has changed, so no update is due
 		}
 		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: max(last.at, from), Kind: kind, Fence: s.fence(p),
 			Match: received(vocab.StateUpdated)}); miss == nil {
-			continue // one was still on its way
+			continue // one was still in transit
 		}
 		again, err := s.snapshot(ctx, p)
 		if err != nil {
@@ -184,7 +184,7 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 		check.Observed = fmt.Sprintf("the last state.updated, record %d, has %s", last.at, check.Observed)
 		if last.at == 0 {
 			if d = s.difference(first, again); d == "" {
-				return again, nil // whatever was done has changed nothing
+				return again, nil // what was done has changed nothing
 			}
 			check = unlike(snap.at, d, s.agreeing(snap), clauses...)
 			check.Observed = fmt.Sprintf("no state.updated since the session began, and %s than in its first snapshot, %d",
@@ -196,12 +196,12 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 	return state{}, steps.NotTestedf("the state changes faster than it can be asked for")
 }
 
-// agreeing is what is expected of a state.updated beside a snapshot.
+// agreeing describes the state.updated expected for a snapshot.
 func (s *suite) agreeing(snap state) string {
 	return fmt.Sprintf("a state.updated that agrees with the snapshot in record %d", snap.at)
 }
 
-// lastUpdate is the latest state that a party was told of after a mark.
+// lastUpdate returns the latest state that a party was sent in state.updated after a mark.
 func (s *suite) lastUpdate(p *party, mark int) (last state) {
 	if all := s.updates(p, mark); len(all) > 0 {
 		last = all[len(all)-1]
@@ -209,7 +209,7 @@ func (s *suite) lastUpdate(p *party, mark int) (last state) {
 	return last
 }
 
-// firstSnapshot is the first state that a party has asked for since a mark.
+// firstSnapshot returns the first snapshot that a party got after a mark.
 func (s *suite) firstSnapshot(p *party, from int) state {
 	for _, r := range s.Between(p.name, from, 0) {
 		if received(vocab.SnapshotState)(&r) {
@@ -219,8 +219,8 @@ func (s *suite) firstSnapshot(p *party, from int) state {
 	return state{}
 }
 
-// nothingDone reports whether since a mark nobody in a party's relay session has done anything that a host has to tell
-// of: no agent has spoken, nor the participant, and every call was refused.
+// nothingDone reports whether, since a mark, nothing has been done in a party's relay session that a host must tell
+// of: neither agents nor the participant spoke, and every call was refused.
 func (s *suite) nothingDone(p *party, from int) bool {
 	for _, other := range s.parties {
 		for _, q := range other.asked {
@@ -241,7 +241,7 @@ func (s *suite) nothingDone(p *party, from int) bool {
 	return s.spokenAt < from
 }
 
-// startOf is the mark from which states are those of the party's session: its joining, or the start of the session.
+// startOf returns the mark from which states belong to the party's session: that of its latest join or session.start.
 func (s *suite) startOf(p *party) int {
 	for _, q := range slices.Backward(p.asked) {
 		if (q.kind == vocab.SessionStart || q.kind == vocab.RelayJoin) && q.mark > p.opened {
@@ -251,7 +251,7 @@ func (s *suite) startOf(p *party) int {
 	return p.opened
 }
 
-// hearsOfState judges that a party is told of a new state, unasked, since the latest act (EA-055).
+// hearsOfState judges that a party is sent a new state, unrequested, after the latest act (EA-055).
 func (s *suite) hearsOfState(ctx context.Context, p *party) error {
 	clauses := []string{"EA-055", "EA-072", "EA-054", "EA-051"}
 	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.mark, Kind: "a state.updated", Fence: s.fence(p),

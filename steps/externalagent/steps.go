@@ -10,23 +10,23 @@ import (
 	"parley/steps/externalagent/binding"
 )
 
-// step is one of the vocabulary: an expression, and what carries it out.
+// step is one step of the vocabulary: an expression and its implementation.
 type step struct {
 	expr string
 	do   any
 }
 
-// by is a step of one agent, whose name is the first argument of the expression.
+// by makes a step of one agent, whose name is the first argument of the expression.
 func (s *suite) by(do func(context.Context, *party) error) any {
 	return func(ctx context.Context, name string) error { return do(ctx, s.party(name)) }
 }
 
-// byWith is a step of one agent that takes a text, too.
+// byWith makes a step of one agent that also takes a text.
 func (s *suite) byWith(do func(context.Context, *party, string) error) any {
 	return func(ctx context.Context, name, text string) error { return do(ctx, s.party(name), text) }
 }
 
-// here is a step of the host of agent A's relay session.
+// here makes a step of the host in agent A's relay session.
 func (s *suite) here(do func(context.Context, *party) error) any {
 	return func(ctx context.Context) error { return do(ctx, s.party("A")) }
 }

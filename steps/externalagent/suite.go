@@ -15,34 +15,34 @@ type suite struct {
 	*steps.World
 	wire     binding.Binding
 	parties  map[string]*party
-	plays    map[string]*play  // the hosts that the harness plays, by relay session
-	hosts    map[string]*party // by which connections, where the target is a relay
-	hostless bool              // no host is to join by itself
-	mark     int               // the latest act of anybody
-	agent    *callee           // the target, where it is an agent
-	earlier  int               // connections of agents that were stopped before this one
-	word     string            // the latest that was said, to be known by
-	traces   []string          // what was said in a session that must not outlive it
-	spoken   string            // what the participant said last
-	spokenAt int               // behind which record
-	drift    drift             // what changes by itself, as this scenario has seen it
-	observed bool              // it has looked for that in a session of its own
-	// what two sessions tell differently, such as their ids; for this scenario alone, as it hides much
+	plays    map[string]*play  // the played hosts, by relay session
+	hosts    map[string]*party // their connections if the target is a relay
+	hostless bool              // no host joins by itself
+	mark     int               // the mark of the latest act
+	agent    *callee           // the target if it is an agent
+	earlier  int               // number of connections of agents stopped before this one
+	word     string            // the word in the latest text, to recognise it
+	traces   []string          // words of a session that must not outlive it
+	spoken   string            // what the participant last said
+	spokenAt int               // after which record
+	drift    drift             // what changes by itself, as seen in this scenario
+	observed bool              // it has looked for that in another session
+	// what differs between two sessions, such as ids; for this scenario only, as it hides much
 	perSession drift
-	// how a session goes: its first state, and those behind the calls of the booking but the last
+	// how a session proceeds: its first state and those after the calls of the booking except the last
 	walked   []state
-	reads    map[string]string // logs as they were read, by the names that the target gives them
-	oddities map[string]bool   // what was noted of announced schemas
-	// what a state.updated has not told, by party and kind: it is not awaited again in this scenario
+	reads    map[string]string // contents of logs that were read, by the target's names
+	oddities map[string]bool   // notes on announced schemas
+	// misses of state.updated, by party and kind, which are not awaited again in this scenario
 	behind     map[string]bool
-	carriedOut string   // the model that refused calls have ended, as they were carried out; "": none were
+	carriedOut string   // the model ended by executing refused calls; "": none
 	read       struct { // the toolSchema that was read last
 		list  []any
 		tools toolschema.Tools
 	}
 }
 
-// close ends what a scenario leaves behind: the study session, where others share it, and who was started or plays.
+// close cleans up after a scenario: its study session if the relay session is shared, the agent and the plays.
 func (s *suite) close() {
 	if s.agent != nil {
 		s.learnPromptness()
@@ -61,18 +61,18 @@ func (s *suite) close() {
 	}
 }
 
-// learnt is what the scenarios of a run keep of one kind; it begins with the zero value.
+// learnt returns the value of type T shared by the scenarios of a run; it begins as the zero value.
 func learnt[T any](s *suite) *T {
 	v, _ := s.Env.Learnt.LoadOrStore((*T)(nil), new(T))
 	return v.(*T)
 }
 
-// shared reports whether all scenarios join the one relay session that the target has.
+// shared reports whether all scenarios join the target's only relay session.
 func (s *suite) shared() bool {
 	return s.Env.Role == vocab.Host && s.fixed()
 }
 
-// relaySession is the relay session of the scenario, or, for a name, another one of its own.
+// relaySession returns the relay session of the scenario or, for a name, another one of its own.
 func (s *suite) relaySession(name string) string {
 	base := s.wire.SessionFor(s.Nonce)
 	if name == "" {
@@ -87,7 +87,7 @@ func (s *suite) fixed() bool { return s.wire.SessionFor("a") == s.wire.SessionFo
 // header is sent with every connection to the target.
 func (s *suite) header() http.Header { return s.Env.Profile.Header() }
 
-// endedAt is the number of the record by which the target has ended a party's present connection; 0: it stands.
+// endedAt returns the record by which the target ended a party's present connection, or 0 while it is open.
 func (s *suite) endedAt(p *party) int {
 	for _, r := range s.T.After(p.looked) {
 		p.looked = r.N

@@ -13,7 +13,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// path is a way through the host's whole flow.
+// path returns a path through the host's whole flow.
 func (s *suite) path() []binding.ToolCall {
 	if s.Env.Role == vocab.Relay {
 		f, err := loadFlow(binding.FlowFile(s.Env.Profile))
@@ -25,7 +25,7 @@ func (s *suite) path() []binding.ToolCall {
 	return s.wire.Booking
 }
 
-// wholePath is path where there has to be one.
+// wholePath is path, but returns an error if there is none.
 func (s *suite) wholePath() ([]binding.ToolCall, error) {
 	if path := s.path(); len(path) > 0 {
 		return path, nil
@@ -33,12 +33,13 @@ func (s *suite) wholePath() ([]binding.ToolCall, error) {
 	return nil, steps.NotTestedf("there is no booking path (%s)", s.pathIn())
 }
 
-// misfit tells that a call of the booking path does not fit what the host announces, which is the profile's fault.
+// misfit returns the error that a call of the booking path does not fit what the host announces. The profile is at
+// fault.
 func (s *suite) misfit(c binding.ToolCall, why any) error {
 	return steps.NotTestedf("the booking path does not fit (%s): %s: %v", s.pathIn(), c.Tool, why)
 }
 
-// pathIn says where the booking path stands.
+// pathIn says where the booking path is configured.
 func (s *suite) pathIn() string {
 	if s.Env.Role == vocab.Relay {
 		return "booking, in the file external-agent.flow"
@@ -46,8 +47,8 @@ func (s *suite) pathIn() string {
 	return "external-agent.booking in the profile"
 }
 
-// announced reads the tools of a state, and notes what of their schemas is passed over. Those that were read last are
-// kept: most states announce the same ones.
+// announced parses the tools of a state and notes what it ignores in their schemas. It caches the last result,
+// because most states announce the same tools.
 func (s *suite) announced(now state) (toolschema.Tools, error) {
 	list := now.list()
 	if s.read.tools != nil && wjson.Equal(s.read.list, list) {
@@ -70,10 +71,10 @@ func (s *suite) announced(now state) (toolschema.Tools, error) {
 // fitting is how a call of the booking path can be made.
 type fitting struct {
 	params object
-	sure   bool // the announced schema settles that they are right
+	sure   bool // by the announced schema, they are definitely valid
 }
 
-// fit gives the params of a call of the booking path, or says why the host does not announce it so.
+// fit returns the params of a call of the booking path, or an error saying why the announced tools do not allow it.
 func (s *suite) fit(c binding.ToolCall, now state) (fitting, error) {
 	announced, err := s.announced(now)
 	if err != nil {
@@ -94,14 +95,14 @@ func (s *suite) fit(c binding.ToolCall, now state) (fitting, error) {
 	return fitting{params, sure}, nil
 }
 
-// ready waits until a call of the booking path fits what the host announces: a host may take a while to go on, and tell
-// by a state.updated when it has.
+// ready waits until a call of the booking path fits what the host announces: a host may take a while to go on and
+// then send a state.updated.
 //
-// What has not fitted within that time, and never does later, is found once in a run: it is the profile's fault, and
-// every scenario that gets there is not tested at once.
+// A misfit that outlasts the limit and never resolves is awaited once per run: the profile is at fault, and further
+// scenarios that get there are not tested at once.
 func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now state) (state, fitting, error) {
 	limit := s.Env.Event()
-	if s.inVain(p) != nil { // the host is elsewhere, and has been waited for there
+	if s.inVain(p) != nil { // the host is elsewhere, which has been waited for
 		limit = s.Env.Profile.Limits.Quiet.Duration
 	}
 	end := deadline.In(s.Limit(limit))
@@ -124,10 +125,10 @@ func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now sta
 		}
 		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: now.at, Within: left, Fence: s.fence(p),
 			Kind: "a state in which the booking path goes on", Match: received(vocab.StateUpdated)}); miss != nil {
-			if miss.At == 0 && s.undone(p, now) == "" && s.inVain(p) == nil { // what a host has lost says nothing of the path
+			if miss.At == 0 && s.undone(p, now) == "" && s.inVain(p) == nil { // what a host has lost says nothing about the path
 				s.Env.Learnt.LoadOrStore(misfits, neverFits)
 			}
-			if s.Env.Role == vocab.Relay { // the host is the harness, and the path its own
+			if s.Env.Role == vocab.Relay { // the host is the harness, with its own path
 				err = s.Need(steps.Check{Clauses: []string{"EA-004", "EA-006", "EA-041", "EA-007"}, At: now.at,
 					Observed: err.Error(),
 					Expected: "the state as the host has it, in which " + c.Tool + " can be called"})
@@ -142,13 +143,13 @@ func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now sta
 	}
 }
 
-// What is known of a call that does not fit at once, under the reason why.
+// What is known about a call that does not fit at first, under the reason.
 const (
 	neverFits = "never"
 	fitsLater = "later"
 )
 
-// namesOf are the names of announced tools.
+// namesOf returns the names of announced tools.
 func namesOf(list []any) []string {
 	out := []string{}
 	for _, item := range list {
@@ -157,15 +158,15 @@ func namesOf(list []any) []string {
 	return out
 }
 
-// nameOf is the name of an announced tool.
+// nameOf returns the name of an announced tool.
 func nameOf(item any) string {
 	o, _ := item.(object)
 	name, _ := o["name"].(string)
 	return name
 }
 
-// stepOf makes one call of the booking path, once it fits; last tells that it is the last one. What never fits is the
-// profile's fault.
+// stepOf makes one call of the booking path once it fits; last says that it is the last one. If it never fits, the
+// profile is at fault.
 func (s *suite) stepOf(ctx context.Context, p *party, c binding.ToolCall, now state, last bool) (*request, error) {
 	now, fits, err := s.reached(ctx, p, c, now)
 	if err != nil {
@@ -177,9 +178,9 @@ func (s *suite) stepOf(ctx context.Context, p *party, c binding.ToolCall, now st
 	return q, err
 }
 
-// settle gives the state behind a call that went well: that in which its effect shows, which may come late (EA-053,
-// EA-054). Where nothing shows within the event limit, and with tools whose result may say it all within the quiet
-// window, it is the state as it is then.
+// settle returns the state after a successful call, in which its effect shows, which may come late (EA-053, EA-054).
+// If none shows within the event limit, or the quiet window for tools whose result may say it all, it returns the
+// state so far.
 func (s *suite) settle(ctx context.Context, q *request, before state) (state, error) {
 	now, err := s.snapshot(ctx, q.of)
 	if err != nil || s.shows(q, before, now) {
@@ -187,7 +188,7 @@ func (s *suite) settle(ctx context.Context, q *request, before state) (state, er
 	}
 	within, without := s.Env.Event(), q.of.name+" without a state.updated after "+q.tool
 	if !slices.Contains(okOnly, q.tool) || s.behind[without] {
-		within = s.Env.Profile.Limits.Quiet.Duration // to choose what is chosen already has no effect
+		within = s.Env.Profile.Limits.Quiet.Duration // choosing what is already chosen has no effect
 	}
 	if _, miss := s.awaitEffect(ctx, q, before, within); miss != nil {
 		s.behind[without] = true
@@ -197,7 +198,7 @@ func (s *suite) settle(ctx context.Context, q *request, before state) (state, er
 	return s.snapshot(ctx, q.of)
 }
 
-// advance makes a call of the booking path, which has to go well, and gives the state behind it; last tells that it is
+// advance makes a call of the booking path, which must succeed, and returns the state after it; last says that it is
 // the last one.
 func (s *suite) advance(ctx context.Context, p *party, c binding.ToolCall, now state, last bool) (state, error) {
 	q, err := s.stepOf(ctx, p, c, now, last)
@@ -210,8 +211,8 @@ func (s *suite) advance(ctx context.Context, p *party, c binding.ToolCall, now s
 	return s.settle(ctx, q, p.before)
 }
 
-// upTo makes the calls of the booking path up to the first one of a tool, which is left to be judged; "" is the first
-// of all.
+// upTo makes the calls of the booking path up to the first one of a tool, which is left to be judged; "" means the
+// first of all.
 func (s *suite) upTo(ctx context.Context, p *party, tool string) error {
 	path, err := s.wholePath()
 	if err != nil {
@@ -232,9 +233,8 @@ func (s *suite) upTo(ctx context.Context, p *party, tool string) error {
 	return &steps.NotApplicableError{Reason: fmt.Sprintf("the booking path has no call of %q (%s)", tool, s.pathIn())}
 }
 
-// eachStage goes through the booking and visits every state whose toolSchema is another than that before it, once the
-// call that comes next fits it. A visit that says that it has moved the flow is followed by a new session, in which the
-// booking is at the same place.
+// eachStage goes through the booking and visits every state with a changed toolSchema, once the next call fits it. If
+// a visit reports that it moved the flow, a new session goes to the same place of the booking.
 func (s *suite) eachStage(
 	ctx context.Context, p *party, visit func(done int, now state, announced toolschema.Tools) (moved bool, err error),
 ) error {
@@ -273,7 +273,7 @@ func (s *suite) eachStage(
 	}
 }
 
-// goTo makes a new session and the first calls of the booking.
+// goTo starts a new session and makes the first calls of the booking.
 func (s *suite) goTo(ctx context.Context, p *party, done int) (state, error) {
 	if err := s.anew(ctx, p); err != nil {
 		return state{}, err
