@@ -1,4 +1,4 @@
-// Package binding is the wire of external-agent in a profile: what the default binding is, where a target differs from
+// Package binding describes the wire of external-agent in a profile: the default binding, a target's differences from
 // it, and what a target of each role is tested with.
 package binding
 
@@ -18,14 +18,14 @@ import (
 //go:embed example.yaml
 var example string
 
-// Capabilities that a profile may declare.
+// The capabilities that a profile may declare.
 const (
-	RelaySessions = "relay-sessions" // a host answers in any relay session, and not in one alone
+	RelaySessions = "relay-sessions" // a host answers in any relay session
 	TwoAgents     = "two-agents"     // several agents may join one relay session
-	Reconnect     = "reconnect"      // an agent comes back by itself when its connection is lost
+	Reconnect     = "reconnect"      // an agent reconnects when its connection is lost
 )
 
-// Kind is what a profile of external-agent may say.
+// Kind describes the profiles of external-agent.
 func Kind() target.Kind {
 	return target.Kind{
 		Protocol:     externalagent.Protocol,
@@ -70,10 +70,10 @@ func reach(p *target.Profile) target.Reach {
 	return r
 }
 
-// Of is the wire of a profile of external-agent.
+// Of returns the wire of a profile of external-agent.
 func Of(p *target.Profile) *Binding { return target.SectionOf[Binding](p) }
 
-// FlowFile is the file of Binding.Flow; "" means the built-in flow.
+// FlowFile returns the path of Binding.Flow; "" means the built-in flow.
 func FlowFile(p *target.Profile) string {
 	flow := Of(p).Flow
 	if flow == "" || filepath.IsAbs(flow) {
@@ -82,15 +82,15 @@ func FlowFile(p *target.Profile) string {
 	return filepath.Join(p.Dir, flow)
 }
 
-// anyNonce stands for what makes one scenario's names differ from another's.
+// anyNonce is the placeholder for what makes a scenario's names unique.
 const anyNonce = "{nonce}"
 
 // Binding is the wire of external-agent, where it differs from the default binding, and what a target of each role is
 // tested with.
 type Binding struct {
-	WS target.WSWire `yaml:"ws"` // its path's default is /agent/ws
+	WS target.WSWire `yaml:"ws"` // its default path is /agent/ws
 
-	// HostRole is what a host calls itself when it joins: what a relay expects of one. Default "host".
+	// HostRole is the role with which a host joins, as the relay expects it. Default "host".
 	HostRole string `yaml:"host-role"`
 
 	// Session is the relay session that the harness joins; see SessionFor. Default "default".
@@ -99,60 +99,60 @@ type Binding struct {
 	Start  StudyStart `yaml:"start"`
 	Fields CodeFields `yaml:"fields"`
 
-	// Booking is the way through the host's whole flow, made from a new session; empty: none is known. Default: that of
-	// the bundled host.
+	// Booking is a path through the host's whole flow from a new session; empty means that none is known. The default is
+	// that of the bundled host.
 	Booking []ToolCall `yaml:"booking"`
 
 	Provoke Provocations `yaml:"provoke"`
 
-	// Logs is the folder against which the logFile of session.ended is resolved, relative to the profile; {dir} and
-	// {profile} are replaced. Default "": logs cannot be read. See LogKeeper.
+	// Logs is the folder relative to which the logFile of session.ended is resolved. It is relative to the profile; {dir}
+	// and {profile} are replaced. Default "": logs cannot be read. See LogKeeper.
 	Logs string `yaml:"logs"`
 
-	// Flow is the file of the scripted host that an agent or a relay meets, relative to the profile. Default "": the
-	// built-in one. FlowFile resolves it.
+	// Flow is the file with the script of the host for an agent or relay, relative to the profile. Default "": the
+	// built-in flow. FlowFile resolves it.
 	Flow string `yaml:"flow"`
 
 	Agent AgentSide `yaml:"agent"`
 }
 
-// StudyStart is the payload of session.start. {nonce} may stand in it; see For.
+// StudyStart is the payload of session.start. It may contain {nonce}; see For.
 type StudyStart struct {
 	StudyID       string `yaml:"study-id"`       // default pilot-01
 	ParticipantID string `yaml:"participant-id"` // default P07
 }
 
-// CodeFields is where the error codes are. Each is a JSON Pointer from the top of the message, or a bare name, which
-// means the member of that name.
+// CodeFields says where error codes are. Each field is a JSON Pointer from the top of the message, or a bare name,
+// which means the member of that name.
 type CodeFields struct {
 	ErrorCode target.Pointer `yaml:"error-code"` // of an error; default /payload/code
 	// of a tool.result that is not ok; default [/payload/code, /payload/error/code]
 	ResultCode target.Pointers `yaml:"result-code"`
 }
 
-// Provocations are the ways to make a host give error codes that take a certain state.
+// Provocations are the ways to provoke error codes that need a certain state of the host.
 type Provocations struct {
 	NoActiveSpec Provocation `yaml:"no-active-spec"` // NO_ACTIVE_SPEC; default: the booking, then next
-	ToolFailure  Provocation `yaml:"tool-failure"`   // TOOL_EXECUTION_FAILED; default: next, which may well not fail
+	ToolFailure  Provocation `yaml:"tool-failure"`   // TOOL_EXECUTION_FAILED; default: next, which need not fail
 }
 
-// Provocation are calls made from a new session, of which the last one must fail. In YAML they are a list, which may
+// Provocation is a series of calls from a new session, the last of which must fail. In YAML it is a list that may
 // begin with {booking: true}. See CallsOf.
 type Provocation struct {
-	Booking bool       // they come after the whole booking
-	Calls   []ToolCall // none: the code cannot be provoked
-	Assumed bool       // it is the default, and nobody has said that the last call fails in this host
+	Booking bool       // the calls come after the whole booking
+	Calls   []ToolCall // empty: the code cannot be provoked
+	Assumed bool       // it is the default, so the last call may succeed in this host
 }
 
-// AgentSide is what an agent is tested with.
+// AgentSide configures the test of an agent.
 type AgentSide struct {
 	// Listen is the loopback address, host:port, where the harness listens for an agent that connects by itself. Default
 	// "": a free port.
 	Listen string `yaml:"listen"`
 
-	// for it to connect and join, once it is started or its connection is lost; default 10s
+	// limit to connect and join after the start or the loss of the connection; default 10s
 	Join target.Duration `yaml:"join"`
-	Pace target.Duration `yaml:"pace"` // for the next thing that it does; default 10s, as a language model takes its time
+	Pace target.Duration `yaml:"pace"` // limit for the next act; default 10s, as language models are slow
 }
 
 // ToolCall is one tool.call.
@@ -161,8 +161,8 @@ type ToolCall struct {
 	Params map[string]Value `yaml:"params"`
 }
 
-// ParamsFor is the params of the call, with what comes from the uiSpec (a decoded JSON value) put in. An error names
-// the param for which the uiSpec has nothing.
+// ParamsFor returns the params of the call, with values inserted from the uiSpec (a decoded JSON value). An error
+// names the param that the uiSpec has no value for.
 func (c ToolCall) ParamsFor(uiSpec any) (map[string]any, error) {
 	params := make(map[string]any, len(c.Params))
 	for _, name := range slices.Sorted(maps.Keys(c.Params)) {
@@ -175,12 +175,12 @@ func (c ToolCall) ParamsFor(uiSpec any) (map[string]any, error) {
 	return params, nil
 }
 
-// Value is the value of a param: any JSON value, in which each Pointer stands for what it points to in the latest
-// uiSpec. In YAML a Pointer is written {pointer: /items/0/id}, as the whole value or within lists and mappings.
+// Value is the value of a param: any JSON value, in which each Pointer stands for its target in the latest uiSpec. In
+// YAML a Pointer is written {pointer: /items/0/id}, as the whole value or within lists and mappings.
 type Value struct{ Of any }
 
-// Resolve is the value with what comes from the uiSpec (a decoded JSON value) put in, and whether that has all of it.
-// Lists and mappings are copies, apart from those of the uiSpec.
+// Resolve returns the value with values inserted from the uiSpec (a decoded JSON value), and reports whether the
+// uiSpec has all of them. Lists and mappings are copies, apart from those of the uiSpec.
 func (v Value) Resolve(uiSpec any) (any, bool) {
 	value, _, ok := resolve(v.Of, uiSpec)
 	return value, ok
@@ -211,12 +211,13 @@ func resolve(of, uiSpec any) (value any, missing target.Pointer, ok bool) {
 	return of, "", true
 }
 
-// SessionFor is the relay session of a scenario: Session with {nonce} replaced. Without {nonce} it is the same for all.
+// SessionFor returns the relay session of a scenario: Session with {nonce} replaced. Without {nonce}, scenarios share
+// it.
 func (b Binding) SessionFor(nonce string) string {
 	return strings.ReplaceAll(b.Session, anyNonce, nonce)
 }
 
-// For is the payload of a scenario: {nonce} is replaced.
+// For returns the payload for a scenario, with {nonce} replaced.
 func (s StudyStart) For(nonce string) StudyStart {
 	return StudyStart{
 		StudyID:       strings.ReplaceAll(s.StudyID, anyNonce, nonce),
@@ -224,7 +225,7 @@ func (s StudyStart) For(nonce string) StudyStart {
 	}
 }
 
-// CallsOf lists all calls of a provocation, those of the booking included. Nil: it cannot be provoked.
+// CallsOf lists all calls of a provocation, including those of the booking. Nil means that it cannot be provoked.
 func (b Binding) CallsOf(p Provocation) []ToolCall {
 	switch {
 	case len(p.Calls) == 0, p.Booking && len(b.Booking) == 0:
@@ -235,7 +236,7 @@ func (b Binding) CallsOf(p Provocation) []ToolCall {
 	return slices.Clone(p.Calls)
 }
 
-// Default is the default binding of external-agent, with the way through the bundled host.
+// Default returns the default binding of external-agent, with the booking path of the bundled host.
 func Default() Binding {
 	next := ToolCall{Tool: externalagent.Next}
 	return Binding{
@@ -256,7 +257,7 @@ func Default() Binding {
 	}
 }
 
-// defaultBooking takes the first item of every stage.
+// defaultBooking chooses the first item at every stage.
 func defaultBooking() (calls []ToolCall) {
 	first := Value{target.Pointer("/items/0/id")}
 	for _, stage := range externalagent.Stages() {

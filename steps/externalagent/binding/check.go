@@ -17,7 +17,7 @@ type checker struct {
 	b *Binding
 }
 
-// check gives the first mistake in the wire.
+// check returns the first mistake in the wire.
 func check(c *target.Checker) error { return checker{c, Of(c.Profile)}.binding() }
 
 func (c checker) binding() error {
@@ -47,7 +47,7 @@ func (c checker) hostRole() error {
 	return nil
 }
 
-// template checks a text in which {nonce} may stand.
+// template checks a text that may contain {nonce}.
 func (c checker) template(path, text string) error {
 	if text == "" {
 		return c.Fail(path, "is empty", "delete the line for the default")
@@ -60,7 +60,7 @@ func (c checker) template(path, text string) error {
 	return nil
 }
 
-// booked checks that a provocation which the file bases on the booking has one.
+// booked checks that a provocation based on the booking has one.
 func (c checker) booked(path string, p Provocation) error {
 	if c.Given(path) && p.Booking && len(c.b.Booking) == 0 {
 		return c.Fail(path, "there is no booking to come after", "give external-agent.booking, or calls that need none")
@@ -68,7 +68,7 @@ func (c checker) booked(path string, p Provocation) error {
 	return nil
 }
 
-// flow checks that the script is there, for who is to meet it.
+// flow checks that the flow file exists, for roles that use it.
 func (c checker) flow() error {
 	file := FlowFile(c.Profile)
 	if file == "" || c.Profile.Role == externalagent.Host {

@@ -20,7 +20,7 @@ func (v *Value) FromYAML(d *target.Decoder, n ast.Node, path string) error {
 	return err
 }
 
-// UnmarshalYAML reads a value in other files than profiles, such as a flow. An error is a *ProfileError without a
+// UnmarshalYAML reads a value in files other than profiles, such as a flow. An error is a *ProfileError without a
 // place.
 func (v *Value) UnmarshalYAML(unmarshal func(any) error) error {
 	var of any
@@ -32,7 +32,7 @@ func (v *Value) UnmarshalYAML(unmarshal func(any) error) error {
 	return err
 }
 
-// pointers puts a Pointer in the place of each {pointer: …} in a JSON value.
+// pointers replaces each {pointer: …} in a JSON value with a Pointer.
 func pointers(d *target.Decoder, of any, path string) (any, error) {
 	var err error
 	switch of := of.(type) {
@@ -55,7 +55,7 @@ func pointers(d *target.Decoder, of any, path string) (any, error) {
 	return of, nil
 }
 
-// pointer is the value of the key pointer in a mapping of so many keys.
+// pointer returns the value of the key pointer in a mapping with the given number of keys.
 func pointer(d *target.Decoder, value any, keys int, path string) (any, error) {
 	const mend = "write it like {pointer: /items/0/id}"
 	s, ok := value.(string)
@@ -109,7 +109,7 @@ func (p *Provocation) FromYAML(d *target.Decoder, n ast.Node, path string) error
 	return nil
 }
 
-// entry is one of a provocation: a call, or nil for {booking: true}.
+// entry is an element of a provocation: a call, or nil for {booking: true}.
 type entry struct{ call *ToolCall }
 
 // FromYAML implements target.Decodable.

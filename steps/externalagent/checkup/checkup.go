@@ -1,4 +1,4 @@
-// Package checkup is what parley doctor looks at in targets of external-agent.
+// Package checkup defines what parley doctor examines in targets of external-agent.
 package checkup
 
 import (
@@ -9,7 +9,7 @@ import (
 	"parley/target"
 )
 
-// Guide is the doctor's guide to external-agent.
+// Guide returns the doctor's guide to external-agent.
 func Guide() doctor.Guide {
 	return doctor.Guide{
 		Checkups: map[string]doctor.Checkup{
@@ -99,7 +99,7 @@ var agent = doctor.Checkup{
 	},
 }
 
-// The items of hosts and relays alike.
+// The items shared by hosts and relays.
 var (
 	twoAgents = doctor.Item{Key: binding.TwoAgents, Tag: "@doctor-two-agents", Optional: true,
 		Advice:   "the capability: whether the first agent stays when another one joins",

@@ -12,7 +12,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// joinsFirst judges that an agent waits until it has joined (EA-026), on each of its connections.
+// joinsFirst judges that an agent waits for relay.joined (EA-026) on each of its connections.
 func joinsFirst(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	asked, joined := map[string]bool{}, map[string]bool{}
@@ -33,8 +33,8 @@ func joinsFirst(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// agentIDs judges that ids differ (EA-022b). An agent that comes anew, and begins with a session of its own, may count
-// anew.
+// agentIDs judges that request ids are unique (EA-022b). An agent that reconnects and begins with a new session may
+// restart its numbering.
 func agentIDs(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	seen, conn, anew := map[string]int{}, "", beginnings(t)
@@ -56,7 +56,7 @@ func agentIDs(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// beginnings are the connections whose first request behind relay.join is session.start.
+// beginnings returns the connections whose first request after relay.join is session.start.
 func beginnings(t []transcript.Record) map[string]bool {
 	out := map[string]bool{}
 	for m := range received(t) {
@@ -67,7 +67,7 @@ func beginnings(t []transcript.Record) map[string]bool {
 	return out
 }
 
-// repliesAsText judges that replyTo is a string, where it is there (EA-023a): what an agent may answer, no clause says.
+// repliesAsText judges that replyTo, if present, is a string (EA-023a). No clause says what an agent may answer.
 func repliesAsText(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	for m := range received(t) {
@@ -78,7 +78,7 @@ func repliesAsText(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// announced is what the harness has announced to an agent.
+// announced is a state that the harness has announced to an agent.
 type announced struct {
 	tools toolschema.Tools
 	at    time.Duration
@@ -86,20 +86,20 @@ type announced struct {
 	n     int
 }
 
-// crossing is how long a state that an agent has not asked for may cross what the agent sends meanwhile.
+// crossing is the time in which an unrequested state may cross the agent's messages.
 const crossing = 250 * time.Millisecond
 
-// asking is what an agent waits for on its connection. A state is one that it waits for where one request was under
-// way, no other was, and that has not brought it a state yet.
+// asking is what an agent waits for on its connection. It waits for a state if exactly one request is pending that
+// has not brought a state yet.
 type asking struct {
 	conn     string
-	open     map[string]bool // requests that are not answered
+	open     map[string]bool // unanswered requests
 	latest   string          // the request that a state may follow; "" if no state is expected
 	answered bool
-	several  bool // when it was sent, or since, others were under way
+	several  bool // other requests were pending when it was sent
 }
 
-// says takes what the agent sends.
+// says handles a message from the agent.
 func (a *asking) says(m message) {
 	if m.Conn != a.conn {
 		*a = asking{conn: m.Conn, open: map[string]bool{}}
@@ -112,7 +112,7 @@ func (a *asking) says(m message) {
 	}
 }
 
-// hears takes what the agent is sent, and reports whether that is a state for which it has waited.
+// hears handles a message to the agent, and reports whether it is a state that the agent waited for.
 func (a *asking) hears(m message) bool {
 	if to, ok := m.env["replyTo"].(string); ok {
 		delete(a.open, to)
@@ -125,8 +125,8 @@ func (a *asking) hears(m message) bool {
 	return asked
 }
 
-// agentCalls judges every call by what was announced last (EA-096a, EA-081a). A state that comes unasked may cross a
-// call: for a moment what was announced before counts too.
+// agentCalls judges every call by the latest announcement (EA-096a, EA-081a). An unrequested state may cross a call,
+// so for a moment the previous announcement counts too.
 func agentCalls(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	var states []announced
@@ -182,8 +182,8 @@ func judgeCall(m message, states []announced) []monitor.Finding {
 		fmt.Sprintf("params that keep to the schema of %s in record %d", name, last.n), observed))
 }
 
-// resynchronises judges that an agent which has come back asks for a snapshot, and has it, before it calls a tool
-// (EA-076). One that starts another session instead is told its state anyway.
+// resynchronises judges that an agent that has come back requests a snapshot and gets it before it calls a tool
+// (EA-076). An agent that starts another session instead is told its state anyway.
 func resynchronises(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	type course struct{ asked, told, started, judged bool }
@@ -215,9 +215,9 @@ func resynchronises(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// oneConnection judges that an agent speaks on one connection at a time (EA-016, EA-106), and comes back to the relay
-// session in which it was (EA-103). That a connection ends may be told behind the beginning of the next one, and so may
-// what was still on its way: only who goes on to talk on the older one has two.
+// oneConnection judges that an agent uses one connection at a time (EA-016, EA-106) and comes back to its relay
+// session (EA-103). The end of a connection and messages in transit may be recorded after the next connection has
+// begun, so only an agent that keeps talking on the older one is at fault.
 func oneConnection(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	session := any(nil)
@@ -251,13 +251,13 @@ func oneConnection(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// talk is what passes on a connection once another has been opened.
+// talk is what passes on a connection after another was opened.
 type talk struct {
-	told  bool // the harness has said something since the agent last did
-	turns int  // how often the agent has said something behind that
+	told  bool // the harness has sent something since the agent last did
+	turns int  // how often the agent has sent something after that
 }
 
-// goesOn reports, once, whether it is more than what was still on its way.
+// goesOn reports, once, that the agent sends more than what was in transit.
 func (k *talk) goesOn(r *transcript.Record) bool {
 	if r.Dir == transcript.Sent {
 		k.told = true

@@ -13,10 +13,10 @@ import (
 type message struct {
 	*transcript.Record
 	kind      string
-	env, body object // body is its payload where that is an object
+	env, body object // body is the payload if it is an object
 }
 
-// messages are the envelopes of a transcript, in order.
+// messages iterates over the envelopes of a transcript, in order.
 func messages(t []transcript.Record) iter.Seq[message] {
 	return func(yield func(message) bool) {
 		for i := range t {
@@ -34,7 +34,7 @@ func messageOf(r *transcript.Record) message {
 	return m
 }
 
-// received are the envelopes that the target has sent.
+// received iterates over the envelopes sent by the target.
 func received(t []transcript.Record) iter.Seq[message] {
 	return func(yield func(message) bool) {
 		for m := range messages(t) {
@@ -45,7 +45,7 @@ func received(t []transcript.Record) iter.Seq[message] {
 	}
 }
 
-// target reports whether the target has sent a message.
+// target reports whether the target sent a message.
 func target(r *transcript.Record) bool {
 	return r.Dir == transcript.Received && r.Kind == transcript.Frame
 }
@@ -54,7 +54,7 @@ func (m message) sent(kind string) bool { return m.Dir == transcript.Sent && m.k
 
 func (m message) isState() bool { return m.kind == vocab.StateUpdated || m.kind == vocab.SnapshotState }
 
-// replyTo is that of an answer; "" for none.
+// replyTo returns the replyTo of an answer, or "".
 func (m message) replyTo() string {
 	to, _ := m.env["replyTo"].(string)
 	return to
@@ -72,8 +72,8 @@ func finding(r *transcript.Record, ok bool, clause, expected, observed string) m
 	return f
 }
 
-// shaped judges a member of an envelope or a payload. A whole state is rendered only where there is something to tell
-// of it.
+// shaped judges a member of an envelope or a payload. It renders the member only if it is at fault, as a state may be
+// long.
 func (m message) shaped(ok bool, clause, expected, path string, in object, name string) monitor.Finding {
 	if ok {
 		return m.finding(true, clause, "", "")

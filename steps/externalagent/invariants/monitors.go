@@ -1,6 +1,6 @@
-// Package invariants holds the monitors of external-agent: what must hold of every message of a host, a relay or an
-// agent, in every transcript. They read records as the steps decode them: the envelope's type, its payload as Data, its
-// id as RequestID.
+// Package invariants has the monitors of external-agent: what must hold for every message of a host, relay or agent
+// in every transcript. They read records as the steps decode them: the envelope's type, its payload as Data, its id
+// as RequestID.
 package invariants
 
 import (
@@ -14,11 +14,11 @@ import (
 	wjson "parley/wire/json"
 )
 
-// CodeAt begins the remark by which a scenario tells where the target's errors have their code, as a JSON Pointer from
-// the top of the message.
+// CodeAt is the beginning of the remark with the place of error codes in the target's errors, a JSON Pointer from the
+// top of the message.
 const CodeAt = "errors have their code at "
 
-// AgentParty begins the names of the connections of a target that is an agent; the number of the connection follows.
+// AgentParty begins the connection names of a target that is an agent; the number of the connection follows.
 const AgentParty = "agent"
 
 type object = map[string]any
@@ -70,7 +70,7 @@ func All() []monitor.Monitor {
 	}
 }
 
-// shape is what a member of a payload must be.
+// shape describes what a member of a payload must be.
 type shape struct {
 	clause, name, form string
 	ok                 func(v any, there bool) bool
@@ -86,7 +86,7 @@ func maybe(ok func(any, bool) bool) func(any, bool) bool {
 
 func is(want any) func(any, bool) bool { return func(v any, _ bool) bool { return v == want } }
 
-// ofHost are the members of the payloads of a host's messages, section 4.2.
+// ofHost has the members of the payloads of a host's messages (section 4.2).
 var ofHost = map[string][]shape{
 	vocab.SessionStarted: {{"EA-039", "sessionId", "a string", text}},
 	vocab.SnapshotState: {{"EA-043", "uiSpec", "an object, or null while none is active", obj},
@@ -101,7 +101,7 @@ var ofHost = map[string][]shape{
 	vocab.SessionEnded: {{"EA-065", "logFile", "a string", text}, {"EA-067", "stateReset", "true", is(true)}},
 }
 
-// ofAgent are the members of the payloads of an agent's messages, sections 4.0 and 4.1.
+// ofAgent has the members of the payloads of an agent's messages (sections 4.0 and 4.1).
 var ofAgent = map[string][]shape{
 	vocab.RelayJoin:    {{"EA-027", "role", `"agent"`, is(vocab.AgentRole)}, {"EA-027", "sessionId", "a string", text}},
 	vocab.SessionStart: {{"EA-031", "studyId", "a string", text}, {"EA-031", "participantId", "a string", text}},
@@ -135,7 +135,7 @@ func shapes(t []transcript.Record, of map[string][]shape) []monitor.Finding {
 		for _, s := range of[m.kind] {
 			v, there := m.body[s.name]
 			if s.name == "uiSpec" && v == nil && (there || s.clause == "EA-052a") {
-				continue // while none is active, or in a result that has none
+				continue // while none is active, or in a result without one
 			}
 			expected := fmt.Sprintf("%s: payload.%s is %s", m.kind, s.name, s.form)
 			out = append(out, m.shaped(s.ok(v, there), s.clause, expected, "payload.", m.body, s.name))
@@ -144,8 +144,8 @@ func shapes(t []transcript.Record, of map[string][]shape) []monitor.Finding {
 	return out
 }
 
-// envelopes judges the form of every message (EA-018, EA-019, EA-021, EA-022a, EA-024). What a relay has passed on as
-// the harness gave it to it is the harness's own.
+// envelopes judges the form of every message (EA-018, EA-019, EA-021, EA-022a, EA-024). It skips what a relay passed
+// on unchanged from the harness.
 func envelopes(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	sent := sentByUs(t)
@@ -172,8 +172,8 @@ func envelopes(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// ours are the frames that the harness has sent, and that a relay passes on between its parties: as they were, or
-// encoded anew. It is nil where the harness plays no host.
+// ours has the frames sent by the harness, which a relay passes on between its parties, unchanged or re-encoded. It
+// is nil if the harness plays no host.
 type ours map[string]bool
 
 func sentByUs(t []transcript.Record) ours {
@@ -191,7 +191,7 @@ func sentByUs(t []transcript.Record) ours {
 
 func (o ours) have(r *transcript.Record) bool { return len(o) > 0 && o[essence(r)] }
 
-// essence is what a relay leaves of a frame.
+// essence returns what a relay preserves of a frame.
 func essence(r *transcript.Record) string {
 	if r.Event == nil {
 		return string(r.Bytes)
@@ -200,11 +200,11 @@ func essence(r *transcript.Record) string {
 	return wjson.Compact([]any{env["v"], env["type"], env["payload"]})
 }
 
-// repliesNamed judges that every replyTo is the id of a request that the harness has made (EA-023a).
+// repliesNamed judges that every replyTo is the id of a request of the harness (EA-023a).
 func repliesNamed(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	sent, ids := sentByUs(t), []any{}
-	var broken []string // what is no envelope may have an id all the same, for who reads it so
+	var broken []string // frames that are not envelopes, in which a target may still find an id
 	for _, r := range t {
 		switch {
 		case r.Kind == transcript.Frame && r.Dir == transcript.Sent:
@@ -231,13 +231,13 @@ func repliesNamed(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// noBackendData judges that the key stands nowhere (EA-102, EA-015).
+// noBackendData judges that the key occurs nowhere (EA-102, EA-015).
 func noBackendData(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	for m := range received(t) {
 		at := find(m.Event.Envelope, vocab.BackendData)
 		if at == "" && !m.isState() && m.kind != vocab.ToolResult {
-			continue // that others lack it proves nothing
+			continue // its absence in other messages proves nothing
 		}
 		f := monitor.Finding{Clauses: []string{"EA-102", "EA-015"}, OK: at == "", At: m.N}
 		if !f.OK {
@@ -248,7 +248,7 @@ func noBackendData(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// find is the place of a key in a value, as a JSON Pointer; "" where it has none.
+// find returns the place of a key in a value as a JSON Pointer, or "".
 func find(v any, key string) string {
 	switch v := v.(type) {
 	case object:
@@ -270,7 +270,7 @@ func find(v any, key string) string {
 	return ""
 }
 
-// said is what a scenario has said of its target in a remark that begins so; or the default.
+// said returns what a remark with the given beginning says of the target, or the default.
 func said(t []transcript.Record, begin, otherwise string) string {
 	for _, r := range t {
 		if what, ok := strings.CutPrefix(r.Label, begin); ok && r.Kind == transcript.Remark {
@@ -301,11 +301,11 @@ func errors(t []transcript.Record) []monitor.Finding {
 
 func oneOfTheCodes() string { return "one of the codes " + strings.Join(vocab.Codes(), ", ") }
 
-// CodesAt begins the remark by which a scenario tells where a tool.result that is not ok has its code: JSON Pointers
-// from the top of the message, with blanks between them.
+// CodesAt is the beginning of the remark with the places of error codes in a tool.result that is not ok: JSON
+// Pointers from the top of the message, separated by blanks.
 const CodesAt = "results have their code at "
 
-// failures judges that a tool.result which is not ok says why (EA-104).
+// failures judges that a tool.result that is not ok has an error code (EA-104).
 func failures(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	at := strings.Fields(said(t, CodesAt, "/payload/code"))
@@ -326,11 +326,11 @@ func failures(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// actsOnNothing judges that a call is not carried out while the state has no uiSpec (EA-082). A state that has crossed
-// the call is left out of account: the one before the call and the one behind it must both have none.
+// actsOnNothing judges that a call is not executed while uiSpec is null (EA-082). A state may cross the call, so both
+// the last state before the call and the last before its answer must have a null uiSpec.
 func actsOnNothing(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
-	null := map[string]bool{}  // by connection, as last told
+	null := map[string]bool{}  // by connection, in the latest state
 	calls := map[string]bool{} // by id: made while uiSpec was null
 	at := said(t, CodeAt, "/payload/code")
 	for m := range messages(t) {
@@ -371,7 +371,7 @@ func oneAnswer(t []transcript.Record) []monitor.Finding {
 		}
 		answers[c]++
 		if answers[c] == 1 && m.kind != vocab.ErrorMessage && m.body["ok"] != false {
-			continue // that a call went well says nothing of how others fail
+			continue // a success says nothing about failures
 		}
 		out = append(out, m.finding(answers[c] == 1, "EA-104", "one answer to a tool.call: a tool.result, or an error",
 			fmt.Sprintf("answer %d to %s", answers[c], c.id)))

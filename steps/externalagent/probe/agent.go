@@ -21,21 +21,21 @@ import (
 	"parley/target"
 )
 
-// watch starts an agent, lets it book at the bundled host, and breaks off its first connection to see whether it comes
-// back.
+// watch starts an agent, lets it book at the bundled host, and drops its first connection to see whether it
+// reconnects.
 type watch struct {
 	*inquiry
 	frames chan frame
-	broken atomic.Bool // its connection was broken off
+	broken atomic.Bool // its connection was dropped
 }
 
-// frame is what a probe looks at in an agent's message.
+// frame is the part of an agent's message that a probe reads.
 type frame struct {
 	Type    string     `json:"type"`
 	Payload proto.Join `json:"payload"`
 }
 
-// all watches the agent. Whatever it does not do in time is told.
+// all watches the agent. What it does not do in time is noted.
 func (p *watch) all(ctx context.Context) error {
 	p.frames = make(chan frame, 1000)
 	server, url, err := p.serve(ctx)
@@ -90,7 +90,7 @@ func (p *watch) follow(ctx context.Context, called target.Called, session string
 	p.Profile.Capabilities = []string{binding.Reconnect}
 }
 
-// next waits for a message of a type, "" for any; or says why none came.
+// next waits for a message of a type, or any for "". Otherwise it says why none came.
 func (p *watch) next(ctx context.Context, called target.Called, limit target.Duration, kind string) (frame, string) {
 	late, cancel := deadline.WithLimit(ctx, limit.Duration)
 	defer func() { cancel() }()
@@ -104,7 +104,7 @@ func (p *watch) next(ctx context.Context, called target.Called, limit target.Dur
 		case <-gone:
 			gone = nil
 			cancel()
-			late, cancel = deadline.WithLimit(ctx, min(limit.Duration, 200*time.Millisecond)) // for what is still on its way
+			late, cancel = deadline.WithLimit(ctx, min(limit.Duration, 200*time.Millisecond)) // for messages in transit
 		case <-late.Done():
 			if ctx.Err() != nil {
 				return frame{}, "interrupted"
@@ -118,7 +118,7 @@ func (p *watch) next(ctx context.Context, called target.Called, limit target.Dur
 	}
 }
 
-// serve serves the agent what it is to meet, and stands between the two. The returned function ends that.
+// serve starts the host for the agent and a proxy between the two. The returned function stops both.
 func (p *watch) serve(ctx context.Context) (end func(), url string, err error) {
 	if p.Counterpart == nil {
 		return nil, "", errors.New("there is no host here for an agent to meet")
@@ -144,7 +144,7 @@ func (p *watch) serve(ctx context.Context) (end func(), url string, err error) {
 	}, "ws://" + l.Addr().String() + p.wire().WS.Path, nil
 }
 
-// between passes the messages of an agent and of what it meets on, until one of them ends.
+// between proxies the messages between an agent and the host until one of them ends.
 func (p *watch) between(w http.ResponseWriter, r *http.Request, to string) {
 	agent, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
@@ -182,7 +182,7 @@ func (p *watch) between(w http.ResponseWriter, r *http.Request, to string) {
 	}
 }
 
-// breaksOff notes what the agent sends, and reports whether its connection is to end there: at its first call.
+// breaksOff notes what the agent sends, and reports whether to drop its connection now: at its first call.
 func (p *watch) breaksOff(data []byte) bool {
 	var seen frame
 	if json.Unmarshal(data, &seen) != nil {
@@ -190,12 +190,12 @@ func (p *watch) breaksOff(data []byte) bool {
 	}
 	select {
 	case p.frames <- seen:
-	default: // it says more than anybody reads
+	default: // the agent sends more than is read
 	}
 	return seen.Type == proto.ToolCall && !p.broken.Swap(true)
 }
 
-// within gives the end of something a limit.
+// within calls end with a time limit.
 func within(limit time.Duration, end func(context.Context) error) {
 	ctx, cancel := deadline.WithLimit(context.Background(), limit)
 	defer cancel()

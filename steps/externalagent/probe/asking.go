@@ -13,16 +13,16 @@ import (
 	"parley/target"
 )
 
-// inquiry asks a running relay, or relay and host, what it is.
+// inquiry probes a running relay, or relay and host.
 type inquiry struct{ *probe.Session }
 
-// usual are where a relay may have its WebSocket, the likeliest first.
+// usual are the usual paths of a relay's WebSocket, the likeliest first.
 var usual = []string{proto.Path, "/ws", "/agent", "/api/agent/ws", "/relay"}
 
-// wire is that of the profile, as far as it is known.
+// wire returns the wire of the profile, as far as it is known.
 func (p *inquiry) wire() *binding.Binding { return binding.Of(p.Profile) }
 
-// all asks everything: the first path where a relay.join is answered tells the wire.
+// all runs the whole probe: the first path that answers relay.join determines the wire.
 func (p *inquiry) all(ctx context.Context) {
 	wire := p.wire()
 	paths := p.Paths(wire.WS.Path, usual...)
@@ -40,7 +40,7 @@ func (p *inquiry) all(ctx context.Context) {
 	wire.WS.Path = paths[0]
 }
 
-// at opens a path, and joins the usual relay session there; nil when that is not answered.
+// at opens a path and joins the usual relay session there. It returns nil if the join is not answered.
 func (p *inquiry) at(ctx context.Context, path string) *party {
 	c, err := p.open(ctx)
 	if err != nil {
@@ -62,8 +62,8 @@ func (p *inquiry) at(ctx context.Context, path string) *party {
 	return nil
 }
 
-// joined asks a party that has joined the usual relay session whether a host is there, and goes on with that or with
-// the relay alone. What can be asked in a relay session where nobody else is, is asked there.
+// joined finds out, for a party in the usual relay session, whether there is a host, and continues with that or with
+// the relay alone. As far as possible, it asks in a relay session of its own.
 func (p *inquiry) joined(ctx context.Context, c *party) {
 	own := "parley-init-" + rand.Text()[:8]
 	d := p.another(ctx, proto.AgentRole, own)
@@ -85,7 +85,7 @@ func (p *inquiry) joined(ctx context.Context, c *party) {
 		p.host(ctx, c, proto.DefaultSession)
 		p.ends(c)
 	case probe.Text("/type", c.ask(proto.SnapshotGet, map[string]any{})) == proto.SnapshotState:
-		// it is somebody else's, who ends it
+		// the session belongs to another client, which ends it
 		p.Note("role", "a host is there, in whose study session somebody is: snapshot.get was answered by "+
 			"%s", probe.Brief(c.answer()))
 		p.Note("session", "in a relay session of a new name session.start was answered by %s", probe.Brief(d.answer()))
@@ -96,7 +96,7 @@ func (p *inquiry) joined(ctx context.Context, c *party) {
 	}
 }
 
-// host asks a host, in a study session that has been started.
+// host probes a host in a study session that has been started.
 func (p *inquiry) host(ctx context.Context, c *party, session string) {
 	state := c.ask(proto.SnapshotGet, map[string]any{})
 	if probe.Text("/type", state) == proto.SnapshotState {
@@ -108,7 +108,7 @@ func (p *inquiry) host(ctx context.Context, c *party, session string) {
 	p.twoAgents(ctx, c, session)
 }
 
-// ends ends the study session that the probe has started.
+// ends ends the study session that the probe started.
 func (p *inquiry) ends(c *party) {
 	ended := c.ask(proto.SessionEnd, map[string]any{"reason": "parley init"})
 	if file := probe.Text("/payload/logFile", ended); file != "" {
@@ -116,7 +116,7 @@ func (p *inquiry) ends(c *party) {
 	}
 }
 
-// tools learns from a state which tools are announced, and whether the usual booking begins in this way.
+// tools learns from a state which tools are announced, and whether the usual booking can begin there.
 func (p *inquiry) tools(state any) {
 	obj, _ := state.(map[string]any)
 	list, _ := obj["toolSchema"].([]any)
@@ -135,7 +135,7 @@ func (p *inquiry) tools(state any) {
 	wire.Booking, wire.Provoke = nil, binding.Provocations{}
 }
 
-// codes learns where error codes are: a call of no tool, and a message of no type are refused.
+// codes learns where error codes are, from refusals of an unknown tool and of a message of an unknown type.
 func (p *inquiry) codes(c *party) {
 	f := &p.wire().Fields
 	for _, refused := range []map[string]any{
@@ -173,7 +173,7 @@ func codeIn(v any, at target.Pointer, depth int) (target.Pointer, bool) {
 	return "", false
 }
 
-// twoAgents sees whether two agents can be in one relay session, and both are answered.
+// twoAgents finds out whether two agents can be in one relay session and both get answers.
 func (p *inquiry) twoAgents(ctx context.Context, c *party, session string) {
 	second := p.another(ctx, proto.AgentRole, session)
 	if second == nil {
@@ -190,8 +190,8 @@ func (p *inquiry) twoAgents(ctx context.Context, c *party, session string) {
 	p.Profile.Capabilities = append(p.Profile.Capabilities, binding.TwoAgents)
 }
 
-// relays sees whether a relay passes on what an agent says to a host, and by which name a host joins. agent is nil
-// where no agent could join the session.
+// relays finds out whether a relay passes an agent's messages on to a host, and by which role a host joins. agent is
+// nil if no agent could join the session.
 func (p *inquiry) relays(ctx context.Context, agent *party, session string) {
 	p.Profile.Role = proto.Relay
 	p.wire().Session = "s-{nonce}"
@@ -238,7 +238,7 @@ func (p *inquiry) open(ctx context.Context) (*party, error) {
 	return &party{Line: l, driver: d, limit: p.Profile.Limits.Event}, nil
 }
 
-// another opens a connection that has joined a relay session; nil where it cannot.
+// another opens a connection that joins a relay session. It returns nil if that fails.
 func (p *inquiry) another(ctx context.Context, role, session string) *party {
 	c, err := p.open(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"parley/steps/externalagent/binding"
 )
 
-// draft is the text of the profile of a relay, or of a relay and host.
+// draft returns the text of the profile of a relay, or of a relay and host.
 func draft(s *probe.Session) string {
 	p := s.Profile
 	w := probe.NewServerDraft(s)
@@ -43,7 +43,7 @@ func draft(s *probe.Session) string {
 	return w.String()
 }
 
-// host writes what is to be said of a host alone.
+// host writes what applies to a host only.
 func host(w *probe.Draft, e binding.Binding) {
 	std := binding.Default().Fields
 	w.Line(1, "# Where the error codes are: JSON Pointers from the top of a message, or names.")
@@ -73,7 +73,7 @@ func host(w *probe.Draft, e binding.Binding) {
 	w.Line(1, "#logs: logs")
 }
 
-// draftAgent is the text of the profile of an agent. Without a command it is one that connects by itself.
+// draftAgent returns the text of the profile of an agent. Without a command, the agent connects by itself.
 func draftAgent(s *probe.Session) string {
 	p := s.Profile
 	w := probe.NewDraft(s, "an agent, written by parley init")

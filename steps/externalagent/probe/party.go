@@ -11,7 +11,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// party is one connection of a probe. That of nil is one that could not be had: it gets no answers.
+// party is one connection of a probe. A nil party stands for a connection that failed: it gets no answers.
 type party struct {
 	*probe.Line
 	driver probe.Driver
@@ -25,7 +25,7 @@ func (c *party) close() {
 	_ = c.driver.Close()
 }
 
-// say sends an envelope, and gives its id and the mark for what follows; 0 where it could not be sent.
+// say sends an envelope and returns its id and the mark for what follows, which is 0 if it could not be sent.
 func (c *party) say(kind string, payload map[string]any) (id string, mark int) {
 	c.asked++
 	id = fmt.Sprintf("parley-init-%d", c.asked)
@@ -36,7 +36,8 @@ func (c *party) say(kind string, payload map[string]any) (id string, mark int) {
 	return id, mark
 }
 
-// ask sends a request, and gives its answer: what names its id, or an error that names none; nil where none comes.
+// ask sends a request and returns its answer: a message that names its id, or an error that names none. It returns
+// nil if none comes.
 func (c *party) ask(kind string, payload map[string]any) map[string]any {
 	if c == nil {
 		return nil
@@ -52,7 +53,7 @@ func (c *party) ask(kind string, payload map[string]any) map[string]any {
 	return c.said
 }
 
-// await waits for a message; nil where none comes.
+// await waits for a message. It returns nil if none comes.
 func (c *party) await(mark int, match func(map[string]any) bool) map[string]any {
 	msg, _ := c.Await(mark, c.limit.Duration, match)
 	return msg
@@ -63,7 +64,7 @@ func (c *party) join(role, session string) map[string]any {
 	return c.ask(proto.RelayJoin, map[string]any{"role": role, "sessionId": session})
 }
 
-// starts starts a study session, and gives the answer that it has begun; nil where none does.
+// starts starts a study session and returns session.started, or nil.
 func (c *party) starts() map[string]any {
 	r := c.ask(proto.SessionStart, map[string]any{"studyId": "parley-init", "participantId": "parley-init"})
 	if probe.Text("/type", r) != proto.SessionStarted {
@@ -72,7 +73,7 @@ func (c *party) starts() map[string]any {
 	return r
 }
 
-// answer is the latest answer; nil where none came.
+// answer returns the latest answer, or nil.
 func (c *party) answer() map[string]any {
 	if c == nil {
 		return nil
@@ -80,7 +81,7 @@ func (c *party) answer() map[string]any {
 	return c.said
 }
 
-// hears reports whether a message with a word in it comes.
+// hears reports whether a message that contains a word comes.
 func (c *party) hears(word string) bool {
 	return c.await(0, func(msg map[string]any) bool { return strings.Contains(wjson.Compact(msg), word) }) != nil
 }

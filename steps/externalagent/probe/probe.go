@@ -1,5 +1,5 @@
-// Package probe asks a relay or host what it speaks of external-agent, or watches an agent, and writes its profile.
-// An agent meets probe.Session.Counterpart, the bundled host, which needs no script.
+// Package probe probes a relay, a host or an agent of external-agent and writes its profile. An agent meets
+// probe.Session.Counterpart, the bundled host, which needs no script.
 package probe
 
 import (
@@ -9,7 +9,7 @@ import (
 	"parley/steps/externalagent/binding"
 )
 
-// Guide is how targets of external-agent are probed.
+// Guide describes how targets of external-agent are probed.
 func Guide() probe.Guide {
 	return probe.Guide{
 		Profile: profile,
@@ -28,7 +28,7 @@ Without a command the profile is that of an agent that connects by itself, with 
 	}
 }
 
-// profile asks the target, and gives the text of its profile.
+// profile probes the target and returns the text of its profile.
 func profile(ctx context.Context, s *probe.Session) (string, error) {
 	p := &inquiry{s}
 	switch {

@@ -11,7 +11,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Check judges a log. It never panics, whatever the bytes.
+// Check judges a log. It never panics, whatever the input.
 func Check(r io.Reader, o Options) Report {
 	c := &checker{o: o, book: newBook(), loose: newBook(), in: newLines(r), wire: newWire(o.Messages),
 		window: newWindow(maxWindow), last: map[string]place{}}
@@ -37,42 +37,42 @@ func Check(r io.Reader, o Options) Report {
 type checker struct {
 	o      Options
 	book   *book
-	loose  *book // of lines that name no session
+	loose  *book // of lines without a session
 	into   *book // of the current line
 	in     *lines
 	wire   *wire
 	window *window
 	report Report
 
-	session     *string          // of the first line that names one; nil: not known yet
+	session     *string          // of the first line that names one; nil: not yet known
 	last        map[string]place // the latest index of each session
-	latest      place            // the latest of all that are judged
-	latestLoose bool             // its line names no session
+	latest      place            // the latest of all judged lines
+	latestLoose bool             // that line names no session
 	owned       int              // lines of the expected session, or of any
-	strange     int              // lines of others than the expected one
-	other       string           // the first of these others
-	otherAt     int              // that line
-	skipped     bool             // there was a line that was not judged
+	strange     int              // number of lines of other sessions
+	other       string           // the first of these sessions
+	otherAt     int              // the first of these lines
+	skipped     bool             // a line was not judged
 }
 
 var bom = []byte("\xEF\xBB\xBF")
 
-// number is that of the current line, in its file.
+// number returns the number of the current line in its file.
 func (c *checker) number() int { return c.o.Before + c.report.Lines }
 
-// breaks says that the current line breaks a clause.
+// breaks records that the current line breaks a clause.
 func (c *checker) breaks(clause, expected, observed string) {
 	c.into.breaks(Finding{Clause: clause, Line: c.number(), Expected: expected, Observed: observed})
 }
 
 func (c *checker) kept(clause string) { c.into.kept(clause, c.number()) }
 
-// line judges a line as such (EA-085), and then its fields.
+// line judges a line as a whole (EA-085), and then its fields.
 func (c *checker) line(l line) {
 	const clause = "EA-085"
 	c.into = c.book
 	if c.o.Session != "" {
-		c.into = c.loose // until it is known whose it is
+		c.into = c.loose // until its session is known
 	}
 	if l.long {
 		c.unjudged(fmt.Sprintf("of more than %d bytes", MaxLine))
@@ -127,7 +127,7 @@ func (c *checker) line(l line) {
 	c.fields(object, who)
 }
 
-// faults is the first fault of a line. Half a surrogate pair in an escape is no fault of JSON's grammar.
+// faults returns the first fault of a line. An escaped lone surrogate is allowed by JSON's grammar and only noted.
 func (c *checker) faults(faults []wjson.Fault) string {
 	for _, f := range faults {
 		if f.Kind != wjson.LoneSurrogate {
@@ -138,7 +138,7 @@ func (c *checker) faults(faults []wjson.Fault) string {
 	return ""
 }
 
-// unjudged notes a line that is beyond the bounds of a check: no clause forbids it.
+// unjudged notes a line beyond the limits of the check, which no clause forbids.
 func (c *checker) unjudged(why string) {
 	c.skipped = true
 	c.book.note(c.number(), "a line "+why+" is not judged")
@@ -151,7 +151,7 @@ func (c *checker) torn(l line) {
 	}
 }
 
-// fields judges the six.
+// fields judges the six fields.
 func (c *checker) fields(event wjson.Object, who owner) {
 	c.sessionID(event)
 	c.eventIndex(event, who)
@@ -163,13 +163,13 @@ func (c *checker) fields(event wjson.Object, who owner) {
 	switch {
 	case !ok:
 		c.breaks("EA-093", "payload, an object", field("payload", v, there))
-	case c.wire == nil && !c.wraps(typ, direction, payload): // else it is judged by the messages
+	case c.wire == nil && !c.wraps(typ, direction, payload): // otherwise it is judged by the messages
 		c.kept("EA-093")
 	}
 	if !ok || direction == "" || typ == "" {
 		return
 	}
-	// What is neither an agent's nor a host's, and no message of the session, need not be looked at.
+	// Skip types that are neither an agent's nor a host's and have no message in the session.
 	if right(typ) == "" && !c.wire.knows(typ) {
 		return
 	}
@@ -185,7 +185,7 @@ func (c *checker) fields(event wjson.Object, who owner) {
 	c.window.line(c.book, sum, typ, direction, sent, c.number())
 }
 
-// wraps judges, of a line whose message nobody knows, that its payload is no wrapper around one.
+// wraps judges a line without a known message: its payload must not be a wrapper around one.
 func (c *checker) wraps(typ, direction string, payload wjson.Object) bool {
 	if direction != vocab.In && direction != vocab.Out {
 		return false
@@ -227,7 +227,7 @@ func (c *checker) eventIndex(event wjson.Object, who owner) {
 	c.ordered(n, id, who)
 }
 
-// timestamp judges that there is one. Its form is the example's alone (EA-089a), and only noted.
+// timestamp judges that there is one. A form other than the example's is only noted (EA-089a).
 func (c *checker) timestamp(event wjson.Object) {
 	const clause, other = "EA-089", "timestamp has another form than the source's example, which has milliseconds and Z"
 	v, there := event["timestamp"]
@@ -252,7 +252,7 @@ func (c *checker) timestamp(event wjson.Object) {
 	c.kept(clause)
 }
 
-// direction returns "" for none that there is.
+// direction judges the direction, and returns "" for an invalid one.
 func (c *checker) direction(event wjson.Object) string {
 	v, there := event["direction"]
 	d, _ := v.(string)
@@ -295,15 +295,15 @@ func (c *checker) end() {
 	}
 }
 
-// lines cuts a log into its lines, and holds one at a time.
+// lines splits a log into lines, one at a time.
 type lines struct {
 	r   *bufio.Reader
 	buf []byte
 }
 
-// line is one of them, without its end. Text is good until the next.
+// line is one line without its end. Its text is valid until the next one is read.
 type line struct {
-	text  []byte // nothing where it is long
+	text  []byte // empty if the line is long
 	size  int    // in bytes, without its end
 	ended bool   // by an LF
 	long  bool   // more than MaxLine
@@ -311,7 +311,7 @@ type line struct {
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns io.EOF behind the last line. With another error what there is of the line is lost.
+// next returns io.EOF after the last line. On any other error the partial line is lost.
 func (l *lines) next() (line, error) {
 	l.buf = l.buf[:0]
 	var at line

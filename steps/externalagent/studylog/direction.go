@@ -6,7 +6,7 @@ import (
 	vocab "parley/protocol/externalagent"
 )
 
-// senders is who sends what, sections 4.1 and 4.2, as the host sees it.
+// senders says which side sends each type, as the host sees it (sections 4.1 and 4.2).
 var senders = map[string]string{
 	vocab.SessionStart: vocab.In, vocab.SnapshotGet: vocab.In, vocab.ToolCall: vocab.In, vocab.AgentMessage: vocab.In,
 	vocab.SessionEnd: vocab.In,
@@ -16,21 +16,21 @@ var senders = map[string]string{
 	vocab.UserMessage:  vocab.Out, vocab.SessionEnded: vocab.Out, vocab.ErrorMessage: vocab.Out,
 }
 
-// right is the direction of a type; "" for those that are free.
+// right returns the direction of a type, or "" for types with a free direction.
 func right(typ string) string { return senders[typ] }
 
 var sender = map[string]string{vocab.In: "an agent", vocab.Out: "a host"}
 
-// window finds lines whose direction is the wrong one (EA-091): no line with the same type and payload has the right
-// one. The lines of a message stand close together, so it is enough to know the latest 65536 different messages.
+// window finds lines with the wrong direction (EA-091), if no line with the same type and payload has the right one.
+// The lines of a message are close together, so remembering the latest 65536 distinct messages is enough.
 type window struct {
 	size     int
-	compared bool // what went over the wire is known
+	compared bool // the messages on the wire are known
 	seen     map[uint64]*logged
 	ring     []uint64 // in order of arrival
 	next     int
 
-	internal int  // the first line with a type that has a direction of its own, and with internal; 0: none
+	internal int  // the first internal line of a type that has a direction, or 0
 	other    bool // there are such lines with in or out
 }
 
@@ -38,13 +38,14 @@ type window struct {
 type logged struct {
 	typ   string
 	right bool // one of them has the right direction
-	wrong int  // the first one with the other; 0: none
-	count int  // of these
+	wrong int  // the first line with the wrong direction, or 0
+	count int  // number of such lines
 }
 
 func newWindow(size int) *window { return &window{size: size, seen: map[uint64]*logged{}} }
 
-// line takes a line. sent: its message went over the wire in that very direction, whoever its type belongs to.
+// line takes a line. sent reports whether its message went over the wire in that direction, whoever may send its
+// type.
 func (w *window) line(b *book, sum uint64, typ, direction string, sent bool, line int) {
 	want := right(typ)
 	if want == "" {
@@ -60,7 +61,7 @@ func (w *window) line(b *book, sum uint64, typ, direction string, sent bool, lin
 	if sent {
 		want = direction
 	}
-	// An agent may send what only hosts do, by mistake: that comes in, and is refused.
+	// An agent may send a host's message by mistake, which is received and refused.
 	if want == vocab.Out && direction == vocab.In && !w.compared {
 		return
 	}
@@ -116,8 +117,8 @@ func (w *window) end(b *book) {
 	}
 }
 
-// alone judges a log in which everything that was sent or received is internal: none of it has a direction. It is not
-// told of a line, because a host may well have such events of its own.
+// alone judges that not all lines of sent or received types are internal, which would tell no direction. No single
+// line is at fault, because a host may have internal events of such types.
 func (w *window) alone(b *book) {
 	if w.internal > 0 && !w.other {
 		b.breaks(Finding{Clause: "EA-091", Line: w.internal,

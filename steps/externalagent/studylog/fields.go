@@ -10,7 +10,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// counts reports whether a number is an integer of 64 bits, however its literal is written.
+// counts reports whether a number is a 64-bit integer, however its literal is written.
 func counts(n wjson.Number) bool {
 	d, exact, _ := wjson.DecimalOf(n)
 	if !exact || d.Exponent < 0 || d.Exponent+int64(len(d.Digits)) > 19 {
@@ -24,7 +24,7 @@ func counts(n wjson.Number) bool {
 	return err == nil || d.Digits == ""
 }
 
-// compare holds two numbers against each other, to their last digit. Not told: an exponent is too far away for that.
+// compare compares two numbers to their last digit. told is false if an exponent is too large for that.
 func compare(a, b wjson.Number) (order int, told bool) {
 	x, exactX, _ := wjson.DecimalOf(a)
 	y, exactY, _ := wjson.DecimalOf(b)
@@ -43,31 +43,31 @@ func compare(a, b wjson.Number) (order int, told bool) {
 	if order = cmp.Compare(sign(x), sign(y)); order != 0 || sign(x) == 0 {
 		return order, true
 	}
-	// The place of the first digit, and then the digits: of the same place they compare as texts do.
+	// Compare the place of the first digit, and then the digits as texts.
 	order = cmp.Or(cmp.Compare(x.Exponent+int64(len(x.Digits)), y.Exponent+int64(len(y.Digits))),
 		strings.Compare(x.Digits, y.Digits))
 	return order * sign(x), true
 }
 
-// The date and time of ISO 8601, in its extended form and in its basic one; the designator of the zone comes last.
+// ISO 8601 dates and times in the extended and the basic form; the zone designator comes last.
 var (
 	extended = regexp.MustCompile(`^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)` +
 		`(?::(\d\d)(?:[.,]\d+)?)?([Zz]|[+-]\d\d(?::\d\d)?)?$`)
 	basic = regexp.MustCompile(`^(\d{4})(\d\d)(\d\d)[Tt](\d\d)(\d\d)(?:(\d\d)(?:[.,]\d+)?)?([Zz]|[+-]\d\d(?:\d\d)?)?$`)
 )
 
-// example is the source's form of a timestamp.
+// example is the form of the source's timestamps.
 const example = "2006-01-02T15:04:05.000Z"
 
-// instant tells what is odd about a timestamp, "" for a time of ISO 8601 in UTC, and whether it has the form of the
-// example.
+// instant describes what is odd about a timestamp, or returns "" for an ISO 8601 time in UTC. asExample reports
+// whether it has the form of the example.
 func instant(s string) (odd string, asExample bool) {
 	if len(s) == len(example) && s[19] == '.' {
 		if _, err := time.Parse(example, s); err == nil {
 			return "", true
 		}
 	}
-	const most = 64 // a fraction may have many digits, and still not any number of them
+	const most = 64 // a fraction may have many digits, but not arbitrarily many
 	m := extended.FindStringSubmatch(s)
 	if m == nil {
 		m = basic.FindStringSubmatch(s)
@@ -85,12 +85,11 @@ func instant(s string) (odd string, asExample bool) {
 	return "", false
 }
 
-// exists reports whether a year, month, day, hour, minute and second are on the calendar and the clock. ISO 8601 has a
-// 24:00, and UTC a second 60.
+// exists reports whether a date and time are valid. ISO 8601 allows 24:00, and UTC a second 60.
 func exists(parts []string) bool {
 	var n [6]int
 	for i, p := range parts {
-		n[i], _ = strconv.Atoi(p) // digits, or nothing
+		n[i], _ = strconv.Atoi(p) // digits or empty
 	}
 	day := time.Date(n[0], time.Month(n[1]), n[2], 0, 0, 0, 0, time.UTC)
 	midnight := n[3] == 24 && n[4] == 0 && n[5] == 0

@@ -9,17 +9,17 @@ import (
 	wjson "parley/wire/json"
 )
 
-// wire is what went over the wire, to be found in the log. A nil one knows nothing.
+// wire is what went over the wire and should be in the log. A nil wire knows no messages.
 type wire struct {
 	messages []Message
-	groups   map[uint64][]*group // by the sum of type and payload; more than one where sums collide
+	groups   map[uint64][]*group // by the hash of type and payload; several if hashes collide
 	all      []*group            // in order
 	odd      map[way][]oddLine   // lines of the session's types that equal no message
 	oddLines int
 	oddBytes int
-	lines    map[way]int    // how many there are, of the session's types, those with internal too
-	loose    []looseLine    // lines that equal no message, and name no session
-	within   map[string]int // type → the first of its lines with internal
+	lines    map[way]int    // number of lines of the session's types, including internal ones
+	loose    []looseLine    // lines that equal no message and name no session
+	within   map[string]int // type → its first internal line
 }
 
 // way is a type in a direction.
@@ -30,13 +30,13 @@ type group struct {
 	typ     string
 	payload any
 	sent    map[string][]int // direction → indexes of the messages
-	lines   map[string]int   // direction → lines
-	first   map[string]int   // direction → the first of these
-	within  map[string]int   // direction → lines whose payload is a wrapper around it
+	lines   map[string]int   // direction → number of lines
+	first   map[string]int   // direction → the first of these lines
+	within  map[string]int   // direction → number of lines that wrap its payload
 	strays  map[string][]stray
 }
 
-// looseLine is a line that is judged only once it is known that the file is of one session.
+// looseLine is a line that is judged only once the file is known to have one session.
 type looseLine struct {
 	way
 	oddLine
@@ -51,10 +51,10 @@ type stray struct {
 // oddLine is a line that equals no message.
 type oddLine struct {
 	line    int
-	payload any // nil where there was no room to keep it
+	payload any // nil if there was no room to keep it
 }
 
-// newWire is nil for nil messages.
+// newWire returns nil for nil messages.
 func newWire(messages []Message) *wire {
 	if messages == nil {
 		return nil
@@ -62,7 +62,7 @@ func newWire(messages []Message) *wire {
 	w := &wire{groups: map[uint64][]*group{}, odd: map[way][]oddLine{}, lines: map[way]int{}, within: map[string]int{}}
 	for _, m := range messages {
 		if m.Type == "" || m.Type == vocab.RelayJoin || m.Type == vocab.RelayJoined {
-			continue // not the host's to log
+			continue // the host need not log it
 		}
 		w.add(m)
 	}
@@ -70,7 +70,7 @@ func newWire(messages []Message) *wire {
 }
 
 func (w *wire) add(m Message) {
-	// Whatever the caller took for a payload becomes what a decoder makes of it.
+	// Normalise the caller's payload to what a decoder returns.
 	if v, _, err := wjson.Decode([]byte(wjson.Compact(m.Payload))); err == nil {
 		m.Payload = v
 	}
@@ -103,15 +103,15 @@ func (w *wire) find(sum uint64, typ string, payload any) *group {
 	return nil
 }
 
-// expects reports whether there is anything that the log must have.
+// expects reports whether the log must have any message.
 func (w *wire) expects() bool {
 	return w != nil && slices.ContainsFunc(w.messages, func(m Message) bool { return !m.Optional })
 }
 
-// knows reports whether any message has a type.
+// knows reports whether any message has the given type.
 func (w *wire) knows(typ string) bool { return w != nil && w.odd[way{typ, vocab.In}] != nil }
 
-// line takes a line, and reports whether its message went over the wire in that direction.
+// line takes a line and reports whether its message went over the wire in that direction.
 func (w *wire) line(b *book, sum uint64, typ, direction string, payload wjson.Object, line int) bool {
 	if w == nil {
 		return false
@@ -145,7 +145,7 @@ func (w *wire) line(b *book, sum uint64, typ, direction string, payload wjson.Ob
 	return false
 }
 
-// unclaimed takes a line that equals no message, and names no session.
+// unclaimed takes a line that equals no message and names no session.
 func (w *wire) unclaimed(typ, direction string, payload any, line int) {
 	if w == nil || w.oddLines >= maxOdd {
 		return
@@ -157,7 +157,7 @@ func (w *wire) unclaimed(typ, direction string, payload any, line int) {
 	w.loose = append(w.loose, looseLine{way{typ, direction}, oddLine{line, payload}})
 }
 
-// merge takes lines that name no session for the session's: the file is of no other.
+// merge assigns the lines without a session to the session, because the file has no other.
 func (w *wire) merge() {
 	if w == nil {
 		return
@@ -175,15 +175,15 @@ func (w *wire) merge() {
 	w.loose = nil
 }
 
-// elsewhere takes a line of another session, which may be what a message was logged as.
+// elsewhere takes a line of another session, which a message may have been logged as by mistake.
 func (w *wire) elsewhere(sum uint64, typ, direction string, payload any, line int, id string) {
 	if g := w.find(sum, typ, payload); g != nil && len(g.strays[direction]) < len(g.sent[direction]) {
 		g.strays[direction] = append(g.strays[direction], stray{line, id})
 	}
 }
 
-// adopt takes the lines of other sessions that equal messages for the session's, which has none of its own: its id is
-// wrong there, and is told.
+// adopt assigns the lines of other sessions that equal messages to the session, which has no lines of its own: they
+// have the wrong id, which is reported.
 func (w *wire) adopt() {
 	if w == nil {
 		return
@@ -201,7 +201,7 @@ func (w *wire) adopt() {
 	}
 }
 
-// weight is about what a value takes of memory.
+// weight estimates the memory use of a value.
 func weight(v any) int {
 	n := 48
 	switch v := v.(type) {
@@ -221,10 +221,10 @@ func weight(v any) int {
 	return n
 }
 
-// end judges each message. Where a part of the log was not judged, a message that was not found may be there.
+// end judges each message. partly says that a part of the log was not judged, which may contain missing messages.
 func (w *wire) end(b *book, complete, partly bool) {
 	var absent []int
-	found, counts := 0, func(Message) bool { return true } // those that must be there, if there are any
+	found, counts := 0, func(Message) bool { return true } // required messages, if there are any
 	if w.expects() {
 		counts = func(m Message) bool { return !m.Optional }
 	}
@@ -267,9 +267,9 @@ func (w *wire) end(b *book, complete, partly bool) {
 	w.rest(b)
 }
 
-// paired tells of which types and directions the lines that equal no message are those of the messages that have no
-// line: of the same number of lines and messages, as many are left over on both sides. Only there can it be told which
-// line stands for an optional message, because the log may do without it.
+// paired reports for which types and directions the lines that equal no message belong to the messages without a
+// line: the numbers of lines and messages are equal, and so are those left over. Only then can a line be matched with
+// an optional message, which the log may omit.
 func (w *wire) paired(absent []int, partly bool) map[way]bool {
 	sent, left := map[way]int{}, map[way]int{}
 	for _, m := range w.messages {
@@ -285,7 +285,7 @@ func (w *wire) paired(absent []int, partly bool) map[way]bool {
 	return out
 }
 
-// inside judges types whose messages the log must have, and has on lines with internal alone, with whatever payloads
+// inside judges types whose messages the log must have but has only on internal lines, whatever the payloads
 // (EA-091).
 func (w *wire) inside(b *book, missing []int) {
 	told := map[string]bool{}
@@ -303,8 +303,8 @@ func (w *wire) inside(b *book, missing []int) {
 	}
 }
 
-// judge judges the messages of one direction: which are in the log, and which are not. Those that must be there go
-// first.
+// judge judges the messages of one direction and returns which are in the log and which are not. Messages that are
+// not optional are matched first.
 func (g *group) judge(b *book, direction string, messages []Message) (in, not []int) {
 	sent := slices.SortedStableFunc(slices.Values(g.sent[direction]), func(i, j int) int {
 		switch x, y := messages[i].Optional, messages[j].Optional; {
@@ -322,12 +322,12 @@ func (g *group) judge(b *book, direction string, messages []Message) (in, not []
 	for range there {
 		b.kept("EA-093", g.any(direction))
 	}
-	there = min(len(sent), there+g.within[direction]) // of a wrapped one it is told already
+	there = min(len(sent), there+g.within[direction]) // a wrapper has been reported already
 	return sent[:there], sent[there:]
 }
 
-// elsewhere judges messages that no line has with their own direction, and some lines with another one (EA-091). Of a
-// line with the opposite direction the window tells already, where the type has a direction of its own.
+// elsewhere judges messages that no line has with their direction, but some lines have with another one (EA-091). If
+// the type has a fixed direction, the window already reports lines with the opposite one.
 func (g *group) elsewhere(b *book, direction string) int {
 	sent := g.sent[direction]
 	opposite := vocab.In
@@ -349,7 +349,7 @@ func (g *group) elsewhere(b *book, direction string) int {
 	return there
 }
 
-// any is a line of the group, if possible one with the direction.
+// any returns a line of the group, preferably one with the direction.
 func (g *group) any(direction string) int {
 	for _, d := range []string{direction, vocab.In, vocab.Out, vocab.Internal} {
 		if line := g.first[d]; line > 0 {
@@ -359,7 +359,7 @@ func (g *group) any(direction string) int {
 	return 0
 }
 
-// differs holds a message against the next line of its type and direction that equals none.
+// differs compares a message with the next line of its type and direction that equals no message.
 func (w *wire) differs(b *book, i int) bool {
 	m := w.messages[i]
 	at := way{m.Type, m.Direction}
@@ -379,7 +379,7 @@ func (w *wire) differs(b *book, i int) bool {
 	return true
 }
 
-// missing judges the messages that the log must have, and that stand nowhere in it.
+// missing judges the messages that the log must have and that it lacks.
 func (w *wire) missing(b *book, missing []int, found int, complete, partly bool) {
 	missing = slices.DeleteFunc(missing, func(i int) bool {
 		ended := w.messages[i].Type == vocab.SessionEnded
@@ -412,7 +412,7 @@ func (w *wire) missing(b *book, missing []int, found int, complete, partly bool)
 	}
 }
 
-// nowhere says that a message has no line, or one of another session alone.
+// nowhere describes a message without a line, or with one of another session only.
 func (w *wire) nowhere(m Message) string {
 	if g := w.find(sumOf(m.Type, m.Payload), m.Type, m.Payload); g != nil && len(g.strays[m.Direction]) > 0 {
 		l := g.strays[m.Direction][0]

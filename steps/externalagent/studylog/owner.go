@@ -6,16 +6,16 @@ import (
 	wjson "parley/wire/json"
 )
 
-// owner tells whose a line is. One file may hold several sessions, whether the expected one is known or not.
+// owner says whose a line is. A file may hold several sessions, whether or not one is expected.
 type owner int
 
 const (
-	mine    owner = iota // the expected session's; where none is expected, that of whichever session the line names
-	nobodys              // it names no session: the expected one's, as long as the file has no other
-	others               // another session's, which is not judged
+	mine    owner = iota // of the expected session or, if none is expected, of the session it names
+	nobodys              // without a session: the expected one's, unless the file has others
+	others               // of another session, and not judged
 )
 
-// ownerOf tells whose an event is by its sessionId.
+// ownerOf returns whose an event is by its sessionId.
 func (c *checker) ownerOf(event wjson.Object) owner {
 	id, named := event["sessionId"].(string)
 	switch {
@@ -27,10 +27,10 @@ func (c *checker) ownerOf(event wjson.Object) owner {
 	return mine
 }
 
-// shared reports whether the file has turned out to hold other sessions than the expected one.
+// shared reports whether the file holds sessions other than the expected one.
 func (c *checker) shared() bool { return c.strange > 0 }
 
-// stranger takes a line of another session: it counts, and may be what the session was logged under by mistake.
+// stranger takes a line of another session. It may be a line of the expected session logged under a wrong id.
 func (c *checker) stranger(event wjson.Object) {
 	id := event["sessionId"].(string)
 	c.known(id)
@@ -44,11 +44,11 @@ func (c *checker) stranger(event wjson.Object) {
 	}
 }
 
-// settleOwners decides, once everything was read, whose the lines are that name no session, and whether the expected
-// session has any line of its own (EA-086).
+// settleOwners decides at the end whose the lines without a session are, and judges whether the expected session has
+// lines of its own (EA-086).
 func (c *checker) settleOwners() {
 	if !c.shared() {
-		if len(c.last) <= 1 || c.o.Session != "" { // else their order among others is nobody's
+		if len(c.last) <= 1 || c.o.Session != "" { // otherwise their order among several sessions is undefined
 			c.book.merge(c.loose)
 		}
 		c.wire.merge()
@@ -65,7 +65,7 @@ func (c *checker) settleOwners() {
 	}
 }
 
-// known keeps the ids that are told.
+// known records the ids to report.
 func (c *checker) known(id string) {
 	if s := &c.report.Sessions; len(*s) < maxSessions {
 		short := plain(id)
@@ -78,14 +78,14 @@ func (c *checker) known(id string) {
 	}
 }
 
-// place is an eventIndex and the line that has it.
+// place is an eventIndex and its line.
 type place struct {
 	index wjson.Number
 	line  int
 }
 
-// ordered judges that the index of a line is above that of the line before of the same session (EA-088). Lines that
-// name no session stand among those of the one that the file has; with several there is no telling.
+// ordered judges that the index of a line is above that of the previous line of the same session (EA-088). Lines
+// without a session belong to the file's only session; with several sessions they cannot be judged.
 func (c *checker) ordered(n wjson.Number, id string, who owner) {
 	here := place{n, c.number()}
 	before, seen := c.last[id]

@@ -9,63 +9,64 @@ import (
 	"parley/internal/words"
 )
 
-// Bounds of a check. What is beyond them is counted and told.
+// The limits of a check. What exceeds them is counted and reported.
 const (
-	MaxLine     = 8 << 20 // bytes of a line that is read
-	MaxFindings = 100     // failures of one clause that are kept
+	MaxLine     = 8 << 20 // maximum bytes of a line
+	MaxFindings = 100     // failures kept per clause
 
-	maxSessions = 16      // ids that are told
-	maxTracked  = 1 << 16 // sessions whose index is followed
-	maxWindow   = 1 << 16 // different messages among which a line with the right direction is looked for
-	maxOdd      = 1 << 12 // lines that are held against the messages that have none
+	maxSessions = 16      // session ids reported
+	maxTracked  = 1 << 16 // sessions whose index is checked
+	maxWindow   = 1 << 16 // distinct messages within which a line with the right direction is searched
+	maxOdd      = 1 << 12 // lines compared with the messages that have none
 	maxOddBytes = 16 << 20
 )
 
-// Options say what is known of a log.
+// Options are what is known of a log.
 type Options struct {
-	// Session is the expected sessionId: lines with another one are not judged. "": every line is.
+	// Session is the expected sessionId: lines with another one are not judged. With "" every line is.
 	Session string
 
-	// Messages went over the wire in this session, in order, each once: from session.start to session.ended. nil: not
-	// compared. Those of the relay, and any without a type, are left out of account.
+	// Messages went over the wire in this session, in order and each once, from session.start to session.ended. nil means
+	// that they are not compared. Messages of the relay and messages without a type are ignored.
 	Messages []Message
 
-	// Complete tells that the session has ended, so that the log has everything.
+	// Complete says that the session has ended, so that the log must be complete.
 	Complete bool
 
-	// Before is how many lines of the file come before what is read.
+	// Before is the number of lines of the file before the input.
 	Before int
 }
 
-// Message is one that the harness sent or received.
+// Message is a message that the harness sent or received.
 type Message struct {
 	Direction string // from the host's view: in, out
 	Type      string
-	Payload   any // as wire/json decodes it
+	Payload   any // as decoded by wire/json
 	Record    int // its number in the transcript
 
-	// Optional: the log may do without it. Where a line stands for it, as far as that can be told, it has its payload.
+	// Optional says that the log may omit the message. A line for it, as far as one can be matched, must have its
+	// payload.
 	Optional bool
 }
 
-// Finding is that a line, or the log, breaks a clause; or, with OK, that it was judged and kept.
+// Finding says that a line, or the log, breaks a clause or, with OK, that the clause was judged and kept.
 type Finding struct {
 	Clause   string
 	OK       bool
-	Line     int    // from 1; with OK the first that kept the clause; 0: the log as a whole
-	Record   int    // of the message that it is about, in the transcript; 0: none
+	Line     int    // from 1; with OK the first line that kept the clause; 0: the log as a whole
+	Record   int    // number of its message in the transcript; 0: none
 	Expected string // "" with OK
 	Observed string // with OK how often the clause was kept
 }
 
-// Note is what no clause says, and an author may want to know.
+// Note is a remark for the log's author on what no clause covers.
 type Note struct {
-	Line  int // the first; 0: the log as a whole
+	Line  int // the first line; 0: the log as a whole
 	Count int // how often
 	Text  string
 }
 
-// String is the note on one line.
+// String returns the note on one line.
 func (n Note) String() string {
 	text := n.Text
 	if n.Line > 0 {
@@ -80,25 +81,25 @@ func (n Note) String() string {
 // Torn is the last line of a log whose writer was cut off.
 type Torn struct {
 	Line  int
-	Bytes int    // that there are of it
-	Start string // the first of them, for a reader
+	Bytes int    // of the line so far
+	Start string // the first of these bytes, for display
 }
 
 // Tally counts how often a clause was kept and broken.
 type Tally struct{ Kept, Broken int }
 
-// Report is what is to be said of a log.
+// Report is the result of a check.
 type Report struct {
 	Findings []Finding        // first the failures, by line; then one with OK for each clause that was kept anywhere
-	Dropped  int              // failures that are counted in Clauses and not kept, beyond MaxFindings of a clause
-	Clauses  map[string]Tally // of every clause that was judged
+	Dropped  int              // failures beyond MaxFindings of a clause, which are counted in Clauses only
+	Clauses  map[string]Tally // every judged clause
 	Notes    []Note
 	Torn     *Torn // nil: there is none
 	Session  string
-	Sessions []string // the ids that stand in the log, in the order of their first lines, for a reader; at most 16
-	Lines    int      // the torn one included
+	Sessions []string // the first 16 ids in the log, in order of appearance, for display
+	Lines    int      // including the torn one
 	Events   int      // lines that are an object
-	Err      error    // reading failed: what came before is judged
+	Err      error    // reading failed; what came before was judged
 }
 
 // Failed reports whether a clause was broken, or the log could not be read.
@@ -111,7 +112,7 @@ func (r Report) Failed() bool {
 	return r.Err != nil
 }
 
-// book takes what is found.
+// book collects what is found.
 type book struct {
 	tallies map[string]Tally
 	first   map[string]int // line that first kept a clause
@@ -124,7 +125,7 @@ func newBook() *book {
 	return &book{tallies: map[string]Tally{}, first: map[string]int{}, notes: map[string]*Note{}}
 }
 
-// kept says that a line keeps a clause.
+// kept records that a line keeps a clause.
 func (b *book) kept(clause string, line int) {
 	t := b.tallies[clause]
 	if t.Kept++; t.Kept == 1 {
@@ -133,7 +134,7 @@ func (b *book) kept(clause string, line int) {
 	b.tallies[clause] = t
 }
 
-// breaks says that something breaks a clause.
+// breaks records that a clause is broken.
 func (b *book) breaks(f Finding) {
 	t := b.tallies[f.Clause]
 	t.Broken++
@@ -145,7 +146,7 @@ func (b *book) breaks(f Finding) {
 	b.broken = append(b.broken, f)
 }
 
-// note takes a remark; those with the same text are one.
+// note records a remark; remarks with the same text are merged.
 func (b *book) note(line int, text string) {
 	n := b.notes[text]
 	if n == nil {
@@ -155,7 +156,7 @@ func (b *book) note(line int, text string) {
 	n.Count++
 }
 
-// merge takes over what another book says.
+// merge adds the contents of another book.
 func (b *book) merge(other *book) {
 	for clause, t := range other.tallies {
 		sum := b.tallies[clause]
@@ -178,7 +179,7 @@ func (b *book) merge(other *book) {
 	b.dropped += other.dropped
 }
 
-// count is how often anything was broken.
+// count returns the number of failures.
 func (b *book) count() (n int) {
 	for _, t := range b.tallies {
 		n += t.Broken
@@ -186,10 +187,10 @@ func (b *book) count() (n int) {
 	return n
 }
 
-// report writes down what was found.
+// report writes the findings to a report.
 func (b *book) report(r *Report) {
 	r.Clauses, r.Dropped = b.tallies, b.dropped
-	last := func(line int) int { // the log as a whole comes behind its lines
+	last := func(line int) int { // the log as a whole comes after its lines
 		if line == 0 {
 			return int(^uint(0) >> 1)
 		}

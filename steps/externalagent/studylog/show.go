@@ -10,10 +10,10 @@ import (
 	wjson "parley/wire/json"
 )
 
-// show is a value for a reader: on one line, short, and without anything that a terminal would obey.
+// show formats a value for display: on one line, short, and without control characters for a terminal.
 func show(v any) string { return plain(wjson.Compact(v)) }
 
-// plain keeps the start of a text, whatever is in it.
+// plain returns the beginning of a text, with nothing but graphic characters.
 func plain(text string) string {
 	const most = 160
 	var b strings.Builder
@@ -32,10 +32,10 @@ func plain(text string) string {
 	return b.String()
 }
 
-// begins is how a line begins.
+// begins returns the beginning of a line.
 func begins(text []byte) string { return plain(string(text[:min(len(text), 1<<10)])) }
 
-// field says what stands in a field.
+// field describes the content of a field.
 func field(name string, v any, there bool) string {
 	if !there {
 		return "no " + name
@@ -46,7 +46,7 @@ func field(name string, v any, there bool) string {
 	return name + " null"
 }
 
-// differ finds the first place, keys in the order of their bytes, where two values that are not equal differ.
+// differ finds the first place, with keys in byte order, where two unequal values differ.
 func differ(want, got any, pointer string) (at, wanted, found string) {
 	switch w := want.(type) {
 	case wjson.Object:

@@ -12,8 +12,8 @@ import (
 	wjson "parley/wire/json"
 )
 
-// needs are the members by which the payload of a type is known, sections 4.1 and 4.2. Those of error are not among
-// them: a profile may have them elsewhere.
+// needs are the members by which the payload of a type is recognised (sections 4.1 and 4.2). Those of error are
+// missing, because a profile may place them elsewhere.
 var needs = map[string][]string{
 	vocab.SessionStart: {"studyId", "participantId"}, vocab.ToolCall: {"toolName"}, vocab.AgentMessage: {"text"},
 	vocab.SessionStarted: {"sessionId"}, vocab.SnapshotState: {"uiSpec", "messageHistory", "toolSchema"},
@@ -22,9 +22,9 @@ var needs = map[string][]string{
 	vocab.SessionEnded: {"sessionId", "stateReset"},
 }
 
-// wrapped finds the payload of a message within what stands for it on a line, one level deep: of the line's own type,
-// as the whole envelope would have it, or with the members by which such a payload is known, none of which stands where
-// it is due. "" where there is none.
+// wrapped finds a message's payload wrapped in the payload of a line of its type, one level deep: as in a whole
+// envelope, or with the members by which such a payload is recognised, none of which is where it belongs. It returns
+// "" if there is none.
 func wrapped(typ string, payload wjson.Object) (pointer string) {
 	for _, name := range slices.Sorted(maps.Keys(payload)) {
 		inner, ok := payload[name].(wjson.Object)
@@ -48,8 +48,8 @@ func wrapped(typ string, payload wjson.Object) (pointer string) {
 	return ""
 }
 
-// around finds the group of messages whose payload stands within that of a line, one level deep. An empty payload
-// stands anywhere.
+// around finds the group of messages whose payload is wrapped in that of a line, one level deep. It ignores empty
+// payloads, which would match anywhere.
 func (w *wire) around(typ, direction string, payload wjson.Object) (*group, string) {
 	for _, name := range slices.Sorted(maps.Keys(payload)) {
 		inner, ok := payload[name].(wjson.Object)
@@ -63,11 +63,11 @@ func (w *wire) around(typ, direction string, payload wjson.Object) (*group, stri
 	return nil, ""
 }
 
-// seed makes sums such that nobody can write a log whose sums collide.
+// seed is random, so that nobody can write a log with hash collisions.
 var seed = maphash.MakeSeed()
 
-// sumOf is equal for a type and payloads that wjson.Equal holds to be equal, and for others hardly ever. Numbers count
-// as the doubles that they are closest to.
+// sumOf hashes a type and a payload. Payloads that are equal by wjson.Equal have equal hashes. Numbers are hashed as
+// the nearest double.
 func sumOf(typ string, payload any) uint64 { return mix('m', maphash.String(seed, typ), sum(payload)) }
 
 func sum(v any) uint64 {
@@ -78,9 +78,9 @@ func sum(v any) uint64 {
 		}
 		return mix('f', 0, 0)
 	case wjson.Number:
-		f, _ := strconv.ParseFloat(string(v), 64) // what is too large is an infinity
+		f, _ := strconv.ParseFloat(string(v), 64) // a number that is too large becomes an infinity
 		if f == 0 {
-			f = 0 // and not minus zero
+			f = 0 // no minus zero
 		}
 		return mix('n', math.Float64bits(f), 0)
 	case string:

@@ -15,20 +15,20 @@ import (
 	wjson "parley/wire/json"
 )
 
-// ErrNotUnderstood is that a schema, or params, are beyond what is judged.
+// ErrNotUnderstood means that a schema, or params, exceed what is judged.
 var ErrNotUnderstood = errors.New("not understood")
 
-// The bounds of what is judged; doc.go tells them.
+// The limits of what is judged; doc.go describes them.
 const (
 	maxMembers  = 2000
 	maxValues   = 20_000
 	maxDigits   = 40
 	maxExponent = 400
 	maxProgram  = 2000    // instructions of a pattern
-	maxSteps    = 1 << 16 // of one value held against one schema
+	maxSteps    = 1 << 16 // for checking one value against one schema
 
-	// far is beyond what a number of a schema reaches, its powers of two included. A number of params that is further away
-	// from 1 is put there, which changes nothing of how it compares.
+	// far is beyond the range of a schema's numbers, including their powers of two. A number in params that is further
+	// away from 1 is moved to it, which changes no comparison.
 	far = 2000
 )
 
@@ -45,7 +45,7 @@ func compile(schema object) (s *jsonschema.Schema, err error) {
 	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
-	var long error // of a pattern: the validator makes another error of it
+	var long error // the error of a pattern, which the validator would replace
 	c.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
 		re, err := pattern(text)
 		if errors.Is(err, errPattern) {
@@ -67,14 +67,14 @@ func compile(schema object) (s *jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// reading copies a schema, and counts what it has. What was announced is not changed.
+// reading copies a schema and counts its contents. The original is not changed.
 type reading struct{ members, values int }
 
-// lengths are the words whose numbers the validator cuts to the bits of an int.
+// lengths are the keywords whose numbers the validator truncates to an int.
 var lengths = []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties",
 	"minContains", "maxContains"}
 
-// value copies a value. words: the members of objects are words of JSON Schema, or names above them.
+// value copies a value. words says that the members of objects are keywords of JSON Schema, or names above them.
 func (m *reading) value(v any, words bool) (any, error) {
 	if m.values++; m.values > maxValues {
 		return nil, fmt.Errorf("more than %d values", maxValues)
@@ -118,7 +118,7 @@ func (m *reading) value(v any, words bool) (any, error) {
 	return v, nil
 }
 
-// short keeps a length within an int: no text, list or object is longer.
+// short limits a length to an int: no text, list or object is longer.
 func short(n json.Number) json.Number {
 	const most = 1 << 31
 	if r, ok := number(n); ok && r.IsInt() && (!r.Num().IsInt64() || r.Num().Int64() > most) && r.Sign() > 0 {
@@ -127,7 +127,7 @@ func short(n json.Number) json.Number {
 	return n
 }
 
-// parse reads a number that has at most some digits.
+// parse parses a number with at most the given number of digits.
 func parse(n json.Number, most int) (wjson.Decimal, error) {
 	d, _, ok := wjson.DecimalOf(n)
 	switch {
@@ -139,7 +139,7 @@ func parse(n json.Number, most int) (wjson.Decimal, error) {
 	return d, nil
 }
 
-// near is a literal of a number that can be reckoned with: short, and not too far away from 1.
+// near returns a literal of a number that can be calculated with: short, and not too far away from 1.
 func near(d wjson.Decimal, literal json.Number) json.Number {
 	if d.Digits == "" {
 		return "0"
@@ -155,7 +155,7 @@ func near(d wjson.Decimal, literal json.Number) json.Number {
 	return json.Number(sign + d.Digits + "e" + strconv.FormatInt(exponent, 10))
 }
 
-// within copies params, with numbers that can be reckoned with.
+// within copies params, with numbers that can be calculated with.
 func within(v any) (any, error) {
 	switch v := v.(type) {
 	case object:
@@ -188,7 +188,7 @@ func within(v any) (any, error) {
 	return v, nil
 }
 
-// bounded is a pattern, and how many instructions it has.
+// bounded is a pattern and its number of instructions.
 type bounded struct {
 	*regexp.Regexp
 	size int
@@ -219,7 +219,7 @@ func sizeOf(re jsonschema.Regexp) int {
 	return maxProgram
 }
 
-// static refuses what the count of steps does not know.
+// static refuses keywords that the step count does not cover.
 func static(root *jsonschema.Schema) error {
 	seen := map[*jsonschema.Schema]bool{}
 	todo := []*jsonschema.Schema{root}
@@ -245,7 +245,7 @@ func static(root *jsonschema.Schema) error {
 	return nil
 }
 
-// here are the schemas that are held against the same value as s.
+// here returns the schemas that are checked against the same value as s.
 func here(s *jsonschema.Schema) []*jsonschema.Schema {
 	out := slices.Concat([]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf,
 		slices.Collect(maps.Values(s.DependentSchemas)))
@@ -257,8 +257,8 @@ func here(s *jsonschema.Schema) []*jsonschema.Schema {
 	return out
 }
 
-// ofMembers are the schemas that may be held against any member of an object, and its names. Those of properties are
-// among them.
+// ofMembers returns the schemas that may be checked against a member of an object or its name, including those of
+// properties.
 func ofMembers(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.Concat(anyMember(s), slices.Collect(maps.Values(s.Properties)))
 }
@@ -271,7 +271,7 @@ func anyMember(s *jsonschema.Schema) []*jsonschema.Schema {
 	return out
 }
 
-// ofItems are the schemas that may be held against any item of a list.
+// ofItems returns the schemas that may be checked against an item of a list.
 func ofItems(s *jsonschema.Schema) []*jsonschema.Schema {
 	out := append(slices.Clone(s.PrefixItems), s.Contains, s.Items2020, s.UnevaluatedItems)
 	switch items := s.Items.(type) {
@@ -286,9 +286,8 @@ func ofItems(s *jsonschema.Schema) []*jsonschema.Schema {
 	return out
 }
 
-// counting counts the steps of holding a value against a schema: once for each pair of one of its schemas and one of
-// its values, however many ways lead there, and then as often as those ways are. What the validator does is at most
-// that.
+// counting counts the steps of checking a value against a schema. It computes each pair of a subschema and a value
+// once, and counts it as often as references lead there. The validator takes at most that many steps.
 type counting struct {
 	values []node
 	known  map[pair]int
@@ -298,9 +297,9 @@ type counting struct {
 // node is a value.
 type node struct {
 	value   any
-	members map[string]int // where they stand in values
+	members map[string]int // their indexes in values
 	items   []int
-	size    int // itself, and what it contains
+	size    int // number of values, including itself
 }
 
 type pair struct {
@@ -319,7 +318,7 @@ func stepsOf(s *jsonschema.Schema, v any) (int, error) {
 	return min(n, maxSteps), err
 }
 
-// add takes a value, and what it contains. false: there is too much of it.
+// add adds a value and its contents. It returns false if there are too many.
 func (c *counting) add(v any) bool {
 	at := len(c.values)
 	if at >= maxSteps {
@@ -401,7 +400,7 @@ func (c *counting) steps(s *jsonschema.Schema, at int) (int, error) {
 	return total, nil
 }
 
-// own is what the schema itself costs, without those within it.
+// own returns the steps of the schema itself, without its subschemas.
 func own(s *jsonschema.Schema, v *node) int {
 	width := 1 + len(v.members) + len(v.items)
 	n := width + len(s.Required)
@@ -425,5 +424,5 @@ func own(s *jsonschema.Schema, v *node) int {
 	return n
 }
 
-// matching is what a pattern costs, which is of the order of its instructions times the text.
+// matching returns the steps of a pattern, which grow with its instructions times the length of the text.
 func matching(re jsonschema.Regexp, text string) int { return 1 + sizeOf(re)*len(text)/1024 }

@@ -8,14 +8,14 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Example makes params that keep to the announced schema, and reports whether they leave the tool no reason to find
-// them wrong: every value is settled by the schema itself. known may offer values that the target itself has shown.
-// nil: no such params were found.
+// Example makes params that keep to the announced schema. settled reports whether the schema itself settles every
+// value, so that the tool has no reason to find them wrong. known may have values that the target has shown. It
+// returns nil if it finds none.
 func (t *Tool) Example(known map[string]any) (params map[string]any, settled bool) {
 	return t.example(choice{known: known})
 }
 
-// Examples are up to two legal params: with the first value of each enum, as Example has it, and with the last one.
+// Examples returns up to two legal params: with the first value of each enum, as in Example, and with the last one.
 func (t *Tool) Examples(known map[string]any) []map[string]any {
 	var out []map[string]any
 	for _, last := range []bool{false, true} {
@@ -27,10 +27,10 @@ func (t *Tool) Examples(known map[string]any) []map[string]any {
 	return out
 }
 
-// choice is which values are preferred.
+// choice says which values are preferred.
 type choice struct {
 	known      map[string]any
-	last       bool // of an enum
+	last       bool // the last value of an enum
 	noDefaults bool
 }
 
@@ -51,14 +51,14 @@ func (t *Tool) example(c choice) (params object, settled bool) {
 	if t.Accepts(params) == nil {
 		return params, settled
 	}
-	if !c.noDefaults { // one of them may be what breaks it
+	if !c.noDefaults { // a default may be what breaks the schema
 		c.noDefaults = true
 		return t.example(c)
 	}
 	return nil, false
 }
 
-// value makes a value for a property, and reports whether it is settled: by the schema, or by what is known.
+// value makes a value for a property, and reports whether it is settled by the schema or by what is known.
 func (c choice) value(schema, known any) (v any, sure bool) {
 	s, _ := schema.(object)
 	if only, ok := s["const"]; ok {
@@ -76,7 +76,7 @@ func (c choice) value(schema, known any) (v any, sure bool) {
 		}
 		return list[0], true
 	}
-	if known != nil { // a null tells nothing
+	if known != nil { // a null says nothing
 		return known, true
 	}
 	if preset, ok := s["default"]; ok && !c.noDefaults {
@@ -99,7 +99,7 @@ func (c choice) value(schema, known any) (v any, sure bool) {
 	return text, false
 }
 
-// kinds are the types that a property may be of; none where it does not say.
+// kinds returns the types that a property may have, or nil if it does not say.
 func kinds(s object) []string {
 	switch t := s["type"].(type) {
 	case string:
@@ -119,7 +119,7 @@ func kinds(s object) []string {
 	return nil
 }
 
-// kind is the type of which a value is made: the first that is not null. "" where anything goes.
+// kind returns the type for a made-up value, the first that is not null, or "" if anything is allowed.
 func kind(s object) string {
 	for _, k := range kinds(s) {
 		if k != "null" {
@@ -129,7 +129,7 @@ func kind(s object) string {
 	return ""
 }
 
-// number reads one that can be reckoned with.
+// number parses a number that can be calculated with.
 func number(v any) (*big.Rat, bool) {
 	n, ok := v.(json.Number)
 	if !ok || len(n) > maxDigits {
@@ -143,8 +143,8 @@ func number(v any) (*big.Rat, bool) {
 
 // limits are the bounds of a number.
 type limits struct {
-	low, high           *big.Rat // nil: none
-	aboveLow, belowHigh bool     // and not equal
+	low, high           *big.Rat // nil: unbounded
+	aboveLow, belowHigh bool     // exclusive bounds
 	multiple            *big.Rat
 	integer             bool
 }
@@ -153,7 +153,7 @@ func limitsOf(s object) limits {
 	l := limits{integer: !slices.Contains(kinds(s), "number") && slices.Contains(kinds(s), "integer")}
 	l.low, _ = number(s["minimum"])
 	l.high, _ = number(s["maximum"])
-	l.aboveLow, l.belowHigh = s["exclusiveMinimum"] == true, s["exclusiveMaximum"] == true // as draft 4 has it
+	l.aboveLow, l.belowHigh = s["exclusiveMinimum"] == true, s["exclusiveMaximum"] == true // as in draft 4
 	if x, ok := number(s["exclusiveMinimum"]); ok && (l.low == nil || x.Cmp(l.low) >= 0) {
 		l.low, l.aboveLow = x, true
 	}
@@ -179,12 +179,12 @@ func (l limits) fit(n *big.Rat) bool {
 	return !l.integer || n.IsInt()
 }
 
-// numeral makes a number within the bounds of a property; if possible a whole one, and the least. It is settled where
-// there is a least one.
+// numeral makes a number within the bounds of a property, preferably an integer and the least one. It is settled if
+// there is a lower bound.
 func numeral(s object) (v any, sure bool) {
 	l, one := limitsOf(s), big.NewRat(1, 1)
 	var tried []*big.Rat
-	around := func(n, step *big.Rat) { // multiples of step about n
+	around := func(n, step *big.Rat) { // multiples of step near n
 		least := new(big.Rat).Mul(ceiling(new(big.Rat).Quo(n, step)), step)
 		tried = append(tried, least, new(big.Rat).Add(least, step), new(big.Rat).Sub(least, step),
 			new(big.Rat).Sub(least, new(big.Rat).Add(step, step)))
@@ -200,8 +200,8 @@ func numeral(s object) (v any, sure bool) {
 	if l.multiple != nil {
 		around(from, l.multiple)
 		if l.multiple.IsInt() || !l.integer {
-			// its multiples are whole, or need not be
-		} else { // of a/b the whole multiples are those of a
+			// its multiples are integers, or need not be
+		} else { // the integer multiples of a/b are the multiples of a
 			around(from, new(big.Rat).SetInt(l.multiple.Num()))
 		}
 	}
@@ -221,14 +221,14 @@ func numeral(s object) (v any, sure bool) {
 }
 
 func ceiling(n *big.Rat) *big.Rat {
-	down := new(big.Int).Div(n.Num(), n.Denom()) // to the lower one: the divisor is above 0
+	down := new(big.Int).Div(n.Num(), n.Denom()) // rounded down, as the divisor is positive
 	if !n.IsInt() {
 		down.Add(down, big.NewInt(1))
 	}
 	return new(big.Rat).SetInt(down)
 }
 
-// literal writes a number out. All that is made here has an end.
+// literal writes a number as a decimal. All numbers made here have a finite one.
 func literal(n *big.Rat) json.Number {
 	digits, _ := n.FloatPrec()
 	return json.Number(n.FloatString(digits))

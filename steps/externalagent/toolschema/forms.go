@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Words of JSON Schema that make parameters a schema. The value of one decides: see isSchema.
+// The keywords that make parameters a JSON Schema, depending on their values: see isSchema.
 var (
-	// schemaOnly are no names that a param has.
+	// schemaOnly are keywords that are not names of params.
 	schemaOnly = []string{"$ref", "$schema", "$id", "$defs", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef",
 		"$recursiveAnchor", "$vocabulary",
 		"definitions", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties",
@@ -18,21 +18,21 @@ var (
 		"minItems", "maxItems", "uniqueItems", "minContains", "maxContains", "exclusiveMinimum", "exclusiveMaximum",
 		"multipleOf",
 		"contentEncoding", "contentMediaType", "contentSchema"}
-	// schemaToo may be names of params as well.
+	// schemaToo may also be names of params.
 	schemaToo = []string{"properties", "required", "items", "contains", "enum", "const", "format", "pattern", "minimum",
 		"maximum", "minLength", "maxLength"}
-	// describing say nothing of what is legal.
+	// describing are keywords that do not restrict values.
 	describing = []string{"title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 	typeNames  = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
 )
 
-// isSchema tells a JSON Schema from a flat map.
+// isSchema distinguishes a JSON Schema from a flat map.
 func isSchema(params object) bool {
 	if t, ok := params["type"]; ok {
 		if _, param := t.(object); !param {
 			return true
 		}
-		return false // a param that is named type: no type is an object
+		return false // a param named type: a type is never an object
 	}
 	for _, word := range schemaOnly {
 		if v, ok := params[word]; ok && !namesType(v) {
@@ -44,7 +44,7 @@ func isSchema(params object) bool {
 			return true
 		}
 	}
-	// Words that only describe make a schema where there is nothing else.
+	// Keywords that only describe make a schema if there is nothing else.
 	for name, v := range params {
 		if !slices.Contains(describing, name) || describesParam(v) {
 			return false
@@ -58,8 +58,8 @@ func namesType(v any) bool {
 	return ok && slices.Contains(typeNames, text)
 }
 
-// describesParam reports whether a value is what a flat map says of a param: an object with a type, or the name of a
-// type. A schema with a property that is named type has an object there.
+// describesParam reports whether a value describes a param of a flat map: an object with a type, or the name of a
+// type. In a schema with a property named type, the value there is an object.
 func describesParam(v any) bool {
 	o, ok := v.(object)
 	if !ok {
@@ -74,7 +74,7 @@ func describesParam(v any) bool {
 	return false
 }
 
-// schemaOf makes a JSON Schema of a flat map, and leaves one as it is.
+// schemaOf converts a flat map to a JSON Schema, and returns a schema unchanged.
 func schemaOf(params object) object {
 	if isSchema(params) {
 		return params
@@ -82,9 +82,9 @@ func schemaOf(params object) object {
 	return flatSchema(params)
 }
 
-// flatSchema makes a JSON Schema of a flat map.
+// flatSchema converts a flat map to a JSON Schema.
 func flatSchema(params object) object {
-	marked := false // some param says that it is required, so that the others are not
+	marked := false // some param is marked as required, so the others are not
 	for _, v := range params {
 		p, _ := v.(object)
 		marked = marked || p["required"] == true
@@ -94,7 +94,7 @@ func flatSchema(params object) object {
 		v := params[name]
 		if slices.Contains(describing, name) && !describesParam(v) {
 			if _, param := v.(object); !param {
-				continue // of the tool, and no param
+				continue // describes the tool, not a param
 			}
 		}
 		p, ok := v.(object)
@@ -108,7 +108,7 @@ func flatSchema(params object) object {
 		property := object{}
 		for k, v := range p {
 			_, mark := v.(bool)
-			if k == "optional" || k == "required" && mark { // the required of an object's members is none
+			if k == "optional" || k == "required" && mark { // but not the required list of an object schema
 				continue
 			}
 			property[k] = v
@@ -121,7 +121,7 @@ func flatSchema(params object) object {
 	return object{"type": "object", "properties": properties, "required": required}
 }
 
-// saysOptional reports whether the name of a type says that the param may be left out: string?, or "text (optional)".
+// saysOptional reports whether a type's name says that the param is optional: string?, or "text (optional)".
 func saysOptional(t any) bool {
 	text, _ := t.(string)
 	return strings.HasSuffix(text, "?") || strings.Contains(strings.ToLower(text), "optional")
@@ -139,11 +139,11 @@ func needed(p object, marked bool) bool {
 	return !preset && !marked
 }
 
-// errForm is that an announced item has no form of which anything can be made.
+// errForm means that an announced item has no usable form.
 var errForm = errors.New("is not an object with a name")
 
-// item finds the name and the parameters of an announced item, in the forms that authors of tools write: that of the
-// default binding; a name alone; that of function calls, {type, function: {name, parameters}}; toolName for name, and
+// item finds the name and the parameters of an announced item in the forms that authors use: that of the default
+// binding; a name alone; that of function calls, {type, function: {name, parameters}}; toolName for name, and
 // inputSchema, input_schema or params for parameters.
 func item(v any) (name string, params any, err error) {
 	if text, ok := v.(string); ok && text != "" {
@@ -167,7 +167,7 @@ func item(v any) (name string, params any, err error) {
 	return name, nil, nil
 }
 
-// paramsOf makes a schema of what stands for the parameters of a tool.
+// paramsOf converts the parameters of a tool to a schema.
 func paramsOf(v any) (object, oddities) {
 	switch v := v.(type) {
 	case nil:

@@ -17,15 +17,15 @@ import (
 type oddities struct {
 	told  []string
 	loose bool // something is accepted that the author may have meant to forbid
-	plain bool // not, oneOf and if are left out: what is accepted within them is refused without
+	plain bool // leave out not, oneOf and if: accepting more inside them would refuse more outside
 	old   bool // draft 4, which has booleans for exclusiveMinimum and exclusiveMaximum
-	tuple bool // a draft in which items may be a list
+	tuple bool // a draft that allows a list in items
 }
 
-// maxOdd is how many oddities of a tool are told.
+// maxOdd is the maximum number of reported oddities per tool.
 const maxOdd = 8
 
-// leave notes that something does not restrict anything.
+// leave notes that something restricts nothing.
 func (o *oddities) leave(at, format string, args ...any) {
 	o.loose = true
 	if len(o.told) < maxOdd {
@@ -33,9 +33,8 @@ func (o *oddities) leave(at, format string, args ...any) {
 	}
 }
 
-// mended makes of what an author has written for a schema one that is. A word whose value JSON Schema does not know is
-// left out, so that anything is accepted there; what is plainly meant is read as that. What is understood stays as it
-// is.
+// mended turns what an author wrote into a valid schema. It omits keywords whose value JSON Schema does not know, so
+// that anything is accepted there, and accepts obvious meanings. It keeps what it understands.
 func mended(params object) (object, oddities) {
 	o := draftOf(params)
 	out := o.root(params)
@@ -55,7 +54,7 @@ func draftOf(params object) (o oddities) {
 	return o
 }
 
-// root is the schema of the params themselves, which are an object whatever their author says.
+// root returns the schema of the params themselves, which are always an object.
 func (o *oddities) root(params object) object {
 	out, _ := o.schema("", params).(object)
 	if _, ok := out["type"]; !ok && params["type"] != nil {
@@ -65,7 +64,7 @@ func (o *oddities) root(params object) object {
 	return out
 }
 
-// negates reports whether a schema has a word within which it matters that too much is accepted.
+// negates reports whether a schema has a keyword for which accepting too much makes a difference.
 func (o *oddities) negates(v any) bool {
 	switch v := v.(type) {
 	case object:
@@ -80,10 +79,10 @@ func (o *oddities) negates(v any) bool {
 	return false
 }
 
-// hint is a word of ours: of which type the author of an unknown one may want a value.
+// hint is our own keyword for the type that an unknown type probably means.
 const hint = "parleyHint"
 
-// Words of JSON Schema by what their values are.
+// The keywords of JSON Schema by the kinds of their values.
 var (
 	negating = []string{"not", "oneOf", "if", "then", "else", "maxContains"}
 	ofSchema = []string{"additionalProperties", "propertyNames", "contains", "not", "if", "then", "else",
@@ -98,7 +97,7 @@ var (
 		"contentEncoding", "contentMediaType", "$schema", "$comment", "$vocabulary"}
 )
 
-// schema mends what stands where a schema is due.
+// schema mends a value that should be a schema.
 func (o *oddities) schema(at string, v any) any {
 	switch v := v.(type) {
 	case bool:
@@ -140,7 +139,7 @@ func (o *oddities) word(at string, schema, out object, name string, x any) {
 	case name == hint:
 	case name == "const" || name == "default":
 		out[name] = x
-	case x == nil: // said as nothing
+	case x == nil: // a null counts as absent
 	case o.plain && slices.Contains(negating, name):
 	case name == "type":
 		o.types(below, x, out)
@@ -179,7 +178,7 @@ func (o *oddities) word(at string, schema, out object, name string, x any) {
 		_, ok := x.(bool)
 		keep(ok, "a boolean")
 	default:
-		out[name] = x // no word of JSON Schema
+		out[name] = x // not a keyword of JSON Schema
 	}
 }
 
@@ -191,8 +190,7 @@ func (o *oddities) each(at string, list []any) []any {
 	return out
 }
 
-// types mends a type. One that JSON Schema does not know accepts anything; what it may be called elsewhere helps to
-// make a value.
+// types mends a type. An unknown type accepts anything; its probable meaning is kept as a hint for making a value.
 func (o *oddities) types(at string, x any, out object) {
 	var known []any
 	unknown := ""
@@ -227,7 +225,7 @@ func (o *oddities) types(at string, x any, out object) {
 	}
 }
 
-// likely is the type that authors mean by other names for it; "" where nobody can tell.
+// likely returns the type that authors mean by another name for it, or "".
 func likely(name string) string {
 	word := strings.ToLower(strings.TrimSpace(name))
 	if at := strings.IndexFunc(word, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }); at > 0 {
@@ -255,12 +253,12 @@ func (o *oddities) items(at string, x any, out object) {
 		out["items"] = o.schema(at, x)
 	case o.tuple:
 		out["items"] = o.each(at, list)
-	case len(list) > 0: // as older drafts have it
+	case len(list) > 0: // as in older drafts
 		out["prefixItems"] = o.each(at, list)
 	}
 }
 
-// required mends the names of the members that must be there.
+// required mends the names of the required members.
 func (o *oddities) required(at string, x any, out object) {
 	list, ok := x.([]any)
 	if _, mark := x.(bool); mark { // see marks
@@ -280,7 +278,7 @@ func (o *oddities) required(at string, x any, out object) {
 			names = append(names, v)
 		}
 	}
-	if len(names) > 0 || !o.old { // draft 4 wants one
+	if len(names) > 0 || !o.old { // draft 4 requires at least one
 		out["required"] = names
 	}
 }
@@ -322,7 +320,7 @@ func (o *oddities) dependent(at, word string, x any, out object) {
 	out[word] = mended
 }
 
-// numeric mends a bound: a number in quotes is that number.
+// numeric mends a bound: a number in quotes counts as a number.
 func (o *oddities) numeric(at string, schema, out object, name string, x any) {
 	if mark, ok := x.(bool); ok && strings.HasPrefix(name, "exclusive") {
 		if o.old || !mark {
@@ -331,7 +329,7 @@ func (o *oddities) numeric(at string, schema, out object, name string, x any) {
 			}
 			return
 		}
-		out[name] = true // older takes it from there
+		out[name] = true // converted by older
 		return
 	}
 	if text, ok := x.(string); ok {
@@ -346,9 +344,9 @@ func (o *oddities) numeric(at string, schema, out object, name string, x any) {
 	}
 	d, err := parse(n, maxDigits)
 	switch {
-	case err != nil: // compile says what is beyond the bounds
+	case err != nil: // compile reports what exceeds the limits
 	case slices.Contains(lengths, name) && d.Negative:
-		return // everything is as long as that
+		return // every length satisfies it
 	case slices.Contains(lengths, name) && d.Digits != "" && d.Exponent < 0,
 		name == "multipleOf" && (d.Negative || d.Digits == ""):
 		o.leave(at, "%s is passed over", short80(x))
@@ -357,7 +355,7 @@ func (o *oddities) numeric(at string, schema, out object, name string, x any) {
 	out[name] = n
 }
 
-// older reads the booleans that draft 4 has for bounds, where nothing names that draft.
+// older converts draft 4 booleans for bounds if the schema does not name that draft.
 func (o *oddities) older(out object) {
 	if o.old {
 		return
@@ -383,7 +381,7 @@ func (o *oddities) text(at, name string, x any, out object, wrong func(string)) 
 	switch name {
 	case "$schema":
 		if !strings.Contains(text, "json-schema.org/") {
-			return // of which nothing is read
+			return // which is ignored anyway
 		}
 	case "$id", "id":
 		if u, err := url.Parse(text); err != nil || u.Fragment != "" || name == "id" && !o.old {
@@ -398,7 +396,7 @@ func (o *oddities) text(at, name string, x any, out object, wrong func(string)) 
 	out[name] = x
 }
 
-// nullable reads the word of OpenAPI by which null is accepted as well.
+// nullable handles the OpenAPI keyword that allows null as well.
 func (o *oddities) nullable(schema, out object) {
 	if schema["nullable"] != true {
 		return
@@ -416,8 +414,8 @@ func (o *oddities) nullable(schema, out object) {
 	}
 }
 
-// marks reads what stands in a property and says whether it must be there: draft 3 has required there, and authors have
-// optional. Where no list names what must be there, the schema does not settle what may be left out.
+// marks handles marks in a property that say whether it is required: draft 3 has required there, and authors write
+// optional. If there is no required list, the schema does not settle what may be omitted.
 func (o *oddities) marks(at string, schema, out object) {
 	members, _ := schema["properties"].(object)
 	list, listed := out["required"].([]any)
@@ -434,7 +432,7 @@ func (o *oddities) marks(at string, schema, out object) {
 	}
 }
 
-// short80 is a value for a note.
+// short80 formats a value for a note.
 func short80(v any) string {
 	return cut.Head(wjson.Compact(v), 80)
 }

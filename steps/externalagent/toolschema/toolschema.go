@@ -15,24 +15,24 @@ import (
 
 type object = map[string]any
 
-// Tool is one announced tool. What it announces is read when it is first asked for.
+// Tool is one announced tool. Its announcement is parsed on first use.
 type Tool struct {
 	Name      string
 	read      func() announcement
 	validator func() (*jsonschema.Schema, error) // compiles the schema, once
 }
 
-// announcement is what was read of a tool's parameters.
+// announcement is the parsed announcement of a tool's parameters.
 type announcement struct {
 	schema object // JSON Schema of its params
 	odd    []string
-	loose  bool // it does not settle that params are right: something of what was announced is passed over
+	loose  bool // something was ignored, so the schema does not settle that params are right
 }
 
-// Tools are those of one toolSchema, in its order.
+// Tools are the tools of one toolSchema, in order.
 type Tools []Tool
 
-// Find returns the tool of a name; nil: it is not announced.
+// Find returns the tool with a name, or nil if it is not announced.
 func (t Tools) Find(name string) *Tool {
 	for i := range t {
 		if t[i].Name == name {
@@ -42,7 +42,8 @@ func (t Tools) Find(name string) *Tool {
 	return nil
 }
 
-// Odd says what of the announced parameters is passed over, as JSON Schema does not know it: a line for each place.
+// Odd reports what was ignored in the announced parameters because JSON Schema does not know it, with one line per
+// place.
 func (t Tools) Odd() []string {
 	var out []string
 	for _, tool := range t {
@@ -53,22 +54,22 @@ func (t Tools) Odd() []string {
 	return out
 }
 
-// Parse reads a toolSchema: items {name, description?, parameters}, where parameters is a JSON Schema object or a flat
-// map {param: {type, enum?, optional?}}; doc.go tells what else is understood. The document leaves the form of an item
-// open, so that an error here is nobody's fault.
+// Parse parses a toolSchema with items {name, description?, parameters}, where parameters is a JSON Schema object or
+// a flat map {param: {type, enum?, optional?}}; doc.go describes what else is understood. The document leaves the
+// form of an item open, so an error breaks no clause.
 func Parse(list []any) (Tools, error) { return new(Memory).Parse(list) }
 
-// Memory keeps the schemas that were read, as a host announces most of its tools again and again as they were. The zero
-// value is ready; it is safe for concurrent use.
+// Memory caches parsed schemas, because a host announces most of its tools repeatedly and unchanged. The zero value
+// is ready to use. It is safe for concurrent use.
 type Memory struct {
 	mu    sync.Mutex
-	known map[[sha256.Size]byte]Tool // by what is announced of the parameters; their names are not kept
+	known map[[sha256.Size]byte]Tool // by a hash of the parameters, without the tool's name
 }
 
-// maxRemembered bounds the schemas that are kept; those beyond are read each time.
+// maxRemembered limits the cached schemas; further ones are parsed each time.
 const maxRemembered = 1000
 
-// Parse is [Parse] for a toolSchema of which parts may have been read before.
+// Parse is [Parse] with a cache.
 func (m *Memory) Parse(list []any) (Tools, error) {
 	out := Tools{}
 	for i, v := range list {
@@ -83,7 +84,7 @@ func (m *Memory) Parse(list []any) (Tools, error) {
 	return out, nil
 }
 
-// tool is one of the given parameters, without its name.
+// tool returns a tool with the given parameters and no name.
 func (m *Memory) tool(params any) (t Tool) {
 	key := sha256.Sum256([]byte(wjson.Compact(params)))
 	m.mu.Lock()
@@ -102,7 +103,7 @@ func (m *Memory) tool(params any) (t Tool) {
 	return t
 }
 
-// reader reads parameters when they are asked for. What is no JSON Schema even then restricts nothing.
+// reader parses parameters on first use. A mended schema that is still invalid restricts nothing.
 func reader(params any) (func() announcement, func() (*jsonschema.Schema, error)) {
 	type result struct {
 		announcement
@@ -125,25 +126,25 @@ func reader(params any) (func() announcement, func() (*jsonschema.Schema, error)
 	}
 }
 
-// noLoader keeps a schema from being read from anywhere else: it came off the wire.
+// noLoader prevents a schema, which came off the wire, from loading others.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("%s is not read", url) }
 
-// Accepts reports whether params keep to the announced schema; nothing keeps to what is no JSON Schema, or is not
-// understood.
+// Accepts returns nil if params keep to the announced schema. It returns an error for any params if the schema is
+// invalid or not understood.
 func (t *Tool) Accepts(params any) error {
 	_, err := t.accepts(params)
 	return err
 }
 
-// accepts is Accepts, and counts the steps that it takes.
+// accepts is Accepts, and also counts the steps.
 func (t *Tool) accepts(params any) (steps int, err error) {
 	schema, err := t.validator()
 	if err != nil {
 		return 0, err
 	}
-	// Whatever comes off the wire must not end the run. Nothing is known that gets here.
+	// Input from the wire must not end the run. No input is known to panic here.
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("params are %w: %v", ErrNotUnderstood, r)
@@ -168,7 +169,7 @@ func names(o object) []string {
 	return out
 }
 
-// properties are the params that a schema names, sorted.
+// properties returns the params named by the schema, sorted.
 func (t *Tool) properties() (all []string, of object) {
 	of, _ = t.read().schema["properties"].(object)
 	return names(of), of
@@ -176,5 +177,5 @@ func (t *Tool) properties() (all []string, of object) {
 
 func (t *Tool) requires(name string) bool {
 	list, _ := t.read().schema["required"].([]any)
-	return slices.Contains(list, any(name)) // a text: values of other kinds are compared by their kinds alone
+	return slices.Contains(list, any(name)) // values of other types differ by type, without a panic
 }

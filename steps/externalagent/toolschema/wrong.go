@@ -9,24 +9,24 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Bounds of the calls that are wrong in one way.
+// The limits for calls that are wrong in one way.
 const (
 	maxWrong      = 64
 	maxTried      = 256
-	maxWrongSteps = maxSteps // of holding what is tried against the schema
+	maxWrongSteps = maxSteps // for checking what is tried against the schema
 )
 
 // Wrong is a call that breaks the announced schema.
 type Wrong struct {
 	Tool   string
-	Param  string // the one that is wrong
+	Param  string // the wrong param
 	Params any
 }
 
-// Wrong derives calls of an announced tool that break its schema in one way: "missing", "of another type", "null", "not
-// in the enum", "below the minimum", "above the maximum", "fractional", "negative", "unknown". Each starts from legal
-// params. "not in the enum" also takes others, by the names of params: values that were announced for them elsewhere,
-// such as at an earlier stage.
+// Wrong derives calls of an announced tool that break its schema in one way: "missing", "of another type", "null",
+// "not in the enum", "below the minimum", "above the maximum", "fractional", "negative", "unknown". Each starts from
+// legal params. "not in the enum" also uses others, by param name: values announced for the param elsewhere, such as
+// at an earlier stage.
 func (t *Tool) Wrong(how string, known map[string]any, others map[string][]any) []Wrong {
 	right, _ := t.Example(known)
 	if right == nil {
@@ -48,7 +48,7 @@ func (t *Tool) Wrong(how string, known map[string]any, others map[string][]any) 
 	return d.out
 }
 
-// deriving makes calls of legal params.
+// deriving derives wrong calls from legal params.
 type deriving struct {
 	tool         *Tool
 	right        object
@@ -60,14 +60,14 @@ func (d *deriving) full() bool {
 	return len(d.out) >= maxWrong || d.tried >= maxTried || d.steps >= maxWrongSteps
 }
 
-// add takes a call with another value, if the schema itself says that it is wrong.
+// add adds a call with another value if the schema finds it wrong.
 func (d *deriving) add(name string, v any) {
 	params := maps.Clone(d.right)
 	params[name] = v
 	d.take(name, params, false)
 }
 
-// leave takes a call without a param.
+// leave adds a call without a param.
 func (d *deriving) leave(name string) {
 	params := maps.Clone(d.right)
 	delete(params, name)
@@ -133,7 +133,7 @@ func (d *deriving) param(how, name string, s object, others []any) {
 	}
 }
 
-// otherKinds are values of other types than a property has. The text of a number or of a boolean is one too.
+// otherKinds returns values of types that a property does not have, including a number or boolean as text.
 func (d *deriving) otherKinds(name string, s object) []any {
 	right := d.right[name]
 	var out []any
@@ -160,8 +160,8 @@ func (d *deriving) isNumber(name string, s object) bool {
 	return ok || slices.Contains(kinds(s), "integer") || slices.Contains(kinds(s), "number")
 }
 
-// negative takes -1 where it breaks the schema. A negative quantity breaks the rule that the document states of
-// setQuantity, unless the schema itself announces some.
+// negative adds a call with -1 if that is wrong. For the quantity of setQuantity it is wrong by the document, unless
+// the schema announces negative values.
 func (d *deriving) negative(name string, s object) {
 	if !d.isNumber(name, s) {
 		return
@@ -171,7 +171,7 @@ func (d *deriving) negative(name string, s object) {
 	d.take(name, params, d.tool.Name == "setQuantity" && d.isQuantity(name) && !announcesNegative(s))
 }
 
-// isQuantity reports whether a param is the quantity of setQuantity: by its name, or because it is the only number.
+// isQuantity reports whether a param is the quantity of setQuantity, by its name or as the only number.
 func (d *deriving) isQuantity(name string) bool {
 	if name == "quantity" {
 		return true
@@ -193,7 +193,7 @@ func announcesNegative(s object) bool {
 	return listed || only || low != nil && low.Sign() < 0
 }
 
-// sameKind reports whether a value is of a type that a property has, or its legal value.
+// sameKind reports whether a value has a type of a property, or that of its legal value.
 func sameKind(v, right any, kinds ...string) bool {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(kinds, n) })
@@ -214,7 +214,7 @@ func sameKind(v, right any, kinds ...string) bool {
 	return has("object")
 }
 
-// has reports whether a list has a value.
+// has reports whether a list contains a value.
 func has(list []any, v any) bool {
 	for _, other := range list {
 		if wjson.Equal(other, v) {
@@ -224,8 +224,7 @@ func has(list []any, v any) bool {
 	return false
 }
 
-// Enums adds the values of every enum of the tool's params to those that are known by the names of the params, up to
-// eight of each.
+// Enums adds the values of every enum of the tool's params to the known values, by param name, up to eight per name.
 func (t *Tool) Enums(into map[string][]any) {
 	all, of := t.properties()
 	for _, name := range all {
