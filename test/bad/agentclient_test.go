@@ -14,7 +14,7 @@ import (
 	"parley/verdict"
 )
 
-// controls is a page that has every element, and a script of its own.
+// controls is a page that has every element and runs a given script.
 const controls = `<!doctype html><meta charset="utf-8"><title>p</title>
 <input id="serverUrl"><button id="connectBtn">连接</button><button id="disconnectBtn">断开</button>
 <header><h1>chat</h1><span style="float:right">
@@ -30,7 +30,7 @@ const post = (path, body) => fetch(server() + path,
   {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)}).then(r => r.json());
 %s</script>`
 
-// listing shows the agents, and does whatever it does besides.
+// listing shows the agents on connecting and does nothing else.
 const listing = `
 const show = e => { if (e.type !== "agent_list") return; $("mainAgentSelect").disabled = false;
   $("mainAgentSelect").replaceChildren(...e.data.agents.map(a => {
@@ -39,21 +39,20 @@ const show = e => { if (e.type !== "agent_list") return; $("mainAgentSelect").di
 $("connectBtn").onclick = () => connect(show);
 `
 
-// still are clauses that a page keeps which has its elements and connects to nothing.
+// still are the clauses kept by a page that has its elements and never connects.
 var still = []string{"AC-011", "AC-028", "AC-029", "AC-092", "AC-093"}
 
-// badPages are pages that are no client, in one way or another. None of them may hang the suite, or pass by saying
-// nothing.
+// badPages are pages that are not a client, each in another way. None may hang the suite, or pass by doing nothing.
 var badPages = []struct {
 	name   string
 	exit   int
-	serve  http.HandlerFunc // nil: the page
+	serve  http.HandlerFunc // nil: serves page
 	page   string
-	script string // of controls
+	script string // run by controls
 	may    []string
 	reason string
 
-	answers bool // some of what it is asked: a busy machine may make it late
+	answers bool // it answers some requests, which a busy machine may delay
 }{
 	{name: "blank", exit: 1, page: "<!doctype html>", reason: "has nothing"},
 	{name: "text", exit: 1, page: "请先连接服务器 (未连接)", reason: "says what it should and has no elements",
@@ -94,7 +93,7 @@ var badPages = []struct {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"hello":"world"}`)
 	}, reason: "is no page"},
-	// These get further; everything that they do not show must not pass.
+	// These get further, but nothing that they do not show may pass.
 	{name: "lists alone", exit: verdict.ExitIncomplete, script: listing, reason: "shows agents, and asks for nothing",
 		may: append([]string{"AC-006", "AC-010", "AC-023", "AC-025", "AC-015"}, still...), answers: true},
 }
@@ -129,7 +128,7 @@ func TestBadPages(t *testing.T) {
 	}
 }
 
-// TestNoBrowser: a page cannot be judged without a browser, and the verdict says what is missing.
+// TestNoBrowser checks that a page is not judged without a browser, and that the verdict says what is missing.
 func TestNoBrowser(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	p, err := protocols.Kinds().Load("profiles/plain-page.yaml")

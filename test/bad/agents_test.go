@@ -12,7 +12,7 @@ import (
 	"parley/verdict"
 )
 
-// badAgents are agents that do nothing, or nothing right, as Python programs that speak WebSocket by hand.
+// badAgents are agents that do nothing, or nothing right: Python programs that speak WebSocket by hand.
 var badAgents = []struct {
 	name, script, reason string
 	exit                 int // 0: non-conformant
@@ -27,7 +27,7 @@ var badAgents = []struct {
 		reason: "speaks another language"},
 	{name: "junk", script: `connect(); text("hello?"); wait()`, reason: "says what is no envelope",
 		may: []string{"EA-016", "EA-106"}},
-	// No clause has an agent speak: what it does not show is not tested.
+	// No clause requires an agent to act: what it does not show is not tested.
 	{name: "joins and waits", script: `connect(); text(join); wait()`, reason: "joins, and does nothing more",
 		exit: verdict.ExitIncomplete,
 		may: []string{"EA-016", "EA-106", "EA-018", "EA-019", "EA-021", "EA-022a", "EA-023a", "EA-024", "EA-026",
@@ -62,7 +62,7 @@ def wait():
 join = '{"v":"mvp-0.2","type":"relay.join","id":"j","payload":{"role":"agent","sessionId":"default"}}'
 `
 
-// TestBadAgents holds the verdict against agents that do nothing, or nothing right.
+// TestBadAgents checks the verdicts on agents that do nothing, or nothing right.
 func TestBadAgents(t *testing.T) {
 	t.Parallel()
 	suitetest.Needs(t, "python3")

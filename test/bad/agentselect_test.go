@@ -17,18 +17,18 @@ import (
 	"parley/verdict"
 )
 
-// bad is a target that is no agent-select server, in one way or another.
+// bad is a target that is not an agent-select server.
 type bad struct {
 	name   string
 	exit   int
 	serve  http.HandlerFunc    // nil: accept is used
-	accept func(conn net.Conn) // what is done with each connection
-	may    []string            // binding clauses that such a target may pass all the same
+	accept func(conn net.Conn) // handles each connection
+	may    []string            // binding clauses that such a target may pass
 	reason string
-	why    string // what is said of one that is not judged, as nothing of the protocol ever comes
+	why    string // the explanation for a target that is not judged because it never speaks the protocol
 }
 
-// connecting are the clauses that a target keeps which connects its clients and does nothing else.
+// connecting are the clauses kept by a target that only connects its clients.
 var connecting = []string{"AS-008", "AS-009", "AS-016", "AS-029", "AS-030", "AS-031", "AS-033", "AS-040", "AS-083",
 	"AS-105",
 	"AS-113", "AS-114", "AS-115", "AS-117", "AS-118", "AS-123", "AS-129", "AC-110"}
@@ -38,7 +38,7 @@ const greeting = "data: {\"type\":\"connected\",\"data\":{\"connectionId\":%q}}\
 	`{"id":"general","name":"G","description":""},{"id":"debugger","name":"D","description":""},` +
 	`{"id":"requirement_analyzer","name":"R","description":""}],"currentAgentId":null}}` + "\n\n"
 
-// greets connects its clients as it should, and leaves the rest to post.
+// greets connects its clients correctly and leaves the rest to post.
 func greets(post http.HandlerFunc) http.HandlerFunc {
 	var mu sync.Mutex
 	n := 0
@@ -100,7 +100,7 @@ var bads = []bad{
 		serve:  greets(session(status(200))),
 		reason: "HTTP 200 is no answer: the outcome is an event"},
 	{name: "never answers a POST", exit: 1, may: connecting, serve: greets(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then does net/http notice that the client is gone
+		_, _ = io.Copy(io.Discard, r.Body) // net/http notices only after this that the client has disconnected
 		<-r.Context().Done()
 	}),
 		reason: "hangs at the first message"},
@@ -135,8 +135,8 @@ var bads = []bad{
 		}, reason: "sends a line that never ends"},
 }
 
-// TestBadTargets holds the verdict against targets that answer nothing, or nothing right. None of them is harmless:
-// each is non-conformant, and no clause passes but those that such a target keeps.
+// TestBadTargets checks the verdicts on targets that answer nothing, or nothing right. Each is non-conformant or
+// unreachable, and no clause passes except those that such a target keeps.
 func TestBadTargets(t *testing.T) {
 	t.Parallel()
 	for _, b := range bads {
@@ -183,7 +183,7 @@ func (b bad) start(t *testing.T) string {
 			}
 			wg.Go(func() {
 				defer c.Close()
-				_ = c.SetDeadline(time.Now().Add(5 * time.Minute)) // the client ends it, however busy the machine is
+				_ = c.SetDeadline(time.Now().Add(5 * time.Minute)) // the client ends the connection, however busy the machine is
 				b.accept(c)
 			})
 		}
@@ -192,18 +192,18 @@ func (b bad) start(t *testing.T) string {
 	return "http://" + ln.Addr().String()
 }
 
-// TestTLS: who has a certificate that nobody vouches for, or is spoken to without TLS, is told so.
+// TestTLS checks the explanation for an untrusted certificate and for plain HTTP to a TLS server.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(greets(status(http.StatusOK)))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it is told of each connection that is given up
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs each abandoned connection
 	s.StartTLS()
 	defer s.Close()
 	unjudged(t, suitetest.JudgeURL(t, s.URL), "has a TLS certificate that is not trusted")
 	unjudged(t, suitetest.JudgeURL(t, "http"+strings.TrimPrefix(s.URL, "https")), "speaks TLS (give an https URL)")
 }
 
-// TestDeadPort: a target that is not there is the environment's fault, and nothing of it has passed.
+// TestDeadPort checks that a missing target counts as an environment error, and that no clause passes.
 func TestDeadPort(t *testing.T) {
 	p, err := freeport.Lend()
 	if err != nil {

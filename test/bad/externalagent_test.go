@@ -14,16 +14,16 @@ import (
 	"parley/steps/protocols"
 )
 
-// badBooking is a target that is no host, or no relay, of external-agent, in one way or another.
+// badBooking is a target that is not a host or relay of external-agent.
 type badBooking struct {
 	name   string
-	talk   func(ctx context.Context, c *websocket.Conn) // what it does with a connection, until it returns
-	may    []string                                     // binding clauses that such a target may pass all the same
+	talk   func(ctx context.Context, c *websocket.Conn) // handles a connection until it returns
+	may    []string                                     // binding clauses that such a target may pass
 	reason string
 	why    string // see badChat
 }
 
-// answering answers each envelope by a function of its type and id; "" says nothing.
+// answering answers each envelope by a function of its type and id; "" means no answer.
 func answering(say func(kind, id string, got []byte) string) func(context.Context, *websocket.Conn) {
 	return each(func(got []byte) []byte {
 		var e struct{ Type, ID string }
@@ -35,7 +35,7 @@ func answering(say func(kind, id string, got []byte) string) func(context.Contex
 	})
 }
 
-// welcomes answers relay.join as it should, and leaves the rest to another.
+// welcomes answers relay.join correctly and leaves other messages to rest.
 func welcomes(rest func(kind, id string, got []byte) string) func(context.Context, *websocket.Conn) {
 	return answering(func(kind, id string, got []byte) string {
 		if kind != "relay.join" {
@@ -50,10 +50,10 @@ func envelopeText(kind, replyTo, payload string) string {
 	return fmt.Sprintf(`{"v":"mvp-0.2","type":%q,"replyTo":%q,"payload":%s}`, kind, replyTo, payload)
 }
 
-// form are the clauses about the form of envelopes, which who sends well-formed ones keeps.
+// form are the clauses about the form of envelopes, kept by any target that sends well-formed ones.
 var form = []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-024"}
 
-// welcome are those that who lets an agent join keeps.
+// welcome are the clauses kept by a target that lets an agent join.
 var welcome = append([]string{"EA-023a", "EA-028", "EA-029", "EA-030", "EA-103", "EA-106"}, form...)
 
 var badBookings = []badBooking{
@@ -120,8 +120,8 @@ var badBookings = []badBooking{
 		})},
 }
 
-// TestBadBookingTargets holds the verdict against hosts and relays that answer nothing, or nothing right: each is
-// non-conformant, and no clause passes but those that such a target keeps.
+// TestBadBookingTargets checks the verdicts on hosts and relays that answer nothing, or nothing right. Each is
+// non-conformant or unreachable, and no clause passes except those that such a target keeps.
 func TestBadBookingTargets(t *testing.T) {
 	t.Parallel()
 	for _, b := range badBookings {

@@ -11,11 +11,12 @@ import (
 	"parley/verdict"
 )
 
-// reached are the clauses that a target keeps which can be connected to, and does nothing else.
+// reached are the clauses kept by a target that only accepts connections.
 var reached = map[string][]string{"external-agent": {"EA-017"}, "session-chat": {"SC-045", "SC-001"},
 	"session-runtime": {"RT-013"}}
 
-// judgesOrNot runs the suite against a bad target: it is judged, or else why says what stands in place of a verdict.
+// judgesOrNot runs the suite against a bad target. If why is not "", it must be the explanation in place of a
+// verdict.
 func judgesOrNot(t *testing.T, p *target.Profile, why string, may []string, reason string) {
 	t.Helper()
 	if why == "" {
@@ -27,8 +28,8 @@ func judgesOrNot(t *testing.T, p *target.Profile, why string, may []string, reas
 	unjudged(t, res, why)
 }
 
-// unjudged holds the results of a target that does not speak its protocol: exit 3, one line that says why, and no
-// clause that is passed or failed.
+// unjudged checks the results of a target that does not speak its protocol: exit 3, one line that says why, and no
+// clause that passed or failed.
 func unjudged(t *testing.T, res *reports.Results, why string) {
 	t.Helper()
 	if res.Exit != verdict.ExitUnreachable || res.Verdict != verdict.Incomplete {
@@ -51,7 +52,7 @@ func unjudged(t *testing.T, res *reports.Results, why string) {
 	suitetest.SameInEveryReport(t, res)
 }
 
-// judgesBad runs the suite against a bad target: no clause passes but those that such a target keeps.
+// judgesBad runs the suite against a bad target: no clause may pass except those that such a target keeps.
 func judgesBad(t *testing.T, p *target.Profile, exit int, may []string, reason string) {
 	t.Helper()
 	suitetest.Hurry(&p.Limits)

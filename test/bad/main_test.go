@@ -1,5 +1,5 @@
-// Package bad_test holds the verdict against targets that do not speak their protocol: none of them passes, and none
-// hangs the suite.
+// Package bad_test checks the verdicts on targets that do not speak their protocol: none passes, and none hangs the
+// suite.
 package bad_test
 
 import (

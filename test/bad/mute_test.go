@@ -15,7 +15,7 @@ import (
 	"parley/verdict"
 )
 
-// slowChat answers a chat after longer than limits.event, and what needs no time as talk does.
+// slowChat answers a chat after more than limits.event, and everything else at once with quick.
 func slowChat(first string, quick func(ctx context.Context, c *websocket.Conn, got string)) badChat {
 	return badChat{talk: func(ctx context.Context, c *websocket.Conn) {
 		for {
@@ -39,7 +39,7 @@ func slowChat(first string, quick func(ctx context.Context, c *websocket.Conn, g
 				says(first, `{"subtype":"init"}`)
 			}
 			select {
-			case <-time.After(5 * muteEvent / 2): // the delay is what is tested
+			case <-time.After(5 * muteEvent / 2): // the delay under test
 			case <-ctx.Done():
 			}
 			says("assistant", `{"text":"hello"}`)
@@ -58,8 +58,8 @@ func repliesTo(want, with string) func(context.Context, *websocket.Conn, string)
 	}
 }
 
-// TestMute: a target that opens and never says a word costs limits.event, not a turn; one that is merely slow is
-// waited for, whatever it is by which it shows that it is there.
+// TestMute checks that a silent target costs limits.event, not a turn, and that a slow one is waited for, however it
+// shows that it is alive.
 func TestMute(t *testing.T) {
 	t.Parallel()
 	nothing := func(context.Context, *websocket.Conn, string) {}
@@ -126,22 +126,22 @@ var slowRelay = badChat{talk: func(ctx context.Context, c *websocket.Conn) {
 			continue
 		}
 		select {
-		case <-time.After(muteEvent / 2): // the delay is what is tested
+		case <-time.After(muteEvent / 2): // the delay under test
 		case <-ctx.Done():
 		}
 		says("relay.joined", fmt.Sprintf(`{"role":"agent","sessionId":%q}`, textOf(string(got), "sessionId")))
 	}
 }}
 
-// textOf is the first member of a name that is text.
+// textOf returns the first text member with a name.
 func textOf(doc, name string) string {
 	_, rest, _ := strings.Cut(doc, `"`+name+`":"`)
 	text, _, _ := strings.Cut(rest, `"`)
 	return text
 }
 
-// TestMuteRelaysAndOrchestrators: a relay that opens and never says a word costs limits.event, not the limit of a
-// join, and one that is merely slow is waited for; so with an orchestrator.
+// TestMuteRelaysAndOrchestrators checks that a silent relay costs limits.event, not the limit of a join, and that a
+// slow one is waited for; likewise for orchestrators.
 func TestMuteRelaysAndOrchestrators(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

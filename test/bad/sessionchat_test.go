@@ -14,16 +14,16 @@ import (
 	"parley/steps/protocols"
 )
 
-// badChat is a target that is no session-chat server, in one way or another.
+// badChat is a target that is not a session-chat server.
 type badChat struct {
 	name   string
-	talk   func(ctx context.Context, c *websocket.Conn) // what it does with a connection, until it returns
-	may    []string                                     // binding clauses that such a target may pass all the same
+	talk   func(ctx context.Context, c *websocket.Conn) // handles a connection until it returns
+	may    []string                                     // binding clauses that such a target may pass
 	reason string
-	why    string // what is said of one that is not judged, as nothing of the protocol ever comes; "": it is judged
+	why    string // the explanation for a target that is not judged because it never speaks the protocol; "": it is judged
 }
 
-// each says something to every message of the client.
+// each answers every message of the client.
 func each(say func(got []byte) []byte) func(context.Context, *websocket.Conn) {
 	return func(ctx context.Context, c *websocket.Conn) {
 		for {
@@ -104,8 +104,8 @@ var badChats = []badChat{
 		})},
 }
 
-// TestBadChatTargets holds the verdict against targets that answer nothing, or nothing right: each is non-conformant,
-// and no clause passes but those that such a target keeps.
+// TestBadChatTargets checks the verdicts on targets that answer nothing, or nothing right. Each is non-conformant or
+// unreachable, and no clause passes except those that such a target keeps.
 func TestBadChatTargets(t *testing.T) {
 	t.Parallel()
 	for _, b := range badChats {

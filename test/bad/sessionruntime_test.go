@@ -17,7 +17,7 @@ import (
 	"parley/verdict"
 )
 
-// frameOf is what a bad orchestrator reads of a frame.
+// frameOf has the parts of a frame that a bad orchestrator reads.
 type frameOf struct {
 	Parley, ID, SessionID, Event, Subtype, Sender, Text string
 	ActiveAgentID                                       string
@@ -36,7 +36,7 @@ func read(got []byte) (f frameOf) {
 	return f
 }
 
-// orchestrating answers set-ups and fences as it should, and leaves the rest to publish.
+// orchestrating answers set-ups and fences correctly and leaves the rest to publish.
 func orchestrating(publish func(f frameOf) []string) func(context.Context, *websocket.Conn) {
 	return func(ctx context.Context, c *websocket.Conn) {
 		for {
@@ -63,7 +63,7 @@ func orchestrating(publish func(f frameOf) []string) func(context.Context, *webs
 	}
 }
 
-// published is a message that an orchestrator has published.
+// published returns a message published by an orchestrator.
 func published(f frameOf, event, subtype, target, id string, payload any) string {
 	doc := map[string]any{"id": "x", "session_id": f.SessionID, "event": event, "subtype": subtype, "sender": "session",
 		"target": target, "target_id": id, "payload": payload,
@@ -119,7 +119,7 @@ var badRuntimes = []badChat{
 		talk: orchestrating(func(f frameOf) []string {
 			return []string{published(f, "ERROR", "NO", "FRONTEND", "", map[string]any{"code": "NO"})}
 		})},
-	// What a first plain input to that agent asks for it does; what else it publishes follows from its first deviation.
+	// A first plain input to that agent is routed correctly. What else it publishes follows from its first deviation.
 	{name: "routes to nobody in particular", reason: "routes every message to one agent",
 		may: []string{"RT-001", "RT-009", "RT-030", "RT-053", "RT-055", "RT-067", "RT-070", "RT-074", "RT-076", "RT-093",
 			"RT-169", "RT-170"},
@@ -129,7 +129,7 @@ var badRuntimes = []badChat{
 		})},
 }
 
-// TestBadRuntimes holds the verdict against orchestrators that do nothing, or nothing right.
+// TestBadRuntimes checks the verdicts on orchestrators that do nothing, or nothing right.
 func TestBadRuntimes(t *testing.T) {
 	t.Parallel()
 	for _, b := range badRuntimes {
@@ -177,7 +177,7 @@ func TestBadProcesses(t *testing.T) {
 			p.Name, p.Drivers, p.Dir = b.name, []string{target.Stdio}, t.TempDir()
 			p.Command = &target.Command{Run: []string{"python3", "-c", "import json, sys, threading\n" + b.script}}
 			p.Command.Stop.Duration = runner.MutantLimit
-			p.Limits.MaxEvent = 64 << 10 // an endless line is soon longer
+			p.Limits.MaxEvent = 64 << 10 // an endless line soon exceeds it
 			judgesBad(t, p, cmp.Or(b.exit, verdict.ExitNonConformant), nil, b.reason)
 		})
 	}

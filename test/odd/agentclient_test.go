@@ -14,7 +14,7 @@ import (
 	"parley/verdict"
 )
 
-// odd pages differ from the bundled one in what no document speaks of.
+// oddPages differ from the bundled page in ways that no document covers.
 var oddPages = []struct {
 	name    string
 	tags    string
@@ -42,13 +42,13 @@ const usable = "    select.disabled = !listed || agents.length === 0 || switchin
 
 const streamed = "  if (event.data.streaming) setRunning(true);\n"
 
-// unaware does not take a turn for begun because a message was sent, or a switch refused.
+// unaware does not assume that a turn has begun because a message was sent, or a switch refused.
 var unaware = []mutants.Patch{
 	{File: "app.js", Old: "  const before = running;\n  setRunning(true);\n", New: "  const before = running;\n"},
 	{File: "app.js", Old: "    setRunning(true);\n    options.action", New: "    options.action"},
 }
 
-// TestOddPages: a page is not failed for how it tells that a turn runs, or for what else is its own affair.
+// TestOddPages checks that a page does not fail for how it detects that a turn runs, or for other free choices.
 func TestOddPages(t *testing.T) {
 	t.Parallel()
 	for _, odd := range oddPages {
@@ -66,7 +66,7 @@ func TestOddPages(t *testing.T) {
 	}
 }
 
-// TestBlame: of a page with one fault that shows in many places the clauses fail that the fault breaks, and no others.
+// TestBlame checks that for a page with one fault that shows in many places, only the clauses of that fault fail.
 func TestBlame(t *testing.T) {
 	t.Parallel()
 	for _, r := range []struct{ mutant, tags, want string }{

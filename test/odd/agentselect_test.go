@@ -25,15 +25,14 @@ import (
 
 type tell = func(connID string, ev agentselect.Event)
 
-// odd is an agent-select server that does something of which no document speaks, or that breaks one clause and no
-// other.
+// odd is an agent-select server that does something no document covers, or that breaks one clause only.
 type odd struct {
 	name   string
 	make   func(o *agentselect.Options)
 	tags   string
-	quick  bool     // short limits: what is missing is part of it
-	breaks []string // clauses, failed or warned
-	says   string   // in the notes or the reasons of the scenarios
+	quick  bool     // short limits, because it leaves something out
+	breaks []string // clauses that fail or are warned of
+	says   string   // text in the notes or the reasons of the scenarios
 	reason string
 }
 
@@ -53,7 +52,7 @@ var odds = []odd{
 		reason: "the second refusal of a fence is no other client's"},
 }
 
-// refusesTwice tells of an unknown agent twice.
+// refusesTwice sends the refusal of an unknown agent twice.
 func refusesTwice(o *agentselect.Options) {
 	o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {
 		send(to.ID, ev)
@@ -63,7 +62,7 @@ func refusesTwice(o *agentselect.Options) {
 	}
 }
 
-// retries asks a model that fails again and again, and goes on with the turn meanwhile.
+// retries keeps retrying a failing model while the turn goes on.
 func retries(o *agentselect.Options) {
 	brain := o.Brain
 	o.Inbound = func(_ agentselect.Manager, _ agentselect.ConnInfo, msg agentselect.Message) bool {
@@ -89,7 +88,7 @@ func greetsInBetween(o *agentselect.Options) {
 	}
 }
 
-// listsLate sends the list that belongs to a session behind the first switch of the session, or behind each.
+// listsLate sends a session's agent list after the first switch in the session, or after each.
 func listsLate(each bool) func(o *agentselect.Options) {
 	return func(o *agentselect.Options) {
 		var mu sync.Mutex
@@ -109,7 +108,8 @@ func listsLate(each bool) func(o *agentselect.Options) {
 	}
 }
 
-// TestOddServers: what no document speaks of breaks no clause, and what breaks one clause is told of that one.
+// TestOddServers checks that undocumented behaviour breaks no clause, and that a broken clause is the only one
+// reported.
 func TestOddServers(t *testing.T) {
 	t.Parallel()
 	for _, row := range odds {
@@ -144,7 +144,7 @@ func TestOddServers(t *testing.T) {
 	}
 }
 
-// hidden keeps the sessions of other connections from whoever names them.
+// hidden hides the sessions of other connections.
 var hidden = agentselect.Policy{Target: func(m agentselect.Manager, c agentselect.ConnInfo,
 	msg agentselect.Message) string {
 	session := agentselect.Correct.Target(m, c, msg)
@@ -154,8 +154,8 @@ var hidden = agentselect.Policy{Target: func(m agentselect.Manager, c agentselec
 	return session
 }}
 
-// TestSwitchesOfOthers: a switch of another connection's session is announced there, whether or not the asker hears it
-// as well, or it is refused.
+// TestSwitchesOfOthers checks that a switch of another connection's session may be announced there, with or without
+// the requester hearing it too, or be refused.
 func TestSwitchesOfOthers(t *testing.T) {
 	t.Parallel()
 	const name = "a switch of another client's session is announced on that session's connection"
@@ -173,7 +173,7 @@ func TestSwitchesOfOthers(t *testing.T) {
 			o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event,
 				send func(string, agentselect.Event)) {
 				if ev.Type == vocab.AgentSwitchedEvent && asker != to.ID {
-					send(asker, ev) // and first
+					send(asker, ev) // before the other connection
 				}
 				send(to.ID, ev)
 			}
@@ -200,8 +200,8 @@ func TestSwitchesOfOthers(t *testing.T) {
 	}
 }
 
-// TestEventsTwice: an event that comes again is the answer to no further message, whether its copy comes at once or
-// later.
+// TestEventsTwice checks that a duplicate event does not count as the answer to another message, whether it comes at
+// once or later.
 func TestEventsTwice(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -242,8 +242,8 @@ func TestEventsTwice(t *testing.T) {
 	}
 }
 
-// resetsReused is a server whose connections are reset by the second request on them, before it is handled, as those
-// of a server are whose idle connections have just run out.
+// resetsReused is a server that resets its connections at the second request on them, before handling it, like a
+// server whose idle connections have just timed out.
 func resetsReused(h http.Handler) *httptest.Server {
 	type key struct{}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -265,7 +265,7 @@ func resetsReused(h http.Handler) *httptest.Server {
 	return s
 }
 
-// TestResetOnReuse: that a connection is gone when it is used again is no verdict on the message.
+// TestResetOnReuse checks that a reset of a reused connection is not blamed on the message.
 func TestResetOnReuse(t *testing.T) {
 	suitetest.Works(t)
 	brain := llm.New()

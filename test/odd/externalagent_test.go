@@ -15,7 +15,8 @@ import (
 	"parley/verdict"
 )
 
-// TestAgentConnectsByItself: an agent that nobody starts, and that comes again and again, is judged where it knocks.
+// TestAgentConnectsByItself checks that an agent that connects repeatedly by itself is judged at the configured
+// address.
 func TestAgentConnectsByItself(t *testing.T) {
 	free, err := freeport.Lend()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package odd_test holds the verdict against targets that are right in an unusual way: none of them fails.
+// Package odd_test checks that targets which conform in an unusual way do not fail.
 package odd_test
 
 import (

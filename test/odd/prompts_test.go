@@ -17,8 +17,8 @@ import (
 	"parley/verdict"
 )
 
-// preached stands between a server and its model: the system prompt becomes a message of the user's role at the head
-// of the conversation, and a reminder follows what the user said, or the tools. Both are what some programs do.
+// preached is a proxy between a server and its model. As some programs do, it turns the system prompt into a user
+// message at the start of the conversation, and adds a reminder after the user's message or tool results.
 func preached(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -65,8 +65,8 @@ func preached(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestPromptAsUserMessage: an agent's prompt that reaches the model in a message of the user's role is its prompt, and
-// a message behind the user's own hides no directive.
+// TestPromptAsUserMessage checks that an agent's prompt is recognised in a user message, and that a message after the
+// user's own does not hide a directive.
 func TestPromptAsUserMessage(t *testing.T) {
 	suitetest.Works(t)
 	between := httptest.NewServer(http.HandlerFunc(preached))

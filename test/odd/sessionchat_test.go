@@ -20,7 +20,7 @@ import (
 
 type sender = func(connID string, msg sessionchat.Message)
 
-// failedTurn reports whether a message is the end of a turn whose model has failed.
+// failedTurn reports whether a message ends a turn whose model has failed.
 func failedTurn(msg sessionchat.Message) bool {
 	return msg.Type() == vocab.ResultMessage && msg.Body()["subtype"] == vocab.Failed
 }
@@ -35,7 +35,7 @@ const later = 250 * time.Millisecond
 
 var lateEnds = []struct {
 	name   string
-	tell   func() sessionchat.Outbound // made once for a server
+	tell   func() sessionchat.Outbound // called once per server
 	breaks []string
 }{
 	{name: "an error, and its result at once", tell: func() sessionchat.Outbound {
@@ -90,8 +90,8 @@ var lateEnds = []struct {
 	}},
 }
 
-// TestLateEnds: an error and the result behind it, however late, are one end of a turn; a second result breaks the
-// clause about the order of messages, and that one alone, whenever it comes.
+// TestLateEnds checks that an error and the result after it, however late, count as one end of a turn, and that a
+// second result breaks only the clause about the order of messages, whenever it comes.
 func TestLateEnds(t *testing.T) {
 	t.Parallel()
 	for _, row := range lateEnds {
@@ -124,7 +124,7 @@ func TestLateEnds(t *testing.T) {
 	}
 }
 
-// TestTwice: a target keeps its sessions from one run to the next, and a run takes none of another's for its own.
+// TestTwice checks that sessions a target keeps from one run do not confuse the next run.
 func TestTwice(t *testing.T) {
 	suitetest.Works(t)
 	brain := llm.New()

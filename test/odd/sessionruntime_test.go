@@ -15,10 +15,10 @@ import (
 	"parley/verdict"
 )
 
-// change replaces a text in one of the files of the Python orchestrator.
+// change replaces a text in one of the Python orchestrator's files.
 type change struct{ file, from, to string }
 
-// oddRuntimes keep to the document in ways that the examples do not. Each is the Python orchestrator with a change.
+// oddRuntimes conform in ways that the examples do not. Each is the Python orchestrator with changes.
 var oddRuntimes = []struct {
 	name, reason string
 	changes      []change
@@ -97,14 +97,14 @@ async def settle`}}},
 		[]change{{"orchestrator.py", switchesOnRequest, switchesOnRequest + stops}}},
 }
 
-// explored is how many random sequences come on top of the scenarios.
+// explored is the number of random sequences in addition to the scenarios.
 var explored = map[string]int{"knows answers by their tx_id alone": 40}
 
-// handles is where the adapter of the Python orchestrator hands a message on.
+// handles is the line of the Python adapter that passes a message on.
 const handles = `        await runtimes[frame["session_id"]].on_message(frame)
 `
 
-// Where the Python orchestrator executes a switch of the user, and what stops who is speaking beside it.
+// The lines of the Python orchestrator that execute a user's switch and, in addition, stop all speakers.
 const (
 	switchesOnRequest = `        self._switch(to, payload.get("reason") or "requested by the user", ` +
 		`"SWITCH_AGENT", metadata_ids(msg))
@@ -114,8 +114,8 @@ const (
 `
 )
 
-// Where the Python orchestrator lists who is speaking, and what has the first chunk of a turn put one in the place of
-// the other.
+// The lines of the Python orchestrator that list the speakers, and a change by which the first chunk of a turn
+// replaces the speaker.
 const listed = `        if turn not in self.context.speaking:
             self.context.speaking.append(turn)
 `
@@ -124,7 +124,7 @@ var oneSlot = []change{{"orchestrator.py", listed, `        if not turn.collecte
             self.context.speaking = [turn]
 `}}
 
-// TestOddRuntimes: nobody fails by what the document leaves open.
+// TestOddRuntimes checks that no orchestrator fails for what the document leaves open.
 func TestOddRuntimes(t *testing.T) {
 	t.Parallel()
 	suitetest.Needs(t, "python3")
@@ -132,7 +132,7 @@ func TestOddRuntimes(t *testing.T) {
 		t.Run(o.name, func(t *testing.T) {
 			suitetest.Works(t)
 			p := changed(t, o.changes...)
-			p.Limits.Quiet.Duration = 500 * time.Millisecond // on a busy machine its own timers ring late
+			p.Limits.Quiet.Duration = 500 * time.Millisecond // its own timers are late on a busy machine
 			res := suitetest.Judge(t, runner.Options{Profile: p, Explore: explored[o.name], Seed: 1})
 			if res.Verdict != verdict.Conformant {
 				t.Errorf("%s: %s\n%s", o.reason, suitetest.Console(t, res), res.Runs[0].TargetStderr)
@@ -141,7 +141,7 @@ func TestOddRuntimes(t *testing.T) {
 	}
 }
 
-// changed is the profile of a changed copy of the Python orchestrator.
+// changed returns the profile of a modified copy of the Python orchestrator.
 func changed(t *testing.T, changes ...change) *target.Profile {
 	t.Helper()
 	dir := t.TempDir()
@@ -171,8 +171,8 @@ func changed(t *testing.T, changes ...change) *target.Profile {
 	return p
 }
 
-// TestOneTurnID: an orchestrator whose every turn has the same turn_id can tell none of them from another, and that is
-// what it breaks.
+// TestOneTurnID checks an orchestrator that uses the same turn_id for every turn: it breaks only the clauses that
+// require distinct ids.
 func TestOneTurnID(t *testing.T) {
 	suitetest.Works(t)
 	p := changed(t, change{"orchestrator.py",
@@ -188,15 +188,15 @@ func TestOneTurnID(t *testing.T) {
 			t.Errorf("%s: %s\n%s", id, outcomes[id], suitetest.Console(t, res))
 		}
 	}
-	for _, id := range []string{"RT-001", "RT-053", "RT-074", "RT-075"} { // each has one, is routed and accepted
+	for _, id := range []string{"RT-001", "RT-053", "RT-074", "RT-075"} { // each turn has an id, is routed and accepted
 		if outcomes[id] == verdict.Failed {
 			t.Errorf("%s fails for turn_ids that are alike\n%s", id, suitetest.Console(t, res))
 		}
 	}
 }
 
-// TestFirstChunkLate: an orchestrator that takes longer for a chunk than the shortest limit is given a longer one, and
-// so its fault is found: it forwards the chunk, and waits for the acknowledgement nevertheless.
+// TestFirstChunkLate checks that an orchestrator that needs longer for a chunk than the shortest limit gets a longer
+// one, so that its fault is found: it forwards the chunk but still waits for the acknowledgement.
 func TestFirstChunkLate(t *testing.T) {
 	suitetest.Works(t)
 	p := changed(t,

@@ -11,8 +11,8 @@ import (
 	"parley/verdict"
 )
 
-// TestBaseline: what a baseline excuses lets a run end well, and is never called conformant; what it excuses in vain
-// fails. JUnit has failures where the exit code says so, and only there.
+// TestBaseline checks that a run with only excused failures ends well but is not called conformant, and that unused
+// excuses fail. JUnit reports failures exactly if the exit code does.
 func TestBaseline(t *testing.T) {
 	t.Parallel()
 	all := suitetest.Mutants("agent-select", "")

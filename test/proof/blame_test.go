@@ -22,8 +22,8 @@ import (
 	"parley/verdict"
 )
 
-// TestWhatIsNeverGivenProvesNothing: that the custom agent's prompt is missing from a turn counts only where it has
-// reached the model in another.
+// TestWhatIsNeverGivenProvesNothing checks that the absence of the custom agent's prompt counts only if the prompt
+// reached the model in another turn.
 func TestWhatIsNeverGivenProvesNothing(t *testing.T) {
 	suitetest.Works(t)
 	const name = "the model gets neither the prompt nor the tools of an agent after switching back"
@@ -42,8 +42,8 @@ func TestWhatIsNeverGivenProvesNothing(t *testing.T) {
 	}
 }
 
-// TestRefusalThatMovesTheAgent: a refused switch that changes the agent breaks AS-053 alone, though fences are refused
-// switches too, and what they have changed looks as if another session had interfered.
+// TestRefusalThatMovesTheAgent checks that a refused switch that changes the agent breaks AS-053 only, although
+// fences are refused switches too, and their effect looks like interference from another session.
 func TestRefusalThatMovesTheAgent(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"failed-switch-debugs", "failed-switch-resets"} {
@@ -64,7 +64,7 @@ func TestRefusalThatMovesTheAgent(t *testing.T) {
 	}
 }
 
-// deaf is a server that never answers who loads a session, be it one that nobody has created, or one on another
+// deaf is a server that never answers requests to load certain sessions, such as unknown ones or those on another
 // connection.
 type deaf struct {
 	launch.Handler
@@ -86,7 +86,7 @@ func (d deaf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.Handler.ServeHTTP(w, r)
 }
 
-// TestNoAnswerIsNoRefusal: who never answers whether a session was loaded has not refused to load it.
+// TestNoAnswerIsNoRefusal checks that a missing answer to loading a session does not count as a refusal.
 func TestNoAnswerIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	unknown := func(session string) bool { return session == "parley-no-such-session" }
@@ -123,8 +123,8 @@ func judgeDeaf(t *testing.T, clause string, to func(session string) bool) *repor
 	return res
 }
 
-// TestChatRunsElsewhere: a conversation that runs in another session than it named is told as that, wherever it is
-// waited for.
+// TestChatRunsElsewhere checks that a conversation in a session other than the requested one is reported as such by
+// every wait.
 func TestChatRunsElsewhere(t *testing.T) {
 	suitetest.Works(t)
 	res := suitetest.JudgeAgentSelect(t, "@AS-006 or @AS-019 or @AS-047",

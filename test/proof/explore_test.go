@@ -11,7 +11,7 @@ import (
 	"parley/verdict"
 )
 
-// TestExplore: random sequences find nothing in the bundled server.
+// TestExplore checks that random sequences find nothing in the bundled server.
 func TestExplore(t *testing.T) {
 	suitetest.Works(t)
 	o := suitetest.Bundled("session-chat", "")
@@ -31,7 +31,8 @@ func TestExplore(t *testing.T) {
 	}
 }
 
-// TestExploreFinds: a fault that needs two sessions is found, and told by the shortest sequence that shows it.
+// TestExploreFinds checks that a fault that needs two sessions is found and reported with the shortest sequence that
+// shows it.
 func TestExploreFinds(t *testing.T) {
 	suitetest.Works(t)
 	b := suitetest.Own("session-chat", "")
@@ -61,7 +62,7 @@ func TestExploreFinds(t *testing.T) {
 	}
 }
 
-// TestExploreRuntime: random sequences find nothing in the bundled orchestrator.
+// TestExploreRuntime checks that random sequences find nothing in the bundled orchestrator.
 func TestExploreRuntime(t *testing.T) {
 	suitetest.Works(t)
 	const sequences = 200
@@ -79,7 +80,7 @@ func TestExploreRuntime(t *testing.T) {
 	}
 }
 
-// TestExploreRuntimeFinds: a fault is found, and told by the shortest sequence that shows it.
+// TestExploreRuntimeFinds checks that a fault is found and reported with the shortest sequence that shows it.
 func TestExploreRuntimeFinds(t *testing.T) {
 	suitetest.Works(t)
 	res := suitetest.Judge(t,

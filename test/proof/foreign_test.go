@@ -12,8 +12,8 @@ import (
 	"parley/verdict"
 )
 
-// foreign are servers in other languages, written from the source document and the bindings alone. They share no code
-// with the harness, so that one misunderstanding cannot agree with itself.
+// foreign are servers in other languages, written only from the source document and the bindings. They share no code
+// with the harness, so a shared misunderstanding cannot go unnoticed.
 var foreign = []struct{ profile, tool, install string }{
 	{"profiles/python.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
@@ -24,7 +24,7 @@ var foreign = []struct{ profile, tool, install string }{
 	{"profiles/node-agent.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
 	{"profiles/python-runtime.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node-runtime.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
-	{"profiles/plain-page.yaml", "", ""}, // a browser: the product's own search tells what is missing
+	{"profiles/plain-page.yaml", "", ""}, // a browser: the product's own search reports what is missing
 }
 
 func TestForeignTargets(t *testing.T) {

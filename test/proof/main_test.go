@@ -1,5 +1,5 @@
-// Package proof_test proves that the suite bites: every mutant is killed, by its clauses alone, and servers in other
-// languages conform.
+// Package proof_test proves that the suite finds faults: every mutant is killed by its own clauses only, and servers
+// in other languages conform.
 package proof_test
 
 import (

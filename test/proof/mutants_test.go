@@ -16,10 +16,10 @@ import (
 	"parley/verdict"
 )
 
-// TestMutants proves that the suite bites: every mutant is killed by its own clauses while its control scenarios pass,
-// and every binding clause that is tested has a mutant. It takes as many mutants as have each clause once, and all of
-// them with PARLEY_MUTANTS=all. Most mutants wait for what they leave out, so that the matrices go side by side; pages
-// are busy, and fewer.
+// TestMutants proves that the suite finds faults: every mutant is killed by its own clauses while its control
+// scenarios pass, and every tested binding clause has a mutant. It runs enough mutants to cover each clause once, or
+// all with PARLEY_MUTANTS=all. Most mutants only cause waits, so the matrices run in parallel; pages need the
+// processor, so fewer of them do.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range bundled.All.Protocols() {
@@ -74,13 +74,13 @@ func proves(t *testing.T, protocol, role string) {
 	t.Logf("%d of %d mutants, %d clauses proved, %.0f ms", len(k.Mutants), len(all), len(k.Clauses), k.Duration)
 }
 
-// TestAnswersToTheMessageBefore guards against scenarios that pass by accident: this server is correct in everything
-// but answers each message with the answer to the one before it.
+// TestAnswersToTheMessageBefore guards against scenarios that pass by accident: this server is correct, except that
+// it answers each message with the answer to the previous one.
 func TestAnswersToTheMessageBefore(t *testing.T) {
 	suitetest.Works(t)
 	brain := llm.New()
 	p := suitetest.Own("agent-select", "").Profile
-	p.Limits.Event.Duration = time.Second // nearly every scenario waits for one, and none may pass
+	p.Limits.Event.Duration = time.Second // nearly every scenario waits for an event, and none may pass
 	res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: bundle.Delayed(brain), Brain: brain})
 	if res.Exit != verdict.ExitNonConformant {
 		t.Fatalf("exit %d, want %d\n%s", res.Exit, verdict.ExitNonConformant, suitetest.Console(t, res))
@@ -92,7 +92,7 @@ func TestAnswersToTheMessageBefore(t *testing.T) {
 	}
 }
 
-// needsAnswer reports whether a scenario rests on the answer to a message; connecting and sessions do not.
+// needsAnswer reports whether a scenario depends on the answer to a message; connecting and sessions do not.
 func needsAnswer(tags []string) bool {
 	for _, t := range tags {
 		switch t {

@@ -23,8 +23,8 @@ import (
 	"parley/verdict"
 )
 
-// TestCrashingTarget: a process that dies of one message is started again, and only the scenarios that kill it are
-// blamed, though many others were running at that moment.
+// TestCrashingTarget checks that a process that crashes on a message is restarted, and that only the scenarios that
+// crash it are blamed, although many others were running.
 func TestCrashingTarget(t *testing.T) {
 	suitetest.Works(t)
 	suitetest.Needs(t, "python3")
@@ -76,8 +76,8 @@ exec(compile(open("agent_select.py", encoding="utf-8").read(), "agent_select.py"
      {"__name__": "__main__", "__file__": "agent_select.py"})
 `
 
-// TestCrashUnderLoad: a process that dies of many clients at once, and of no scenario alone, is not conformant: those
-// that ran when it died stay as they came.
+// TestCrashUnderLoad checks that a process that crashes with many concurrent clients, but with no single scenario, is
+// not conformant. The scenarios running at the crash keep their outcomes.
 func TestCrashUnderLoad(t *testing.T) {
 	suitetest.Works(t)
 	suitetest.Needs(t, "python3")
@@ -108,7 +108,7 @@ func TestCrashUnderLoad(t *testing.T) {
 	}
 }
 
-// crashAtMany runs the Python example with a fault: its process ends once, in the midst of many clients.
+// crashAtMany runs the Python example with a fault: its process ends once while serving many clients.
 const crashAtMany = `
 import json, os, sys
 sys.path.insert(0, ".")
@@ -125,8 +125,8 @@ exec(compile(open("agent_select.py", encoding="utf-8").read(), "agent_select.py"
      {"__name__": "__main__", "__file__": "agent_select.py"})
 `
 
-// TestCrashKeepsWhatWasWrong: what a client was told wrongly before the process died fails the scenario that ran
-// beside the one which kills it, though alone that would be told nothing wrong.
+// TestCrashKeepsWhatWasWrong checks that a wrong event before a crash fails the scenario that received it, although
+// that scenario would receive nothing wrong alone.
 func TestCrashKeepsWhatWasWrong(t *testing.T) {
 	suitetest.Works(t)
 	suitetest.Needs(t, "python3")
@@ -152,8 +152,8 @@ func TestCrashKeepsWhatWasWrong(t *testing.T) {
 	}
 }
 
-// crashLoudly runs the Python example with a fault: a number as agent id has everybody told something wrong, and
-// ends the process once that is written, which takes each connection's pump a few rounds of the event loop.
+// crashLoudly runs the Python example with a fault: a number as agent id sends something wrong to all clients and
+// then ends the process, once each connection's pump has written it, which takes a few rounds of the event loop.
 const crashLoudly = `
 import asyncio, gc, json, os, sys
 sys.path.insert(0, ".")
@@ -178,8 +178,8 @@ exec(compile(source, "agent_select.py", "exec"),
      {"__name__": "__main__", "__file__": "agent_select.py"})
 `
 
-// TestTargetGoesAway: a target given by its URL that is gone in the middle of a run. What came after is not tested,
-// and the run says that failures at that moment may be each other's.
+// TestTargetGoesAway stops a target given by its URL in the middle of a run. What came after is not tested, and the
+// run notes that failures at that moment may be related.
 func TestTargetGoesAway(t *testing.T) {
 	suitetest.Works(t)
 	h, err := agentselect.New(agentselect.Options{})
@@ -216,7 +216,7 @@ func TestTargetGoesAway(t *testing.T) {
 	}
 }
 
-// TestInterrupted: what a run has found before it was interrupted is kept, and what was not reached has not passed.
+// TestInterrupted checks that an interrupted run keeps its findings, and that what it did not reach has not passed.
 func TestInterrupted(t *testing.T) {
 	suitetest.Works(t)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -20,10 +20,10 @@ import (
 	"parley/verdict"
 )
 
-// lingering is a server whose turns go on for a while once they were aborted.
+// lingering is a server whose turns continue for a while after an abort.
 type lingering struct {
 	launch.Handler
-	swallows bool // the refusals of busy sessions never reach the client
+	swallows bool // it drops the refusals of busy sessions
 }
 
 // lingers is longer than a client takes to send its next message.
@@ -51,7 +51,7 @@ func (l *lingering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"success":true}`)
 }
 
-// swallower is an event stream that leaves refusals out.
+// swallower is an event stream without refusals.
 type swallower struct{ http.ResponseWriter }
 
 func (s *swallower) Unwrap() http.ResponseWriter { return s.ResponseWriter }
@@ -65,8 +65,8 @@ func (s *swallower) Write(said []byte) (int, error) {
 	return s.ResponseWriter.Write(said)
 }
 
-// TestLingering: a turn that takes a moment to end after its abort is right; where the refusal of a switch in that
-// moment is missing, that is AS-064, and the switch behind the turn's end is judged by itself.
+// TestLingering checks that a turn may take a moment to end after its abort. If the refusal of a switch in that
+// moment is missing, AS-064 is broken, and the switch after the end of the turn is judged separately.
 func TestLingering(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -1,4 +1,4 @@
-// Package stress_test holds the verdict against targets that are slow, full, crash, or mix up their clients.
+// Package stress_test checks the verdicts on targets that are slow or full, crash, or mix up their clients.
 package stress_test
 
 import (

@@ -17,7 +17,7 @@ import (
 	"parley/verdict"
 )
 
-// newest takes a message that names no session for one to the session that was bound last, whosever it is.
+// newest applies a message without a session to the session that was bound last, whoever owns it.
 func newest() agentselect.Policy {
 	last, p := "", agentselect.Correct
 	bind := p.Bind
@@ -34,9 +34,9 @@ func newest() agentselect.Policy {
 	return p
 }
 
-// TestSessionsMixedUp: a server that acts on the session of another client tells that client of a switch for which it
-// has not asked. That breaks AS-095, each time and whatever else runs beside it; what the others miss or hear too
-// much is not tested.
+// TestSessionsMixedUp checks a server that acts on another client's session, and so announces a switch to a client
+// that did not request it. This always breaks AS-095, whatever runs concurrently; what other scenarios miss or
+// receive in addition is not tested.
 func TestSessionsMixedUp(t *testing.T) {
 	t.Parallel()
 	brain := llm.New()
@@ -62,14 +62,14 @@ func TestSessionsMixedUp(t *testing.T) {
 	}
 }
 
-// notes reports whether a note about the target says something.
+// notes reports whether a note about the target contains a text.
 func notes(res *reports.Results, what string) bool {
 	return slices.ContainsFunc(res.Runs[0].Notes, func(n reports.Note) bool { return strings.Contains(n.Text, what) })
 }
 
-// TestOneAgentForAll: a server whose sessions share one agent fails in every scenario that runs while another
-// switches, in each run elsewhere. It breaks what a scenario with two sessions and nobody else shows, and what others
-// find is not tested.
+// TestOneAgentForAll checks a server whose sessions share one agent. It fails in every scenario that runs during
+// another's switch, different ones in each run. It breaks only the clauses that a scenario with two sessions shows
+// alone; what other scenarios find is not tested.
 func TestOneAgentForAll(t *testing.T) {
 	t.Parallel()
 	brain := llm.New()
@@ -86,8 +86,8 @@ func TestOneAgentForAll(t *testing.T) {
 	}
 }
 
-// TestInterruptsOthers: a server that ends the turns of all sessions with an interrupt of one does that to every
-// scenario that runs beside. It breaks SC-036, and nothing else is blamed for it.
+// TestInterruptsOthers checks a server on which an interrupt of one session ends the turns of all, and so affects
+// every concurrent scenario. It breaks only SC-036.
 func TestInterruptsOthers(t *testing.T) {
 	t.Parallel()
 	brain := llm.New()
@@ -102,8 +102,8 @@ func TestInterruptsOthers(t *testing.T) {
 	}
 }
 
-// TestStrays: a server that takes every message for the oldest connection's breaks AS-095, which is told once for the
-// run. What the scenarios that ran beside each other miss for that is not tested.
+// TestStrays checks a server that applies every message to the oldest connection. It breaks AS-095, which is reported
+// once per run. What concurrent scenarios miss because of it is not tested.
 func TestStrays(t *testing.T) {
 	suitetest.Works(t)
 	brain := llm.New()

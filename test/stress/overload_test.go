@@ -20,14 +20,13 @@ import (
 	"parley/verdict"
 )
 
-// small is a server that is right, and has little room: beyond a few streams at once each message costs time, or is
-// refused.
+// small is a correct server with little capacity: beyond a few streams at once, each message is delayed or refused.
 type small struct {
 	launch.Handler
 	room    int32
 	full    func(w http.ResponseWriter, r *http.Request, streams int32) (done bool)
-	lost    string // messages with this text are lost, at any load
-	wrong   string // with no room left this is said in place of right
+	lost    string // drops messages with this text at any load
+	wrong   string // replaces the right text when at capacity
 	streams atomic.Int32
 }
 
@@ -52,7 +51,7 @@ func (s *small) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Handler.ServeHTTP(w, r)
 }
 
-// busy is an event stream on which a small server says what is wrong while it has no room.
+// busy is an event stream on which a small server sends the wrong text when at capacity.
 type busy struct {
 	http.ResponseWriter
 	s *small
@@ -75,16 +74,16 @@ const right = `"name":`
 
 const generalist = `"agentId":"general"`
 
-// slows has each message wait the longer, the more there are.
+// slows delays each message in proportion to the number of streams.
 func slows(_ http.ResponseWriter, r *http.Request, streams int32) bool {
 	select {
-	case <-time.After(time.Duration(streams) * 100 * time.Millisecond): // the delay is the fault
+	case <-time.After(time.Duration(streams) * 100 * time.Millisecond): // the delay under test
 	case <-r.Context().Done():
 	}
 	return false
 }
 
-// stands has each message wait for longer than anybody does.
+// stands delays each message for longer than any client waits.
 func stands(w http.ResponseWriter, r *http.Request, _ int32) bool { return slows(w, r, 30) }
 
 func refuses(w http.ResponseWriter, _ *http.Request, _ int32) bool {
@@ -109,9 +108,9 @@ func judgeSmall(t *testing.T, s *small) *reports.Results {
 	return res
 }
 
-// TestOverload: a server that is right, and slow or full while many scenarios run at once, is judged by what it does
-// alone, and its author is told so. What it leaves out at any load fails it, and so does what it says wrong, be it
-// under load alone.
+// TestOverload checks that a correct server that is slow or full under concurrent scenarios is judged by what it does
+// in one alone, and that its author is told so. What it omits at any load fails it, and so does wrong output, even if
+// only under load.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -24,18 +24,18 @@ import (
 	"parley/verdict"
 )
 
-// door stands before a server, and admits so many streams or sockets at once.
+// door stands before a server and limits the number of concurrent streams or sockets.
 type door struct {
 	room int
-	full string // what becomes of one more: refused, hung, oldest (the oldest is closed for it)
+	full string // handling of one more: refused, hung, or oldest (the oldest is closed for it)
 	to   http.Handler
 
 	mu    sync.Mutex
-	ends  []*func()     // that end those which are open, the oldest first
-	leave chan struct{} // closed when one of them leaves
+	ends  []*func()     // the functions that end the open ones, the oldest first
+	leave chan struct{} // closed when one of them ends
 }
 
-// enter waits for room; false: there is none.
+// enter waits for capacity; it returns false if there is none.
 func (d *door) enter(ctx context.Context, end *func()) bool {
 	for {
 		d.mu.Lock()
@@ -84,7 +84,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer d.leaves(&end)
 	select {
-	case <-time.After(50 * time.Millisecond): // a slow greeting: scenarios are open at the same time
+	case <-time.After(50 * time.Millisecond): // a slow greeting, so that scenarios overlap
 	case <-ctx.Done():
 	}
 	d.to.ServeHTTP(w, r.WithContext(ctx))
@@ -146,16 +146,16 @@ func judgeDoor(t *testing.T, protocol, full string, room int, wrong bool) *repor
 	}
 	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
 	if wrong {
-		p.Limits.Event.Duration, p.Limits.Turn.Duration = time.Second, 2*time.Second // each fault has a scenario wait
+		p.Limits.Event.Duration, p.Limits.Turn.Duration = time.Second, 2*time.Second // each fault makes a scenario wait
 	}
 	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain,
 		Launcher: &behindDoor{l, room, full}, Tags: tags, AllowIncomplete: true})
 	return res
 }
 
-// TestRoom: a server that is right, and admits few more connections than there are scenarios at once by default,
-// conforms, whatever becomes of one more; its author is told so where scenarios were cut off. One that is wrong beside
-// stays failed by its fault, though it has scenarios wait, and others begin meanwhile.
+// TestRoom checks that a correct server conforms if it admits only a few more connections than the default number of
+// concurrent scenarios, however it handles one more, and that its author is told if scenarios were cut off. A server
+// with a fault fails for it even if that makes scenarios wait while others begin.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -186,7 +186,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestNoRoom: a server without a limit, which ends connections all the same, is not taken for one that has no room.
+// TestNoRoom checks that a server without a limit that ends connections anyway is not taken for a full one.
 func TestNoRoom(t *testing.T) {
 	suitetest.Works(t)
 	brain := llm.New()

@@ -24,13 +24,12 @@ import (
 	"parley/verdict"
 )
 
-// uncorrelated stands before a server and keeps from it which connection a request came from, as servers do whose
-// clients never say: what names no session is taken for the only connection that is open, and refused where several
-// are.
+// uncorrelated stands before a server and hides which connection a request came from, as for clients that never say.
+// A request without a session is applied to the only open connection, and refused if there are several.
 type uncorrelated struct {
 	launch.Handler
-	careless bool // takes it for the oldest connection instead of refusing it
-	newest   bool // a session is loaded for the newest connection instead of being refused
+	careless bool // applies it to the oldest connection instead of refusing it
+	newest   bool // loads a session for the newest connection instead of refusing it
 
 	mu   sync.Mutex
 	open []string
@@ -53,7 +52,7 @@ func (u *uncorrelated) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sniffer learns the id that the server gives a connection.
+// sniffer learns the id that the server gives to a connection.
 type sniffer struct {
 	http.ResponseWriter
 	u  *uncorrelated
@@ -97,7 +96,7 @@ func (u *uncorrelated) post(w http.ResponseWriter, r *http.Request) {
 	u.Handler.ServeHTTP(w, r)
 }
 
-// judgeUncorrelated judges a server behind u, by the scenarios of some tags, or all.
+// judgeUncorrelated judges a server behind u by the scenarios of some tags, or by all.
 func judgeUncorrelated(t *testing.T, u *uncorrelated, make func(agentselect.Options) (launch.Handler, error),
 	tags string) *verdictOf {
 	t.Helper()
@@ -107,7 +106,7 @@ func judgeUncorrelated(t *testing.T, u *uncorrelated, make func(agentselect.Opti
 	selectwire.Of(p).Correlation = selectwire.Correlation{Single: true}
 	p.Capabilities = nil
 	if u.careless {
-		p.Limits.Event.Duration = time.Second // it leaves many answers out, and one scenario runs at a time
+		p.Limits.Event.Duration = time.Second // it leaves out many answers, and scenarios run one at a time
 	}
 	l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
 		h, err := make(o)
@@ -128,8 +127,8 @@ type verdictOf struct {
 	outcome map[string]verdict.Outcome
 }
 
-// TestSingleCorrelation: a target whose clients never say which connection they speak on is judged with one open
-// connection, and told apart from one that acts on another client's session.
+// TestSingleCorrelation checks that a target whose clients never identify their connection is judged with one open
+// connection, and distinguished from one that acts on another client's session.
 func TestSingleCorrelation(t *testing.T) {
 	suitetest.Works(t)
 	sound := func(o agentselect.Options) (launch.Handler, error) { return agentselect.New(o) }
@@ -143,8 +142,8 @@ func TestSingleCorrelation(t *testing.T) {
 	}
 }
 
-// TestSingleCorrelationHandsOver: that a session has one connection is tried with two open, whoever cannot tell them
-// apart.
+// TestSingleCorrelationHandsOver checks that the rule of one connection per session is tested with two open
+// connections, although the target cannot tell them apart.
 func TestSingleCorrelationHandsOver(t *testing.T) {
 	suitetest.Works(t)
 	sound := func(o agentselect.Options) (launch.Handler, error) { return agentselect.New(o) }

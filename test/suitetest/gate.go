@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Most tests wait for targets that leave answers out, and cost nothing meanwhile: many of them run at once. Those
-// whose targets work all the time take a place among few, so that none is late because of the others.
+// Most tests wait for targets that leave out answers, which costs nothing: many of them run at once. Tests whose
+// targets keep the processor busy need one of a few places, so that none is late because of the others.
 const atOnce = 64
 
 var (
@@ -16,7 +16,7 @@ var (
 	browsers = make(chan struct{}, 2*runtime.GOMAXPROCS(0))
 )
 
-// manyAtOnce sets -parallel, unless the command line does.
+// manyAtOnce sets -parallel unless the command line does.
 func manyAtOnce() {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
@@ -25,13 +25,13 @@ func manyAtOnce() {
 	}
 }
 
-// Works makes a test parallel, and waits until one more may work.
+// Works makes a test parallel and waits for a place among the working tests.
 func Works(t *testing.T) {
 	t.Helper()
 	takes(t, working)
 }
 
-// InBrowser makes a test parallel, and waits until one more browser may run.
+// InBrowser makes a test parallel and waits for a place among the browsers.
 func InBrowser(t *testing.T) {
 	t.Helper()
 	takes(t, browsers)

@@ -22,7 +22,7 @@ func Console(t *testing.T, res *reports.Results) string {
 	return b.String()
 }
 
-// SameInEveryReport holds the reports against the results: the word of the verdict, and the failures of JUnit.
+// SameInEveryReport compares the reports with the results: the word of the verdict and the failures in JUnit.
 func SameInEveryReport(t *testing.T, res *reports.Results) {
 	t.Helper()
 	var js, html, junit bytes.Buffer
@@ -67,7 +67,7 @@ func SameInEveryReport(t *testing.T, res *reports.Results) {
 	}
 }
 
-// Broken lists the clauses that were broken, or warned of.
+// Broken lists the clauses that failed or were warned of.
 func Broken(res *reports.Results) []string {
 	ids := map[string]bool{}
 	for _, c := range res.Runs[0].Clauses {
@@ -78,7 +78,7 @@ func Broken(res *reports.Results) []string {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// OutcomesOf is what the scenarios of a name say of a clause, over each driver.
+// OutcomesOf returns the outcomes of a clause in the scenarios with a name, over each driver.
 func OutcomesOf(res *reports.Results, name, clause string) (out []verdict.Outcome) {
 	for _, sc := range res.Runs[0].Scenarios {
 		if sc.Name != name {
@@ -93,7 +93,7 @@ func OutcomesOf(res *reports.Results, name, clause string) (out []verdict.Outcom
 	return out
 }
 
-// Outcome is what came of the first scenario of a name; "" where there is none.
+// Outcome returns the outcome of the first scenario with a name, or "".
 func Outcome(res *reports.Results, name string) verdict.Outcome {
 	for _, sc := range res.Runs[0].Scenarios {
 		if sc.Name == name {

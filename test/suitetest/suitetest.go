@@ -24,8 +24,8 @@ import (
 	"parley/target"
 )
 
-// Main runs the tests of a package in the module's root, where the profiles and the examples are, and as many at once
-// as gate.go lets. The binary may be started as a bundled target, too. A leaked goroutine fails.
+// Main runs the tests of a package in the module's root, where the profiles and examples are, with the concurrency
+// set in gate.go. The binary also serves as a bundled target. A leaked goroutine fails the tests.
 func Main(m *testing.M) {
 	bundled.All.Child()
 	flag.Parse()
@@ -52,7 +52,7 @@ func toRoot() error {
 	}
 }
 
-// Needs fails a test for which a program of its target is missing.
+// Needs fails a test if a program that its target needs is missing.
 func Needs(t *testing.T, program string) {
 	t.Helper()
 	packages := map[string]string{"python3": "python3   (3.11 or later)", "node": "nodejs   (20 or later)"}
@@ -61,19 +61,19 @@ func Needs(t *testing.T, program string) {
 	}
 }
 
-// Own is the bundled target of a protocol in a role, "" the first.
+// Own returns the bundled target of a protocol in a role; "" means the first role.
 func Own(protocol, role string) *launch.Subject {
 	return bundled.All.For(protocols.Kinds(), protocol, role)
 }
 
-// Bundled are the options with which the bundled target is judged.
+// Bundled returns the options for judging the bundled target.
 func Bundled(protocol, role string) runner.Options {
 	b := Own(protocol, role)
 	return runner.Options{Protocols: protocols.All, Profile: b.Profile, Launcher: b.Launcher, Brain: b.Brain,
 		Again: "parley run --protocol " + protocol}
 }
 
-// Name is a target's protocol, and its role where it may have several.
+// Name returns a target's protocol, with its role if there are several.
 func Name(p *target.Profile) string {
 	if len(protocols.All.Roles(p.Protocol)) > 1 {
 		return p.Protocol + "-" + p.Role
@@ -81,17 +81,17 @@ func Name(p *target.Profile) string {
 	return p.Protocol
 }
 
-// MutantProfile is the profile of the mutants of a protocol's role.
+// MutantProfile returns the profile of the mutants of a protocol's role.
 func MutantProfile(protocol, role string) *target.Profile {
 	return bundled.All.MutantProfile(protocols.Kinds(), protocol, role)
 }
 
-// Mutants are the mutants of a protocol's role.
+// Mutants returns the mutants of a protocol's role.
 func Mutants(protocol, role string) []runner.Mutant {
 	return bundled.All.Mutants(protocols.Kinds(), protocol, role)
 }
 
-// Mutant is a mutant of a protocol's first role.
+// Mutant returns a mutant of a protocol's first role.
 func Mutant(t *testing.T, protocol, id string) runner.Mutant {
 	t.Helper()
 	all := Mutants(protocol, "")
@@ -116,7 +116,7 @@ func Judge(t *testing.T, o runner.Options) *reports.Results {
 	return res
 }
 
-// JudgeAgentSelect judges a bundled server of agent-select that was changed, over SSE, by the scenarios of some tags.
+// JudgeAgentSelect judges a modified bundled server of agent-select over SSE, by the scenarios of some tags.
 func JudgeAgentSelect(t *testing.T, tags string,
 	make func(o agentselect.Options) (launch.Handler, error)) *reports.Results {
 	t.Helper()
@@ -137,7 +137,7 @@ func JudgeURL(t *testing.T, url string) *reports.Results {
 	return Judge(t, runner.Options{Profile: p, Again: "parley run --target " + url})
 }
 
-// Hurry makes limits what a bad target may cost: it leaves out one answer after the other.
+// Hurry shortens limits for a bad target, which leaves out one answer after another.
 func Hurry(l *target.Limits) {
 	l.Open.Duration, l.Event.Duration = min(l.Open.Duration, 5*time.Second), min(l.Event.Duration, runner.MutantLimit)
 	l.HTTP.Duration, l.Turn.Duration = min(l.HTTP.Duration, 5*time.Second), min(l.Turn.Duration, 10*time.Second)
