@@ -18,11 +18,11 @@ const (
 	awaits  = "Given a host awaits the agent\n"
 	started = "When the agent is started\n"
 
-	anything = "*" // what monitors find depends on what crosses what
+	anything = "*" // monitor findings depend on which messages cross
 )
 
-// TestAConformantAgent: every scenario of the suite is passed by an agent that goes by what it is told, and no monitor
-// finds anything.
+// TestAConformantAgent checks that an agent that acts on what it is told passes every scenario of the suite, and that
+// no monitor finds anything.
 func TestAConformantAgent(t *testing.T) {
 	env := environment(t, vocab.Agent, &peer{})
 	env.Profile.Capabilities = []string{binding.Reconnect}
@@ -35,7 +35,7 @@ var agentsRows = []struct {
 	reason, lines string
 	mind          mind
 	want, has     string
-	monitors      string // clauses that they find broken
+	monitors      string // clauses that monitors find broken
 }{
 	{"it connects and joins", awaits + started +
 		"Then the agent connects\nAnd the agent joins\nAnd the agent sends the host a message\nAnd the agent makes 1 " +
@@ -52,7 +52,7 @@ var agentsRows = []struct {
 	{"it asks for another place", awaits + started + "Then the agent connects\n", mind{astray: true},
 		"EA-016=failed EA-017=failed EA-106=failed", "it asked for GET /elsewhere: 404; the endpoint is /agent/ws", ""},
 	{"it does not join", awaits + started + "Then the agent joins\n", mind{mute: true}, "EA-026=failed EA-027=failed",
-		"has ended", ""}, // the connection or the process: whichever is seen first
+		"has ended", ""}, // the connection or the process, whichever is seen first
 	{"it speaks before it joins", awaits + started + "Then the agent joins\n", mind{early: vocab.SnapshotGet},
 		"EA-026=failed EA-027=not-tested", "snapshot.get", "EA-026"},
 	{"it does not wait until it has joined", awaits + "And relay.joined comes late\n" + started +
@@ -164,7 +164,7 @@ func TestAgents(t *testing.T) {
 				if strings.Contains(r.lines, " for a while ") && !r.mind.starved { // longer than a busy machine takes for a call
 					env.Profile.Limits.Quiet.Duration = time.Second
 				}
-				if r.mind.shy || r.mind.astray { // it is quiet for a while
+				if r.mind.shy || r.mind.astray { // it is silent for a while
 					binding.Of(env.Profile).Agent.Pace.Duration, binding.Of(env.Profile).Agent.Join.Duration = 2*time.Second,
 						2*time.Second
 				}
@@ -186,7 +186,7 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// TestNoReturn: who does not declare that it comes back need not.
+// TestNoReturn checks that an agent that is not declared to reconnect need not do so.
 func TestNoReturn(t *testing.T) {
 	got := meet(t, mind{stays: true}, "@EA-076",
 		awaits+"And the connection is lost after call 1\n"+started+"Then the agent reconnects\n", func(env *steps.Env) {
@@ -195,7 +195,8 @@ func TestNoReturn(t *testing.T) {
 	expect(t, got, "EA-076=not-applicable", "the capability reconnect")
 }
 
-// TestNoAgent: what cannot be started is the environment's fault, or not tested; and what is asked of nobody our own.
+// TestNoAgent checks that an agent that cannot be started is an environment error or not tested, and that steps
+// without an agent are our own mistake.
 func TestNoAgent(t *testing.T) {
 	for _, r := range []struct {
 		reason string
@@ -226,7 +227,7 @@ func TestNoAgent(t *testing.T) {
 		"the harness cannot listen for the agent")
 }
 
-// TestAnotherCallUnderWay: a call that was sent before the refusal was read does not show that an agent goes on.
+// TestAnotherCallUnderWay checks that a call sent before the refusal was read does not show that an agent goes on.
 func TestAnotherCallUnderWay(t *testing.T) {
 	const lines = awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started + "Then the agent continues\n"
 	for _, r := range []struct {

@@ -12,7 +12,7 @@ import (
 	"parley/transcript"
 )
 
-// TestGone: when nobody is left who could still say something, and when that is the environment's fault.
+// TestGone checks when nothing more can come from an agent, and when that is an environment error.
 func TestGone(t *testing.T) {
 	in, out := transcript.Received, transcript.Sent
 	opened := transcript.Record{Conn: "agent1", Dir: in, Kind: transcript.Open}
@@ -61,8 +61,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestLastTrouble: a miss tells what the agent was refused last, or how its connection has ended, unless it went on
-// since.
+// TestLastTrouble checks that a miss reports the agent's latest refused request or ended connection, unless the agent
+// has gone on since.
 func TestLastTrouble(t *testing.T) {
 	in := transcript.Received
 	asked := transcript.Record{Dir: in, Kind: transcript.Request, Label: "GET /ws"}
@@ -94,8 +94,8 @@ func TestLastTrouble(t *testing.T) {
 	}
 }
 
-// TestOverlaps: who sends a request while a call of its own is under way may have sent it before it was told what that
-// led to.
+// TestOverlaps checks when an agent has sent a request while a call of its own was pending, so that it may not have
+// known the result.
 func TestOverlaps(t *testing.T) {
 	call := func(id string) transcript.Record {
 		return transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame,
@@ -129,7 +129,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestMayBeAhead: what comes at once behind a refusal need not be what an agent makes of it, unless an answer lies
+// TestMayBeAhead checks that a call right after a refusal need not be a reaction to it, unless an answer came in
 // between.
 func TestMayBeAhead(t *testing.T) {
 	call := func(id string, at time.Duration) transcript.Record {
@@ -143,7 +143,7 @@ func TestMayBeAhead(t *testing.T) {
 	no := said(vocab.ErrorMessage, "1")
 	for _, r := range []struct {
 		reason string
-		t      []transcript.Record // of which the second one is the refusal, and the last one the call
+		t      []transcript.Record // the second record is the refusal, the last one the call
 		first  int
 		want   bool
 	}{
@@ -172,7 +172,7 @@ func TestMayBeAhead(t *testing.T) {
 	}
 }
 
-// TestGivenSession: an agent that is told at its start which relay session it is to join joins that (EA-027).
+// TestGivenSession checks that an agent that is given a relay session at its start joins that one (EA-027).
 func TestGivenSession(t *testing.T) {
 	for _, r := range []struct {
 		reason  string
@@ -198,7 +198,7 @@ func TestGivenSession(t *testing.T) {
 	}
 }
 
-// TestSlowAndSteady: the limit is for the next thing that an agent does, and not for all that it does.
+// TestSlowAndSteady checks that the limit applies to the agent's next act, not to all its acts together.
 func TestSlowAndSteady(t *testing.T) {
 	const pace = 20 * soon
 	within(t, vocab.Agent, "", func(s *suite) error {
@@ -223,7 +223,7 @@ func TestSlowAndSteady(t *testing.T) {
 			!strings.Contains(miss.Reason, "concurrency") {
 			t.Errorf("%v", miss)
 		}
-		s.agent = nil // nobody is to be stopped
+		s.agent = nil // there is nothing to stop
 		return nil
 	})
 }

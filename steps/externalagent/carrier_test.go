@@ -11,15 +11,15 @@ import (
 	"parley/transcript"
 )
 
-// patience is what the harness's own host, which answers from a goroutine, has: who waits longer has failed.
+// patience is the limit for the harness's own host, which answers from a goroutine: a longer wait is a failure.
 const patience = time.Minute
 
-// carrier is a relay, and the driver to it: what one party says is with the others before Send returns.
+// carrier is a relay and the driver to it: it delivers a party's message to the others before Send returns.
 type carrier struct {
 	target.Running
-	slow int // messages that go to a host that has left before that is noticed
-	// bad changes what reaches a party because of what another (or, for answers of the relay, itself) has sent; nil:
-	// nothing is changed.
+	slow int // number of messages delivered to a host after it has left unnoticed
+	// bad changes what reaches a party because of a message from another party or, for answers of the relay, from itself;
+	// nil changes nothing.
 	bad func(from, to *carried, asked *transcript.Record, body []byte) [][]byte
 
 	mu    sync.Mutex
@@ -33,7 +33,7 @@ type carried struct {
 	asked         map[string]bool // ids of its requests
 	sink          driver.Sink
 	open          bool
-	unnoticed     int // messages that still go to it, though it is closed
+	unnoticed     int // number of messages still delivered after its end
 }
 
 func (p *carrier) BaseURL() string { return "http://h" }
@@ -93,7 +93,7 @@ func (c *carried) Send(_ context.Context, m driver.Message) (int, error) {
 	return n, nil
 }
 
-// carry passes a message on, or answers it.
+// carry passes a message on or answers it.
 func (c *carried) carry(r *transcript.Record) {
 	id, answered := field(r, "id"), field(r, "replyTo")
 	fail := func(code string) {
@@ -138,7 +138,7 @@ func (c *carried) carry(r *transcript.Record) {
 	}
 }
 
-// hear is what a party gets.
+// hear delivers a message to a party.
 func (c *carried) hear(from *carried, asked *transcript.Record, body []byte) {
 	bodies := [][]byte{body}
 	if c.of.bad != nil {

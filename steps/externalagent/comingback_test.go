@@ -11,11 +11,11 @@ import (
 	"parley/transcript"
 )
 
-// TestComingBackTooSoon: who has lost its connection may be taken for still there for a moment, and tries again; who is
-// new is let in at once.
+// TestComingBackTooSoon checks that a party that has lost its connection retries, as it may briefly be taken for
+// still connected, and that a new party must be let in at once.
 func TestComingBackTooSoon(t *testing.T) {
 	const back = session + "When agent A loses its connection\nAnd agent A has joined\nThen agent A is still served\n"
-	refusing := func(from, to int) bad { // the joins from one to another, by number
+	refusing := func(from, to int) bad { // the joins from one number to another
 		n := 0
 		return func(_ *peerConn, asked *transcript.Record, out []any) []any {
 			if asked == nil || kindOf(asked) != vocab.RelayJoin {
@@ -131,7 +131,7 @@ func TestTwoAgents(t *testing.T) {
 	}
 }
 
-// TestComingBack: connections that were lost, and a target that was restarted.
+// TestComingBack checks lost connections and restarted targets.
 func TestComingBack(t *testing.T) {
 	const counting = "Given agent A counts its requests from 1\n" + session + asksFor +
 		"When agent A loses its connection\nAnd agent A counts its requests from 1\nAnd agent A has joined\nAnd agent A " +
@@ -188,7 +188,8 @@ func TestComingBack(t *testing.T) {
 	})
 }
 
-// TestNoConnection: a target that refuses is there, and one that nobody reaches is the environment's fault.
+// TestNoConnection checks that a target that refuses is reachable, and that an unreachable one is an environment
+// error.
 func TestNoConnection(t *testing.T) {
 	for _, r := range []struct {
 		reason, lines string

@@ -20,8 +20,8 @@ import (
 	"parley/verdict"
 )
 
-// conform runs all scenarios of the suite for a role, and tells what comes of each: no clause may be broken, and
-// nothing is left out but for what the target does not declare.
+// conform runs all scenarios of the suite for a role: no clause may be broken, and nothing may be left out except
+// what the target does not declare.
 func conform(t *testing.T, env *steps.Env, run target.Running, least int) {
 	t.Helper()
 	names, err := fs.Glob(features.FS, vocab.Protocol+"/*.feature")
@@ -71,8 +71,8 @@ func TestAConformantRelay(t *testing.T) {
 	conform(t, env, p, 60)
 }
 
-// TestARelayThatEncodesAnew: a relay that decodes and encodes what it passes on is not charged with the odd envelopes
-// that it is sent.
+// TestARelayThatEncodesAnew checks that a relay that re-encodes what it passes on is not blamed for the harness's odd
+// envelopes.
 func TestARelayThatEncodesAnew(t *testing.T) {
 	p := &carrier{bad: func(_, _ *carried, _ *transcript.Record, body []byte) [][]byte {
 		return [][]byte{bytes.ReplaceAll(body, []byte(`,"`), []byte(`, "`))}

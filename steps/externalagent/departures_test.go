@@ -29,7 +29,7 @@ func TestOkAlone(t *testing.T) {
 	}
 }
 
-// TestALostState: what an agent says does not bring the state that is lost; only asking does.
+// TestALostState checks that a lost state comes only on request, not after other messages of the agent.
 func TestALostState(t *testing.T) {
 	p := host(t, true)
 	p.plans = []*plan{{n: 1, do: func(t turn) []any { t.lost = true; return []any{t.result} }}}
@@ -46,7 +46,7 @@ func TestALostState(t *testing.T) {
 	}
 }
 
-// TestHangUp: what was on its way when the play hung up is lost.
+// TestHangUp checks that what is in transit when the play hangs up is lost.
 func TestHangUp(t *testing.T) {
 	p := host(t, true)
 	p.active = true
@@ -63,8 +63,8 @@ func TestHangUp(t *testing.T) {
 	p.stop()
 }
 
-// TestElsewhere: at another stage only those tools are announced that the stage before did not have, so that who goes
-// by the state before is known by its call.
+// TestElsewhere checks that the new stage announces only tools that the stage before did not have, so that a call
+// based on the earlier state is recognisable.
 func TestElsewhere(t *testing.T) {
 	for at, want := range map[int]string{0: "setQuantity prev", 1: "select", 2: "select", 3: "select"} {
 		p := host(t, false)
@@ -88,8 +88,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestElsewhereIsHere: where no stage has a tool of its own, what leads on, and what was called last, are not
-// announced.
+// TestElsewhereIsHere checks that if no stage has tools of its own, tools that lead on and the tool called last are
+// not announced.
 func TestElsewhereIsHere(t *testing.T) {
 	f, err := parseFlow("a flow",
 		[]byte(`stages: [{name: only, uiSpec: {}, toolSchema: [{name: pick}, {name: next}, {name: prev}], effects: {next: `+
@@ -105,8 +105,8 @@ func TestElsewhereIsHere(t *testing.T) {
 	}
 }
 
-// TestWithdraw: what a call has asked for is announced no longer: the value of a param where others are left, or else
-// the tool.
+// TestWithdraw checks that what a call has asked for is no longer announced: the value of a param if others are left,
+// otherwise the tool.
 func TestWithdraw(t *testing.T) {
 	for _, r := range []struct{ reason, tools, call, want string }{
 		{"a value", `[{"name":"a","parameters":{"type":"object","properties":{"p":{"enum":["x","y"]}}}},{"name":"b"}]`,
@@ -137,7 +137,7 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
-// TestWindow: what is kept back from an agent is kept back the longer, the slower it was so far.
+// TestWindow checks that the time for which something is held back grows with how slow the agent has been.
 func TestWindow(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	at := func(n int, conn string, dir transcript.Dir, kind transcript.Kind) transcript.Record {
@@ -166,7 +166,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestJunk: every kind of junk that features have words for is sent, and any other is our own mistake.
+// TestJunk checks that every kind of junk in the features can be sent, and that any other is our own mistake.
 func TestJunk(t *testing.T) {
 	within(t, vocab.Agent, "", func(s *suite) error {
 		for _, what := range []string{"malformed JSON", "an empty text", "a JSON array", "a JSON null", "a JSON number",
@@ -199,7 +199,8 @@ func TestJunk(t *testing.T) {
 	})
 }
 
-// TestPlans: what is planned for the n-th call that goes well is done then, and once; what it undoes is as it was.
+// TestPlans checks that what is planned for the n-th successful call is done then, once, and that undo restores the
+// state.
 func TestPlans(t *testing.T) {
 	const well = "tool.result@ state.updated"
 	pick, next := `{"type":"tool.call","id":"c","payload":{"toolName":"select","params":{"itemId":"m1"}}}`,
@@ -218,8 +219,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestPlansThatFit: a plan waits for a call that fits it, two plans are for two calls, and remarks stand around what is
-// sent.
+// TestPlansThatFit checks that a plan waits for a fitting call, that two plans apply to two calls, and that remarks
+// surround what is sent.
 func TestPlansThatFit(t *testing.T) {
 	pick, next := `{"type":"tool.call","id":"c","payload":{"toolName":"select","params":{"itemId":"m1"}}}`,
 		`{"type":"tool.call","id":"c","payload":{"toolName":"next","params":{}}}`
@@ -248,8 +249,8 @@ func TestPlansThatFit(t *testing.T) {
 	}
 }
 
-// TestFitted: params that fit what was announced before are those of who goes by the old state; params that fit nothing
-// are not.
+// TestFitted checks that params that fit an earlier announcement count as based on the old state, and params that fit
+// none do not.
 func TestFitted(t *testing.T) {
 	within(t, vocab.Agent, "", func(s *suite) error {
 		for _, kind := range []string{"string", "integer"} {

@@ -77,7 +77,7 @@ func TestEffects(t *testing.T) {
 	runHosts(t, effectsRows)
 }
 
-// nothingNew gives every state the content of the first stage, once the ticket is chosen.
+// nothingNew replaces the content of every state by the first stage's, once the ticket is chosen.
 func nothingNew() func(object) {
 	f, err := loadFlow("")
 	if err != nil {

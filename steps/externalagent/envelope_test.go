@@ -11,14 +11,14 @@ import (
 	wjson "parley/wire/json"
 )
 
-// heard is a record of what a target sent.
+// heard returns a record of a text sent by a target.
 func heard(text string) *transcript.Record {
 	r := &transcript.Record{N: 1, Dir: transcript.Received, Kind: transcript.Frame, Bytes: []byte(text)}
 	decode(r)
 	return r
 }
 
-// TestDecode: what is one JSON object is an event, whatever its members are.
+// TestDecode checks that any JSON object becomes an event, whatever its members are.
 func TestDecode(t *testing.T) {
 	for _, r := range []struct{ reason, in, kind, id, data string }{
 		{"whole", `{"v":"mvp-0.2","type":"tool.result","id":"a","payload":{"ok":true}}`, "tool.result", `"a"`, `{"ok":true}`},
@@ -70,7 +70,7 @@ func TestEnvelope(t *testing.T) {
 	}
 }
 
-// TestRefused: a refusal is an error, or a result that is not ok, and its code stands where the profile says.
+// TestRefused checks that a refusal is an error or a result that is not ok, with its code where the profile says.
 func TestRefused(t *testing.T) {
 	for _, r := range []struct {
 		reason, in string

@@ -7,9 +7,8 @@ import (
 	"parley/steps/externalagent/binding"
 )
 
-// TestFailureThatNobodySays: where the profile does not say by which call a tool fails, the default one may be right
-// in a host, which
-// nothing demands to fail; one that fails as it should has shown it.
+// TestFailureThatNobodySays checks the default call for a tool failure, if the profile gives none: a host may accept
+// that call, but a failure as expected passes.
 func TestFailureThatNobodySays(t *testing.T) {
 	const lines = session + "When agent A makes the calls that make a tool fail at run time\n" +
 		"Then agent A is refused with \"TOOL_EXECUTION_FAILED\"\n"

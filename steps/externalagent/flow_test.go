@@ -12,7 +12,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// TestPut: what a call sets in a uiSpec.
+// TestPut checks what a call sets in a uiSpec.
 func TestPut(t *testing.T) {
 	for _, r := range []struct{ reason, doc, pointer, want string }{
 		{"a member", `{"a":1}`, "/a", `{"a":"v"}`},
@@ -85,7 +85,7 @@ func TestParseFlow(t *testing.T) {
 	}
 }
 
-// TestBadFlows: an author is told where the mistake is.
+// TestBadFlows checks that an error says where the mistake is.
 func TestBadFlows(t *testing.T) {
 	for _, r := range []struct{ reason, text, has string }{
 		{"no YAML", "stages: [", "a flow: "},
@@ -168,7 +168,7 @@ func TestLoadFlow(t *testing.T) {
 	}
 }
 
-// TestBuiltInFlow: its booking leads through all of its stages, with params that are announced.
+// TestBuiltInFlow checks that the booking leads through all stages, with announced params.
 func TestBuiltInFlow(t *testing.T) {
 	f, err := loadFlow("")
 	if err != nil {
@@ -202,7 +202,7 @@ func TestBuiltInFlow(t *testing.T) {
 	}
 }
 
-// TestParamsFor: what a call of a booking path takes from a uiSpec that lacks it is an error that names it.
+// TestParamsFor checks that a value missing from the uiSpec is an error that names the param.
 func TestParamsFor(t *testing.T) {
 	call := binding.ToolCall{Tool: "select",
 		Params: map[string]binding.Value{"itemId": {Of: target.Pointer("/items/0/id")}, "n": {Of: uint64(2)}}}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestHorizon: scenarios watch to the end until some have, and then for as long as those needed to know all that
-// changes.
+// TestHorizon checks that the first scenarios watch to the end, and later ones only as long as those needed to know
+// all changes.
 func TestHorizon(t *testing.T) {
 	const end = 2500 * time.Millisecond
 	for _, r := range []struct {

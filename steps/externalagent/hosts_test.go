@@ -27,20 +27,20 @@ const (
 	speaking  = "When the participant speaks to agent A\nThen agent A receives the participant's message\n"
 )
 
-// hostRow is a host that breaks something, and what a scenario finds.
+// hostRow is a host with a fault and the expected outcome of a scenario.
 type hostRow struct {
 	reason string
 	lines  string
 	bad    bad
-	want   string // of the clauses that it is tagged with
-	has    string // in what is told
+	want   string // outcomes of the clauses that the scenario is tagged with
+	has    string // text in the report
 }
 
 func set(member string, v any) func(object) { return func(p object) { p[member] = v } }
 
 func unset(member string) func(object) { return func(p object) { delete(p, member) } }
 
-// results changes the results of calls that go well.
+// results changes the results of successful calls.
 func results(f func(object)) bad { return edit(vocab.ToolResult, f) }
 
 func runHosts(t *testing.T, rows []hostRow) {
@@ -141,7 +141,7 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// keepsMessages is a host that does not forget what was said.
+// keepsMessages is a host that does not forget messages of earlier sessions.
 func keepsMessages() bad {
 	said := []any{}
 	return func(_ *peerConn, asked *transcript.Record, out []any) []any {
@@ -240,7 +240,7 @@ var aNewSessionIsCleanRows = []hostRow{
 
 func TestANewSessionIsClean(t *testing.T) {
 
-	// from makes what a host shows otherwise from a study session on.
+	// from changes what a host shows from a study session on.
 
 	runHosts(t, aNewSessionIsCleanRows)
 }
@@ -321,8 +321,8 @@ func TestCalls(t *testing.T) {
 	runHosts(t, callsRows)
 }
 
-// lateNext is a host that goes on to the next stage a moment after its result: the first snapshot behind it is as
-// before.
+// lateNext is a host that goes on to the next stage a moment after its result: the first snapshot after it is
+// unchanged.
 func lateNext() bad {
 	var was object
 	late := false
@@ -342,7 +342,7 @@ func lateNext() bad {
 	}
 }
 
-// TestStrictResults: under --strict a result that says ok alone lacks the toolName.
+// TestStrictResults checks that under --strict a result with ok alone lacks the toolName.
 func TestStrictResults(t *testing.T) {
 	for _, r := range []struct {
 		bad  bad

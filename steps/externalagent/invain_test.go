@@ -7,7 +7,7 @@ import (
 	"parley/transcript"
 )
 
-// staysOnce is a host whose first next goes well and leads nowhere.
+// staysOnce is a host whose first next succeeds but leads nowhere.
 func staysOnce() bad {
 	nexts := 0
 	var shown any
@@ -26,7 +26,7 @@ func staysOnce() bad {
 	})
 }
 
-// TestACallInVain: that the host is not where the booking path leads is the fault of the call that came to nothing.
+// TestACallInVain checks that a call without effect is blamed if the host is not where the booking path leads.
 func TestACallInVain(t *testing.T) {
 	const why = `setQuantity cannot be called at stage "movie": next (record `
 	runHosts(t, []hostRow{

@@ -7,16 +7,16 @@ import (
 	"parley/steps"
 )
 
-// TestWaitsToJoin: an agent is found waiting for relay.joined only where it would have acted before it otherwise. How
-// long it takes for its first act is known from scenarios in which relay.joined came at once.
+// TestWaitsToJoin checks that an agent passes for waiting only if it would otherwise have acted before relay.joined.
+// The time it takes for its first act is known from scenarios with a prompt relay.joined.
 func TestWaitsToJoin(t *testing.T) {
 	const quiet, slow = 250 * time.Millisecond, 300 * time.Millisecond
 	late := awaits + "And relay.joined comes late\n" + started + "Then the agent waits until it has joined\n"
 	for _, r := range []struct {
 		reason    string
 		mind      mind
-		met       bool          // in a scenario in which relay.joined comes at once
-		event     time.Duration // the limit of an event, which bounds how long relay.joined is kept back
+		met       bool          // in a scenario with a prompt relay.joined
+		event     time.Duration // the event limit, which bounds how long relay.joined is held back
 		want, has string
 	}{
 		{"it waits", mind{}, true, patience, "EA-026=passed", ""},

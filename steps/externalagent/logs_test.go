@@ -15,7 +15,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// kinds changes the lines of one type; nil in place of f leaves them out.
+// kinds changes the log lines of one type, or omits them if f is nil.
 func kinds(kind string, f func(object)) func(object) object {
 	return func(line object) object {
 		if line["type"] != kind {
@@ -29,7 +29,7 @@ func kinds(kind string, f func(object)) func(object) object {
 	}
 }
 
-// everyLine changes each line.
+// everyLine changes every log line.
 func everyLine(f func(object)) func(object) object {
 	return func(line object) object { f(line); return line }
 }
@@ -100,14 +100,14 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestAnotherSessionMeanwhile: a session of another agent, which begins while one goes on, takes nothing of that one's
-// log away.
+// TestAnotherSessionMeanwhile checks that another agent's session that begins during one does not affect that one's
+// log.
 func TestAnotherSessionMeanwhile(t *testing.T) {
 	p := &peer{logs: filepath.Join(t.TempDir(), "logs")}
 	if err := os.MkdirAll(p.logs, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The log is there from the first call on, as of a host that writes it event by event.
+	// The log exists from the first call on, as for a host that writes it event by event.
 	p.bad = to(vocab.RelayJoin, func(c *peerConn, _ *transcript.Record, out []any) []any {
 		for _, other := range p.conns {
 			if other.session != c.session && other.session != "" {
@@ -123,12 +123,12 @@ func TestAnotherSessionMeanwhile(t *testing.T) {
 		"")
 }
 
-// TestLogsStay: later sessions leave the logs of those before alone.
+// TestLogsStay checks that later sessions must not change the logs of earlier ones.
 func TestLogsStay(t *testing.T) {
 	const look = "And the log of agent A's session is complete and in order\n"
 	const lines = session + firstCall + ending + look + session + ending + look +
 		"And the logs read so far are unchanged\n"
-	// second does something to the first log once the second session ends.
+	// second does something to the first log when the second session ends.
 	second := func(do func(file string) error) bad {
 		return to(vocab.SessionEnd, func(c *peerConn, _ *transcript.Record, out []any) []any {
 			if c.of.count == 2 {
@@ -172,14 +172,14 @@ func TestLogsStay(t *testing.T) {
 	}
 }
 
-// TestSharedLogs: one file may hold several sessions, be it that all have one name. What lay there before, and what
-// others wrote there, is not the session's.
+// TestSharedLogs checks that one file may hold several sessions, even if all have one name. Earlier lines and lines
+// of other sessions do not belong to the session.
 func TestSharedLogs(t *testing.T) {
 	const look = "And the log of agent A's session is complete and in order\n"
 	const lines = session + firstCall + ending + look + session + firstCall + ending + look +
 		"And the logs read so far are unchanged\n"
 	const all = "logs/study/all.jsonl"
-	// What malformed messages have left: of another session, of none, and half a line.
+	// Lines left by malformed messages: of another session, of none, and half a line.
 	const before = `{"sessionId":"s-0","eventIndex":9,"timestamp":"2026-02-13T10:22:17.123Z","direction":"in",` +
 		`"type":"snapshot.get","payload":[]}` + "\n" +
 		`{"sessionId":null,"eventIndex":9,"timestamp":"2026-02-13T10:22:17.123Z","direction":"in","type":"tool.call",` +
@@ -230,7 +230,7 @@ func TestSharedLogs(t *testing.T) {
 	}
 }
 
-// TestUnreadableLogs: where nobody knows the folder, nothing is said of what is in it.
+// TestUnreadableLogs checks that nothing is judged if the folder is unknown.
 func TestUnreadableLogs(t *testing.T) {
 	const lines = session + ending + "And the log of agent A's session is complete and in order\n"
 	p := &peer{}
@@ -239,8 +239,8 @@ func TestUnreadableLogs(t *testing.T) {
 		"EA-010=not-tested", "external-agent.logs")
 }
 
-// TestLogsLedAstray: a log that characters of paths in an id lead out of its folder is a matter of security, and no
-// clause's.
+// TestLogsLedAstray checks that a log led out of its folder by path characters in an id is a security matter, and
+// breaks no clause.
 func TestLogsLedAstray(t *testing.T) {
 	const lines = joined + "When agent A starts a session whose ids contain path traversal\nAnd the answer to agent " +
 		"A's message is recorded\nAnd agent A ends the session\n" +
@@ -248,7 +248,7 @@ func TestLogsLedAstray(t *testing.T) {
 	for _, r := range []struct {
 		reason string
 		bad    bad
-		plant  string // a file that is there, from the folder of the logs
+		plant  string // an existing file, relative to the folder of logs
 		want   string
 		warned bool
 	}{
@@ -279,12 +279,12 @@ func TestLogsLedAstray(t *testing.T) {
 	}
 }
 
-// TestRelaySessionsLedAstray: so is a file that the id of a relay session leads out of the folder, of a host and of a
-// relay.
+// TestRelaySessionsLedAstray checks the same for a file led out of the folder by the id of a relay session, for hosts
+// and relays.
 func TestRelaySessionsLedAstray(t *testing.T) {
 	const lines = "When agent A joins a relay session whose id contains path traversal, and works there\nThen whether " +
 		"a file was written outside the log folder is recorded\n"
-	// writes has a target log what comes below a file that bears the relay session's id.
+	// writes makes a target write a log file named after the relay session's id.
 	writes := func(mend func(session string) string) bad {
 		return func(c *peerConn, asked *transcript.Record, out []any) []any {
 			if asked != nil && kindOf(asked) == vocab.AgentMessage {
@@ -334,7 +334,8 @@ func (l logging) LogFolder() (string, error) {
 	return l.folder, nil
 }
 
-// TestRelaysLedAstray: of a relay it is looked at where its files lie, whose log is not the host's, and a note says so.
+// TestRelaysLedAstray checks that for a relay only the location of files is checked, as the log is the host's, and
+// that a note says so.
 func TestRelaysLedAstray(t *testing.T) {
 	const lines = "When agent A joins a relay session whose id contains path traversal, and works there\nThen whether " +
 		"a file was written outside the log folder is recorded\n"
@@ -372,8 +373,8 @@ func TestRelaysLedAstray(t *testing.T) {
 	}
 }
 
-// TestMessages: what passes from the start of the session to its end, as the host sees it; calls and their results are
-// what a study cannot do without.
+// TestMessages checks that messages returns what passed from the start of the session to its end, as the host sees
+// it, and that only calls and their results are required.
 func TestMessages(t *testing.T) {
 	within(t, vocab.Host, "", func(s *suite) error {
 		a := s.party("A")

@@ -9,7 +9,7 @@ import (
 	"parley/transcript"
 )
 
-// manyTools announces further tools, whose params are required, and takes whatever call the host refuses.
+// manyTools announces further tools with required params and accepts any call that the host refuses.
 func manyTools(n int) bad {
 	more := func(p object) {
 		list, _ := p["toolSchema"].([]any)
@@ -22,8 +22,8 @@ func manyTools(n int) bad {
 	return all(edit(vocab.SnapshotState, more), edit(vocab.StateUpdated, more), carriesOut)
 }
 
-// TestAFaultInEveryCall: of a host that announces much, and is wrong in each call, the first of each kind is kept, and
-// the others counted.
+// TestAFaultInEveryCall checks that for a host with a fault in each of many calls, the first failures of each kind
+// are kept and the others counted.
 func TestAFaultInEveryCall(t *testing.T) {
 	for _, r := range []struct {
 		reason, lines string

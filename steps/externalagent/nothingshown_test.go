@@ -105,8 +105,8 @@ var takesNothingOldRows = []struct {
 		takesNothingOldOne(takesNothingOldCalls("new"))), takesNothingOldOpen, "the host was never without a uiSpec"},
 }
 
-// TestTakesNothingOld: while no uiSpec is active, an agent may make no call with a value which only an earlier one has
-// shown; and what it does once something is shown again has to say that it was there at all.
+// TestTakesNothingOld checks that an agent makes no call with a value from an earlier uiSpec while none is active,
+// and that its next act must show that it was still there.
 func TestTakesNothingOld(t *testing.T) {
 
 	// stands for time that passes

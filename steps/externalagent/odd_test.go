@@ -11,12 +11,12 @@ import (
 	wjson "parley/wire/json"
 )
 
-// untold is a host that announces no state when a session starts: nothing has changed by then.
+// untold is a host that announces no state when a session starts, as nothing has changed yet.
 func untold() bad {
 	return to(vocab.SessionStart, mute(vocab.StateUpdated))
 }
 
-// accepts carries out a call that names a tool, whatever is announced and whatever its params are, and moves on by it.
+// accepts executes and moves on by any call that names a tool, whatever is announced and whatever the params are.
 func accepts(tool string) bad {
 	return to(vocab.ToolCall, func(c *peerConn, asked *transcript.Record, out []any) []any {
 		if payload(asked)["toolName"] != tool || !is(vocab.ErrorMessage, out[0]) {
@@ -28,7 +28,7 @@ func accepts(tool string) bad {
 	})
 }
 
-// booksInTheHistory is a host whose last next says so in messageHistory alone.
+// booksInTheHistory is a host whose last next shows in messageHistory only.
 func booksInTheHistory() bad {
 	var last object
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
@@ -51,7 +51,7 @@ func booksInTheHistory() bad {
 	}
 }
 
-// settlesLate is a host whose form is complete some snapshots after its session has started.
+// settlesLate is a host whose form is complete only some snapshots after the session has started.
 func settlesLate(f func(ui object)) bad {
 	asked := 0
 	return func(c *peerConn, r *transcript.Record, out []any) []any {
@@ -100,14 +100,14 @@ var oddAndRightRows = []hostRow{
 		all(mute(vocab.StateUpdated), behind(vocab.ToolCall, edit(vocab.SnapshotState,
 			func(p object) { p["uiSpec"].(object)["n"] = true }))), "EA-073=failed", "at uiSpec/n"},
 
-	// A call that was accepted is no refusal.
+	// An accepted call is not a refusal.
 	{"a call that breaks its schema is accepted, and moves on", oddAndRightWrong, accepts("select"),
 		"EA-081=failed EA-074=passed",
 		"tool.result"},
 	{"a tool of another stage is accepted, and moves on", session + restless + others, accepts("setQuantity"),
 		"EA-080=failed EA-074=passed", "tool.result"},
 
-	// An envelope without a type cannot be answered by its id.
+	// An envelope without a type cannot be answered with its id.
 	{"no type, and no replyTo", fmt.Sprintf(oddAndRightUntyped, "no type"),
 		editEnvelope(vocab.ErrorMessage, unset("replyTo")),
 		"EA-068=not-applicable EA-078=passed EA-041=passed", "names its id: false"},
@@ -118,7 +118,7 @@ var oddAndRightRows = []hostRow{
 	{"an unknown type, and no replyTo", fmt.Sprintf(oddAndRightUntyped, "an unknown type"),
 		editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-068=failed EA-078=passed", "error with replyTo"},
 
-	// Behind the last stage is no screen.
+	// There is no screen after the last stage.
 	{"the last next shows in the history", session + restless + booking, booksInTheHistory(),
 		"EA-054=passed EA-072=passed", ""},
 	{"the first next shows in the history", session + restless + upToNext + shows, func() bad {
@@ -136,7 +136,7 @@ var oddAndRightRows = []hostRow{
 		}
 	}(), "EA-054=failed", "none of them differs"},
 
-	// What changes once has come late, and does not change by itself.
+	// A single change has come late and does not happen by itself.
 	{"a form that is complete late hides nothing", session + restless + firstCall + oddAndRightInStep,
 		all(settlesLate(func(ui object) { ui["selected"] = "…" }), edit(vocab.StateUpdated, func(p object) {
 			if ui, ok := p["uiSpec"].(object); ok {
@@ -150,17 +150,17 @@ var oddAndRightRows = []hostRow{
 		})), "EA-073=failed", "uiSpec/step"},
 }
 
-// TestOddAndRight: what no clause forbids fails nobody, and what one forbids is charged to that one alone.
+// TestOddAndRight checks that what no clause forbids does not fail, and that a fault is charged to its own clause
+// only.
 func TestOddAndRight(t *testing.T) {
 
 	runHosts(t, oddAndRightRows)
 }
 
-// TestObserver: what changes by itself is looked for in a session in which nobody has done anything, where there is one
-// to be had.
+// TestObserver checks that changes by themselves are looked for in an idle session, if one can be had.
 func TestObserver(t *testing.T) {
 	const lines = session + firstCall + "And agent A is in sync\n"
-	// slowly is a clock that goes on with so many snapshots, in the sessions whose names end so.
+	// slowly is a clock that advances every few snapshots, in sessions whose names have the given ending.
 	slowly := func(session string, each int) bad {
 		n := 0
 		return func(c *peerConn, asked *transcript.Record, out []any) []any {
@@ -199,7 +199,7 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// losesChoice is a host that takes back what select has chosen, as one that still resets something does.
+// losesChoice is a host that undoes what select has chosen, as one that is still resetting does.
 func losesChoice() bad {
 	return to(vocab.ToolCall, func(c *peerConn, asked *transcript.Record, out []any) []any {
 		if payload(asked)["toolName"] != "select" || !is(vocab.ToolResult, out[0]) {
@@ -211,7 +211,7 @@ func losesChoice() bad {
 	})
 }
 
-// fallsBack is a host that goes back to its first stage behind each next.
+// fallsBack is a host that returns to its first stage after each next.
 func fallsBack() bad {
 	return to(vocab.ToolCall, func(c *peerConn, asked *transcript.Record, out []any) []any {
 		if payload(asked)["toolName"] != vocab.Next || !is(vocab.ToolResult, out[0]) {
@@ -223,7 +223,7 @@ func fallsBack() bad {
 	})
 }
 
-// TestALostChoice: what a host has lost is no fault of the booking path's.
+// TestALostChoice checks that the booking path is not blamed for what a host has lost.
 func TestALostChoice(t *testing.T) {
 	runHosts(t, []hostRow{
 		{"a choice is gone", session + upToNext, losesChoice(), "EA-054=not-tested",
@@ -241,7 +241,7 @@ func TestALostChoice(t *testing.T) {
 	})
 }
 
-// draws is a host that has no uiSpec for a moment behind next, until it was asked some things: refuses is whether it
+// draws is a host without a uiSpec for a moment after next, until some requests have come; refuses says whether it
 // refuses calls then.
 func draws(refuses bool) bad {
 	left := 0
@@ -273,7 +273,7 @@ func draws(refuses bool) bad {
 	}
 }
 
-// TestNoSpecForAMoment: a call while no uiSpec is active is refused, be that for a moment.
+// TestNoSpecForAMoment checks that a call while no uiSpec is active must be refused, however briefly that lasts.
 func TestNoSpecForAMoment(t *testing.T) {
 	const lines = session + "Then agent A calls a tool whenever no uiSpec is active during the booking, and each call " +
 		"is refused\n"

@@ -6,7 +6,7 @@ import (
 	vocab "parley/protocol/externalagent"
 )
 
-// announcing gives one tool other parameters in whatever is announced.
+// announcing changes the announced parameters of one tool.
 func announcing(tool string, parameters any) bad {
 	change := func(p object) {
 		list, _ := p["toolSchema"].([]any)
@@ -19,8 +19,8 @@ func announcing(tool string, parameters any) bad {
 	return all(edit(vocab.SnapshotState, change), edit(vocab.StateUpdated, change))
 }
 
-// TestOddSchemas: a host whose author writes types that JSON Schema does not know is walked through and judged all the
-// same, and a note says what of its schemas is passed over.
+// TestOddSchemas checks that a host with types that JSON Schema does not know is still judged, and that a note says
+// what of its schemas is ignored.
 func TestOddSchemas(t *testing.T) {
 	const (
 		wrongly = session + `And agent A calls every announced tool with a param missing, and each call is refused` + "\n"

@@ -16,7 +16,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// host is a play of the built-in flow, which is told one message after the other.
+// host returns a play of the built-in flow, for messages given one after the other.
 func host(t *testing.T, relay bool) *play {
 	t.Helper()
 	f, err := loadFlow("")
@@ -28,7 +28,7 @@ func host(t *testing.T, relay bool) *play {
 	return p
 }
 
-// brief is what a play sends, in short: types with codes, or what a tool.result says.
+// brief summarises what a play sends: types with codes, or the content of a tool.result.
 func brief(out []any) string {
 	var words []string
 	for _, v := range out {
@@ -53,7 +53,7 @@ func brief(out []any) string {
 	return strings.Join(words, " ")
 }
 
-// TestPlay: what the host that the harness plays answers, from the first message to the last.
+// TestPlay checks the answers of the played host from the first message to the last.
 func TestPlay(t *testing.T) {
 	call := func(tool, params string) string {
 		return `{"type":"tool.call","id":"c","payload":{"toolName":"` + tool + `","params":` + params + `,"reason":"r"}}`
@@ -86,7 +86,7 @@ func TestPlay(t *testing.T) {
 		{call("select", `{"itemId":"m2"}`), "error:UNKNOWN_TOOL@"},
 		{call("setQuantity", `{"itemId":"adult","quantity":9}`), "error:INVALID_PARAMS@"},
 		{call("prev", `{}`), well},
-		{call("next", `{}`), "error:TOOL_EXECUTION_FAILED@"}, // the stage begins anew
+		{call("next", `{}`), "error:TOOL_EXECUTION_FAILED@"}, // the stage starts again
 		{call("select", `{"itemId":"m1"}`), well},
 		{call("postMessage", `{"text":"Hello"}`), well},
 		{call("next", `{}`), well},
@@ -107,7 +107,7 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// TestPlayAsAHostOnly: beside a relay it leaves joining and errors to that.
+// TestPlayAsAHostOnly checks that beside a relay the play leaves joining and errors to the relay.
 func TestPlayAsAHostOnly(t *testing.T) {
 	p := host(t, false)
 	for in, want := range map[string]string{
@@ -131,8 +131,8 @@ func TestPlayAsAHostOnly(t *testing.T) {
 	}
 }
 
-// TestWhatThePlayShows: what a call does is in its result and in the state behind it, and nothing of a session is in
-// the next.
+// TestWhatThePlayShows checks that the effect of a call shows in its result and in the state after it, and that
+// nothing carries over to the next session.
 func TestWhatThePlayShows(t *testing.T) {
 	p := host(t, false)
 	p.respond(heard(`{"type":"session.start","id":"s","payload":{}}`))
@@ -157,7 +157,7 @@ func TestWhatThePlayShows(t *testing.T) {
 	}
 }
 
-// TestMuchIsSaid: who floods the host makes no state longer than the one before.
+// TestMuchIsSaid checks that flooding the host does not make states longer and longer.
 func TestMuchIsSaid(t *testing.T) {
 	p := host(t, true)
 	p.active = true
@@ -169,7 +169,7 @@ func TestMuchIsSaid(t *testing.T) {
 	}
 }
 
-// TestStoppedAmidAFlood: what has come is not answered any more once the play is over.
+// TestStoppedAmidAFlood checks that pending messages are not answered once the play is over.
 func TestStoppedAmidAFlood(t *testing.T) {
 	p := host(t, true)
 	for range 100 {
@@ -184,7 +184,7 @@ func TestStoppedAmidAFlood(t *testing.T) {
 	}
 }
 
-// wire is a connection that keeps what is sent.
+// wire is a connection that records what is sent.
 type wire struct {
 	party string
 	t     *transcript.Transcript
@@ -208,8 +208,8 @@ func (w *wire) Close(driver.CloseMode) error {
 	return nil
 }
 
-// TestTwoConnections: a play answers on the connection on which it is asked, and pushes on the latest; it ends with its
-// connections, or when it is stopped.
+// TestTwoConnections checks that a play answers on the connection of the request and pushes on the latest one, and
+// that it ends with its connections or when stopped.
 func TestTwoConnections(t *testing.T) {
 	p := host(t, true)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -229,7 +229,7 @@ func TestTwoConnections(t *testing.T) {
 		return rec
 	}
 	one, two := &wire{party: "agent1", t: p.t}, &wire{party: "agent2", t: p.t}
-	p.push(ctx, func(p *play) any { return p.updated() }) // to nobody
+	p.push(ctx, func(p *play) any { return p.updated() }) // no connection
 	if p.t.Len() != 0 {
 		t.Error("what is pushed to nobody is sent")
 	}
@@ -257,14 +257,14 @@ func TestTwoConnections(t *testing.T) {
 	}
 	p.mu.Lock()
 	p.send(ctx, two, hangUp{})
-	p.send(ctx, two, p.updated()) // to nobody, which is told by the transcript
+	p.send(ctx, two, p.updated()) // on a closed connection, which the transcript records
 	p.send(ctx, two, time.Nanosecond)
 	p.mu.Unlock()
 	p.stop()
 	p.stop()
 }
 
-// TestBehindTheFirstState: what is sent behind the first state comes at once behind it, and once.
+// TestBehindTheFirstState checks that what is sent after the first state comes right after it, and once.
 func TestBehindTheFirstState(t *testing.T) {
 	p := host(t, true)
 	p.behind = func() []any { return []any{driver.Message{Body: []byte("junk")}} }
@@ -282,7 +282,7 @@ func TestBehindTheFirstState(t *testing.T) {
 	}
 }
 
-// TestNotRunnable: what a profile does not say is the reason why a scenario does not run.
+// TestNotRunnable checks that the reason for not running a scenario names what the profile lacks.
 func TestNotRunnable(t *testing.T) {
 	for _, r := range []struct {
 		reason, role string
@@ -309,7 +309,7 @@ func TestNotRunnable(t *testing.T) {
 	}
 }
 
-// TestVet: a profile whose flow is faulty is told so before anything runs.
+// TestVet checks that a faulty flow is reported before anything runs.
 func TestVet(t *testing.T) {
 	p := binding.Kind().New()
 	if err := (Protocol{}).Vet(p); err != nil {

@@ -10,12 +10,12 @@ import (
 	"parley/verdict"
 )
 
-// error1 is an error that answers a message with a code.
+// error1 returns an error with a code that answers a message.
 func error1(asked *transcript.Record, code string) object {
 	return envelope(vocab.ErrorMessage, "", field(asked, "id"), object{"code": code, "message": "m"})
 }
 
-// codes gives the errors with one code another one.
+// codes replaces one error code by another.
 func codes(from, to string) bad {
 	return edit(vocab.ErrorMessage, func(p object) {
 		if p["code"] == from {
@@ -24,7 +24,7 @@ func codes(from, to string) bad {
 	})
 }
 
-// asResults gives the failures of calls as results that are not ok.
+// asResults turns the failures of calls into results that are not ok.
 func asResults(place string) bad {
 	return to(vocab.ToolCall, func(_ *peerConn, asked *transcript.Record, out []any) []any {
 		for i, v := range out {
@@ -43,7 +43,7 @@ func asResults(place string) bad {
 	})
 }
 
-// carriesOut answers calls that are to be refused as if they went well.
+// carriesOut answers calls that should be refused as if they had succeeded.
 func carriesOut(_ *peerConn, asked *transcript.Record, out []any) []any {
 	if asked == nil || kindOf(asked) != vocab.ToolCall {
 		return out
@@ -57,7 +57,7 @@ func carriesOut(_ *peerConn, asked *transcript.Record, out []any) []any {
 	return out
 }
 
-// quietly changes what snapshots show behind calls that are refused with a code, and tells nobody.
+// quietly changes what snapshots show after calls refused with a code, without a state.updated.
 func quietly(code string, f func(payload object)) bad {
 	touched := false
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
@@ -80,7 +80,7 @@ func ofStage(n int) bad {
 	return all(edit(vocab.SnapshotState, f), edit(vocab.StateUpdated, f))
 }
 
-// touching refuses calls with a code, and changes what is shown all the same.
+// touching refuses calls with a code, but still changes what is shown.
 func touching(code string, f func(payload object)) bad {
 	touched := false
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
@@ -243,7 +243,8 @@ func TestRefusals(t *testing.T) {
 	runHosts(t, refusalsRows)
 }
 
-// TestEveryWayOfBeingWrong: a host that refuses by the schema is right, in each way that features have words for.
+// TestEveryWayOfBeingWrong checks that a host that refuses by the schema passes, for each way of being wrong in the
+// features.
 func TestEveryWayOfBeingWrong(t *testing.T) {
 	for how := range ways {
 		p := &peer{}
@@ -259,7 +260,7 @@ func TestEveryWayOfBeingWrong(t *testing.T) {
 	}
 }
 
-// TestProvocations: what the profile declares that it cannot be provoked is not applicable.
+// TestProvocations checks that what cannot be provoked by the profile is not applicable.
 func TestProvocations(t *testing.T) {
 	for _, line := range []string{"When agent A makes the calls that make a tool fail at run time\n",
 		"When agent A makes the calls after which no uiSpec is active\n"} {
@@ -271,7 +272,7 @@ func TestProvocations(t *testing.T) {
 	}
 }
 
-// toSpoilt changes what is said to messages that are no envelopes, or that are spoilt.
+// toSpoilt changes the answers to invalid messages.
 func toSpoilt(f func(asked *transcript.Record) []any) bad {
 	return func(_ *peerConn, asked *transcript.Record, out []any) []any {
 		if asked == nil || len(out) == 0 || !is(vocab.ErrorMessage, out[0]) {
@@ -338,7 +339,7 @@ func TestInvalidMessages(t *testing.T) {
 	})
 }
 
-// TestEveryFault: each spoilt message is one that a host may be sent, and what is noted fails nobody.
+// TestEveryFault checks that each spoilt message can be sent to a host, and that what is only noted does not fail.
 func TestEveryFault(t *testing.T) {
 	for fault := range faults {
 		kind := vocab.SnapshotGet
@@ -363,7 +364,7 @@ func TestEveryFault(t *testing.T) {
 	}
 }
 
-// hangsUpAtOdd ends the connection of who sends a fault.
+// hangsUpAtOdd ends the connection after an invalid message.
 func hangsUpAtOdd(_ *peerConn, asked *transcript.Record, out []any) []any {
 	if asked != nil && len(out) > 0 && is(vocab.ErrorMessage, out[0]) {
 		return []any{hangUp{}}
@@ -394,7 +395,7 @@ func TestAHostThatSendsWhatNoStepSends(t *testing.T) {
 	}
 }
 
-// TestUnknownWords: a feature that asks for what no step does is our own mistake, and nobody's failure.
+// TestUnknownWords checks that a feature with an unknown fault is our own mistake, not a failure of the target.
 func TestUnknownWords(t *testing.T) {
 	p := &peer{}
 	got := perform(t, environment(t, vocab.Host, p), p, "@EA-020",

@@ -13,7 +13,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// spoilt is a relay's bad for the messages of one type that it passes on, or that are its own.
+// spoilt makes a relay change the messages of one type, passed on or its own.
 func spoilt(
 	kind string, f func(from, to *carried, env object) []any,
 ) func(from, to *carried, asked *transcript.Record, body []byte) [][]byte {
@@ -31,12 +31,12 @@ func spoilt(
 	}
 }
 
-// lost are the messages of one type.
+// lost drops the messages of one type.
 func lost(kind string) func(from, to *carried, asked *transcript.Record, body []byte) [][]byte {
 	return spoilt(kind, func(*carried, *carried, object) []any { return nil })
 }
 
-// changed are the payloads of one type.
+// changed changes the payloads of one type.
 func changed(kind string, f func(object)) func(from, to *carried, asked *transcript.Record, body []byte) [][]byte {
 	return spoilt(kind, func(_, _ *carried, env object) []any {
 		f(env["payload"].(object))
@@ -44,7 +44,7 @@ func changed(kind string, f func(object)) func(from, to *carried, asked *transcr
 	})
 }
 
-// TestRelayNoticesLate: what an agent says right behind the loss of the host may still go to the host that was.
+// TestRelayNoticesLate checks that a message right after the loss of the host may still be sent to the former host.
 func TestRelayNoticesLate(t *testing.T) {
 	p := &carrier{slow: 2}
 	got := perform(t, environment(t, vocab.Relay, p), p, tagsOf("EA-079a=passed"), session+"When the host leaves\n"+
@@ -297,7 +297,7 @@ func TestRelays(t *testing.T) {
 	}
 }
 
-// TestCompare: what one party has sent is what the other has received.
+// TestCompare checks the comparison of what one party sent with what the other received.
 func TestCompare(t *testing.T) {
 	said := func(list ...string) []transcript.Record {
 		var out []transcript.Record
@@ -343,7 +343,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestSaid: what passed on a party's present connection, but for its joining and for types that no clause names.
+// TestSaid checks that said returns what passed on a party's present connection, without joining and unknown types.
 func TestSaid(t *testing.T) {
 	within(t, vocab.Relay, "", func(s *suite) error {
 		add := func(conn string, dir transcript.Dir, text string) int {

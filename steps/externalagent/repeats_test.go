@@ -11,7 +11,7 @@ import (
 	"parley/transcript"
 )
 
-// TestRepeats: what repeats is left out of the bytes of a record, and its event is as if it had all of them.
+// TestRepeats checks that repeated members are left out of a record's bytes, and that its event is still complete.
 func TestRepeats(t *testing.T) {
 	long := `[` + strings.TrimSuffix(strings.Repeat(`{"text":"ä long wörd","n":1.50},`, 500), ",") + `]`
 	other := strings.Replace(long, "1.50", "2", 1)
@@ -21,7 +21,7 @@ func TestRepeats(t *testing.T) {
 	}
 	for _, r := range []struct {
 		reason string
-		sent   []string // "" opens the connection again
+		sent   []string // "" reopens the connection
 		short  []bool
 	}{
 		{"the first is kept, and the others are short", []string{state(1, "1", long, ""), state(2, "2", long, ""),

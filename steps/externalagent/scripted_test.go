@@ -23,24 +23,24 @@ import (
 	wjson "parley/wire/json"
 )
 
-// bad makes a peer break something: what it is about to send because of one message is changed.
+// bad gives a peer a fault: it changes what is about to be sent because of a message.
 type bad func(c *peerConn, asked *transcript.Record, out []any) []any
 
-// peer is a relay and a host in one, and the driver to it: every message is answered before Send returns, so that
-// nothing needs to be waited for. It goes by the built-in flow.
+// peer is a relay and host in one, and the driver to it. It follows the built-in flow and answers every message
+// before Send returns, so that no test needs to wait.
 type peer struct {
-	target.Running // what a scenario does not use
+	target.Running // for methods that scenarios do not use
 	bad            bad
-	logs           string              // its folder; "": none
-	line           func(object) object // changes a line of the log; nil leaves it out
-	appends        bool                // every session is appended to one file
-	study          string              // the id of every session; "": each has its own
+	logs           string              // the folder of logs; "": none
+	line           func(object) object // changes a line of the log; nil omits it
+	appends        bool                // all sessions are appended to one file
+	study          string              // the id of every session; "": unique ids
 
 	mu       sync.Mutex
 	conns    []*peerConn
 	sessions map[string]*play
-	files    map[string][]object // of sessions, by relay session
-	count    int                 // of study sessions
+	files    map[string][]object // log lines by relay session
+	count    int                 // number of study sessions
 }
 
 func (p *peer) BaseURL() string { return "http://h" }
@@ -120,7 +120,7 @@ func (c *peerConn) Close(driver.CloseMode) error {
 	return nil
 }
 
-// respond is what a conformant relay and host says.
+// respond returns the answers of a conformant relay and host.
 func (c *peerConn) respond(r *transcript.Record) []any {
 	invalid := func(code, why string) []any {
 		return []any{envelope(vocab.ErrorMessage, "", field(r, "id"), object{"code": code, "message": why})}
@@ -165,7 +165,7 @@ func (c *peerConn) hangUp() {
 	}
 }
 
-// answer sends what answers a message on its own connection, and what answers none to everybody in the relay session.
+// answer sends answers on the connection of the message, and everything else to all parties in the relay session.
 func (c *peerConn) answer(asked *transcript.Record, out []any) {
 	if c.of.bad != nil {
 		out = c.of.bad(c, asked, out)
@@ -205,7 +205,7 @@ func (c *peerConn) say(b []byte) {
 	}
 }
 
-// is reports whether a message is of a type.
+// is reports whether a message has a type.
 func is(kind string, v any) bool { return kindOfObject(v) == kind }
 
 // edit changes the payloads of one type.
@@ -236,7 +236,7 @@ func editEnvelope(kind string, f func(env object)) bad {
 	}
 }
 
-// mute leaves out the messages of one type.
+// mute drops the messages of one type.
 func mute(kind string) bad {
 	return func(_ *peerConn, _ *transcript.Record, out []any) []any {
 		var left []any
@@ -249,7 +249,7 @@ func mute(kind string) bad {
 	}
 }
 
-// to changes the answer to one type of message.
+// to changes the answers to one type of message.
 func to(kind string, f func(c *peerConn, asked *transcript.Record, out []any) []any) bad {
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
 		if asked == nil || kindOf(asked) != kind {
@@ -266,17 +266,17 @@ func refuses(kind, code string) bad {
 	})
 }
 
-// nothing answers one type of message with nothing.
+// nothing leaves one type of message unanswered.
 func nothing(kind string) bad {
 	return to(kind, func(*peerConn, *transcript.Record, []any) []any { return nil })
 }
 
-// hangsUp closes the connection behind the answer to one type of message.
+// hangsUp closes the connection after the answer to one type of message.
 func hangsUp(kind string) bad {
 	return to(kind, func(_ *peerConn, _ *transcript.Record, out []any) []any { return append(out, hangUp{}) })
 }
 
-// announced is the state of a connection's relay session, as it is told unasked.
+// announced returns a state.updated with the state of a connection's relay session.
 func announced(c *peerConn) object { return c.of.sessions[c.session].updated() }
 
 // ticking is a host with a clock in its uiSpec.
@@ -291,7 +291,7 @@ func ticking() bad {
 	return all(edit(vocab.SnapshotState, tick), edit(vocab.StateUpdated, tick))
 }
 
-// behind breaks something once a message of a type has come.
+// behind applies a fault once a message of a type has come.
 func behind(kind string, f bad) bad {
 	come := false
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
@@ -303,7 +303,7 @@ func behind(kind string, f bad) bad {
 	}
 }
 
-// all breaks several things.
+// all combines several faults.
 func all(list ...bad) bad {
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
 		for _, f := range list {
@@ -313,14 +313,14 @@ func all(list ...bad) bad {
 	}
 }
 
-// ledger is read once: it has a clause for every line of the document.
+// ledger is parsed once: it has a clause for every line of the document.
 var ledger = sync.OnceValues(func() (*verdict.Ledger, error) { return features.Ledger(vocab.Protocol) })
 
-// soon is what scripted peers that answer at once need at most: all that will ever be said has been said before a step
-// begins to wait.
+// soon is the most that scripted peers need: they answer at once, so everything has been sent before a step begins to
+// wait.
 const soon = 10 * time.Millisecond
 
-// environment is that of a run against a target of a role, with short time limits.
+// environment returns the environment of a run against a target of a role, with short limits.
 func environment(t *testing.T, role string, d driver.Driver) *steps.Env {
 	t.Helper()
 	clauses, err := ledger()
@@ -365,8 +365,8 @@ func performAs(
 	return got[0]
 }
 
-// expect compares what came of a scenario with the outcome of each clause, in the form "EA-041=passed EA-042=failed".
-// Where has is not "", the reason of the scenario or one of its failures has it.
+// expect compares the result of a scenario with the outcome of each clause, in the form "EA-041=passed
+// EA-042=failed". If has is not "", the reason of the scenario or one of its failures must contain it.
 func expect(t *testing.T, got steps.Result, clauses, has string) {
 	t.Helper()
 	outcomes := map[string]string{}
@@ -398,7 +398,7 @@ func expect(t *testing.T, got steps.Result, clauses, has string) {
 	}
 }
 
-// tagsOf are the tags of the clauses whose outcomes are expected.
+// tagsOf returns the tags of the clauses in an expectation.
 func tagsOf(clauses string) string {
 	var tags []string
 	for word := range strings.FieldsSeq(clauses) {
@@ -419,7 +419,7 @@ func broken(got steps.Result) []string {
 	return out
 }
 
-// refusing is a driver by which nobody connects.
+// refusing is a driver whose connections all fail.
 type refusing struct {
 	*peer
 	err error

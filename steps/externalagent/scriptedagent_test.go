@@ -20,33 +20,33 @@ import (
 	wjson "parley/wire/json"
 )
 
-// mind is what an agent does otherwise than a good one.
+// mind is how an agent differs from a good one.
 type mind struct {
-	early    string        // a type that it sends before it joins
+	early    string        // it does not wait for relay.joined
 	hasty    bool          // it does not wait for relay.joined
-	blind    bool          // it calls behind a result without waiting for the state
-	stubborn bool          // it goes on by what it knew before the latest state
-	frail    bool          // it gives up over what it does not understand, or what is refused
-	forget   bool          // it does not ask for a snapshot once it has come back
-	stays    bool          // it stays away once its connection is lost
+	blind    bool          // it calls after a result without waiting for the state
+	stubborn bool          // it acts on what it knew before the latest state
+	frail    bool          // it gives up at a refusal or at what it does not understand
+	forget   bool          // it does not ask for a snapshot after reconnecting
+	stays    bool          // it does not reconnect
 	restless bool          // it calls while nothing is announced
-	starved  bool          // it comes to nothing for a while once nothing is announced, as on a busy machine
-	silent   bool          // it ends behind its join
+	starved  bool          // it gets no processor time for a while once nothing is announced
+	silent   bool          // it ends after its join
 	offline  bool          // it does not connect
-	other    bool          // it comes back to another relay session
-	astray   bool          // it connects elsewhere
+	other    bool          // it joins another relay session after reconnecting
+	astray   bool          // it connects to another path
 	mute     bool          // it ends before its join
 	shy      bool          // it waits for the participant before it begins
-	deaf     bool          // it reads no more behind what it does not understand, and asks for snapshots
-	fixed    bool          // it picks what it picks, whatever may be picked
-	well     bool          // its process ends well
-	kept     bool          // it keeps a uiSpec until another one comes, and takes one from results
-	ahead    bool          // it makes its next call before it reads what comes of the first one
-	dozy     time.Duration // how long it takes for its first act, be it hasty or not
-	session  string        // the relay session that it joins, whatever it was told
+	deaf     bool          // after what it does not understand it reads no more and asks for snapshots
+	fixed    bool          // it always makes the same choice
+	well     bool          // its process succeeds
+	kept     bool          // it keeps a uiSpec until the next one, and takes it from results too
+	ahead    bool          // it makes its next call before it reads the answer to the first one
+	dozy     time.Duration // how long it takes for its first act, whether hasty or not
+	session  string        // the relay session that it joins, whatever it was given
 }
 
-// called is a target that is an agent: its life is that of a goroutine, which goes by what it is told.
+// called is a target that is an agent, which runs in a goroutine and acts on what it is told.
 type called struct {
 	target.Running
 	mind   mind
@@ -94,8 +94,8 @@ type scriptedAgent struct {
 	ui           object
 	tools        []any
 	knew         []any  // the tools before those
-	waits        string // for what: the type of its request, or more
-	asked        string // its id
+	waits        string // what it waits for: the type of its request, or another word
+	asked        string // the id of its request
 	refusals     int
 	started      bool
 }
@@ -119,7 +119,7 @@ func (a *scriptedAgent) live(ctx context.Context) {
 
 func (a *scriptedAgent) send(ctx context.Context, kind string, payload object) error {
 	a.serial++
-	if kind != vocab.AgentMessage { // nothing answers that
+	if kind != vocab.AgentMessage { // nothing answers it
 		a.waits, a.asked = kind, fmt.Sprintf("a-%d", a.serial)
 	}
 	b, err := json.Marshal(envelope(kind, fmt.Sprintf("a-%d", a.serial), "", payload))
@@ -159,10 +159,10 @@ func (a *scriptedAgent) connect(ctx context.Context) error {
 	}
 	for {
 		wait, cancel := ctx, func() {}
-		if a.waits == "a state" { // one that does not come is asked for
+		if a.waits == "a state" { // request a state that does not come
 			wait, cancel = context.WithTimeout(ctx, 10*soon)
 		}
-		_, b, err := a.conn.Read(wait) // the library ends the connection of who gives up: the agent comes back then
+		_, b, err := a.conn.Read(wait) // the library closes the connection on a timeout; the agent then reconnects
 		cancel()
 		if err != nil {
 			return err
@@ -173,7 +173,7 @@ func (a *scriptedAgent) connect(ctx context.Context) error {
 	}
 }
 
-// begin starts a session, or takes it up again.
+// begin starts or resumes a session.
 func (a *scriptedAgent) begin(ctx context.Context) error {
 	switch {
 	case !a.started:
@@ -187,7 +187,7 @@ func (a *scriptedAgent) begin(ctx context.Context) error {
 	return a.send(ctx, vocab.SnapshotGet, object{})
 }
 
-// dozes lets the time pass that the agent takes for its first act; it reports whether it lives on.
+// dozes waits for the time that the agent takes for its first act, and reports whether the agent is still running.
 func (a *scriptedAgent) dozes(ctx context.Context) bool {
 	pause := time.NewTimer(a.dozy)
 	defer pause.Stop()
@@ -259,7 +259,7 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 	return nil
 }
 
-// isRefused goes on behind a refusal, a few times.
+// isRefused goes on after a refusal, a limited number of times.
 func (a *scriptedAgent) isRefused(ctx context.Context, payload object) error {
 	if a.frail || a.ahead {
 		return a.stops(ctx)
@@ -273,7 +273,7 @@ func (a *scriptedAgent) isRefused(ctx context.Context, payload object) error {
 	return a.begin(ctx)
 }
 
-// stops ends it, or leaves it as it is.
+// stops ends the agent or, if it is deaf, leaves it idle.
 func (a *scriptedAgent) stops(ctx context.Context) error {
 	if a.deaf {
 		<-ctx.Done()
@@ -281,7 +281,7 @@ func (a *scriptedAgent) stops(ctx context.Context) error {
 	return errEnough
 }
 
-// repeat asks again and again, and reads nothing.
+// repeat keeps sending requests and reads nothing.
 func (a *scriptedAgent) repeat(ctx context.Context) error {
 	ticks := time.NewTicker(soon)
 	defer ticks.Stop()
@@ -297,7 +297,7 @@ func (a *scriptedAgent) repeat(ctx context.Context) error {
 	}
 }
 
-// pick is the first item that may be selected.
+// pick returns the first item that may be selected.
 func (a *scriptedAgent) pick(tools []any) any {
 	for _, item := range tools {
 		if of, ok := wjson.Lookup(item, "/parameters/properties/itemId/enum/0"); ok && !a.fixed {
@@ -310,7 +310,7 @@ func (a *scriptedAgent) pick(tools []any) any {
 	return "m1"
 }
 
-// act makes the next call by what is announced.
+// act makes the next call, based on what is announced.
 func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 	offered := map[string]bool{}
 	for _, item := range tools {
@@ -376,7 +376,7 @@ func meet(t *testing.T, m mind, tags, lines string, change ...func(*steps.Env)) 
 	return perform(t, env, &called{mind: m}, tags, lines)
 }
 
-// goesBy are the tools by which it acts.
+// goesBy returns the tools on which the agent acts.
 func (a *scriptedAgent) goesBy() []any {
 	if a.stubborn && a.knew != nil {
 		return a.knew

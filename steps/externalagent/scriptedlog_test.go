@@ -9,7 +9,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// log keeps what passes, as a host does.
+// log records what passes, as a host does.
 func (c *peerConn) log(direction, kind string, body any) {
 	pl := c.of.sessions[c.session]
 	if c.of.logs == "" || pl == nil || strings.HasPrefix(kind, "relay.") {
@@ -24,7 +24,7 @@ func (c *peerConn) log(direction, kind string, body any) {
 // unwritten is the name of a log that is never written.
 const unwritten = "logs/study/none.jsonl"
 
-// writeLog writes the log of the session that has ended.
+// writeLog writes the log of a session that has ended.
 func (c *peerConn) writeLog(ended any) {
 	body, _ := ended.(object)
 	name, _ := body["logFile"].(string)

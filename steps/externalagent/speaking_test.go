@@ -132,7 +132,7 @@ func TestSpeaking(t *testing.T) {
 	runHosts(t, speakingRows)
 }
 
-// TestNobodySpeaks: without a hook the participant is silent, which is nobody's fault.
+// TestNobodySpeaks checks that without a hook the participant is silent, which breaks no clause.
 func TestNobodySpeaks(t *testing.T) {
 	p := &peer{}
 	got := perform(t, environment(t, vocab.Host, p), struct{ target.Running }{p}, "@EA-009", session+speaking)

@@ -12,7 +12,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// value is a JSON value as it comes off the wire.
+// value returns a JSON value as decoded from the wire.
 func value(t testing.TB, text string) any {
 	t.Helper()
 	v, _, err := wjson.Decode([]byte(text))
@@ -22,7 +22,7 @@ func value(t testing.TB, text string) any {
 	return v
 }
 
-// TestChanges: the places at which two values differ are told as narrowly as they can be.
+// TestChanges checks that the places at which two values differ are as narrow as possible.
 func TestChanges(t *testing.T) {
 	for _, r := range []struct{ reason, a, b, want string }{
 		{"the same", `{"a":[1,{"b":null}]}`, `{"a":[1,{"b":null}]}`, ""},
@@ -59,7 +59,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestSettled: what changes by itself is left out, whatever else is there, and what was recorded stays as it is.
+// TestSettled checks that what changes by itself is left out in any context, and that the recorded value is not
+// modified.
 func TestSettled(t *testing.T) {
 	for _, r := range []struct{ reason, drift, in, want string }{
 		{"nothing", "", `{"a":1}`, `{"a":1}`},
@@ -90,8 +91,8 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestLearn: what changes twice from one look to the next changes by itself, wherever it stands in a list; what has
-// changed once may have come late, and a whole member of a state is never left out.
+// TestLearn checks that what changes twice between looks is known to change by itself, anywhere in a list. What
+// changed once may be late, and a whole member of a state is never left out.
 func TestLearn(t *testing.T) {
 	d := &drift{}
 	look := func(ui, history, tools string) state {
@@ -125,14 +126,14 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// TestDifference: two states differ in what does not change by itself, and the difference says in which of their
-// members.
+// TestDifference checks that states differ only in what does not change by itself, and that the difference names the
+// member.
 func TestDifference(t *testing.T) {
 	base := state{ui: value(t, `{"a":1,"clock":1}`), history: value(t, `[]`), tools: value(t, `[{"name":"next"}]`)}
 	for _, r := range []struct {
 		reason string
 		change func(*state)
-		want   string // the member; "" for none
+		want   string // the member; "" if none
 	}{
 		{"nothing", func(*state) {}, ""},
 		{"what changes by itself", func(s *state) { s.ui = value(t, `{"a":1,"clock":2}`) }, ""},
@@ -161,7 +162,7 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// TestContradiction: a quick uiSpec may say less than the state that follows, and more, but not otherwise.
+// TestContradiction checks that a quick uiSpec may have less or more than the next state, but nothing different.
 func TestContradiction(t *testing.T) {
 	for _, r := range []struct{ reason, quick, state, want string }{
 		{"the same", `{"a":1,"b":[1]}`, `{"a":1,"b":[1]}`, ""},
@@ -204,7 +205,7 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// TestShown: what comes of showing a message in uiSpec is no change of the flow.
+// TestShown checks that showing a message in uiSpec is not a change of the flow.
 func TestShown(t *testing.T) {
 	s := &suite{word: "word-n-1"}
 	for _, r := range []struct {
@@ -239,7 +240,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestShows: which change of state is the effect of a tool.
+// TestShows checks which change of state counts as the effect of a tool.
 func TestShows(t *testing.T) {
 	a := state{ui: value(t, `{"stage":1}`), history: value(t, `[]`), tools: value(t, `[]`)}
 	ui, history, tools := a, a, a
@@ -261,7 +262,7 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// TestApart: a difference is told by its places, and long ones in short.
+// TestApart checks that a difference lists its places and shortens long values.
 func TestApart(t *testing.T) {
 	for _, r := range []struct{ reason, a, b, want string }{
 		{"a member", `{"a":1}`, `{"a":2}`, "uiSpec:\n  at uiSpec/a\n  - 1\n  + 2"},

@@ -9,8 +9,8 @@ import (
 	"parley/transcript"
 )
 
-// TestCalledLate: an agent that takes longer for its next call than the state was kept back has not shown that it waits
-// for it.
+// TestCalledLate checks that an agent whose next call takes too long, compared with how long the state was held back,
+// has not shown that it waits for it.
 func TestCalledLate(t *testing.T) {
 	at := func(ms int, dir transcript.Dir, kind string) transcript.Record {
 		return transcript.Record{At: time.Duration(ms) * time.Millisecond, Conn: "agent 1", Dir: dir, Kind: transcript.Frame,
@@ -19,8 +19,8 @@ func TestCalledLate(t *testing.T) {
 	result, state := at(100, transcript.Sent, vocab.ToolResult), at(300, transcript.Sent, vocab.StateUpdated)
 	for _, r := range []struct {
 		reason  string
-		records []transcript.Record // the last is the call
-		prompt  int                 // milliseconds, of an act before
+		records []transcript.Record // the last record is the call
+		prompt  int                 // of an earlier act, in milliseconds
 		late    bool
 	}{
 		{"soon behind the state", []transcript.Record{result, state, at(350, transcript.Received, vocab.ToolCall)}, 100,

@@ -8,8 +8,8 @@ import (
 	"parley/transcript"
 )
 
-// TestMisfitOnce: that the booking path does not fit is found once in a run; the next scenario that gets there is not
-// tested at once.
+// TestMisfitOnce checks that a misfit of the booking path is awaited once per run: the next scenario that gets there
+// is not tested at once.
 func TestMisfitOnce(t *testing.T) {
 	p := &peer{bad: all(edit(vocab.SnapshotState, set("toolSchema", []any{object{"name": "other"}})),
 		edit(vocab.StateUpdated, set("toolSchema", []any{object{"name": "other"}})))}
@@ -25,11 +25,11 @@ func TestMisfitOnce(t *testing.T) {
 	}
 }
 
-// TestFitsLater: a host that takes its time to announce what comes next is waited for, in every scenario.
+// TestFitsLater checks that every scenario waits for a host that takes time to announce what comes next.
 func TestFitsLater(t *testing.T) {
 	n := 0
 	p := &peer{bad: func(c *peerConn, asked *transcript.Record, out []any) []any {
-		// The first snapshot of each session announces nothing; what follows it does.
+		// The first snapshot of each session announces nothing; the next one does.
 		if asked == nil || kindOf(asked) != vocab.SnapshotGet {
 			return out
 		}

@@ -9,7 +9,7 @@ import (
 	"parley/steps/externalagent/binding"
 )
 
-// single is the protocol with one step, in the world of a scenario.
+// single is the protocol with one step, which runs in the world of a scenario.
 type single struct {
 	Protocol
 	do func(*suite) error
@@ -23,7 +23,7 @@ func (p single) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	})
 }
 
-// within does something in the world of a scenario that has these tags, and tells what came of it.
+// within runs a function in the world of a scenario with the given tags and returns the result.
 func within(t *testing.T, role, tags string, do func(*suite) error) steps.Result {
 	t.Helper()
 	p := &peer{}

@@ -114,8 +114,8 @@ const (
 `
 )
 
-// The lines of the Python orchestrator that list the speakers, and a change by which the first chunk of a turn
-// replaces the speaker.
+// listed is where the Python orchestrator lists the speakers. oneSlot makes the first chunk of a turn replace the
+// speaker.
 const listed = `        if turn not in self.context.speaking:
             self.context.speaking.append(turn)
 `

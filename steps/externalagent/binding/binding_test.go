@@ -174,7 +174,7 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 			`there by a tunnel)`},
 }
 
-// TestAgentMistakes: those of roles and of the wire of external-agent, one error each, with a place.
+// TestAgentMistakes checks mistakes in the role and the wire of external-agent: one error each, with a place.
 func TestAgentMistakes(t *testing.T) {
 
 	for _, tt := range agentMistakesRows {
@@ -277,7 +277,7 @@ func TestParseAgent(t *testing.T) {
 	}
 }
 
-// TestFlowFile: it is meant from the folder of the profile, whatever the working directory.
+// TestFlowFile checks that the path is relative to the profile's folder, whatever the working directory.
 func TestFlowFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine.yaml")

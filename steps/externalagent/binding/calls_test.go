@@ -46,7 +46,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// TestValueInAnotherFile: a call is read as in a profile.
+// TestValueInAnotherFile checks that a call is parsed as in a profile.
 func TestValueInAnotherFile(t *testing.T) {
 	for _, tt := range []struct {
 		reason, yaml string

@@ -25,7 +25,7 @@ func calls(tool, params string) string {
 
 const callClauses = "EA-033 EA-034 EA-035"
 
-// TestRepliesAsText: an agent need not answer anything; where it names what it answers, that is a string.
+// TestRepliesAsText checks that an agent need not name what it answers, but if it does, with a string.
 func TestRepliesAsText(t *testing.T) {
 	for _, r := range []struct {
 		reason, in string
@@ -253,7 +253,7 @@ var callRows = []row{
 	{monitor: "agent-calls", reason: "what is no JSON", in: starts + says("state.updated", movie) + "A < tool.call?"},
 }
 
-// again is a second connection, over which the agent joins.
+// again is a second connection over which the agent joins.
 const again = "A closed\nB open\nB < relay.join #k {\"role\":\"agent\",\"sessionId\":\"default\"}\nB > relay.joined " +
 	"@k\n"
 

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// form are the clauses of an envelope's form.
+// form are the clauses about the form of envelopes.
 const form = "EA-018 EA-019 EA-021 EA-022a EA-024"
 
-// without is a list of clauses with some left out.
+// without returns a list of clauses without some of them.
 func without(list string, out ...string) string {
 	var kept []string
 	for _, id := range strings.Fields(list) {
@@ -90,15 +90,15 @@ var envelopeRows = []row{
 		in: `A > {"v":"mvp-0.2","type":"x","payload":{}}` + "\n" + `host < {"v":"mvp-0.3","type":"x","payload":{}}`},
 	{monitor: "envelopes", reason: "a host that gives back what it is sent", broken: "EA-019 EA-021 EA-024",
 		kept: "EA-018 EA-022a", in: "A > {\"id\":7}\nA < {\"id\":\"7\"}"},
-	// finds: what the harness's host says later makes what a relay has said before its own. {monitor: "envelopes", reason:
-	// "what the harness says later", broken: "EA-019 EA-021 EA-024", kept: "EA-018 EA-022a", in: "host < {\"id\":\"7\"}\nA
-	// > {\"id\":7}"}, finds: an id that the relay has given itself is not looked at, so that it may well be a number.
-	// {monitor: "envelopes", reason: "an id of the relay's own, a number", broken: "EA-022a", kept: without(form,
-	// "EA-022a"), in: `A > tool.call #a` + "\n" + `host < {"v":"mvp-0.2","type":"tool.call","payload":{},"id":7}`},
+	// Known gap: a frame that the harness's host sends later excuses an earlier frame of the relay's own, as in
+	// "host < {\"id\":\"7\"}\nA > {\"id\":7}".
+	//
+	// Known gap: an id that the relay assigns is not checked, so a number does not break EA-022a, as in
+	// `A > tool.call #a` + "\n" + `host < {"v":"mvp-0.2","type":"tool.call","payload":{},"id":7}`.
 	{monitor: "envelopes", reason: "what the relay adds to it is the relay's", broken: "EA-018",
 		in: "A > hello\nhost < hello!"},
-	// finds: a message without id says nothing of the id's type; EA-022a is kept all the same. {monitor: "envelopes",
-	// reason: "no id proves nothing of ids", kept: without(form, "EA-022a"), in: `A < user.message`},
+	// Known gap: a message without an id shows nothing about the type of ids, but keeps EA-022a, as in `A <
+	// user.message`.
 }
 
 var answerRows = []row{
@@ -172,8 +172,7 @@ var replyRows = []row{
 	{monitor: "agent-replies", reason: "what the harness says", in: `A > {"type":"tool.result","replyTo":7}`},
 }
 
-// TestCutMessages: of a message that is longer than a transcript keeps nothing is said of its form, as it is not there
-// to be looked at.
+// TestCutMessages checks that the form of a message longer than the transcript keeps is not judged.
 func TestCutMessages(t *testing.T) {
 	records := script(t, "A < hello")
 	records[0].Cut = 7

@@ -15,8 +15,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// row is a transcript, and what one monitor says of it. Where it says nothing of a clause nothing of the kind has
-// happened.
+// row is a transcript and the verdict of one monitor. A clause in neither list must have no finding.
 type row struct {
 	monitor string
 	reason  string
@@ -36,7 +35,7 @@ func set(ids string) map[string]bool {
 	return out
 }
 
-// judged is what a monitor says of each clause: broken once is broken, and it may be kept elsewhere.
+// judged returns which clauses a monitor found kept and broken. A clause may be both.
 func judged(name string, records []transcript.Record) (kept, broken map[string]bool) {
 	kept, broken = map[string]bool{}, map[string]bool{}
 	for _, m := range All() {
@@ -70,11 +69,11 @@ func TestMonitors(t *testing.T) {
 	}
 }
 
-// onlyBreaks are monitors that keep nothing, as what they look for proves nothing where it is not there: others keep
-// their clauses.
+// onlyBreaks are monitors that keep no clause, because the absence of what they look for proves nothing, with the
+// monitors that keep their clauses.
 var onlyBreaks = map[string]string{"nothing-to-act-on": "host-messages"}
 
-// TestEveryClauseIsKeptAndBroken: a monitor that cannot fail proves nothing, and neither does one that cannot pass.
+// TestEveryClauseIsKeptAndBroken checks that each monitor can fail and can pass, as otherwise it would prove nothing.
 func TestEveryClauseIsKeptAndBroken(t *testing.T) {
 	for _, m := range All() {
 		kept, broken := map[string]bool{}, map[string]bool{}
@@ -124,7 +123,7 @@ func TestMonitorsAreWellFormed(t *testing.T) {
 	}
 }
 
-// TestNothingProvesNothing: where the target has sent nothing, no monitor keeps a clause, and none breaks one.
+// TestNothingProvesNothing checks that no monitor keeps or breaks a clause if the target has sent nothing.
 func TestNothingProvesNothing(t *testing.T) {
 	ours := "- " + CodeAt + "/payload/code\n- " + CodesAt + "/payload/code\n" +
 		`A > relay.join #j {"role":"agent","sessionId":"default"}` + "\n" +
@@ -140,15 +139,15 @@ func TestNothingProvesNothing(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range All() { // but for a connection, which the target opens
+	for _, m := range All() { // except for a connection, which the target opens
 		if found := m.Check(script(t, "A open\nA closed")); len(found) > 0 && m.Name != "agent-connection" {
 			t.Errorf("a connection: %s says %+v", m.Name, found)
 		}
 	}
 }
 
-// TestFindingsTell: a broken clause is told with what was expected, what was seen, and where; no finding is about a
-// clause that its monitor does not declare.
+// TestFindingsTell checks that a finding says what was expected, what was observed, and where, and that it is about a
+// clause that its monitor declares.
 func TestFindingsTell(t *testing.T) {
 	for _, r := range rows {
 		records := script(t, r.in)
@@ -208,7 +207,7 @@ var whereRows = []struct {
 		"A < relay.join {\"sessionId\":\"a\"}\nB < relay.join {\"sessionId\":\"b\"}", 2, `payload.sessionId is "b"`},
 }
 
-// TestWhere: a finding names the record that breaks a clause, and what is wrong in it.
+// TestWhere checks that a finding names the record that breaks a clause, and the fault in it.
 func TestWhere(t *testing.T) {
 	for _, r := range whereRows {
 		t.Run(r.monitor+"/"+r.reason, func(t *testing.T) {
@@ -234,8 +233,7 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// FuzzMonitors: whatever passes over the wire, a monitor judges and does not fall over, and leaves the transcript as it
-// was.
+// FuzzMonitors checks that no input makes a monitor panic or change the transcript.
 func FuzzMonitors(f *testing.F) {
 	for _, r := range rows {
 		f.Add(r.in)
@@ -267,7 +265,7 @@ func FuzzMonitors(f *testing.F) {
 			}
 			if r.Kind == transcript.Frame {
 				decode(&r)
-				if r.Event == nil { // a whole envelope, in the short form of the seeds
+				if r.Event == nil { // a complete envelope in the short form of the seeds
 					kind, rest, _ := strings.Cut(string(r.Bytes), " ")
 					v, _, err := wjson.Decode([]byte(rest[max(0, strings.IndexByte(rest, '{')):]))
 					if err == nil {

@@ -11,7 +11,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// script reads a transcript from lines such as
+// script parses a transcript from lines such as
 //
 //	A open
 //	A > tool.call #r1 {"toolName":"next"}
@@ -22,8 +22,8 @@ import (
 //	- a remark
 //	+ 45s
 //
-// where > is sent and < received, # gives an id and @ a replyTo, and + lets time pass. What begins with a type is a
-// whole envelope, whose payload is {} where none is given; anything else is on the wire as it stands.
+// where > means sent, < received, # gives an id, @ a replyTo, and + lets time pass. A line that begins with a type is
+// a complete envelope with the payload {} by default; anything else is on the wire verbatim.
 func script(t testing.TB, lines string) []transcript.Record {
 	t.Helper()
 	var out []transcript.Record
@@ -63,7 +63,7 @@ func script(t testing.TB, lines string) []transcript.Record {
 	return out
 }
 
-// frame is what a line has on the wire.
+// frame returns the text that a line has on the wire.
 func frame(t testing.TB, text string) string {
 	t.Helper()
 	kind, rest, _ := strings.Cut(text, " ")
@@ -91,7 +91,7 @@ func frame(t testing.TB, text string) string {
 	return wjson.Compact(env)
 }
 
-// decode is how the steps decode a frame.
+// decode decodes a frame as the steps do.
 func decode(r *transcript.Record) {
 	v, faults, err := wjson.Decode(r.Bytes)
 	env, ok := v.(object)

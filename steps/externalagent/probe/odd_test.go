@@ -16,8 +16,8 @@ import (
 	"parley/target"
 )
 
-// oddHost is a host in one relay session alone, where one agent alone may be, at a usual path, with tools and codes of
-// its own.
+// oddHost is a host in a single relay session for a single agent, at a usual path, with its own tools and places for
+// codes.
 func oddHost() http.HandlerFunc {
 	busy := make(chan struct{}, 1)
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -12,7 +12,7 @@ import (
 
 var kinds = target.Kinds{binding.Kind()}
 
-// TestDraft holds that whatever a target says, the draft is a profile that says what was found out.
+// TestDraft checks that whatever a target says, the draft is a valid profile with what was found.
 func TestDraft(t *testing.T) {
 	nasty := []string{"a\nurl: http://evil\x00\u2028"}
 	seen := map[string][]string{}
@@ -59,7 +59,7 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestDraftOfAnAgent is TestDraft of agents, with or without a command.
+// TestDraftOfAnAgent is TestDraft for agents, with or without a command.
 func TestDraftOfAnAgent(t *testing.T) {
 	nasty := []string{"a\nurl: http://evil\x00\u2028"}
 	seen := map[string][]string{"session": nasty, "agent": nasty, "reconnect": nasty}

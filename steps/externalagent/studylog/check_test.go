@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// event is a line of a log, with its end; change replaces parts of it, old and new in turn.
+// event returns a line of a log with its end. change has pairs of old and new text to replace.
 func event(index int, direction, typ, payload string, change ...string) string {
 	s := fmt.Sprintf(`{"sessionId":"s-1","eventIndex":%d,"timestamp":"2026-02-13T10:22:17.123Z","direction":%q,`+
 		`"type":%q,"payload":%s}`+"\n", index, direction, typ, payload)
 	return strings.NewReplacer(change...).Replace(s)
 }
 
-// String is the finding on one line, for the author of the log.
+// String returns the finding on one line, for the author of the log.
 func (f Finding) String() string {
 	at := ""
 	if f.Line > 0 {
@@ -29,10 +29,10 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s%s: expected %s; found %s", at, f.Clause, f.Expected, f.Observed)
 }
 
-// one is a log of one line in which something was replaced.
+// one returns a log of one line with replacements.
 func one(old, new string) string { return event(1, "internal", "note", "{}", old, new) }
 
-// failures are the findings that are none with OK, as text.
+// failures returns the findings without OK as text.
 func failures(r Report) []string {
 	var out []string
 	for _, f := range r.Findings {
@@ -43,7 +43,7 @@ func failures(r Report) []string {
 	return out
 }
 
-// kept are the clauses that were kept.
+// kept returns the clauses that were kept.
 func kept(r Report) string {
 	var out []string
 	for _, f := range r.Findings {
@@ -54,7 +54,7 @@ func kept(r Report) string {
 	return strings.Join(out, " ")
 }
 
-// texts are notes as text.
+// texts returns notes as text.
 func texts(notes []Note) []string {
 	var out []string
 	for _, n := range notes {
@@ -64,7 +64,7 @@ func texts(notes []Note) []string {
 }
 
 const (
-	fine        = "085 086 087 089 090 092 093" // what one line with a type of its own keeps
+	fine        = "085 086 087 089 090 092 093" // kept by one line of a type unknown to the source
 	noTime      = "expected timestamp, a text or a number; found "
 	noIndex     = "line 1: EA-087: expected eventIndex, a number; found "
 	noDirection = `line 1: EA-090: expected direction, which is "in", "out" or "internal"; found `
@@ -72,7 +72,7 @@ const (
 	form        = "line 1: timestamp has another form than the source's example, which has milliseconds and Z"
 )
 
-// timed is the log of one line with a timestamp.
+// timed returns a log of one line with the given timestamp.
 func timed(stamp string) string { return one("2026-02-13T10:22:17.123Z", stamp) }
 
 var logs = []struct {
@@ -256,7 +256,7 @@ var logs = []struct {
 		noDirection + "no direction", "line 1: EA-092: expected type, a string that is not empty; found no type",
 		"line 1: EA-093: expected payload, an object; found no payload"}},
 
-	// EA-091: whose view direction is.
+	// EA-091: direction from the host's view.
 	{reason: "an agent's message comes in", in: event(1, "in", "tool.call", "{}"),
 		kept: "085 086 087 089 090 091 092 093"},
 	{reason: "a host's goes out", in: event(1, "out", "state.updated", "{}"), kept: "085 086 087 089 090 091 092 093"},
@@ -317,7 +317,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestTornAnywhere: a crash may cut a line at any byte, within a rune and an escape too.
+// TestTornAnywhere checks that a crash may cut a line at any byte, even within a rune or an escape.
 func TestTornAnywhere(t *testing.T) {
 	whole := one("", "")
 	last := strings.TrimSuffix(event(2, "in", "tool.call",

@@ -61,7 +61,7 @@ func TestCounts(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	// Each is less than the next, whose other notations equal it.
+	// Each number is less than the next; the notations of one are equal.
 	order := [][]string{{"-1e999999999"}, {"-12", "-1.2e1"}, {"-2"}, {"-1.5"}, {"-1e-999999999"},
 		{"0", "-0", "0.0", "0e5"}, {"1e-999999999"}, {"0.5", "5e-1"}, {"0.51"}, {"1", "1.0", "10e-1", "0.1e1"},
 		{"9"}, {"10"}, {"18446744073709551615"}, {"18446744073709551616"}, {"1e999999999", "10e999999998"}, {"2e999999999"}}

@@ -15,7 +15,8 @@ import (
 	wjson "parley/wire/json"
 )
 
-// FuzzCheck: whatever the bytes, a report is bounded, the same however they are cut, and every text is one plain line.
+// FuzzCheck checks that for any input a report is bounded and independent of how reads are split, with texts on one
+// plain line.
 func FuzzCheck(f *testing.F) {
 	for _, r := range logs {
 		f.Add([]byte(r.in), r.o.Complete)
@@ -58,7 +59,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzSum: equal values have equal sums.
+// FuzzSum checks that equal values have equal hashes.
 func FuzzSum(f *testing.F) {
 	f.Add(`{"a":[1,{"b":null}],"c":true}`, `{"c":true,"a":[1.0,{"b":null}]}`)
 	f.Add(`{"a":1,"b":2}`, `{"a":2,"b":1}`)
@@ -98,7 +99,7 @@ func TestSumsDiffer(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck reads a log of messages of a booking's size, without and with the messages of the wire.
+// BenchmarkCheck checks a log of the size of a booking, without and with the messages of the wire.
 func BenchmarkCheck(b *testing.B) {
 	const n = 1000
 	var log strings.Builder

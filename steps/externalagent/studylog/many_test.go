@@ -15,7 +15,7 @@ import (
 
 func TestLongLine(t *testing.T) {
 	fill := func(n int) string { return event(2, "internal", "a", `{"a":"`+strings.Repeat("x", n)+`"}`) }
-	room := MaxLine - len(fill(0)) + 1 // the end does not count
+	room := MaxLine - len(fill(0)) + 1 // the end of the line does not count
 	at := Check(strings.NewReader(one("", "")+fill(room)+event(3, "internal", "a", "{}")), Options{})
 	if at.Failed() || at.Events != 3 {
 		t.Errorf("a line at the limit: %q", failures(at))
@@ -31,7 +31,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestDeepLine: JSON knows no depth that is too deep, so that a line beyond ours is nobody's fault.
+// TestDeepLine checks that a line nested deeper than the limit is not a fault, because JSON has no maximum depth.
 func TestDeepLine(t *testing.T) {
 	deep := func(n int) string {
 		return event(2, "internal", "a", `{"a":`+strings.Repeat("[", n)+strings.Repeat("]", n)+"}")
@@ -49,7 +49,7 @@ func TestDeepLine(t *testing.T) {
 	}
 }
 
-// endless is a log that is read, and never held.
+// endless is a log that is generated while it is read, and never held in memory.
 type endless struct {
 	line func(n int) string
 	n    int
@@ -68,7 +68,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestWindow: the memory for directions is bounded. What falls out of it is judged as at the log's end.
+// TestWindow checks that the window is bounded, and that what falls out of it is judged as at the end of the log.
 func TestWindow(t *testing.T) {
 	rows := []struct {
 		reason string
@@ -99,7 +99,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestMany: findings are bounded and counted.
+// TestMany checks that findings are bounded and counted.
 func TestMany(t *testing.T) {
 	const n = 10 * MaxFindings
 	got := Check(&endless{line: func(i int) string {

@@ -11,7 +11,7 @@ import (
 
 func jsonNumber(s string) wjson.Number { return wjson.Number(s) }
 
-// sent is a message on the wire; its record has the number of the message.
+// sent returns a message on the wire. Its record has the number of the message.
 func sent(t *testing.T, lines ...string) []Message {
 	t.Helper()
 	out := []Message{}
@@ -27,7 +27,7 @@ func sent(t *testing.T, lines ...string) []Message {
 	return out
 }
 
-// wrote is a log of such lines.
+// wrote returns a log of such lines.
 func wrote(lines ...string) string {
 	var b strings.Builder
 	for i, l := range lines {
@@ -52,7 +52,7 @@ var messagesRows = []struct {
 	reason string
 	sent   []string
 	in     string
-	open   bool // the session goes on
+	open   bool // the session has not ended
 	want   []string
 	kept   string // of EA-010, EA-091, EA-093 and EA-107
 	notes  []string
@@ -225,7 +225,7 @@ func TestFindingsNameTheRecord(t *testing.T) {
 	}
 }
 
-// TestPayloadsOfGo: a caller may write a payload as Go.
+// TestPayloadsOfGo checks that a payload may be given as a Go value.
 func TestPayloadsOfGo(t *testing.T) {
 	m := []Message{{Direction: "in", Type: "tool.call", Payload: map[string]any{"n": 1, "l": []string{"a"}, "f": 0.5},
 		Record: 1}}
@@ -233,13 +233,13 @@ func TestPayloadsOfGo(t *testing.T) {
 		Options{Messages: m, Complete: true}); got.Failed() {
 		t.Errorf("%q", failures(got))
 	}
-	m[0].Payload = func() {} // is none
+	m[0].Payload = func() {} // not a JSON value
 	if got := Check(strings.NewReader(wrote(`in tool.call {}`)), Options{Messages: m, Complete: true}); !got.Failed() {
 		t.Error("a function is equal to an object")
 	}
 }
 
-// TestManyLinesThatAreNone: what is held against missing messages is bounded.
+// TestManyLinesThatAreNone checks that the lines compared with missing messages are bounded.
 func TestManyLinesThatAreNone(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
 	got := Check(&endless{line: func(i int) string {
@@ -264,8 +264,8 @@ func TestManyLinesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestOthersLines: a file may hold several sessions. What one of them is logged under by mistake is told, and what
-// others logged is not judged.
+// TestOthersLines checks that a file may hold several sessions: a session logged under a wrong id is reported, and
+// lines of others are not judged.
 func TestOthersLines(t *testing.T) {
 	theirs := func(lines ...string) string { return strings.ReplaceAll(wrote(lines...), `"s-1"`, `"s-2"`) }
 	spoilt := event(0, "in", "tool.call", `["spoilt"]`, "s-1", "s-2") +

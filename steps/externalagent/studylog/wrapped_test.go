@@ -18,9 +18,9 @@ var wrappedAround = func(line, open, end string) string {
 
 var wrappedRows = []struct {
 	reason string
-	sent   []string // nil: nobody knows what was
+	sent   []string // nil: the messages are unknown
 	log    []string
-	want   string // of what is found in EA-093; "" for nothing
+	want   string // text in the EA-093 findings; "" for none
 }{
 	{"as they are", []string{call, "optional " + wrappedTold}, []string{call, wrappedTold}, ""},
 	{"an optional one, and others that are not", []string{call, "optional " + wrappedTold},
@@ -60,8 +60,8 @@ var wrappedRows = []struct {
 	{"half of a state", nil, []string{`out state.updated {"delta":{"uiSpec":{}}}`}, ""},
 }
 
-// TestWrapped: a payload that stands within another object is not the payload of the message, whether the message is
-// known or not.
+// TestWrapped checks that a payload within another object is not the payload of the message, whether or not the
+// message is known.
 func TestWrapped(t *testing.T) {
 
 	for _, r := range wrappedRows {

@@ -11,7 +11,7 @@ const exampleNone = "none"
 
 var exampleRows = []struct {
 	reason, parameters, known string
-	want                      string // "none": no such params were found
+	want                      string // "none": no params were found
 	settled                   bool
 }{
 	{"no parameters", `null`, `{}`, `{}`, true},
@@ -111,7 +111,7 @@ var exampleRows = []struct {
 		`{"type":"object","properties":{"p":{"type":"string","default":null}}}`, `{}`, `{}`, true},
 }
 
-// TestExample: params are made from the schema, and from what the target itself has shown; settled are those of which
+// TestExample checks that params are made from the schema and from what the target has shown, and count as settled if
 // no value was made up.
 func TestExample(t *testing.T) {
 
@@ -136,7 +136,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// TestExamples: where a schema lists values, there are two legal calls, with the first of each list and with the last.
+// TestExamples checks that enums yield two legal calls, with the first and the last value of each.
 func TestExamples(t *testing.T) {
 	for _, r := range []struct{ reason, parameters, known, want string }{
 		{"an enum", requiring(`{"enum":["a","b","c"]}`), `{}`, `{"p":"a"} {"p":"c"}`},

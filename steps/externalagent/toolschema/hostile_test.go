@@ -15,7 +15,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// use does with a tool all that a scenario does.
+// use does everything with a tool that a scenario does.
 func use(t *Tool, params any) error {
 	err := t.Accepts(params)
 	known, _ := params.(object)
@@ -27,7 +27,7 @@ func use(t *Tool, params any) error {
 	return err
 }
 
-// TestNothingElseIsRead: a schema comes off the wire, so that whatever it refers to stays unread.
+// TestNothingElseIsRead checks that nothing a schema from the wire refers to is read.
 func TestNothingElseIsRead(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -67,7 +67,7 @@ func TestNothingElseIsRead(t *testing.T) {
 	}
 }
 
-// TestHostile: schemas that are huge, deep or endless come to an end, and what they are wrong in is nobody's panic.
+// TestHostile checks that huge, deep or endless schemas terminate, and that none causes a panic.
 func TestHostile(t *testing.T) {
 	deep := func(n int, open, inner, end string) string {
 		return strings.Repeat(open, n) + inner + strings.Repeat(end, n)
@@ -126,7 +126,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// doubled is a schema of n definitions, each of which is the next one twice: short to write, and long to go through.
+// doubled returns a schema of n definitions, each of which refers to the next one twice: short, but expensive to
+// evaluate.
 func doubled(how string, n int) string {
 	var b strings.Builder
 	b.WriteString(`{"type":"object","$ref":"#/$defs/a0","$defs":{`)
@@ -137,10 +138,10 @@ func doubled(how string, n int) string {
 	return b.String()
 }
 
-// halved has itself twice for its one param: a value that is nested n deep is held against it 2^n times.
+// halved applies itself twice to its param: checking a value nested n deep takes 2^n steps.
 const halved = `{"type":"object","properties":{"p":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`
 
-// within50 is a value that is nested that deep.
+// within50 is a value nested 50 levels deep.
 var within50 = strings.Repeat(`{"p":`, 50) + `{}` + strings.Repeat(`}`, 50)
 
 var stepsRows = []struct {
@@ -175,7 +176,7 @@ var stepsRows = []struct {
 	{"a zero with many noughts", requiring(`{"minimum":0e999999999}`), `{"p":1}`, true},
 }
 
-// TestSteps: the work is counted before it is done, and the counting itself does not multiply.
+// TestSteps checks that steps are counted before they are taken, and that counting is cheap.
 func TestSteps(t *testing.T) {
 	for _, r := range stepsRows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -204,7 +205,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// tangle is n definitions, each of which is any of the others.
+// tangle returns n definitions, each of which is any of the others.
 func tangle(n int) string {
 	var b strings.Builder
 	b.WriteString(`{"$ref":"#/$defs/a0","$defs":{`)
@@ -221,7 +222,7 @@ func tangle(n int) string {
 	return b.String()
 }
 
-// TestFarNumbers: a number of params that is far away compares as what it is.
+// TestFarNumbers checks that very large and very small numbers in params compare correctly.
 func TestFarNumbers(t *testing.T) {
 	for _, r := range []struct {
 		reason, property, value string
@@ -254,7 +255,7 @@ func TestFarNumbers(t *testing.T) {
 	}
 }
 
-// TestWrongIsBounded: however many params there are, the calls are few, and few are tried.
+// TestWrongIsBounded checks that the number of calls, and of attempts, is bounded for any number of params.
 func TestWrongIsBounded(t *testing.T) {
 	var b strings.Builder
 	for i := range 300 {
@@ -277,7 +278,7 @@ func TestWrongIsBounded(t *testing.T) {
 	}
 }
 
-// TestDoubled: what such a schema means is read as it is meant, as long as it is short enough to be gone through.
+// TestDoubled checks that such a schema is evaluated correctly if it is small enough.
 func TestDoubled(t *testing.T) {
 	for how, want := range map[string]bool{"allOf": true, "anyOf": false} {
 		if err := use(announced(t, "tool", doubled(how, 8)), object{}); (err == nil) != want {
@@ -286,7 +287,7 @@ func TestDoubled(t *testing.T) {
 	}
 }
 
-// TestNoLoader: the loader itself reads nothing, of whatever scheme.
+// TestNoLoader checks that the loader reads nothing, whatever the scheme.
 func TestNoLoader(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -300,8 +301,8 @@ func TestNoLoader(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a host announces, and whatever is held against it, nothing panics; an example keeps to its
-// schema, and what is called wrong breaks it, or is a negative number.
+// FuzzParse checks that no announcement and no params cause a panic, that an example keeps to its schema, and that a
+// wrong call breaks it or has a negative number.
 func FuzzParse(f *testing.F) {
 	for _, parameters := range []string{stage,
 		`{"itemId":{"type":"string","enum":["a"]},"n":{"type":"integer","optional":true}}`, `{"p":"string"}`,
@@ -362,7 +363,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// BenchmarkAccepts reads what a host announces at one stage, and holds a call against it, as is done for every state.
+// BenchmarkAccepts parses one stage's announcement and checks a call against it, as is done for every state.
 func BenchmarkAccepts(b *testing.B) {
 	item := object{"name": "setQuantity", "parameters": decode(b, stage)}
 	list := []any{object{"name": "next"}, object{"name": "prev"}, item}

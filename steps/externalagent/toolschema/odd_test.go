@@ -9,9 +9,9 @@ import (
 
 var oddSchemasRows = []struct {
 	reason, parameters string
-	right, wrong       string // params that are accepted, and, where there are any, that are not
-	odd                string // in what is told; "" for nothing
-	settled            bool   // the schema settles that the example is right
+	right, wrong       string // params that are accepted and, unless "", params that are not
+	odd                string // text in the report; "" for none
+	settled            bool   // the schema settles that the example is valid
 }{
 	{"a type of a flat map that nobody knows", `{"field":{"type":"any"}}`, `{"field":[7]}`, `{}`,
 		`/properties/field/type: "any" is not a type`, false},
@@ -73,8 +73,8 @@ var oddSchemasRows = []struct {
 	{"parameters that are a text", `"none"`, `{"a":1}`, `[]`, `"none" is not an object`, false},
 }
 
-// TestOddSchemas: a word that JSON Schema does not know, or has otherwise, makes no tool untestable. What is plainly
-// meant holds, and what is not restricts nothing, is told, and leaves it open whether params are right.
+// TestOddSchemas checks that keywords unknown to JSON Schema do not make a tool untestable. Obvious meanings are
+// accepted. Everything else restricts nothing, is reported, and leaves open whether params are valid.
 func TestOddSchemas(t *testing.T) {
 	for _, r := range oddSchemasRows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestOddSchemas(t *testing.T) {
 	}
 }
 
-// TestOtherKeys: parameters are found under the names that other protocols of tools have for them.
+// TestOtherKeys checks that parameters are found under the names of other tool protocols.
 func TestOtherKeys(t *testing.T) {
 	for _, key := range []string{"parameters", "inputSchema", "input_schema", "params"} {
 		tools, err := Parse([]any{object{"name": "a", key: object{"p": "integer"}}})

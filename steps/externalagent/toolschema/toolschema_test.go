@@ -10,7 +10,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// decode is a JSON value as it comes off the wire.
+// decode returns a JSON value as decoded from the wire.
 func decode(t testing.TB, text string) any {
 	t.Helper()
 	v, _, err := wjson.Decode([]byte(text))
@@ -20,7 +20,7 @@ func decode(t testing.TB, text string) any {
 	return v
 }
 
-// announced is one tool whose parameters these are.
+// announced returns a tool with the given parameters.
 func announced(t testing.TB, name, parameters string) *Tool {
 	t.Helper()
 	tools, err := Parse([]any{object{"name": name, "parameters": decode(t, parameters)}})
@@ -30,13 +30,13 @@ func announced(t testing.TB, name, parameters string) *Tool {
 	return &tools[0]
 }
 
-// requiring is a JSON Schema with one param, p, that is required.
+// requiring returns a JSON Schema with one required param, p.
 func requiring(property string) string {
 	return `{"type":"object","properties":{"p":` + property + `},"required":["p"]}`
 }
 
-// TestParse: what is no list of named tools is an error that says which item it is. Whether what is announced for one
-// of them is a JSON Schema shows when something is held against it.
+// TestParse checks that anything but a list of named tools is an error that names the item. Whether parameters are a
+// JSON Schema shows only when params are checked.
 func TestParse(t *testing.T) {
 	for _, r := range []struct{ reason, in, names, err string }{
 		{"none", `[]`, "", ""},
@@ -216,7 +216,7 @@ var acceptsRows = []struct {
 	{"a flat map with an object that requires something", `{"o":{"type":"object","required":["a"]}}`, `{"o":{}}`, false},
 }
 
-// TestAccepts: both forms of parameters are read as what their author means.
+// TestAccepts checks that both forms of parameters mean what their author intends.
 func TestAccepts(t *testing.T) {
 
 	for _, r := range acceptsRows {
@@ -229,7 +229,7 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
-// TestAcceptsExactly: numbers are held against a schema as they are written, and not as a float64 would have them.
+// TestAcceptsExactly checks that numbers are compared as written, not as float64.
 func TestAcceptsExactly(t *testing.T) {
 	for _, r := range []struct {
 		reason, property, value string
@@ -258,7 +258,7 @@ func TestAcceptsExactly(t *testing.T) {
 	}
 }
 
-// TestAcceptsTells: who has sent the params, or the schema, is told what is wrong with it.
+// TestAcceptsTells checks that an error says what is wrong with the params or the schema.
 func TestAcceptsTells(t *testing.T) {
 	for _, r := range []struct{ reason, parameters, params, has string }{
 		{"params", requiring(`{"type":"integer"}`), `{"p":"a"}`, "/p"},
@@ -272,8 +272,8 @@ func TestAcceptsTells(t *testing.T) {
 	}
 }
 
-// TestTheAnnouncementStays: what is announced is a record of the transcript, and other scenarios read it at the same
-// time.
+// TestTheAnnouncementStays checks that the announcement is not modified, as it belongs to the transcript and other
+// scenarios read it concurrently.
 func TestTheAnnouncementStays(t *testing.T) {
 	list := decode(t, `[{"name":"select","parameters":{"itemId":{"type":"string","enum":["a","b"]},
 		"n":{"type":"integer","minimum":1,"optional":true}}},

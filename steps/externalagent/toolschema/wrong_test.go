@@ -11,11 +11,11 @@ import (
 	wjson "parley/wire/json"
 )
 
-// ways are all that Wrong knows.
+// ways are all ways known to Wrong.
 var ways = []string{"missing", "of another type", "null", "not in the enum", "below the minimum", "above the maximum",
 	"fractional", "negative", "unknown"}
 
-// stage is what a host may announce at a stage at which tickets are counted.
+// stage is what a host may announce at a stage with ticket counts.
 const stage = `{"type":"object","properties":{
 	"itemId":{"type":"string","enum":["adult","child"]},
 	"quantity":{"type":"integer","minimum":0,"maximum":8},"note":{"type":"string"}},
@@ -23,7 +23,7 @@ const stage = `{"type":"object","properties":{
 
 var wrongRows = []struct {
 	reason, how, parameters, known string
-	want                           string // params, one call each
+	want                           string // the expected params, one set per call
 }{
 	{"each of those that are required", "missing", stage, `{}`, `{"quantity":0} {"itemId":"adult"}`},
 	{"known values stay", "missing", stage, `{"quantity":2,"itemId":"child"}`, `{"quantity":2} {"itemId":"child"}`},
@@ -117,8 +117,8 @@ var wrongRows = []struct {
 		`{"p":1.5}`},
 }
 
-// TestWrong: each way of being wrong gives the calls that are wrong in that way, and none where the schema has no such
-// rule.
+// TestWrong checks that each way of being wrong yields the calls that are wrong in it, and none if the schema has no
+// such rule.
 func TestWrong(t *testing.T) {
 	for _, r := range wrongRows {
 		t.Run(r.how+"/"+r.reason, func(t *testing.T) {
@@ -134,7 +134,8 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestNegativeQuantity: the document states of setQuantity that a negative quantity is wrong, whatever the schema says.
+// TestNegativeQuantity checks that a negative quantity of setQuantity is wrong by the document, whatever the schema
+// says.
 func TestNegativeQuantity(t *testing.T) {
 	for _, r := range []struct{ reason, name, parameters, known, want string }{
 		{"the schema says nothing of it", "setQuantity", `{"itemId":"string","quantity":"integer"}`, `{"itemId":"adult"}`,
@@ -169,7 +170,7 @@ func TestNegativeQuantity(t *testing.T) {
 	}
 }
 
-// TestWrongByOthers: what other stages announce for a param of the same name is not in the enum of this one.
+// TestWrongByOthers checks values that other stages announce for a param of the same name: they are not in this enum.
 func TestWrongByOthers(t *testing.T) {
 	for _, r := range []struct{ reason, parameters, others, want string }{
 		{"each of them once", requiring(`{"enum":["a","b"]}`), `{"p":["m1","a","m2","m1",""]}`,
@@ -196,7 +197,8 @@ func TestWrongByOthers(t *testing.T) {
 	}
 }
 
-// TestWrongInOneWay: a wrong call names its tool and its param, breaks the schema, and is right but for that param.
+// TestWrongInOneWay checks that a wrong call names its tool and param, breaks the schema, and is valid except for
+// that param.
 func TestWrongInOneWay(t *testing.T) {
 	for _, parameters := range []string{stage,
 		`{"type":{"type":"string","enum":["adult"]},"quantity":{"type":"integer","minimum":1,"maximum":2},"x":"boolean"}`} {
