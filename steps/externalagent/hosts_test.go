@@ -165,6 +165,7 @@ const aNewSessionIsCleanLines = "Given the course of a session is known\nAnd age
 
 var aNewSessionIsCleanClock = 0
 
+// aNewSessionIsCleanFrom changes what a host shows from the n-th study session on.
 var aNewSessionIsCleanFrom = func(n int, f func(c *peerConn, p object)) bad {
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
 		if c.of.count < n {
@@ -239,9 +240,6 @@ var aNewSessionIsCleanRows = []hostRow{
 }
 
 func TestANewSessionIsClean(t *testing.T) {
-
-	// from changes what a host shows from a study session on.
-
 	runHosts(t, aNewSessionIsCleanRows)
 }
 

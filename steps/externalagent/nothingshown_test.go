@@ -32,6 +32,7 @@ var takesNothingOldMark = func(r remark) transcript.Record {
 	return transcript.Record{Dir: transcript.Noted, Kind: transcript.Remark, Label: string(r)}
 }
 
+// takesNothingOldWhile stands for time that passes.
 var takesNothingOldWhile = transcript.Record{Label: "a while"}
 
 var takesNothingOldBegin = []transcript.Record{{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Open},
@@ -108,9 +109,6 @@ var takesNothingOldRows = []struct {
 // TestTakesNothingOld checks that an agent makes no call with a value from an earlier uiSpec while none is active,
 // and that its next act must show that it was still there.
 func TestTakesNothingOld(t *testing.T) {
-
-	// stands for time that passes
-
 	f, err := loadFlow("")
 	if err != nil {
 		t.Fatal(err)
