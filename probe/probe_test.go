@@ -104,7 +104,7 @@ func TestProfileOfACommand(t *testing.T) {
 	}{
 		{"a process that is spoken to", probe.Options{Command: []string{"cat", "-"}}, true, []string{target.Stdio}},
 		{"a caller", probe.Options{Command: []string{"true"}, Role: "caller"}, true, []string{target.SSE}},
-		{"a caller that comes by itself", probe.Options{Role: "caller"}, false, []string{target.SSE}},
+		{"a caller that connects by itself", probe.Options{Role: "caller"}, false, []string{target.SSE}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.o.File = filepath.Join(dir, "deeper", "target.yaml")

@@ -41,7 +41,7 @@ var agentsRows = []struct {
 		"Then the agent connects\nAnd the agent joins\nAnd the agent sends the host a message\nAnd the agent makes 1 " +
 		"call\nAnd the agent completes the booking\nAnd the agent ends the session\n", mind{},
 		"EA-016=passed EA-017=passed EA-026=passed EA-103=passed EA-106=passed", "", ""},
-	{"nobody waits for it yet", started + "Then the agent joins\n", mind{}, "EA-026=passed", "", ""},
+	{"the host does not await it yet", started + "Then the agent joins\n", mind{}, "EA-026=passed", "", ""},
 	{"it fails before it connects", awaits + started + "Then the agent connects\n", mind{offline: true},
 		"EA-016=environment-error", "the agent's process has ended: it has had enough; it wrote: its last words", ""},
 	{"it fails before it joins", awaits + started + "Then the agent joins\n", mind{offline: true},
@@ -71,9 +71,9 @@ var agentsRows = []struct {
 
 	{"it gives up over a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started +
 		"Then the agent continues\n", mind{frail: true}, "EA-074a=warned", "the agent's process has ended", ""},
-	{"it goes on behind a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started +
+	{"it goes on after a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started +
 		"Then the agent continues\n", mind{}, "EA-074a=passed", "", ""},
-	{"it gives up over a result that is not ok", awaits + "And call 1 is refused by a result with ok:false\n" + started +
+	{"it gives up at a result that is not ok", awaits + "And call 1 is refused by a result with ok:false\n" + started +
 		"Then the agent continues\n", mind{frail: true}, "EA-074a=warned", "", ""},
 	{"it gives up over junk", awaits + "And the host sends malformed JSON before the first state\n" + started +
 		"Then the agent continues with what follows\n", mind{frail: true}, "EA-018a=warned", "the agent's process has ended",
@@ -81,17 +81,17 @@ var agentsRows = []struct {
 	{"it gives up over junk in a call", awaits + "And the host sends malformed JSON before the result of call 1\n" +
 		started + "Then the agent continues with what follows\n", mind{frail: true}, "EA-018a=warned",
 		"the agent's process has ended", ""},
-	{"it goes on behind junk", awaits + "And the host sends malformed JSON before the result of call 1\n" + started +
+	{"it goes on after junk", awaits + "And the host sends malformed JSON before the result of call 1\n" + started +
 		"Then the agent continues with what follows\n", mind{}, "EA-018a=passed", "", ""},
-	{"it goes on behind junk before the first state", awaits +
+	{"it goes on after junk before the first state", awaits +
 		"And the host sends malformed JSON before the first state\n" + started +
 		"Then the agent continues with what follows\n", mind{},
 		"EA-018a=passed", "", ""},
-	{"it reads no more behind junk, and asks again and again", awaits +
+	{"it stops reading after junk, and keeps sending requests", awaits +
 		"And the host sends malformed JSON before the result of call 1\n" + started +
 		"Then the agent continues with what follows\n",
 		mind{deaf: true}, "EA-018a=warned", "snapshot.get", anything},
-	{"it goes on behind two refusals", awaits +
+	{"it goes on after two refusals", awaits +
 		"And call 1 is refused with \"INVALID_PARAMS\"\nAnd call 2 is refused by a result with ok:false\n" + started +
 		"Then the agent continues\n", mind{}, "EA-074a=passed", "", ""},
 	{"what it asked for is announced no longer", awaits +
@@ -104,11 +104,11 @@ var agentsRows = []struct {
 	{"it does not wait for the state", awaits + "And the state after call 2 comes late\n" + started +
 		"Then the agent waits for the state\n", mind{blind: true}, "EA-054a=failed",
 		"no call between an ok-only result and the state that follows it", anything},
-	{"it goes by what was shown before", awaits +
+	{"it uses what was shown before", awaits +
 		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
 		"Then the agent uses nothing that is no longer shown\n", mind{kept: true},
 		"EA-051=failed EA-072=failed EA-077=failed", "which stands in an earlier uiSpec alone", anything},
-	{"it knows by heart what was shown", awaits +
+	{"it knows what was shown without being told", awaits +
 		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
 		"Then the agent uses nothing that is no longer shown\n", mind{restless: true}, "EA-077=not-tested",
 		"used a value of an earlier one", anything},
@@ -116,10 +116,10 @@ var agentsRows = []struct {
 		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
 		"Then the agent uses nothing that is no longer shown\n", mind{}, "EA-051=passed EA-072=passed EA-077=passed",
 		"", ""},
-	{"it goes by what it knew", awaits + "And the state after call 1 contradicts its result\n" + started +
+	{"it acts on what it knew before", awaits + "And the state after call 1 contradicts its result\n" + started +
 		"Then the agent acts on the latest state\n", mind{stubborn: true}, "EA-051=failed EA-072=failed EA-077=failed",
 		"which announces setQuantity, prev", "EA-096a"},
-	{"it goes by the state", awaits + "And the state after call 1 contradicts its result\n" + started +
+	{"it acts on the state", awaits + "And the state after call 1 contradicts its result\n" + started +
 		"Then the agent acts on the latest state\n", mind{}, "EA-051=passed EA-072=passed EA-077=passed", "", ""},
 	{"it calls while nothing is announced", awaits + "And no tool is announced for a while after call 1\n" + started +
 		"Then the agent calls no tool meanwhile\n", mind{restless: true}, "EA-096a=warned EA-072=failed",
@@ -127,28 +127,28 @@ var agentsRows = []struct {
 	{"it calls so late that tools are announced again", awaits + "And no tool is announced for a while after call 1\n" +
 		started + "Then the agent calls no tool meanwhile\n", mind{restless: true, starved: true},
 		"EA-096a=warned EA-072=failed", "announced last before record", "EA-096a"},
-	{"it comes to nothing meanwhile, and is tried again", awaits +
+	{"it is too slow to act meanwhile, and is tested again", awaits +
 		"And no tool is announced for a while after call 1\n" + started + "Then the agent calls no tool meanwhile\n",
 		mind{starved: true}, "EA-096a=passed EA-072=passed", "its silence may come of that", ""},
 	{"it calls nothing", awaits + "And no tool is announced for a while after call 1\n" + started +
 		"Then the agent calls no tool meanwhile\n", mind{}, "EA-096a=passed EA-072=passed", "", ""},
-	{"it asks for a state that does not come", awaits + "And the state after call 2 is lost\n" + started +
+	{"it requests a state that was lost", awaits + "And the state after call 2 is lost\n" + started +
 		"Then the agent asks for a snapshot before its next call\n", mind{}, "EA-076=passed EA-077=passed", "", ""},
 	{"it does not ask for it", awaits + "And the state after call 2 is lost\n" + started +
 		"Then the agent asks for a snapshot before its next call\n", mind{blind: true}, "EA-076=failed EA-077=failed",
 		"snapshot.get before the next tool.call", anything},
 
-	{"it comes back and asks", awaits + "And the connection is lost after call 1\n" + started +
+	{"it reconnects and asks for a snapshot", awaits + "And the connection is lost after call 1\n" + started +
 		"Then the agent reconnects\nAnd the agent asks for a snapshot before its next call\n", mind{}, "EA-076=passed", "",
 		""},
-	{"it comes back and does not ask", awaits + "And the connection is lost after call 1\n" + started +
+	{"it reconnects and does not ask", awaits + "And the connection is lost after call 1\n" + started +
 		"Then the agent reconnects\nAnd the agent asks for a snapshot before its next call\n", mind{forget: true},
 		"EA-076=failed", "snapshot.get before the next tool.call", "EA-076"},
 	{"it stays away", awaits + "And the connection is lost after call 1\n" + started + "Then the agent reconnects\n",
 		mind{stays: true}, "EA-076=failed", "the agent comes back and joins", ""},
-	{"it comes back to another relay session", awaits + "And the connection is lost after call 1\n" + started +
+	{"it reconnects to another relay session", awaits + "And the connection is lost after call 1\n" + started +
 		"Then the agent reconnects\n", mind{other: true}, "EA-076=not-tested", "", "EA-103"},
-	{"it comes back twice", awaits + "And the connection is lost after call 1\nAnd the connection is lost after call 2\n" +
+	{"it reconnects twice", awaits + "And the connection is lost after call 1\nAnd the connection is lost after call 2\n" +
 		started + "Then the agent reconnects\nAnd the agent asks for a snapshot before its next call\n",
 		mind{}, "EA-076=passed", "", ""},
 	{"what went on without it", awaits + "And the connection is lost during call 1, and the booking goes on without " +

@@ -35,11 +35,11 @@ func TestGone(t *testing.T) {
 		{"it failed, having asked for another place", []transcript.Record{asked, refused, ill}, "exit status 1", false},
 		{"it failed, having connected", []transcript.Record{opened, ill}, "exit status 1", false},
 		{"it has started another process", []transcript.Record{well}, "", false},
-		{"which connects", []transcript.Record{well, opened, said}, "", false},
+		{"and that process connects", []transcript.Record{well, opened, said}, "", false},
 		{"and ends", []transcript.Record{well, opened, said, ended}, "", false},
 		{"it has done its work", []transcript.Record{opened, said, ended, well}, endedWell, false},
 		{"its connection is still to end", []transcript.Record{opened, said, well}, "", false},
-		{"its connection ends behind it", []transcript.Record{opened, said, well, ended}, endedWell, false},
+		{"its connection ends after it", []transcript.Record{opened, said, well, ended}, endedWell, false},
 		{"the host has ended its connection", []transcript.Record{opened, said, cut, well}, endedWell, false},
 	} {
 		within(t, vocab.Agent, "", func(s *suite) error {
@@ -79,7 +79,7 @@ func TestLastTrouble(t *testing.T) {
 			"; it asked for GET /ws: no answer; the endpoint is /agent/ws"},
 		{"its connection has ended", []transcript.Record{{Conn: "agent1", Dir: in, Kind: transcript.Open}, ended},
 			"; its connection has ended: closed by the target"},
-		{"it has come back", []transcript.Record{ended, {Conn: "agent2", Dir: in, Kind: transcript.Open}}, ""},
+		{"it has reconnected", []transcript.Record{ended, {Conn: "agent2", Dir: in, Kind: transcript.Open}}, ""},
 	} {
 		within(t, vocab.Agent, "", func(s *suite) error {
 			s.agent = &callee{}
@@ -149,9 +149,9 @@ func TestMayBeAhead(t *testing.T) {
 	}{
 		{"at once", []transcript.Record{call("1", 0), no, call("2", 0)}, 0, true},
 		{"later", []transcript.Record{call("1", 0), no, call("2", crossing)}, 0, false},
-		{"behind another, with an answer between",
+		{"after another call, with an answer in between",
 			[]transcript.Record{call("1", 0), no, call("2", 0), said(vocab.ToolResult, "2"), call("3", 0)}, 3, false},
-		{"behind another, with no answer between",
+		{"after another call, with no answer in between",
 			[]transcript.Record{call("1", 0), no, call("2", 0), said(vocab.ToolResult, "1"), call("3", 0)}, 3, true},
 		{"of one that does not wait for answers",
 			[]transcript.Record{call("1", 0), no, call("2", 0), call("3", 0), said(vocab.ToolResult, "2"), call("4", 0)}, 3,
@@ -180,12 +180,12 @@ func TestGivenSession(t *testing.T) {
 		session string
 		want    string
 	}{
-		{"as it was told", &target.Command{Run: []string{"agent", "--session={session}"}}, "x-{nonce}", "EA-027=passed"},
-		{"it was told by its environment", &target.Command{Run: []string{"agent"}, Env: map[string]string{"S": "{session}"}},
+		{"the given one", &target.Command{Run: []string{"agent", "--session={session}"}}, "x-{nonce}", "EA-027=passed"},
+		{"given in its environment", &target.Command{Run: []string{"agent"}, Env: map[string]string{"S": "{session}"}},
 			"x-{nonce}", "EA-027=passed"},
-		{"it was told, and joins another", &target.Command{Run: []string{"agent", "{session}"}}, "x-{nonce}",
+		{"given, but it joins another", &target.Command{Run: []string{"agent", "{session}"}}, "x-{nonce}",
 			"EA-027=failed"},
-		{"it was not told", &target.Command{Run: []string{"agent"}}, "x-{nonce}", "EA-027=not-tested"},
+		{"not given", &target.Command{Run: []string{"agent"}}, "x-{nonce}", "EA-027=not-tested"},
 	} {
 		m := mind{}
 		if r.want == "EA-027=failed" {

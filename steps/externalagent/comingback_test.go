@@ -59,7 +59,7 @@ var twoAgentsRows = []struct {
 	{"each gets its own", twoAgentsBoth +
 		"Then agent A and agent B each ask for 3 snapshots at once, and each gets its own\n",
 		nil, "EA-041=passed EA-077a=passed", ""},
-	{"everybody gets the first one's", twoAgentsBoth +
+	{"all get the answers of the first one", twoAgentsBoth +
 		"Then agent A and agent B each ask for 3 snapshots at once, and each gets its own\n",
 		to(vocab.SnapshotGet, func(c *peerConn, _ *transcript.Record, out []any) []any {
 			if c.party == "B" {
@@ -67,8 +67,8 @@ var twoAgentsRows = []struct {
 			}
 			return out
 		}), "EA-041=failed", "no answer whose replyTo is"},
-	{"all are told", twoAgentsBoth + firstCall + "Then agent B receives a new state\n", nil, "EA-055=passed", ""},
-	{"one who only listens is in step", twoAgentsBoth + "And agent B knows what the host changes on its own\n" +
+	{"all agents get it", twoAgentsBoth + firstCall + "Then agent B receives a new state\n", nil, "EA-055=passed", ""},
+	{"an agent that only listens is in sync", twoAgentsBoth + "And agent B knows what the host changes on its own\n" +
 		firstCall +
 		"Then agent B is in sync\n", nil, "EA-073=passed", ""},
 	{"many requests at once", session + "Then agent A sends 12 requests of different kinds without waiting, and each " +
@@ -156,7 +156,7 @@ func TestComingBack(t *testing.T) {
 		{"the target is restarted", session +
 			"When the target is restarted\nAnd agent A has joined\nAnd agent A starts a session\nThen agent A is told that " +
 			"the session has started\n" + asksFor, nil, "EA-028=passed EA-038=passed EA-041=passed", ""},
-		{"a session that somebody has left", joined +
+		{"a session left open earlier", joined +
 			"When agent A starts a session\nThen agent A is told that the session has started\n",
 			func() bad {
 				left := true
@@ -173,7 +173,7 @@ func TestComingBack(t *testing.T) {
 					return out
 				}
 			}(), "EA-038=passed", ""},
-		{"the same ids once more", counting, nil, "EA-028=passed EA-041=passed", ""},
+		{"the same ids again", counting, nil, "EA-028=passed EA-041=passed", ""},
 		{"the same id is taken for the same request", counting, func() bad {
 			seen := map[string]bool{}
 			return to(vocab.SnapshotGet, func(_ *peerConn, asked *transcript.Record, out []any) []any {
@@ -184,7 +184,7 @@ func TestComingBack(t *testing.T) {
 				return out
 			})
 		}(), "EA-041=failed", `no answer whose replyTo is "req-003"`},
-		{"nobody is connected", "When agent A loses its connection\n", nil, "EA-041=not-tested", "A has no connection"},
+		{"there is no connection", "When agent A loses its connection\n", nil, "EA-041=not-tested", "A has no connection"},
 	})
 }
 

@@ -152,13 +152,13 @@ func TestWindow(t *testing.T) {
 		{"nothing is known of it", nil, 0},
 		{"it joins", []transcript.Record{at(10, "agent1", in, transcript.Open), at(40, "agent1", in, frame)}, 30},
 		{"it has said nothing yet", []transcript.Record{at(10, "agent1", in, transcript.Open)}, 0},
-		{"the latest that it was told counts", []transcript.Record{at(10, "agent1", out, frame), at(50, "agent1", out, frame),
+		{"the latest message to it counts", []transcript.Record{at(10, "agent1", out, frame), at(50, "agent1", out, frame),
 			at(60, "agent1", in, frame)}, 10},
 		{"what it says by itself does not", []transcript.Record{at(10, "agent1", out, frame), at(15, "agent1", in, frame),
 			at(90, "agent1", in, frame)}, 5},
 		{"the slowest", []transcript.Record{at(10, "agent1", out, frame), at(50, "agent1", in, frame),
 			at(60, "agent1", out, frame), at(61, "agent1", in, frame)}, 40},
-		{"who is no agent", []transcript.Record{at(10, "", in, frame), at(50, "", out, frame), at(60, "", in, frame)}, 0},
+		{"not an agent", []transcript.Record{at(10, "", in, frame), at(50, "", out, frame), at(60, "", in, frame)}, 0},
 	} {
 		if got := slowest(r.t); got != ms(r.want) {
 			t.Errorf("%s: %v, want %d ms", r.reason, got, r.want)

@@ -35,16 +35,16 @@ var effectsRows = []hostRow{
 	{"postMessage, which is shown in uiSpec only", session + restless + effectsPost + shows,
 		all(edit(vocab.StateUpdated, set("messageHistory", []any{})),
 			edit(vocab.StateUpdated, set("uiSpec", object{"said": "x"}))), "EA-054=failed", ""},
-	{"nobody has called", session + shows, nil, "EA-054=not-tested", "agent A has called no tool"},
+	{"no call was made", session + shows, nil, "EA-054=not-tested", "agent A has called no tool"},
 
 	{"receives a new state", session + firstCall + "Then agent A receives a new state\n", nil, "EA-055=passed", ""},
-	{"hears of none", session + firstCall + "Then agent A receives a new state\n", mute(vocab.StateUpdated),
+	{"receives no new state", session + firstCall + "Then agent A receives a new state\n", mute(vocab.StateUpdated),
 		"EA-055=failed", "nothing of the kind"},
 
 	{"in step", session + restless + firstCall + "And agent A is in sync\n", nil, "EA-072=passed EA-073=passed", ""},
-	{"in step, with a clock that nobody has told of", session + restless + firstCall + "And agent A is in sync\n",
+	{"in sync, with an undeclared clock", session + restless + firstCall + "And agent A is in sync\n",
 		ticking(), "EA-072=passed EA-073=passed EA-054=not-tested", "not compared, as it changes on its own: uiSpec/clock"},
-	{"a clock, and a state that says otherwise", session + restless + firstCall + "And agent A is in sync\n",
+	{"a clock, and a contradicting state", session + restless + firstCall + "And agent A is in sync\n",
 		all(ticking(), edit(vocab.StateUpdated, func(p object) { p["uiSpec"].(object)["title"] = "x" })), "EA-073=failed",
 		"at uiSpec/title\n"},
 	{"a state that comes late", session + firstCall + "And agent A is in sync\n", func() bad {
@@ -64,7 +64,7 @@ var effectsRows = []hostRow{
 	}(), "EA-072=passed EA-073=passed", ""},
 	{"no state since the session began", session + firstCall + "And agent A is in sync\n", mute(vocab.StateUpdated),
 		"EA-073=failed", "no state.updated since the session began"},
-	{"a state that says otherwise", session + restless + firstCall + "And agent A is in sync\n", effectsStill,
+	{"a contradicting state", session + restless + firstCall + "And agent A is in sync\n", effectsStill,
 		"EA-072=failed EA-073=failed", "has another uiSpec"},
 	{"a state with another history", session + restless + firstCall + "And agent A is in sync\n",
 		edit(vocab.StateUpdated, set("messageHistory", []any{"x"})), "EA-073=failed", "has another messageHistory"},
@@ -103,13 +103,13 @@ func TestBooking(t *testing.T) {
 				p["uiSpec"] = object{"stage": p["uiSpec"].(object)["stage"]}
 			}
 		}), "EA-075=passed", ""},
-		{"a quick uiSpec that says otherwise", session + booking, results(func(p object) {
+		{"a contradicting quick uiSpec", session + booking, results(func(p object) {
 			if ui, ok := p["uiSpec"].(object); ok {
 				ui["title"] = "Choose"
 			}
 		}), "EA-075=failed", `they differ at /title/: "Choose", and then`},
 		{"no quick uiSpec at all", session + booking, results(unset("uiSpec")), "EA-075=not-tested EA-007=passed", ""},
-		{"one call has no effect that is told", session + booking, edit(vocab.StateUpdated, func(p object) {
+		{"one call without an announced effect", session + booking, edit(vocab.StateUpdated, func(p object) {
 			if ui, ok := p["uiSpec"].(object); ok && ui["stage"] == "confirm" {
 				ui["stage"] = "ticket"
 			}
@@ -149,7 +149,7 @@ func TestEveryTool(t *testing.T) {
 			"EA-007=passed EA-080=passed EA-081=passed", ""},
 		{"one is unknown", session + every, code("postMessage", "UNKNOWN_TOOL"), "EA-080=failed",
 			"an announced tool that is known"},
-		{"params are refused that nobody has made up", session + every, code("prev", "INVALID_PARAMS"),
+		{"settled params are refused", session + every, code("prev", "INVALID_PARAMS"),
 			"EA-081=failed EA-080=passed", "params that keep to the announced schema accepted: {}"},
 		{"params are refused that were made up", session + every, code("postMessage", "INVALID_PARAMS"),
 			"EA-081=passed EA-080=passed", ""},

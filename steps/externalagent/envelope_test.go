@@ -91,7 +91,7 @@ func TestRefused(t *testing.T) {
 		{"a result whose code is a list", `{"type":"tool.result","payload":{"ok":false,"code":[]}}`, true, ""},
 		{"a result that is ok", `{"type":"tool.result","payload":{"ok":true,"code":"INVALID_PARAMS"}}`, false, ""},
 		{"a result that does not say", `{"type":"tool.result","payload":{"code":"INVALID_PARAMS"}}`, false, ""},
-		{"a result that says so otherwise", `{"type":"tool.result","payload":{"ok":"false"}}`, false, ""},
+		{"a result whose ok is a string", `{"type":"tool.result","payload":{"ok":"false"}}`, false, ""},
 		{"another message", `{"type":"state.updated","payload":{"ok":false,"code":"A"}}`, false, ""},
 	} {
 		s := &suite{wire: binding.Default()}

@@ -17,14 +17,14 @@ func TestPut(t *testing.T) {
 	for _, r := range []struct{ reason, doc, pointer, want string }{
 		{"a member", `{"a":1}`, "/a", `{"a":"v"}`},
 		{"a new member", `{}`, "/a", `{"a":"v"}`},
-		{"a member of a member that is not there", `{}`, "/a/b", `{"a":{"b":"v"}}`},
+		{"a member of a missing member", `{}`, "/a/b", `{"a":{"b":"v"}}`},
 		{"a member of what is not an object", `{"a":7}`, "/a/b", `{"a":{"b":"v"}}`},
 		{"a member of null", `{"a":null}`, "/a/b", `{"a":{"b":"v"}}`},
 		{"an item", `{"l":[1,2]}`, "/l/1", `{"l":[1,"v"]}`},
 		{"the next item", `{"l":[1]}`, "/l/1", `{"l":[1,"v"]}`},
 		{"the first item of an empty list", `{"l":[]}`, "/l/0", `{"l":["v"]}`},
 		{"a member of the next item", `{"l":[]}`, "/l/0/a", `{"l":[{"a":"v"}]}`},
-		{"an item behind the next one", `{"l":[1]}`, "/l/2", `{"l":[1]}`},
+		{"an item after the next one", `{"l":[1]}`, "/l/2", `{"l":[1]}`},
 		{"an item that is not a number", `{"l":[1]}`, "/l/-", `{"l":[1]}`},
 		{"an item below the first", `{"l":[1]}`, "/l/-1", `{"l":[1]}`},
 		{"a number is a name in an object", `{}`, "/l/0", `{"l":{"0":"v"}}`},
@@ -107,28 +107,28 @@ func TestBadFlows(t *testing.T) {
 			"a flow: stage 1 (a): toolSchema: item 0 is not an object with a name"},
 		{"parameters that are a list", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: []}]}]",
 			"item 0, x: its parameters are not an object"},
-		{"a type that nobody knows", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: any}}]}]",
+		{"an unknown type", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: any}}]}]",
 			"a flow: stage 1 (a): toolSchema: x: /properties/p/type: \"any\" is not a type"},
 		{"a toolSchema that is not a list", "stages: [{name: a, uiSpec: {}, toolSchema: {name: x}}]", "a flow: "},
-		{"a call that is none", "stages: [{name: a, uiSpec: {}}]\nbooking: [next]", "a flow: "},
+		{"an invalid call", "stages: [{name: a, uiSpec: {}}]\nbooking: [next]", "a flow: "},
 		{"no tools", "stages: [{name: a, uiSpec: {}}]", "a flow: stage 1 (a): toolSchema: no tool leads on"},
 		{"a tool twice", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}, {name: x}]}]",
 			"a flow: stage 1 (a): toolSchema: it has two tools \"x\""},
 		{"a stage twice", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}]}, {name: a, uiSpec: {}, toolSchema: " +
 			"[{name: x}]}]", "a flow: stage 2 (a): name: another stage has it"},
-		{"an effect of no tool", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {next: {go: 1}}}]",
+		{"an effect of an unknown tool", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {next: {go: 1}}}]",
 			"a flow: stage 1 (a): effects.next: toolSchema has no such tool"},
-		{"a need that is no pointer", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: next}], effects: {next: {go: 1, " +
+		{"needs is not a pointer", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: next}], effects: {next: {go: 1, " +
 			"needs: selected}}}]", "(a): effects.next.needs: \"selected\" is not a JSON Pointer"},
-		{"a place that is no pointer", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], " +
+		{"set that is not a pointer", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], " +
 			"effects: {x: {set: selected, from: p}}}]", "(a): effects.x.set: \"selected\" is not a JSON Pointer"},
-		{"a value of no param", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], " +
+		{"from an unknown param", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {p: string}}], " +
 			"effects: {x: {set: /s, from: q}}}]", "(a): effects.x.from: the tool has no param \"q\""},
-		{"a value of no property", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {type: object, " +
+		{"from an unknown property", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x, parameters: {type: object, " +
 			"properties: {p: {}}}}], effects: {x: {set: /s, from: q}}}]", "(a): effects.x.from: the tool has no param \"q\""},
 		{"a value of a tool without params", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {set: " +
 			"/s, from: q}}}]", "(a): effects.x.from: the tool has no param \"q\""},
-		{"words of no param", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {say: text}}}]",
+		{"say with an unknown param", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {say: text}}}]",
 			"(a): effects.x.say: the tool has no param \"text\""},
 		{"a place without a value", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}], effects: {x: {set: /s}}}]",
 			"(a): effects.x.set: it needs from"},

@@ -14,7 +14,7 @@ func TestHorizon(t *testing.T) {
 		latest []time.Duration
 		want   time.Duration
 	}{
-		{"nobody has watched yet", nil, end},
+		{"no scenario has watched yet", nil, end},
 		{"too few have", []time.Duration{time.Millisecond, time.Millisecond}, end},
 		{"a clock of milliseconds is known at once", []time.Duration{time.Millisecond, 2 * time.Millisecond,
 			time.Millisecond}, 108 * time.Millisecond},

@@ -80,7 +80,7 @@ func TestJoining(t *testing.T) {
 			"EA-063=passed EA-041=passed", ""},
 		{"the end of the connection in a session", session + "And agent A has joined\n", hangsUp(vocab.SessionStart),
 			"EA-028=passed EA-016=failed", "a connection that stays for the next message"},
-		{"what nobody asked is not answered", "Then agent A is told that it has joined\n", nil, "EA-028=not-tested",
+		{"without a request no answer is awaited", "Then agent A is told that it has joined\n", nil, "EA-028=not-tested",
 			"A has not asked to join"},
 	})
 }
@@ -98,7 +98,7 @@ func TestSessions(t *testing.T) {
 		{"an answer of another type", starting, editEnvelope(vocab.SessionStarted, set("type", "session.opened")),
 			"EA-038=failed", "session.opened {"},
 		{"a refusal", starting, refuses(vocab.SessionStart, "INVALID_PARAMS"), "EA-038=failed", "INVALID_PARAMS"},
-		{"nobody has started one", joined + "Then agent A is told that the session has started\n", nil, "EA-038=not-tested",
+		{"no session was started", joined + "Then agent A is told that the session has started\n", nil, "EA-038=not-tested",
 			"agent A has started no session"},
 
 		{"a snapshot", session + asksFor, nil,
@@ -121,7 +121,7 @@ func TestSessions(t *testing.T) {
 			"snapshot.state, whose replyTo is not"},
 		{"a state in place of a snapshot", session + asksFor, editEnvelope(vocab.SnapshotState,
 			set("type", vocab.StateUpdated)), "EA-041=failed", "state.updated {"},
-		{"nobody has asked for a snapshot", session + "Then agent A gets a snapshot\n", nil, "EA-041=not-tested",
+		{"no snapshot was requested", session + "Then agent A gets a snapshot\n", nil, "EA-041=not-tested",
 			"agent A has asked for no snapshot"},
 
 		{"an end", session + ending, nil, "EA-063=passed EA-064=passed EA-067=passed EA-066=not-applicable",
@@ -136,7 +136,7 @@ func TestSessions(t *testing.T) {
 			"no answer whose replyTo is"},
 		{"a refused end", session + ending, refuses(vocab.SessionEnd, "SESSION_NOT_ACTIVE"), "EA-063=failed",
 			"SESSION_NOT_ACTIVE"},
-		{"nobody has ended one", session + "Then agent A is told that the session has ended\n", nil, "EA-063=not-tested",
+		{"no session was ended", session + "Then agent A is told that the session has ended\n", nil, "EA-063=not-tested",
 			"agent A has ended no session"},
 	})
 }
@@ -220,10 +220,10 @@ var aNewSessionIsCleanRows = []hostRow{
 		p["toolSchema"] = append(p["toolSchema"].([]any), object{"name": "undo"})
 	}), "EA-011=failed",
 		"another toolSchema"},
-	{"the second session goes otherwise", aNewSessionIsCleanLines,
+	{"the second session is different", aNewSessionIsCleanLines,
 		aNewSessionIsCleanFrom(2, func(_ *peerConn, p object) { p["toolSchema"] = []any{} }),
 		"EA-011=failed", "a session in which the booking goes as in the one before"},
-	{"the last session goes otherwise", aNewSessionIsCleanLines, aNewSessionIsCleanFrom(4, func(_ *peerConn, p object) {
+	{"the last session is different", aNewSessionIsCleanLines, aNewSessionIsCleanFrom(4, func(_ *peerConn, p object) {
 		p["toolSchema"] = []any{}
 	}),
 		"EA-011=failed", "a session in which the booking goes as in one before"},
@@ -298,7 +298,7 @@ var callsRows = []hostRow{
 	{"the path breaks the schema", session + firstCall, edit(vocab.SnapshotState, func(p object) {
 		p["toolSchema"] = []any{object{"name": "select", "parameters": object{"itemId": object{"type": "integer"}}}}
 	}), "EA-007=not-tested", "the booking path does not fit"},
-	{"nobody has called", session + "Then agent A is told that the call succeeded\n", nil, "EA-007=not-tested",
+	{"no call was made", session + "Then agent A is told that the call succeeded\n", nil, "EA-007=not-tested",
 		"agent A has called no tool"},
 	{"no such call on the path", session + "When agent A books up to the first call of \"fly\"\n", nil,
 		"EA-007=passed EA-054=not-applicable", `no call of "fly"`},

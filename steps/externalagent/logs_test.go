@@ -54,7 +54,7 @@ var logsRows = []struct {
 	{"no timestamp", logsLines, everyLine(unset("timestamp")), nil, "EA-089=failed", ".jsonl:1: "},
 	{"another form of timestamp", logsLines, everyLine(set("timestamp", "2026-02-13T10:22:17Z")), nil,
 		"EA-089=passed EA-089a=not-applicable", ""},
-	{"a direction that is none", logsLines, everyLine(set("direction", "up")), nil, "EA-090=failed", ".jsonl:1: "},
+	{"an invalid direction", logsLines, everyLine(set("direction", "up")), nil, "EA-090=failed", ".jsonl:1: "},
 	{"the agent's view", logsLines, everyLine(func(l object) {
 		l["direction"] = map[any]any{"in": "out",
 			"out": "in"}[l["direction"]]
@@ -63,13 +63,13 @@ var logsRows = []struct {
 	{"no payload", logsLines, everyLine(unset("payload")), nil, "EA-093=failed", ".jsonl:1: "},
 	{"a call without its reason", logsLines, kinds(vocab.ToolCall,
 		func(l object) { delete(l["payload"].(object), "reason") }), nil, "EA-093=failed", "reason"},
-	{"a call that is not there", logsLines, kinds(vocab.ToolCall, nil), nil, "EA-107=failed", vocab.ToolCall},
-	{"a result that is not there", logsLines, kinds(vocab.ToolResult, nil), nil, "EA-107=failed", vocab.ToolResult},
-	{"a message that is not there, which no clause calls an event", logsLines, kinds(vocab.AgentMessage, nil), nil,
+	{"a missing call", logsLines, kinds(vocab.ToolCall, nil), nil, "EA-107=failed", vocab.ToolCall},
+	{"a missing result", logsLines, kinds(vocab.ToolResult, nil), nil, "EA-107=failed", vocab.ToolResult},
+	{"a missing message that no clause calls an event", logsLines, kinds(vocab.AgentMessage, nil), nil,
 		"EA-107=passed EA-093=passed", ""},
-	{"a message that is there, with another payload", logsLines,
+	{"a message logged with another payload", logsLines,
 		kinds(vocab.AgentMessage, func(l object) { l["payload"] = object{"text": "x"} }), nil, "EA-093=failed", ".jsonl:"},
-	{"a state that is there, with half its payload", logsLines,
+	{"a state logged with half its payload", logsLines,
 		kinds(vocab.StateUpdated, func(l object) { delete(l["payload"].(object), "toolSchema") }), nil, "EA-093=failed",
 		".jsonl:"},
 	{"what need not be there", logsLines, kinds(vocab.SnapshotGet, nil), nil, "EA-107=passed EA-093=passed", ""},
@@ -159,7 +159,7 @@ func TestLogsStay(t *testing.T) {
 		{"gone", lines, second(os.Remove), "EA-010=failed EA-088=failed", "s-20260213-001.jsonl"},
 		{"one file for all", lines, edit(vocab.SessionEnded, set("logFile", "logs/study/all.jsonl")), "EA-010=failed",
 			"all.jsonl"},
-		{"none was read", session + "Then the logs read so far are unchanged\n", nil, "EA-088=not-tested",
+		{"no log was read before", session + "Then the logs read so far are unchanged\n", nil, "EA-088=not-tested",
 			"no log was read"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestSharedLogs(t *testing.T) {
 		{"one name for all", &peer{study: "P07"}, "", want, ""},
 		{"one name for all, and what lay there", &peer{study: "P07"}, strings.ReplaceAll(before, "s-0", "P07"), want, ""},
 		{"what malformed messages have left", &peer{}, before, want, ""},
-		{"what malformed messages leave meanwhile", &peer{line: func(l object) object {
+		{"lines that malformed messages leave meanwhile", &peer{line: func(l object) object {
 			if l["type"] == vocab.AgentMessage {
 				return nil
 			}
@@ -207,7 +207,7 @@ func TestSharedLogs(t *testing.T) {
 			}
 			return l
 		}}, "", want, ""},
-		{"a payload of the session's own is none", &peer{line: kinds(vocab.ToolResult, set("payload", []any{}))}, before,
+		{"an invalid payload of the session itself", &peer{line: kinds(vocab.ToolResult, set("payload", []any{}))}, before,
 			"EA-093=failed EA-010=passed", "payload, an object"},
 		{"its order is broken", &peer{line: everyLine(set("eventIndex", 1))}, before, "EA-088=failed EA-010=passed", all +
 			":5: "},
@@ -359,7 +359,7 @@ func TestRelaysLedAstray(t *testing.T) {
 		{"nothing is written", logging{&carrier{}, folder}, "EA-066=not-applicable",
 			"only the location of files is checked", false},
 		{"by its id", logging{writes, folder}, "EA-066=not-applicable", "only the location of files is checked", true},
-		{"nobody knows the folder", logging{&carrier{}, ""}, "EA-066=not-applicable", "external-agent.logs", false},
+		{"the folder is unknown", logging{&carrier{}, ""}, "EA-066=not-applicable", "external-agent.logs", false},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			env := environment(t, vocab.Relay, r.run)

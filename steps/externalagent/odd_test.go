@@ -86,7 +86,7 @@ var oddAndRightStill = 0
 
 var oddAndRightRows = []hostRow{
 	// Nothing is due while nothing has changed.
-	{"no state is told while every call is refused", oddAndRightWrong,
+	{"no state is sent while every call is refused", oddAndRightWrong,
 		all(untold(), to(vocab.ToolCall, func(_ *peerConn, _ *transcript.Record, out []any) []any { return out })),
 		"EA-074=passed EA-081=passed EA-072=passed", ""},
 	{"no state, and nothing done", session + oddAndRightInStep, untold(), "EA-072=not-tested EA-073=not-tested", ""},
@@ -137,13 +137,13 @@ var oddAndRightRows = []hostRow{
 	}(), "EA-054=failed", "none of them differs"},
 
 	// A single change has come late and does not happen by itself.
-	{"a form that is complete late hides nothing", session + restless + firstCall + oddAndRightInStep,
+	{"a form that is completed late hides nothing", session + restless + firstCall + oddAndRightInStep,
 		all(settlesLate(func(ui object) { ui["selected"] = "…" }), edit(vocab.StateUpdated, func(p object) {
 			if ui, ok := p["uiSpec"].(object); ok {
 				ui["selected"] = "other"
 			}
 		})), "EA-073=failed", "uiSpec/selected"},
-	{"a change behind a call hides nothing", session + restless + firstCall + oddAndRightInStep,
+	{"a change after a call hides nothing", session + restless + firstCall + oddAndRightInStep,
 		behind(vocab.ToolCall, edit(vocab.SnapshotState, func(p object) {
 			oddAndRightStill++
 			p["uiSpec"].(object)["step"] = wjson.Number(fmt.Sprint(min(oddAndRightStill, 3)))

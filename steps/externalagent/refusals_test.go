@@ -130,9 +130,9 @@ var refusalsRows = []hostRow{
 	{"nothing was asked", session + "When agent A loses its connection\nThen agent A is refused with \"UNKNOWN_TOOL\"\n",
 		nil, "EA-080=not-tested", "agent A has asked for nothing"},
 
-	{"a call behind the end", refusalsEnded, nil, "EA-079=passed", ""},
-	{"a call behind the end is taken", refusalsEnded, carriesOut, "EA-079=warned", "tool.result"},
-	{"a call behind the end is unknown", refusalsEnded, codes("SESSION_NOT_ACTIVE", "UNKNOWN_TOOL"), "EA-079=warned",
+	{"a call after the end", refusalsEnded, nil, "EA-079=passed", ""},
+	{"a call after the end is accepted", refusalsEnded, carriesOut, "EA-079=warned", "tool.result"},
+	{"a call after the end is unknown", refusalsEnded, codes("SESSION_NOT_ACTIVE", "UNKNOWN_TOOL"), "EA-079=warned",
 		"UNKNOWN_TOOL"},
 
 	{"tools of other stages", session + others, nil, "EA-080=passed EA-096=passed", ""},
@@ -154,8 +154,8 @@ var refusalsRows = []hostRow{
 	{"all are refused though no uiSpec is active, with another code", session + noTool,
 		all(edit(vocab.StateUpdated, set("uiSpec", nil)), codes("UNKNOWN_TOOL", "TOOL_EXECUTION_FAILED")), "EA-080=failed",
 		"TOOL_EXECUTION_FAILED"},
-	{"every call behind the end", refusalsAfterEnd, nil, "EA-079=passed EA-104=passed", ""},
-	{"every call behind the end, and one is taken", refusalsAfterEnd,
+	{"every call after the end", refusalsAfterEnd, nil, "EA-079=passed EA-104=passed", ""},
+	{"every call after the end, and one is accepted", refusalsAfterEnd,
 		func(c *peerConn, asked *transcript.Record, out []any) []any {
 			if asked != nil && payload(asked)["toolName"] == "setQuantity" {
 				return carriesOut(c, asked, out)
@@ -163,24 +163,24 @@ var refusalsRows = []hostRow{
 			return out
 		}, "EA-079=warned", "tool.result"},
 
-	{"a param that is missing", refusalsWrong, nil, "EA-081=passed EA-074=passed EA-072=passed", ""},
-	{"a param that is missing, refused and carried out", refusalsWrong, touching("INVALID_PARAMS", func(p object) {
+	{"a missing param", refusalsWrong, nil, "EA-081=passed EA-074=passed EA-072=passed", ""},
+	{"a missing param, refused and executed", refusalsWrong, touching("INVALID_PARAMS", func(p object) {
 		if ui, ok := p["uiSpec"].(object); ok {
 			ui["selected"] = []any{"m3"}
 		}
 	}), "EA-074=failed", "another uiSpec"},
-	{"a param that is missing, refused, carried out, and told by no state.updated", refusalsWrong,
+	{"a missing param, refused and executed without a state.updated", refusalsWrong,
 		quietly(vocab.InvalidParams, func(p object) {
 			if ui, ok := p["uiSpec"].(object); ok {
 				ui["selected"] = []any{"m3"}
 			}
 		}), "EA-074=failed EA-072=not-tested EA-073=not-tested", "another uiSpec"},
-	{"a param that is missing, and other tools behind it", refusalsWrong,
+	{"a missing param, and other tools after it", refusalsWrong,
 		touching("INVALID_PARAMS", func(p object) {
 			p["toolSchema"] = append(p["toolSchema"].([]any),
 				object{"name": "undo"})
 		}), "EA-074=failed", "another toolSchema"},
-	{"a param that is missing, told of in the history", refusalsWrong,
+	{"a missing param, mentioned in the history", refusalsWrong,
 		touching("INVALID_PARAMS", func(p object) { p["messageHistory"] = []any{"a param is missing"} }),
 		"EA-074=passed EA-081=passed", ""},
 	{"a tool of another stage, refused and carried out", session + others, touching("UNKNOWN_TOOL", func(p object) {
@@ -191,8 +191,8 @@ var refusalsRows = []hostRow{
 	{"the tools of another stage are announced", session +
 		"Then agent A calls every announced tool at every stage of the booking\n", ofStage(1),
 		"EA-080=failed EA-081=not-tested", "an announced tool that is known"},
-	{"a param that is missing, and taken", refusalsWrong, carriesOut, "EA-081=failed", "tool.result"},
-	{"a param that is missing, and another code", refusalsWrong, codes("INVALID_PARAMS", "TOOL_EXECUTION_FAILED"),
+	{"a missing param, and the call is accepted", refusalsWrong, carriesOut, "EA-081=failed", "tool.result"},
+	{"a missing param, and another code", refusalsWrong, codes("INVALID_PARAMS", "TOOL_EXECUTION_FAILED"),
 		"EA-081=failed", "TOOL_EXECUTION_FAILED"},
 	{"no schema has such a rule", session +
 		"Then agent A calls every announced tool with a param below the minimum, and each call is refused\n",
@@ -234,7 +234,7 @@ var refusalsRows = []hostRow{
 		"is refused with \"TOOL_EXECUTION_FAILED\"\n", nil, "EA-083=passed", ""},
 	{"it does not fail", session + "When agent A makes the calls that make a tool fail at run time\nThen agent A is " +
 		"refused with \"TOOL_EXECUTION_FAILED\"\n", carriesOut, "EA-083=failed", "tool.result"},
-	{"what is to fail is not announced", session + "When agent A makes the calls that make a tool fail at run time\n",
+	{"the failing call is not announced", session + "When agent A makes the calls that make a tool fail at run time\n",
 		edit(vocab.SnapshotState, set("toolSchema", []any{})), "EA-083=not-tested", "next is not announced so"},
 }
 
@@ -324,7 +324,7 @@ func TestInvalidMessages(t *testing.T) {
 		{"before the join, and taken", early, carriesOut, "EA-079b=warned", "tool.result"},
 		{"before the join, and unknown", early, codes("SESSION_NOT_ACTIVE", "UNKNOWN_TOOL"), "EA-079b=warned",
 			"UNKNOWN_TOOL"},
-		{"who cannot go on", session + "When agent A sends malformed JSON\nAnd agent A is still served\n", func() bad {
+		{"it cannot go on", session + "When agent A sends malformed JSON\nAnd agent A is still served\n", func() bad {
 			over := false
 			return func(_ *peerConn, asked *transcript.Record, out []any) []any {
 				over = over || asked != nil && asked.Event == nil

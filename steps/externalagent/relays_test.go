@@ -102,7 +102,7 @@ var relaysRows = []struct {
 	want, has     string
 }{
 	{"a host joins", relaysHost, nil, "EA-025=not-tested EA-028=passed EA-029=passed EA-030=passed", ""},
-	{"a host is told another role", relaysHost, changed(vocab.RelayJoined, set("role", "agent")),
+	{"a host gets another role in the answer", relaysHost, changed(vocab.RelayJoined, set("role", "agent")),
 		"EA-028=passed EA-029=failed",
 		`payload.role is "agent"`},
 	{"a host is not let in", session, lost(vocab.RelayJoined), "EA-025=failed EA-028=failed",
@@ -141,7 +141,7 @@ var relaysRows = []struct {
 			delete(env, "id")
 			return []any{env}
 		}), "EA-007=failed", ""},
-	{"a state comes twice", session + firstCall + relaysPassed, relaysTwice(vocab.StateUpdated),
+	{"a state arrives twice", session + firstCall + relaysPassed, relaysTwice(vocab.StateUpdated),
 		"EA-055=failed EA-041=passed",
 		"it has come twice: state.updated"},
 	{"the relay adds a message of its own", session + relaysPassed,
@@ -200,7 +200,7 @@ var relaysRows = []struct {
 			p["toolName"] = "fly"
 		}
 	}), "EA-007=failed", "UNKNOWN_TOOL"},
-	{"another tool is called, which cannot be carried out yet", session + firstCall,
+	{"another tool is called that cannot be executed yet", session + firstCall,
 		changed(vocab.ToolCall, func(p object) { p["toolName"], p["params"] = "next", object{} }), "EA-007=failed",
 		"TOOL_EXECUTION_FAILED"},
 	{"a message without an id", relaysNameless, nil, "EA-008=passed", ""},
@@ -232,7 +232,7 @@ var relaysRows = []struct {
 		}
 	}), "EA-055=failed", "once, in order and unchanged"},
 	{"a second host", relaysSecond, nil, "EA-038=passed EA-041=passed", ""},
-	{"a second host that is not let in", relaysSecond, spoilt(vocab.RelayJoined, func(_, to *carried, env object) []any {
+	{"a second host that is refused", relaysSecond, spoilt(vocab.RelayJoined, func(_, to *carried, env object) []any {
 		if to.party == "host2" {
 			to.session = ""
 			return []any{envelope(vocab.ErrorMessage, "", env["replyTo"].(string),
@@ -240,7 +240,7 @@ var relaysRows = []struct {
 		}
 		return []any{env}
 	}), "EA-041=passed", "a second host is not let in"},
-	{"a second host, and none is heard any more", relaysSecond, func(from, to *carried, _ *transcript.Record,
+	{"a second host, after which no host is heard", relaysSecond, func(from, to *carried, _ *transcript.Record,
 		body []byte) [][]byte {
 		if from != to && slices.ContainsFunc(from.of.conns, func(c *carried) bool { return c.party == "host2" }) {
 			return nil
@@ -316,7 +316,7 @@ func TestCompare(t *testing.T) {
 	}{
 		{"nothing", nil, nil, "EA-055=not-tested EA-009=not-tested", ""},
 		{"the same", said(state, user), said(state, user), "EA-055=passed EA-009=passed", ""},
-		{"encoded otherwise", said(state), said(`{"payload": {"a": 1.0}, "type": "state.updated"}`), "EA-055=passed", ""},
+		{"encoded differently", said(state), said(`{"payload": {"a": 1.0}, "type": "state.updated"}`), "EA-055=passed", ""},
 		{"one is lost at the end", said(state, user), said(state), "EA-055=passed EA-009=failed", "it has not come"},
 		{"the first is lost", said(state, user), said(user), "EA-055=failed EA-009=not-tested",
 			"once, in order and unchanged"},

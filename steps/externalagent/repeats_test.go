@@ -31,7 +31,7 @@ func TestRepeats(t *testing.T) {
 		{"what is within something else is not taken for it", []string{state(1, "1", long, ""),
 			state(2, `{"x":`+long+`,"y":0}`, long, "")}, []bool{false, true}},
 		{"a short message is kept", []string{state(1, "1", "[1]", ""), state(2, "1", "[1]", "")}, []bool{false, false}},
-		{"faults are told as they are", []string{state(1, "1", long, ""),
+		{"faults are reported as they are", []string{state(1, "1", long, ""),
 			state(2, "1", long, `,"payload":{"messageHistory":`+long+`}`), state(3, "1", long, ` x`)},
 			[]bool{false, false, false}},
 		{"another connection has its own", []string{state(1, "1", long, ""), "", state(2, "1", long, ""),

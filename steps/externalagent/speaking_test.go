@@ -12,7 +12,7 @@ import (
 
 var speakingRows = []hostRow{
 	{"not refused", session + saying + unchanged, nil, "EA-008=passed EA-008a=passed", ""},
-	{"nothing comes of it", session + saying + unchanged, nothing(vocab.AgentMessage), "EA-008=passed EA-008a=passed",
+	{"it has no effect", session + saying + unchanged, nothing(vocab.AgentMessage), "EA-008=passed EA-008a=passed",
 		""},
 	{"it is refused", session + saying, refuses(vocab.AgentMessage, "INVALID_MESSAGE"), "EA-008=failed",
 		"INVALID_MESSAGE"},
@@ -64,7 +64,7 @@ var speakingRows = []hostRow{
 		}), "EA-008=passed EA-008a=failed", "has changed"},
 	{"the effect of a call before it shows late", session + upToNext + saying + unchanged, lateNext(),
 		"EA-008=passed EA-008a=passed", ""},
-	{"a clock that nobody has told of", session + restless + saying + unchanged, ticking(), "EA-008a=passed", ""},
+	{"an undeclared clock", session + restless + saying + unchanged, ticking(), "EA-008a=passed", ""},
 	{"a clock, and another flow", session + restless + saying + unchanged,
 		all(ticking(), behind(vocab.AgentMessage, edit(vocab.SnapshotState,
 			func(p object) { p["uiSpec"].(object)["stage"] = "ticket" }))), "EA-008a=failed", "uiSpec/stage has changed"},
@@ -93,13 +93,13 @@ var speakingRows = []hostRow{
 		"When agent A sends the participant a message that looks like a call of \"next\"\nThen agent A's message is not " +
 		"refused\n",
 		refuses(vocab.AgentMessage, "INVALID_MESSAGE"), "EA-008=not-tested", "with members of a tool.call is refused"},
-	{"what looks like a call is refused otherwise", session +
+	{"what looks like a call is refused with another code", session +
 		"When agent A sends the participant a message that looks like a call of \"next\"\nThen agent A's message is not " +
 		"refused\n",
 		refuses(vocab.AgentMessage, "UNKNOWN_TOOL"), "EA-008=failed", "UNKNOWN_TOOL"},
-	{"nobody has spoken", session + "Then agent A's message is not refused\n", nil, "EA-008=not-tested",
+	{"no message was sent", session + "Then agent A's message is not refused\n", nil, "EA-008=not-tested",
 		"agent A has said nothing"},
-	{"nobody has spoken, and nothing changes", session + unchanged, nil, "EA-008a=not-tested",
+	{"no message was sent, and nothing changes", session + unchanged, nil, "EA-008a=not-tested",
 		"agent A has said nothing"},
 
 	{"the participant is heard", session + speaking, nil, "EA-009=passed EA-060=passed EA-061=passed", ""},
@@ -124,7 +124,7 @@ var speakingRows = []hostRow{
 		func(c *peerConn, asked *transcript.Record, out []any) []any {
 			return editEnvelope(vocab.UserMessage, set("replyTo", "req-n-1"))(c, asked, out)
 		}, "EA-009=passed EA-060=failed", "user.message without replyTo"},
-	{"a replyTo that is null is none", session + speaking, editEnvelope(vocab.UserMessage, set("replyTo", nil)),
+	{"a null replyTo counts as absent", session + speaking, editEnvelope(vocab.UserMessage, set("replyTo", nil)),
 		"EA-009=passed EA-060=passed", ""},
 }
 

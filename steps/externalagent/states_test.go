@@ -67,7 +67,7 @@ func TestSettled(t *testing.T) {
 		{"a member", "uiSpec/a", `{"a":1,"b":2}`, `{"b":2}`},
 		{"a member that is not there", "uiSpec/c", `{"a":1}`, `{"a":1}`},
 		{"a member of a member", "uiSpec/a/b", `{"a":{"b":1,"c":2}}`, `{"a":{"c":2}}`},
-		{"a member of what is none", "uiSpec/a/b", `{"a":1}`, `{"a":1}`},
+		{"a member of a value that is not an object", "uiSpec/a/b", `{"a":1}`, `{"a":1}`},
 		{"items", "uiSpec/l/*", `{"l":[1,2]}`, `{"l":[null,null]}`},
 		{"a member of every item", "uiSpec/l/*/at", `{"l":[{"at":1,"x":2},{"at":3}]}`, `{"l":[{"x":2},{}]}`},
 		{"a member that is called by a number", "uiSpec/m/*", `{"m":{"7":1,"a":2}}`, `{"m":{"a":2}}`},
@@ -76,7 +76,7 @@ func TestSettled(t *testing.T) {
 		{"a name that has to be escaped", "uiSpec/a~1b", `{"a/b":1,"c":2}`, `{"c":2}`},
 		{"items under a name that has to be escaped", "uiSpec/a~1b/*", `{"a/b":[1,2]}`, `{"a/b":[null,null]}`},
 		{"two", "uiSpec/a uiSpec/b", `{"a":1,"b":2,"c":3}`, `{"c":3}`},
-		{"of no object", "uiSpec/a", `null`, `null`},
+		{"a value that is not an object", "uiSpec/a", `null`, `null`},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			d := &drift{places: strings.Fields(r.drift)}
@@ -217,7 +217,7 @@ func TestShown(t *testing.T) {
 		{"a count", "/messages", `{"messages":1}`, `{"messages":2}`, true},
 		{"a count that was not there", "/messages", `{}`, `{"messages":2}`, false},
 		{"how it begins", "/last", `{"last":""}`, `{"last":"Please note…"}`, true},
-		{"how it begins, too short to tell", "/last", `{"last":""}`, `{"last":"Please"}`, false},
+		{"the beginning of its text, too short to tell", "/last", `{"last":""}`, `{"last":"Please"}`, false},
 		{"a count in words", "/unread", `{"unread":"2 unread"}`, `{"unread":"3 unread"}`, true},
 		{"the first of a count in words", "/unread", `{"unread":""}`, `{"unread":"1 unread"}`, true},
 		{"a count in words that jumps", "/unread", `{"unread":"2 unread"}`, `{"unread":"4 unread"}`, false},

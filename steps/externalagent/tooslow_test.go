@@ -23,15 +23,15 @@ func TestCalledLate(t *testing.T) {
 		prompt  int                 // of an earlier act, in milliseconds
 		late    bool
 	}{
-		{"soon behind the state", []transcript.Record{result, state, at(350, transcript.Received, vocab.ToolCall)}, 100,
+		{"soon after the state", []transcript.Record{result, state, at(350, transcript.Received, vocab.ToolCall)}, 100,
 			false},
-		{"soon behind it, of one that acts by a clock as slow as that", []transcript.Record{result, state,
+		{"soon after it, by an agent with an equally slow clock", []transcript.Record{result, state,
 			at(350, transcript.Received, vocab.ToolCall)}, 250, true},
-		{"half as long behind it", []transcript.Record{result, state, at(400, transcript.Received, vocab.ToolCall)}, 0,
+		{"half the delay after it", []transcript.Record{result, state, at(400, transcript.Received, vocab.ToolCall)}, 0,
 			false},
-		{"long behind it", []transcript.Record{result, state, at(401, transcript.Received, vocab.ToolCall)}, 0, true},
+		{"long after it", []transcript.Record{result, state, at(401, transcript.Received, vocab.ToolCall)}, 0, true},
 		{"before it", []transcript.Record{result, at(200, transcript.Received, vocab.ToolCall)}, 250, false},
-		{"long behind the state that it has asked for", []transcript.Record{result,
+		{"long after a requested state", []transcript.Record{result,
 			at(150, transcript.Received, vocab.SnapshotGet),
 			at(151, transcript.Sent, vocab.SnapshotState), at(900, transcript.Received, vocab.ToolCall)}, 0, false},
 	} {

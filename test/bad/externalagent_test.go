@@ -58,7 +58,7 @@ var welcome = append([]string{"EA-023a", "EA-028", "EA-029", "EA-030", "EA-103",
 
 var badBookings = []badBooking{
 	{name: "silent", why: `opens, and nothing came`, reason: "accepts and never says a word", talk: badChats[0].talk},
-	{name: "never reads", why: `opens, and nothing came`, reason: "hangs behind the handshake", talk: badChats[1].talk},
+	{name: "never reads", why: `opens, and nothing came`, reason: "hangs after the handshake", talk: badChats[1].talk},
 	{name: "closes at once", why: `ends without a word`, reason: "ends each connection in order", talk: badChats[2].talk},
 	{name: "resets", why: `ends without a word`, reason: "drops each connection", talk: badChats[3].talk},
 	{name: "echo", why: `it says `, reason: "sends back what it gets",
@@ -73,7 +73,7 @@ var badBookings = []badBooking{
 			}
 		}
 	}},
-	{name: "a huge message", why: `limits.max-event`, reason: "answers with more than anybody reads",
+	{name: "a huge message", why: `limits.max-event`, reason: "answers with more than is ever read",
 		talk: each(func([]byte) []byte {
 			return []byte(`{"v":"mvp-0.2","type":"relay.joined","payload":{"x":"` + strings.Repeat("x", 9<<20) + `"}}`)
 		})},
@@ -85,7 +85,7 @@ var badBookings = []badBooking{
 	{name: "refuses without a word", may: append([]string{"EA-069", "EA-070", "EA-084"}, form...),
 		reason: "answers with errors that name no request",
 		talk:   always(`{"v":"mvp-0.2","type":"error","payload":{"code":"INVALID_MESSAGE","message":"no"}}`)},
-	{name: "a relay alone", may: welcome, reason: "lets an agent join, and there is nobody",
+	{name: "a relay alone", may: welcome, reason: "lets an agent join, but has no host",
 		talk: welcomes(func(string, string, []byte) string { return "" })},
 	{name: "joined and refused", may: append([]string{"EA-069", "EA-070", "EA-084"}, welcome...),
 		reason: "lets an agent join, and refuses the rest",
@@ -100,7 +100,7 @@ var badBookings = []badBooking{
 			}
 			return envelopeText("session.started", id, `{"sessionId":"s-1"}`)
 		})},
-	{name: "says yes", reason: "confirms whatever it is asked, and has nothing to show",
+	{name: "says yes", reason: "confirms every request, and has nothing to show",
 		may: append([]string{"EA-038", "EA-039", "EA-025", "EA-004", "EA-005", "EA-006", "EA-016", "EA-041", "EA-042",
 			"EA-043", "EA-044", "EA-045", "EA-077a",
 			"EA-063", "EA-064", "EA-065", "EA-067", "EA-008", "EA-008a", "EA-011", "EA-015", "EA-102", "EA-048",

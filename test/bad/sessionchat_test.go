@@ -48,7 +48,7 @@ var badChats = []badChat{
 				}
 			}
 		}},
-	{name: "never reads", why: `opens, and nothing came`, reason: "hangs behind the handshake",
+	{name: "never reads", why: `opens, and nothing came`, reason: "hangs after the handshake",
 		talk: func(ctx context.Context, c *websocket.Conn) { <-ctx.Done() }},
 	{name: "closes at once", why: `ends without a word`, reason: "ends each connection in order",
 		talk: func(_ context.Context, c *websocket.Conn) {
@@ -98,7 +98,7 @@ var badChats = []badChat{
 			}
 		}
 	}},
-	{name: "a huge message", why: `limits.max-event`, reason: "answers with more than anybody reads",
+	{name: "a huge message", why: `limits.max-event`, reason: "answers with more than is ever read",
 		talk: each(func([]byte) []byte {
 			return []byte(`{"message_type":"assistant","text":"` + strings.Repeat("x", 9<<20) + `"}`)
 		})},

@@ -81,7 +81,7 @@ var badRuntimes = []badChat{
 				}
 			}
 		}},
-	{name: "never reads", why: `opens, and nothing came`, reason: "hangs behind the handshake",
+	{name: "never reads", why: `opens, and nothing came`, reason: "hangs after the handshake",
 		talk: func(ctx context.Context, c *websocket.Conn) { <-ctx.Done() }},
 	{name: "resets", why: `ends without a word`, reason: "drops each connection",
 		talk: func(_ context.Context, c *websocket.Conn) { _ = c.CloseNow() }},
@@ -90,7 +90,7 @@ var badRuntimes = []badChat{
 	{name: "junk", why: `it says "hello?"`, reason: "speaks another language", talk: always("hello?")},
 	{name: "arrays", reason: "speaks in lists", talk: always(`[{"parley":"ready"}]`)},
 	{name: "always ready", reason: "answers everything with ready", talk: always(`{"parley":"ready"}`)},
-	{name: "a huge frame", why: `limits.max-event`, reason: "answers with more than anybody reads",
+	{name: "a huge frame", why: `limits.max-event`, reason: "answers with more than is ever read",
 		talk: each(func([]byte) []byte {
 			return []byte(`{"parley":"ready","pad":"` + strings.Repeat("x", 9<<20) + `"}`)
 		})},

@@ -45,7 +45,7 @@ var odds = []odd{
 		reason: "AS-105 speaks of the events of the protocol"},
 	{name: "the list of a session comes late", make: listsLate(false), tags: "@AS-023 or @AS-024",
 		says:   "a list that came with the session, and late: ",
-		reason: "it belongs to the session and not to the switch behind it"},
+		reason: "it belongs to the session, not to the switch after it"},
 	{name: "a list with each switch", make: listsLate(true), tags: "@AS-023 or @AS-024", breaks: []string{"AS-024"},
 		reason: "the second switch brings another"},
 	{name: "an unknown agent is refused twice", make: refusesTwice, tags: "@AS-058 or @AS-059",

@@ -47,10 +47,10 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"an agent with an empty URL", agentMistakesAgent, "url: ''\ncommand: {run: [x]}",
 		`p.yaml:3:6: url: an agent is no server: it connects to the harness (delete the line; in command, {url} is where ` +
 			`it is to connect to)`},
-	{"an agent that nobody starts", agentMistakesAgent, "",
+	{"an agent that is neither started nor listened for", agentMistakesAgent, "",
 		`p.yaml:2:7: role: nothing to test (give a command that starts the agent, or external-agent.agent.listen, to ` +
 			`which it connects by itself)`},
-	{"an agent that is to be ready", agentMistakesAgent, "command: {run: [x], ready: {path: /h}}",
+	{"an agent with a readiness check", agentMistakesAgent, "command: {run: [x], ready: {path: /h}}",
 		`p.yaml:3:28: command.ready: an agent is ready once it has joined (delete it; see external-agent.agent.join)`},
 	{"an agent without a program", agentMistakesAgent, "command: {run: []}",
 		`p.yaml:3:16: command.run: no program to run (write it like run: [./server, --port, "{port}"])`},
@@ -63,21 +63,21 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 		`p.yaml:3:18: external-agent: unknown key "sesion" (did you mean "session"?)`},
 	{"a relative path", agentMistakesHead, "external-agent: {ws: {path: agent}}",
 		`p.yaml:3:29: external-agent.ws.path: "agent" does not start with a slash`},
-	{"a host of no role", agentMistakesHead, "external-agent: {host-role: ''}",
+	{"an empty host role", agentMistakesHead, "external-agent: {host-role: ''}",
 		`p.yaml:3:29: external-agent.host-role: a host joins in some role (the default is host)`},
 	{"a host in the agent's role", agentMistakesHead, "external-agent: {host-role: agent}",
 		`p.yaml:3:29: external-agent.host-role: "agent" is the role of the other party (the default is host)`},
 	{"no session", agentMistakesHead, "external-agent: {session: ''}",
 		`p.yaml:3:27: external-agent.session: is empty (delete the line for the default)`},
-	{"a placeholder that is none", agentMistakesHead, "external-agent: {session: 's-{once}'}",
+	{"an unknown placeholder", agentMistakesHead, "external-agent: {session: 's-{once}'}",
 		`p.yaml:3:27: external-agent.session: {once} stands for nothing here (known here: {nonce})`},
 	{"no study", agentMistakesHead, "external-agent: {start: {study-id: ''}}",
 		`p.yaml:3:36: external-agent.start.study-id: is empty (delete the line for the default)`},
-	{"a placeholder that is none, in a participant", agentMistakesHead,
+	{"an unknown placeholder in a participant", agentMistakesHead,
 		"external-agent: {start: {participant-id: 'P{n}'}}",
 		`p.yaml:3:42: external-agent.start.participant-id: {n} stands for nothing here (known here: {nonce})`},
 
-	{"a code that is the whole message", agentMistakesHead, "external-agent: {fields: {error-code: ''}}",
+	{"a code at the whole message", agentMistakesHead, "external-agent: {fields: {error-code: ''}}",
 		`p.yaml:3:39: external-agent.fields.error-code: the whole message cannot be one field (write a name or a pointer)`},
 	{"no place for a code", agentMistakesHead, "external-agent: {fields: {result-code: []}}",
 		`p.yaml:3:40: external-agent.fields.result-code: no place (write a name or a pointer, or a list of them)`},
@@ -87,7 +87,7 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"a call without a tool", agentMistakesHead, "external-agent: {booking: [{params: {a: b}}]}",
 		`p.yaml:3:28: external-agent.booking[0].tool: no tool (write it like {tool: select, params: {itemId: {pointer: ` +
 			`/items/0/id}}})`},
-	{"a tool of no name", agentMistakesHead, "external-agent: {booking: [{tool: next}, {tool: ''}]}",
+	{"a tool with an empty name", agentMistakesHead, "external-agent: {booking: [{tool: next}, {tool: ''}]}",
 		`p.yaml:3:49: external-agent.booking[1].tool: no tool (write it like {tool: select, params: {itemId: {pointer: ` +
 			`/items/0/id}}})`},
 	{"the bare name of a tool", agentMistakesHead, "external-agent: {booking: [next]}",
@@ -126,7 +126,7 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 		"external-agent: {provoke: {tool-failure: [{booking: true}, {params: {}}]}}",
 		`p.yaml:3:60: external-agent.provoke.tool-failure[1].tool: no tool (write it like {tool: select, params: ` +
 			`{itemId: {pointer: /items/0/id}}})`},
-	{"an entry that is nothing", agentMistakesHead, "external-agent: {provoke: {tool-failure: [{}]}}",
+	{"an empty entry", agentMistakesHead, "external-agent: {provoke: {tool-failure: [{}]}}",
 		`p.yaml:3:43: external-agent.provoke.tool-failure[0].tool: no tool (write it like {tool: select, params: ` +
 			`{itemId: {pointer: /items/0/id}}})`},
 	{"no booking, in words", agentMistakesHead, "external-agent: {provoke: {tool-failure: [{booking: false}, {tool: a}]}}",
@@ -142,17 +142,17 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 			`new session, or after the whole booking)`},
 	{"the booking alone", agentMistakesHead, "external-agent: {provoke: {tool-failure: [{booking: true}]}}",
 		`p.yaml:3:42: external-agent.provoke.tool-failure: no call after the booking (give the one that is to fail)`},
-	{"after a booking that there is not", agentMistakesHead,
+	{"after an empty booking", agentMistakesHead,
 		"external-agent: {booking: [], provoke: {tool-failure: [{booking: true}, {tool: a}]}}",
 		`p.yaml:3:55: external-agent.provoke.tool-failure: there is no booking to come after (give ` +
 			`external-agent.booking, or calls that need none)`},
 
-	{"a flow that is not there", agentMistakesAgent, "command: {run: [x]}\nexternal-agent: {flow: none.yaml}",
+	{"a missing flow file", agentMistakesAgent, "command: {run: [x]}\nexternal-agent: {flow: none.yaml}",
 		`p.yaml:4:24: external-agent.flow: "none.yaml" cannot be read: no such file or directory (a path relative to ` +
 			`this profile)`},
 	{"a flow that is a folder", agentMistakesAgent, "command: {run: [x]}\nexternal-agent: {flow: .}",
 		`p.yaml:4:24: external-agent.flow: "." is not a file (a path relative to this profile)`},
-	{"a relay's flow that is not there", agentMistakesHead, "role: relay\nexternal-agent: {flow: none.yaml}",
+	{"a missing flow file for a relay", agentMistakesHead, "role: relay\nexternal-agent: {flow: none.yaml}",
 		`p.yaml:4:24: external-agent.flow: "none.yaml" cannot be read: no such file or directory (a path relative to ` +
 			`this profile)`},
 	{"a time without a unit", agentMistakesHead, "external-agent: {agent: {join: 5}}",
@@ -162,7 +162,7 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 			`150ms)`},
 	{"a port alone", agentMistakesAgent, "external-agent: {agent: {listen: '8080'}}",
 		`p.yaml:3:34: external-agent.agent.listen: "8080" is not an address (write it like 127.0.0.1:8080)`},
-	{"a port that is not known before", agentMistakesAgent, "external-agent: {agent: {listen: '127.0.0.1:0'}}",
+	{"a port that is not known in advance", agentMistakesAgent, "external-agent: {agent: {listen: '127.0.0.1:0'}}",
 		`p.yaml:3:34: external-agent.agent.listen: "0" is not a port (1 to 65535: the agent has to know it)`},
 	{"every interface", agentMistakesAgent, "external-agent: {agent: {listen: ':8080'}}",
 		`p.yaml:3:34: external-agent.agent.listen: ":8080" is not on loopback: the harness lets in whoever connects, so ` +
@@ -210,7 +210,7 @@ var parseAgentRows = []struct {
 		p.Role, p.URL = externalagent.Host, "http://127.0.0.1:{port}"
 	}},
 	{"an agent by a command", "role: agent\ncommand: {run: [x]}", parseAgentCommand},
-	{"an agent that comes by itself", "role: agent\nexternal-agent: {agent: {listen: 'localhost:8080'}}",
+	{"an agent that connects by itself", "role: agent\nexternal-agent: {agent: {listen: 'localhost:8080'}}",
 		func(p *target.Profile) {
 			p.Role, Of(p).Agent.Listen = externalagent.Agent, "localhost:8080"
 		}},
@@ -220,7 +220,7 @@ var parseAgentRows = []struct {
 			Of(p).Agent = AgentSide{"[::1]:8080", target.Duration{Duration: time.Minute},
 				target.Duration{Duration: 90 * time.Second}}
 		}},
-	{"what is of no use is no mistake", "url: http://x\nexternal-agent: {flow: none, agent: {listen: '127.0.0.1:1'}}",
+	{"unused keys are no mistake", "url: http://x\nexternal-agent: {flow: none, agent: {listen: '127.0.0.1:1'}}",
 		parseAgentWire(func(e *Binding) { e.Flow, e.Agent.Listen = "none", "127.0.0.1:1" })},
 	{"a hook", "url: http://x\nhooks: {user-says: ./say.sh}",
 		func(p *target.Profile) { p.URL, p.Hooks.UserSays = "http://x", "./say.sh" }},
@@ -252,7 +252,7 @@ var parseAgentRows = []struct {
 				{Tool: "a"}, {"b", map[string]Value{"x": {uint64(1)}}},
 			}}}
 		})},
-	{"a failure that is said", "url: http://x\nexternal-agent: {provoke: {tool-failure: [{tool: next}]}}",
+	{"a failure that is declared", "url: http://x\nexternal-agent: {provoke: {tool-failure: [{tool: next}]}}",
 		parseAgentWire(func(e *Binding) { e.Provoke.ToolFailure.Assumed = false })},
 }
 
@@ -344,7 +344,7 @@ func TestParallelAgents(t *testing.T) {
 		{"a relay in a session per scenario", externalagent.Relay, func(e *Binding) { e.Session = "{nonce}" }, 3},
 		{"an agent that is started", externalagent.Agent, func(*Binding) {}, 3},
 		{"an agent that knows one address", externalagent.Agent, func(e *Binding) { e.Agent.Listen = "127.0.0.1:8080" }, 1},
-		{"a host, and an address that is of no use", externalagent.Host, func(e *Binding) {
+		{"a host with an unused address", externalagent.Host, func(e *Binding) {
 			e.Session, e.Agent.Listen = "{nonce}", "127.0.0.1:8080"
 		}, 3},
 	} {

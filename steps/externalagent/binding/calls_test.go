@@ -104,7 +104,7 @@ func TestCallsOf(t *testing.T) {
 		{"from a new session", []ToolCall{a}, Provocation{Calls: []ToolCall{next}}, []ToolCall{next}},
 		{"after the booking", []ToolCall{a, a}, Provocation{Booking: true, Calls: []ToolCall{next}}, []ToolCall{a, a, next}},
 		{"nothing", []ToolCall{a}, Provocation{}, nil},
-		{"after a booking that is not known", nil, Provocation{Booking: true, Calls: []ToolCall{next}}, nil},
+		{"after an unknown booking", nil, Provocation{Booking: true, Calls: []ToolCall{next}}, nil},
 		{"without a booking", nil, Provocation{Calls: []ToolCall{next}}, []ToolCall{next}},
 	} {
 		e := Binding{Booking: tt.booking}

@@ -46,7 +46,7 @@ func TestRepliesAsText(t *testing.T) {
 }
 
 var agentRows = []row{
-	{monitor: "agent-joins-first", reason: "once it is told that it has joined", kept: "EA-026", in: joins +
+	{monitor: "agent-joins-first", reason: "after relay.joined", kept: "EA-026", in: joins +
 		"A < session.start #s"},
 	{monitor: "agent-joins-first", reason: "on each connection", kept: "EA-026", in: joins +
 		"A < session.start #s\nA closed\nB < relay.join #j\nB > relay.joined @j\nB < snapshot.get #g"},
@@ -54,9 +54,9 @@ var agentRows = []row{
 		in: "A < relay.join #j\nA < relay.join #k\nA > relay.joined @j\nA < session.start #s"},
 	{monitor: "agent-joins-first", reason: "a join once it has joined", in: joins + "A < relay.join #k"},
 	{monitor: "agent-joins-first", reason: "before it joins", broken: "EA-026", in: "A open\nA < session.start #s"},
-	{monitor: "agent-joins-first", reason: "before it is told that it has joined", broken: "EA-026",
+	{monitor: "agent-joins-first", reason: "before relay.joined", broken: "EA-026",
 		in: "A < relay.join #j\nA < session.start #s\nA > relay.joined @j"},
-	{monitor: "agent-joins-first", reason: "a message of a type that nobody knows", broken: "EA-026",
+	{monitor: "agent-joins-first", reason: "a message of an unknown type", broken: "EA-026",
 		in: "A < hello.world\n" + joins},
 	{monitor: "agent-joins-first", reason: "having joined over another connection", broken: "EA-026", in: joins +
 		"B < snapshot.get #g"},
@@ -152,7 +152,7 @@ var agentRows = []row{
 		in: "A < snapshot.get #a\nA < snapshot.get #b\nA < snapshot.get #a"},
 	{monitor: "agent-ids", reason: "an empty id twice", broken: "EA-022b", in: `A < {"id":""}` + "\n" + `A < {"id":""}`},
 	{monitor: "agent-ids", reason: "one request", in: "A < relay.join #a"},
-	{monitor: "agent-ids", reason: "none has an id",
+	{monitor: "agent-ids", reason: "no message has an id",
 		in: "A < snapshot.get\nA < snapshot.get\nA < {\"id\":null}\nA < {\"id\":7}\nA < {\"id\":7}"},
 	{monitor: "agent-ids", reason: "ids of the harness",
 		in: "A > snapshot.state #a\nA < snapshot.get #a\nA > snapshot.state #a"},
@@ -201,7 +201,7 @@ var callRows = []row{
 	{monitor: "agent-calls", reason: "what was announced before the snapshot that it asked for", broken: "EA-096a",
 		in: starts + says("state.updated", movie) + asks + says("snapshot.state", ticket) +
 			calls("select", `{"itemId":"m1"}`)},
-	{monitor: "agent-calls", reason: "what was announced before a state that comes unasked, for a moment",
+	{monitor: "agent-calls", reason: "what was announced just before an unrequested state",
 		kept: "EA-081a EA-096a",
 		in: starts + says("state.updated", movie) + speaks + says("state.updated", ticket) + "+ 200ms\n" +
 			calls("select", `{"itemId":"m1"}`)},
@@ -224,14 +224,14 @@ var callRows = []row{
 	{monitor: "agent-calls", reason: "of two such states the first is old", broken: "EA-096a",
 		in: starts + says("state.updated", movie) + speaks + says("state.updated", ticket) + "+ 1s\n" +
 			says("state.updated", closed) + calls("select", `{"itemId":"m1"}`)},
-	{monitor: "agent-calls", reason: "an announcement that is none leaves that before it", kept: "EA-081a EA-096a",
+	{monitor: "agent-calls", reason: "an invalid announcement leaves the previous one in force", kept: "EA-081a EA-096a",
 		in: starts + says("state.updated", movie) + asks + says("snapshot.state", odd) + calls("next", `{}`)},
-	{monitor: "agent-calls", reason: "what was announced before an unasked state behind one that it waited for",
+	{monitor: "agent-calls", reason: "what was announced before an unrequested state after an awaited one",
 		kept: "EA-081a EA-096a",
 		in: starts + says("state.updated", ticket) + calls("prev", `{}`) + says("tool.result @c", `{"ok":true}`) +
 			says("state.updated", movie) + "+ 5s\n" + says("state.updated", ticket) + "+ 10ms\n" +
 			calls("select", `{"itemId":"m1"}`)},
-	{monitor: "agent-calls", reason: "a state before the result, and one behind it, are of the call",
+	{monitor: "agent-calls", reason: "a state before the result and one after it belong to the call",
 		kept: "EA-081a EA-096a", broken: "EA-096a",
 		in: starts + says("state.updated", movie) + calls("next", `{}`) + says("state.updated", movie) +
 			says("tool.result @c", `{"ok":true}`) + says("state.updated", ticket) + calls("select", `{"itemId":"m1"}`)},
@@ -265,20 +265,20 @@ const (
 )
 
 var connectionRows = []row{
-	{monitor: "agent-resynchronises", reason: "it asks, is told, and calls", kept: "EA-076", in: joins + starts + again +
+	{monitor: "agent-resynchronises", reason: "it asks, waits, and calls", kept: "EA-076", in: joins + starts + again +
 		getB + tellB + callB},
 	{monitor: "agent-resynchronises", reason: "it speaks before it asks", kept: "EA-076", in: joins + starts + again +
 		"B < agent.message #m\n" + getB + tellB + callB},
 	{monitor: "agent-resynchronises", reason: "it calls again", kept: "EA-076", in: joins + starts + again + getB + tellB +
 		callB + callB},
-	{monitor: "agent-resynchronises", reason: "it comes back twice", kept: "EA-076", in: joins + starts + again + getB +
+	{monitor: "agent-resynchronises", reason: "it reconnects twice", kept: "EA-076", in: joins + starts + again + getB +
 		tellB + callB + "B closed\nC open\nC < snapshot.get #i\nC > snapshot.state @i\nC < tool.call #e"},
 	{monitor: "agent-resynchronises", reason: "it calls at once", broken: "EA-076", in: joins + starts + again + callB},
 	{monitor: "agent-resynchronises", reason: "it asks, and does not wait", broken: "EA-076", in: joins + starts + again +
 		getB + callB + tellB},
-	{monitor: "agent-resynchronises", reason: "it is told unasked", broken: "EA-076", in: joins + starts + again + tellB +
+	{monitor: "agent-resynchronises", reason: "not requested", broken: "EA-076", in: joins + starts + again + tellB +
 		callB},
-	{monitor: "agent-resynchronises", reason: "a state that comes by itself is no snapshot", broken: "EA-076", in: joins +
+	{monitor: "agent-resynchronises", reason: "an unrequested state is not a snapshot", broken: "EA-076", in: joins +
 		starts + again + getB + "B > state.updated " + movie + "\n" + callB},
 	{monitor: "agent-resynchronises", reason: "it has asked before it was lost", broken: "EA-076", in: joins + starts +
 		asks + says("snapshot.state", movie) + again + callB},
@@ -294,23 +294,23 @@ var connectionRows = []row{
 		callB},
 	{monitor: "agent-resynchronises", reason: "it was not lost", in: joins + starts + says("state.updated", movie) +
 		calls("next", "{}")},
-	{monitor: "agent-resynchronises", reason: "it comes back and calls nothing", in: joins + starts + again + getB +
+	{monitor: "agent-resynchronises", reason: "it reconnects and calls nothing", in: joins + starts + again + getB +
 		tellB},
 	{monitor: "agent-resynchronises", reason: "it never had a session", in: joins + again + callB},
 
 	{monitor: "agent-connection", reason: "one", kept: "EA-016 EA-106", in: "A open\n" + joins},
-	{monitor: "agent-connection", reason: "one behind the other", kept: "EA-016 EA-106 EA-103", in: "A open\n" + joins +
+	{monitor: "agent-connection", reason: "one after the other", kept: "EA-016 EA-106 EA-103", in: "A open\n" + joins +
 		again},
-	{monitor: "agent-connection", reason: "one behind another that has failed", kept: "EA-016 EA-106",
+	{monitor: "agent-connection", reason: "one after a failed one", kept: "EA-016 EA-106",
 		in: "A open\nA failed\nB open"},
 	{monitor: "agent-connection", reason: "the same relay session over one connection", kept: "EA-103", in: joins + joins},
-	{monitor: "agent-connection", reason: "the end of the older one is told late", kept: "EA-016 EA-106",
+	{monitor: "agent-connection", reason: "the end of the older one is recorded late", kept: "EA-016 EA-106",
 		in: "A open\nB open\nA closed"},
-	{monitor: "agent-connection", reason: "what was on its way comes late", kept: "EA-016 EA-106", in: "A open\nB open\n" +
+	{monitor: "agent-connection", reason: "messages in transit", kept: "EA-016 EA-106", in: "A open\nB open\n" +
 		asks + speaks + says("snapshot.state", movie) + "A closed"},
 	{monitor: "agent-connection", reason: "one answer may cross the end", kept: "EA-016 EA-106", in: "A open\nB open\n" +
 		asks + says("snapshot.state", movie) + speaks + says("state.updated", movie) + "A closed"},
-	{monitor: "agent-connection", reason: "what the harness says there is its own", kept: "EA-016 EA-106",
+	{monitor: "agent-connection", reason: "messages of the harness there do not count", kept: "EA-016 EA-106",
 		in: "A open\nB open\n" + says("state.updated", movie) + says("state.updated", movie)},
 	{monitor: "agent-connection", reason: "it talks on both", kept: "EA-016 EA-106", broken: "EA-016 EA-106",
 		in: "A open\nB open\n" + says("state.updated", movie) + asks + says("snapshot.state", movie) + speaks},

@@ -128,7 +128,7 @@ var answerRows = []row{
 
 	{monitor: "answers", reason: "an id that is a number, and another one", broken: "EA-023a",
 		in: `A > {"type":"x","id":17}` + "\nA < error @18"},
-	{monitor: "answers", reason: "an id that is null is none", broken: "EA-023a", in: `A > {"type":"x","id":null}` +
+	{monitor: "answers", reason: "a null id counts as absent", broken: "EA-023a", in: `A > {"type":"x","id":null}` +
 		"\nA < error @null"},
 	{monitor: "answers", reason: "to nobody", broken: "EA-023a", in: "A > tool.call #r1\nA < tool.result @r2"},
 	{monitor: "answers", reason: "in other capitals", broken: "EA-023a", in: "A > tool.call #r1\nA < tool.result @R1"},

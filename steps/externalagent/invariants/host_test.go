@@ -275,7 +275,7 @@ var failureRows = []row{
 	{monitor: "failures", reason: "a code that is null", broken: "EA-104", in: `A < tool.result {"ok":false,"code":null}`},
 	{monitor: "failures", reason: "a code that is a number", broken: "EA-104",
 		in: `A < tool.result {"ok":false,"code":404}`},
-	{monitor: "failures", reason: "a code that is none of the six", broken: "EA-104",
+	{monitor: "failures", reason: "an unknown code", broken: "EA-104",
 		in: `A < tool.result {"ok":false,"code":"SOLD_OUT"}`},
 	{monitor: "failures", reason: "a code in small letters", broken: "EA-104",
 		in: `A < tool.result {"ok":false,"code":"unknown_tool"}`},
@@ -294,7 +294,7 @@ var failureRows = []row{
 		call1 + well},
 	{monitor: "nothing-to-act-on", reason: "by a snapshot", broken: "EA-082", in: `A < snapshot.state {"uiSpec":null}` +
 		"\n" + call1 + well},
-	{monitor: "nothing-to-act-on", reason: "null once more behind the call", broken: "EA-082", in: none + call1 + none +
+	{monitor: "nothing-to-act-on", reason: "null again after the call", broken: "EA-082", in: none + call1 + none +
 		well},
 	{monitor: "nothing-to-act-on", reason: "null since the booking was over", broken: "EA-082", in: shown + none + call1 +
 		well},
@@ -306,8 +306,8 @@ var failureRows = []row{
 		`A < error @c {"code":"NO_ACTIVE_SPEC"}`},
 	{monitor: "nothing-to-act-on", reason: "by a code elsewhere", kept: "EA-082", in: "- " + CodeAt + "/payload/error\n" +
 		none + call1 + `A < error @c {"error":"NO_ACTIVE_SPEC"}`},
-	{monitor: "nothing-to-act-on", reason: "while there is one", in: none + shown + call1 + well},
-	{monitor: "nothing-to-act-on", reason: "nothing was told yet", in: call1 + well},
+	{monitor: "nothing-to-act-on", reason: "while a uiSpec is active", in: none + shown + call1 + well},
+	{monitor: "nothing-to-act-on", reason: "before any state", in: call1 + well},
 	{monitor: "nothing-to-act-on", reason: "a state without uiSpec does not say that it is null",
 		in: "A < state.updated {}\n" + call1 + well},
 	{monitor: "nothing-to-act-on", reason: "a state that has crossed the call", in: none + call1 + shown + well},

@@ -138,7 +138,7 @@ var logs = []struct {
 	{reason: "a line with an end is not torn", in: "{\"a\":\n",
 		want: []string{`line 1: EA-085: expected a JSON object; ` +
 			`found not JSON at byte 5, in "/a": unexpected EOF, in {"a":`}},
-	{reason: "nor one that is the start of nothing", in: "oops",
+	{reason: "nor one that is not the start of an object", in: "oops",
 		want: []string{"line 1: EA-085: expected a JSON object; found not JSON at byte 0: invalid character 'o' at start " +
 			"of value, in oops"}},
 	{reason: "nor the start of an array", in: "[1,",
@@ -250,7 +250,7 @@ var logs = []struct {
 		want: []string{"line 1: EA-093: expected payload, an object; found no payload"}},
 	{reason: "a payload as text", in: one("{}", `"{}"`), kept: "085 086 087 089 090 092",
 		want: []string{`line 1: EA-093: expected payload, an object; found payload "{}" (string)`}},
-	{reason: "everything is wrong, and told at once", in: "{}\n", kept: "085", want: []string{
+	{reason: "everything is wrong, and all of it is reported", in: "{}\n", kept: "085", want: []string{
 		"line 1: EA-086: expected sessionId, a string; found no sessionId", noIndex + "no eventIndex", "line 1: EA-089: " +
 			noTime + "no timestamp",
 		noDirection + "no direction", "line 1: EA-092: expected type, a string that is not empty; found no type",
@@ -263,7 +263,7 @@ var logs = []struct {
 	{reason: "an agent's view", in: event(1, "out", "tool.call", "{}"), kept: fine,
 		want: []string{`line 1: EA-091: expected direction "in" of type tool.call, which an agent sends; found "out", and ` +
 			`no line with the same payload and "in"`}},
-	{reason: "an agent's view, told once for all lines alike", in: event(1, "out", "snapshot.get", "{}") +
+	{reason: "an agent's view, reported once for equal lines", in: event(1, "out", "snapshot.get", "{}") +
 		event(2, "out", "snapshot.get", "{}"), kept: "085 086 087 088 089 090 092 093",
 		want: []string{`line 1: EA-091: expected direction "in" of type snapshot.get, which an agent sends; found "out" ` +
 			`on 2 lines with the same payload, and none with "in"`}},
@@ -284,7 +284,7 @@ var logs = []struct {
 		event(4, "in", "ui.click", "{}"), kept: "085 086 087 088 089 090 092 093",
 		want: []string{`line 2: EA-091: expected lines with direction "in" or "out" for what was received and sent; found ` +
 			`every line of a type of a message is "internal"`}},
-	{reason: "so is the relay, and what nobody knows", in: event(1, "out", "relay.join", "{}") +
+	{reason: "the relay's types and unknown types are free too", in: event(1, "out", "relay.join", "{}") +
 		event(2, "in", "relay.joined", "{}") + event(3, "out", "ui.click", "{}"), kept: "085 086 087 088 089 090 092 093"},
 }
 

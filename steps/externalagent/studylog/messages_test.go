@@ -59,7 +59,7 @@ var messagesRows = []struct {
 }{
 	{reason: "everything is there", sent: []string{start, started, call, result, ended},
 		in: wrote(start, started, call, result, ended), kept: "010 091 093 107"},
-	{reason: "whatever the order of keys, and however numbers are written", sent: []string{call},
+	{reason: "any order of keys and any notation of numbers", sent: []string{call},
 		in:   wrote(`in tool.call {"reason":"first","params":{"n":[1.0,20e-1],"itemId":"\u006d1"},"toolName":"select"}`),
 		kept: "010 091 093 107"},
 	{reason: "and more than once, and more than that", sent: []string{call},
@@ -72,7 +72,7 @@ var messagesRows = []struct {
 	{reason: "one is missing", sent: []string{start, call, call}, in: wrote(start, call), kept: "010 091 093 107",
 		want: []string{`EA-107: ` + messagesNoLine +
 			`tool.call {"params":{"itemId":"m1","n":[1,2]},"reason":"first","toolName":"select"} on the wire; found none`}},
-	{reason: "while the session goes on, it may come", sent: []string{start, call}, in: wrote(start), open: true,
+	{reason: "it may come while the session goes on", sent: []string{start, call}, in: wrote(start), open: true,
 		kept:  "091 093",
 		notes: []string{"not in the log (yet): 1 message of the session"}},
 	{reason: "equal messages need as many lines", sent: []string{get, get, get}, in: wrote(get), kept: "010 091 093 107",
@@ -107,7 +107,7 @@ var messagesRows = []struct {
 		in: wrote(`in tool.call {"n":9007199254740992}`), kept: "010 091 107",
 		want: []string{`line 1: EA-093: expected the payload of the tool.call on the wire, which has 9007199254740993 at ` +
 			`/payload/n; found 9007199254740992`}},
-	{reason: "two that differ are told in order", sent: []string{`in agent.message {"text":"a"}`,
+	{reason: "two that differ are reported in order", sent: []string{`in agent.message {"text":"a"}`,
 		`in agent.message {"text":"b"}`}, in: wrote(`in agent.message {"text":"A"}`, `in agent.message {"text":"B"}`),
 		kept: "010 091 107", want: []string{
 			`line 1: EA-093: expected the payload of the agent.message on the wire, which has "a" at /payload/text; found "A"`,
@@ -152,7 +152,7 @@ var messagesRows = []struct {
 	{reason: "internal alone of a type that was never sent is the host's own", sent: []string{call},
 		in: wrote(call, `internal state.updated {}`), kept: "010 091 093 107"},
 
-	{reason: "an optional message that is there", sent: []string{"optional " + start, call}, in: wrote(start, call),
+	{reason: "an optional message that is logged", sent: []string{"optional " + start, call}, in: wrote(start, call),
 		kept: "010 091 093 107"},
 	{reason: "an optional message need not be there", sent: []string{"optional " + start, call}, in: wrote(call),
 		kept: "010 091 093 107"},

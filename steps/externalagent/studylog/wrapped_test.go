@@ -28,7 +28,7 @@ var wrappedRows = []struct {
 	{"an optional one, more often than it was sent", []string{call, "optional " + wrappedTold},
 		[]string{call, wrappedAround(wrappedTold, `{"at":1,"data":`, "}"), wrappedAround(wrappedTold, `{"data":`, "}")},
 		wrappedWrapper + "data"},
-	{"beside a line that is right", []string{call, "optional " + wrappedTold},
+	{"beside a correct line", []string{call, "optional " + wrappedTold},
 		[]string{call, wrappedTold, wrappedAround(wrappedTold, `{"data":`, "}")}, wrappedWrapper + "data"},
 	{"one that must be there", []string{call, result}, []string{call, wrappedAround(result, `{"result":`, "}")},
 		wrappedWrapper +
@@ -43,14 +43,14 @@ var wrappedRows = []struct {
 		strings.TrimPrefix(wrappedAround(call, `{"call":`, "}"), "in")}, ""},
 	{"an empty payload stands anywhere", []string{get}, []string{get, `in snapshot.get {"filter":{}}`}, ""},
 
-	{"nobody knows the messages", nil, []string{call, wrappedTold, wrappedSaid, result}, ""},
-	{"nobody knows the messages, and the envelope", nil,
+	{"the messages are unknown", nil, []string{call, wrappedTold, wrappedSaid, result}, ""},
+	{"the messages are unknown, and a whole envelope", nil,
 		[]string{wrappedAround(`out error {"code":"UNKNOWN_TOOL","message":"m"}`, `{"v":"mvp-0.2","type":"error","payload":`,
 			"}")},
 		wrappedWrapper + "payload"},
-	{"nobody knows the messages, and a state", nil, []string{wrappedAround(wrappedTold, `{"message":`, "}")},
+	{"the messages are unknown, and a state", nil, []string{wrappedAround(wrappedTold, `{"message":`, "}")},
 		wrappedWrapper + "message"},
-	{"nobody knows the messages, and a word", nil, []string{wrappedAround(wrappedSaid, `{"to":"agent","data":`, "}")},
+	{"the messages are unknown, and a word", nil, []string{wrappedAround(wrappedSaid, `{"to":"agent","data":`, "}")},
 		wrappedWrapper +
 			"data"},
 	{"a result whose uiSpec has ok", nil, []string{`out tool.result {"ok":true,"toolName":"next","uiSpec":{"ok":true}}`},

@@ -85,7 +85,7 @@ var exampleRows = []struct {
 	{"a number that may be null", requiring(`{"type":["integer","null"],"minimum":0}`), `{}`, `{"p":0}`, true},
 	{"a text that may be very long", requiring(`{"type":"string","minLength":1,"maxLength":18446744073709551616}`), `{}`,
 		`{"p":"parley"}`, false},
-	{"a null that is known is no optional param", `{"type":"object","properties":{"p":{"type":"string"}}}`, `{"p":null}`,
+	{"a known null sets no optional param", `{"type":"object","properties":{"p":{"type":"string"}}}`, `{"p":null}`,
 		`{}`, true},
 	{"a minimum that is a fraction, of an integer", requiring(`{"type":"integer","minimum":1.25}`), `{}`, `{"p":2}`,
 		true},

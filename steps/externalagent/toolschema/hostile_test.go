@@ -52,7 +52,7 @@ func TestNothingElseIsRead(t *testing.T) {
 		{"a file under a base", `{"$id":"file://` + file +
 			`/../x","type":"object","properties":{"p":{"$ref":"schema.json"}}}`},
 		{"a file of a flat map", `{"p":{"$ref":"file://` + file + `"}}`},
-		{"a scheme that nobody knows", requiring(`{"$ref":"parley:other"}`)},
+		{"an unknown scheme", requiring(`{"$ref":"parley:other"}`)},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			tool := announced(t, "tool", r.parameters)
@@ -95,7 +95,7 @@ func TestHostile(t *testing.T) {
 		{"values within one another", `{"type":"object"}`, deep(900, `{"p":`, `1`, `}`), true},
 		{"many params", `{` + wide.String() + `"p":"string"}`, `{}`, false},
 		{"one of many", `{"anyOf":[` + either.String() + `{"required":["p"]}]}`, `{"p":1}`, true},
-		{"a pattern that takes others for ever", requiring(`{"type":"string","pattern":"^(a+)+$"}`), `{"p":"` +
+		{"a slow pattern", requiring(`{"type":"string","pattern":"^(a+)+$"}`), `{"p":"` +
 			strings.Repeat("a", 1000) + `b"}`, false},
 		{"a pattern that would be huge", requiring(`{"type":"string","pattern":"(a{1000}){1000}"}`), `{"p":"a"}`, true},
 		{"a param with a name that no pointer has", `{"~/%\u0000":"string"}`, `{"~/%\u0000":"a"}`, true},
@@ -103,8 +103,8 @@ func TestHostile(t *testing.T) {
 		{"properties that are a list", `{"type":"object","properties":[]}`, `{}`, true},
 		{"an enum that is not a list", requiring(`{"enum":"a"}`), `{"p":"a"}`, true},
 		{"an enum without values", requiring(`{"enum":[]}`), `{"p":"a"}`, false},
-		{"an id that is none", `{"$id":"%zz","type":"object"}`, `{}`, true},
-		{"a dialect that nobody knows", `{"$schema":"parley:dialect","type":"object"}`, `{}`, true},
+		{"an invalid id", `{"$id":"%zz","type":"object"}`, `{}`, true},
+		{"an unknown dialect", `{"$schema":"parley:dialect","type":"object"}`, `{}`, true},
 		{"a length below zero", requiring(`{"type":"string","maxLength":-1}`), `{"p":"a"}`, true},
 		{"a divisor of zero", requiring(`{"type":"integer","multipleOf":0}`), `{"p":1}`, true},
 		{"a minimum of a thousand digits", requiring(`{"type":"integer","minimum":` + strings.Repeat("9", 1000) + `}`),

@@ -13,14 +13,14 @@ var oddSchemasRows = []struct {
 	odd                string // text in the report; "" for none
 	settled            bool   // the schema settles that the example is valid
 }{
-	{"a type of a flat map that nobody knows", `{"field":{"type":"any"}}`, `{"field":[7]}`, `{}`,
+	{"an unknown type in a flat map", `{"field":{"type":"any"}}`, `{"field":[7]}`, `{}`,
 		`/properties/field/type: "any" is not a type`, false},
 	{"such a type with an enum", `{"field":{"type":"any","enum":["a"]}}`, `{"field":"a"}`, `{"field":"b"}`, `"any"`,
 		false},
 	{"such a type as a word", `{"field":"text"}`, `{"field":7}`, `{}`, `"text"`, false},
 	{"such a type that may be left out", `{"field":"string?"}`, `{}`, ``, `"string?"`, false},
 	{"such a type that says so in words", `{"field":{"type":"string (optional)"}}`, `{}`, ``, `optional`, false},
-	{"such a type beside one that is known", `{"field":{"type":["string","Date"]}}`, `{"field":{}}`, `{}`, `"Date"`,
+	{"an unknown type beside a known one", `{"field":{"type":["string","Date"]}}`, `{"field":{}}`, `{}`, `"Date"`,
 		false},
 	{"such a type within a schema", requiring(`{"type":"any"}`), `{"p":{}}`, `{}`, `/properties/p/type`, false},
 	{"such a type of the params", `{"type":"OBJECT","properties":{"p":{"type":"STRING"}},"required":["p"]}`, `{"p":1}`,
@@ -58,9 +58,9 @@ var oddSchemasRows = []struct {
 		`{"p":["a",1]}`, `{"p":[1]}`, ``, true},
 	{"a pattern of another dialect", requiring(`{"type":"string","pattern":"^(?=a)"}`), `{"p":"b"}`, `{"p":1}`,
 		`/pattern`, false},
-	{"a description that is none", requiring(`{"type":"boolean","description":null,"title":7}`), `{"p":true}`, `{"p":1}`,
+	{"an invalid description", requiring(`{"type":"boolean","description":null,"title":7}`), `{"p":true}`, `{"p":1}`,
 		``, true},
-	{"a dialect that nobody knows", `{"$schema":"https://example.com/ours","type":"object"}`, `{}`, `[]`, ``, true},
+	{"an unknown dialect", `{"$schema":"https://example.com/ours","type":"object"}`, `{}`, `[]`, ``, true},
 	{"a reference to nothing", requiring(`{"$ref":"#/$defs/none"}`), `{}`, `[]`, `any params are accepted`, false},
 	{"an enum that is a text", requiring(`{"enum":"a|b"}`), `{"p":"c"}`, `{}`, `/enum`, false},
 	{"an odd word within a negation", `{"type":"object","not":{"required":["a"],"properties":{"a":{"type":"any"}}}}`,

@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 		{"in their order", `[{"name":"b"},{"name":"a"},{"name":"c"}]`, "b a c", ""},
 		{"one name twice", `[{"name":"a"},{"name":"a","parameters":{"p":"string"}}]`, "a a", ""},
 		{"an empty name", `[{"name":""}]`, "", ""},
-		{"members that nobody knows", `[{"name":"a","description":7,"x":[]}]`, "a", ""},
+		{"unknown members", `[{"name":"a","description":7,"x":[]}]`, "a", ""},
 		{"parameters that are not a JSON Schema", `[{"name":"a","parameters":{"type":7}}]`, "a", ""},
 
 		{"a name alone", `["next"]`, "next", ""},
@@ -59,7 +59,7 @@ func TestParse(t *testing.T) {
 		{"an empty text", `[""]`, "", "item 0 is not an object with a name"},
 		{"null", `[null]`, "", "item 0 is not an object with a name"},
 		{"a list", `[[]]`, "", "item 0 is not an object with a name"},
-		{"no name, behind one that has it", `[{"name":"a"},{"parameters":{}}]`, "", "item 1 is not an object with a name"},
+		{"no name, after one that has a name", `[{"name":"a"},{"parameters":{}}]`, "", "item 1 is not an object with a name"},
 		{"a name that is a number", `[{"name":7}]`, "", "item 0 is not an object with a name"},
 		{"a name that is null", `[{"name":null}]`, "", "item 0 is not an object with a name"},
 	} {
@@ -99,9 +99,9 @@ func TestFind(t *testing.T) {
 		want         *Tool
 	}{
 		{"the first of its name", "a", &tools[0]},
-		{"behind others", "b", &tools[1]},
+		{"after others", "b", &tools[1]},
 		{"an empty name", "", &tools[3]},
-		{"one that nobody announces", "c", nil},
+		{"a tool that is not announced", "c", nil},
 		{"other capitals", "A", nil},
 		{"a part of a name", "a ", nil},
 	} {
@@ -125,7 +125,7 @@ var acceptsRows = []struct {
 	want                       bool
 }{
 	{"no parameters", `null`, `{}`, true},
-	{"no parameters, and params all the same", `null`, `{"a":1}`, true},
+	{"no parameters, but params", `null`, `{"a":1}`, true},
 	{"no parameters, and params that are not an object", `null`, `[]`, false},
 	{"no parameters, and params that are null", `null`, `null`, false},
 	{"empty parameters", `{}`, `{}`, true},
@@ -159,7 +159,7 @@ var acceptsRows = []struct {
 	{"a flat map with a type as a text, and another one", `{"p":"integer"}`, `{"p":"1"}`, false},
 	{"a flat map with a type as a text, and nothing", `{"p":"integer"}`, `{}`, false},
 	{"a flat map that says nothing of a param", `{"p":null}`, `{"p":[1]}`, true},
-	{"a flat map that says nothing of a param, which is needed", `{"p":{}}`, `{}`, false},
+	{"a flat map with an empty description of a required param", `{"p":{}}`, `{}`, false},
 
 	{"a flat map with a param named type", `{"type":{"type":"string"}}`, `{"type":"adult"}`, true},
 	{"a flat map with a param named type, and none", `{"type":{"type":"string"}}`, `{}`, false},
@@ -179,7 +179,7 @@ var acceptsRows = []struct {
 	{"a schema without type", `{"properties":{"p":{"type":"string"}}}`, `{"p":1}`, false},
 	{"a schema of required alone", `{"required":["p"]}`, `{}`, false},
 	{"a schema of several", `{"anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{"b":1}`, true},
-	{"a schema of several, and none of them", `{"anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{"c":1}`, false},
+	{"a schema with no alternative that fits", `{"anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{"c":1}`, false},
 	{"a schema with a reference into itself",
 		`{"type":"object","properties":{"p":{"$ref":"#/$defs/id"}},"$defs":{"id":{"type":"string"}}}`, `{"p":1}`, false},
 	{"a schema of an older draft",
@@ -205,7 +205,7 @@ var acceptsRows = []struct {
 	{"a schema of properties that has one named type", `{"properties":{"type":{"type":"string"}}}`, `{"type":1}`, false},
 	{"a schema of what it is not", `{"not":{"required":["a"]}}`, `{"a":1}`, false},
 	{"a flat map with a default", `{"n":{"type":"integer","default":1}}`, `{}`, true},
-	{"a flat map with a default that is required all the same", `{"n":{"type":"integer","default":1,"required":true}}`,
+	{"a flat map with a default that is still required", `{"n":{"type":"integer","default":1,"required":true}}`,
 		`{}`, false},
 	{"a flat map that marks what is required, and lacks others",
 		`{"a":{"type":"string","required":true},"b":{"type":"string"}}`, `{"a":"x"}`, true},
@@ -244,7 +244,7 @@ func TestAcceptsExactly(t *testing.T) {
 		{"the same in another notation", `{"enum":[100]}`, `1e2`, true},
 		{"an integer of many digits", `{"type":"integer"}`, strings.Repeat("9", 400), true},
 		{"a number that no float64 has", `{"type":"integer","minimum":0,"maximum":8}`, `1e400`, false},
-		{"one that is too great to be written out", `{"type":"integer","minimum":0,"maximum":8}`, `1e999999999`, false},
+		{"a number too large to write out", `{"type":"integer","minimum":0,"maximum":8}`, `1e999999999`, false},
 		{"a fraction that a float64 would round away", `{"type":"integer"}`, `1.00000000000000000001`, false},
 		{"a little below the minimum", `{"type":"number","minimum":0}`, `-0.00000000000000000000001`, false},
 		{"minus zero", `{"type":"integer","minimum":0}`, `-0`, true},
@@ -263,7 +263,7 @@ func TestAcceptsTells(t *testing.T) {
 	for _, r := range []struct{ reason, parameters, params, has string }{
 		{"params", requiring(`{"type":"integer"}`), `{"p":"a"}`, "/p"},
 		{"a missing param", requiring(`{}`), `{}`, "'p'"},
-		{"params of parameters that are none", `{"type":7}`, `[]`, "object"},
+		{"params for invalid parameters", `{"type":7}`, `[]`, "object"},
 	} {
 		err := announced(t, "tool", r.parameters).Accepts(decode(t, r.params))
 		if err == nil || !strings.Contains(err.Error(), r.has) {

@@ -107,10 +107,10 @@ var wrongRows = []struct {
 	{"negative where there are no numbers", "negative", requiring(`{"enum":["a"]}`), `{}`, ``},
 	{"negative, and optional", "negative", `{"type":"object","properties":{"p":{"type":"integer"}}}`, `{}`, ``},
 
-	{"in a way that nobody knows", "backwards", stage, `{}`, ``},
+	{"an unknown way", "backwards", stage, `{}`, ``},
 	{"in the empty way", "", stage, `{}`, ``},
 	{"of what nothing keeps to", "missing", requiring(`false`), `{}`, ``},
-	{"of a param whose type nobody knows", "missing", requiring(`{"type":7}`), `{}`, `{}`},
+	{"a param of an unknown type", "missing", requiring(`{"type":7}`), `{}`, `{}`},
 
 	{"negative where it goes", "negative", requiring(`{"type":"integer","minimum":-10}`), `{}`, ``},
 	{"a fraction where an integer or nothing goes", "fractional", requiring(`{"type":["integer","null"]}`), `{"p":1}`,
@@ -145,7 +145,7 @@ func TestNegativeQuantity(t *testing.T) {
 		{"it may be of any kind", "setQuantity", `{"quantity":{}}`, `{}`, ``},
 		{"it is the only number, by another name", "setQuantity", `{"itemId":"string","count":"integer"}`,
 			`{"itemId":"adult"}`, `{"count":-1,"itemId":"adult"}`},
-		{"which of two numbers it is, nobody knows", "setQuantity", `{"row":"integer","count":"integer"}`, `{}`, ``},
+		{"which of two numbers is the quantity is unknown", "setQuantity", `{"row":"integer","count":"integer"}`, `{}`, ``},
 		{"the schema announces some", "setQuantity", `{"quantity":{"type":"integer","minimum":-5}}`, `{}`, ``},
 		{"the schema announces some, in other words", "setQuantity", `{"quantity":{"type":"integer","exclusiveMinimum":-5}}`,
 			`{}`, ``},
