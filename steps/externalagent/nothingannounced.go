@@ -13,11 +13,11 @@ import (
 	"parley/transcript"
 )
 
-// tries is how often nothing is announced for a while: an agent that takes longer for its next act than the while, as
-// under load, has shown nothing.
+// tries is how often a scenario has a gap, a period in which nothing is announced: an agent that takes longer for its
+// next act than the gap, as under load, has shown nothing.
 const tries = 3
 
-// announcesNothing answers a call and then announces no tool for a while. After that the booking is elsewhere, with
+// announcesNothing answers a call and then announces no tool for a while. After this gap the booking is elsewhere, with
 // tools that were not announced before, so that a late call is recognisable by its tool. The caller holds the lock.
 func (s *suite) announcesNothing(t turn) []any {
 	nothing := envelope(vocab.StateUpdated, "", "", object{"source": vocab.SourceHost,
@@ -46,8 +46,8 @@ func tooSlow(given, took time.Duration, what string) string {
 		took.Round(time.Millisecond), given.Round(time.Millisecond), what)
 }
 
-// tookLong says why a while, the one that began with a record or otherwise any, has shown nothing: the agent took
-// longer than it for its next act. It returns "" if it was long enough or nothing can be said yet.
+// tookLong says why a gap (the one that began with the given record, or any for 0) has shown nothing: the agent took
+// longer than the gap for its next act. It returns "" if the gap was long enough or nothing can be said yet.
 func (s *suite) tookLong(while int) string {
 	var from, next transcript.Record
 	for _, r := range s.T.After(s.agent.started) {
@@ -69,8 +69,8 @@ func (s *suite) tookLong(while int) string {
 	return ""
 }
 
-// callsNothing judges that an agent makes no call while nothing is announced (EA-096a). The while ends with the state
-// after it.
+// callsNothing judges that an agent makes no call while nothing is announced (EA-096a). The gap ends with the state after
+// it.
 func (s *suite) callsNothing(ctx context.Context) error {
 	why := ""
 	for range tries {
@@ -89,7 +89,7 @@ func (s *suite) callsNothing(ctx context.Context) error {
 	return steps.NotTestedf("%s", why)
 }
 
-// calledNothing judges one while. slow says why it has shown nothing, or is "".
+// calledNothing judges one gap. slow says why it has shown nothing, or is "".
 func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 	end, err := s.done(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 	return "", s.Judge(steps.Check{Clauses: clauses, OK: true, At: next.N})
 }
 
-// goesBackTo reports whether a call is of a tool that was last announced before the while and is not announced now.
+// goesBackTo reports whether a call is of a tool that was last announced before the gap and is not announced now.
 func (s *suite) goesBackTo(call, while, present *transcript.Record) bool {
 	before := s.lastState(while.N)
 	return before != nil && announcedIn(present, call) == nil && announcedIn(before, call) != nil

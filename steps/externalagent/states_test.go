@@ -229,7 +229,7 @@ func TestShown(t *testing.T) {
 		{"null", "/last", `{"last":"x"}`, `{"last":null}`, false},
 		{"another text", "/last", `{"last":"a"}`, `{"last":"word"}`, false},
 		{"a choice", "/selected", `{"selected":""}`, `{"selected":"m1"}`, false},
-		// finds: any boolean is a mark, such as that something is booked.
+		// Known gap: any boolean counts as a mark, even one that says that something is booked, as in
 		// {"a state that is a boolean", "/booked", `{"booked":false}`, `{"booked":true}`, false},
 		{"the stage", "/stage", `{"stage":"movie"}`, `{"stage":"ticket"}`, false},
 		{"a text that is gone", "/last", `{"last":"word-n-1"}`, `{}`, false},
