@@ -69,8 +69,8 @@ func (s *suite) tookLong(while int) string {
 	return ""
 }
 
-// callsNothing judges that an agent makes no call while nothing is announced (EA-096a). The gap ends with the state after
-// it.
+// callsNothing judges that an agent makes no call while nothing is announced (EA-096a). The gap ends with the state
+// after it.
 func (s *suite) callsNothing(ctx context.Context) error {
 	why := ""
 	for range tries {
