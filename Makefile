@@ -10,8 +10,8 @@ OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/m
 
 # Of these, the packages where concurrency lives: their files start goroutines or serve, or import sync. In `make test` the race
 # detector watches them alone; the rest runs one thing after the other.
-CONCURRENT = $$(git grep --untracked -lE '^[[:space:]]+go [a-z]|"sync|\.Go\(|t\.Parallel\(|httptest' -- '*.go' | sed 's|^|./|; s|/[^/]*$$||' | \
-	sort -u | grep -v -e '^\.$$' -e '^\./cli$$' -e '/mutants$$' -e '^\./test/' -e '^\./examples/')
+CONCURRENT = $$(grep -rlE --include='*.go' '^[[:space:]]+go [a-z]|"sync|\.Go\(|t\.Parallel\(|httptest' . | sed 's|/[^/]*$$||' | sort -u | \
+	grep -v -e '^\.$$' -e '^\./cli$$' -e '/mutants$$' -e '^\./test/' -e '^\./examples/')
 ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT))")
 
 # The suites that the race detector watches in `make test`, too: every driver's and every role's but those of pages, whose goroutines
@@ -62,7 +62,7 @@ quick: ## while you work: most tests, without the race detector, or all of a pac
 	GOGC=400 $(GO) test -p 4 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)' . ./cli $(OTHERS))
 
 vet: ## gofmt, go vet, staticcheck by staticcheck.conf
-	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	@unformatted=$$(gofmt -l .); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
