@@ -22,7 +22,7 @@ func Step(sc *godog.ScenarioContext, expr string, do any) {
 	}
 	re := expression(expr)
 	if h, ok := holding.Load(sc); ok {
-		do = h.(*handlers).held(do)
+		do = h.(*handlers).held(expr, do)
 	}
 	sc.Step(re, do)
 }
@@ -39,16 +39,19 @@ func expression(expr string) *regexp.Regexp {
 // handlers are what carries the steps of one scenario out. godog keeps a step's definition, and with it its handler,
 // until all scenarios have run; what a handler refers to, which is the scenario's whole world, is let go when the
 // scenario is over.
-type handlers struct{ do []reflect.Value }
+type handlers struct {
+	do    []reflect.Value
+	exprs []string // of each
+}
 
 // holding is where Step finds the handlers of a scenario while its steps are registered.
 var holding sync.Map // *godog.ScenarioContext → *handlers
 
 // held is a handler that refers to another one by its place alone.
-func (h *handlers) held(do any) any {
+func (h *handlers) held(expr string, do any) any {
 	f := reflect.ValueOf(do)
 	at := len(h.do)
-	h.do = append(h.do, f)
+	h.do, h.exprs = append(h.do, f), append(h.exprs, expr)
 	return reflect.MakeFunc(f.Type(),
 		func(args []reflect.Value) []reflect.Value { return h.do[at].Call(args) }).Interface()
 }

@@ -168,7 +168,9 @@ type scenario struct {
 }
 
 // Initialize registers a scenario's hooks and steps: it is godog's ScenarioInitializer.
-func (s *Suite) Initialize(sc *godog.ScenarioContext) {
+func (s *Suite) Initialize(sc *godog.ScenarioContext) { s.initialize(sc) }
+
+func (s *Suite) initialize(sc *godog.ScenarioContext) *scenario {
 	r := &scenario{s: s, handlers: &handlers{}}
 	sc.Before(r.before)
 	holding.Store(sc, r.handlers)
@@ -180,6 +182,7 @@ func (s *Suite) Initialize(sc *godog.ScenarioContext) {
 	})
 	sc.StepContext().After(r.afterStep)
 	sc.After(r.after)
+	return r
 }
 
 func (r *scenario) before(ctx context.Context, sc *godog.Scenario) (context.Context, error) {

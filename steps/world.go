@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -176,6 +177,9 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	w.parties[o.Party] = c
 	return c, nil
 }
+
+// Parties are those that have been connected, sorted.
+func (w *World) Parties() []string { return slices.Sorted(maps.Keys(w.parties)) }
 
 // lateError is that of a connection that was not open within its limit.
 type lateError struct{ error }

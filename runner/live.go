@@ -1,0 +1,75 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	"parley/internal/deadline"
+	"parley/steps"
+	"parley/transcript"
+)
+
+// Live is a live session with a target: steps at will, judged as in a run. Safe for concurrent use.
+type Live struct {
+	*steps.Live
+	Protocol steps.Protocol
+	Driver   string
+	URL      string // of the target; "" where it connects to the harness
+	Nonce    string // names that the harness gives carry it
+	Redactor *transcript.Redactor
+
+	once  sync.Once
+	close func()
+	last  steps.Result
+}
+
+// liveFor bounds a live session.
+const liveFor = 7 * 24 * time.Hour
+
+// OpenLive launches the target of o, over the first of its drivers, and begins a session with it. Of the options those
+// that select, repeat or report are of no use. The errors are *UsageError, the errors of target.Launcher, and that of
+// a scenario that cannot run. The session lasts until ctx ends, or Close.
+func OpenLive(ctx context.Context, o Options) (*Live, error) {
+	profile := *o.Profile
+	profile.Limits.Scenario.Duration = liveFor
+	o.Profile, o.Tags, o.Explore, o.Baseline = &profile, "", 0, nil
+	r, err := newRun(o)
+	if err != nil {
+		return nil, err
+	}
+	stop, err := r.launch(ctx)
+	if err != nil {
+		r.close()
+		return nil, err
+	}
+	watching, unwatch := context.WithCancel(context.Background())
+	var watch sync.WaitGroup
+	watch.Go(func() { deadline.Watch(watching) })
+	end := func() { stop(); r.close(); unwatch(); watch.Wait() }
+
+	d := r.drivers[0]
+	l := &Live{Protocol: r.protocol, Driver: d.name, URL: r.shared.BaseURL(), Redactor: r.redact,
+		Nonce: fmt.Sprintf("live-%s-%x", d.name, r.salt)}
+	env := &steps.Env{Profile: o.Profile, Role: r.role, Driver: d.d, Ledger: r.ledger, Brain: r.brain, Strict: o.Strict, Redact: r.redact}
+	l.Live, err = steps.OpenLive(ctx, &steps.Suite{Protocol: r.protocol, Env: env,
+		Begin: func(context.Context, *godog.Scenario) steps.Slot { return steps.Slot{Run: r.shared, Nonce: l.Nonce} }})
+	if err != nil {
+		end()
+		return nil, err
+	}
+	l.close = end
+	return l, nil
+}
+
+// Close ends the session and the target, and gives what came of the session as a scenario. It may be called again.
+func (l *Live) Close() steps.Result {
+	l.once.Do(func() {
+		l.last = l.Live.Close()
+		l.close()
+	})
+	return l.last
+}

@@ -1,0 +1,76 @@
+package simulator
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"parley/steps"
+)
+
+// keyword is what may stand before a step.
+var keyword = regexp.MustCompile(`^(?:Given|When|Then|And|But|\*)\s+`)
+
+func withoutKeyword(text string) string { return keyword.ReplaceAllString(strings.TrimSpace(text), "") }
+
+// UndefinedError says that no step reads like a text, and which come closest.
+type UndefinedError struct {
+	Text  string
+	Alike []string
+}
+
+func (e *UndefinedError) Error() string {
+	text := fmt.Sprintf("no step reads %q", e.Text)
+	if len(e.Alike) > 0 {
+		text += "; some that read alike:\n  " + strings.Join(e.Alike, "\n  ")
+	}
+	return text
+}
+
+// Patterns are the steps of the protocol as a person reads them.
+func (s *Session) Patterns() []string {
+	var all []string
+	for _, expr := range s.live.Expressions() {
+		all = append(all, steps.StepPattern(expr))
+	}
+	return all
+}
+
+// Search finds the steps that share most words with a text, the closest first; at most n, and all for n = 0. Without
+// words all steps are found, in their order.
+func (s *Session) Search(text string, n int) []string {
+	wanted := wordsOf(text)
+	type hit struct {
+		pattern string
+		shared  int
+	}
+	var hits []hit
+	for _, p := range s.Patterns() {
+		has, shared := wordsOf(p), 0
+		for _, w := range wanted {
+			if slices.ContainsFunc(has, func(h string) bool { return strings.HasPrefix(h, w) }) {
+				shared++
+			}
+		}
+		if shared > 0 || len(wanted) == 0 {
+			hits = append(hits, hit{p, shared})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return b.shared - a.shared })
+	var out []string
+	for _, h := range hits {
+		if n > 0 && len(out) == n {
+			break
+		}
+		out = append(out, h.pattern)
+	}
+	return out
+}
+
+var word = regexp.MustCompile(`[\pL\d_]+`)
+
+// wordsOf are the words of a step by which it can be found, in lower case; what is in quotes counts for nothing.
+func wordsOf(text string) []string {
+	return word.FindAllString(strings.ToLower(regexp.MustCompile(`"[^"]*"`).ReplaceAllString(text, "")), -1)
+}

@@ -1,0 +1,369 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cucumber/godog"
+	messages "github.com/cucumber/messages/go/v21"
+
+	"parley/driver"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// Live is a scenario whose steps arrive while it runs, one at a time. It has the life of any other scenario: the same
+// hooks, handlers, world and monitors, so that a step judges exactly as it does in a run. It is tagged with every tested
+// clause of the ledger. Safe for concurrent use; steps wait for each other.
+type Live struct {
+	orders  chan order
+	closing chan struct{}
+	over    chan struct{}
+	world   *World
+	exprs   []string
+	result  Result
+}
+
+// Judged is what came of one step of a Live.
+type Judged struct {
+	StepResult
+	Outcomes []verdict.Judgement // of the clauses that the step judged, sorted by clause; its own judgement, not the worst so far
+	Failures []Failure           // with what was expected and observed
+}
+
+// StepArg is what stands below a step: at most one of the two.
+type StepArg struct {
+	Text  *string    // a doc string
+	Table [][]string // rows of a data table, all of one length; nil for none
+}
+
+// UndefinedError says that no step of the protocol reads like this.
+type UndefinedError struct{ Text string }
+
+func (e *UndefinedError) Error() string { return fmt.Sprintf("no step reads %q", e.Text) }
+
+// ErrLiveOver is returned by everything that a Live is asked after its end.
+var ErrLiveOver = errors.New("the live session has ended")
+
+// order is what the goroutine of the scenario is asked to do.
+type order struct {
+	ctx  context.Context
+	do   func(ctx context.Context, r *scenario)
+	done chan<- struct{}
+}
+
+// going is the only step that is written in the feature of a Live.
+const going = "the live session goes on"
+
+// OpenLive begins a live scenario of a suite, whose Done is told of its end. Env.Profile.Limits.Scenario bounds the whole
+// session. The error is that of a Slot that is skipped. The session ends with ctx, or by Close.
+func OpenLive(ctx context.Context, s *Suite) (*Live, error) {
+	l := &Live{orders: make(chan order), closing: make(chan struct{}), over: make(chan struct{})}
+	told := s.Done
+	suite := *s
+	suite.Done = func(res Result) {
+		l.result = res
+		if told != nil {
+			told(res)
+		}
+	}
+	began := make(chan struct{})
+	initialize := func(sc *godog.ScenarioContext) {
+		r := suite.initialize(sc)
+		sc.Step(`^`+going+`$`, func(ctx context.Context) error {
+			l.world, l.exprs = r.world, r.handlers.exprs
+			close(began)
+			l.run(ctx, r)
+			return nil
+		})
+	}
+	feature := godog.Feature{Name: "live", Contents: []byte(tagLine(s.Env.Ledger) + "Feature: live\n  Scenario: live\n    * " + going + "\n")}
+	go func() {
+		defer close(l.over)
+		godog.TestSuite{Name: "live", ScenarioInitializer: initialize, Options: &godog.Options{Format: "progress", Output: io.Discard,
+			NoColors: true, Strict: true, DefaultContext: ctx, FeatureContents: []godog.Feature{feature}}}.Run()
+	}()
+	select {
+	case <-began:
+		return l, nil
+	case <-l.over:
+		return nil, fmt.Errorf("open a live session: %s", l.result.Reason)
+	}
+}
+
+// tagLine tags a live scenario with every clause that can be judged.
+func tagLine(ledger *verdict.Ledger) string {
+	tags := []string{"@live"}
+	for _, row := range ledger.Rows() {
+		if row.Tested() {
+			tags = append(tags, "@"+row.ID)
+		}
+	}
+	return strings.Join(tags, " ") + "\n"
+}
+
+// run carries orders out until the session is closed.
+func (l *Live) run(ctx context.Context, r *scenario) {
+	for {
+		select {
+		case o := <-l.orders:
+			one, cancel := context.WithCancel(ctx)
+			stop := context.AfterFunc(o.ctx, cancel)
+			o.do(one, r)
+			stop()
+			cancel()
+			close(o.done)
+		case <-l.closing:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// order has the scenario's goroutine do something, and waits for it.
+func (l *Live) order(ctx context.Context, do func(ctx context.Context, r *scenario)) error {
+	done := make(chan struct{})
+	select {
+	case l.orders <- order{ctx, do, done}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-l.over:
+		return ErrLiveOver
+	}
+	<-done
+	return nil
+}
+
+// Expressions are those of the steps that can be done, in the order in which the protocol registers them.
+func (l *Live) Expressions() []string { return l.exprs }
+
+// Transcript is the record of the session. It grows on.
+func (l *Live) Transcript() *transcript.Transcript { return l.world.T }
+
+// Do carries a step out, which is written without its keyword. The error is an *UndefinedError, an *ArgumentError,
+// ErrLiveOver or the cause of ctx; what the step itself came to is in Judged. A step that ctx interrupts judges nothing
+// that it has not seen, and the session goes on.
+func (l *Live) Do(ctx context.Context, text string, arg StepArg) (out Judged, err error) {
+	failed := l.order(ctx, func(ctx context.Context, r *scenario) { out, err = r.carryOut(ctx, text, arg) })
+	return out, errors.Join(failed, err)
+}
+
+// Judge has the monitors judge everything that has happened so far: what they would say if the session ended now.
+func (l *Live) Judge(ctx context.Context) (out []verdict.Judgement, failures []Failure, err error) {
+	err = l.order(ctx, func(_ context.Context, r *scenario) {
+		kept := r.world.failures
+		r.world.failures = slices.Clone(kept)
+		for i := range r.world.failures { // what follows is added to the copies
+			r.world.failures[i].Following = slices.Clone(kept[i].Following)
+		}
+		for _, m := range r.s.Protocol.Monitors() {
+			if m.For(r.world.Env.Role) {
+				said, found := r.world.monitored(m, r.world.T.All())
+				out, failures = append(out, said...), append(failures, found...)
+			}
+		}
+		r.world.failures = kept
+	})
+	return out, failures, err
+}
+
+// Send writes raw bytes to the connection of a party, and returns the number of the record.
+func (l *Live) Send(ctx context.Context, party string, m driver.Message) (mark int, err error) {
+	failed := l.order(ctx, func(ctx context.Context, r *scenario) {
+		conn := r.world.parties[party]
+		if conn == nil {
+			err = &NoPartyError{Party: party, Known: r.world.Parties()}
+			return
+		}
+		mark, err = conn.Send(ctx, m)
+	})
+	return mark, errors.Join(failed, err)
+}
+
+// Hang closes the connection of a party.
+func (l *Live) Hang(ctx context.Context, party string, how driver.CloseMode) (err error) {
+	failed := l.order(ctx, func(_ context.Context, r *scenario) {
+		conn := r.world.parties[party]
+		if conn == nil {
+			err = &NoPartyError{Party: party, Known: r.world.Parties()}
+			return
+		}
+		err = conn.Close(how)
+	})
+	return errors.Join(failed, err)
+}
+
+// Parties are those that have been connected, sorted.
+func (l *Live) Parties(ctx context.Context) (all []string, err error) {
+	err = l.order(ctx, func(_ context.Context, r *scenario) { all = r.world.Parties() })
+	return all, err
+}
+
+// Close ends the session as the end of a scenario does, and gives its result. It may be called again.
+func (l *Live) Close() Result {
+	select {
+	case <-l.over:
+	case l.orders <- order{context.Background(), func(context.Context, *scenario) { close(l.closing) }, make(chan struct{})}:
+		<-l.over
+	}
+	return l.result
+}
+
+// NoPartyError says that a party is not connected.
+type NoPartyError struct {
+	Party string
+	Known []string
+}
+
+func (e *NoPartyError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("%s is not connected (nobody is)", e.Party)
+	}
+	return fmt.Sprintf("%s is not connected (connected: %s)", e.Party, strings.Join(e.Known, ", "))
+}
+
+// carryOut does one step as godog would, and says what it came to.
+func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judged, error) {
+	at := slices.IndexFunc(r.handlers.exprs, func(expr string) bool { return expression(expr).MatchString(text) })
+	if at < 0 {
+		return Judged{}, &UndefinedError{text}
+	}
+	args, err := arguments(withKind(ctx, text), r.handlers.do[at].Type(), expression(r.handlers.exprs[at]).FindStringSubmatch(text)[1:], arg)
+	if err != nil {
+		return Judged{}, &ArgumentError{Text: text, Err: err}
+	}
+	w := r.world
+	before := w.judged
+	w.judged = map[string]verdict.Judgement{}
+	began := time.Now()
+	err = call(r.handlers.do[at], args)
+	out := Judged{StepResult: StepResult{Keyword: "*", Text: text, Status: status(err, w.fresh), Duration: time.Since(began), Err: err,
+		Clauses: slices.Sorted(slices.Values(w.judging))}, Failures: slices.Clone(w.fresh)}
+	for _, id := range out.Clauses {
+		out.Outcomes = append(out.Outcomes, w.judged[id])
+	}
+	now := w.judged
+	w.judged = before
+	for id, j := range now {
+		w.settle(id, j.Outcome, j.Reason)
+	}
+	w.fresh, w.judging = nil, nil
+	if ctx.Err() != nil && w.over() == nil { // this step was interrupted, and not the session
+		w.cut, w.why, w.skipped = false, "", nil
+	}
+	return out, nil
+}
+
+// status is what a step came to, in godog's words.
+func status(err error, fresh []Failure) string {
+	switch {
+	case err == nil && len(fresh) == 0:
+		return godog.StepPassed.String()
+	case errors.Is(err, godog.ErrSkip):
+		return godog.StepSkipped.String()
+	}
+	return godog.StepFailed.String()
+}
+
+// call calls a handler. A panic is a fault of the harness, and ends the step alone.
+func call(do reflect.Value, args []reflect.Value) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the step panicked: %v", p)
+		}
+	}()
+	for _, out := range do.Call(args) {
+		if e, ok := out.Interface().(error); ok {
+			err = e
+		}
+	}
+	return err
+}
+
+// ArgumentError says that what stands in or below a step does not fit it.
+type ArgumentError struct {
+	Text string
+	Err  error
+}
+
+func (e *ArgumentError) Error() string { return fmt.Sprintf("%q: %v", e.Text, e.Err) }
+func (e *ArgumentError) Unwrap() error { return e.Err }
+
+// arguments are those of a handler: the context where it takes one, the groups of the expression, and what stands below.
+func arguments(ctx context.Context, f reflect.Type, groups []string, below StepArg) (args []reflect.Value, err error) {
+	for i := range f.NumIn() {
+		switch in := f.In(i); {
+		case in == reflect.TypeFor[context.Context]():
+			args = append(args, reflect.ValueOf(ctx))
+		case in == reflect.TypeFor[*godog.DocString]():
+			if below.Text == nil {
+				return nil, errors.New(`a text belongs below it, between lines of """`)
+			}
+			args = append(args, reflect.ValueOf(&godog.DocString{Content: *below.Text}))
+			below.Text = nil
+		case in == reflect.TypeFor[*godog.Table]():
+			if below.Table == nil {
+				return nil, errors.New("a table belongs below it, whose lines begin with |")
+			}
+			args = append(args, reflect.ValueOf(table(below.Table)))
+			below.Table = nil
+		case len(groups) == 0:
+			return nil, fmt.Errorf("the step takes more than its text has: %s", in)
+		default:
+			v, err := value(in, groups[0])
+			if err != nil {
+				return nil, err
+			}
+			args, groups = append(args, v), groups[1:]
+		}
+	}
+	if below.Text != nil || below.Table != nil {
+		return nil, errors.New("nothing belongs below it")
+	}
+	return args, nil
+}
+
+// value is a group of an expression as a handler takes it.
+func value(t reflect.Type, text string) (reflect.Value, error) {
+	v := reflect.New(t).Elem()
+	switch t.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		n, err := strconv.ParseInt(text, 10, t.Bits())
+		if err != nil {
+			return v, fmt.Errorf("%s is no number that the step can take", text)
+		}
+		v.SetInt(n)
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return v, fmt.Errorf("%s is no number", text)
+		}
+		v.SetFloat(n)
+	default:
+		return v, fmt.Errorf("the step takes a %s, which no text gives", t)
+	}
+	return v, nil
+}
+
+// table is a data table as godog hands it over.
+func table(rows [][]string) *godog.Table {
+	t := &godog.Table{}
+	for _, row := range rows {
+		r := &messages.PickleTableRow{}
+		for _, cell := range row {
+			r.Cells = append(r.Cells, &messages.PickleTableCell{Value: cell})
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return t
+}
