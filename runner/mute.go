@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/driver/stdio"
 	"parley/internal/deadline"
 	"parley/steps"
 	"parley/transcript"
@@ -15,7 +16,7 @@ import (
 // A target of which nothing but the opening of a connection has come may be one whose first answer takes its time, or
 // one that will never say a word. A probe tells the one from the other: on a connection of its own it says what needs
 // no time to be answered. Where the probe and the stage of preflight that runs beside it both hear nothing whatever for
-// limits.event, the stage is given up. A probe that hears anything, or cannot be sent, or whose connection ends,
+// limits.event (firstWord), the stage is given up. A probe that hears anything, or cannot be sent, or whose connection ends,
 // shortens nothing.
 
 // insist is how long a probe waits for an answer to one message before it sends the next.
@@ -45,7 +46,7 @@ func (r *run) stage(ctx context.Context, d *driverRun, stage int) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		if probe == nil || !probe.hearsNothing(limited, d.envs.Event()) {
+		if probe == nil || !probe.hearsNothing(limited, d.firstWord()) {
 			return
 		}
 		select {
@@ -60,6 +61,15 @@ func (r *run) stage(ctx context.Context, d *driverRun, stage int) {
 	r.suite(limited, d, stage, 1)
 	giveUp(nil)
 	<-over
+}
+
+// firstWord is how long a target may take for its first word: limits.event, and where a process is started for the
+// connection, limits.open if that is longer, as an interpreter may still be loading.
+func (d *driverRun) firstWord() time.Duration {
+	if d.name == stdio.Name {
+		return max(d.envs.Event(), d.envs.Profile.Limits.Open.Duration)
+	}
+	return d.envs.Event()
 }
 
 // records are those of the preflight so far.

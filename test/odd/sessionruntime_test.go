@@ -141,6 +141,19 @@ func TestOddRuntimes(t *testing.T) {
 	}
 }
 
+// TestSlowStart: a process that needs longer to load than limits.event gives an answer is judged all the same.
+func TestSlowStart(t *testing.T) {
+	suitetest.Needs(t, "python3")
+	suitetest.Works(t)
+	p := changed(t)
+	p.Command.Run = []string{"sh", "-c", "sleep 1; exec python3 adapter.py"} // the delay is what is tested
+	p.Limits.Event.Duration = 300 * time.Millisecond
+	res := suitetest.Judge(t, runner.Options{Profile: p, Tags: "@preflight-1 or @preflight-2", AllowIncomplete: true})
+	if res.Exit != verdict.ExitConformant {
+		t.Errorf("exit %d\n%s", res.Exit, suitetest.Console(t, res))
+	}
+}
+
 // changed returns the profile of a modified copy of the Python orchestrator.
 func changed(t *testing.T, changes ...change) *target.Profile {
 	t.Helper()
