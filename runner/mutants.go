@@ -12,6 +12,7 @@ import (
 	"parley/driver"
 	"parley/driver/browser"
 	"parley/llm"
+	"parley/monitor"
 	"parley/reports"
 	"parley/runner/tags"
 	"parley/steps"
@@ -189,6 +190,9 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	for _, id := range mu.Clauses {
 		seen.alive[id] = true
 	}
+	if protocol, err := o.Protocols.Find(o.Protocol); err == nil {
+		seen.monitors = protocol.Monitors()
+	}
 	res, err := Run(ctx, Options{Protocols: o.Protocols, Profile: p, Launcher: mu.Launch(brain), Browser: o.browser,
 		known: true, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain,
 		Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
@@ -204,10 +208,11 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	return k
 }
 
-// killing follows the run of a mutant: once each of its clauses is broken, only its control scenarios are of interest.
+// killing follows the run of a mutant: of interest are its control scenarios, and those that may still break a clause.
 type killing struct {
 	control    tags.Expr
 	hasControl bool
+	monitors   []monitor.Monitor
 
 	mu    sync.Mutex
 	alive map[string]bool
@@ -230,7 +235,16 @@ func (k *killing) ScenarioDone(sc reports.Scenario) {
 func (k *killing) enough(pl Planned) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return len(k.alive) == 0 && !(k.hasControl && k.control.Match(pl.Tags))
+	if k.hasControl && k.control.Match(pl.Tags) {
+		return false
+	}
+	for id := range k.alive {
+		judges := func(m monitor.Monitor) bool { return slices.Contains(m.Clauses, id) }
+		if pl.has("@"+id) || slices.ContainsFunc(k.monitors, judges) {
+			return false // its own scenarios may break a clause, and a monitor may in any
+		}
+	}
+	return true
 }
 
 // selection is the tag expression for a mutant's clauses and control.

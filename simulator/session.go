@@ -1,6 +1,6 @@
-// Package simulator holds live sessions: a person, a script or a test plays any party of a protocol, in the steps of the
-// features, and sees at once what each message is worth. A session never judges otherwise than a run: the same step, the
-// same monitors, the same judgement.
+// Package simulator holds live sessions: a person, a script or a test plays any party of a protocol, in the steps of
+// the features, and sees at once what each message is worth. A session never judges otherwise than a run: the same
+// step, the same monitors, the same judgement.
 //
 //	s, err := simulator.Open(ctx, runner.Options{Protocols: protocols.All, Profile: profile})
 //	a := s.Party("client A")
@@ -111,7 +111,9 @@ func (s *Session) settle(j verdict.Judgement) {
 }
 
 func rank(o verdict.Outcome) int {
-	return slices.Index([]verdict.Outcome{verdict.NotTested, verdict.NotApplicable, verdict.Passed, verdict.Warned, verdict.Failed}, o)
+	return slices.Index([]verdict.Outcome{
+		verdict.NotTested, verdict.NotApplicable, verdict.Passed, verdict.Warned, verdict.Failed,
+	}, o)
 }
 
 // Steps are those that were carried out and not undone, in order.

@@ -20,8 +20,8 @@ import (
 )
 
 // Live is a scenario whose steps arrive while it runs, one at a time. It has the life of any other scenario: the same
-// hooks, handlers, world and monitors, so that a step judges exactly as it does in a run. It is tagged with every tested
-// clause of the ledger. Safe for concurrent use; steps wait for each other.
+// hooks, handlers, world and monitors, so that a step judges exactly as it does in a run. It is tagged with every
+// tested clause of the ledger. Safe for concurrent use; steps wait for each other.
 type Live struct {
 	orders  chan order
 	closing chan struct{}
@@ -34,7 +34,7 @@ type Live struct {
 // Judged is what came of one step of a Live.
 type Judged struct {
 	StepResult
-	Outcomes []verdict.Judgement // of the clauses that the step judged, sorted by clause; its own judgement, not the worst so far
+	Outcomes []verdict.Judgement // what this step, whatever came before, says of each clause that it judged; by clause
 	Failures []Failure           // with what was expected and observed
 }
 
@@ -62,8 +62,8 @@ type order struct {
 // going is the only step that is written in the feature of a Live.
 const going = "the live session goes on"
 
-// OpenLive begins a live scenario of a suite, whose Done is told of its end. Env.Profile.Limits.Scenario bounds the whole
-// session. The error is that of a Slot that is skipped. The session ends with ctx, or by Close.
+// OpenLive begins a live scenario of a suite, whose Done is told of its end. Env.Profile.Limits.Scenario bounds the
+// whole session. The error is that of a Slot that is skipped. The session ends with ctx, or by Close.
 func OpenLive(ctx context.Context, s *Suite) (*Live, error) {
 	l := &Live{orders: make(chan order), closing: make(chan struct{}), over: make(chan struct{})}
 	told := s.Done
@@ -84,11 +84,12 @@ func OpenLive(ctx context.Context, s *Suite) (*Live, error) {
 			return nil
 		})
 	}
-	feature := godog.Feature{Name: "live", Contents: []byte(tagLine(s.Env.Ledger) + "Feature: live\n  Scenario: live\n    * " + going + "\n")}
+	text := tagLine(s.Env.Ledger) + "Feature: live\n  Scenario: live\n    * " + going + "\n"
+	o := &godog.Options{Format: "progress", Output: io.Discard, NoColors: true, Strict: true, DefaultContext: ctx,
+		FeatureContents: []godog.Feature{{Name: "live", Contents: []byte(text)}}}
 	go func() {
 		defer close(l.over)
-		godog.TestSuite{Name: "live", ScenarioInitializer: initialize, Options: &godog.Options{Format: "progress", Output: io.Discard,
-			NoColors: true, Strict: true, DefaultContext: ctx, FeatureContents: []godog.Feature{feature}}}.Run()
+		godog.TestSuite{Name: "live", ScenarioInitializer: initialize, Options: o}.Run()
 	}()
 	select {
 	case <-began:
@@ -209,9 +210,10 @@ func (l *Live) Parties(ctx context.Context) (all []string, err error) {
 
 // Close ends the session as the end of a scenario does, and gives its result. It may be called again.
 func (l *Live) Close() Result {
+	end := func(context.Context, *scenario) { close(l.closing) }
 	select {
 	case <-l.over:
-	case l.orders <- order{context.Background(), func(context.Context, *scenario) { close(l.closing) }, make(chan struct{})}:
+	case l.orders <- order{context.Background(), end, make(chan struct{})}:
 		<-l.over
 	}
 	return l.result
@@ -236,7 +238,8 @@ func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judg
 	if at < 0 {
 		return Judged{}, &UndefinedError{text}
 	}
-	args, err := arguments(withKind(ctx, text), r.handlers.do[at].Type(), expression(r.handlers.exprs[at]).FindStringSubmatch(text)[1:], arg)
+	do, groups := r.handlers.do[at], expression(r.handlers.exprs[at]).FindStringSubmatch(text)[1:]
+	args, err := arguments(withKind(ctx, text), do.Type(), groups, arg)
 	if err != nil {
 		return Judged{}, &ArgumentError{Text: text, Err: err}
 	}
@@ -244,9 +247,10 @@ func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judg
 	before := w.judged
 	w.judged = map[string]verdict.Judgement{}
 	began := time.Now()
-	err = call(r.handlers.do[at], args)
-	out := Judged{StepResult: StepResult{Keyword: "*", Text: text, Status: status(err, w.fresh), Duration: time.Since(began), Err: err,
-		Clauses: slices.Sorted(slices.Values(w.judging))}, Failures: slices.Clone(w.fresh)}
+	err = call(do, args)
+	out := Judged{StepResult: StepResult{Keyword: "*", Text: text, Status: status(err, w.fresh),
+		Duration: time.Since(began),
+		Err:      err, Clauses: slices.Sorted(slices.Values(w.judging))}, Failures: slices.Clone(w.fresh)}
 	for _, id := range out.Clauses {
 		out.Outcomes = append(out.Outcomes, w.judged[id])
 	}
@@ -297,7 +301,8 @@ type ArgumentError struct {
 func (e *ArgumentError) Error() string { return fmt.Sprintf("%q: %v", e.Text, e.Err) }
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// arguments are those of a handler: the context where it takes one, the groups of the expression, and what stands below.
+// arguments are those of a handler: the context where it takes one, the groups of the expression, and what stands
+// below.
 func arguments(ctx context.Context, f reflect.Type, groups []string, below StepArg) (args []reflect.Value, err error) {
 	for i := range f.NumIn() {
 		switch in := f.In(i); {

@@ -51,13 +51,14 @@ var unaware = []mutants.Patch{
 // TestOddPages checks that a page does not fail for how it detects that a turn runs, or for other free choices.
 func TestOddPages(t *testing.T) {
 	t.Parallel()
+	shared := suitetest.Browser(t)
 	for _, odd := range oddPages {
 		t.Run(odd.name, func(t *testing.T) {
 			suitetest.InBrowser(t)
 			p := protocols.Kinds().New("agent-client")
 			launch.Unhurry(&p.Limits)
 			launcher := bundle.Launcher(mutants.Mutant{ID: odd.name, Patches: odd.patches}.Patch)
-			res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: launcher,
+			res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: launcher, Browser: shared,
 				Tags: odd.tags, AllowIncomplete: true})
 			if res.Exit != verdict.ExitConformant {
 				t.Errorf("exit %d\n%s", res.Exit, suitetest.Console(t, res))
@@ -69,6 +70,7 @@ func TestOddPages(t *testing.T) {
 // TestBlame checks that for a page with one fault that shows in many places, only the clauses of that fault fail.
 func TestBlame(t *testing.T) {
 	t.Parallel()
+	shared := suitetest.Browser(t)
 	for _, r := range []struct{ mutant, tags, want string }{
 		{"no-rollback", "@AC-038 or @AC-058 or @AC-059 or @AC-079 or @AC-085", "AC-038"},
 		{"usable-while-switching", "@AC-017 or @AC-034 or @AC-105", "AC-034 AC-046"},
@@ -79,7 +81,7 @@ func TestBlame(t *testing.T) {
 			i := slices.IndexFunc(all, func(m mutants.Mutant) bool { return m.ID == r.mutant })
 			p := protocols.Kinds().New("agent-client")
 			launch.Unhurry(&p.Limits)
-			res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: bundle.Launcher(all[i].Patch),
+			res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: bundle.Launcher(all[i].Patch), Browser: shared,
 				Tags: r.tags, AllowIncomplete: true})
 			var failed []string
 			for _, c := range res.Runs[0].Clauses {

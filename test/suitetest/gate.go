@@ -5,6 +5,9 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
+
+	"parley/driver"
+	"parley/driver/browser"
 )
 
 // Most tests wait for targets that leave out answers, which costs nothing: many of them run at once. Tests whose
@@ -35,6 +38,19 @@ func Works(t *testing.T) {
 func InBrowser(t *testing.T) {
 	t.Helper()
 	takes(t, browsers)
+}
+
+// Browser returns a browser that the subtests of t share: starting one for each costs more processor time than most of
+// them need.
+func Browser(t *testing.T) driver.Driver {
+	t.Helper()
+	b := browser.New(browser.Options{})
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
 }
 
 func takes(t *testing.T, places chan struct{}) {
