@@ -16,8 +16,8 @@ import (
 // A target of which nothing but the opening of a connection has come may be one whose first answer takes its time, or
 // one that will never say a word. A probe tells the one from the other: on a connection of its own it says what needs
 // no time to be answered. Where the probe and the stage of preflight that runs beside it both hear nothing whatever for
-// limits.event (firstWord), the stage is given up. A probe that hears anything, or cannot be sent, or whose connection ends,
-// shortens nothing.
+// limits.event (firstWord), the stage is given up. A probe that hears anything, or cannot be sent, or whose connection
+// ends, shortens nothing.
 
 // insist is how long a probe waits for an answer to one message before it sends the next.
 const insist = time.Second
