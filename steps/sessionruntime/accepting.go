@@ -9,7 +9,8 @@ import (
 	"parley/transcript"
 )
 
-// acceptedLate fails a turn that was not accepted until its agent had answered. It is over, and so is the scenario.
+// acceptedLate fails a turn that was not accepted before its agent had answered. The turn is over, and so is the
+// scenario.
 func (s *suite) acceptedLate(ctx context.Context, in *input, clauses []string, what string,
 	accepts func(judge.Message) bool, other instead) error {
 	within := s.Env.Event()
@@ -26,7 +27,7 @@ func (s *suite) acceptedLate(ctx context.Context, in *input, clauses []string, w
 		m, _ := judge.Read(late)
 		broken := []string{"RT-074"}
 		if _, behind := s.find(in.said, func(o judge.Message) bool { return o.Kind() == judge.Output && o.N < m.N }); behind {
-			broken = append(broken, "RT-170") // and behind what it announces
+			broken = append(broken, "RT-170") // even after the output that it announces
 		}
 		return s.Need(steps.Check{Clauses: broken, Expected: what, Observed: "it came only after the acknowledgement: " +
 			seen(m), At: m.N})
@@ -37,8 +38,8 @@ func (s *suite) acceptedLate(ctx context.Context, in *input, clauses []string, w
 	return s.Need(steps.Check{Clauses: clauses, Expected: what, Observed: s.inPlace(in.said, miss), At: miss.At})
 }
 
-// answeredFirst has the agent of a turn answer, and end it, where TURN_ACCEPTED does not come at once. It reports
-// whether it did.
+// answeredFirst has the agent of a turn answer and end it if TURN_ACCEPTED does not come at once, and reports whether
+// it did.
 func (s *suite) answeredFirst(ctx context.Context, in *input) (bool, error) {
 	accepts := func(m judge.Message) bool { return m.Kind() == judge.Accepted }
 	if _, there := s.find(in.said, accepts); there || in.routed == 0 {
@@ -59,8 +60,8 @@ func (s *suite) answeredFirst(ctx context.Context, in *input) (bool, error) {
 	return true, s.fence(ctx)
 }
 
-// foundByFence reports whether a message was published by the time that everything is handled. An adapter that leaves
-// work to tasks may answer the fence before that: nothing is delivered meanwhile.
+// foundByFence reports whether a message is published by the time everything is handled. Since an adapter may answer
+// a fence before its pending tasks have run, it also waits for a quiet window in which nothing is delivered.
 func (s *suite) foundByFence(ctx context.Context, after int, match func(judge.Message) bool) (bool, error) {
 	if err := s.fence(ctx); err != nil {
 		return false, err
@@ -81,7 +82,7 @@ func (s *suite) foundByFence(ctx context.Context, after int, match func(judge.Me
 	return miss == nil, nil
 }
 
-// accepted: the frontend is told at once (RT-074, RT-076).
+// accepted checks that the frontend is told at once (RT-074, RT-076).
 func (s *suite) accepted(ctx context.Context, name string) error {
 	in, err := s.input(name)
 	if err != nil {

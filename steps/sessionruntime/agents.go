@@ -29,7 +29,7 @@ func (s *suite) registerAgents(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the logger repeats a switch to agent "(\w)" on BROADCAST$`, s.foreignSwitch)
 }
 
-// removes is REMOVE_AGENT (4D).
+// removes sends REMOVE_AGENT (4D).
 func (s *suite) removes(ctx context.Context, letter, where string) (err error) {
 	f := frame{event: vocab.Control, subtype: vocab.RemoveAgent, from: judge.Frontend, payload: map[string]any{},
 		fields: []field{s.agentID(letter)}}
@@ -38,7 +38,7 @@ func (s *suite) removes(ctx context.Context, letter, where string) (err error) {
 	return err
 }
 
-// onBroadcast is the target of what a step says is on BROADCAST; SYSTEM otherwise.
+// onBroadcast returns the target of a step: BROADCAST if the step says so, otherwise SYSTEM.
 func onBroadcast(where string) string {
 	if where != "" {
 		return vocab.ToBroadcast
@@ -50,7 +50,7 @@ func (s *suite) agentID(letter string) field {
 	return field{places: s.bind.wire.Fields.AgentID, value: s.agent(letter)}
 }
 
-// invites is INVITE_AGENT (4E).
+// invites sends INVITE_AGENT (4E).
 func (s *suite) invites(ctx context.Context, letter, where string) (err error) {
 	id := s.agent(letter)
 	s.now.asked, err = s.deliver(ctx,
@@ -60,7 +60,7 @@ func (s *suite) invites(ctx context.Context, letter, where string) (err error) {
 	return err
 }
 
-// switches is the frontend's SWITCH_AGENT (1.1).
+// switches sends the frontend's SWITCH_AGENT (1.1).
 func (s *suite) switches(ctx context.Context, letter, where string) (err error) {
 	at := s.bind.wire.Fields
 	f := frame{event: vocab.Control, subtype: vocab.SwitchAgent, from: judge.Frontend, payload: map[string]any{},
@@ -76,7 +76,7 @@ func (s *suite) switches(ctx context.Context, letter, where string) (err error) 
 	return err
 }
 
-// foreignSwitch is what the orchestrator may see on BROADCAST: it is for observation only (RT-028).
+// foreignSwitch sends a SWITCH_AGENT on BROADCAST that the orchestrator may only observe (RT-028).
 func (s *suite) foreignSwitch(ctx context.Context, letter string) error {
 	at := s.bind.wire.Fields
 	_, err := s.deliver(ctx,
@@ -89,10 +89,10 @@ func (s *suite) foreignSwitch(ctx context.Context, letter string) error {
 
 func (s *suite) askedToRemove(ctx context.Context, letter string) error {
 	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-108", "RT-110"}
-	// that it was accepted shows by the CANCEL
+	// the CANCEL already shows that it was accepted
 	if ack := s.stopped(s.now.asked); ack.N > 0 && ack.From == s.agent(letter) {
 		clauses = []string{"RT-018", "RT-110"}
-		if s.was(judge.RequestRemove) { // for an agent that was not speaking
+		if s.was(judge.RequestRemove) { // it came for an agent that was not speaking
 			clauses = append(clauses, "RT-060", "RT-106")
 		}
 	}
@@ -111,7 +111,7 @@ func (s *suite) askedToRemove(ctx context.Context, letter string) error {
 	return s.Judge(steps.Check{Clauses: []string{"RT-060", "RT-100", "RT-106", "RT-109", "RT-113", "RT-172"}, OK: true})
 }
 
-// otherName is a request to SessionManager under another name than that of the source.
+// otherName matches a request to SessionManager under another name than the source's.
 func (s *suite) otherName(letter string, clauses ...string) instead {
 	return instead{clauses: append(clauses, "RT-172"), how: "it has another name", match: func(m judge.Message) bool {
 		return m.Kind() == judge.Other && m.Event == vocab.Control && m.Target == vocab.ToSystem &&
@@ -144,7 +144,7 @@ var moveReceipts = map[string]string{"is removed": vocab.RemoveAgentDone,
 	"could not be removed": vocab.RemoveAgentFailed,
 	"is added":             vocab.AddAgentDone, "could not be added": vocab.AddAgentFailed}
 
-// moveReceipt is SessionManager's ADD_AGENT_DONE, REMOVE_AGENT_DONE, or what it says in their place.
+// moveReceipt sends SessionManager's ADD_AGENT_DONE or REMOVE_AGENT_DONE, or the failure in its place.
 func (s *suite) moveReceipt(ctx context.Context, letter, what, where string) (err error) {
 	payload := map[string]any{"session_id": s.now.id}
 	if what == "could not be removed" || what == "could not be added" {
@@ -166,14 +166,14 @@ func (s *suite) moveReceipt(ctx context.Context, letter, what, where string) (er
 	return err
 }
 
-// moves are the four results of a move: what is told of each, and the clauses that are broken where that is missing.
+// moves are the four results of a move: the message that reports each, and the clauses broken if it is missing.
 var moves = map[string]struct {
 	kind    judge.Kind
 	name    string
-	clauses []string // where nothing is told
-	of      []string // where it is told of another agent
-	form    []string // where it is told in another form
-	order   []string // where it is told before the receipt, or something else is in its place
+	clauses []string // if nothing is reported
+	of      []string // if it is reported about another agent
+	form    []string // if it is reported in another form
+	order   []string // if it is reported before the receipt, or something else instead
 }{
 	"is removed": {judge.Removed, vocab.AgentRemoved, []string{"RT-018", "RT-044", "RT-046", "RT-116", "RT-164"},
 		[]string{"RT-116"}, []string{"RT-010", "RT-116"},
@@ -188,7 +188,7 @@ var moves = map[string]struct {
 		[]string{"RT-126", "RT-127"}},
 }
 
-// moveTold: the frontend is told of the receipt (RT-046).
+// moveTold checks that the frontend is told of the receipt (RT-046).
 func (s *suite) moveTold(ctx context.Context, letter, what string) error {
 	id := s.agent(letter)
 	about := func(m judge.Message) bool { return m.AgentID == id || m.AgentID == "" }
@@ -222,7 +222,7 @@ func (s *suite) moveTold(ctx context.Context, letter, what string) error {
 var aboutSwitches = []string{"RT-006", "RT-032", "RT-048", "RT-061", "RT-063", "RT-065", "RT-066", "RT-089", "RT-091",
 	"RT-112", "RT-134", "RT-167", "RT-176"}
 
-// switchAnnounced: each active change is published (section 3).
+// switchAnnounced checks that a change of the active agent is published (section 3).
 func (s *suite) switchAnnounced(ctx context.Context, from, letter string) error {
 	names := func(m judge.Message) bool { return text(m.Data[judge.SwitchTo]) == s.agent(letter) }
 	others := s.otherSwitches(names)
@@ -268,7 +268,7 @@ func (s *suite) switchAnnounced(ctx context.Context, from, letter string) error 
 	return nil
 }
 
-// fallbackAnnounced: any of the agents that are left is fine (RT-G08).
+// fallbackAnnounced accepts a switch to any of the remaining agents (RT-G08).
 func (s *suite) fallbackAnnounced(ctx context.Context, letter string) error {
 	m, err := s.published(ctx, s.now.asked, []string{"RT-006", "RT-063", "RT-065", "RT-112"},
 		"CONTROL SWITCH_AGENT to one of the agents that are left",
@@ -291,7 +291,7 @@ func (s *suite) fallbackAnnounced(ctx context.Context, letter string) error {
 		Expected: "one of the agents that are left", Observed: seen(m), At: m.N})
 }
 
-// nextReaches: a plain input goes to the agent that is active (RT-064).
+// nextReaches checks that a plain input goes to the active agent (RT-064).
 func (s *suite) nextReaches(ctx context.Context, letter string) error {
 	if err := s.says(ctx, "next", ""); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package sessionruntime holds the steps of the session-runtime features. The harness is the message bus, and every
-// party on it but the orchestrator: it decides what is delivered, and when.
+// Package sessionruntime holds the steps of the session-runtime features. The harness plays the message bus and every
+// party on it except the orchestrator: it decides what is delivered and when.
 package sessionruntime
 
 import (
@@ -18,12 +18,12 @@ import (
 	wjson "parley/wire/json"
 )
 
-// binding maps messages to the target's wire and back. It is pure: no I/O, no state.
+// codec maps messages to the target's wire and back. It is pure: no I/O, no state.
 type codec struct{ wire binding.Binding }
 
 func newCodec(p *target.Profile) *codec { return &codec{wire: *binding.Of(p)} }
 
-// frame is a message that the harness delivers, under the names of the default binding.
+// frame is a message that the harness delivers, in the names of the default binding.
 type frame struct {
 	id, session, event, subtype string
 	from                        string // judge.Frontend, judge.Manager, judge.Logger, or an agent's id
@@ -33,15 +33,15 @@ type frame struct {
 	mention                     string // of a USER_INPUT with subtype MENTION
 	stream                      *stream
 	meta                        map[string]any // the sender's own
-	fields                      []field        // put into the payload, or wherever this wire has them
+	fields                      []field        // written to the payload, or wherever this wire has them
 	now                         time.Time
 }
 
-// field is a value, and the places of the wire where it is written: all of them, or the first alone.
+// field is a value and the places of the wire where it is written: all of them, or only the first.
 type field struct {
 	places target.Pointers
 	all    bool
-	free   bool // written only where nothing stands
+	free   bool // written only to places that are still empty
 	value  any
 }
 
@@ -52,13 +52,13 @@ type stream struct {
 	final bool
 }
 
-// writer puts values into a document, up to the first that finds no place.
+// writer writes values into a document and keeps the first error.
 type writer struct {
 	doc map[string]any
 	err error
 }
 
-// put writes a value at each of some places.
+// put writes a value at each of the places.
 func (w *writer) put(v any, places ...target.Pointer) {
 	for _, p := range places {
 		if w.err == nil && p != "" {
@@ -67,7 +67,7 @@ func (w *writer) put(v any, places ...target.Pointer) {
 	}
 }
 
-// first writes a text, if there is one, at the first of some places that is no member of a text.
+// first writes a non-empty text at the first place that accepts it: one whose parents are objects.
 func (w *writer) first(v string, places target.Pointers) {
 	var last error
 	for _, p := range places {
@@ -81,7 +81,7 @@ func (w *writer) first(v string, places target.Pointers) {
 	w.err = last
 }
 
-// field writes what a step has put into the payload, or wherever this wire has it.
+// field writes a value that a step puts into the payload, or wherever this wire has it.
 func (w *writer) field(fd field) {
 	for i, p := range fd.places {
 		if _, there := p.Get(w.doc); (i == 0 || fd.all) && !(fd.free && there) {
@@ -90,7 +90,7 @@ func (w *writer) field(fd field) {
 	}
 }
 
-// encode makes the frame that is sent.
+// encode returns the driver message for a frame.
 func (b *codec) encode(f frame) (driver.Message, error) {
 	at, w := b.wire.Fields, &writer{doc: map[string]any{}}
 	w.put(f.payload, at.Payload)
@@ -131,8 +131,8 @@ func (b *codec) encode(f frame) (driver.Message, error) {
 	return driver.Message{Label: strings.TrimSpace(f.event + " " + f.subtype), Body: body}, nil
 }
 
-// output is the payload of an agent that says a text: the text itself, unless this wire has the ids or marks of an
-// output within its payload and nowhere else.
+// output returns the payload of an agent that says a text: the text itself, unless this wire has ids or marks of an
+// output only within its payload.
 func (b *codec) output(said string) any {
 	at := b.wire.Fields
 	within := func(p target.Pointer) bool { return strings.HasPrefix(string(p), string(at.Payload)+"/") }
@@ -144,7 +144,7 @@ func (b *codec) output(said string) any {
 	return said
 }
 
-// cloned copies what the sender has put into metadata, deep enough that the binding's own marks do not get into it.
+// cloned copies the sender's metadata, deep enough that the binding's own marks do not get into the original.
 func cloned(meta map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, v := range meta {
@@ -156,7 +156,7 @@ func cloned(meta map[string]any) map[string]any {
 	return out
 }
 
-// sender is what stands in the sender field for a party.
+// sender returns the sender field's value for a party.
 func (b *codec) sender(from string) string {
 	switch from {
 	case judge.Frontend:
@@ -171,7 +171,7 @@ func (b *codec) sender(from string) string {
 	return from
 }
 
-// party is who stands in the sender field.
+// party returns the party that a sender field names.
 func (b *codec) party(sender string) string {
 	s := b.wire.Senders
 	switch sender {
@@ -187,7 +187,8 @@ func (b *codec) party(sender string) string {
 	return sender
 }
 
-// decode fills a record's Event: the message in the protocol's terms. Set-up and fence frames have a Type of their own.
+// decode fills a record's Event: the message in the protocol's terms. Set-up and fence frames have Types of their
+// own.
 func (b *codec) decode(r *transcript.Record) {
 	if r.Kind != transcript.Frame || r.Type != "text" {
 		return
@@ -217,7 +218,7 @@ func (b *codec) decode(r *transcript.Record) {
 	}
 }
 
-// message gives the members of judge.Read.
+// message returns the members that judge.Read reads.
 func (b *codec) message(v any) map[string]any {
 	at, data := b.wire.Fields, map[string]any{}
 	get := func(name string, places ...target.Pointer) {
@@ -259,7 +260,7 @@ func (b *codec) message(v any) map[string]any {
 	data[judge.From] = b.party(text(data[judge.Sender]))
 	for name, places := range map[string]target.Pointers{judge.SwitchFrom: at.From, judge.SwitchTo: at.To,
 		judge.Reason: at.Reason, judge.Trigger: at.Trigger} {
-		for _, p := range places { // one that is null is there: from nobody, say
+		for _, p := range places { // a null member counts as present: a switch from nobody
 			if m, found := p.Get(v); found && data[name] == nil {
 				data[name] = m
 			}
@@ -272,7 +273,7 @@ func (b *codec) message(v any) map[string]any {
 	return data
 }
 
-// canonical is the default name; one of this wire that the default binding has for something else stands in brackets.
+// canonical returns the default name of a wire name. A default name that this wire has renamed is put in parentheses.
 func canonical(name string, of func(string) string) string {
 	if known := of(name); known != "" || name == "" {
 		return known
@@ -280,7 +281,7 @@ func canonical(name string, of func(string) string) string {
 	return "(" + name + ")"
 }
 
-// marks are the names within metadata that are the binding's own.
+// marks returns the names within metadata that belong to the binding.
 func (b *codec) marks() []string {
 	at := b.wire.Fields
 	out := []string{vocab.Visibility}

@@ -18,10 +18,10 @@ import (
 
 const bus = "bus" // the connection's name in the transcript
 
-// header is sent with the handshake.
+// header returns the header sent with the handshake.
 func (s *suite) header() http.Header { return s.Env.Profile.Header() }
 
-// connect opens the bus.
+// connect opens the bus connection.
 func (s *suite) connect(ctx context.Context) error {
 	if s.conn != nil {
 		return nil
@@ -51,7 +51,7 @@ func (s *suite) connect(ctx context.Context) error {
 	return nil
 }
 
-// endedAt is the number of the record by which the connection has ended; 0: it stands.
+// endedAt returns the number of the record in which the connection ended; 0 if it is open.
 func (s *suite) endedAt() int {
 	for _, r := range s.Between(bus, s.opened, 0) {
 		if r.Kind == transcript.Closed || r.Kind == transcript.Failure {
@@ -61,7 +61,7 @@ func (s *suite) endedAt() int {
 	return 0
 }
 
-// write sends a frame as it is.
+// write sends a frame unchanged.
 func (s *suite) write(ctx context.Context, m driver.Message) (int, error) {
 	if at := s.endedAt(); at > 0 {
 		return 0, s.Need(steps.Check{Clauses: []string{"RT-013"}, At: at, Expected: "a bus that stays open for the next " +
@@ -80,7 +80,7 @@ func (s *suite) write(ctx context.Context, m driver.Message) (int, error) {
 	return at, nil
 }
 
-// deliver hands a message to the orchestrator, and what it has published before back to it where the bus does that.
+// deliver sends a message to the orchestrator, after handing back what it has published if the bus does that.
 func (s *suite) deliver(ctx context.Context, f frame) (int, error) {
 	if s.now == nil {
 		return 0, errors.New("no session was set up")
@@ -109,7 +109,7 @@ func (s *suite) deliver(ctx context.Context, f frame) (int, error) {
 	return at, err
 }
 
-// hearsBroadcast reports whether the target's bus delivers to it what goes to BROADCAST.
+// hearsBroadcast reports whether the target's bus delivers BROADCAST messages to it.
 func (s *suite) hearsBroadcast() bool {
 	return slices.Contains(s.bind.wire.Subscribes, vocab.ToBroadcast)
 }
@@ -118,7 +118,7 @@ func (s *suite) unheard() error {
 	return &steps.NotApplicableError{Reason: "the target does not subscribe to BROADCAST (session-runtime.subscribes)"}
 }
 
-// again delivers the frame of a record once more, as a second subscription would.
+// again redelivers the frame of a record, as a second subscription would.
 func (s *suite) again(ctx context.Context, at int) error {
 	switch {
 	case s.hearsBroadcast():
@@ -136,7 +136,8 @@ func (s *suite) again(ctx context.Context, at int) error {
 	return fmt.Errorf("there is no record %d", at)
 }
 
-// handBack delivers what the orchestrator has published on SYSTEM and BROADCAST, as a bus does to all who subscribe.
+// handBack delivers to the orchestrator what it has published on SYSTEM and BROADCAST, as a bus does to all
+// subscribers.
 func (s *suite) handBack(ctx context.Context) error {
 	if !s.echo {
 		return nil
@@ -152,7 +153,7 @@ func (s *suite) handBack(ctx context.Context) error {
 	return nil
 }
 
-// stderr is what the target wrote to stderr so far: over stdio, the process of this connection.
+// stderr returns what the target has written to stderr so far; over stdio, the process of this connection.
 func (s *suite) stderr() string {
 	if process, ok := s.conn.(interface{ Stderr() string }); ok {
 		return process.Stderr()

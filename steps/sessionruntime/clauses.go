@@ -7,11 +7,11 @@ import (
 	judge "parley/steps/sessionruntime/invariants"
 )
 
-// What is missing, or wrong, breaks the clauses that it shows broken, and no others: by what was asked for, and what
-// had happened before. What is there shows more than its absence does, so that a step may keep more clauses than it can
-// break.
+// A message that is missing or wrong breaks only the clauses that it proves broken: they depend on what was requested
+// and what happened before. A message that is present proves more than its absence would disprove, so a step may keep
+// more clauses than it can break.
 
-// delivered are the messages that the harness has sent in the present session, behind a record.
+// delivered returns the messages that the harness sent in the current session after a record.
 func (s *suite) delivered(after int, match func(judge.Message) bool) (out []judge.Message) {
 	for _, r := range s.T.After(max(after, s.now.began)) {
 		if m, ok := judge.Read(r); ok && m.Delivered && s.belongs(m, s.now) && !strings.HasPrefix(r.Label, judge.Back) &&
@@ -26,8 +26,7 @@ func (s *suite) hasDelivered(after int, match func(judge.Message) bool) bool {
 	return len(s.delivered(after, match)) > 0
 }
 
-// latest is the last message that was delivered in the present session, and that fits; the zero message where there is
-// none.
+// latest returns the last delivered message of the current session that matches; the zero message if there is none.
 func (s *suite) latest(match func(judge.Message) bool) judge.Message {
 	if all := s.delivered(0, match); len(all) > 0 {
 		return all[len(all)-1]
@@ -37,7 +36,7 @@ func (s *suite) latest(match func(judge.Message) bool) judge.Message {
 
 func anything(judge.Message) bool { return true }
 
-// control matches a CONTROL of one of some subtypes.
+// control matches a CONTROL with one of the subtypes.
 func control(subtypes ...string) func(judge.Message) bool {
 	return func(m judge.Message) bool {
 		for _, name := range subtypes {
@@ -49,14 +48,15 @@ func control(subtypes ...string) func(judge.Message) bool {
 	}
 }
 
-// onlyObserved reports whether the latest act was one on BROADCAST, which nothing must follow from.
+// onlyObserved reports whether the latest message was on BROADCAST and not from an agent: it must have no
+// consequences.
 func (s *suite) onlyObserved() bool {
 	m := s.latest(anything)
 	return m.Target == vocab.ToBroadcast && (m.From == judge.Frontend || m.From == judge.Manager || m.From == judge.Logger)
 }
 
-// broadcast are the clauses about what agents say there: where the same was said on SYSTEM before, and was taken, or
-// the scenario would have ended.
+// broadcast returns the clauses about an agent's message on BROADCAST, if the same kind of message was sent elsewhere
+// before. That one was accepted, or the scenario would have ended.
 func (s *suite) broadcast(m judge.Message) []string {
 	if m.Target != vocab.ToBroadcast {
 		return nil
@@ -70,8 +70,7 @@ func (s *suite) broadcast(m judge.Message) []string {
 	return nil
 }
 
-// was reports whether a message of a kind was published before, in any session: what was there once, and is missing
-// now, tells more.
+// was reports whether a message of a kind was published before, in any session: then its absence now tells more.
 func (s *suite) was(k judge.Kind) bool {
 	for _, r := range s.Between(bus, 0, 0) {
 		if m, ok := judge.Read(r); ok && m.Kind() == k {
@@ -81,7 +80,7 @@ func (s *suite) was(k judge.Kind) bool {
 	return false
 }
 
-// unrouted are broken where an input goes nowhere.
+// unrouted returns the clauses broken when an input is not routed.
 func (s *suite) unrouted(in *input) []string {
 	clauses := []string{"RT-001", "RT-013", "RT-015", "RT-067", "RT-075"}
 	if in.structured {
@@ -90,7 +89,7 @@ func (s *suite) unrouted(in *input) []string {
 	if in.form != nil {
 		clauses = append(clauses, "RT-030", "RT-049", "RT-086", "RT-092")
 	}
-	for _, other := range s.now.inputs { // whatever it was, the next input is routed
+	for _, other := range s.now.inputs { // however that turn ended, the next input must be routed
 		switch other.ended {
 		case "time-out":
 			clauses = append(clauses, "RT-079")
@@ -103,7 +102,7 @@ func (s *suite) unrouted(in *input) []string {
 	return clauses
 }
 
-// misrouted are broken where an input goes to another agent: by what had made somebody active.
+// misrouted returns the clauses broken when an input goes to another agent, by what made the right one active.
 func (s *suite) misrouted(in *input, to judge.Message) []string {
 	switch {
 	case to.TargetID == "":
@@ -114,7 +113,7 @@ func (s *suite) misrouted(in *input, to judge.Message) []string {
 	return append([]string{"RT-014", "RT-015", "RT-048", "RT-069"}, s.changed(in)...)
 }
 
-// changed are the clauses about what has made an agent active, or has not, before an input.
+// changed returns the clauses about the last event before an input that made an agent active, or must not have.
 func (s *suite) changed(in *input) (clauses []string) {
 	act := s.latest(func(m judge.Message) bool {
 		return m.N < in.said && (names(m) || m.From == judge.Manager ||
@@ -127,7 +126,7 @@ func (s *suite) changed(in *input) (clauses []string) {
 	case act.Target == vocab.ToBroadcast && act.Event != vocab.UserInput:
 		clauses = append(clauses, "RT-028")
 	case act.Event == vocab.UserInput && s.absent(act):
-		clauses = append(clauses, "RT-048", "RT-049", "RT-086") // who was named has not become active
+		clauses = append(clauses, "RT-048", "RT-049", "RT-086") // the named agent has not become active
 	case act.Event == vocab.UserInput:
 		clauses = append(clauses, "RT-063", "RT-064", "RT-088")
 	case act.Subtype == vocab.SwitchAgent:
@@ -144,8 +143,8 @@ func (s *suite) changed(in *input) (clauses []string) {
 	return clauses
 }
 
-// beside are the clauses about one transaction beside another: where one was told of already that ended so, and several
-// were asked for.
+// beside returns the clause about concurrent transactions, if another with the same result was reported already and
+// several were requested.
 func (s *suite) beside(what string) []string {
 	if s.now.told[what] && len(s.delivered(0, control(vocab.RemoveAgent, vocab.InviteAgent))) > 1 {
 		return []string{"RT-062"}
@@ -165,7 +164,7 @@ func hasMember(v any, name string) bool {
 	return there
 }
 
-// absent reports whether an input mentions an agent that was not in the session when it was set up.
+// absent reports whether an input mentions an agent that was not in the session at set-up.
 func (s *suite) absent(m judge.Message) bool {
 	for _, letter := range s.now.agents {
 		if judge.Mentions(m, s.agent(letter)) || m.Data["mention"] == s.agent(letter) {
@@ -175,7 +174,7 @@ func (s *suite) absent(m judge.Message) bool {
 	return true
 }
 
-// stops are broken where no CANCEL comes: by what asks for one.
+// stops returns the clauses broken when no CANCEL comes, and the request that asks for one.
 func (s *suite) stops(in *input) (clauses []string, asked judge.Message) {
 	asked = s.latest(func(m judge.Message) bool {
 		return m.From == judge.Frontend && control(vocab.Cancel, vocab.Interrupt, vocab.RemoveAgent, vocab.SessionClose)(m)
@@ -190,7 +189,7 @@ func (s *suite) stops(in *input) (clauses []string, asked judge.Message) {
 	default:
 		clauses = []string{"RT-004", "RT-016", "RT-031", "RT-099"}
 	}
-	if s.was(judge.CancelSent) { // for another speaker
+	if s.was(judge.CancelSent) { // an earlier speaker got a CANCEL
 		clauses = append(clauses, "RT-142")
 		if in.agent != s.agent(s.now.active) {
 			clauses = append(clauses, "RT-050")
@@ -199,14 +198,14 @@ func (s *suite) stops(in *input) (clauses []string, asked judge.Message) {
 	return clauses, asked
 }
 
-// foreign reports whether another agent has said something in a turn, behind a record.
+// foreign reports whether another agent sent output in a turn after a record.
 func (s *suite) foreign(in *input, after int) bool {
 	return s.hasDelivered(after, func(m judge.Message) bool {
 		return m.Event == vocab.AgentOutput && m.Turn == in.turn && m.From != in.agent
 	})
 }
 
-// unforwarded are broken where the latest output of a turn is not forwarded.
+// unforwarded returns the clauses broken when the latest output of a turn is not forwarded.
 func (s *suite) unforwarded(in *input) []string {
 	clauses := append([]string{"RT-002", "RT-039", "RT-082", "RT-139", "RT-140"}, s.broadcast(in.last.sent)...)
 	if in.last.sent.Final && !in.last.sent.Chunk {
@@ -227,7 +226,7 @@ func (s *suite) unforwarded(in *input) []string {
 	return clauses
 }
 
-// kept are the clauses that keep an output from the frontend: by what is wrong with it.
+// kept returns the clauses that forbid forwarding an output, by what is wrong with it.
 func (s *suite) kept(in *input) []string {
 	switch {
 	case in.turn == "":
@@ -246,7 +245,7 @@ func (s *suite) kept(in *input) []string {
 	return []string{"RT-141"}
 }
 
-// absence are the clauses that are judged by a kind of message that is not published: by what was done last.
+// absence returns the clauses judged by the absence of a kind of message, by what was done last.
 func (s *suite) absence(k judge.Kind) []string {
 	if s.onlyObserved() {
 		return []string{"RT-028"}
@@ -266,10 +265,10 @@ func (s *suite) absence(k judge.Kind) []string {
 		switch {
 		case done(vocab.HandoverReject):
 			return []string{"RT-137"}
-		case done(vocab.HandoverConfirm): // of what was not asked for, or is decided
+		case done(vocab.HandoverConfirm): // of a handover that was not requested, or is already decided
 			clauses := []string{"RT-061", "RT-065", "RT-133", "RT-135", "RT-137"}
 			for _, h := range s.now.handovers {
-				if h.decided == 0 { // it is confirmed by what does not name it
+				if h.decided == 0 { // the confirmation does not name it
 					return append(clauses, "RT-062")
 				}
 			}
@@ -302,7 +301,7 @@ func (s *suite) absence(k judge.Kind) []string {
 	return []string{"RT-141"} // output
 }
 
-// unspoken keep a CANCEL from agents that are not speaking: by how their turns have ended.
+// unspoken returns the clauses that forbid a CANCEL to agents that are not speaking, by how their turns ended.
 func (s *suite) unspoken() []string {
 	clauses := []string{"RT-097"}
 	for _, in := range s.now.inputs {
@@ -318,7 +317,7 @@ func (s *suite) unspoken() []string {
 	return clauses
 }
 
-// untimely keep a ROUTE_TIMEOUT from turns.
+// untimely returns the clauses that forbid a ROUTE_TIMEOUT.
 func (s *suite) untimely() []string {
 	ack := s.latest(control(vocab.InputAck))
 	if ack.N == 0 {
@@ -331,7 +330,7 @@ func (s *suite) untimely() []string {
 	return append([]string{"RT-003", "RT-077", "RT-080", "RT-161"}, s.broadcast(ack)...)
 }
 
-// unannounced are broken where no switch is told: by what has made an agent active.
+// unannounced returns the clauses broken when no switch is published, by what made an agent active.
 func (s *suite) unannounced() []string {
 	clauses := []string{"RT-006", "RT-063", "RT-065"}
 	switch act := s.latest(anything); {
@@ -340,7 +339,7 @@ func (s *suite) unannounced() []string {
 	case act.Subtype == vocab.SwitchAgent:
 		clauses = append(clauses, "RT-032")
 		for _, in := range s.now.inputs {
-			if in.pieces > 0 && in.ended == "" && s.was(judge.Switch) { // while nobody spoke
+			if in.pieces > 0 && in.ended == "" && s.was(judge.Switch) { // a switch was published while nobody was speaking
 				return append(clauses, "RT-176")
 			}
 		}
@@ -351,7 +350,7 @@ func (s *suite) unannounced() []string {
 	return append(clauses, "RT-112")
 }
 
-// otherSwitches are switches that are told, and not as they have to be.
+// otherSwitches lists the switches that are published, but not in the required way.
 func (s *suite) otherSwitches(names func(judge.Message) bool) []instead {
 	return []instead{
 		{clauses: []string{"RT-091", "RT-167"}, how: "it is not on SYSTEM or BROADCAST", match: func(m judge.Message) bool {

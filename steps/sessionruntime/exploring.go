@@ -16,7 +16,7 @@ func (s *suite) registerExploring(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the orchestrator follows its life cycles$`, s.hasKept)
 }
 
-// hasKept compares everything with the model, once it has been handled.
+// hasKept compares the whole transcript with the model, once everything has been handled.
 func (s *suite) hasKept(ctx context.Context) error {
 	if err := s.fence(ctx); err != nil {
 		return err
@@ -24,8 +24,8 @@ func (s *suite) hasKept(ctx context.Context) error {
 	return s.judged()
 }
 
-// Explored implements steps.Explorer: whatever the model judges, but RT-028, as nothing on BROADCAST is drawn. A target
-// that does not subscribe to BROADCAST would have it untested.
+// Explored implements steps.Explorer: all clauses that the model judges except RT-028, because no message on
+// BROADCAST is drawn: a target that does not subscribe to BROADCAST would leave it untested.
 func (Protocol) Explored() []string {
 	var out []string
 	for _, id := range judge.Clauses() {
@@ -36,16 +36,15 @@ func (Protocol) Explored() []string {
 	return out
 }
 
-// act is one thing that happens on the bus. Each can happen at any time, so that a sequence stays one when acts are
-// taken away.
+// act is one event on the bus. Each can happen at any time, so that a sequence remains valid when acts are removed.
 type act struct {
 	what         string
 	agent, other string
 	turn         string
-	wait         bool // until it has been handled
+	wait         bool // wait until it has been handled
 }
 
-// whats are what may happen; what takes several to mean something is drawn more often.
+// whats lists the possible acts. Those that matter only in combination occur more often.
 var whats = []string{"nothing", "say", "say", "say", "mention", "mention", "acknowledge", "acknowledge", "acknowledge",
 	"acknowledge", "chunk", "chunk", "chunk", "chunk", "final", "final",
 	"cancel", "cancel", "confirm cancel", "confirm cancel", "confirm cancel", "stopped", "remove", "removed", "removed",
@@ -53,8 +52,8 @@ var whats = []string{"nothing", "say", "say", "say", "mention", "mention", "ackn
 	"hand over", "confirm", "confirm", "reject", "error", "foreign", "again", "again", "open", "opened", "close", "closed",
 	"not closed", "time"}
 
-// Explore implements steps.Explorer: what users, agents and SessionManager may say about four inputs and three agents,
-// and one that is invited, in any order, sensible or not.
+// Explore implements steps.Explorer: what users, agents and SessionManager may say about three inputs, three agents
+// and one invited agent, in any order, sensible or not.
 func (Protocol) Explore(draw *rapid.T) []string {
 	letter := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 	one := rapid.Custom(func(t *rapid.T) act {
@@ -81,16 +80,17 @@ func (Protocol) Explore(draw *rapid.T) []string {
 	return p.lines
 }
 
-// play turns acts into the lines of a scenario. It knows what was said, and whom a turn should belong to.
+// play turns acts into the lines of a scenario. It tracks which inputs were said, and the agent each turn should
+// belong to.
 type play struct {
 	lines  []string
-	owner  map[string]string // of an input: the agent that should answer it
-	asked  map[string]bool   // inputs that were to be handed over
-	sent   map[string]bool   // inputs of which something was sent
+	owner  map[string]string // the agent that should answer each input
+	asked  map[string]bool   // inputs with a handover request
+	sent   map[string]bool   // inputs with some output
 	active string
 
-	hurried bool // a short limit for confirmations of cancels, so that it may run out
-	waits   int  // how often that was let run out
+	hurried bool // a short limit for confirming cancels, so that it may expire
+	waits   int  // how often the limit was left to expire
 }
 
 func (p *play) say(format string, args ...any) {
@@ -107,7 +107,7 @@ func (p *play) act(a act) {
 		}
 		p.begin(a)
 	case "time":
-		if p.hurried && p.waits < 2 { // each takes its time
+		if p.hurried && p.waits < 2 { // each one takes time
 			p.waits++
 			p.say("When the limit for confirming a cancel expires")
 		}
@@ -146,7 +146,7 @@ func (p *play) act(a act) {
 	}
 	if len(p.lines) > n &&
 		(a.wait || strings.Contains(p.lines[n], "the user says") || strings.Contains(p.lines[n], "mentions")) {
-		p.say("Then everything is handled") // the agents answer what has reached them
+		p.say("Then everything is handled") // agents answer only inputs that have reached them
 	}
 }
 
@@ -163,7 +163,7 @@ func (p *play) begin(a act) {
 	p.say(`When the user says "%s"`, a.turn)
 }
 
-// agent is what the agent of a turn does about it, or another one.
+// agent adds what the agent of a turn, or another one, does about it.
 func (p *play) agent(a act, owner string) {
 	switch a.what {
 	case "acknowledge":

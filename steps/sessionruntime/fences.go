@@ -10,7 +10,7 @@ import (
 	"parley/transcript"
 )
 
-// fence waits until everything that was delivered has been handled.
+// fence waits until everything delivered has been handled.
 func (s *suite) fence(ctx context.Context) error {
 	if err := s.handBack(ctx); err != nil {
 		return err
@@ -32,17 +32,17 @@ func (s *suite) fence(ctx context.Context) error {
 	return nil
 }
 
-// fenceKind is what is awaited behind a fence.
+// fenceKind names what a fence waits for.
 const fenceKind = "the answer of a fence"
 
-// askFence sends a fence, and does not wait for its answer.
+// askFence sends a fence without waiting for the answer.
 func (s *suite) askFence(ctx context.Context) (id string, at int, err error) {
 	id = fmt.Sprintf("fence-%d-%s", s.Serial(), s.Nonce)
 	at, err = s.write(ctx, driver.Message{Label: judge.FenceFrame, Body: []byte(`{"parley":"fence","id":"` + id + `"}`)})
 	return id, at, err
 }
 
-// awaitOverdue gives what had to come by a fence the time of a quiet window, as an adapter may answer its fence too
+// awaitOverdue gives messages that were due by a fence another quiet window, because an adapter may answer fences too
 // early.
 func (s *suite) awaitOverdue(ctx context.Context) {
 	due := 0
@@ -72,11 +72,11 @@ func isFenced(r *transcript.Record, id string) bool {
 	return r.Event != nil && r.Event.Type == judge.FencedFrame && member(r, judge.ID) == id
 }
 
-// earlyFence is the key under which it is learnt that fences prove nothing about this target.
+// earlyFence is the key that records that this target's fences prove nothing.
 const earlyFence = "session-runtime: the fence is early"
 
-// fenceIsEarly takes no fence of this target for a proof any more: something that was due came behind one, and nothing
-// had been delivered meanwhile. No clause speaks of fences.
+// fenceIsEarly stops trusting this target's fences: a message that was due came after one, though nothing had been
+// delivered meanwhile. No clause covers fences.
 func (s *suite) fenceIsEarly(late, fenced transcript.Record) {
 	s.bind.wire.Fence = false
 	if _, known := s.Env.Learnt.LoadOrStore(earlyFence, true); !known {
@@ -87,7 +87,7 @@ func (s *suite) fenceIsEarly(late, fenced transcript.Record) {
 	}
 }
 
-// quiet stands in for a fence.
+// quiet replaces a fence by a quiet window.
 func (s *suite) quiet(ctx context.Context) error {
 	before := s.T.Len()
 	_, miss := s.Await(ctx,
@@ -100,8 +100,8 @@ func (s *suite) quiet(ctx context.Context) error {
 	return nil
 }
 
-// fenceIsLate: what follows from messages is published before a fence behind them is answered. All of them are sent at
-// once.
+// fenceIsLate checks that the consequences of messages are published before a later fence is answered. All are sent
+// at once.
 func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
 	for i := range inputs {
 		if err := s.says(ctx, fmt.Sprintf("t%d", i+1), ""); err != nil {
@@ -135,7 +135,7 @@ func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
 	return nil
 }
 
-// lastFenced is the record of the latest answer to a fence.
+// lastFenced returns the record of the latest answer to a fence.
 func (s *suite) lastFenced() (fenced transcript.Record) {
 	for _, r := range s.Between(bus, 0, 0) {
 		if r.Event != nil && r.Event.Type == judge.FencedFrame {

@@ -12,7 +12,7 @@ import (
 	judge "parley/steps/sessionruntime/invariants"
 )
 
-// handover is what an agent has asked for, under the name of the input that it was about.
+// handover is an agent's request, under the name of the input concerned.
 type handover struct {
 	token    string
 	from, to string // letters
@@ -30,7 +30,7 @@ func (s *suite) registerHandovers(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^agent "(\w)" gets the context of "(\w+)"$`, s.getsContext)
 }
 
-// asksToHandOver is HANDOVER_REQUEST (4F).
+// asksToHandOver sends HANDOVER_REQUEST (4F).
 func (s *suite) asksToHandOver(ctx context.Context, from, name, to, where string) error {
 	in, err := s.input(name)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *suite) handover(name string) (*handover, error) {
 	return h, nil
 }
 
-// userIsAsked is HANDOVER_UI_PROMPT (RT-131, RT-132).
+// userIsAsked expects HANDOVER_UI_PROMPT (RT-131, RT-132).
 func (s *suite) userIsAsked(ctx context.Context, letter, name string) error {
 	h, err := s.handover(name)
 	if err != nil {
@@ -77,15 +77,15 @@ func (s *suite) userIsAsked(ctx context.Context, letter, name string) error {
 	return s.Judge(steps.Check{Clauses: []string{"RT-061", "RT-128", "RT-132", "RT-042", "RT-168"}, OK: true})
 }
 
-// named are the names that the profile gives for the agent that is to take over, where the prompt has none of its own
-// there. The source is silent on what an answer holds, so it holds all that a frontend knows.
+// named returns the fields by which the profile names the agent that takes over, written where the prompt left them
+// empty. The source does not say what an answer contains, so it contains all that a frontend knows.
 func (s *suite) named(letter string) []field {
 	at, id := s.bind.wire.Fields, s.agent(letter)
 	return []field{{places: at.TargetAgent, all: true, free: true, value: id}, {places: at.AgentID, free: true, value: id},
 		{places: at.To, free: true, value: id}}
 }
 
-// decides answers a prompt, with its ids, what it said, and the agent that it is about.
+// decides answers a prompt with its ids, its payload, and the agent concerned.
 func (s *suite) decides(ctx context.Context, what, name, where string) error {
 	h, err := s.handover(name)
 	if err != nil {
@@ -108,8 +108,8 @@ func (s *suite) decides(ctx context.Context, what, name, where string) error {
 	return err
 }
 
-// confirmsNothing says of a handover to an agent of the session all that an answer says: only the transaction there is
-// not.
+// confirmsNothing confirms a handover to an agent of the session in full, but with ids of a transaction that does not
+// exist.
 func (s *suite) confirmsNothing(ctx context.Context, letter string) error {
 	for _, h := range s.now.handovers {
 		if h.decided == 0 && h.prompt.Tx == "" && h.prompt.Turn == "" {
@@ -125,7 +125,7 @@ func (s *suite) confirmsNothing(ctx context.Context, letter string) error {
 	return err
 }
 
-// answersHandover ends the turn of the new agent, where the handover has begun one: then nothing is under way.
+// answersHandover ends the new agent's turn if the handover began one, so that nothing is in progress.
 func (s *suite) answersHandover(ctx context.Context, letter string) error {
 	if _, begun := s.now.inputs["handover"]; !begun {
 		return s.fence(ctx)
@@ -136,8 +136,8 @@ func (s *suite) answersHandover(ctx context.Context, letter string) error {
 	return s.fence(ctx)
 }
 
-// getsContext: the new agent gets what the old one has said, as HANDOVER_CONTEXT or USER_INPUT (RT-135), and
-// acknowledges it.
+// getsContext checks that the new agent gets the old one's output, as HANDOVER_CONTEXT or USER_INPUT (RT-135), and
+// has it acknowledge that.
 func (s *suite) getsContext(ctx context.Context, letter, name string) error {
 	h, err := s.handover(name)
 	if err != nil {

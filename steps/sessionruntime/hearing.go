@@ -17,7 +17,7 @@ var (
 	_ steps.Prober       = Protocol{}
 )
 
-// Ours implements steps.Recognisable: an answer to a set-up or a fence, or a message on a bus.
+// Ours implements steps.Recognisable: an answer to a set-up or a fence, or a bus message.
 func (Protocol) Ours(message any, _ string) bool {
 	switch steps.Text(message, "parley") {
 	case vocab.Ready, vocab.Fenced, vocab.Problem:
@@ -26,13 +26,13 @@ func (Protocol) Ours(message any, _ string) bool {
 	return steps.Text(message, "event") != "" && steps.Has(message, "session_id", "target", "sender", "subtype") > 0
 }
 
-// Heard implements steps.Recognisable: a frame of its own, or an event that the profile names.
+// Heard implements steps.Recognisable: a control frame, or an event that the profile names.
 func (p Protocol) Heard(ev *transcript.Event) bool {
 	return p.Ours(ev.Envelope, "") || ev.Type != "" && !strings.HasPrefix(ev.Type, "(") &&
 		!strings.HasPrefix(ev.Type, "parley ")
 }
 
-// Places implements steps.Recognisable. A fence is answered by who has no session, too.
+// Places implements steps.Recognisable. A fence is answered even without a session.
 func (Protocol) Places() []steps.Place {
 	say := []string{`{"parley":"` + vocab.Fence + `","id":"parley-hello"}`}
 	var out []steps.Place
@@ -42,7 +42,8 @@ func (Protocol) Places() []steps.Place {
 	return out
 }
 
-// Probe implements steps.Prober: a fence, which who has no session answers too; nothing where the target knows none.
+// Probe implements steps.Prober: a fence, which is answered even without a session; nothing if the target does not
+// support fences.
 func (Protocol) Probe(env *steps.Env, run target.Running) (driver.OpenOptions, []driver.Message, error) {
 	wire := binding.Of(env.Profile)
 	if !wire.Fence {

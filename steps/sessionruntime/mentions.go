@@ -8,7 +8,7 @@ import (
 	judge "parley/steps/sessionruntime/invariants"
 )
 
-// mentions is an input for an agent by name (4B).
+// mentions sends an input that mentions an agent (4B).
 func (s *suite) mentions(ctx context.Context, letter, name, form string) error {
 	who, in := s.agent(letter), &input{token: s.token()}
 	f := frame{event: vocab.UserInput, from: judge.Frontend}
@@ -28,14 +28,14 @@ func (s *suite) mentions(ctx context.Context, letter, name, form string) error {
 	return s.say(ctx, name, in, f)
 }
 
-// names is an input with the name of an agent in its text alone: neither form of a mention that the source has (4B).
+// names sends an input that names an agent only in its text, which is not a form of mention in the source (4B).
 func (s *suite) names(ctx context.Context, name, letter string) error {
 	in := &input{token: s.token()}
 	return s.say(ctx, name, in,
 		frame{event: vocab.UserInput, from: judge.Frontend, payload: "@" + s.agent(letter) + " what about " + in.token + "?"})
 }
 
-// absentDealtWith: either is fine, and one has to happen (RT-087).
+// absentDealtWith accepts either outcome, and requires one of them (RT-087).
 func (s *suite) absentDealtWith(ctx context.Context, letter string) error {
 	clauses := []string{"RT-049", "RT-086", "RT-087"}
 	if s.hasDelivered(0, control(vocab.RemoveAgentDone)) {

@@ -46,7 +46,7 @@ func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^that output is not forwarded$`, s.nothingForwarded)
 }
 
-// sends is AGENT_OUTPUT (4G).
+// sends sends AGENT_OUTPUT (4G).
 func (s *suite) sends(ctx context.Context, letter, what, name, where string) error {
 	in, err := s.input(name)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *suite) sends(ctx context.Context, letter, what, name, where string) err
 	return s.speak(ctx, in, f)
 }
 
-// speak delivers output of a turn, the last that its agent has said.
+// speak delivers output of a turn as its agent's last output.
 func (s *suite) speak(ctx context.Context, in *input, f frame) (err error) {
 	p := in.last
 	if p.at, err = s.deliver(ctx, f); err != nil {
@@ -86,8 +86,8 @@ func (s *suite) speak(ctx context.Context, in *input, f frame) (err error) {
 	return nil
 }
 
-// pieceOf is what an agent says, as text: as models say it, with a blank before it and a line's end behind, and as it
-// is spoilt most easily.
+// pieceOf returns an agent's output as text: the way models produce it, with a leading blank and a trailing newline,
+// and in forms that are easily corrupted.
 func pieceOf(what, token string) string {
 	switch what {
 	case "long text":
@@ -103,8 +103,7 @@ func pieceOf(what, token string) string {
 	return " piece " + token + ": “好”\n"
 }
 
-// repeats is one more chunk, whose payload is that of the chunk before: what differs is its id, and its place in the
-// stream.
+// repeats sends another chunk with the payload of the previous one: only its id and its place in the stream differ.
 func (s *suite) repeats(ctx context.Context, letter, name string) error {
 	in, err := s.input(name)
 	if err != nil {
@@ -121,7 +120,7 @@ func (s *suite) repeats(ctx context.Context, letter, name string) error {
 	return s.speak(ctx, in, f)
 }
 
-// sendsOfAnother is output, in the present session, of a turn that belongs to another one.
+// sendsOfAnother sends output in the current session for a turn of another session.
 func (s *suite) sendsOfAnother(ctx context.Context, letter, name, session string) error {
 	of, there := s.sessions[session]
 	if !there || of.inputs[name] == nil {
@@ -141,7 +140,7 @@ func (s *suite) nothingForwarded(ctx context.Context) error {
 		isOutput(s.stray))
 }
 
-// ends is the final, and the frontend has it.
+// ends sends the final and waits until it is forwarded.
 func (s *suite) ends(ctx context.Context, letter, name string) error {
 	return inOrder(
 		func() error { return s.sends(ctx, letter, "the final", name, "") },
@@ -175,7 +174,8 @@ func (s *suite) forwarded(ctx context.Context, name string) error {
 var aboutOutput = []string{"RT-002", "RT-011", "RT-015", "RT-039", "RT-042", "RT-082", "RT-139", "RT-140", "RT-141",
 	"RT-142", "RT-146", "RT-148", "RT-150", "RT-168"}
 
-// probe finds out whether what is not forwarded is held back, where a scenario is about that: its agent says the rest.
+// probe finds out whether output that is not forwarded is being held back, in scenarios about that: the agent sends
+// the rest.
 func (s *suite) probe(ctx context.Context, in *input, clauses *[]string) error {
 	p := in.last
 	if !s.Judges("RT-150") || p.sent.Final || p.sent.From != in.agent {
@@ -212,7 +212,7 @@ func (s *suite) notForwarded(ctx context.Context, name string) error {
 	return s.none(ctx, in.last.at, s.kept(in), "no AGENT_OUTPUT to the frontend", isOutput(in.last))
 }
 
-// cancels is CANCEL or INTERRUPT (4C).
+// cancels sends CANCEL or INTERRUPT (4C).
 func (s *suite) cancels(ctx context.Context, what, where string) error {
 	f := frame{event: vocab.Control, subtype: vocab.Cancel, from: judge.Frontend, payload: map[string]any{}}
 	if what == "interrupts" {
@@ -259,7 +259,7 @@ func (s *suite) askedToStop(ctx context.Context, letter, name string) error {
 	return s.Judge(steps.Check{Clauses: aboutStops, OK: true})
 }
 
-// oneToStop: of two that speak at once, the source does not say which is meant.
+// oneToStop accepts a CANCEL for either of two turns that speak at once: the source does not say which is meant.
 func (s *suite) oneToStop(ctx context.Context, one, other string) error {
 	a, err := s.input(one)
 	if err != nil {
@@ -280,7 +280,7 @@ func (s *suite) oneToStop(ctx context.Context, one, other string) error {
 		At: m.N})
 }
 
-// confirmsCancel is CANCEL_ACK, or STREAM_STOPPED.
+// confirmsCancel sends CANCEL_ACK or STREAM_STOPPED.
 func (s *suite) confirmsCancel(ctx context.Context, letter, how, name, where string) error {
 	in, err := s.input(name)
 	if err != nil {
@@ -319,7 +319,7 @@ func (s *suite) cancelled(ctx context.Context, name string) error {
 	return s.Judge(steps.Check{Clauses: []string{"RT-095", "RT-103"}, OK: true})
 }
 
-// noneOf proves that nothing of a kind was published because of the latest act.
+// noneOf proves that nothing of a kind was published after the latest act.
 func (s *suite) noneOf(ctx context.Context, name string) error {
 	kinds := map[string]judge.Kind{"CANCEL": judge.CancelSent, "CANCELED": judge.Canceled, "SWITCH_AGENT": judge.Switch,
 		"REQUEST_REMOVE_AGENT":  judge.RequestRemove,

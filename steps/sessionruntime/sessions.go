@@ -59,7 +59,7 @@ func (s *suite) setUp(ctx context.Context, name, agents, active string) error {
 	return s.sendSetUp(ctx, ss)
 }
 
-// sendSetUp sends the set-up frame, and waits for its answer.
+// sendSetUp sends the set-up frame and waits for the answer.
 func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 	agents := []any{}
 	for _, letter := range ss.agents {
@@ -96,7 +96,7 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 	return nil
 }
 
-// setUpAnew resets the session: the orchestrator has it as if nothing had been said.
+// setUpAnew resets the session: to the orchestrator nothing has been said yet.
 func (s *suite) setUpAnew(ctx context.Context) error {
 	s.now.inputs, s.now.handovers, s.now.anew = map[string]*input{}, map[string]*handover{}, true
 	return s.sendSetUp(ctx, s.now)
@@ -111,7 +111,7 @@ func (s *suite) inSession(name string) error {
 	return nil
 }
 
-// hurried has the sessions that follow wait no longer for INPUT_ACK than the profile says is the shortest.
+// hurried gives the following sessions the shortest INPUT_ACK limit that the profile allows.
 func (s *suite) hurried() error {
 	s.limits.InputAck = binding.Of(s.Env.Profile).Limits.InputAck.Duration
 	return nil
@@ -122,7 +122,7 @@ func (s *suite) handsBack() error {
 	return nil
 }
 
-// asksForSession is SESSION_OPEN or SESSION_CLOSE (4H).
+// asksForSession sends SESSION_OPEN or SESSION_CLOSE (4H).
 func (s *suite) asksForSession(ctx context.Context, what, where string) error {
 	subtype := map[string]string{"opens": vocab.SessionOpen, "closes": vocab.SessionClose}[what]
 	at, err := s.deliver(ctx,
@@ -135,9 +135,9 @@ func (s *suite) asksForSession(ctx context.Context, what, where string) error {
 func (s *suite) managerAskedForSession(ctx context.Context, what string) (err error) {
 	k := map[string]judge.Kind{"open": judge.RequestOpen, "close": judge.RequestClose}[what]
 	clauses := []string{"RT-020", "RT-036", "RT-151", "RT-153"}
-	if ack := s.stopped(s.now.asked); ack.N > 0 { // that it was accepted shows by the CANCEL
+	if ack := s.stopped(s.now.asked); ack.N > 0 { // the CANCEL already shows that it was accepted
 		clauses = []string{"RT-153"}
-		if s.was(k) { // where nobody was speaking
+		if s.was(k) { // it came while nobody was speaking
 			clauses = append(clauses, "RT-152")
 		}
 	}
@@ -153,7 +153,7 @@ func (s *suite) managerAskedForSession(ctx context.Context, what string) (err er
 	return s.Judge(steps.Check{Clauses: []string{"RT-020", "RT-036", "RT-151", "RT-152", "RT-153"}, OK: true})
 }
 
-// stopped is the confirmation of a cancel that was given behind a record; the zero message where there is none.
+// stopped returns the confirmation of a cancel given after a record; the zero message if there is none.
 func (s *suite) stopped(after int) judge.Message {
 	return s.latest(func(m judge.Message) bool {
 		return m.N > after && (m.Subtype == vocab.CancelAck || m.Subtype == vocab.StreamStopped)
@@ -163,7 +163,7 @@ func (s *suite) stopped(after int) judge.Message {
 var sessionReceipts = map[string]string{"is opened": vocab.SessionOpened, "is closed": vocab.SessionClosed,
 	"could not be opened": vocab.SessionFailed, "could not be closed": vocab.SessionFailed}
 
-// sessionReceipt is SESSION_OPENED, SESSION_CLOSED or SESSION_FAILED, for the request that was made.
+// sessionReceipt sends SESSION_OPENED, SESSION_CLOSED or SESSION_FAILED for the request made.
 func (s *suite) sessionReceipt(ctx context.Context, what string) error {
 	payload := map[string]any{"session_id": s.now.id}
 	if sessionReceipts[what] == vocab.SessionFailed {
@@ -182,13 +182,13 @@ func (s *suite) sessionReceipt(ctx context.Context, what string) error {
 	return err
 }
 
-// receipt answers a request of the orchestrator's, with its ids.
+// receipt returns the answer to a request of the orchestrator, with its ids.
 func (s *suite) receipt(subtype string, to judge.Message, payload map[string]any) frame {
 	return frame{event: vocab.Control, subtype: subtype, from: judge.Manager, trace: to.Trace, turn: to.Turn, tx: to.Tx,
 		payload: payload}
 }
 
-// sessionTold: the frontend gets the result, as EVENT or ERROR (RT-155).
+// sessionTold checks that the frontend gets the result, as EVENT or ERROR (RT-155).
 func (s *suite) sessionTold(ctx context.Context, what string) error {
 	told := func(m judge.Message) bool { return judge.TellsOfSession(m, sessionReceipts[what]) }
 	_, err := s.published(ctx, s.now.receipt, []string{"RT-045", "RT-046", "RT-155", "RT-166"},
@@ -206,11 +206,11 @@ func (s *suite) sessionTold(ctx context.Context, what string) error {
 	return s.Judge(steps.Check{Clauses: []string{"RT-154"}, OK: true})
 }
 
-// punctual is the most that something may be late that a limit brings about: who goes by a limit of his own, which is
-// likely 5 s or 10 s, does not go by the one that he was asked for.
+// punctual is the longest delay accepted for a message triggered by a limit. A target that uses its own limit, likely
+// 5 s or 10 s, does not use the requested one.
 const punctual = 4 * time.Second
 
-// withLimit is how long something is awaited that comes by itself once a limit is over.
+// withLimit returns how long to wait for a message that comes by itself when a limit expires.
 func (s *suite) withLimit(limit time.Duration) time.Duration {
 	return limit + min(s.Env.Event(), punctual)
 }

@@ -29,36 +29,36 @@ type suite struct {
 	*steps.World
 	bind     *codec
 	conn     driver.Conn
-	opened   int // number of the record that asked for the connection
+	opened   int // number of the last record before the connection was opened
 	sessions map[string]*session
-	now      *session // the one that the steps speak of
+	now      *session // the session that the steps refer to
 	limits   judge.Limits
-	echo     bool   // the bus hands what is published on SYSTEM and BROADCAST back to the orchestrator
-	echoed   int    // number of the last record that was looked at for that
+	echo     bool   // the bus hands messages on SYSTEM and BROADCAST back to the orchestrator
+	echoed   int    // number of the last record examined for that
 	mark     int    // the latest act
 	unfenced bool   // the latest fence was not answered
-	cried    string // what had been written to stderr by then
-	stray    *piece // output of a turn of another session
-	// what was not there, as it should not be: it counts where the scenario was carried out to its end
+	cried    string // stderr as of the latest act
+	stray    *piece // output of another session's turn
+	// proved absences; they count only if the scenario ran to its end
 	absences []steps.Check
 }
 
-// session is one that was set up.
+// session is a session that the harness has set up.
 type session struct {
 	name, id  string
 	inputs    map[string]*input
 	handovers map[string]*handover
-	requests  map[string]judge.Message // to SessionManager, by the agent that they are about
+	requests  map[string]judge.Message // to SessionManager, by the letter of the agent concerned
 	agents    []string
-	first     string // the agent that is active at set-up; "" is nobody
-	active    string // by now
-	began     int    // number of the record that has set it up
-	anew      bool   // and not for the first time
+	first     string // the agent active at set-up; "" is none
+	active    string // the agent active now
+	began     int    // number of the record that set it up
+	anew      bool   // it was set up again
 
-	asked   int           // number of the frontend's last request about agents, or the session
+	asked   int           // number of the frontend's last request about agents or the session
 	request judge.Message // about the session
 	receipt int
-	told    map[string]bool // results of moves of which the frontend was told, of whatever agent
+	told    map[string]bool // results of moves that the frontend was told of, for any agent
 	errorAt int
 }
 
@@ -71,7 +71,7 @@ func (Protocol) Kind() target.Kind { return binding.Kind() }
 // Features implements steps.Protocol.
 func (Protocol) Features() fs.FS { return features.FS }
 
-// Bind implements steps.Protocol: the decoder of a scenario's records.
+// Bind implements steps.Protocol: it returns the decoder of a scenario's records.
 func (Protocol) Bind(env *steps.Env, _ target.Running) func(*transcript.Record) {
 	return newCodec(env.Profile).decode
 }
@@ -118,18 +118,18 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s.registerExploring(sc)
 }
 
-// unhurried is what scenarios ask for that are not about limits: no stall of ours is to come near it.
+// unhurried is the limit for scenarios that do not test limits, far longer than any stall of the harness.
 const unhurried = time.Minute
 
-// end judges the whole transcript by the model, once everything has been handled: the clauses of the scenario's tags.
+// end sends a last fence and judges the whole transcript by the model, on the clauses of the scenario's tags.
 func (s *suite) end(ctx context.Context) {
 	if s.conn == nil {
 		return
 	}
-	// Where a fence has ended the scenario, another one would tell no more; one that is cut off judges nothing, and who
-	// was asked nothing has nothing left to do.
+	// If the connection has ended, another fence would prove nothing; a scenario that is cut off judges nothing; a
+	// target that was sent nothing has nothing left to do.
 	if s.endedAt() == 0 && (s.Whole() || !s.unfenced) && ctx.Err() == nil && s.asked() {
-		// the wait itself ends in time, and a scenario that is cut off judges nothing: this is for a send that hangs
+		// The wait ends by itself, and a scenario that is cut off judges nothing: this deadline is for a send that hangs.
 		l := s.Env.Profile.Limits
 		limited, cancel := deadline.WithLimit(context.WithoutCancel(ctx), l.Event.Duration+l.Quiet.Duration+time.Second)
 		defer cancel()
@@ -138,7 +138,7 @@ func (s *suite) end(ctx context.Context) {
 			s.awaitOverdue(limited)
 		}
 		if err == nil && !s.Broken() {
-			defer func() { _ = s.conn.Close(driver.Graceful) }() // it is well: a process may be used again
+			defer func() { _ = s.conn.Close(driver.Graceful) }() // a healthy process may be reused
 		}
 	}
 	_ = s.judged()
@@ -155,11 +155,11 @@ func (s *suite) asked() bool {
 	})
 }
 
-// optional are the events that may be absent, and the clauses that say so.
+// optional maps the clauses of optional events to those events.
 var optional = map[string]string{"RT-081": vocab.AgentStarted, "RT-096": vocab.NobodySpeaks, "RT-101": vocab.CancelSent,
 	"RT-114": vocab.AgentRemoving, "RT-125": vocab.AddingAgent}
 
-// observe records what the source leaves to the orchestrator.
+// observe records the choices that the source leaves to the orchestrator.
 func (s *suite) observe() {
 	published := func(fits func(judge.Message) bool) bool { _, ok := s.find(0, fits); return ok }
 	for id, name := range optional {
@@ -187,7 +187,7 @@ func (s *suite) observe() {
 func (s *suite) judged() error {
 	var checks []steps.Check
 	for _, f := range judge.Judge(s.T.All()) {
-		if f.Follows { // the monitor keeps it under what it follows from
+		if f.Follows { // the monitor reports it under the finding that it follows from
 			continue
 		}
 		if f.OK && f.Expected == judge.Absence {
@@ -205,7 +205,8 @@ func member(r *transcript.Record, name string) any {
 	return data[name]
 }
 
-// agent is the id of an agent that a scenario calls by a letter: a, b and c are those of the profile, any other is new.
+// agent returns the id of an agent that a scenario calls by a letter: the first letters stand for the profile's
+// agents, any other is a new agent.
 func (s *suite) agent(letter string) string {
 	if i := strings.Index("abcdefgh", letter); len(letter) == 1 && i >= 0 && i < len(binding.Of(s.Env.Profile).Agents) {
 		return binding.Of(s.Env.Profile).Agents[i]
@@ -213,17 +214,17 @@ func (s *suite) agent(letter string) string {
 	return "agent-" + letter + "-" + s.Nonce
 }
 
-// instead is what may be there in place of a message that is awaited: then it tells more of what is wrong, and breaks
+// instead is a message that may come in place of an awaited one. It shows more precisely what is wrong, and breaks
 // other clauses.
 type instead struct {
-	since   int // looked for behind this record; 0: behind the act
+	since   int // searched after this record; 0: after the same one as the awaited message
 	clauses []string
 	how     string // what is wrong about it
 	match   func(judge.Message) bool
 }
 
-// published waits for a message of the present session: up to the fence, behind which nothing of it can come. Where it
-// is missing, the first that is there in its place says which clauses are broken.
+// published waits for a message of the current session up to a fence, after which it cannot come. If it is missing,
+// the first of others that is present determines which clauses are broken.
 func (s *suite) published(ctx context.Context, after int, clauses []string, what string, match func(judge.Message) bool,
 	others ...instead) (judge.Message, error) {
 	id := ""
@@ -239,7 +240,7 @@ func (s *suite) published(ctx context.Context, after int, clauses []string, what
 	return s.awaited(ctx, after, 0, id, clauses, what, match, others...)
 }
 
-// publishedWithin waits for what comes by itself, once a limit is over: no fence tells of it.
+// publishedWithin waits for a message that comes by itself when a limit expires; a fence does not help there.
 func (s *suite) publishedWithin(ctx context.Context, after int, within time.Duration, clauses []string, what string,
 	match func(judge.Message) bool, others ...instead) (judge.Message, error) {
 	return s.awaited(ctx, after, within, "", clauses, what, match, others...)
@@ -260,7 +261,7 @@ func (s *suite) awaited(ctx context.Context, after int, within time.Duration, fe
 			}
 			return ""
 		}})
-	if miss != nil && fenced.N > 0 { // an adapter may answer a fence before what it has left to tasks
+	if miss != nil && fenced.N > 0 { // an adapter may answer a fence before its pending tasks have run
 		if late, none := s.Await(ctx,
 			steps.Wait{Conn: bus, After: fenced.N, Within: s.Env.Profile.Limits.Quiet.Duration, Match: fits}); none == nil {
 			rec, miss = late, nil
@@ -285,7 +286,8 @@ func (s *suite) awaited(ctx context.Context, after int, within time.Duration, fe
 		s.Need(steps.Check{Clauses: clauses, Expected: what, Observed: s.inPlace(after, miss), At: miss.At, Miss: miss})
 }
 
-// belongs reports whether a message is of a session: where there is one alone, a message without a session_id is its.
+// belongs reports whether a message belongs to a session. If there is only one session, a message without a
+// session_id does.
 func (s *suite) belongs(m judge.Message, of *session) bool {
 	return of != nil && (m.Session == of.id || m.Session == "" && len(s.sessions) == 1)
 }
@@ -300,7 +302,7 @@ func brief(v any) string {
 	return cut.Head(wjson.Compact(v), 160)
 }
 
-// inPlace says what came where something else was expected.
+// inPlace describes what was published in place of the awaited message.
 func (s *suite) inPlace(after int, miss *steps.Miss) string {
 	var seen []string
 	for _, r := range s.Between(bus, after, 0) {

@@ -11,8 +11,8 @@ import (
 	judge "parley/steps/sessionruntime/invariants"
 )
 
-// timeIsOver goes by the orchestrator's own clock: an input of another session, that nobody acknowledges, has timed out
-// later than what was awaited here.
+// timeIsOver lets a limit expire by the orchestrator's own clock: it waits until unacknowledged inputs in other
+// sessions have timed out, which is later than the limit in question.
 func (s *suite) timeIsOver(ctx context.Context, what string) error {
 	limit := s.limits.InputAck
 	if what == "confirming a cancel" {
@@ -35,7 +35,7 @@ func (s *suite) timeIsOver(ctx context.Context, what string) error {
 	return s.fence(ctx)
 }
 
-// isLeftAlone is an input that nobody acknowledges.
+// isLeftAlone says an input that is not acknowledged, and expects its time-out.
 func (s *suite) isLeftAlone(ctx context.Context, name, letter string) error {
 	return inOrder(
 		func() error { return s.says(ctx, name, "") },
@@ -44,12 +44,12 @@ func (s *suite) isLeftAlone(ctx context.Context, name, letter string) error {
 	)
 }
 
-// setUpFor is a session whose agents are the usual ones.
+// setUpFor sets up a session with the usual agents.
 func (s *suite) setUpFor(ctx context.Context, session, active string) error {
 	return s.setUp(ctx, session, `agents "a", "b" and "c"`, `agent "`+active+`"`)
 }
 
-// inOrder does one thing after the other, up to the first that fails.
+// inOrder runs functions in order, up to the first that fails.
 func inOrder(all ...func() error) error {
 	for _, do := range all {
 		if err := do(); err != nil {
@@ -59,8 +59,8 @@ func inOrder(all ...func() error) error {
 	return nil
 }
 
-// unlessTooSlow repeats what depends on a limit, in a session of its own each time, and with a limit four times as
-// long, while this machine is too slow for it. slow says how.
+// unlessTooSlow repeats an act that depends on a limit while this machine is too slow for it, each time in a new
+// session and with a limit four times as long. slow says how it was too slow.
 func (s *suite) unlessTooSlow(limit *time.Duration, tries int, session string,
 	act func(session string) (slow string, err error)) error {
 	for try := 1; ; try++ {
@@ -75,14 +75,14 @@ func (s *suite) unlessTooSlow(limit *time.Duration, tries int, session string,
 	}
 }
 
-// took is the time since a record.
+// took returns the time from a record to the last one.
 func (s *suite) took(since int) time.Duration {
 	all := s.T.All()
 	return all[len(all)-1].At - all[since-1].At
 }
 
-// cancelledInTime is a turn of a session that waits for confirmations of cancels no longer than it must: the user has
-// asked twice, and its agent has confirmed well within that. Where we are too slow for it, longer ones are asked for.
+// cancelledInTime uses a session with the shortest limit for confirming cancels: the user cancels twice, and the
+// agent confirms well within the limit. If the harness is too slow, longer limits are tried.
 func (s *suite) cancelledInTime(ctx context.Context, letter, name string) error {
 	s.limits.CancelAck = binding.Of(s.Env.Profile).Limits.CancelAck.Duration
 	return s.unlessTooSlow(&s.limits.CancelAck, 4, "hurried", func(session string) (string, error) {
@@ -105,11 +105,11 @@ func (s *suite) cancelledInTime(ctx context.Context, letter, name string) error 
 		if took := s.took(asked); took >= s.limits.CancelAck {
 			return fmt.Sprintf("the confirmation took %s", steps.Span(took)), nil
 		}
-		return "", s.cancelled(ctx, name) // by any clock it has been handled in time
+		return "", s.cancelled(ctx, name) // handled in time by any clock
 	})
 }
 
-// acknowledgedInTime is an input of a session that waits for acknowledgements no longer than it must, and gets this one
+// acknowledgedInTime says an input in a session with the shortest limit for acknowledgements, and acknowledges it
 // well within that.
 func (s *suite) acknowledgedInTime(ctx context.Context, name, letter, where, other string) error {
 	return s.inTime(ctx, name, letter, "the acknowledgement", func() error {
@@ -122,9 +122,9 @@ func (s *suite) acknowledgedInTime(ctx context.Context, name, letter, where, oth
 	}, func() bool { return false })
 }
 
-// answeredInTime is an input that its agent does not acknowledge, though something that is no acknowledgement comes
-// well within the limit; if it came later, the time-out would be over by then. An input that nobody answers times out
-// before, in the same session: that no time-out comes later is due to what was sent.
+// answeredInTime says an input that its agent does not acknowledge, though another message comes well within the
+// limit. Before that, an input in the same session times out without any answer, so the missing time-out is due to
+// that message; had it come later, the time-out would have come first.
 func (s *suite) answeredInTime(ctx context.Context, sender, what, name, letter string) error {
 	answer := func() error { return s.confirmsCancel(ctx, sender, "confirms the cancel of", name, "") }
 	if what == "sends a chunk" {
@@ -138,8 +138,8 @@ func (s *suite) answeredInTime(ctx context.Context, sender, what, name, letter s
 	)
 }
 
-// beganInTime is such an input that nobody acknowledges: its agent sends a chunk well within the limit. That it was
-// forwarded, and no time-out was told before, tells as much.
+// beganInTime says such an input, whose agent sends only a chunk well within the limit. A forwarded chunk without an
+// earlier time-out also shows that it was in time.
 func (s *suite) beganInTime(ctx context.Context, letter, name string) error {
 	return s.inTime(ctx, name, letter, "the first chunk", func() error {
 		return s.sends(ctx, letter, "a chunk", name, "")
@@ -153,9 +153,9 @@ func (s *suite) beganInTime(ctx context.Context, letter, name string) error {
 	})
 }
 
-// inTime is an input of a session that waits for acknowledgements no longer than it must, and what its agent does well
-// within that. Where we are too slow for it, longer ones are asked for; what the orchestrator has done may tell that we
-// were not. What comes first happens in the same session before.
+// inTime says an input in a session with the shortest limit for acknowledgements, and has act done well within that.
+// If the harness is too slow, longer limits are tried; shown may prove from the orchestrator's behaviour that it was
+// not. The steps in first come earlier in the same session.
 func (s *suite) inTime(ctx context.Context, name, letter, what string, act func() error, shown func() bool,
 	first ...func() error) error {
 	if err := s.hurried(); err != nil {
@@ -179,17 +179,17 @@ func (s *suite) inTime(ctx context.Context, name, letter, what string, act func(
 		if took := s.took(s.now.inputs[name].said); took >= s.limits.InputAck && !shown() {
 			return fmt.Sprintf("%s took %s", what, steps.Span(took)), nil
 		}
-		return "", nil // by any clock it has been handled in time
+		return "", nil // handled in time by any clock
 	})
 }
 
-// undelayed is the limit by which it is judged whether a time-out comes before its time: a short one could be over
-// before this machine gets to read that.
+// undelayed is the limit for judging whether a time-out comes too early: a short limit could expire before this
+// machine has read the time-out.
 const undelayed = 600 * time.Millisecond
 
-// timesOutOnTime is an input that nobody acknowledges, of a session whose limit is long beside the delays of this
-// machine: a time-out that comes early, and is read late, looks like one that comes in time. Where the machine has
-// stood still, a longer one is asked for.
+// timesOutOnTime says an input that is not acknowledged, in a session whose limit is long compared with the delays of
+// this machine: a time-out that comes early but is read late looks punctual. If the machine has stalled, a longer
+// limit is tried.
 func (s *suite) timesOutOnTime(ctx context.Context, name, letter string) error {
 	own := binding.Of(s.Env.Profile).Limits
 	s.limits.InputAck = own.InputAck.Duration

@@ -56,7 +56,7 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^SessionManager is asked for agent "(\w)", or the frontend is told of an error$`, s.absentDealtWith)
 }
 
-// input is what the user says, under the name that the scenario gives it, and its turn.
+// input is one user input, under the name that the scenario gives it, and its turn.
 type input struct {
 	token      string
 	said       int // number of the record
@@ -71,9 +71,9 @@ type input struct {
 	stops      judge.Message
 	ack        int      // of the cancel
 	ended      string   // "final", "cancel" or "time-out"
-	passed     int      // number of the last record that was sent in the turn, and forwarded
-	structured bool     // its payload, and it mentions nobody
-	form       []string // clauses about how it mentions an agent; nil: it mentions none
+	passed     int      // number of the last output sent in the turn and forwarded
+	structured bool     // its payload is an object, and it mentions no agent
+	form       []string // clauses about the way it mentions an agent; nil: it mentions none
 }
 
 // piece is one output of an agent.
@@ -88,7 +88,7 @@ func (s *suite) input(name string) (*input, error) {
 	if !ok {
 		return nil, fmt.Errorf("nobody has said %q", name)
 	}
-	if in.routed == 0 { // it may have been meanwhile
+	if in.routed == 0 { // it may have been routed meanwhile
 		if m, ok := s.find(in.said, func(m judge.Message) bool {
 			return m.Kind() == judge.Route && judge.Token(m.Payload) == in.token
 		}); ok {
@@ -98,7 +98,7 @@ func (s *suite) input(name string) (*input, error) {
 	return in, nil
 }
 
-// find is the last message of the present session that was published since a record, and fits.
+// find returns the last matching message of the current session that was published after a record.
 func (s *suite) find(after int, match func(judge.Message) bool) (found judge.Message, ok bool) {
 	for _, r := range s.Between(bus, after, 0) {
 		if m, is := judge.Read(r); is && s.belongs(m, s.now) && match(m) {
@@ -108,10 +108,10 @@ func (s *suite) find(after int, match func(judge.Message) bool) (found judge.Mes
 	return found, ok
 }
 
-// token marks a payload, so that it is known wherever it goes.
+// token returns a mark for a payload, by which it is recognised wherever it goes.
 func (s *suite) token() string { return fmt.Sprintf("#%d-%s", s.Serial(), s.Nonce) }
 
-// says is a plain input (4A).
+// says sends a plain input (4A).
 func (s *suite) says(ctx context.Context, name, how string) error {
 	in := &input{token: s.token()}
 	f := frame{event: vocab.UserInput, from: judge.Frontend, payload: "what about " + in.token + "?"}
@@ -144,7 +144,7 @@ func (s *suite) say(ctx context.Context, name string, in *input, f frame) (err e
 	return err
 }
 
-// answeredByWhoever ends a turn that the source does not give to one agent alone. It may have been refused.
+// answeredByWhoever ends a turn whose agent the source does not determine. The input may have been refused.
 func (s *suite) answeredByWhoever(ctx context.Context, name string) error {
 	if err := s.fence(ctx); err != nil {
 		return err
@@ -166,8 +166,8 @@ func (s *suite) answeredByWhoever(ctx context.Context, name string) error {
 	return s.fence(ctx)
 }
 
-// deliveredTwice is a message of a turn that a second subscription delivers: the input itself, or what its agent has
-// said last.
+// deliveredTwice redelivers a message of a turn as a second subscription would: the input itself, or its agent's last
+// message.
 func (s *suite) deliveredTwice(ctx context.Context, what, name string) error {
 	in, err := s.input(name)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *suite) deliveredTwice(ctx context.Context, what, name string) error {
 var aboutRoutes = []string{"RT-001", "RT-013", "RT-015", "RT-030", "RT-064", "RT-067", "RT-068", "RT-069", "RT-070",
 	"RT-071", "RT-075", "RT-174", "RT-083", "RT-084", "RT-085", "RT-088", "RT-092", "RT-049", "RT-111"}
 
-// reaches: the input goes to an agent (RT-075, RT-092).
+// reaches checks that the input goes to an agent (RT-075, RT-092).
 func (s *suite) reaches(ctx context.Context, name, letter string, more ...string) error {
 	in, err := s.input(name)
 	if err != nil {
@@ -214,7 +214,7 @@ func (in *input) take(m judge.Message) {
 	in.agent, in.turn, in.trace, in.routed = m.TargetID, m.Turn, m.Trace, m.N
 }
 
-// reachesSomebody: with no active agent the input is not dropped (RT-070).
+// reachesSomebody checks that an input is not dropped while no agent is active (RT-070).
 func (s *suite) reachesSomebody(ctx context.Context, name string) error {
 	in, err := s.input(name)
 	if err != nil {
@@ -235,7 +235,7 @@ func (s *suite) reachesSomebody(ctx context.Context, name string) error {
 		Expected: "a default agent of its own", Observed: m.Name(), At: m.N})
 }
 
-// turnsDiffer: what turns are known by tells each of them from the others (RT-052, RT-072).
+// turnsDiffer checks that each turn has a turn_id of its own (RT-052, RT-072).
 func (s *suite) turnsDiffer(ctx context.Context, turns int) error {
 	if err := s.fence(ctx); err != nil {
 		return err
@@ -276,7 +276,7 @@ func (s *suite) reachesNobody(ctx context.Context, name string) error {
 	})
 }
 
-// none proves that nothing of a kind was published since a record, up to a fence.
+// none proves that nothing of a kind was published after a record, up to a fence.
 func (s *suite) none(ctx context.Context, after int, clauses []string, what string,
 	match func(judge.Message) bool) error {
 	if err := s.fence(ctx); err != nil {
@@ -291,7 +291,7 @@ func (s *suite) none(ctx context.Context, after int, clauses []string, what stri
 	return nil
 }
 
-// acknowledges is INPUT_ACK. One of a turn that was never routed names a turn that there is not.
+// acknowledges sends INPUT_ACK. For an input that was never routed it names an unknown turn.
 func (s *suite) acknowledges(ctx context.Context, letter, name, where string) error {
 	in, err := s.input(name)
 	if err != nil {
@@ -304,7 +304,7 @@ func (s *suite) acknowledges(ctx context.Context, letter, name, where string) er
 	return err
 }
 
-// fromAgent is a message of an agent about a turn.
+// fromAgent returns an agent's message about a turn.
 func (s *suite) fromAgent(letter string, in *input, event, subtype string, payload any, where string) frame {
 	f := frame{event: event, subtype: subtype, from: s.agent(letter), trace: in.trace, turn: in.turn, payload: payload}
 	if f.turn == "" {
@@ -316,7 +316,7 @@ func (s *suite) fromAgent(letter string, in *input, event, subtype string, paylo
 	return f
 }
 
-// runs is an input that its agent has acknowledged.
+// runs has an input routed and acknowledged by its agent.
 func (s *suite) runs(ctx context.Context, name, letter string) error {
 	return inOrder(
 		func() error { return s.reaches(ctx, name, letter) },
@@ -325,7 +325,7 @@ func (s *suite) runs(ctx context.Context, name, letter string) error {
 	)
 }
 
-// isSpeaking is a turn whose first chunk the frontend has got.
+// isSpeaking has a turn run until the frontend has got its first chunk.
 func (s *suite) isSpeaking(ctx context.Context, letter, name string) error {
 	if _, said := s.now.inputs[name]; !said {
 		if err := s.says(ctx, name, ""); err != nil {
@@ -339,7 +339,7 @@ func (s *suite) isSpeaking(ctx context.Context, letter, name string) error {
 	)
 }
 
-// timesOut: nobody has acknowledged (RT-078).
+// timesOut expects ROUTE_TIMEOUT for a turn that was not acknowledged (RT-078).
 func (s *suite) timesOut(ctx context.Context, name string) error {
 	in, err := s.input(name)
 	if err != nil {
@@ -349,7 +349,7 @@ func (s *suite) timesOut(ctx context.Context, name string) error {
 	if in.form != nil {
 		clauses = append(clauses, "RT-094")
 	}
-	if in.ack > 0 && s.was(judge.RouteTimeout) { // where nothing was said, it is told
+	if in.ack > 0 && s.was(judge.RouteTimeout) { // it is published for a turn without a reply
 		clauses = append(clauses, "RT-059")
 	}
 	_, err = s.publishedWithin(ctx, in.said, s.withLimit(s.limits.InputAck), clauses,
@@ -364,7 +364,7 @@ func (s *suite) timesOut(ctx context.Context, name string) error {
 	return err
 }
 
-// timedOutWith: each of two turns has its own (RT-052, RT-053).
+// timedOutWith checks that each of two turns gets a ROUTE_TIMEOUT of its own (RT-052, RT-053).
 func (s *suite) timedOutWith(ctx context.Context, one, other string) error {
 	for _, name := range []string{one, other} {
 		in, err := s.input(name)
@@ -385,7 +385,7 @@ func (s *suite) timedOutWith(ctx context.Context, one, other string) error {
 	return nil
 }
 
-// reportsError is an agent's ERROR (1.2).
+// reportsError sends an agent's ERROR (1.2).
 func (s *suite) reportsError(ctx context.Context, letter, name, where string) error {
 	in, err := s.input(name)
 	if err != nil {
@@ -405,7 +405,7 @@ func (s *suite) report(ctx context.Context, f frame) (err error) {
 	return err
 }
 
-// hearsOfError: the frontend can show it (RT-011).
+// hearsOfError checks that the frontend is told of the error (RT-011).
 func (s *suite) hearsOfError(ctx context.Context) error {
 	clauses := []string{"RT-011"}
 	if by := s.latest(func(m judge.Message) bool { return m.Event == vocab.Error }); by.From != judge.Manager {

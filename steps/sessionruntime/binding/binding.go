@@ -1,4 +1,4 @@
-// Package binding is the wire of session-runtime in a profile: what the default binding is, and where a target differs
+// Package binding describes the session-runtime wire in a profile: the default binding and how a target may differ
 // from it.
 package binding
 
@@ -13,7 +13,7 @@ import (
 //go:embed example.yaml
 var example string
 
-// Kind is what a profile of session-runtime may say.
+// Kind returns what a session-runtime profile may contain.
 func Kind() target.Kind {
 	return target.Kind{
 		Protocol: sessionruntime.Protocol,
@@ -36,46 +36,47 @@ func Kind() target.Kind {
 	}
 }
 
-// Of is the wire of a profile of session-runtime.
+// Of returns the wire of a session-runtime profile.
 func Of(p *target.Profile) *Binding { return target.SectionOf[Binding](p) }
 
-// Binding is the wire of session-runtime, where it differs from the default binding, and what the harness may ask of
-// the target. Over stdio a line is what a frame is over ws.
+// Binding is the session-runtime wire where it differs from the default binding, plus what the harness may ask of the
+// target. Over stdio one line stands for one ws frame.
 type Binding struct {
 	WS target.WSWire `yaml:"ws"` // its path's default is /bus/ws
 
-	// Subscribes are the targets whose messages the target's bus delivers to it: SYSTEM, and maybe BROADCAST, by the names
-	// of the default binding. Default both.
+	// Subscribes lists the bus targets whose messages reach the orchestrator: SYSTEM and optionally BROADCAST, by their
+	// default names. Default both.
 	Subscribes target.Names `yaml:"subscribes"`
 
 	Limits RuntimeLimits `yaml:"limits"`
 
-	// Fence reports whether it answers the fence frame. Default true; without it the quiet window stands in.
+	// Fence reports whether the target answers the fence frame. Default true; without it the quiet window is used
+	// instead.
 	Fence bool `yaml:"fence"`
 
-	// Agents are the ids of the agents that the set-up frame names, three or more. Default agent-a, agent-b, agent-c.
+	// Agents are the ids of the agents in the set-up frame, three or more. Default agent-a, agent-b, agent-c.
 	Agents target.Names `yaml:"agents"`
 
 	Senders RuntimeSenders `yaml:"senders"`
 	Fields  RuntimeFields  `yaml:"fields"`
 
-	// How this wire calls what the default binding calls by the keys. Of several names the harness sends the first.
+	// This wire's names for the keys, which are default names. If several are listed, the harness sends the first.
 	Events   map[string]target.Names `yaml:"events"`   // see EventOf
 	Subtypes map[string]target.Names `yaml:"subtypes"` // see SubtypeOf; default CANCELED: [CANCELED, TURN_CANCELED]
 	Targets  map[string]target.Names `yaml:"targets"`  // see TargetOf
 }
 
-// RuntimeLimits are the target's own, after which an acknowledgement counts as missing.
+// RuntimeLimits are the target's limits, after which an acknowledgement counts as missing.
 type RuntimeLimits struct {
 	InputAck  target.Duration `yaml:"input-ack"`  // default 60ms
 	CancelAck target.Duration `yaml:"cancel-ack"` // default 60ms
 
-	// Fixed tells that the target cannot be told: both are what it goes by. Default false: they are the shortest that it
-	// can be asked for at set-up.
+	// Fixed says that the limits cannot be set: both values are the target's own. Default false: they are the shortest
+	// limits that can be requested at set-up.
 	Fixed bool `yaml:"fixed"`
 }
 
-// RuntimeSenders is what stands in the sender field. An agent's is its id.
+// RuntimeSenders are the values of the sender field. An agent's is its id.
 type RuntimeSenders struct {
 	Frontend string `yaml:"frontend"` // default frontend
 	Manager  string `yaml:"manager"`  // SessionManager; default session_manager
@@ -83,9 +84,9 @@ type RuntimeSenders struct {
 	Logger   string `yaml:"logger"`   // default logger
 }
 
-// RuntimeFields is where the fields are. Each is a JSON Pointer from the top of the frame, or a bare name, which means
-// the member of that name. Of several places the harness writes to the first, unless it says otherwise, and reads from
-// the first that has something.
+// RuntimeFields says where the fields are. Each is a JSON Pointer from the top of the frame, or a bare name for the
+// member of that name. Of several places the harness writes to the first, unless noted otherwise, and reads from the
+// first that has a value.
 type RuntimeFields struct {
 	ID        target.Pointer  `yaml:"id"`        // default /id
 	Session   target.Pointer  `yaml:"session"`   // default /session_id
@@ -105,46 +106,46 @@ type RuntimeFields struct {
 	Seq     target.Pointer  `yaml:"seq"`      // of AGENT_OUTPUT; default /metadata/stream/seq
 	Final   target.Pointer  `yaml:"final"`    // of AGENT_OUTPUT; default /metadata/stream/final
 
-	// TargetAgent is the agent of a turn that is accepted, and of a handover. Default [/payload/target_agent,
+	// TargetAgent is the agent of an accepted turn or of a handover. Default [/payload/target_agent,
 	// /payload/target_agent_id, /metadata/target_agent, /metadata/target_agent_id].
 	TargetAgent target.Pointers `yaml:"target-agent"`
 
-	// AgentID is the agent that is added or removed, and in what is asked and told about it. Default [/payload/agent_id,
+	// AgentID is the agent that is added or removed, in requests and in their results. Default [/payload/agent_id,
 	// /payload/agent/agent_id, /payload/agent/id, /payload/agent_spec/agent_id, /payload/agent_spec/id,
 	// /metadata/agent_id].
 	AgentID target.Pointers `yaml:"agent-id"`
 
-	Code    target.Pointers `yaml:"code"`    // of an ERROR without a subtype, which it stands for; default [/payload/code]
+	Code    target.Pointers `yaml:"code"`    // of an ERROR without a subtype, used as its subtype; default [/payload/code]
 	From    target.Pointers `yaml:"from"`    // of SWITCH_AGENT; default [/payload/from]
 	To      target.Pointers `yaml:"to"`      // of SWITCH_AGENT; default [/payload/to]
 	Reason  target.Pointers `yaml:"reason"`  // of SWITCH_AGENT; default [/payload/reason]
 	Trigger target.Pointers `yaml:"trigger"` // of SWITCH_AGENT; default [/payload/trigger]
 
-	// Mention is the agent of a USER_INPUT of subtype MENTION; all of them are written. Default
+	// Mention is the agent of a USER_INPUT of subtype MENTION; all places are written. Default
 	// [/metadata/mentioned_agent_id, /metadata/target_agent_id].
 	Mention target.Pointers `yaml:"mention"`
 }
 
-// EventOf is the default name of an event on this wire. A name that the default binding does not have is returned as it
-// is; one that it has, but that this wire calls otherwise, means nothing here, and gives "".
+// EventOf returns the default name of an event on this wire. A name unknown to the default binding is returned
+// unchanged; a default name that this wire has renamed means nothing here and yields "".
 func (b Binding) EventOf(wire string) string { return target.Original(b.Events, wire) }
 
-// EventName is what an event of the default binding is called on this wire.
+// EventName returns this wire's name for an event of the default binding.
 func (b Binding) EventName(name string) string { return target.Sent(b.Events, name) }
 
-// SubtypeOf is the default name of a subtype on this wire, by the rules of EventOf.
+// SubtypeOf returns the default name of a subtype on this wire, by the rules of EventOf.
 func (b Binding) SubtypeOf(wire string) string { return target.Original(b.Subtypes, wire) }
 
-// SubtypeName is what a subtype of the default binding is called on this wire.
+// SubtypeName returns this wire's name for a subtype of the default binding.
 func (b Binding) SubtypeName(name string) string { return target.Sent(b.Subtypes, name) }
 
-// TargetOf is the default name of a target on this wire, by the rules of EventOf.
+// TargetOf returns the default name of a target on this wire, by the rules of EventOf.
 func (b Binding) TargetOf(wire string) string { return target.Original(b.Targets, wire) }
 
-// TargetName is what a target of the default binding is called on this wire.
+// TargetName returns this wire's name for a target of the default binding.
 func (b Binding) TargetName(name string) string { return target.Sent(b.Targets, name) }
 
-// Default is the default binding of session-runtime.
+// Default returns the default binding of session-runtime.
 func Default() Binding {
 	soon := target.Duration{Duration: 60 * time.Millisecond}
 	return Binding{

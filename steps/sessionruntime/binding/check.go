@@ -11,8 +11,8 @@ import (
 	"parley/target"
 )
 
-// The names of the default binding of session-runtime that a profile may remap. TURN_CANCELED is a name of CANCELED. Of
-// the subtypes of ERROR only those are here by which something is known.
+// Names of the default binding of session-runtime that a profile may remap. TURN_CANCELED is an alias of CANCELED. Of
+// the ERROR subtypes, only those that identify something are listed.
 var (
 	busEventNames = []string{
 		sessionruntime.UserInput, sessionruntime.AgentOutput, sessionruntime.Control, sessionruntime.Event,
@@ -47,7 +47,7 @@ type checker struct {
 	b *Binding
 }
 
-// check gives the first mistake in the wire.
+// check returns the first mistake in the wire.
 func check(c *target.Checker) error { return checker{c, Of(c.Profile)}.binding() }
 
 func (c checker) binding() error {
@@ -76,7 +76,7 @@ func (c checker) subscribes() error {
 	return err
 }
 
-// oneSubtype turns down a subtype that is another one by a second name.
+// oneSubtype rejects a subtype that is an alias of another one.
 func (c checker) oneSubtype() error {
 	const path = "session-runtime.subtypes." + sessionruntime.TurnCanceled
 	if _, twice := c.b.Subtypes[sessionruntime.TurnCanceled]; twice {
@@ -86,7 +86,7 @@ func (c checker) oneSubtype() error {
 	return nil
 }
 
-// senders checks that everybody has a name of his own.
+// senders checks that every sender has a name of its own.
 func (c checker) senders() error {
 	s := c.b.Senders
 	names := []struct{ key, name string }{
@@ -106,10 +106,10 @@ func (c checker) senders() error {
 	return nil
 }
 
-// enoughAgents is how many a scenario may need: one that speaks, one to switch to, and one beside them.
+// enoughAgents is the number of agents that a scenario may need: one that speaks, one to switch to, and another one.
 const enoughAgents = 3
 
-// cast checks that there are agents enough, each with an id that nobody else sends under.
+// cast checks that there are enough agents, and that no id is used by another sender.
 func (c checker) cast() error {
 	const path = "session-runtime.agents"
 	s := c.b
@@ -131,18 +131,18 @@ func (c checker) cast() error {
 	return nil
 }
 
-// spot is a place that the harness writes a field to.
+// spot is a place where the harness writes a field.
 type spot struct {
 	key, at string
 	target.Pointer
 }
 
-// holds reports whether another field lies within this one. Payload and metadata are there for that.
+// holds reports whether another field lies within this one. Payload and metadata may contain others.
 func (s spot) holds(other spot) bool {
 	return s.key != "payload" && s.key != "metadata" && strings.HasPrefix(string(other.Pointer), string(s.Pointer)+"/")
 }
 
-// apart checks that no field is written over another one.
+// apart checks that no field overwrites another one.
 func (c checker) apart(path string, fields RuntimeFields) error {
 	written := c.spots(path, fields)
 	for i, a := range written {
@@ -151,7 +151,7 @@ func (c checker) apart(path string, fields RuntimeFields) error {
 				continue
 			}
 			if c.Given(b.at) && !c.Given(a.at) {
-				a, b = b, a // the one that the file has is the one to mend
+				a, b = b, a // blame the one that the file sets
 			}
 			if a.Pointer == b.Pointer {
 				return c.Fail(a.at, fmt.Sprintf("%q is already the place of %s", string(a.Pointer), b.key), "move that one too")
@@ -180,13 +180,13 @@ func (c checker) spots(path string, fields RuntimeFields) (written []spot) {
 	return written
 }
 
-// writtenOf is to how many of its places the harness writes a field.
+// writtenOf returns how many of a field's places the harness writes to.
 func writtenOf(key string, places int) int {
 	switch key {
 	case "subtype", "mention":
 		return places
 	case "trace-id", "turn-id", "tx-id":
-		return min(1, places) // none is a mistake of its own
+		return min(1, places) // an empty list is reported elsewhere
 	}
-	return 0 // it is only read, or part of a payload
+	return 0 // only read, or part of a payload
 }

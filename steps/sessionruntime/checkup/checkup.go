@@ -1,4 +1,4 @@
-// Package checkup is what parley doctor looks at in targets of session-runtime.
+// Package checkup is what parley doctor examines in session-runtime targets.
 package checkup
 
 import (
@@ -11,14 +11,14 @@ import (
 	"parley/target"
 )
 
-// The steps of the suite that depend on something.
+// Patterns of steps that depend on a capability.
 const (
 	fencedSteps = `everything is handled$|^no [A-Z_]+ is published$|reaches nobody$|does not get what was sent of`
 	outputSteps = `is speaking in|sends (a|the) |ends "|the frontend gets what was sent of`
 	acceptSteps = `is accepted$|runs at agent|is speaking in`
 )
 
-// Guide is the doctor's guide to session-runtime.
+// Guide returns the doctor's guide to session-runtime.
 func Guide() doctor.Guide {
 	return doctor.Guide{
 		Checkups: map[string]doctor.Checkup{target.Server: orchestrator},

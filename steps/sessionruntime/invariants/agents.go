@@ -7,27 +7,27 @@ import (
 	vocab "parley/protocol/sessionruntime"
 )
 
-// move is an agent's way into the session, or out of it (scenarios D and E).
+// move is the addition of an agent to the session, or its removal (scenarios D and E).
 type move struct {
 	add      bool
 	agent    string
-	asked    Message  // by the frontend
-	request  Message  // to SessionManager; N 0: not yet
-	inputs   []*input // that mention the agent, and wait for it
-	invited  bool     // and not only mentioned
+	asked    Message  // the frontend's request
+	request  Message  // the request to SessionManager; N 0: not yet
+	inputs   []*input // inputs that mention the agent and wait for it
+	invited  bool     // not only mentioned
 	answered bool
-	again    bool // the same was asked for before, and not answered yet, or the like: what comes of it is left open
+	again    bool // the same or similar was requested and not answered yet: the outcome is left open
 	fallback *owed
 }
 
-// remove is scenario D.
+// remove handles scenario D.
 func (m *Model) remove(d Message) {
 	mv := &move{agent: d.AgentID, asked: d}
 	mv.again = m.pending(mv)
 	known := m.presence[mv.agent] == present && !mv.again
 	m.moves = append(m.moves, mv)
 	clauses := []string{"RT-008", "RT-018", "RT-020", "RT-034", "RT-110"}
-	stopped := []string{"RT-018", "RT-110"} // that it was accepted shows by the CANCEL
+	stopped := []string{"RT-018", "RT-110"} // the CANCEL already shows that it was accepted
 	if m.was(RequestRemove) {
 		stopped = append(stopped, "RT-060", "RT-106")
 	}
@@ -51,7 +51,7 @@ func (m *Model) remove(d Message) {
 	goOn := func(cause Message, clauses []string, open bool) {
 		open = open || len(may) > 0
 		if request == nil {
-			request = m.request(mv, cause, clauses, open || mv.request.N > 0) // too early, and it is the request all the same
+			request = m.request(mv, cause, clauses, open || mv.request.N > 0) // a request that came too early still counts
 			m.unbind(mv, cause)
 		} else if !request.done {
 			request.optional, request.cause = open, cause
@@ -66,7 +66,7 @@ func (m *Model) remove(d Message) {
 	m.after(speaking, func(cause Message, open bool) { goOn(cause, stopped, open) })
 }
 
-// mayAsk: SessionManager may be asked for an agent.
+// mayAsk allows a request to SessionManager for an agent.
 func (m *Model) mayAsk(d Message, agent string) {
 	m.allow(d, "REQUEST_ADD_AGENT for "+agent,
 		kindOf(RequestAdd, func(p Message) bool { return Mentions(p, agent) })).met = func(p Message) {
@@ -74,14 +74,14 @@ func (m *Model) mayAsk(d Message, agent string) {
 	}
 }
 
-// pending reports whether the same as a move was asked for, and not answered yet.
+// pending reports whether the same move was requested before and not answered yet.
 func (m *Model) pending(mv *move) bool {
 	return slices.ContainsFunc(m.moves, func(other *move) bool {
 		return other.add == mv.add && other.agent == mv.agent && !other.answered
 	})
 }
 
-// after does something once all of some turns have been stopped.
+// after calls do once all of the turns have stopped.
 func (m *Model) after(turns []*turn, do func(cause Message, open bool)) {
 	left, doubt := len(turns), false
 	for _, t := range turns {
@@ -99,8 +99,8 @@ func (m *Model) after(turns []*turn, do func(cause Message, open bool)) {
 	}
 }
 
-// afterOne does something once one of some turns that speak side by side has been stopped, and again with each other
-// one: it need not wait for them, but for whom the orchestrator has asked to stop.
+// afterOne calls do once one of several turns that speak side by side has stopped, and again for each further one. It
+// waits only for those that the orchestrator has sent a CANCEL.
 func (m *Model) afterOne(turns []*turn, do func(cause Message, open bool)) {
 	over, doubt := map[*turn]bool{}, false
 	for _, t := range turns {
@@ -114,7 +114,7 @@ func (m *Model) afterOne(turns []*turn, do func(cause Message, open bool)) {
 	}
 }
 
-// request owes the request to SessionManager (RT-110), and what follows from it.
+// request owes the REQUEST_REMOVE_AGENT to SessionManager (RT-110), and what follows from it.
 func (m *Model) request(mv *move, cause Message, clauses []string, optional bool) *owed {
 	return m.owe(&owed{what: "CONTROL REQUEST_REMOVE_AGENT for " + mv.agent + " to SYSTEM", cause: cause,
 		of: RequestRemove, agent: mv.agent, clauses: clauses, shown: []string{"RT-008", "RT-020", "RT-034", "RT-113"},
@@ -141,7 +141,7 @@ func (m *Model) requested(mv *move, p Message) {
 	m.member(reason, p, []string{"RT-110"}, "a reason in the payload", "%s", clip(p.Payload))
 }
 
-// mayLeave is a removal of which it is left open whether it is one.
+// mayLeave handles a removal whose outcome is left open.
 func (m *Model) mayLeave(mv *move, cause Message) {
 	if m.presence[mv.agent] == absent {
 		return
@@ -150,7 +150,7 @@ func (m *Model) mayLeave(mv *move, cause Message) {
 	m.mayFallBack(mv.agent, cause)
 }
 
-// mayFallBack: it is left open whether another agent is active in place of one.
+// mayFallBack allows another agent to become active in place of the given one.
 func (m *Model) mayFallBack(agent string, cause Message) {
 	if m.active[agent] {
 		m.announce(cause, "", nil, nil, true).passing = false
@@ -158,7 +158,7 @@ func (m *Model) mayFallBack(agent string, cause Message) {
 	}
 }
 
-// unbind: the agent leaves now, or with the receipt (RT-171).
+// unbind marks the agent of a move as possibly gone: it leaves now or with the receipt (RT-171).
 func (m *Model) unbind(mv *move, cause Message) {
 	m.presence[mv.agent] = maybe
 	for _, t := range m.order {
@@ -168,7 +168,7 @@ func (m *Model) unbind(mv *move, cause Message) {
 	}
 }
 
-// fallBack: another agent is active in place of one that leaves (RT-112).
+// fallBack expects another agent to become active in place of one that leaves (RT-112).
 func (m *Model) fallBack(mv *move, cause Message) {
 	if !m.active[mv.agent] {
 		return
@@ -177,14 +177,14 @@ func (m *Model) fallBack(mv *move, cause Message) {
 	_, sure := m.sole()
 	if sure && slices.ContainsFunc(rest, func(a string) bool { return m.presence[a] == present }) {
 		mv.fallback = m.announce(cause, mv.agent, rest, []string{"RT-006", "RT-112", "RT-065"}, true)
-		mv.fallback.passing = false // with the request, or with the receipt
+		mv.fallback.passing = false // it may come with the request or with the receipt
 	} else {
-		m.announce(cause, "", nil, nil, true).passing = false // to nobody, or to whoever: left open (RT-G08)
+		m.announce(cause, "", nil, nil, true).passing = false // to nobody or to any agent: left open (RT-G08)
 	}
 	m.activate(append(rest, mv.agent, "")...)
 }
 
-// invite is scenario E.
+// invite handles scenario E.
 func (m *Model) invite(d Message) {
 	mv := &move{add: true, agent: d.AgentID, asked: d, invited: true}
 	mv.again = m.pending(mv) || m.presence[mv.agent] != absent
@@ -200,7 +200,7 @@ func (m *Model) invite(d Message) {
 		}})
 }
 
-// addAmiss is a request for an agent that names another one, or that goes elsewhere.
+// addAmiss finds a REQUEST_ADD_AGENT that names another agent or goes to another target.
 func (m *Model) addAmiss(cause Message) ([]string, string) {
 	p, ok := m.inPlace(cause, func(p Message) bool { return p.is(vocab.Control, vocab.RequestAddAgent, "") })
 	switch {
@@ -212,7 +212,7 @@ func (m *Model) addAmiss(cause Message) ([]string, string) {
 	return []string{"RT-121"}, fmt.Sprintf("%s (record %d)", p.Name(), p.N)
 }
 
-// moved is SessionManager's receipt for a move.
+// moved handles SessionManager's receipt for a move.
 func (m *Model) moved(d Message) {
 	add := d.Subtype == vocab.AddAgentDone || d.Subtype == vocab.AddAgentFailed
 	done := d.Subtype == vocab.AddAgentDone || d.Subtype == vocab.RemoveAgentDone
@@ -222,10 +222,10 @@ func (m *Model) moved(d Message) {
 		if c.add != add || c.agent != d.AgentID {
 			continue
 		}
-		if !c.answered && !d.echoes(c.request) { // SessionManager answers what it has not been asked
+		if !c.answered && !d.echoes(c.request) { // the receipt does not answer this request
 			c.again = true
 		}
-		open = open || c.again // of several that were asked for, nothing says which is meant
+		open = open || c.again // with several requests, nothing says which one is meant
 		if mv == nil && !c.answered && c.request.N > 0 {
 			mv = c
 		}
@@ -257,7 +257,7 @@ func (m *Model) moved(d Message) {
 	}
 }
 
-// strayReceipt is one that nobody waits for: what follows is left open.
+// strayReceipt handles a receipt without a pending request: what follows is left open.
 func (m *Model) strayReceipt(d Message, add, done bool) {
 	if !done {
 		if !add {
@@ -305,8 +305,8 @@ func (m *Model) notRemoved(mv *move, d Message) {
 	m.activate(append(listOf(m.active), m.agents(maybe)...)...)
 }
 
-// TellsOfFailure reports whether a message may give the frontend the failure of an invitation: nothing says how
-// (RT-043), but not what tells it of something else.
+// TellsOfFailure reports whether a message may tell the frontend that an invitation failed. The source does not say
+// how (RT-043), so only messages that report something else are excluded.
 func TellsOfFailure(p Message) bool {
 	switch p.Kind() {
 	case Added, Output, Accepted, RouteTimeout, Canceled, Prompt, Opened, Closed, Switch:
@@ -318,7 +318,7 @@ func TellsOfFailure(p Message) bool {
 	return p.Target == vocab.ToFrontend
 }
 
-// toldAmiss is EVENT AGENT_ADDED, or AGENT_REMOVED, that is told elsewhere, in another form, or of another agent.
+// toldAmiss finds an EVENT AGENT_ADDED or AGENT_REMOVED with another target, in another form, or about another agent.
 // agents are the clauses that the last of these breaks.
 func (m *Model) toldAmiss(d Message, name string, always, agents []string) func() ([]string, string) {
 	return func() ([]string, string) {
@@ -329,7 +329,7 @@ func (m *Model) toldAmiss(d Message, name string, always, agents []string) func(
 			return nil, ""
 		}
 		clauses := agents
-		if p.Kind() != Added && p.Kind() != Removed { // nor where, nor in the form in which it has to be told
+		if p.Kind() != Added && p.Kind() != Removed { // wrong target or wrong form
 			clauses = append(slices.Clone(always), "RT-010")
 			if p.Target != vocab.ToFrontend {
 				clauses = append(clauses, "RT-046")
@@ -339,7 +339,7 @@ func (m *Model) toldAmiss(d Message, name string, always, agents []string) func(
 	}
 }
 
-// about matches what is about a move's agent, or names none.
+// about matches messages about a move's agent, or of its transaction if they name no agent.
 func about(mv *move) func(Message) bool {
 	return func(p Message) bool {
 		return p.AgentID == mv.agent || p.AgentID == "" && (p.Tx == "" || p.Tx == mv.request.Tx)
@@ -361,7 +361,7 @@ func (m *Model) added(mv *move, d Message) {
 	}
 }
 
-// release lets the inputs that wait for an agent go their way.
+// release lets the inputs that wait for an agent be routed.
 func (m *Model) release(mv *move, d Message) {
 	for _, in := range mv.inputs {
 		if in.routed != nil {
@@ -382,7 +382,7 @@ func (m *Model) removed(mv *move, d Message) {
 		shown:   []string{"RT-010", "RT-115"},
 		amiss:   m.toldAmiss(d, vocab.AgentRemoved, []string{"RT-116"}, []string{"RT-116"}),
 		match:   kindOf(Removed, about(mv))})
-	if mv.fallback != nil && !mv.fallback.done && m.active[mv.agent] { // due by now: with the request, or with the receipt
+	if mv.fallback != nil && !mv.fallback.done && m.active[mv.agent] { // due by now
 		mv.fallback.optional, mv.fallback.cause = false, d
 	}
 }
@@ -395,7 +395,7 @@ func (m *Model) strayRequest(p Message) {
 	}
 	for _, mv := range m.moves {
 		if !mv.add && mv.agent == p.AgentID && mv.request.N == 0 {
-			mv.request = p // it is the request all the same
+			mv.request = p // it still counts as the request
 			m.fail(p, []string{"RT-060", "RT-106", "RT-109"},
 				"REQUEST_REMOVE_AGENT once agent "+mv.agent+", which is speaking, has acknowledged the CANCEL",
 				"it is requested before that")
@@ -418,7 +418,7 @@ func (m *Model) strayMove(p Message) {
 		clauses := []string{"RT-127"}
 		if waits {
 			clauses = []string{"RT-122", "RT-126", "RT-127"}
-		} else if answered && m.presence[p.AgentID] == absent { // it could not be added
+		} else if answered && m.presence[p.AgentID] == absent { // adding it failed
 			clauses = []string{"RT-126", "RT-127"}
 		}
 		m.fail(p, clauses, "AGENT_ADDED once, when SessionManager has said ADD_AGENT_DONE",
@@ -427,13 +427,13 @@ func (m *Model) strayMove(p Message) {
 		clauses := []string{"RT-116"}
 		if waits {
 			clauses = []string{"RT-115", "RT-116", "RT-171"}
-		} else if answered && m.presence[p.AgentID] != absent { // it could not be removed
+		} else if answered && m.presence[p.AgentID] != absent { // removing it failed
 			clauses = []string{"RT-115", "RT-116"}
 		}
 		m.fail(p, clauses, "AGENT_REMOVED once, when SessionManager has said REMOVE_AGENT_DONE",
 			"%s without that, or once more: %s", p.Name(), clip(p.Payload))
 	case RemoveFailed:
-		for _, mv := range m.moves { // one that waits for an acknowledgement may be given up
+		for _, mv := range m.moves { // a removal that waits for an acknowledgement may be given up
 			if !mv.add && mv.request.N == 0 && (p.AgentID == mv.agent || p.AgentID == "") {
 				return
 			}

@@ -7,7 +7,7 @@ import (
 	vocab "parley/protocol/sessionruntime"
 )
 
-// speakers are the turns whose agents are speaking, and have not been asked to stop.
+// speakers returns the turns whose agents are speaking and have not been asked to stop.
 func (m *Model) speakers() (out []*turn) {
 	for _, t := range m.order {
 		if t.speaking && !t.asked {
@@ -17,7 +17,7 @@ func (m *Model) speakers() (out []*turn) {
 	return out
 }
 
-// unsure reports whether somebody may be speaking or not: what the source leaves open (RT-G02, RT-G06).
+// unsure reports whether the source leaves open whether some agent is speaking (RT-G02, RT-G06).
 func (m *Model) unsure() bool {
 	for _, t := range m.order {
 		if !t.stopped && (t.status == unclear || t.live() && !t.speaking || t.asked) {
@@ -27,7 +27,7 @@ func (m *Model) unsure() bool {
 	return false
 }
 
-// cancel is scenario C.
+// cancel handles scenario C.
 func (m *Model) cancel(d Message) {
 	m.canceled = d
 	clauses := []string{"RT-004", "RT-016", "RT-031", "RT-099"}
@@ -40,16 +40,16 @@ func (m *Model) cancel(d Message) {
 	}
 }
 
-// stop has those who speak stopped, or may have where that is left open: some turns, or whichever speak (of is nil). Of
-// several that speak side by side one is enough then, and none has to be where others are not meant: the source has one
-// speaking_agent_id.
+// stop expects a CANCEL for each speaking turn, optional where the source leaves that open: for the turns that of
+// selects, or for whichever speak if of is nil. The source has a single speaking_agent_id: if several turns speak
+// side by side, one CANCEL is enough for all, and none is required for only some of them.
 func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool) (stopping []*turn) {
 	either, byUser := &choice{}, of == nil && d.Subtype != vocab.SessionClose
 	for _, t := range m.order {
 		if of != nil && !of(t) {
 			continue
 		}
-		if t.due && !t.stopped { // it has been asked for
+		if t.due && !t.stopped { // already required
 			stopping = append(stopping, t)
 			continue
 		}
@@ -89,8 +89,8 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 	return stopping
 }
 
-// begins notes that a turn speaks. Where another one does, or may, the one speaking_agent_id is that of either, and
-// nobody's as soon as either has ended (RT-050): it may be one for each, too.
+// begins records that a turn is speaking. If another one speaks too, or may, the single speaking_agent_id is that of
+// either, and nobody's as soon as either ends (RT-050). The orchestrator may also keep one for each.
 func (m *Model) begins(t *turn) {
 	if !t.speaking {
 		for _, o := range m.order {
@@ -105,7 +105,8 @@ func (m *Model) begins(t *turn) {
 	t.speaking, t.begun = true, true
 }
 
-// passOn notes that a turn has ended, or is to: of those that spoke beside it, nobody knows whether they still do.
+// passOn records that a turn has ended or is about to. It is then open whether turns that spoke beside it still count
+// as speaking.
 func (m *Model) passOn(t *turn) {
 	for _, o := range m.order {
 		if t.shared && o.shared {
@@ -114,20 +115,20 @@ func (m *Model) passOn(t *turn) {
 	}
 }
 
-// ends notes that a turn speaks no more.
+// ends records that a turn no longer speaks.
 func (m *Model) ends(t *turn) {
 	t.speaking, t.begun = false, false
 	m.passOn(t)
 }
 
-// means reports whether a published CANCEL is about a turn: or is for its agent, and names a turn that nobody is
-// speaking in.
+// means reports whether a published CANCEL is about a turn: it names the turn, or it goes to the turn's agent and
+// names a turn that has ended.
 func (m *Model) means(p Message, t *turn) bool {
 	of := m.meant(p)
 	return of == t || p.TargetID == t.agent && of != nil && !of.live() && of.status != unclear
 }
 
-// meant is the turn that a published CANCEL is about.
+// meant returns the turn that a published CANCEL is about.
 func (m *Model) meant(p Message) *turn {
 	if t := m.turns[p.Turn]; t != nil && p.Turn != "" {
 		return t
@@ -145,7 +146,7 @@ func (m *Model) meant(p Message) *turn {
 	return nil
 }
 
-// stopSent is the CANCEL on its way (RT-099).
+// stopSent judges the published CANCEL (RT-099).
 func (m *Model) stopSent(t *turn, p Message) {
 	m.check(p.TargetID == t.agent, p, []string{"RT-099", "RT-050", "RT-015"}, "the CANCEL for agent "+t.agent,
 		"it goes to %q", p.TargetID)
@@ -165,13 +166,13 @@ func (m *Model) stopSent(t *turn, p Message) {
 
 func quote(s string) string { return `"` + s + `"` }
 
-// cancelAck is CANCEL_ACK, or STREAM_STOPPED in its place (RT-102).
+// cancelAck handles CANCEL_ACK, or STREAM_STOPPED in its place (RT-102).
 func (m *Model) cancelAck(d Message) {
 	t := m.turns[d.Turn]
 	if t == nil || t.agent != d.From {
 		return
 	}
-	if t.stopping.N == 0 && !t.due { // nobody has asked for it: what follows is left open
+	if t.stopping.N == 0 && !t.due { // no CANCEL was due: what follows is left open
 		if t.live() || t.status == unclear {
 			t.status = unclear
 			m.ends(t)
@@ -182,7 +183,7 @@ func (m *Model) cancelAck(d Message) {
 	if t.stopped {
 		return
 	}
-	late := m.hasty() // it may be, by the orchestrator's clock
+	late := m.hasty() // it may be late by the orchestrator's clock
 	clauses := []string{"RT-016", "RT-102", "RT-105"}
 	if d.Event == vocab.Control {
 		clauses = append(clauses, "RT-005", "RT-038")
@@ -199,15 +200,16 @@ func (m *Model) cancelAck(d Message) {
 	t.resume = nil
 }
 
-// hasty reports whether the orchestrator waits for a CANCEL_ACK so shortly that nobody can be sure to be in time.
+// hasty reports whether the CANCEL_ACK limit is so short that no acknowledgement is sure to be in time.
 func (m *Model) hasty() bool { return m.limits.CancelAck > 0 && m.limits.CancelAck < leisure }
 
-// mustStop reports whether what waits for a turn has to wait: it is speaking, or was when a CANCEL was asked for.
+// mustStop reports whether a dependent step has to wait for a turn: it is speaking, or was when a CANCEL was
+// requested.
 func (m *Model) mustStop(t *turn) bool {
 	return (t.speaking || t.due && !t.stopped && !m.hasty()) && t.status != unclear && !t.shared
 }
 
-// ofTurn matches what is about a turn, or says of none while it can only be this one.
+// ofTurn matches messages that name a turn, or name none.
 func (m *Model) ofTurn(t *turn) func(Message) bool {
 	return func(p Message) bool { return p.Turn == t.id || p.Turn == "" }
 }
@@ -215,19 +217,19 @@ func (m *Model) ofTurn(t *turn) func(Message) bool {
 func (m *Model) strayCancel(p Message) {
 	t := m.meant(p)
 	switch {
-	case t != nil && t.stopping.N > 0 && p.TargetID == t.agent: // what a repeated CANCEL does is observed
-	case t != nil && t.status == failed: // the agent that has not acknowledged may be told
+	case t != nil && t.stopping.N > 0 && p.TargetID == t.agent: // a repeated CANCEL is only observed
+	case t != nil && t.status == failed: // an agent that has not acknowledged may be told
 	case t != nil && p.TargetID != t.agent:
 		m.fail(p, []string{"RT-099", "RT-015"}, "a CANCEL for the agent of the turn: "+t.agent, "%s for turn %q", p.Name(),
 			p.Turn)
-	// sent before the final was handled, maybe
+	// it may have been sent before the final was handled
 	case t != nil && t.status == completed && t.mayStop && t.stirred >= m.handled:
 		t.asked, t.stopping = true, p
 	case t == nil || !t.live() && t.status != unclear:
 		m.fail(p, m.silent(t), "no CANCEL to an agent that is not speaking", "%s for turn %q", p.Name(), p.Turn)
 	case t.mayStop, m.handingOver(), m.leaving(p.TargetID):
 		t.asked, t.stopping, t.mayStop, t.speaking = true, p, true, false
-		t.due = true // whatever waits until it has stopped, waits for this too
+		t.due = true // steps that wait for a stop wait for this one too
 		m.passOn(t)
 	default:
 		m.fail(p, []string{"RT-160"}, "a CANCEL to an agent where the frontend asks for one, or something has to wait for it",
@@ -235,8 +237,8 @@ func (m *Model) strayCancel(p Message) {
 	}
 }
 
-// silent are the clauses that keep a CANCEL from an agent that is not speaking: by how the turn has ended that it
-// names, or, where it names none, by how turns have ended.
+// silent returns the clauses that forbid a CANCEL to an agent that is not speaking: by how the named turn ended or,
+// if none is named, by how any turn ended.
 func (m *Model) silent(t *turn) []string {
 	clauses := []string{"RT-097"}
 	ended := func(as status) bool {
@@ -252,7 +254,7 @@ func (m *Model) silent(t *turn) []string {
 	return clauses
 }
 
-// leaving reports whether an agent is to be removed, or the session closed: whatever it is still saying may be stopped.
+// leaving reports whether an agent is being removed or the session closed: its output may then be stopped.
 func (m *Model) leaving(agent string) bool {
 	return m.closing != nil ||
 		slices.ContainsFunc(m.moves, func(mv *move) bool { return !mv.add && !mv.answered && mv.agent == agent })

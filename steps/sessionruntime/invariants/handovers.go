@@ -8,38 +8,38 @@ import (
 	wjson "parley/wire/json"
 )
 
-// handover is scenario F.
+// handover is one handover (scenario F).
 type handover struct {
 	asked     Message
 	from, to  string
 	prompt    Message // N 0: not yet
 	confirmed Message
 	rejected  bool
-	misnamed  bool // a confirmation has come since the prompt that names another one
-	handed    bool // the new agent has its context
-	free      bool // the source leaves open whether it can be
+	misnamed  bool // a confirmation of another handover has come meanwhile
+	handed    bool // the new agent has been sent the context
+	free      bool // the source leaves open whether it takes place
 }
 
 func (h *handover) open() bool { return h.confirmed.N == 0 && !h.rejected }
 
-// unconfirmed is what a switch breaks that comes before the handover was confirmed.
+// unconfirmed returns the clauses broken by a switch that comes before the handover is confirmed.
 func (h *handover) unconfirmed() (clauses []string, expected string) {
-	if h.misnamed { // its ids were there to tell it from the one that was confirmed
+	if h.misnamed { // its ids distinguish it from the one confirmed
 		return []string{"RT-062", "RT-133"}, "no SWITCH_AGENT for a confirmation of another handover"
 	}
 	return []string{"RT-133", "RT-061", "RT-128"}, "no SWITCH_AGENT before the frontend has confirmed the handover"
 }
 
-// handover is an agent's HANDOVER_REQUEST.
+// handover handles an agent's HANDOVER_REQUEST.
 func (m *Model) handover(d Message) {
 	h := &handover{asked: d, from: d.From, to: d.TargetAgent}
 	was, sure := m.sole()
 	h.free = m.presence[h.from] != present || m.presence[h.to] != present || sure && was == h.to || h.from == h.to || !sure
 	for _, other := range m.handovers {
-		h.free = h.free || other.open() // a second one meanwhile
+		h.free = h.free || other.open() // another one is still open
 	}
 	m.handovers = append(m.handovers, h)
-	if m.presence[h.to] != present { // it may be asked for first
+	if m.presence[h.to] != present { // the orchestrator may ask for it first
 		m.mayAsk(d, h.to)
 	}
 	m.owe(&owed{what: "CONTROL HANDOVER_UI_PROMPT to the frontend", cause: d, of: Prompt,
@@ -50,7 +50,7 @@ func (m *Model) handover(d Message) {
 		}), met: func(p Message) { m.prompted(h, p) }})
 }
 
-// isAbout reports whether a prompt is about a handover: it holds something of the request, or of no other.
+// isAbout reports whether a prompt is about a handover: it contains that request's mark, or no request's.
 func (m *Model) isAbout(h *handover, p Message) bool {
 	for _, other := range m.handovers {
 		if token := Token(other.asked.Payload); mentions(p.Payload, token) {
@@ -60,7 +60,7 @@ func (m *Model) isAbout(h *handover, p Message) bool {
 	return true
 }
 
-// prompted judges what the user is asked (RT-132).
+// prompted judges the prompt to the user (RT-132).
 func (m *Model) prompted(h *handover, p Message) {
 	h.prompt = p
 	m.hold(p, "RT-133", "RT-128")
@@ -75,20 +75,19 @@ func (m *Model) prompted(h *handover, p Message) {
 		"what agent "+h.from+" has said last, its summary, or the turn_id", "%s", clip(p.Payload))
 }
 
-// correlates notes that the message of a removal or a handover says which it is (RT-062). One that does not breaks
-// nothing: the source
-// asks that transactions can be told apart, lists no id in the payload of a request, and takes a summary for a turn_id
-// in a prompt.
+// correlates records that a message about a removal or a handover identifies its transaction (RT-062). One that does
+// not breaks nothing: the source asks that transactions can be told apart, but lists no id in the payload of a
+// request, and accepts a summary instead of a turn_id in a prompt.
 func (m *Model) correlates(p Message) {
 	if p.named() {
 		m.keep(p, "RT-062")
 	}
 }
 
-// named reports whether a message bears an id of its transaction.
+// named reports whether a message carries an id of its transaction.
 func (m Message) named() bool { return m.Tx != "" || m.Turn != "" }
 
-// wordsOf reports whether a message holds something that an agent has said.
+// wordsOf reports whether a message contains output of an agent.
 func (m *Model) wordsOf(agent string, p Message) bool {
 	all := wjson.Compact(p.Payload)
 	for token, o := range m.outputs {
@@ -99,7 +98,7 @@ func (m *Model) wordsOf(agent string, p Message) bool {
 	return false
 }
 
-// decide is the frontend's HANDOVER_CONFIRM or HANDOVER_REJECT.
+// decide handles the frontend's HANDOVER_CONFIRM or HANDOVER_REJECT.
 func (m *Model) decide(d Message) {
 	h := m.decided(d)
 	if h == nil {
@@ -126,7 +125,7 @@ func (m *Model) decide(d Message) {
 		if broken, how := wrong(); broken != nil || !h.handed {
 			return broken, how
 		}
-		// so it was taken
+		// the confirmation was evidently accepted
 		return []string{"RT-006", "RT-061", "RT-065", "RT-134"}, "no switch, and agent " + h.to + " has the context"
 	}
 	m.owe(&owed{what: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, cause: d, of: Context, agent: h.to,
@@ -139,14 +138,14 @@ func (m *Model) decide(d Message) {
 	} else {
 		m.activate(h.to)
 	}
-	for _, t := range m.order { // what becomes of the turn of the agent that hands over is left open
+	for _, t := range m.order { // the fate of the old agent's turn is left open
 		if t.agent == h.from && t.live() {
 			t.status = unclear
 		}
 	}
 }
 
-// handed is the context on its way.
+// handed judges the context sent to the new agent.
 func (m *Model) handed(h *handover, change *owed, d, p Message) {
 	h.handed = true
 	m.check(p.TargetID == h.to, p, []string{"RT-135", "RT-015"}, "the context for agent "+h.to, "it goes to %q",
@@ -164,7 +163,7 @@ func (m *Model) handed(h *handover, change *owed, d, p Message) {
 	}).met = func(c Message) { m.contextTurn(d, c) }
 }
 
-// contextTurn: the context may begin a turn of the new agent.
+// contextTurn tracks the turn of the new agent that the context may begin.
 func (m *Model) contextTurn(d, p Message) {
 	if p.Turn == "" || m.turns[p.Turn] != nil {
 		return
@@ -176,7 +175,8 @@ func (m *Model) contextTurn(d, p Message) {
 	m.awaitTimeout(t)
 }
 
-// decided is the handover that the frontend speaks of: the one with its tx_id, or turn_id, or the only one.
+// decided returns the handover that the frontend's answer is about: the one with its tx_id or turn_id, or the only
+// open one.
 func (m *Model) decided(d Message) *handover {
 	open := slices.DeleteFunc(slices.Clone(m.handovers), func(h *handover) bool { return !h.open() })
 	for _, h := range open {
@@ -186,11 +186,11 @@ func (m *Model) decided(d Message) *handover {
 	}
 	for _, h := range open {
 		if d.Tx == "" && d.Turn != "" && h.prompt.Turn == d.Turn || len(open) == 1 && d.Tx == "" {
-			h.free = h.free || !d.echoes(h.prompt) // the frontend answers what it has not been asked
+			h.free = h.free || !d.echoes(h.prompt) // the answer does not match the prompt
 			return h
 		}
 	}
-	for _, h := range open { // what the prompt did not name, no answer can
+	for _, h := range open { // the prompt carried no id, so no answer can
 		if h.prompt.N > 0 && !h.prompt.named() && Mentions(d, h.to) {
 			h.free = true
 			return h
@@ -199,7 +199,7 @@ func (m *Model) decided(d Message) *handover {
 	return nil
 }
 
-// isContext reports whether an input is the context of a handover, and nothing that the user has said.
+// isContext reports whether an input is the context of a handover rather than something the user said.
 func (m *Model) isContext(h *handover, p Message) bool {
 	for _, in := range m.inputs {
 		if in.token == Token(p.Payload) && in.routed == nil && in.forbid == nil && wjson.Equal(in.said.Payload, p.Payload) {
@@ -209,7 +209,7 @@ func (m *Model) isContext(h *handover, p Message) bool {
 	return p.TargetID == h.to || m.wordsOf(h.from, p)
 }
 
-// spoke reports whether an agent has said anything in the turn that it hands over, up to its request.
+// spoke reports whether the old agent's output was forwarded in the turn it hands over, before its request.
 func (m *Model) spoke(h *handover) bool {
 	for _, o := range m.outputs {
 		if o.d.From == h.from && o.d.Turn == h.asked.Turn && o.d.N < h.asked.N && o.passed > 0 {
@@ -219,12 +219,12 @@ func (m *Model) spoke(h *handover) bool {
 	return false
 }
 
-// awaitsContext reports whether a USER_INPUT may be the context of a handover whose fate is left open.
+// awaitsContext reports whether a USER_INPUT may be the context of a handover whose outcome is left open.
 func (m *Model) awaitsContext() bool {
 	return slices.ContainsFunc(m.handovers, func(h *handover) bool { return h.free && h.confirmed.N > 0 && !h.handed })
 }
 
-// handingOver reports whether a handover was confirmed: its old agent may be stopped.
+// handingOver reports whether a handover was confirmed: the old agent may then be stopped.
 func (m *Model) handingOver() bool {
 	return slices.ContainsFunc(m.handovers, func(h *handover) bool { return h.confirmed.N > 0 })
 }

@@ -7,7 +7,7 @@ import (
 	vocab "parley/protocol/sessionruntime"
 )
 
-// mentioned tells by which form an input names its agent, as the clauses of that form, and which agent.
+// mentioned returns the clauses of the form in which an input mentions an agent, and that agent.
 func mentioned(d Message) (form []string, who string) {
 	if id := text(d.Payload, "mentioned_agent_id"); id != "" {
 		form, who = []string{"RT-084"}, id
@@ -22,10 +22,10 @@ func mentioned(d Message) (form []string, who string) {
 	return form, who
 }
 
-// inWords is a name behind an "@".
+// inWords matches a name after an "@".
 var inWords = regexp.MustCompile(`^@(\S+)`)
 
-// addressed is whom an input names in its text alone.
+// addressed returns the agent that an input names only in its text.
 func addressed(d Message) string {
 	said, _ := d.Payload.(string)
 	if name := inWords.FindStringSubmatch(said); name != nil {
@@ -34,8 +34,8 @@ func addressed(d Message) string {
 	return ""
 }
 
-// perhapsMention is an input that names an agent in its text alone. That is no form of a mention that the source has,
-// and it may be one more: it goes to the active agent, or the named one, or is refused.
+// perhapsMention handles an input that names an agent only in its text. The source does not list that as a form of
+// mention, but it may be one: the input goes to the active agent or to the named one, or is refused.
 func (m *Model) perhapsMention(in *input, who string) {
 	in.optional = m.busy()
 	in.clauses = []string{"RT-001", "RT-015"}
@@ -59,7 +59,7 @@ func (m *Model) perhapsMention(in *input, who string) {
 	}
 }
 
-// mention is scenario B.
+// mention handles scenario B.
 func (m *Model) mention(in *input, who string, form []string) {
 	in.optional = m.busy()
 	in.to, in.clauses, in.shown, in.astray = setOf([]string{who}), []string{"RT-086", "RT-092"},
@@ -84,7 +84,7 @@ func (m *Model) mention(in *input, who string, form []string) {
 		in.change.shown = append(in.change.shown, form...)
 		wrong := in.change.amiss
 		in.change.amiss = func() ([]string, string) {
-			if in.routed != nil && !in.to[in.routed.agent] { // nobody has taken it for a mention
+			if in.routed != nil && !in.to[in.routed.agent] { // it was not taken for a mention
 				return append([]string{"RT-086", "RT-088", "RT-092"}, form...),
 					fmt.Sprintf("no switch, and the input goes to agent %q (record %d)", in.routed.agent, in.routed.routed.N)
 			}
@@ -99,13 +99,14 @@ func (m *Model) mention(in *input, who string, form []string) {
 	m.awaitRoute(in)
 }
 
-// mentionAbsent: SessionManager is asked, or the frontend is told; the input is not routed meanwhile (RT-087).
+// mentionAbsent expects that SessionManager is asked for the agent or that the frontend is told; meanwhile the input
+// is not routed (RT-087).
 func (m *Model) mentionAbsent(in *input, who string) {
 	m.hold(in.said, "RT-086", "RT-087")
 	in.forbid, in.why = []string{"RT-086", "RT-087"}, "agent "+who+" is not in the session"
 	waits := false
 	for _, mv := range m.moves {
-		if mv.add && !mv.answered && mv.agent == who { // it is on its way: the input may wait for it
+		if mv.add && !mv.answered && mv.agent == who { // the agent is being added: the input may wait for it
 			mv.inputs, waits = append(mv.inputs, in), true
 		}
 	}

@@ -1,8 +1,8 @@
-// Package invariants judges what an orchestrator publishes on its message bus: Model is the life cycles of turns and
-// transactions as the source has them, written once, and compared with every transcript. It reads records as the
-// binding decodes them: Data under the names of Members, whatever the wire calls them.
+// Package invariants judges what an orchestrator publishes on its message bus. Model implements the life cycles of
+// turns and transactions as the source describes them; every transcript is compared with it. Records are read as the
+// binding decodes them: Data uses the names of the constants below, whatever the wire calls them.
 //
-// Source: session-runtime.zh.md, sections 2 and 4; where it leaves something open, either way is fine here.
+// Source: session-runtime.zh.md, sections 2 and 4. Where it leaves something open, any choice is accepted here.
 package invariants
 
 import (
@@ -17,11 +17,11 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Members of a decoded message's Data. One that the message lacks is absent.
+// Members of a decoded message's Data. A member that the message lacks is absent.
 const (
 	ID          = "id"
 	Session     = "session_id"
-	Sender      = "sender" // as on the wire; From is who that is
+	Sender      = "sender" // as on the wire; From is the party
 	From        = "from_party"
 	Target      = "target"
 	TargetID    = "target_id"
@@ -43,7 +43,7 @@ const (
 	Marks       = "marks" // names within metadata that are the binding's own: ids and routing marks
 )
 
-// Control frames of the harness: the Type of their events.
+// Control frames of the harness, by the Type of their events.
 const (
 	SetupFrame  = "parley setup"
 	ReadyFrame  = "parley ready"
@@ -51,14 +51,14 @@ const (
 	FencedFrame = "parley fenced"
 )
 
-// Back begins the label of a record by which the bus hands back what the orchestrator has published.
+// Back begins the label of a record in which the bus hands back a message that the orchestrator published.
 const Back = "back: "
 
-// Quiet begins the remark by which a scenario tells that it has waited in place of a fence; the rest is the number of
-// the record behind which nothing was sent meanwhile.
+// Quiet begins the remark that a scenario has waited instead of using a fence; the rest is the number of the record
+// after which nothing was sent during the wait.
 const Quiet = "quiet behind record "
 
-// Who a message is from, as From has it. Any other is an agent's id.
+// Values of From: the parties. Any other value is an agent's id.
 const (
 	Frontend = vocab.FromFrontend
 	Manager  = vocab.FromManager
@@ -70,7 +70,7 @@ const (
 type Message struct {
 	N         int // number of the record
 	At        time.Duration
-	Delivered bool // to the orchestrator; else it has published it
+	Delivered bool // to the orchestrator; otherwise the orchestrator published it
 
 	ID, Session, Event, Subtype, From, Target, TargetID string
 	Trace, Turn, Tx                                     string
@@ -80,7 +80,7 @@ type Message struct {
 	Data                                                map[string]any
 }
 
-// Read gives the message of a record; false for what is none.
+// Read returns the message of a record; false if it is not a message.
 func Read(r transcript.Record) (Message, bool) {
 	if r.Event == nil || r.Kind != transcript.Frame || strings.HasPrefix(r.Event.Type, "parley") {
 		return Message{}, false
@@ -104,7 +104,7 @@ func Read(r transcript.Record) (Message, bool) {
 	}, true
 }
 
-// Name is the message's event and subtype, and where it goes.
+// Name returns the message's event, subtype and target.
 func (m Message) Name() string {
 	name := strings.TrimSpace(m.Event + " " + m.Subtype)
 	if m.Target != "" {
@@ -113,19 +113,19 @@ func (m Message) Name() string {
 	return name
 }
 
-// is reports whether a message is of an event, a subtype and a target; "" is any.
+// is reports whether a message has the given event, subtype and target; "" matches any.
 func (m Message) is(event, subtype, target string) bool {
 	return (event == "" || m.Event == event) && (subtype == "" || m.Subtype == subtype) &&
 		(target == "" || m.Target == target)
 }
 
-// echoes reports whether an answer bears the ids of what it answers. One that was on its way before that was published
-// does not, and an orchestrator that goes by its ids may ignore it (RT-062).
+// echoes reports whether an answer carries the ids of the request that it answers. An answer sent before the request
+// was published does not, and an orchestrator that matches by id may ignore it (RT-062).
 func (m Message) echoes(asked Message) bool {
 	return asked.N > 0 && (asked.Tx == "" || m.Tx == asked.Tx) && (asked.Turn == "" || m.Turn == asked.Turn)
 }
 
-// Kind is what a published message is, where a clause speaks of it.
+// Kind is the kind of a published message, if a clause is about it.
 type Kind string
 
 // The kinds. Everything else is Other: no clause limits it.
@@ -183,7 +183,7 @@ var kinds = []struct {
 	{Notice, vocab.Event, "", vocab.ToFrontend},
 }
 
-// Kind tells what a published message is.
+// Kind returns the kind of a published message.
 func (m Message) Kind() Kind {
 	for _, k := range kinds {
 		if m.is(k.event, k.subtype, k.target) {
@@ -193,20 +193,20 @@ func (m Message) Kind() Kind {
 	return Other
 }
 
-// mark is what the harness puts into every payload of an input and of an output, so that each is known wherever it
-// goes.
+// mark matches what the harness puts into the payload of every input and output, so that each is recognised wherever
+// it goes.
 var mark = regexp.MustCompile(`#[0-9]+-[a-z0-9-]+`)
 
-// Token is the mark within a value; "" where there is none.
+// Token returns the mark within a value; "" if there is none.
 func Token(v any) string { return mark.FindString(wjson.Compact(v)) }
 
-// Mentions reports whether a text stands anywhere in what a message says, or names.
+// Mentions reports whether a text occurs anywhere in a message's payload, metadata or ids.
 func Mentions(m Message, text string) bool {
 	return text != "" &&
 		(mentions(m.Payload, text) || mentions(m.Metadata, text) || m.TargetID == text || m.AgentID == text)
 }
 
-// mentions reports whether a text stands in one of the strings within a value, other than names of members.
+// mentions reports whether a text occurs in a string within a value, member names excepted.
 func mentions(v any, text string) bool {
 	if text == "" {
 		return false

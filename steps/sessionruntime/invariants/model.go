@@ -11,26 +11,26 @@ import (
 	vocab "parley/protocol/sessionruntime"
 )
 
-// Absence is what a finding expects that something was not published. It says little where nothing is, so that it
-// counts only in a scenario that shows its opposite too.
+// Absence is the Expected text of a finding that something was not published. Absence alone says little, so it counts
+// only in a scenario that also shows the opposite.
 const Absence = "absence"
 
-// Model is what one session's orchestrator has to do, may do, and must not do, from what was delivered to it and what
-// it has published. It is given everything in the order of the transcript. Where the source leaves a choice, it goes by
-// what was published. What it found is in Findings.
+// Model tracks what one session's orchestrator must, may and must not do, given what was delivered to it and what it
+// published. It is fed in transcript order. Where the source leaves a choice, the model follows what was published.
+// Findings holds the results.
 //
-// The orchestrator handles what is delivered in the order of its delivery, but nothing says how soon: what it owes is
-// due by the next fence.
+// The orchestrator handles messages in the order of delivery, but nothing says how soon: what it owes is due by the
+// next fence.
 type Model struct {
 	Findings []monitor.Finding
 
 	id        string
-	name      string // of the model: a session that is set up anew has another one
+	name      string // of the model; a session that is set up again gets a new one
 	limits    Limits
 	presence  map[string]presence
-	active    map[string]bool // candidates; "" is nobody
-	loose     bool            // the session is closed, or about to be: nothing is owed any more
-	seen      map[string]bool // ids of messages that were delivered
+	active    map[string]bool // the agents that may be active; "" is none
+	loose     bool            // the session is closed or closing: nothing is owed any more
+	seen      map[string]bool // ids of delivered messages
 	inputs    []*input
 	turns     map[string]*turn
 	order     []*turn
@@ -39,22 +39,22 @@ type Model struct {
 	moves     []*move // removals and invitations
 	handovers []*handover
 	requests  []*request
-	said      []remark // what was ignored on purpose, and why
+	said      []remark // messages that must have no effect, and why
 	unsettled []unsettled
-	closing   *request // waits until nobody speaks
+	closing   *request // waits until nobody is speaking
 	held      []hold
 	ignored   []ignored
-	answers   int   // receipts about the session that SessionManager has given
-	greeting  *owed // who is active, told before anything was said
+	answers   int   // session receipts from SessionManager so far
+	greeting  *owed // the optional announcement of the initial agent
 	overdue   []overdue
-	latest    int     // the record that was delivered last
-	handled   int     // whatever was delivered before this record has been handled
-	unnamed   int     // receipts about the session that were told by an EVENT of another name, or not yet
-	heard     []heard // all that was published
-	canceled  Message // the last cancel of the user
+	latest    int     // the last delivered record
+	handled   int     // everything delivered before this record has been handled
+	unnamed   int     // session receipts matched to an EVENT of another name, which may have meant something else
+	heard     []heard // everything published
+	canceled  Message // the user's last cancel
 }
 
-// presence is whether an agent is in the session.
+// presence says whether an agent is in the session.
 type presence int
 
 const (
@@ -63,19 +63,19 @@ const (
 	present
 )
 
-// hold is something that must not be published because of a message; what is, is uncalled for. By the next fence the
-// clauses have been kept, or broken.
+// hold lists clauses that forbid publishing something because of a message. A violation shows as an uncalled-for
+// message; at the next fence the clauses count as kept.
 type hold struct {
 	cause   int
 	clauses []string
 }
 
-// hold notes what a message must not lead to.
+// hold records the clauses that forbid a reaction to a message.
 func (m *Model) hold(cause Message, clauses ...string) {
 	m.held = append(m.held, hold{cause.N, clauses})
 }
 
-// remark is a message that nothing must follow from.
+// remark is a message that must have no consequences.
 type remark struct {
 	token, why string
 	clauses    []string
@@ -89,28 +89,27 @@ func newModel(id string, limits Limits, agents []string, active string, at Messa
 		m.presence[a] = present
 	}
 	if active != "" {
-		m.greeting = m.announce(at, "", []string{active}, nil, true) // told once more than it must be
+		m.greeting = m.announce(at, "", []string{active}, nil, true) // an extra announcement is allowed
 	}
 	return m
 }
 
-// keep finds that clauses are kept.
+// keep records that clauses were kept.
 func (m *Model) keep(at Message, clauses ...string) {
 	if len(clauses) > 0 {
 		m.Findings = append(m.Findings, monitor.Finding{Clauses: clauses, OK: true, At: at.N, Model: m.name})
 	}
 }
 
-// fail finds that clauses are broken, by what the orchestrator did, or did not: it knows of the session what the model
-// does not.
+// fail records that clauses were broken by what the orchestrator did or omitted. From then on its view of the session
+// may differ from the model's.
 func (m *Model) fail(at Message, clauses []string, expected, observed string, args ...any) {
 	m.Findings = append(m.Findings,
 		monitor.Finding{Clauses: clauses, Expected: expected, Observed: fmt.Sprintf(observed, args...), At: at.N,
 			Model: m.name})
 }
 
-// member finds clauses kept, or broken, by what a message holds that was due: whatever that is, the model knows what is
-// due next.
+// member records clauses kept or broken by the content of a message that was due. Either way the model stays in step.
 func (m *Model) member(ok bool, at Message, clauses []string, expected, observed string, args ...any) {
 	f := monitor.Finding{Clauses: clauses, OK: ok, At: at.N}
 	if !ok {
@@ -119,7 +118,7 @@ func (m *Model) member(ok bool, at Message, clauses []string, expected, observed
 	m.Findings = append(m.Findings, f)
 }
 
-// check finds clauses kept, or broken.
+// check records clauses kept or broken.
 func (m *Model) check(ok bool, at Message, clauses []string, expected, observed string, args ...any) {
 	if ok {
 		m.keep(at, clauses...)
@@ -131,14 +130,14 @@ func (m *Model) check(ok bool, at Message, clauses []string, expected, observed 
 // kind matches messages of a kind.
 func kind(k Kind) func(Message) bool { return func(p Message) bool { return p.Kind() == k } }
 
-// kindOf matches messages of a kind that a condition holds of.
+// kindOf matches messages of a kind that satisfy a condition.
 func kindOf(k Kind, and func(Message) bool) func(Message) bool {
 	return func(p Message) bool { return p.Kind() == k && and(p) }
 }
 
-// Delivered takes in what was delivered to the orchestrator.
+// Delivered takes in a message delivered to the orchestrator.
 func (m *Model) Delivered(d Message) {
-	if d.ID != "" && m.seen[d.ID] { // by a second subscription (RT-042, RT-175)
+	if d.ID != "" && m.seen[d.ID] { // through a second subscription (RT-042, RT-175)
 		m.repeated(d)
 		return
 	}
@@ -172,7 +171,7 @@ func (m *Model) Delivered(d Message) {
 	}
 }
 
-// ignored is a message of which nothing must come, up to the next fence.
+// ignored is a message that must have no consequences up to the next fence.
 type ignored struct {
 	what    Message
 	kinds   []Kind
@@ -180,7 +179,7 @@ type ignored struct {
 	clauses []string
 }
 
-// consequences of what the frontend asks for, and SessionManager says.
+// consequences lists what requests of the frontend and receipts of SessionManager lead to.
 var consequences = map[string][]Kind{
 	vocab.Cancel: {CancelSent}, vocab.Interrupt: {CancelSent}, vocab.RemoveAgent: {RequestRemove, CancelSent, Switch},
 	vocab.InviteAgent: {RequestAdd},
@@ -190,7 +189,7 @@ var consequences = map[string][]Kind{
 	vocab.SessionOpened: {Opened}, vocab.SessionClosed: {Closed},
 }
 
-// observed is a message on BROADCAST that no agent has sent: it is for observation only (RT-028).
+// observed handles a message on BROADCAST that no agent sent: it is for observation only (RT-028).
 func (m *Model) observed(d Message) {
 	m.hold(d, "RT-028")
 	m.ignored = append(m.ignored,
@@ -250,7 +249,8 @@ func (m *Model) fromAgent(d Message) {
 	}
 }
 
-// Fenced tells that everything delivered before a record has been handled, by the time of another one.
+// Fenced records that everything delivered before record before has been handled. The fence was answered by record
+// at, at time now.
 func (m *Model) Fenced(before, at int, now time.Duration) {
 	m.handled = before
 	for _, t := range m.order {
@@ -278,7 +278,7 @@ func (m *Model) Fenced(before, at int, now time.Duration) {
 	}
 }
 
-// uncalledFor judges what was published without a cause.
+// uncalledFor judges a message that was published without a cause.
 func (m *Model) uncalledFor(p Message) {
 	if m.loose && p.Kind() != Output {
 		return
@@ -294,7 +294,7 @@ func (m *Model) uncalledFor(p Message) {
 	}
 }
 
-// strays judge what nothing has called for, by its kind.
+// strays judge uncalled-for messages by kind.
 var strays = map[Kind]func(m *Model, p Message){
 	Route: (*Model).strayInput, Accepted: (*Model).strayAccepted, RouteTimeout: (*Model).strayTimeout,
 	Output: (*Model).strayOutput, CancelSent: (*Model).strayCancel, Canceled: (*Model).strayCanceled,
@@ -308,7 +308,7 @@ var strays = map[Kind]func(m *Model, p Message){
 	Context: (*Model).strayContext, Notice: (*Model).started,
 }
 
-// sole is the active agent, and whether there is no doubt about it.
+// sole returns the active agent, and reports whether it is certain.
 func (m *Model) sole() (string, bool) {
 	if len(m.active) != 1 {
 		return "", false
@@ -319,7 +319,7 @@ func (m *Model) sole() (string, bool) {
 	return "", false
 }
 
-// agents lists those that are in the session, or may be.
+// agents lists the agents with at least the given presence.
 func (m *Model) agents(least presence) []string {
 	var out []string
 	for a, p := range m.presence {
@@ -355,7 +355,7 @@ func setOf(all []string) map[string]bool {
 
 func listOf(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
-// text is a member of a payload; "" where it is none.
+// text returns the first non-empty string among the named members of a payload; "" if there is none.
 func text(payload any, names ...string) string {
 	object, _ := payload.(map[string]any)
 	for _, name := range names {

@@ -21,7 +21,7 @@ func All() []monitor.Monitor {
 		}}}
 }
 
-// session is the one that a record is about; "" for none.
+// session returns the session that a record is about; "" if none.
 func session(r transcript.Record) string {
 	if m, ok := Read(r); ok {
 		return m.Session
@@ -29,8 +29,8 @@ func session(r transcript.Record) string {
 	return ""
 }
 
-// Judge compares a transcript with a model of each session that the harness has set up. What a model has found behind
-// its first deviation follows from that.
+// Judge compares a transcript with a model of each session that the harness set up. Whatever a model finds after its
+// first deviation counts as a consequence.
 func Judge(t []transcript.Record) []monitor.Finding {
 	j := judgementOf(t)
 	var out []monitor.Finding
@@ -48,7 +48,7 @@ func judgementOf(t []transcript.Record) *judgement {
 	return j
 }
 
-// Overdue counts what had to come by a fence, and has not come behind it either.
+// Overdue counts the messages that were due by a fence and have not come since either.
 func Overdue(t []transcript.Record) (n int) {
 	for _, m := range judgementOf(t).all {
 		n += len(m.overdue)
@@ -56,8 +56,8 @@ func Overdue(t []transcript.Record) (n int) {
 	return n
 }
 
-// found is what the model has found up to its first deviation, in the order of the records, and what is broken behind
-// that.
+// found returns the model's findings in record order: all up to its first deviation, and after that only violations
+// and findings that do not depend on the model.
 func (m *Model) found() []monitor.Finding {
 	all := slices.Clone(m.Findings)
 	slices.SortStableFunc(all, func(a, b monitor.Finding) int { return a.At - b.At })
@@ -77,10 +77,10 @@ func (m *Model) found() []monitor.Finding {
 }
 
 type judgement struct {
-	models map[string]*Model // the sessions as they are now
-	coming map[string]*Model // sessions that are being set up anew
-	all    []*Model          // and were before they were set up anew
-	fences map[string]int    // id → record that asked
+	models map[string]*Model // current sessions
+	coming map[string]*Model // sessions that are being set up again
+	all    []*Model          // including sessions since set up again
+	fences map[string]int    // id → record that sent the fence
 }
 
 func (j *judgement) take(r transcript.Record) {
@@ -126,7 +126,7 @@ func (j *judgement) take(r transcript.Record) {
 	}
 	m := j.models[msg.Session]
 	switch {
-	case m == nil && !msg.Delivered && msg.Session == "" && len(j.models) == 1: // of a bus that has one session
+	case m == nil && !msg.Delivered && msg.Session == "" && len(j.models) == 1: // a bus with a single session
 		for _, m = range j.models {
 		}
 	case m == nil:
@@ -145,7 +145,7 @@ func (j *judgement) fenced(before, at int, now time.Duration) {
 	}
 }
 
-// setUp makes the model of a session, anew where there was one.
+// setUp creates the model of a session, or a new one if the session exists.
 func (j *judgement) setUp(data map[string]any, r transcript.Record) {
 	id, _ := data[Session].(string)
 	active, _ := data["active_agent_id"].(string)
@@ -167,10 +167,10 @@ func (j *judgement) setUp(data map[string]any, r transcript.Record) {
 		j.models[id] = m
 		return
 	}
-	j.coming[id] = m // what comes before it is ready is the old one's
+	j.coming[id] = m // until it is ready, messages belong to the old one
 }
 
-// Clauses lists what the model judges.
+// Clauses lists the clauses that the model judges.
 func Clauses() []string {
 	out := make([]string, 0, len(judged))
 	for _, n := range judged {

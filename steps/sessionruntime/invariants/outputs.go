@@ -2,16 +2,16 @@ package invariants
 
 import wjson "parley/wire/json"
 
-// output is what an agent says of a turn.
+// output is one AGENT_OUTPUT of an agent.
 type output struct {
 	d      Message
 	turn   *turn
-	why    string // why it must not be forwarded; "" where it may be
+	why    string // why it must not be forwarded; "" if it may be
 	must   bool
 	passed int
 	twice  bool
-	first  bool // of a turn that nobody has acknowledged
-	gone   bool // a later one of its turn was forwarded before it
+	first  bool // sent in a turn that was not acknowledged
+	gone   bool // later output of its turn was forwarded first
 }
 
 func (m *Model) output(d Message) {
@@ -35,13 +35,13 @@ func (m *Model) output(d Message) {
 	} else {
 		m.allow(d, "the output forwarded", kindOf(Output, fits)).met = func(p Message) { m.forwarded(o, p) }
 	}
-	if t.status == running && !m.sure(t) { // it may have timed out by now
+	if t.status == running && !m.sure(t) { // the turn may have timed out by now
 		t.status = unclear
 	}
 	switch {
 	case d.Final:
 		m.ends(t)
-		for _, goOn := range t.resume { // it has stopped by itself: what waits may go on
+		for _, goOn := range t.resume { // it has stopped by itself: waiting steps may go on
 			goOn(d, true)
 		}
 		if t.status == running && !t.asked {
@@ -60,7 +60,7 @@ func (m *Model) output(d Message) {
 	}
 }
 
-// unfit says why an output must not be forwarded; "" where it may be.
+// unfit says why an output must not be forwarded; "" if it may be.
 func unfit(d Message, t *turn) string {
 	switch {
 	case t == nil || d.Turn == "":
@@ -79,7 +79,7 @@ func unfit(d Message, t *turn) string {
 	return ""
 }
 
-// forwarded judges what the frontend gets (RT-148, RT-149).
+// forwarded judges output forwarded to the frontend (RT-148, RT-149).
 func (m *Model) forwarded(o *output, p Message) {
 	o.passed++
 	o.turn.implicit = o.turn.implicit || o.first
@@ -95,7 +95,7 @@ func (m *Model) forwarded(o *output, p Message) {
 			break
 		}
 		if other == o {
-			o.turn.said = o.turn.said[i+1:] // what came before it comes too late
+			o.turn.said = o.turn.said[i+1:] // earlier output comes too late from here on
 			break
 		}
 		other.gone = true
@@ -119,7 +119,7 @@ func (m *Model) strayOutput(p Message) {
 	}
 }
 
-// againstOutput are the clauses that keep an output from the frontend.
+// againstOutput returns the clauses that forbid forwarding an output.
 func (m *Model) againstOutput(o *output) []string {
 	clauses := []string{"RT-141"}
 	switch {

@@ -9,36 +9,36 @@ import (
 	"parley/monitor"
 )
 
-// owed is something that has to be published, or may be.
+// owed is a message that must or may be published.
 type owed struct {
 	what    string
 	cause   Message
-	clauses []string // broken when it does not come; shown when it does
-	shown   []string // shown as well when it comes
+	clauses []string // broken if it does not come; shown kept if it does
+	shown   []string // also shown kept if it comes
 	match   func(Message) bool
-	met     func(Message) // what follows when it comes; may be nil
-	// what is there in its place, and which clauses that breaks; nil clauses: nothing; may be nil
+	met     func(Message) // called when it comes; may be nil
+	// finds what came in its place, and the clauses that this breaks; nil clauses: nothing; may be nil
 	amiss func() (clauses []string, how string)
-	// the clauses that it breaks behind the fence that it was due by; none: it was the fence that was early; nil: nobody
-	// knows
+	// the clauses that it breaks when it comes after the fence it was due by; none: the fence was early; a nil func:
+	// unknown
 	late     func(p Message) []string
-	of       Kind   // what it is, if it is always the same
-	turn     *turn  // that it is about; nil: the one that the cause names
-	agent    string // that it is about; "": the one that the cause names
-	name     string // that it often has; "": any
+	of       Kind   // its kind, if fixed
+	turn     *turn  // the turn that it is about; nil: the one that the cause names
+	agent    string // the agent that it is about; "": the one that the cause names
+	name     string // its usual subtype; "": any
 	optional bool
-	choice   *choice // of several, one is enough; nil: this one
-	timed    bool    // due at a time, and not by a fence
-	passing  bool    // what is optional comes by the next fence, or not at all
-	waits    bool    // but this, whatever was chosen in its place
-	copy     bool    // of what was told already, or will be
+	choice   *choice // one of several alternatives is enough; nil: only this one
+	timed    bool    // due at a time, not by a fence
+	passing  bool    // if optional, it expires at the next fence
+	waits    bool    // it does not expire after another alternative was taken
+	copy     bool    // a copy of an announcement made elsewhere
 	done     bool
 }
 
-// choice is made once one of its ways was taken.
+// choice groups alternatives; it is taken once one of them has come.
 type choice struct{ taken bool }
 
-// owe notes something that has to come.
+// owe records a message that must come.
 func (m *Model) owe(o *owed) *owed {
 	o.optional = o.optional || m.loose
 	if o.choice == nil {
@@ -48,12 +48,12 @@ func (m *Model) owe(o *owed) *owed {
 	return o
 }
 
-// allow notes something that may come.
+// allow records a message that may come.
 func (m *Model) allow(cause Message, what string, match func(Message) bool) *owed {
 	return m.owe(&owed{what: what, cause: cause, match: match, optional: true})
 }
 
-// take makes a choice: its other ways need not be taken any more.
+// take marks a choice as taken: its other alternatives become optional.
 func (m *Model) take(c *choice) {
 	c.taken = true
 	for _, o := range m.owed {
@@ -63,8 +63,8 @@ func (m *Model) take(c *choice) {
 	}
 }
 
-// Published takes in what the orchestrator has published. Of several that it may be, it is the one of which it says
-// most: by its mark, its turn, its trace; of those that it says as much of, one that has to come.
+// Published takes in a message that the orchestrator published. If it matches several owed messages, the best fit
+// wins: by mark, turn and trace first, then one that must come.
 func (m *Model) Published(p Message) {
 	best := -1
 	for i, o := range m.owed {
@@ -92,13 +92,13 @@ func (m *Model) Published(p Message) {
 	}
 }
 
-// heard is what was published, and what it was taken for; nil: for nothing that was due, or might come.
+// heard is a published message and the owed one it was matched with; nil: nothing that was due or allowed.
 type heard struct {
 	Message
 	as *owed
 }
 
-// fits tells how much a message says of what is owed: more is better.
+// fits rates how well a message matches what is owed; higher is better.
 func (o *owed) fits(p Message) int {
 	turn, trace, agent := o.cause.Turn, o.cause.Trace, o.agent
 	if o.turn != nil {
@@ -130,9 +130,9 @@ func (o *owed) fits(p Message) int {
 	return most
 }
 
-// missing is what has not come by a fence.
+// missing reports an owed message that has not come by a fence.
 func (m *Model) missing(o *owed, fence int, now time.Duration) {
-	ways := []*owed{o} // any of them would do, and all are missing: that is told once
+	ways := []*owed{o} // any of them would do: their absence is reported once
 	for _, other := range m.owed {
 		if other != o && !other.done && other.choice == o.choice && other.cause.N == o.cause.N {
 			ways, other.done = append(ways, other), true
@@ -143,7 +143,7 @@ func (m *Model) missing(o *owed, fence int, now time.Duration) {
 		fits := slices.ContainsFunc(ways, func(o *owed) bool { return o.match(h.Message) })
 		of := slices.ContainsFunc(ways, func(o *owed) bool { return o.of != Other && h.Kind() == o.of })
 		switch {
-		case fits && h.N > o.cause.N && h.as != nil && h.as.optional: // that may have been this
+		case fits && h.N > o.cause.N && h.as != nil && h.as.optional: // it may have been meant for this
 			return
 		case fits || h.N > o.cause.N && of:
 			like = append(like, h.told(o.cause.N))
@@ -168,17 +168,17 @@ func (m *Model) missing(o *owed, fence int, now time.Duration) {
 	m.overdue = append(m.overdue, overdue{owed: o, found: len(m.Findings) - 1, asked: m.handled, fence: fence, at: now})
 }
 
-// overdue is what had not come by a fence.
+// overdue is an owed message that had not come by a fence.
 type overdue struct {
 	*owed
-	found        int           // the finding that says so
-	asked, fence int           // the records by which the fence was asked, and answered
+	found        int           // index of the finding that says so
+	asked, fence int           // the records that sent and answered the fence
 	at           time.Duration // when it was answered
 }
 
-// behindFence takes what comes behind the fence that it was due by. Where nothing was delivered meanwhile, it is the
-// fence that was answered too early, of which no clause speaks; otherwise it may have another cause, and the finding
-// tells what it looks like.
+// behindFence takes a message that comes after the fence it was due by. If nothing was delivered meanwhile, the fence
+// was answered too early, which breaks no clause; otherwise it may have another cause, and the finding says what it
+// looks like.
 func (m *Model) behindFence(p Message) bool {
 	for i, o := range m.overdue {
 		if !o.match(p) {
@@ -209,7 +209,7 @@ func (m *Model) behindFence(p Message) bool {
 	return false
 }
 
-// told says what was published, and what it was taken for.
+// told describes a published message and what it was matched with.
 func (h heard) told(cause int) string {
 	how := "which nothing has called for"
 	switch {
@@ -221,12 +221,12 @@ func (h heard) told(cause int) string {
 	return fmt.Sprintf("%s (record %d), %s", h.Name(), h.N, how)
 }
 
-// was reports whether a message of a kind was published: then what is missing is not missing always.
+// was reports whether a message of a kind was published: then the orchestrator does not always omit it.
 func (m *Model) was(k Kind) bool {
 	return slices.ContainsFunc(m.heard, func(h heard) bool { return h.Kind() == k })
 }
 
-// inPlace is the last message behind a record that nothing has called for, and that fits.
+// inPlace returns the last matching message after a record that nothing called for.
 func (m *Model) inPlace(cause Message, fits func(Message) bool) (found Message, ok bool) {
 	for _, h := range m.heard {
 		if h.N > cause.N && h.as == nil && fits(h.Message) {
@@ -236,8 +236,7 @@ func (m *Model) inPlace(cause Message, fits func(Message) bool) (found Message, 
 	return found, ok
 }
 
-// elsewhere tells of a message that is what is owed, apart from whom it is for, or how it is called: that breaks other
-// clauses.
+// elsewhere finds a message that is what is owed except for its target or its name: that breaks other clauses.
 func (m *Model) elsewhere(cause Message, clauses []string, fits func(Message) bool) func() ([]string, string) {
 	return func() ([]string, string) {
 		if p, ok := m.inPlace(cause, fits); ok {

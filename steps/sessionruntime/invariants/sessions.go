@@ -7,17 +7,17 @@ import (
 	vocab "parley/protocol/sessionruntime"
 )
 
-// request is a SESSION_OPEN or SESSION_CLOSE on its way (scenario H).
+// request is a SESSION_OPEN or SESSION_CLOSE (scenario H).
 type request struct {
 	asked Message
 	close bool
 	sent  Message // REQUEST_SESSION_OPEN or _CLOSE; N 0: not yet
 	owed  *owed
 	over  bool
-	open  bool // a receipt that may have been for it, or for another one, has come
+	open  bool // a receipt has come that may be for it or for another one
 }
 
-// session is the frontend's SESSION_OPEN or SESSION_CLOSE.
+// session handles the frontend's SESSION_OPEN or SESSION_CLOSE.
 func (m *Model) session(d Message) {
 	rq := &request{asked: d, close: d.Subtype == vocab.SessionClose}
 	again := false
@@ -26,7 +26,7 @@ func (m *Model) session(d Message) {
 	}
 	m.requests = append(m.requests, rq)
 	clauses := []string{"RT-020", "RT-036", "RT-151", "RT-153"}
-	stopped := []string{"RT-153"} // that it was accepted shows by the CANCEL
+	stopped := []string{"RT-153"} // the CANCEL already shows that it was accepted
 	if m.was(RequestClose) {
 		stopped = append(stopped, "RT-152")
 	}
@@ -35,13 +35,13 @@ func (m *Model) session(d Message) {
 		return
 	}
 	var speaking, beside, may []*turn
-	sure := map[*turn]bool{} // of several that speak, one is asked to stop
+	sure := map[*turn]bool{} // if several speak, one of them is asked to stop
 	for _, t := range m.speakers() {
 		sure[t] = t.shared && !t.passed && t.status != unclear
 	}
 	for _, t := range m.stop(d, []string{"RT-152"}, again, nil) {
 		switch {
-		case again: // whether it is asked for beside another request is left open
+		case again: // it is left open whether another request is made meanwhile
 			may = append(may, t)
 		case m.mustStop(t):
 			speaking = append(speaking, t)
@@ -52,7 +52,7 @@ func (m *Model) session(d Message) {
 		}
 	}
 	goOn := func(cause Message, open bool) {
-		others := len(m.speakers()) > 0 || m.unsure() // who began meanwhile may have to be stopped first
+		others := len(m.speakers()) > 0 || m.unsure() // turns that began meanwhile may have to be stopped first
 		m.ask(rq, cause, stopped, RequestClose, open || again || others)
 		if others && rq.sent.N == 0 {
 			m.closing = rq
@@ -62,10 +62,10 @@ func (m *Model) session(d Message) {
 	m.after(speaking, func(cause Message, open bool) { goOn(cause, open || len(may) > 0) })
 	if len(speaking)+len(beside) == 0 {
 		m.ask(rq, d, clauses, RequestClose, again || len(may) > 0)
-		if rq.owed.optional { // who speaks may be stopped first
+		if rq.owed.optional { // a speaker may be stopped first
 			m.closing = rq
 		}
-	} else { // no request while a speaker has not been stopped
+	} else { // no request before every speaker has been stopped
 		m.closing = rq
 		m.hold(d, "RT-152")
 	}
@@ -75,7 +75,7 @@ func (m *Model) ask(rq *request, cause Message, clauses []string, k Kind, option
 	if m.closing == rq {
 		m.closing = nil
 	}
-	if rq.sent.N > 0 { // too early, and it is the request all the same
+	if rq.sent.N > 0 { // a request that came too early still counts
 		return
 	}
 	if rq.owed != nil {
@@ -98,7 +98,7 @@ func (m *Model) ask(rq *request, cause Message, clauses []string, k Kind, option
 		}})
 }
 
-// answered is SessionManager's receipt: the frontend is told (RT-155).
+// answered handles SessionManager's receipt: the frontend must be told (RT-155).
 func (m *Model) answered(d Message) {
 	m.answers++
 	rq, closed := m.answeredRequest(d)
@@ -107,7 +107,7 @@ func (m *Model) answered(d Message) {
 	}
 	told := func(p Message) bool { return TellsOfSession(p, d.Subtype) }
 	unnamed := func(p Message) {
-		if p.Kind() == Notice { // it may have been about something else
+		if p.Kind() == Notice { // it may be about something else
 			m.unnamed++
 		}
 	}
@@ -132,8 +132,8 @@ func (m *Model) answered(d Message) {
 		}})
 }
 
-// answeredRequest is the one that a receipt is for, nil where that is left open, and whether the session is closed by
-// it.
+// answeredRequest returns the request that a receipt is for, nil if that is left open, and whether the receipt closes
+// the session.
 func (m *Model) answeredRequest(d Message) (rq *request, closed bool) {
 	fits := func(c *request) bool {
 		return !c.over && (d.Subtype == vocab.SessionFailed || c.close == (d.Subtype == vocab.SessionClosed))
@@ -144,7 +144,7 @@ func (m *Model) answeredRequest(d Message) (rq *request, closed bool) {
 			meant = append(meant, c)
 		}
 	}
-	if len(meant) > 1 && d.Tx == "" { // nothing says which of them is meant
+	if len(meant) > 1 && d.Tx == "" { // nothing says which one is meant
 		for _, c := range meant {
 			c.open = true
 		}
@@ -153,7 +153,7 @@ func (m *Model) answeredRequest(d Message) (rq *request, closed bool) {
 		return nil, false
 	}
 	rq = meant[0]
-	if rq.sent.N == 0 { // SessionManager answers what it has not been asked
+	if rq.sent.N == 0 { // SessionManager was not asked
 		rq.over = true
 		return nil, false
 	}
@@ -164,10 +164,10 @@ func (m *Model) answeredRequest(d Message) (rq *request, closed bool) {
 	return rq, closed
 }
 
-// straySession is a request about the session that nothing has called for.
+// straySession judges an uncalled-for request about the session.
 func (m *Model) straySession(p Message) {
 	if p.Kind() == RequestClose && m.closing != nil {
-		m.closing.sent, m.closing = p, nil // it is the request all the same
+		m.closing.sent, m.closing = p, nil // it still counts as the request
 		m.fail(p, []string{"RT-152"}, "REQUEST_SESSION_CLOSE once the agent that is speaking has acknowledged the CANCEL",
 			"it is requested before that")
 		return
@@ -176,7 +176,7 @@ func (m *Model) straySession(p Message) {
 		"%s without one, or once more", p.Name())
 }
 
-// strayResult is a result about the session that nothing has called for.
+// strayResult judges an uncalled-for result about the session.
 func (m *Model) strayResult(p Message) {
 	switch {
 	case m.unnamed > 0:
@@ -190,8 +190,8 @@ func (m *Model) strayResult(p Message) {
 	}
 }
 
-// TellsOfSession reports whether a message gives the frontend a receipt of SessionManager's about the session. How it
-// is called is left open, but for EVENT or ERROR (RT-155).
+// TellsOfSession reports whether a message gives the frontend a session receipt of SessionManager. Its name is left
+// open, but it is an EVENT or an ERROR (RT-155).
 func TellsOfSession(p Message, receipt string) bool {
 	switch p.Kind() {
 	case Opened:
@@ -206,6 +206,6 @@ func TellsOfSession(p Message, receipt string) bool {
 	return false
 }
 
-// others are EVENTs to the frontend about something else.
+// others are EVENTs to the frontend about other things.
 var others = []string{vocab.AgentStarted, vocab.NobodySpeaks, vocab.CancelSent, vocab.AddingAgent, vocab.AgentRemoving,
 	vocab.RemovedLocal, vocab.ActiveChanged}

@@ -7,8 +7,8 @@ import (
 	vocab "parley/protocol/sessionruntime"
 )
 
-// announce owes the SWITCH_AGENT by which an active change is told (section 3). to are the agents that it may name;
-// none is any.
+// announce owes the SWITCH_AGENT that announces a change of the active agent (section 3). It may name the agents in
+// to, or any agent if to is empty.
 func (m *Model) announce(cause Message, from string, to []string, clauses []string, optional bool) *owed {
 	copies := map[string]bool{}
 	var judge func(p Message)
@@ -18,7 +18,7 @@ func (m *Model) announce(cause Message, from string, to []string, clauses []stri
 	}
 	judge = func(p Message) {
 		copies[p.Target] = true
-		// The same may be told on SYSTEM, on BROADCAST and to the frontend: it is one switch (RT-167).
+		// The same switch may be told on SYSTEM, on BROADCAST and to the frontend (RT-167).
 		m.owe(&owed{what: "SWITCH_AGENT elsewhere", cause: p, optional: true, passing: true, copy: true,
 			match: func(c Message) bool {
 				return c.Kind() == Switch && !copies[c.Target] && data(c, SwitchTo) == data(p, SwitchTo)
@@ -38,9 +38,9 @@ func (m *Model) announce(cause Message, from string, to []string, clauses []stri
 	return m.owe(o)
 }
 
-// switchAmiss is a switch that is told, and not as it has to be.
+// switchAmiss finds a switch that was published, but not in the required way.
 func (m *Model) switchAmiss(cause Message, names func(Message) bool) ([]string, string) {
-	for _, h := range m.heard { // one for the frontend beside the other is fine: it may have been taken for that
+	for _, h := range m.heard { // an extra one for the frontend is fine: this may have been taken for it
 		if h.N > cause.N && h.as == nil && h.Kind() == Switch && data(h.Message, SwitchTo) == "" {
 			return []string{"RT-066"},
 				fmt.Sprintf("only %s (record %d), which does not say to whom: %s", h.Name(), h.N, clip(h.Payload))
@@ -60,7 +60,7 @@ func (m *Model) switchAmiss(cause Message, names func(Message) bool) ([]string, 
 
 func data(p Message, name string) string { s, _ := p.Data[name].(string); return s }
 
-// switched judges a SWITCH_AGENT (RT-066, RT-091), and goes by it.
+// switched judges a SWITCH_AGENT (RT-066, RT-091) and makes the agent that it names active.
 func (m *Model) switched(p Message, from string) {
 	if p.Target != vocab.ToFrontend {
 		m.check(p.Target == vocab.ToSystem || p.Target == vocab.ToBroadcast, p, []string{"RT-091", "RT-167"},
@@ -82,7 +82,7 @@ func (m *Model) switched(p Message, from string) {
 func (m *Model) straySwitch(p Message) {
 	if from, to := data(p, SwitchFrom), data(p, SwitchTo); m.active[from] && from != to && m.presence[to] != absent &&
 		m.leaves(from) {
-		m.switched(p, from) // who is to leave has become active meanwhile
+		m.switched(p, from) // the agent to be removed has become active meanwhile
 		return
 	}
 	clauses := []string{"RT-065"}
@@ -102,20 +102,20 @@ func (m *Model) straySwitch(p Message) {
 	m.fail(p, clauses, why, "%s: %s", p.Name(), clip(p.Payload))
 }
 
-// leaves reports whether an agent is to be removed, and had been asked to stop first.
+// leaves reports whether an agent is being removed without a fallback announced for it.
 func (m *Model) leaves(agent string) bool {
 	return slices.ContainsFunc(m.moves, func(mv *move) bool {
 		return !mv.add && !mv.answered && mv.agent == agent && mv.fallback == nil
 	})
 }
 
-// switchTo is the frontend's SWITCH_AGENT (RT-032).
+// switchTo handles the frontend's SWITCH_AGENT (RT-032).
 func (m *Model) switchTo(d Message) {
 	to := data(d, SwitchTo)
 	was, sure := m.sole()
 	needed := sure && was != to && m.presence[to] == present
 	m.mayStop(func(*turn) bool { return true })
-	if m.presence[to] != present { // it may be asked for first
+	if m.presence[to] != present { // the orchestrator may ask for it first
 		m.mayAsk(d, to)
 	}
 	m.announce(d, was, []string{to}, []string{"RT-006", "RT-032", "RT-063", "RT-065"}, !needed)
@@ -126,19 +126,20 @@ func (m *Model) switchTo(d Message) {
 	}
 }
 
-// unsettled are agents of which one is active, and which it is shows by the next fence.
+// unsettled is a set of agents one of which is active; the next fence decides which.
 type unsettled struct {
 	cause      int
 	candidates []string
 	without    string
 }
 
-// settleBy: an invited agent is active only where that was published by the next fence, as each active change is.
+// settleBy records that an invited agent is active only if that is published by the next fence, like any change of
+// the active agent.
 func (m *Model) settleBy(d Message, candidates []string, added string) {
 	m.unsettled = append(m.unsettled, unsettled{cause: d.N, candidates: candidates, without: added})
 }
 
-// settle: a change that was not published by a fence was none (RT-065).
+// settle drops changes that were not published by a fence (RT-065).
 func (m *Model) settle(before int) {
 	m.unsettled = slices.DeleteFunc(m.unsettled, func(u unsettled) bool {
 		if u.cause >= before {

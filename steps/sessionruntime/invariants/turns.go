@@ -11,10 +11,10 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Limits are those that the orchestrator was asked for at set-up, or has of itself; 0 is unknown.
+// Limits are the orchestrator's limits, as requested at set-up or fixed; 0 is unknown.
 type Limits struct{ InputAck, CancelAck time.Duration }
 
-// status is where a turn stands (2.2).
+// status is the state of a turn (2.2).
 type status int
 
 const (
@@ -23,7 +23,7 @@ const (
 	completed
 	failed
 	cancelled
-	unclear // the source leaves open what has become of it
+	unclear // the source leaves open what became of it
 )
 
 // turn is one input's way through an agent.
@@ -32,47 +32,47 @@ type turn struct {
 	in               *input
 	routed           Message
 	status           status
-	speaking         bool    // a chunk has come, and neither final nor ack
-	begun            bool    // the same, and it may have been asked to stop meanwhile
-	shared           bool    // another turn has spoken meanwhile
-	passed           bool    // and it is left open whether this one is known to speak
-	stopping         Message // the CANCEL that was published; N 0: none
-	acked            Message // INPUT_ACK of its agent; N 0: none
-	// the record by which its agent first acknowledged it, or spoke in it; 0: not yet
+	speaking         bool    // it has sent a chunk, and has neither ended nor been sent a CANCEL
+	begun            bool    // like speaking, but stays set after a CANCEL
+	shared           bool    // another turn spoke at the same time
+	passed           bool    // also, it is open whether this turn still counts as speaking
+	stopping         Message // the published CANCEL; N 0: none
+	acked            Message // its agent's INPUT_ACK; N 0: none
+	// the record in which its agent first acknowledged it, or sent output; 0: not yet
 	answered int
-	inTime   bool                           // it was handled before the limit was over, by any clock
-	asked    bool                           // somebody wants it stopped: a CANCEL has to come, or may
-	due      bool                           // it has to
-	stopped  bool                           // it was acknowledged
-	resume   []func(ack Message, open bool) // what waits for the acknowledgement
+	inTime   bool                           // the acknowledgement was handled before the limit expired, by any clock
+	asked    bool                           // a CANCEL is required or allowed
+	due      bool                           // the CANCEL is required
+	stopped  bool                           // the cancel was acknowledged
+	resume   []func(ack Message, open bool) // steps that wait for the turn to stop
 	mayStop  bool                           // the source leaves open whether it is stopped
-	stirred  int                            // the record that left it open last
+	stirred  int                            // the last record that left it open
 	timeout  *owed
-	said     []*output // what may be forwarded, and has not been
-	implicit bool      // a chunk was forwarded before any acknowledgement
+	said     []*output // outputs that may still be forwarded
+	implicit bool      // a chunk was forwarded before INPUT_ACK
 }
 
 func (t *turn) live() bool { return t.status == routing || t.status == running }
 
-// input is what a user said.
+// input is one user input.
 type input struct {
 	said     Message
 	token    string
-	to       map[string]bool // agents that it may go to
-	clauses  []string        // broken where it goes nowhere
-	shown    []string        // shown as well where it goes where it has to
-	astray   []string        // broken where it goes elsewhere
+	to       map[string]bool // agents that it may be routed to
+	clauses  []string        // broken if it is not routed
+	shown    []string        // also shown kept if it is routed correctly
+	astray   []string        // broken if it is routed to another agent
 	optional bool
-	forbid   []string // clauses that are broken when it is routed; nil: it may be
+	forbid   []string // clauses broken if it is routed; nil: it may be
 	why      string
 	routed   *turn
 	accepted Message
-	twice    bool  // the bus has delivered it by two subscriptions
-	change   *owed // the switch that comes before it
-	mentions bool  // an agent
+	twice    bool  // the bus delivered it through two subscriptions
+	change   *owed // the switch that must precede it
+	mentions bool  // it mentions an agent
 }
 
-// userInput is scenario A, and B where an agent is mentioned.
+// userInput handles scenario A, and scenario B if an agent is mentioned.
 func (m *Model) userInput(d Message) {
 	in := &input{said: d, token: Token(d.Payload)}
 	m.inputs = append(m.inputs, in)
@@ -102,7 +102,8 @@ func (m *Model) userInput(d Message) {
 	m.awaitRoute(in)
 }
 
-// withoutActive is an input while no agent is active: the default one gets it, or SessionManager is asked (RT-070).
+// withoutActive handles an input while no agent is active: a default agent gets it, or SessionManager is asked
+// (RT-070).
 func (m *Model) withoutActive(in *input) {
 	in.optional = in.optional || len(m.agents(present)) == 0
 	in.to, in.clauses, in.shown, in.astray = setOf(m.agents(maybe)), []string{"RT-070"}, nil, []string{"RT-015", "RT-070"}
@@ -120,7 +121,7 @@ func (m *Model) withoutActive(in *input) {
 		}})
 }
 
-// busy reports whether a turn is under way: what comes of a second input then is left open (RT-G05).
+// busy reports whether a turn is in progress: the outcome of a second input is then left open (RT-G05).
 func (m *Model) busy() bool {
 	for _, t := range m.order {
 		if t.live() || t.status == unclear {
@@ -135,7 +136,7 @@ func (m *Model) busy() bool {
 	return false
 }
 
-// awaitRoute owes the input to its agent, and TURN_ACCEPTED to the frontend.
+// awaitRoute owes the routing of an input to its agent.
 func (m *Model) awaitRoute(in *input) *owed {
 	o := &owed{what: "the input on its way to agent " + words(listOf(in.to)), cause: in.said, clauses: in.clauses,
 		shown: in.shown, optional: in.optional}
@@ -144,7 +145,7 @@ func (m *Model) awaitRoute(in *input) *owed {
 	return m.owe(o)
 }
 
-// isOf reports whether a routed input is one that was said.
+// isOf reports whether a routed input is the given one.
 func (m *Model) isOf(in *input, p Message) bool {
 	if in.routed != nil {
 		return false
@@ -155,7 +156,7 @@ func (m *Model) isOf(in *input, p Message) bool {
 	return in.said.Turn != "" && p.Turn == in.said.Turn
 }
 
-// route is the input on its way (RT-075).
+// route judges the routing of an input (RT-075).
 func (m *Model) route(in *input, p Message) {
 	astray := in.astray
 	if p.TargetID == "" {
@@ -186,21 +187,21 @@ func (m *Model) route(in *input, p Message) {
 	if in.optional || in.forbid != nil {
 		m.activate(append(listOf(m.active), p.TargetID)...)
 	} else if a, sure := m.sole(); sure && a == "" || !sure {
-		m.activate(append(listOf(m.active), p.TargetID)...) // whether a default agent stays active is left open
+		m.activate(append(listOf(m.active), p.TargetID)...) // the source leaves open whether a default agent stays active
 	}
-	for _, other := range m.inputs { // told before they were routed, in whatever order
+	for _, other := range m.inputs { // TURN_ACCEPTED may precede routing, in any order
 		if other.accepted.N > 0 && other.accepted.Turn == t.id && t.id != "" && other.routed == nil {
 			other.accepted, in.accepted = in.accepted, other.accepted
 		}
 	}
-	if m.canceled.N > in.said.N { // the cancel came behind the input
+	if m.canceled.N > in.said.N { // the cancel came after the input
 		m.stop(m.canceled, nil, true, func(of *turn) bool { return of == t })
 	}
 	m.awaitAccepted(t)
 	m.awaitTimeout(t)
 }
 
-// awaitAccepted owes TURN_ACCEPTED to the frontend, where it has not come first.
+// awaitAccepted owes TURN_ACCEPTED to the frontend, unless it already came.
 func (m *Model) awaitAccepted(t *turn) {
 	in := t.in
 	if in.accepted.N > 0 {
@@ -216,7 +217,7 @@ func (m *Model) awaitAccepted(t *turn) {
 		match: kindOf(Accepted, func(a Message) bool { return a.Turn == t.id || a.Turn == "" }),
 		met:   func(a Message) { in.accepted = a; m.agree(in) },
 		late: func(a Message) []string {
-			if a.Turn == t.id && t.answered == 0 { // before any acknowledgement, which is all that "at once" says
+			if a.Turn == t.id && t.answered == 0 { // before any acknowledgement: "at once" means no more
 				return nil
 			}
 			return []string{"RT-074"}
@@ -234,7 +235,7 @@ func (m *Model) strayAccepted(p Message) {
 	}
 }
 
-// acceptedFirst reports whether a TURN_ACCEPTED is that of an input which is yet to be routed: either may come first
+// acceptedFirst reports whether a TURN_ACCEPTED belongs to an input that is yet to be routed: either may come first
 // (RT-170).
 func (m *Model) acceptedFirst(p Message) bool {
 	for _, in := range m.inputs {
@@ -247,7 +248,7 @@ func (m *Model) acceptedFirst(p Message) bool {
 	return false
 }
 
-// mayStop notes turns that may be stopped, as the source says nothing of them.
+// mayStop marks turns that may be stopped, because the source does not say.
 func (m *Model) mayStop(which func(*turn) bool) {
 	for _, t := range m.order {
 		if (t.live() || t.status == unclear) && which(t) {
@@ -256,7 +257,7 @@ func (m *Model) mayStop(which func(*turn) bool) {
 	}
 }
 
-// kept: what the sender has put into metadata stands there (RT-068, RT-149), apart from names that are exempt.
+// kept checks that the sender's metadata is preserved (RT-068, RT-149), apart from exempt names.
 func (m *Model) kept(of, p Message, exempt []string, clauses []string) {
 	was, _ := of.Metadata.(map[string]any)
 	is, _ := p.Metadata.(map[string]any)
@@ -273,7 +274,7 @@ func (m *Model) kept(of, p Message, exempt []string, clauses []string) {
 	m.member(true, p, clauses, "", "")
 }
 
-// ids: both are there, and kept where they were given (RT-072).
+// ids checks that both ids are present, and unchanged if the sender set them (RT-072).
 func (m *Model) ids(in *input, p Message) {
 	for _, id := range []struct{ name, given, got string }{{"turn_id", in.said.Turn, p.Turn},
 		{"trace_id", in.said.Trace, p.Trace}} {
@@ -288,7 +289,7 @@ func (m *Model) ids(in *input, p Message) {
 	}
 }
 
-// agree: TURN_ACCEPTED speaks of the turn that was routed (RT-076).
+// agree checks that TURN_ACCEPTED names the routed turn (RT-076).
 func (m *Model) agree(in *input) {
 	t, a := in.routed, in.accepted
 	m.member(a.Turn == t.id && a.Trace == t.trace, a, []string{"RT-076"},
@@ -296,7 +297,7 @@ func (m *Model) agree(in *input) {
 	m.member(a.TargetAgent == t.agent, a, []string{"RT-076", "RT-055"}, "target_agent "+t.agent, "%q", a.TargetAgent)
 }
 
-// started judges AGENT_STARTED, which may be absent: it tells of an acknowledgement (RT-081).
+// started judges AGENT_STARTED, which is optional: it reports an acknowledgement (RT-081).
 func (m *Model) started(p Message) {
 	t := m.turns[p.Turn]
 	if p.Subtype != vocab.AgentStarted || t == nil || p.Turn == "" {
@@ -311,7 +312,7 @@ func (m *Model) started(p Message) {
 	}
 }
 
-// awaitTimeout is what comes of a turn that nobody acknowledges (RT-078).
+// awaitTimeout expects ROUTE_TIMEOUT for a turn that is not acknowledged (RT-078).
 func (m *Model) awaitTimeout(t *turn) {
 	t.timeout = m.owe(&owed{what: "ROUTE_TIMEOUT for a turn that nobody acknowledges", cause: t.routed, timed: true,
 		turn: t, of: RouteTimeout,
@@ -319,7 +320,7 @@ func (m *Model) awaitTimeout(t *turn) {
 		met:   func(p Message) { m.timedOut(t, p) }})
 }
 
-// waiting is the only turn that waits for its acknowledgement; nil where there is none, or more than one.
+// waiting returns the only turn that waits for its acknowledgement; nil if there is none or more than one.
 func (m *Model) waiting() (only *turn) {
 	for _, t := range m.order {
 		if t.status == routing {
@@ -341,7 +342,7 @@ func (m *Model) timedOut(t *turn, p Message) {
 	case t.implicit:
 		m.fail(p, []string{"RT-169"}, "no ROUTE_TIMEOUT once a chunk was forwarded, which is an implicit start",
 			"%s for turn %q", p.Name(), t.id)
-	case t.acked.N > 0 && !m.sure(t): // whose clock was first?
+	case t.acked.N > 0 && !m.sure(t): // undecided: the two clocks may differ
 	case t.status == running, t.status == completed, t.status == cancelled:
 		m.fail(p, clauses, "no ROUTE_TIMEOUT for a turn that its agent has acknowledged", "%s for turn %q", p.Name(), t.id)
 	case m.limits.InputAck > 0 && t.status == routing && p.At-t.in.said.At < m.limits.InputAck*9/10:
@@ -354,16 +355,16 @@ func (m *Model) timedOut(t *turn, p Message) {
 	m.ends(t)
 }
 
-// leisure is a limit that no pause of a machine comes near.
+// leisure is a limit far longer than any stall of the machine.
 const leisure = 10 * time.Second
 
-// sure reports whether a turn was acknowledged in time: by whatever clock, as that was handled before the limit was
-// over since the input was delivered.
+// sure reports whether a turn was acknowledged in time by any clock: the acknowledgement was handled before the limit
+// expired, counted from the delivery of the input.
 func (m *Model) sure(t *turn) bool {
 	return t.acked.N > 0 && (t.inTime || m.limits.InputAck == 0 || m.limits.InputAck > leisure)
 }
 
-// inputAck is an agent's INPUT_ACK.
+// inputAck handles an agent's INPUT_ACK.
 func (m *Model) inputAck(d Message) {
 	t := m.turns[d.Turn]
 	if t == nil || t.status != routing || t.agent != d.From {
@@ -378,7 +379,7 @@ func (m *Model) strayTimeout(p Message) {
 		"%s for turn %q once more, or for no turn", p.Name(), p.Turn)
 }
 
-// strayInput is an input that nothing owes to an agent.
+// strayInput judges an uncalled-for USER_INPUT to an agent.
 func (m *Model) strayInput(p Message) {
 	token := Token(p.Payload)
 	for _, r := range m.said {
@@ -409,7 +410,7 @@ func (m *Model) strayInput(p Message) {
 		"USER_INPUT to agent %q that nobody has said here: %s", p.TargetID, clip(p.Payload))
 }
 
-// repeated is a message whose id was delivered before: it is handled once (RT-042).
+// repeated handles a message whose id was delivered before: the orchestrator must process it only once (RT-042).
 func (m *Model) repeated(d Message) {
 	if o := m.outputs[Token(d.Payload)]; o != nil && d.Event == vocab.AgentOutput {
 		o.twice = true
@@ -422,7 +423,8 @@ func (m *Model) repeated(d Message) {
 	m.hold(d, "RT-042")
 }
 
-// agentError is an ERROR of any party: the frontend is told (RT-011). What becomes of its turn is left open (RT-G06).
+// agentError handles an ERROR of any party: the frontend must be told (RT-011). The fate of its turn is left open
+// (RT-G06).
 func (m *Model) agentError(d Message) {
 	token := Token(d.Payload)
 	m.owe(&owed{what: "the ERROR to the frontend", cause: d, clauses: []string{"RT-011", "RT-040"},

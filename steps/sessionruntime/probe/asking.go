@@ -17,13 +17,13 @@ import (
 	"parley/transcript"
 )
 
-// inquiry asks an orchestrator what it is: it is the bus, and every party on it.
+// inquiry probes an orchestrator: it is the bus and every party on it.
 type inquiry struct{ *probe.Session }
 
-// usual are where an orchestrator may have its WebSocket, the likeliest first.
+// usual lists the paths where an orchestrator may have its WebSocket, likeliest first.
 var usual = []string{proto.Path, "/bus", "/ws", "/v1/bus"}
 
-// socket asks everything over ws: the first path where a set-up frame is answered tells the wire.
+// socket probes over ws: the first path where a set-up frame is answered determines the wire.
 func (p *inquiry) socket(ctx context.Context) {
 	wire := p.wire()
 	paths := p.Paths(wire.WS.Path, usual...)
@@ -36,7 +36,7 @@ func (p *inquiry) socket(ctx context.Context) {
 	wire.WS.Path = paths[0]
 }
 
-// process asks everything of a process that speaks by its stdin and stdout.
+// process probes a process over stdin and stdout.
 func (p *inquiry) process(ctx context.Context) {
 	if !p.at(ctx, stdio.New(), "", "stdio") {
 		p.Unseen("no set-up frame was answered: see whether the command speaks one JSON message per line, each written at "+
@@ -44,10 +44,10 @@ func (p *inquiry) process(ctx context.Context) {
 	}
 }
 
-// wire is that of the profile, as far as it is known.
+// wire returns the profile's wire, as far as it is known.
 func (p *inquiry) wire() *binding.Binding { return binding.Of(p.Profile) }
 
-// at tries one way to reach the orchestrator.
+// at tries one way to reach the orchestrator, and reports whether it answered.
 func (p *inquiry) at(ctx context.Context, d probe.Driver, path, where string) bool {
 	defer d.Close()
 	l, err := p.Open(ctx, d, path, nil)
@@ -73,7 +73,7 @@ func (p *inquiry) at(ctx context.Context, d probe.Driver, path, where string) bo
 	return true
 }
 
-// fence sees whether a fence is answered.
+// fence checks whether fences are answered.
 func (p *inquiry) fence(c *party) {
 	id := "parley-init-" + c.nonce
 	mark := c.write(map[string]any{"parley": proto.Fence, "id": id})
@@ -93,7 +93,7 @@ func (p *inquiry) fence(c *party) {
 	}
 }
 
-// learn says something, in the default binding and else under every usual name at once, and learns from what is
+// learn sends an input in the default binding, then one under every usual name at once, and learns from what is
 // published.
 func (p *inquiry) learn(c *party) {
 	token := "#1-" + c.nonce
@@ -129,7 +129,7 @@ func (p *inquiry) learn(c *party) {
 	}
 }
 
-// whereabouts tells where an id was found.
+// whereabouts says where an id was found.
 func whereabouts(id string, at target.Pointers) string {
 	if id == "" {
 		return "nowhere"
@@ -137,7 +137,7 @@ func whereabouts(id string, at target.Pointers) string {
 	return "at " + string(at[0])
 }
 
-// heardInstead says messages in few words.
+// heardInstead summarises what was published.
 func heardInstead(published []map[string]any) string {
 	if len(published) == 0 {
 		return "; nothing was published"

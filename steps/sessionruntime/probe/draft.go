@@ -8,7 +8,7 @@ import (
 	"parley/target"
 )
 
-// draft is the text of a session's profile.
+// draft returns the text of a session's profile.
 func draft(session *probe.Session) string {
 	p := session.Profile
 	w, s := begin(session), binding.Of(p)
@@ -40,7 +40,7 @@ func draft(session *probe.Session) string {
 	return w.String()
 }
 
-// begin is how the draft begins: with a URL, or with the command of an orchestrator over stdio.
+// begin returns the start of the draft: with a URL, or with the command of an orchestrator over stdio.
 func begin(s *probe.Session) *probe.Draft {
 	if s.Profile.Command == nil {
 		return probe.NewServerDraft(s)
@@ -56,7 +56,7 @@ func begin(s *probe.Session) *probe.Draft {
 	return w
 }
 
-// wire writes where the wire of session-runtime differs from the default binding.
+// wire writes where the session-runtime wire differs from the default binding.
 func wire(w *probe.Draft, s binding.Binding) {
 	std := binding.Default()
 	if s.Senders != std.Senders {

@@ -12,19 +12,19 @@ import (
 	wjson "parley/wire/json"
 )
 
-// party is the bus of an orchestrator, and everybody on it.
+// party is the orchestrator's bus and every party on it.
 type party struct {
 	*probe.Line
 	limits  target.Limits
-	nonce   string // stands in whatever the probe makes up
-	fenced  bool   // a fence is answered
-	lost    bool   // something could not be sent
+	nonce   string // part of every value that the probe makes up
+	fenced  bool   // fences are answered
+	lost    bool   // a frame could not be sent
 	n       int
 	session string
 	agents  []string // the first one is active
 }
 
-// setUp sets a new session up, and reports whether that was answered.
+// setUp sets up a new session and reports whether the target answered.
 func (c *party) setUp(limit time.Duration) bool {
 	c.session = "parley-init-" + c.id()
 	c.agents = []string{"agent-a-" + c.nonce, "agent-b-" + c.nonce, "agent-c-" + c.nonce}
@@ -39,13 +39,13 @@ func (c *party) setUp(limit time.Duration) bool {
 	return answer != nil
 }
 
-// id is a fresh one.
+// id returns a fresh id.
 func (c *party) id() string {
 	c.n++
 	return fmt.Sprintf("%d-%s", c.n, c.nonce)
 }
 
-// write sends a frame, and gives the mark for what follows; 0 where it could not be sent.
+// write sends a frame and returns the mark for awaiting replies; 0 if it could not be sent.
 func (c *party) write(doc map[string]any) int {
 	mark, err := c.Send(doc)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *party) write(doc map[string]any) int {
 	return mark
 }
 
-// await waits for a frame behind what was written; see probe.Line. Behind what could not be, there is none.
+// await waits for a frame after a mark; see probe.Line. After a failed write there is none.
 func (c *party) await(mark int, limit time.Duration, match func(map[string]any) bool) (map[string]any, int) {
 	if mark == 0 {
 		return nil, 0
@@ -63,7 +63,8 @@ func (c *party) await(mark int, limit time.Duration, match func(map[string]any) 
 	return c.Await(mark, limit, match)
 }
 
-// say sends a message, and gives what is published about it: up to a fence, or until nothing more is for a while.
+// say sends a message and returns what is published in response, up to a fence or until nothing more comes for a
+// while.
 func (c *party) say(doc map[string]any) (published []map[string]any) {
 	mark, end := c.write(doc), ""
 	limit, then := c.limits.Event.Duration, c.limits.Quiet.Duration
@@ -83,8 +84,8 @@ func (c *party) say(doc map[string]any) (published []map[string]any) {
 	}
 }
 
-// end says how the connection has ended; "" where it has not. What could not be sent is told before the end may be,
-// which then is sure to come.
+// end describes how the connection ended; "" if it has not. After a failed send the end is sure to come, so it waits
+// longer.
 func (c *party) end() string {
 	limit := c.limits.Quiet.Duration
 	if c.lost {
@@ -99,8 +100,8 @@ func (c *party) end() string {
 	return probe.Shorten(r.Label)
 }
 
-// broadInput is an input that has its members under every usual name at once, for who knows none of the default
-// binding.
+// broadInput returns an input with its members under every usual name at once, for targets that do not know the
+// default binding.
 func (c *party) broadInput(token string) map[string]any {
 	now := time.Now().UTC().Format(time.RFC3339Nano)
 	doc := map[string]any{"session_id": c.session, "sessionId": c.session, "sid": c.session, "session": c.session}
@@ -121,7 +122,7 @@ func (c *party) broadInput(token string) map[string]any {
 	return doc
 }
 
-// input is what the user says, as this wire has it.
+// input returns a user input as this wire has it.
 func (h *reading) input(c *party, token string) map[string]any {
 	f, doc := h.wire.Fields, map[string]any{}
 	put(doc, f.Payload, "what about "+token+"?")
@@ -135,5 +136,5 @@ func (h *reading) input(c *party, token string) map[string]any {
 	return doc
 }
 
-// put writes a field. One that cannot be is left out: it will be missed.
+// put writes a field. A field that cannot be written is left out; its absence will show.
 func put(doc map[string]any, at target.Pointer, v any) { _ = at.Set(doc, v) }

@@ -1,4 +1,4 @@
-// Package probe asks an orchestrator what it speaks of session-runtime, and writes its profile.
+// Package probe finds out how an orchestrator speaks session-runtime, and writes its profile.
 package probe
 
 import (
@@ -7,7 +7,7 @@ import (
 	"parley/probe"
 )
 
-// Guide is how targets of session-runtime are probed.
+// Guide returns the guide for probing session-runtime targets.
 func Guide() probe.Guide {
 	return probe.Guide{
 		Profile: profile,
@@ -22,7 +22,7 @@ After -- comes the command of an orchestrator that speaks over stdin and stdout;
 	}
 }
 
-// profile asks the target, and gives the text of its profile.
+// profile probes the target and returns the text of its profile.
 func profile(ctx context.Context, s *probe.Session) (string, error) {
 	p := &inquiry{s}
 	if s.Profile.Command == nil {

@@ -13,18 +13,18 @@ import (
 	wjson "parley/wire/json"
 )
 
-// reading is what the messages of an orchestrator tell about its wire. Where a field is is recognised by the values
-// that are known, as the session's id is, and else by its name.
+// reading is what an orchestrator's messages reveal about its wire. A field is located by its value if that is known,
+// such as the session's id, and otherwise by its name.
 type reading struct {
-	wire   binding.Binding // the default binding, with what was seen to differ
-	unseen []string        // keys of fields whose place was not recognised
-	agent  string          // the agent that is active
-	turn   string          // the id of the turn; "" where none was found
-	trace  string          // the trace's; the same
+	wire   binding.Binding // the default binding with the differences seen
+	unseen []string        // keys of fields that were not located
+	agent  string          // the active agent
+	turn   string          // the turn's id; "" if none was found
+	trace  string          // the trace's id; "" if none was found
 }
 
-// readInput reads what was published about an input whose payload has a token, in a session whose agent is active.
-// False: there is no message in it that takes the input to the agent.
+// readInput reads what was published about an input whose payload contains token, in a session where agent is active.
+// It returns false if no message takes the input to the agent.
 func readInput(published []map[string]any, session, agent, token string) (*reading, bool) {
 	h := &reading{wire: binding.Default(), agent: agent}
 	route := routed(published, agent, token)
@@ -39,7 +39,7 @@ func readInput(published []map[string]any, session, agent, token string) (*readi
 	return h, true
 }
 
-// routed is the message that takes the token of an input to an agent; nil where there is none.
+// routed returns the message that takes an input's token to an agent; nil if there is none.
 func routed(published []map[string]any, agent, token string) map[string]any {
 	for _, msg := range published {
 		at := holder(msg, token)
@@ -53,7 +53,7 @@ func routed(published []map[string]any, agent, token string) map[string]any {
 	return nil
 }
 
-// holder is the member of a message that has a token in it; "" where none has.
+// holder returns the member of a message that contains a token; "" if none does.
 func holder(msg map[string]any, token string) string {
 	for _, key := range slices.Sorted(maps.Keys(msg)) {
 		if strings.Contains(wjson.Compact(msg[key]), token) {
@@ -69,7 +69,7 @@ func without(msg map[string]any, key string) map[string]any {
 	return msg
 }
 
-// The names by which servers call the members of a frame, beside those of the default binding.
+// Names that servers use for the members of a frame, besides those of the default binding.
 var (
 	eventNames     = []string{"event", "kind", "type", "eventtype", "messagetype", "op"}
 	targetNames    = []string{"target", "to", "dest", "destination", "recipient", "audience"}
@@ -80,7 +80,7 @@ var (
 	subtypeNames   = []string{"subtype", "sub", "eventsubtype", "action", "name"}
 )
 
-// readRoute finds the members of a frame in an input on its way to an agent.
+// readRoute locates the members of a frame in a routed input.
 func (h *reading) readRoute(route map[string]any, session, token string) {
 	f := &h.wire.Fields
 	body := holder(route, token)
@@ -102,7 +102,7 @@ func (h *reading) readRoute(route map[string]any, session, token string) {
 	}
 }
 
-// found points to a member, or keeps in mind that there is none.
+// found sets a pointer to a member, or records that there is none.
 func (h *reading) found(key string, p *target.Pointer, name string) {
 	if name == "" {
 		h.unseen = append(h.unseen, key)
@@ -111,7 +111,7 @@ func (h *reading) found(key string, p *target.Pointer, name string) {
 	*p = probe.Pointer(name)
 }
 
-// ids finds the ids of a turn, wherever a message has them.
+// ids finds the ids of a turn in a message.
 func (h *reading) ids(msg map[string]any) {
 	f := &h.wire.Fields
 	for _, id := range []struct {
@@ -135,8 +135,8 @@ func (h *reading) ids(msg map[string]any) {
 	}
 }
 
-// accepted finds the message by which the frontend is told of a turn, and learns from it; nil where there is none.
-// Before the agent has said anything it is told of nothing else.
+// accepted finds the message that tells the frontend of a turn, and learns from it; nil if there is none. The
+// frontend is told nothing else before the agent has said anything.
 func (h *reading) accepted(published []map[string]any, route map[string]any) map[string]any {
 	var found map[string]any
 	for _, msg := range published {
@@ -176,12 +176,12 @@ func (h *reading) accepted(published []map[string]any, route map[string]any) map
 	return found
 }
 
-// saysAccepted reports whether a message has the usual name of an accepted turn anywhere in it.
+// saysAccepted reports whether a message contains the usual name of an accepted turn.
 func saysAccepted(msg map[string]any) bool {
 	return strings.Contains(probe.Plain(wjson.Compact(msg)), "turnaccepted")
 }
 
-// name notes what this wire calls something, where that is not what the default binding calls it.
+// name records this wire's name for something, if it differs from the default binding's.
 func (h *reading) name(names *map[string]target.Names, usual, name string) {
 	if name == "" || slices.Contains((*names)[usual], name) || name == usual && (*names)[usual] == nil {
 		return
@@ -192,8 +192,8 @@ func (h *reading) name(names *map[string]target.Names, usual, name string) {
 	(*names)[usual] = target.Names{name}
 }
 
-// settle moves the fields that were not seen to where the payload and the metadata are, in the way in which their
-// members are written: turnId beside txId.
+// settle moves the fields that were not seen to where the payload and the metadata are, and writes them in the style
+// of their siblings: turnId beside txId.
 func (h *reading) settle(route, accepted map[string]any) {
 	f, std := &h.wire.Fields, binding.Default().Fields
 	inMeta, _ := f.Metadata.Get(route)
@@ -230,7 +230,7 @@ func (h *reading) settle(route, accepted map[string]any) {
 	}
 }
 
-// camelled reports whether the members of an object are written like turnId.
+// camelled reports whether the members of an object are mostly written in camel case.
 func camelled(v any) bool {
 	obj, _ := v.(map[string]any)
 	snake, camel := 0, 0
@@ -245,7 +245,7 @@ func camelled(v any) bool {
 	return camel > snake
 }
 
-// camelCase writes turn_id as turnId.
+// camelCase converts turn_id to turnId.
 func camelCase(name string) string {
 	words := strings.Split(name, "_")
 	for i, w := range words {
