@@ -20,7 +20,7 @@ func (r registry) absence() {
 				"AS-091", "AS-104"}})
 	})
 	r.step(`^client (\w+) receives no refusal$`, func(ctx context.Context, c *client) error {
-		r.settle(ctx, r.actor) // the refusal itself may have gone astray
+		r.settle(ctx, r.actor) // the refusal itself may have been misdirected
 		return r.receivesNone(ctx, c, unwanted{what: "error of another's switch", match: r.foreignError(c),
 			clauses: []string{"AS-058", "AS-059", "AS-095"}})
 	})
@@ -36,7 +36,7 @@ func (s *suite) foreignError(c *client) match {
 	}
 }
 
-// fence proves that everything which the target said to a client before has arrived: it asks for an agent that cannot
+// fence proves that everything the target sent to a client before has arrived: it switches to an agent that cannot
 // exist, and waits for the error.
 func (s *suite) fence(ctx context.Context, c *client) error {
 	if c.conn == nil {
@@ -52,7 +52,7 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 		s.settleHTTP(ctx, s.actor, s.mark)
 	}
 	if binding.Of(s.Env.Profile).Correlation.Single && c.session == "" {
-		// Nothing that this client sends can be told from others' messages: a quiet window has to do.
+		// This client's messages cannot be told from others': a quiet window has to do.
 		s.Note("no fence for client %s (correlation: single, no session): a quiet window of %v stands in", c.name,
 			s.Env.Profile.Limits.Quiet)
 		s.pace(ctx, c, s.T.Len(), s.Env.Profile.Limits.Quiet.Duration)
@@ -63,7 +63,7 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 		return err
 	}
 	second, sent := "", time.Time{}
-	answered := time.Time{} // when that of the two was sent which was
+	answered := time.Time{} // when the answered one of the two was sent
 	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Kind: "the answer of a fence", Proof: true,
 		Hopeless: s.refusedOverHTTP(mark),
 		Match: func(r *transcript.Record) bool {
@@ -74,7 +74,7 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 			return s.isNew(vocab.ErrorEvent)(r) && !c.isFence(r)
 		},
 		Sent: func() time.Time { return answered },
-		Fence: func(ctx context.Context) match { // an answer may be lost; that of a second fence proves the same
+		Fence: func(ctx context.Context) match { // an answer may be lost; the answer to a second fence proves the same
 			if _, again, err := s.sendFence(ctx, c); err == nil {
 				second, sent, c.probes = again, time.Now(), append(c.probes, again)
 			}
@@ -88,7 +88,7 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 	c.unjudged++
 	if names(&rec, nonce) {
 		s.Env.Learnt.Store(namesUnknown{}, true)
-		c.probes = append(c.probes, nonce) // whatever else names it answers the fence too, such as an event that comes twice
+		c.probes = append(c.probes, nonce) // any other event that names it answers the fence too, such as a repeat
 	} else {
 		s.secondError(ctx, c, rec, nonce)
 	}
@@ -96,8 +96,9 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 	return nil
 }
 
-// secondError looks whether the error that ended a fence was another's after all: the fence's own, which names its
-// nonce, then follows at once. Texts are the target's own, so nothing is concluded where none does.
+// secondError checks whether the error that ended a fence belonged to something else: then the fence's own error,
+// which names its nonce, follows at once. The text of errors is up to the target, so if none names it nothing is
+// concluded.
 func (s *suite) secondError(ctx context.Context, c *client, first transcript.Record, nonce string) {
 	if c.session == "" || codeOf(first) == vocab.AgentBusy {
 		return // such an error has no reason to name the id
@@ -113,7 +114,7 @@ func (s *suite) secondError(ctx context.Context, c *client, first transcript.Rec
 	}
 }
 
-// settleHTTP waits for the HTTP answer of an act; one that is held open is not waited for beyond the event limit.
+// settleHTTP waits for the HTTP answer to an act, but no longer than the event limit.
 func (s *suite) settleHTTP(ctx context.Context, c *client, mark int) {
 	if c.act.mark != mark || c.act.kind == vocab.ChatType {
 		return
@@ -123,15 +124,15 @@ func (s *suite) settleHTTP(ctx context.Context, c *client, mark int) {
 	}, Hopeless: func(r *transcript.Record) string { return failed(r, mark) }})
 }
 
-// unwanted is what a client must not receive.
+// unwanted is an event that a client must not receive.
 type unwanted struct {
 	what    string
 	match   match
 	clauses []string
 }
 
-// receivesNone proves that nothing of a kind came to a client since the latest act of anybody: what lies before the
-// answer of a fence is judged now, and what comes until the client's next message at the end of the scenario.
+// receivesNone proves that a client has received nothing of a kind since the latest act of any client: records up to
+// the fence's answer are judged now, later ones up to the client's next message at the end of the scenario.
 func (s *suite) receivesNone(ctx context.Context, c *client, u unwanted) error {
 	mark := s.mark
 	if err := s.fence(ctx, c); err != nil {
@@ -145,7 +146,7 @@ func (s *suite) receivesNone(ctx context.Context, c *client, u unwanted) error {
 	return nil
 }
 
-// nextOwn is the number of the first record that a client itself sent after a mark; the transcript's end without one.
+// nextOwn returns the number of the first record that a client sent after a mark; without one, of the last record.
 func (s *suite) nextOwn(c *client, mark int) int {
 	for _, r := range s.T.After(mark) {
 		if r.Conn == c.name && r.Dir == transcript.Sent {
@@ -164,9 +165,9 @@ func (s *suite) judgeAbsence(c *client, from, to int, u unwanted) error {
 	return s.passed(u.clauses...)
 }
 
-// receivesNoAnswerTo proves that a message of another client that named no session was not taken for this client's:
-// neither a switch nor a refusal reaches it (AS-095). Where that client has a session and nobody else uses the
-// target, the contrary proves that scenarios which run side by side disturb each other.
+// receivesNoAnswerTo proves that another client's message that named no session was not attributed to this client:
+// neither a switch nor a refusal reaches it (AS-095). If one does although that client has a session and nothing else
+// uses the target, concurrent scenarios disturb each other.
 func (s *suite) receivesNoAnswerTo(ctx context.Context, c, other *client) error {
 	s.settle(ctx, other)
 	answer := func(r *transcript.Record) bool {
@@ -180,8 +181,8 @@ func (s *suite) receivesNoAnswerTo(ctx context.Context, c, other *client) error 
 		clauses: []string{"AS-095", "AS-096"}})
 }
 
-// settle waits until a client's last message has been dealt with, in whatever form: its HTTP answer, an error or a
-// switch on its connection, or the connection's end.
+// settle waits until the target has dealt with a client's last message: by an HTTP answer, an error or a switch on
+// its connection, or the connection's end.
 func (s *suite) settle(ctx context.Context, c *client) {
 	mark := c.act.mark
 	within := s.Env.Event()
@@ -196,7 +197,7 @@ func (s *suite) settle(ctx context.Context, c *client) {
 	}
 }
 
-// sendsType sends a message of a type that no document names, with all that a curious server might look for.
+// sendsType sends a message of an undocumented type, with any fields that a server might look for.
 func (s *suite) sendsType(ctx context.Context, c *client, kind string) error {
 	mark, err := s.send(ctx, c, kind, fields{"sessionId": c.session, "requestId": "query-" + s.Nonce})
 	if err != nil {
@@ -206,7 +207,7 @@ func (s *suite) sendsType(ctx context.Context, c *client, kind string) error {
 	return nil
 }
 
-// sendsBody sends bytes as they are, and waits until the target has dealt with them or has hung up on this client.
+// sendsBody sends bytes unchanged, and waits until the target has dealt with them or has closed the connection.
 func (s *suite) sendsBody(ctx context.Context, c *client, body string) error {
 	if c.conn == nil {
 		return steps.NotTestedf("client %s has no connection", c.name)

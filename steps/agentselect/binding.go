@@ -1,5 +1,5 @@
 // Package agentselect holds the steps of the agent-select features: what clients do and observe, in the protocol's
-// terms, over whichever driver runs.
+// terms, over any driver.
 package agentselect
 
 import (
@@ -18,7 +18,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// binding maps the protocol's messages to the target's wire and back. It is pure: no I/O, no state.
+// codec maps the protocol's messages to the target's wire and back. It is pure: no I/O, no state.
 type codec struct {
 	wire binding.Binding
 	env  binding.Envelope
@@ -34,13 +34,13 @@ func newCodec(p *target.Profile, base, driverName string) *codec {
 	return &codec{wire: *binding.Of(p), env: binding.Of(p).EnvelopeFor(name), base: base, ws: driverName == target.WS}
 }
 
-// raw is JSON text that stands in a message as it is.
+// raw is JSON text that is sent unchanged.
 type raw = json.RawMessage
 
 // fields are the fields of a client message under the names of the default binding.
 type fields map[string]any
 
-// streamURL is where a connection is opened, with a query that may be empty.
+// streamURL returns the URL of a connection, with a query that may be empty.
 func (b *codec) streamURL(query string) string {
 	path := b.wire.SSE.Stream.Path
 	if b.ws {
@@ -95,12 +95,12 @@ func (b *codec) message(kind string, f fields, connID any) (driver.Message, erro
 	return b.carry(kind, endpoint, text, connID), nil
 }
 
-// verbatim is a client message whose body is given byte by byte.
+// verbatim returns a client message whose body is given byte by byte.
 func (b *codec) verbatim(body string, connID any) driver.Message {
 	return b.carry("verbatim", b.wire.SSE.Message, []byte(body), connID)
 }
 
-// deletion is the request that deletes a session.
+// deletion returns the request that deletes a session.
 func (b *codec) deletion(session string, connID any) driver.Message {
 	m := b.carry("session_delete", b.wire.SSE.Delete, nil, connID)
 	m.URL = strings.ReplaceAll(m.URL, "{id}", url.PathEscape(session))
@@ -119,7 +119,7 @@ func (b *codec) carry(label string, e binding.Endpoint, body []byte, connID any)
 	return m
 }
 
-// correlation is how a message of a kind tells its connection.
+// correlation returns how a message of a kind identifies its connection.
 func (b *codec) correlation(kind string) binding.Correlation {
 	switch kind {
 	case vocab.SessionCreateType:
@@ -245,7 +245,7 @@ func (b *codec) canonical(event string, data any) any {
 		vocab.SessionCreatedEvent: {{f.SessionID, std.Event.SessionID}},
 		vocab.SessionLoadedEvent:  {{f.SessionID, std.Event.SessionID}},
 	}
-	original := data // positions may be exchanged, so every move reads what was sent
+	original := data // positions may be swapped, so every move reads the original
 	for _, m := range moves[event] {
 		data = moved(data, original, m.from, m.to)
 	}
@@ -261,7 +261,7 @@ func (b *codec) canonical(event string, data any) any {
 	return data
 }
 
-// moved returns a copy of data whose member to holds what stands at from in the original; without it, to is absent.
+// moved returns a copy of data whose member to has the value at from in the original; if there is none, to is absent.
 func moved(data, original any, from, to target.Pointer) any {
 	obj, ok := data.(map[string]any)
 	if !ok || from == to {

@@ -1,9 +1,9 @@
 package agentselect
 
-// always are the clauses that every confirmed switch puts to the test.
+// always are the clauses that every confirmed switch tests.
 var always = []string{"AS-011", "AS-017", "AS-018", "AS-042", "AS-084", "AS-116", "AS-119", "AC-116"}
 
-// claims lists the further clauses that a switch puts to the test when it is made in this situation.
+// claims lists the further clauses that a switch tests in the client's situation.
 func (s *suite) claims(c *client) []string {
 	var ids []string
 	add := func(when bool, more ...string) {
@@ -28,7 +28,7 @@ func (s *suite) claims(c *client) []string {
 	add(s.withOthers(c), "AS-005", "AS-007", "AS-015", "AS-057", "AS-058", "AS-059", "AS-060", "AS-093", "AS-095")
 	add(len(c.earlier) > 0, "AS-093")
 	add(s.othersBusy(c), "AS-112")
-	add(len(c.earlier) > 0 && c.turn != nil && !c.turn.over, "AS-112") // a session that its connection had before
+	add(len(c.earlier) > 0 && c.turn != nil && !c.turn.over, "AS-112") // an earlier session of its connection
 	if custom, err := s.custom(); err == nil {
 		add(a.agent == any(custom.ID) || c.agent == custom.ID, "AS-046", "AS-025")
 	}

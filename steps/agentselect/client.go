@@ -18,44 +18,44 @@ import (
 	wjson "parley/wire/json"
 )
 
-// client is one party of a scenario: a connection, what it was told, and what it last did.
+// client is one party of a scenario: its connection, what it was sent, and what it last did.
 type client struct {
 	name    string
 	conn    driver.Conn
 	openErr error
-	opened  int // number of the record that asked for the connection
+	opened  int // number of the last record before the connection was opened
 	query   string
 
-	id      any // connection id as told; nil before
+	id      any // the connection id it was sent; nil before
 	offered []vocab.AgentInfo
 
-	session  string   // id of the session that its connection is bound to; "" for none
-	deleted  string   // id of the session that it has deleted
-	earlier  []string // sessions that it had before
+	session  string   // id of the session bound to its connection; "" for none
+	deleted  string   // id of the session that it deleted
+	earlier  []string // its earlier sessions
 	loaded   bool     // the session was loaded, not created
-	given    int      // number of the last record before the session was asked for
-	avoid    string   // agent of the session that loading has replaced
+	given    int      // number of the last record before the session was requested
+	avoid    string   // agent of the session that a new one has replaced
 	switches int      // confirmed switches of the session
 	refusals int      // refused switches since the last confirmed one
-	unjudged int      // refused switches since then that no step judges: fences, and attempts while busy
-	agent    string   // the agent that the last confirmed switch named
+	unjudged int      // further ones that no step judges: fences, and attempts while busy
+	agent    string   // the agent of the last confirmed switch
 
 	act     act
 	refusal *transcript.Record
 	list    *transcript.Record // the agent_list of the connection
 	turn    *turn
 	turns   []*turn
-	chosen  bool // its first agent was named at creation
+	chosen  bool // its first agent was chosen at creation
 	wasBusy bool
 	aborted bool
 	try     *attempt
-	fences  map[int]bool // answers of fences, by record number
+	fences  map[int]bool // answers to fences, by record number
 	probes  []string     // nonces of fences whose answers may come at any time
 
 	repeated map[int]bool // answers whose repeats were awaited, by record number
 }
 
-// act is what a client last did that the server answers.
+// act is the last message of a client that the server answers.
 type act struct {
 	mark     int
 	kind     string
@@ -63,20 +63,20 @@ type act struct {
 	named    bool
 	stranger bool // sent without a session while another client has one
 
-	elsewhere bool        // it names a session that is not the one of its connection
-	missed    *steps.Miss // what was awaited for it, in vain
+	elsewhere bool        // it names a session other than its connection's
+	missed    *steps.Miss // the failed wait for its answer
 }
 
-// attempt is what came of creating or loading a session.
+// attempt is the result of creating or loading a session.
 type attempt struct {
 	session string
-	of      *client // whose session was loaded; nil: it was created, or named by its id
-	refused string  // why; "" when it was accepted
+	of      *client // whose session was loaded; nil: it was created, or loaded by its id
+	refused string  // the reason; "" if it was accepted
 	at      int
-	miss    *steps.Miss // where no answer came
+	miss    *steps.Miss // set if no answer came
 }
 
-// acted notes an act of a client, from which absence is judged.
+// acted records an act of a client; absence is judged from here.
 func (s *suite) acted(c *client, a act) {
 	c.act, s.mark, s.actor = a, a.mark, c
 }
@@ -90,7 +90,7 @@ func (s *suite) client(name string) *client {
 	return c
 }
 
-// connect opens a connection and remembers how that went; steps that follow judge it.
+// connect opens a connection and records the result, which later steps judge.
 func (s *suite) connect(ctx context.Context, c *client, query string) error {
 	if c.conn != nil {
 		_ = c.conn.Close(driver.Reset)
@@ -116,7 +116,7 @@ func (s *suite) connect(ctx context.Context, c *client, query string) error {
 	return nil
 }
 
-// connected makes sure that a client has a connection and has been told its agents.
+// connected makes sure that a client has a connection and has received the list of agents.
 func (s *suite) connected(ctx context.Context, c *client) error {
 	if c.conn != nil && c.list != nil {
 		return nil
@@ -136,7 +136,7 @@ func (s *suite) connected(ctx context.Context, c *client) error {
 	return err
 }
 
-// greeting waits for an event that a client's connection begins with, and takes note of what it tells.
+// greeting waits for one of the first events of a client's connection, and records its content.
 func (s *suite) greeting(ctx context.Context, c *client, kind string) (transcript.Record, *steps.Miss) {
 	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.opened, Match: isEvent(kind)})
 	if miss == nil {
@@ -154,7 +154,7 @@ func (s *suite) greeted(ctx context.Context, c *client, kind string) (transcript
 	return rec, nil
 }
 
-// learn keeps what a client is told about its connection.
+// learn records what a greeting event says about the connection.
 func (s *suite) learn(c *client, rec transcript.Record) {
 	switch rec.Event.Type {
 	case vocab.ConnectedEvent:
@@ -199,7 +199,7 @@ func hasAgent(list []vocab.AgentInfo, id string) bool {
 
 type match = func(*transcript.Record) bool
 
-// isEvent matches what the target said, by the protocol's name of the event.
+// isEvent matches received events by their names in the protocol.
 func isEvent(kinds ...string) match {
 	return func(r *transcript.Record) bool {
 		return r.Event != nil && r.Dir == transcript.Received && slices.Contains(kinds, r.Event.Type)
@@ -232,8 +232,8 @@ func (s *suite) send(ctx context.Context, c *client, kind string, f fields) (int
 	return mark, nil
 }
 
-// openSession creates a session, or loads that of f, over whichever driver runs, and binds it to the client's
-// connection. It returns what came of it.
+// openSession creates a session, or loads the one in f, over the current driver, and binds it to the client's
+// connection. It returns the result.
 func (s *suite) openSession(ctx context.Context, c *client, kind string, f fields) (*attempt, error) {
 	asked := s.T.Len()
 	over := s.openSessionHTTP
@@ -290,7 +290,7 @@ func (s *suite) answer(ctx context.Context, c *client, mark int) (transcript.Rec
 	})
 }
 
-// failed is why a request has failed; "" where the record does not say so.
+// failed returns why a request failed, if the record says so; otherwise "".
 func failed(r *transcript.Record, mark int) string {
 	if r.Kind == transcript.Failure && r.Reply == mark {
 		return r.Label
@@ -298,7 +298,7 @@ func failed(r *transcript.Record, mark int) string {
 	return ""
 }
 
-// notAccepted is why an HTTP answer is a refusal: its status is not 2xx, or its success is false.
+// notAccepted returns why an HTTP answer is a refusal: its status is not 2xx, or its success field is false.
 func (s *suite) notAccepted(r transcript.Record) string {
 	if r.Status < 200 || r.Status > 299 {
 		return "HTTP " + r.Label
@@ -348,8 +348,7 @@ func (s *suite) openSessionWS(ctx context.Context, c *client, kind string, f fie
 	return attempt{session: id, at: rec.N}, nil
 }
 
-// bears reports whether an event answers the request with this id; an error that names no request may be the answer
-// too.
+// bears reports whether an event answers the request with this id. An error without a request id may answer it too.
 func bears(r *transcript.Record, id string) bool {
 	in := field(*r, "requestId")
 	if r.Event.RequestID == nil && in == nil {
@@ -370,7 +369,7 @@ func (s *suite) withSession(ctx context.Context, c *client) error {
 }
 
 // mustCreate creates a session as a precondition. A target that cannot tell connections apart may need a moment to
-// notice that another one has gone, so there a refusal is tried again until the event limit.
+// notice that another one has closed, so there a refusal is retried until the event limit.
 func (s *suite) mustCreate(ctx context.Context, c *client) (err error) {
 	var try *attempt
 	s.retry(ctx, c, s.Limit(s.Env.Event()), func() (again bool) {
@@ -383,7 +382,7 @@ func (s *suite) mustCreate(ctx context.Context, c *client) (err error) {
 	return err
 }
 
-// retry does something again as long as it asks for that, until a limit. The pauses grow.
+// retry repeats do while it asks for that, until a limit, with growing pauses.
 func (s *suite) retry(ctx context.Context, c *client, within time.Duration, do func() (again bool)) {
 	until := deadline.In(within)
 	for pause := 5 * time.Millisecond; do() && !until.Over() && ctx.Err() == nil; {

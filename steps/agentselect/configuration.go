@@ -24,7 +24,7 @@ func (r registry) configuration() {
 	r.step(`^client (\w+) is offered "([^"]*)"$`, r.isOffered)
 }
 
-// notDeclared turns a hook that the profile lacks into "not tested".
+// notDeclared turns a missing or failed hook into "not tested".
 func notDeclared(err error) error {
 	var nd *target.NotDeclaredError
 	if errors.As(err, &nd) {
@@ -45,7 +45,7 @@ func (s *suite) configRead() error {
 	return nil
 }
 
-// configUnchanged judges that switching wrote nothing into the configuration, byte by byte (AS-025).
+// configUnchanged judges that switching left the configuration unchanged, byte by byte (AS-025).
 func (s *suite) configUnchanged() error {
 	b, err := s.Target.ConfigBytes()
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *suite) configUnchanged() error {
 		Observed: fmt.Sprintf("it has changed: %d bytes", len(b))})
 }
 
-// hook changes the target's configuration; it is an act, from which absence is judged.
+// hook changes the target's configuration; absence is judged from here.
 func (s *suite) hook(ctx context.Context, name string, a target.CustomAgent) error {
 	s.mark, s.actor = s.T.Len(), nil
 	s.T.Remark("", "hook %s: %s %q", name, a.ID, a.Name)
@@ -81,7 +81,7 @@ func (s *suite) adds(ctx context.Context, id string) error {
 	return nil
 }
 
-// hasAdded is adds as a precondition: new clients are told of the agent before the scenario goes on.
+// hasAdded is adds as a precondition: it waits until new clients see the agent.
 func (s *suite) hasAdded(ctx context.Context, id string) error {
 	if err := s.adds(ctx, id); err != nil {
 		return err
@@ -113,8 +113,8 @@ func (s *suite) removes(ctx context.Context, id string) error {
 	return nil
 }
 
-// newClientSees judges that a connection made after the change is told of it (AS-027); a target may take until the
-// reload limit to notice.
+// newClientSees judges that a connection made after the change sees it (AS-027); the target may take until the reload
+// limit.
 func (s *suite) newClientSees(ctx context.Context, how, id, renamed string) error {
 	last, ok, err := s.awaitList(ctx, func(list []vocab.AgentInfo) bool {
 		a, listed := find(list, id)
@@ -131,14 +131,14 @@ func (s *suite) newClientSees(ctx context.Context, how, id, renamed string) erro
 	return s.Need(steps.Check{Clauses: []string{"AS-027"}, OK: ok, Expected: expected, Observed: observed, At: s.T.Len()})
 }
 
-// awaitList connects anew until the list is as wanted, or the reload limit has passed.
+// awaitList reconnects until the list is as wanted, or the reload limit has passed.
 func (s *suite) awaitList(
 	ctx context.Context, want func([]vocab.AgentInfo) bool,
 ) (_ *transcript.Record, ok bool, err error) {
 	c, mark, actor := s.client("new"), s.mark, s.actor
 	defer func() {
 		s.mark, s.actor = mark, actor
-		_ = s.hasDisconnected(ctx, c) // a target that cannot tell connections apart is not left with one too many
+		_ = s.hasDisconnected(ctx, c) // no extra connection for a target that cannot tell connections apart
 	}()
 	s.retry(ctx, c, s.Env.Profile.Limits.Reload.Duration, func() (again bool) {
 		if err = s.connect(ctx, c, ""); err == nil {

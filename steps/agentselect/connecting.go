@@ -54,14 +54,14 @@ func (s *suite) hasDisconnected(ctx context.Context, c *client) error {
 		}
 		c.conn = nil
 		if binding.Of(s.Env.Profile).Correlation.Single {
-			// Nothing tells when the target has noticed; until then it may take what follows for this client's.
+			// Nothing shows when the target has noticed; until then it may attribute other messages to this client.
 			s.pace(ctx, c, s.T.Len(), s.Env.Profile.Limits.Quiet.Duration)
 		}
 	}
 	return nil
 }
 
-// notOpened judges a connection that could not be opened, where a step needs one.
+// notOpened judges a failed connection in a step that needs one.
 func (s *suite) notOpened(c *client, clauses ...string) error {
 	if c.openErr == nil {
 		return nil
@@ -88,13 +88,13 @@ func (s *suite) isGivenStream(c *client) error {
 	return steps.NotTestedf("this driver shows no HTTP answer")
 }
 
-// isNamed matches the events of this protocol. What no document names, such as a greeting of the server's own, may
-// stand anywhere.
+// isNamed matches the events of this protocol. Events that no document names, such as a server's own greeting, may
+// come anywhere.
 var isNamed = isEvent(vocab.ConnectedEvent, vocab.AgentListEvent, vocab.AgentSwitchedEvent, vocab.ErrorEvent,
 	vocab.MessageEvent, vocab.ConfirmationRequestEvent, vocab.QuestionRequestEvent, vocab.CompleteEvent,
 	vocab.SessionCreatedEvent, vocab.SessionLoadedEvent)
 
-// noteUnnamed tells what else the target said between two records.
+// noteUnnamed notes the undocumented events between two records.
 func (s *suite) noteUnnamed(name string, after, before int, where string) {
 	for _, r := range s.Between(name, after, before) {
 		if (r.Kind == transcript.Stream || r.Kind == transcript.Frame) && !isNamed(&r) {
@@ -103,7 +103,7 @@ func (s *suite) noteUnnamed(name string, after, before int, where string) {
 	}
 }
 
-// firstIsConnected judges that the first event of this protocol is connected (AS-030).
+// firstIsConnected judges that connected is the first event of this protocol (AS-030).
 func (s *suite) firstIsConnected(ctx context.Context, c *client) error {
 	clauses := []string{"AS-030", "AS-008", "AS-033", "AS-105", "AS-083", "AC-110"}
 	if err := s.notOpened(c, clauses...); err != nil {
@@ -145,7 +145,7 @@ func (s *suite) nextIsList(ctx context.Context, c *client) error {
 	return s.receivesList(ctx, c)
 }
 
-// receivesList judges that agent_list comes by itself, with its fields (AS-008, AS-083).
+// receivesList judges that agent_list comes unprompted, with its fields (AS-008, AS-083).
 func (s *suite) receivesList(ctx context.Context, c *client) error {
 	arrive := []string{"AS-008", "AS-016", "AS-083", "AS-033", "AS-117", "AC-110"}
 	if err := s.notOpened(c, arrive...); err != nil {
@@ -162,7 +162,7 @@ func (s *suite) receivesList(ctx context.Context, c *client) error {
 	return s.judgeFindings(judge.AgentList(rec))
 }
 
-// judgeFindings lets a step judge what a monitor says of one record.
+// judgeFindings judges a monitor's findings in a step.
 func (s *suite) judgeFindings(fs []mon.Finding) error {
 	var checks []steps.Check
 	for _, f := range fs {
@@ -205,7 +205,7 @@ func (s *suite) idsDiffer() error {
 	return nil
 }
 
-// offeredList is the list that a client was told at connect, or the reason why there is none.
+// offeredList returns the list that a client was sent at connect, or why there is none.
 func (s *suite) offeredList(ctx context.Context, c *client, clauses ...string) (transcript.Record, error) {
 	if err := s.notOpened(c, clauses...); err != nil {
 		return transcript.Record{}, err
@@ -246,7 +246,7 @@ func (s *suite) isOfferedCustom(ctx context.Context, c *client) error {
 			Observed: fmt.Sprintf("named %q, %q", got.Name, got.Description)})
 }
 
-// sameAsConfigured compares what the profile says of a custom agent, as far as it says it.
+// sameAsConfigured compares an agent with the name and description in the profile, where given.
 func sameAsConfigured(want target.CustomAgent, got vocab.AgentInfo) bool {
 	return (want.Name == "" || want.Name == got.Name) && (want.Description == "" || want.Description == got.Description)
 }
@@ -269,7 +269,7 @@ func (s *suite) namesCurrent(ctx context.Context, c *client) error {
 	return s.Judge(checks...)
 }
 
-// namesNoOther judges that a parameter of the URL did not choose an agent (AS-021).
+// namesNoOther judges that a URL parameter did not choose an agent (AS-021).
 func (s *suite) namesNoOther(ctx context.Context, c *client) error {
 	clauses := []string{"AS-021", "AS-022"}
 	rec, err := s.offeredList(ctx, c, clauses...)
@@ -309,7 +309,7 @@ func (s *suite) examplesObserved(ctx context.Context, c *client) error {
 	return s.Judge(checks...)
 }
 
-// connectsAndSwitches sends a switch before the list can have come, or as soon as the connection has an id.
+// connectsAndSwitches sends a switch before the list can have come or, over SSE, as soon as the connection has an id.
 func (s *suite) connectsAndSwitches(ctx context.Context, c *client, agent string) error {
 	if err := s.connect(ctx, c, ""); err != nil {
 		return err
@@ -326,7 +326,7 @@ func (s *suite) connectsAndSwitches(ctx context.Context, c *client, agent string
 	return err
 }
 
-// listBeforeAnswers judges AS-106: whatever came of the early message, the list came first.
+// listBeforeAnswers judges AS-106: the list comes before any answer to the early message.
 func (s *suite) listBeforeAnswers(ctx context.Context, c *client) error {
 	if _, err := s.greeted(ctx, c, vocab.AgentListEvent); err != nil {
 		return err

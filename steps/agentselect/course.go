@@ -10,7 +10,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// compared are the events whose course a scenario fixes; others may come as they like.
+// compared are the events whose order a scenario determines; others may come at any time.
 var compared = map[string]bool{
 	vocab.ConnectedEvent: true, vocab.AgentListEvent: true, vocab.AgentSwitchedEvent: true, vocab.ErrorEvent: true,
 	vocab.CompleteEvent: true, vocab.ConfirmationRequestEvent: true, vocab.QuestionRequestEvent: true,
@@ -26,7 +26,7 @@ func (Protocol) Course(records []transcript.Record) []string {
 		}
 		line := r.Event.Type + " " + shape(r.Event)
 		if r.Event.Type == vocab.AgentSwitchedEvent && racing[r.Conn] {
-			line = r.Event.Type // which of them was first is chance
+			line = r.Event.Type // their order is a race
 		}
 		if r.Event.Type == vocab.ErrorEvent {
 			code, coded := wjson.Lookup(r.Event.Data, "/errorCode")
@@ -50,7 +50,7 @@ func (Protocol) Course(records []transcript.Record) []string {
 	return out
 }
 
-// overtaken finds the connections on which a switch was sent before the one ahead of it was answered.
+// overtaken finds the connections on which a switch was sent before the previous one was answered.
 func overtaken(records []transcript.Record) map[string]bool {
 	open, out := map[string]bool{}, map[string]bool{}
 	for _, r := range records {
@@ -66,8 +66,8 @@ func overtaken(records []transcript.Record) map[string]bool {
 	return out
 }
 
-// SameCourse implements steps.Comparer: it reports whether each connection heard the same. A scenario that is only
-// about the opening of a connection may close it before all of the greeting has come; that is no difference.
+// SameCourse implements steps.Comparer: it reports whether each connection received the same events. A scenario about
+// opening a connection may close it before the whole greeting has come; that does not count as a difference.
 func (Protocol) SameCourse(a, b []string) bool {
 	of := func(lines []string) map[string][]string {
 		byConn := map[string][]string{}
@@ -79,7 +79,7 @@ func (Protocol) SameCourse(a, b []string) bool {
 	}
 	left, right := of(a), of(b)
 	for conn := range right {
-		left[conn] = append([]string{}, left[conn]...) // so that a connection of one side only is looked at too
+		left[conn] = append([]string{}, left[conn]...) // so that connections of one side only are compared too
 	}
 	for conn, one := range left {
 		other := right[conn]
@@ -91,7 +91,7 @@ func (Protocol) SameCourse(a, b []string) bool {
 	return true
 }
 
-// greetings reports whether all events are such as every connection begins with.
+// greetings reports whether all events are greeting events.
 func greetings(events []string) bool {
 	for _, e := range events {
 		if kind, _, _ := strings.Cut(e, " "); kind != vocab.ConnectedEvent && kind != vocab.AgentListEvent {
@@ -101,8 +101,7 @@ func greetings(events []string) bool {
 	return true
 }
 
-// shape renders an event's data; what names a connection, a session, a request or a time is left out, and so are texts
-// that may carry a nonce.
+// shape renders an event's data without the values of ids and times, and of texts that may carry a nonce.
 func shape(ev *transcript.Event) string {
 	obj, ok := ev.Data.(map[string]any)
 	if !ok {

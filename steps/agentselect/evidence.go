@@ -24,8 +24,8 @@ func (r registry) evidence() {
 	r.step(`^every call of that turn of client (\w+) had the prompt of the custom agent$`, r.everyCallHadPrompt)
 }
 
-// calls are the model's calls of a turn. Side requests of a target (a title, a summary) may carry the same text: where
-// some calls offer tools, those that offer none are left out.
+// calls returns the model requests of a turn. A target's side requests (a title, a summary) may carry the same text:
+// if some requests offer tools, those without tools are left out.
 func (s *suite) calls(t *turn) []llm.Request {
 	all := s.Env.Brain.Requests(t.nonce)
 	var main []llm.Request
@@ -40,7 +40,7 @@ func (s *suite) calls(t *turn) []llm.Request {
 	return all
 }
 
-// modelTurn is the last turn of a client, with what is known of it by the model.
+// modelTurn returns the last turn of a client, its model requests and the custom agent.
 func (s *suite) modelTurn(c *client) (*turn, []llm.Request, target.CustomAgent, error) {
 	if err := s.noModel(); err != nil {
 		return nil, nil, target.CustomAgent{}, err
@@ -59,7 +59,7 @@ func (s *suite) modelTurn(c *client) (*turn, []llm.Request, target.CustomAgent, 
 	return c.turn, calls, custom, nil
 }
 
-// promptTurn is modelTurn where the profile tells the marker of the custom agent's prompt.
+// promptTurn is modelTurn for checks that need the marker of the custom agent's prompt.
 func (s *suite) promptTurn(c *client) ([]llm.Request, target.CustomAgent, error) {
 	_, calls, custom, err := s.modelTurn(c)
 	if err == nil && custom.Prompt == "" {
@@ -86,7 +86,7 @@ func (s *suite) promptGiven(c *client, want bool) error {
 	if s.promptSeen(custom) {
 		return s.passed(clauses...)
 	}
-	s.AtEnd(func() { // a turn that is still to come may show it
+	s.AtEnd(func() { // a later turn may show it
 		if s.promptSeen(custom) {
 			_ = s.passed(clauses...)
 			return
@@ -97,8 +97,8 @@ func (s *suite) promptGiven(c *client, want bool) error {
 	return nil
 }
 
-// promptSeen reports whether a turn with the custom agent has shown that its prompt reaches the model at all: the
-// positive twin of every turn without it.
+// promptSeen reports whether a turn with the custom agent has shown that its prompt reaches the model at all: this is
+// the positive counterpart of every turn without it.
 func (s *suite) promptSeen(custom target.CustomAgent) bool {
 	for _, c := range s.clients {
 		for _, t := range c.turns {
@@ -119,9 +119,9 @@ func hasPrompt(r llm.Request, a target.CustomAgent) bool {
 	return slices.ContainsFunc(instructions(r), func(text string) bool { return strings.Contains(text, a.Prompt) })
 }
 
-// instructions are the texts of a request that may tell the model who it is: the system prompt, the user messages
-// behind the last answer, and of those before it the last that no user of ours has written. What stands further back
-// belongs to the turns that it began.
+// instructions returns the texts of a request that may tell the model its role: the system prompt, the user messages
+// after the last answer, and of the earlier ones the last that the scenario did not write. Earlier texts belong to
+// the turns that they began.
 func instructions(r llm.Request) []string {
 	texts := []string{r.System}
 	turn := 0
@@ -177,8 +177,8 @@ func (s *suite) toolsGiven(c *client, want bool) error {
 	return s.judgeToolsGone(c, t, custom, got, whole[t.agent])
 }
 
-// judgeWholeLists judges the turns of a client whose agent has a list of all its tools in the profile: its model was
-// offered these and no others. It returns the agents of which it has judged a turn.
+// judgeWholeLists judges the client's turns with agents whose complete tool list is in the profile: the model was
+// offered these tools and no others. It returns the agents judged.
 func (s *suite) judgeWholeLists(c *client) (map[string]bool, error) {
 	judged := map[string]bool{}
 	for _, t := range c.turns {
@@ -199,8 +199,8 @@ func (s *suite) judgeWholeLists(c *client) (map[string]bool, error) {
 	return judged, nil
 }
 
-// judgeTools judges the tools of a turn with the custom agent: all that the profile declares, and none that is another
-// agent's own. What every other agent of the conversation was given too is common to all, and says nothing.
+// judgeTools judges the tools of a turn with the custom agent: all that the profile declares, and none that belongs
+// to another agent. A tool that every other agent of the conversation had is common to all, and proves nothing.
 func (s *suite) judgeTools(c *client, t *turn, custom target.CustomAgent, got []string) error {
 	of := s.toolsByAgent(c, t)
 	seen, agents := map[string]int{}, 0
@@ -231,8 +231,8 @@ func (s *suite) judgeTools(c *client, t *turn, custom target.CustomAgent, got []
 	)
 }
 
-// judgeToolsGone judges the tools after switching back: those that came with the custom agent have gone with it.
-// Where the agents were given the same tools, that can tell nothing, unless the profile has told all that are due.
+// judgeToolsGone judges the tools after switching back: the custom agent's own tools are gone. If both agents were
+// given the same tools, nothing can be judged, unless the profile lists all tools of the agent.
 func (s *suite) judgeToolsGone(c *client, t *turn, custom target.CustomAgent, got []string, whole bool) error {
 	of := s.toolsByAgent(c, t)
 	own := without(of[custom.ID], of[t.agent])
@@ -248,7 +248,7 @@ func (s *suite) judgeToolsGone(c *client, t *turn, custom target.CustomAgent, go
 		Observed: strings.Join(got, ", ")})
 }
 
-// toolsByAgent is what the earlier turns of a client were given, by the agent that they ran with.
+// toolsByAgent returns the tools offered in the client's other turns, by agent.
 func (s *suite) toolsByAgent(c *client, except *turn) map[string][]string {
 	out := map[string][]string{}
 	for _, o := range c.turns {
@@ -259,7 +259,7 @@ func (s *suite) toolsByAgent(c *client, except *turn) map[string][]string {
 	return out
 }
 
-// toolSet are the tools that calls offered, sorted.
+// toolSet returns the tools that requests offered, sorted.
 func toolSet(calls []llm.Request) []string {
 	var all []string
 	for _, r := range calls {

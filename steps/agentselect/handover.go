@@ -17,8 +17,8 @@ func (r registry) handover() {
 		r.announcedOrRefused)
 }
 
-// answersOnce judges that a session has one connection after another client has tried to load it (AS-094): either the
-// binding has moved, and the old connection is unbound and hears nothing; or nothing has changed.
+// answersOnce judges that a session has a single connection after another client has tried to load it (AS-094):
+// either the binding has moved and the old connection is unbound and receives nothing, or nothing has changed.
 func (s *suite) answersOnce(ctx context.Context, old *client) error {
 	var c *client
 	for _, o := range s.clients {
@@ -29,7 +29,7 @@ func (s *suite) answersOnce(ctx context.Context, old *client) error {
 	if c == nil {
 		return steps.NotTestedf("no client has tried to load the session of client %s", old.name)
 	}
-	if !s.answered(c) { // it may have moved all the same
+	if !s.answered(c) { // it may have moved nevertheless
 		return steps.NotTestedf("loading the session of client %s got %s", old.name, c.try.refused)
 	}
 	if c.try.refused != "" {
@@ -47,10 +47,10 @@ func (s *suite) answersOnce(ctx context.Context, old *client) error {
 	return s.keptBy(ctx, c, old)
 }
 
-// keptBy judges that a session belongs to the one client alone: what it switches is not heard by the other, and a
-// switch of the other, which names no session, finds none and changes nothing. That switch is sent before any fence:
-// its answer is the fence of what came before it, and where it acts on the session, or is answered to the wrong
-// client, the records show it.
+// keptBy judges that a session belongs only to keeper: the other client does not hear keeper's switches, and a switch
+// by the other client that names no session finds none and changes nothing. That switch is sent before any fence: its
+// answer acts as a fence for what came before, and the records show whether it acted on the session or was answered
+// to the wrong client.
 func (s *suite) keptBy(ctx context.Context, keeper, other *client) error {
 	analyzer := s.swapped(vocab.RequirementAnalyzer)
 	if err := s.switches(ctx, keeper, agentID{analyzer}); err != nil {
@@ -89,14 +89,14 @@ func (s *suite) keptBy(ctx context.Context, keeper, other *client) error {
 	return s.stillFrom(ctx, keeper, analyzer, s.swapped(vocab.Debugger), both)
 }
 
-// receivedBy is a check of what a client received that was another's.
+// receivedBy returns a failed check for an event that the wrong client received.
 func receivedBy(name string, rec transcript.Record, expected string, clauses ...string) steps.Check {
 	return steps.Check{Clauses: clauses, Expected: expected, At: rec.N,
 		Observed: fmt.Sprintf("client %s received %s", name, steps.Seen(rec))}
 }
 
 // findsNoSession judges that a client has no session: its switch without sessionId is refused with session_not_found,
-// and nothing of that reaches the client to whom the session belongs. It returns the number of the answer.
+// and the session's owner hears nothing of it. It returns the number of the answer.
 func (s *suite) findsNoSession(ctx context.Context, c, keeper *client) (int, error) {
 	mark, err := s.sendSwitch(ctx, c, fields{"agentId": s.swapped(vocab.General)}, act{stranger: true})
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *suite) findsNoSession(ctx context.Context, c, keeper *client) (int, err
 	return rec.N, s.Need(steps.CheckOf(rec, codeOf(rec) == vocab.SessionNotFound, expected, "AS-094"))
 }
 
-// foreignAnswer matches what answers a switch and is no answer to a fence of this client.
+// foreignAnswer matches an answer to a switch that is not the answer to a fence of this client.
 func (s *suite) foreignAnswer(c *client) match {
 	return func(r *transcript.Record) bool {
 		return s.isNew(vocab.AgentSwitchedEvent)(r) || s.foreignError(c)(r)
@@ -127,7 +127,7 @@ func (s *suite) answersOn(c *client) match {
 	return func(r *transcript.Record) bool { return r.Conn == c.name && s.foreignAnswer(c)(r) }
 }
 
-// awaitOn waits for a record on whichever connection.
+// awaitOn waits for a record on any connection.
 func (s *suite) awaitOn(ctx context.Context, mark int, is match) (transcript.Record, *steps.Miss) {
 	within := s.Limit(s.Env.Event())
 	limited, cancel := deadline.WithLimit(ctx, within)
@@ -142,7 +142,7 @@ func (s *suite) awaitOn(ctx context.Context, mark int, is match) (transcript.Rec
 	return rec, &steps.Miss{Reason: fmt.Sprintf("no answer on any connection within %v", within), Late: true}
 }
 
-// stillFrom judges that a session has kept its agent: a switch says that it comes from there.
+// stillFrom judges that a session has kept its agent: the next switch says that it comes from there.
 func (s *suite) stillFrom(ctx context.Context, c *client, from, to string, clauses []string) error {
 	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
 		return err
@@ -161,8 +161,8 @@ func (s *suite) stillFrom(ctx context.Context, c *client, from, to string, claus
 	return s.Judge(steps.CheckOf(rec, field(rec, "previousAgentId") == any(from), expected, clauses...))
 }
 
-// heardOnce judges the same of a target that cannot tell connections apart: a switch that names the session is
-// announced on one of the two connections, and on one only. No fence finds its way there, so a quiet window stands in.
+// heardOnce judges the same for a target that cannot tell connections apart: a switch that names the session is
+// announced on exactly one of the two connections. No fence works there, so a quiet window is used instead.
 func (s *suite) heardOnce(ctx context.Context, session string, old, c *client) error {
 	f := fields{"agentId": s.swapped(vocab.RequirementAnalyzer), "sessionId": session}
 	mark, err := s.sendSwitch(ctx, old, f, act{named: true})
@@ -187,8 +187,8 @@ func (s *suite) heardOnce(ctx context.Context, session string, old, c *client) e
 	return s.judgeAbsence(other, mark, s.T.Len(), switches)
 }
 
-// announcedOrRefused judges a switch that names another client's session: it is announced on that session's connection,
-// whoever asked, or it is refused to whoever asked and nothing changes. Whether the asker hears of it as well is open.
+// announcedOrRefused judges a switch that names another client's session: it is announced on that session's
+// connection, or it is refused to the asker and nothing changes. Whether the asker also hears of the switch is open.
 func (s *suite) announcedOrRefused(ctx context.Context, owner, asker *client) error {
 	mark, id, before := asker.act.mark, fmt.Sprint(asker.act.agent), owner.agent
 	rec, miss := s.awaitOn(ctx, mark, func(r *transcript.Record) bool {
@@ -212,8 +212,8 @@ func (s *suite) announcedOrRefused(ctx context.Context, owner, asker *client) er
 	return s.stillFrom(ctx, owner, before, s.swapped(vocab.General), []string{"AS-095"})
 }
 
-// announcedTo judges that a switch was told on the connection of its session; no clause puts that in order with what
-// the client hears who asked.
+// announcedTo judges that a switch was announced on its session's connection. No clause orders that relative to what
+// the asker hears.
 func (s *suite) announcedTo(
 	ctx context.Context, o *client, first transcript.Record, mark int, id, expected string,
 ) error {

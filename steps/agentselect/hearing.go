@@ -12,7 +12,7 @@ import (
 
 var _ steps.Recognisable = Protocol{}
 
-// distinct are the events that no other kind of server sends. A connected or an error is said by many.
+// distinct are the events that no other kind of server sends. Many servers send connected or error events.
 var distinct = map[string]bool{
 	vocab.AgentListEvent: true, vocab.AgentSwitchedEvent: true, vocab.ConfirmationRequestEvent: true,
 	vocab.QuestionRequestEvent: true,

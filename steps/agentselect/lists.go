@@ -9,9 +9,9 @@ import (
 )
 
 // receivesNoList proves that a client's act has brought no agent_list (AS-023, AS-024, AS-026). A target may send one
-// with a session, which is another clause's matter, and it may come late. So where a session was given before the
-// act, and no list has come with it, one list behind the act may belong to the session; a second act shows whether
-// each brings one.
+// with a session, which is another clause's matter, and send it late. So if a session was given before the act
+// without a list, one list after the act may belong to the session; a second act then shows whether each act brings
+// one.
 func (s *suite) receivesNoList(ctx context.Context, c *client) error {
 	mark := s.mark
 	if err := s.fence(ctx, c); err != nil {
@@ -48,7 +48,7 @@ func (s *suite) judgeList(c *client, r *transcript.Record) error {
 	return s.Need(steps.CheckOf(*r, false, "no agent_list on the connection of client "+c.name, clauses...))
 }
 
-// listIn is the first agent_list of a client with a number above from and up to to.
+// listIn returns the first agent_list of a client with a number above from and up to to.
 func (s *suite) listIn(c *client, from, to int) *transcript.Record {
 	for _, r := range s.Between(c.name, from, to+1) {
 		if s.isNew(vocab.AgentListEvent)(&r) {
@@ -58,13 +58,13 @@ func (s *suite) listIn(c *client, from, to int) *transcript.Record {
 	return nil
 }
 
-// ofSession reports whether a list behind an act of a client may belong to its session: that was given before the
+// ofSession reports whether a list after a client's act may belong to its session: the session was given before the
 // act, and no list has come since.
 func (s *suite) ofSession(c *client, mark int, r transcript.Record) bool {
 	return s.actor == c && c.session != "" && c.given < mark && s.listIn(c, c.given, r.N-1) == nil
 }
 
-// actsAgain repeats the last act of a client: another switch, which has to succeed, or the same message once more.
+// actsAgain repeats the last act of a client: another switch, which has to succeed, or the same message again.
 func (s *suite) actsAgain(ctx context.Context, c *client) error {
 	switch c.act.kind {
 	case vocab.SwitchAgentType:

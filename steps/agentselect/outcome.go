@@ -15,7 +15,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// What is awaited behind a switch.
+// What is awaited after a switch.
 const (
 	confirmation = "the confirmation of a switch"
 	rejection    = "the refusal of a switch"
@@ -23,10 +23,9 @@ const (
 	better       = "a better answer to a switch"
 )
 
-// outcome waits for what answers a client's last switch: agent_switched, or an error with one of the five codes.
-// Another error may be the answer too, badly made, or speak of something else, such as a turn that failed, and an
-// event that has come before may be a repeat; so the wait goes on, for as long as anything else can have caused it.
-// What was missed once is not awaited again.
+// outcome waits for the answer to a client's last switch: agent_switched, or an error with one of the five codes.
+// Another error may be a malformed answer or concern something else, such as a failed turn, and an event that came
+// before may be a repeat; so the wait continues for a better answer. After a failed wait there is no second one.
 func (s *suite) outcome(ctx context.Context, c *client, kind string) (transcript.Record, *steps.Miss) {
 	p := &earlyFence{s: s, c: c}
 	known := func(r *transcript.Record) bool {
@@ -59,15 +58,15 @@ func (s *suite) outcome(ctx context.Context, c *client, kind string) (transcript
 	return rec, nil
 }
 
-// has reports whether anything of a kind has come since a client's last act.
+// has reports whether a matching record has come since a client's last act.
 func (s *suite) has(c *client, match match) bool {
 	return slices.ContainsFunc(s.Between(c.name, c.act.mark, 0), func(r transcript.Record) bool { return match(&r) })
 }
 
-// namesUnknown is the key under which it is learnt that the target's errors name an agent that it does not know.
+// namesUnknown is the key that records that the target's errors name the unknown agent.
 type namesUnknown struct{}
 
-// earlyFence is a fence behind a switch that is not answered yet: another switch of the same session, to an agent that
+// earlyFence is a fence after a switch that is not answered yet: another switch of the same session, to an agent that
 // cannot exist.
 type earlyFence struct {
 	s     *suite
@@ -76,8 +75,8 @@ type earlyFence struct {
 	nonce string
 }
 
-// send sends the probe where its answer can be told from that of the switch, and no server has a reason to handle it
-// earlier: the session is the client's own, and idle.
+// send sends the fence if its answer can be told from the switch's, and no server has a reason to handle it earlier:
+// the session is the client's own, and idle.
 func (p *earlyFence) send(ctx context.Context) match {
 	s, c := p.s, p.c
 	_, known := s.Env.Learnt.Load(namesUnknown{})
@@ -99,7 +98,7 @@ func (p *earlyFence) send(ctx context.Context) match {
 	return p.is
 }
 
-// is matches the answer of the probe: by its nonce, or as the refusal of an agent that is not the one of the switch.
+// is matches the fence's answer: by its nonce, or as the refusal of another agent than the switch's.
 func (p *earlyFence) is(r *transcript.Record) bool {
 	if p.mark == 0 || r.N < p.mark || !p.s.isNew(vocab.ErrorEvent)(r) {
 		return false
@@ -108,18 +107,18 @@ func (p *earlyFence) is(r *transcript.Record) bool {
 	return names(r, p.nonce) || codeOf(*r) == vocab.AgentNotFound && !names(r, asked)
 }
 
-// names reports whether an event says an id anywhere.
+// names reports whether an event contains an id anywhere.
 func names(r *transcript.Record, id string) bool {
 	return strings.Contains(wjson.Compact(r.Event.Data), id)
 }
 
-// isFence matches the answers of a client's fences.
+// isFence matches the answers to a client's fences.
 func (c *client) isFence(r *transcript.Record) bool {
 	return c.fences[r.N] || isError(r) && slices.ContainsFunc(c.probes, func(nonce string) bool { return names(r, nonce) })
 }
 
-// refusedOverHTTP tells that a message was refused by its HTTP answer, and what that answer was. The event may still
-// be on its way when it does, so the wait ends only where no event came before the answer.
+// refusedOverHTTP returns a function that says that a message was refused by its HTTP answer, and what that answer
+// was. Its event may still be on its way then, so the wait ends only if none follows soon.
 func (s *suite) refusedOverHTTP(mark int) func(*transcript.Record) string {
 	return func(r *transcript.Record) string {
 		if why := failed(r, mark); why != "" {
@@ -135,11 +134,11 @@ func (s *suite) refusedOverHTTP(mark int) func(*transcript.Record) string {
 	}
 }
 
-// refusalsTell is the key under which it is learnt that an event has come behind an HTTP refusal.
+// refusalsTell is the key that records that an event has followed an HTTP refusal.
 type refusalsTell struct{}
 
-// graceAfter gives the event of a refused message the time to come: the stream is another connection, and no clause
-// puts the two in order.
+// graceAfter waits for the event of a refused message, and reports whether one came: the stream is another
+// connection, and no clause orders the two.
 func (s *suite) graceAfter(r *transcript.Record) bool {
 	limit := s.Limit(s.Env.Event())
 	if _, tell := s.Env.Learnt.Load(refusalsTell{}); s.Env.RefusalIsAll.Load() && !tell {

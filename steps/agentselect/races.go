@@ -31,8 +31,8 @@ func (s *suite) switchesTwice(ctx context.Context, c *client, first, second agen
 	return err
 }
 
-// switchesChained judges two switches in flight: in the order of their announcements, each says that it comes from
-// the agent that the one before it led to (AS-043), and so does a third that follows them.
+// switchesChained judges two switches in flight: in the order of their announcements, each comes from the agent that
+// the previous one led to (AS-043), and so does a third switch after them.
 func (s *suite) switchesChained(ctx context.Context, c *client) error {
 	at, from := c.act.mark, c.agent
 	for n := 1; n <= 2; n++ {
@@ -60,8 +60,8 @@ func (s *suite) switchesChained(ctx context.Context, c *client) error {
 	return s.switchedTo(ctx, c, from, to)
 }
 
-// abortedAnswers lets the model go on with the turn that was aborted, and gives what the target makes of it the quiet
-// window: nothing tells when a turn that is over has ended.
+// abortedAnswers lets the model go on with the aborted turn, and gives the target's reaction the quiet window:
+// nothing shows when an aborted turn has ended.
 func (s *suite) abortedAnswers(ctx context.Context, c *client) error {
 	if len(c.turns) < 2 || c.turns[len(c.turns)-2].nonce == "" {
 		return steps.NotTestedf("without the model stub nobody can end an aborted turn of client %s late", c.name)
@@ -72,8 +72,8 @@ func (s *suite) abortedAnswers(ctx context.Context, c *client) error {
 	return nil
 }
 
-// chatsOver sends a second message while a turn goes on, and waits until the target has dealt with it: refused it,
-// answered it, or, which cannot be seen, put it off. The turn of the client stays the first one.
+// chatsOver sends a second message during a turn, and waits until the target has refused or answered it; it may also
+// defer it, which cannot be seen. The client's turn remains the first one.
 func (s *suite) chatsOver(ctx context.Context, c *client) error {
 	if c.turn == nil {
 		return steps.NotTestedf("client %s has not chatted", c.name)
@@ -102,9 +102,9 @@ func (s *suite) chatsOver(ctx context.Context, c *client) error {
 	return nil
 }
 
-// busyWhileFirst judges that a turn keeps its session busy whatever became of a second message (AS-109, AS-110). A
-// target may have ended the first turn for the second; so a switch that succeeds is wrong only if the first turn goes
-// on behind it.
+// busyWhileFirst judges that a turn keeps its session busy whatever became of a second message (AS-109, AS-110). The
+// target may have ended the first turn for the second, so a switch that succeeds is wrong only if the first turn
+// continues after it.
 func (s *suite) busyWhileFirst(ctx context.Context, c *client) error {
 	to := s.swapped(vocab.General)
 	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
@@ -130,7 +130,7 @@ func (s *suite) busyWhileFirst(ctx context.Context, c *client) error {
 		Expected: "agent_busy while the first turn of client " + c.name + " goes on"})
 }
 
-// goesOn lets a turn go on and reports whether it does: its model is asked again, or its answer comes.
+// goesOn lets a turn continue and reports whether it does: its model is asked again, or its answer comes.
 func (s *suite) goesOn(ctx context.Context, c *client, mark int) (seen string, ok bool) {
 	if c.turn.request != nil {
 		if err := s.respond(ctx, c, confirming); err != nil {
@@ -143,7 +143,7 @@ func (s *suite) goesOn(ctx context.Context, c *client, mark int) (seen string, o
 	return steps.Seen(rec), miss == nil
 }
 
-// withResult matches the model's calls of a turn that carry a tool's result.
+// withResult matches the model requests of a turn that carry a tool's result.
 func withResult(t *turn) func(llm.Request) bool {
 	return func(r llm.Request) bool {
 		text, results := r.Asking()

@@ -35,7 +35,7 @@ func (r registry) refusing() {
 	r.step(`^the time of the refusal of client (\w+) is recorded$`, r.refusalTimeObserved)
 }
 
-// codeClauses are the clauses that speak of one error code.
+// codeClauses maps each error code to its clauses.
 var codeClauses = map[string][]string{
 	vocab.InvalidAgentID:       {"AS-070", "AS-087"},
 	vocab.InvalidAgentIDFormat: {"AS-073", "AS-076", "AS-079", "AS-080", "AS-088", "AS-126"},
@@ -45,9 +45,9 @@ var codeClauses = map[string][]string{
 	vocab.SessionNotFound: {"AS-082", "AS-091", "AS-097", "AS-104", "AS-127"},
 }
 
-// isRefused judges a refusal by the error event on the client's own connection. With no code any of the five will do.
-// It counts only where this scenario has shown a legal switch accepted: a target that refuses everything refuses
-// nothing in particular.
+// isRefused judges a refusal by the error event on the client's own connection. Without codes, any of the five is
+// accepted. It counts only if this scenario has shown a legal switch accepted: a target that refuses everything
+// proves nothing.
 func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error {
 	general := []string{"AS-013", "AS-085"}
 	var specific []string
@@ -92,7 +92,7 @@ func (s *suite) judgeRefusal(rec transcript.Record, codes, specific, general []s
 
 func contains(list []string, v string) bool { return slices.Contains(list, v) }
 
-// refusal is a client's last refusal, and its text.
+// refusal returns a client's last refusal and its text.
 func (s *suite) refusal(c *client) (rec transcript.Record, text string, err error) {
 	if c.refusal == nil {
 		return rec, "", steps.NotTestedf("client %s was not refused", c.name)
@@ -120,8 +120,8 @@ func (s *suite) refusalContains(c *client, want string) error {
 	return s.Judge(steps.CheckOf(rec, strings.Contains(text, want), expected, "AS-050", "AC-115", "AC-081"))
 }
 
-// refusalLists holds the agents of a refusal against those that the client was offered when it connected: nothing has
-// changed the configuration since. Where the list is optional, none is fine.
+// refusalLists compares the agents of a refusal with those offered to the client at connect: the configuration has
+// not changed since. If the list is optional, it may be missing.
 func (s *suite) refusalLists(c *client, required bool) error {
 	rec, _, err := s.refusal(c)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *suite) refusalHas(c *client, how, id string) error {
 	return s.Judge(steps.CheckOf(rec, ok, expected, "AS-052", "AS-051", "AC-082"))
 }
 
-// busyTextObserved records the text of agent_busy; the one that a document mentions is an example (AC-078).
+// busyTextObserved records the text of agent_busy; the documented one is only an example (AC-078).
 func (s *suite) busyTextObserved(c *client) error {
 	rec, text, err := s.refusal(c)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *suite) busyTextObserved(c *client) error {
 		Expected: `message "Session has ongoing task"`, Observed: fmt.Sprintf("message %q", text)})
 }
 
-// refusalTimeObserved records whether an error bears a time, and in which form (AC-083).
+// refusalTimeObserved records whether an error has a timestamp, and its form (AC-083).
 func (s *suite) refusalTimeObserved(c *client) error {
 	rec, _, err := s.refusal(c)
 	if err != nil {

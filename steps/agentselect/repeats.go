@@ -14,28 +14,28 @@ import (
 	wjson "parley/wire/json"
 )
 
-// A server may send an event twice: it writes to a client that is registered twice, or sends again what it takes for
-// lost. The copy may come behind the client's next message, and answers nothing there. What tells a copy from an
-// answer is arithmetic: an event that equals an earlier one of its connection, where no message is left that it could
-// answer, is a repeat (Event.Again). Two refusals of two messages may be equal, and so may two switches to one agent.
+// A server may send an event twice: it writes to a client that is registered twice, or resends what it considers
+// lost. The copy may come after the client's next message, and answers nothing there. Copies are told from answers by
+// counting: an event equal to an earlier one of its connection is a repeat (Event.Again) if every message it could
+// answer is already answered. Two refusals of two messages may be equal, and so may two switches to one agent.
 //
-// A repeat never ends a wait for an answer as long as a better one comes. It is left out of what a client must not
-// hear only where the target has been seen to repeat events of that type by itself, with no message between the two:
-// an event that comes again because of a message is no repeat.
+// A repeat never ends a wait for an answer while a better one may come. It is exempt from what a client must not
+// receive only if the target has been seen to repeat events of that type by itself, with no message in between: an
+// event that comes again because of a message is not a repeat.
 
-// repeats counts what came on the connections of a scenario.
+// repeats counts the events on the connections of a scenario.
 type repeats struct {
 	env   *steps.Env
 	conns map[string]*counted
-	named []string // agent ids of the switches that name a session: they may be answered on any connection
+	named []string // agent ids of switches that name a session: they may be answered on any connection
 }
 
-// counted is what came on one connection, and what was sent that it may answer.
+// counted holds the events of one connection, and the messages that they may answer.
 type counted struct {
 	came  map[uint64]int // how often, without repeats
-	last  map[uint64]int // what had been sent when it came last
+	last  map[uint64]int // messages sent when it last came
 	sent  int
-	asked []string // agent ids of the switches; no string is ""
+	asked []string // agent ids of the switches; "" for non-strings
 	chats int
 	lists int // agent_list events, repeats included
 }
@@ -44,7 +44,7 @@ var repeatSeed = maphash.MakeSeed()
 
 func newCounted() *counted { return &counted{came: map[uint64]int{}, last: map[uint64]int{}} }
 
-// note takes note of a record, and marks it where it is a repeat. It is called for each in order.
+// note counts a record, and marks it if it is a repeat. It must be called for all records in order.
 func (s *repeats) note(r *transcript.Record) {
 	c := s.conns[r.Conn]
 	if c == nil || r.Kind == transcript.Open && r.Dir == transcript.Sent {
@@ -99,16 +99,16 @@ func (s *repeats) noteReceived(c *counted, r *transcript.Record) {
 	}
 }
 
-// greeting is what canAnswer says of an event that greets a connection: it answers no message.
+// greeting is returned by canAnswer for an event that greets a connection: it answers no message.
 const greeting = -1
 
-// canAnswer is how often an event may come, at most: once for each message that it may answer. 0: that is not known.
+// canAnswer returns how often an event may come at most: once for each message that it may answer; 0 if unknown.
 func (s *repeats) canAnswer(c *counted, ev *transcript.Event) int {
 	switch ev.Type {
 	case vocab.ConnectedEvent:
 		return greeting
 	case vocab.AgentListEvent:
-		if c.lists <= 2 && isRepeated(s.env, vocab.ConnectedEvent) { // a target repeats both events of its greeting
+		if c.lists <= 2 && isRepeated(s.env, vocab.ConnectedEvent) { // it repeats its whole greeting then
 			return greeting
 		}
 	case vocab.CompleteEvent:
@@ -150,10 +150,10 @@ func count(asked []string, match func(id string) bool) (n int) {
 	return n
 }
 
-// repeated is the key under which it is learnt that the target repeats events of a type by itself.
+// repeated is the key that records that the target repeats events of a type by itself.
 type repeated string
 
-// once is the key under which it is learnt that it was waited for a repeat of a type in vain.
+// once is the key that records that a wait for a repeat of a type was in vain.
 type once string
 
 func isRepeated(env *steps.Env, kind string) bool {
@@ -166,13 +166,13 @@ func (s *suite) again(r *transcript.Record) bool {
 	return r.Event != nil && r.Event.Again && isRepeated(s.Env, r.Event.Type)
 }
 
-// isNew matches events of some types that are no repeats.
+// isNew matches events of the given types, except repeats.
 func (s *suite) isNew(kinds ...string) match {
 	is := isEvent(kinds...)
 	return func(r *transcript.Record) bool { return is(r) && !s.again(r) }
 }
 
-// repeats reports whether a target is known to repeat events of a type, or may be expected to as it repeats others.
+// repeats reports whether a target is known to repeat events of a type, or is expected to because it repeats others.
 func (s *suite) repeats(kind string) bool {
 	if _, never := s.Env.Learnt.Load(once(kind)); never {
 		return false
@@ -180,8 +180,8 @@ func (s *suite) repeats(kind string) bool {
 	return isRepeated(s.Env, kind) || isRepeated(s.Env, vocab.AgentSwitchedEvent) && isRepeated(s.Env, vocab.ErrorEvent)
 }
 
-// letRepeat gives the repeat of an answer the time to come before the next message is sent, where the target is known
-// to repeat: two equal refusals cannot be told apart otherwise.
+// letRepeat waits for the repeat of an answer before the next message is sent, if the target is known to repeat:
+// otherwise two equal refusals could not be told apart.
 func (s *suite) letRepeat(ctx context.Context, c *client, rec transcript.Record) {
 	if !s.repeats(rec.Event.Type) || c.repeated[rec.N] {
 		return
@@ -192,7 +192,7 @@ func (s *suite) letRepeat(ctx context.Context, c *client, rec transcript.Record)
 	}
 }
 
-// comesAgain waits for an event that equals another, for the quiet window.
+// comesAgain waits for an equal event, up to the quiet window.
 func (s *suite) comesAgain(ctx context.Context, c *client, rec transcript.Record) bool {
 	ctx, cancel := deadline.WithLimit(ctx, s.Env.Profile.Limits.Quiet.Duration)
 	defer cancel()
@@ -203,7 +203,8 @@ func (s *suite) comesAgain(ctx context.Context, c *client, rec transcript.Record
 	return err == nil
 }
 
-// findsRepeats looks, once in a run and before scenarios run side by side, whether a switch or a refusal is told twice.
+// findsRepeats checks, once per run and before scenarios run concurrently, whether switches or refusals are sent
+// twice.
 func (s *suite) findsRepeats(ctx context.Context, c *client, switched transcript.Record) {
 	if !s.HasTag("@preflight-3") {
 		return

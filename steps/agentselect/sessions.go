@@ -35,7 +35,7 @@ func (s *suite) declares(capability string) error {
 	return nil
 }
 
-// creates asks for a session and remembers what came of it.
+// creates requests a session and records the result.
 func (s *suite) creates(ctx context.Context, c *client, f fields) (err error) {
 	s.mark, s.actor = s.T.Len(), c
 	c.try, err = s.openSession(ctx, c, vocab.SessionCreateType, f)
@@ -45,8 +45,8 @@ func (s *suite) creates(ctx context.Context, c *client, f fields) (err error) {
 	return err
 }
 
-// loads loads another client's session; a target may refuse one that is in use. Where that client has just gone the
-// target may need a moment to notice, so a refusal is tried again until the event limit.
+// loads loads another client's session, which a target may refuse while it is in use. If that client has just
+// disconnected, the target may need a moment to notice, so a refusal is retried until the event limit.
 func (s *suite) loads(ctx context.Context, c, of *client) (err error) {
 	if of.session == "" {
 		return steps.NotTestedf("client %s has no session", of.name)
@@ -78,24 +78,24 @@ func (s *suite) hasItsSession(c *client) error {
 	if c.try.refused == "" {
 		s.Reached(steps.Given)
 	}
-	if !s.bind.ws { // what the session is bound to shows by what follows
+	if !s.bind.ws { // later steps show what the session is bound to
 		clauses = clauses[:1]
 	}
 	return s.Need(steps.Check{Clauses: clauses, OK: c.try.refused == "", Expected: what, Observed: c.try.refused,
 		At: c.try.at, Miss: c.try.miss})
 }
 
-// isRefusedSession judges that loading what does not exist is no success (AS-099).
+// isRefusedSession judges that loading an unknown session fails (AS-099).
 func (s *suite) isRefusedSession(c *client) error {
 	check := steps.Check{Clauses: []string{"AS-099"}, OK: c.try.refused != "" && s.answered(c), At: c.try.at,
 		Expected: "loading the unknown session " + c.try.session + " refused", Observed: "it was accepted"}
-	if !s.answered(c) { // a target that says nothing has not refused
+	if !s.answered(c) { // a target that does not answer has not refused
 		check.Observed, check.Miss = c.try.refused, c.try.miss
 	}
 	return s.Judge(check)
 }
 
-// answered reports whether a client's last try to load a session was answered, be it by a refusal.
+// answered reports whether a client's last attempt to load a session was answered, even by a refusal.
 func (s *suite) answered(c *client) bool {
 	if c.try.miss == nil {
 		return true
@@ -124,7 +124,7 @@ func (s *suite) deletes(ctx context.Context, c *client) error {
 	return nil
 }
 
-// endedAt is the number of the record that tells the end of a client's connection; 0 while it stands.
+// endedAt returns the number of the record in which a client's connection ended; 0 if it is open.
 func (s *suite) endedAt(c *client) int {
 	for _, r := range s.Between(c.name, c.opened, 0) {
 		if r.Kind == transcript.Closed {
@@ -137,7 +137,7 @@ func (s *suite) endedAt(c *client) int {
 // ended reports whether the target has closed a client's connection.
 func (s *suite) ended(c *client) bool { return s.endedAt(c) > 0 }
 
-// firstSessionObserved records whether a session that is no longer its connection's default can still be named.
+// firstSessionObserved records whether a session that is no longer its connection's current one can still be named.
 func (s *suite) firstSessionObserved(ctx context.Context, c *client) error {
 	if len(c.earlier) == 0 {
 		return steps.NotTestedf("client %s had no earlier session", c.name)
@@ -152,7 +152,7 @@ func (s *suite) firstSessionObserved(ctx context.Context, c *client) error {
 		return nil
 	}
 	if previous := field(rec, "previousAgentId"); isSwitch(&rec) && previous != nil {
-		// It can still be named; then its agent is its own and not the newer session's.
+		// It can still be named; its agent must then be its own, not the newer session's.
 		expected := fmt.Sprintf("the first session with its own agent, not %q of the second", c.agent)
 		return s.Judge(steps.CheckOf(rec, previous != any(c.agent), expected, "AS-093"))
 	}

@@ -11,8 +11,8 @@ import (
 	"parley/transcript"
 )
 
-// nonces matches the nonces of the scenarios of a run over one driver: all end like this one, and begin with a prefix
-// and numbers.
+// nonces matches the nonces of all scenarios of a run over one driver: they have the same ending, and begin with a
+// prefix and numbers.
 func nonces(nonce string) *regexp.Regexp {
 	parts := strings.Split(nonce, "-")
 	if len(parts) < 3 {
@@ -21,10 +21,10 @@ func nonces(nonce string) *regexp.Regexp {
 	return regexp.MustCompile(`[a-z]{2}(?:-[0-9]+)+-` + regexp.QuoteMeta(strings.Join(parts[len(parts)-2:], "-")))
 }
 
-// findsStrays looks at each record that waits come by, and at the scenario's end at all others, for events that
-// answer a message of another scenario, told by its nonce, or as a switch of which no client of this one can have
-// asked (AS-095). A target that is declared not to tell connections apart may take a late message for that of the
-// client that is connected by then.
+// findsStrays examines each record that a wait sees, and all others at the scenario's end, for answers to messages of
+// other scenarios: they carry another nonce, or are switches that no client of this scenario can have requested
+// (AS-095). A target declared unable to tell connections apart is exempt: it may attribute a late message to the
+// client connected by then.
 func (s *suite) findsStrays() {
 	re := nonces(s.Nonce)
 	if re == nil || binding.Of(s.Env.Profile).Correlation.Single {
@@ -51,7 +51,7 @@ func (s *suite) findsStrays() {
 	})
 }
 
-// strayed takes note of an answer that came to a client of another scenario.
+// strayed records an answer that reached a client of another scenario.
 func (s *suite) strayed(asked string, r *transcript.Record) {
 	s.World.Strayed(steps.Stray{Clauses: []string{"AS-095"}, What: "answers arrived on the connection of another client",
 		Seen: fmt.Sprintf("a client of scenario %s was told %s: %s", s.Nonce, asked, steps.Seen(*r)),
@@ -59,8 +59,8 @@ func (s *suite) strayed(asked string, r *transcript.Record) {
 			"out); if it cannot tell connections apart, declare correlation: single"})
 }
 
-// unasked reports whether a session was switched to another agent than that of new sessions before any client of the
-// scenario had sent a switch. Only a message of another scenario can have caused that.
+// unasked reports whether a session was switched away from the default agent before any client of the scenario had
+// sent a switch. Only a message of another scenario can have caused that.
 func (s *suite) unasked(switched *transcript.Record) bool {
 	id := field(*switched, "currentAgentId")
 	if id == any(s.Env.Profile.Agents.Default) {
@@ -78,8 +78,8 @@ func (s *suite) unasked(switched *transcript.Record) bool {
 }
 
 // movedByOther fails a switch that started from the agent of another client's session: the sessions share one agent,
-// and the clauses that break only because of that are not blamed. If no other scenario uses the target at the time,
-// this proves that concurrent scenarios change each other's agents, too.
+// and clauses broken only because of that are not blamed. If no other scenario uses the target at the time, this also
+// proves that concurrent scenarios change each other's agents.
 func (s *suite) movedByOther(c *client, rec transcript.Record, from string) error {
 	previous := field(rec, "previousAgentId")
 	if from == "" || previous == any(from) {

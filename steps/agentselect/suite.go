@@ -28,9 +28,9 @@ type suite struct {
 	*steps.World
 	bind     *codec
 	clients  map[string]*client
-	mark     int // the latest act of anybody: absence is judged from here
+	mark     int // the latest act of any client: absence is judged from here
 	actor    *client
-	accepted int // legal switches that were confirmed in this scenario: the positive twin of every refusal
+	accepted int // legal switches confirmed in this scenario: the positive counterpart of every refusal
 	config   []byte
 	gained   map[string]target.CustomAgent
 }
@@ -44,7 +44,7 @@ func (Protocol) Kind() target.Kind { return binding.Kind() }
 // Features implements steps.Protocol.
 func (Protocol) Features() fs.FS { return features.FS }
 
-// Bind implements steps.Protocol: the decoder of a scenario's records.
+// Bind implements steps.Protocol: it returns the decoder of a scenario's records.
 func (Protocol) Bind(env *steps.Env, run target.Running) func(*transcript.Record) {
 	decode, again := newCodec(env.Profile, run.BaseURL(), env.Driver.Name()).decode,
 		repeats{env: env, conns: map[string]*counted{}}
@@ -54,7 +54,7 @@ func (Protocol) Bind(env *steps.Env, run target.Running) func(*transcript.Record
 	}
 }
 
-// NotRunnable implements steps.Protocol: why a scenario cannot run against this target; "" when it can.
+// NotRunnable implements steps.Protocol: why a scenario cannot run against this target; "" if it can.
 func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 	for _, t := range tags {
 		if t == "@two-clients" && binding.Of(env.Profile).Correlation.Single {
@@ -77,7 +77,7 @@ func (Protocol) Init() probe.Guide { return own.Guide() }
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }
 
-// Certifying implements steps.Protocol: the source speaks of SSE only.
+// Certifying implements steps.Protocol: the source covers only SSE.
 func (Protocol) Certifying() []string { return []string{target.SSE} }
 
 // Stages implements steps.Protocol.
@@ -107,7 +107,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	r.configuration()
 }
 
-// agentRef is how steps speak of an agent that is sure to be legal. A step that has it takes an agentID.
+// agentRef is the pattern by which steps name an agent with a legal id. A step that uses it takes an agentID.
 const agentRef = `(the default agent|the custom agent|"[^"]*")`
 
 type agentID struct{ id string }
@@ -129,7 +129,7 @@ type registry struct {
 	*suite
 }
 
-// step registers a step. What carries it out may take a *client for a client's name, and an agentID for an agentRef.
+// step registers a step. Its function may take a *client for a client's name, and an agentID for an agentRef.
 func (r registry) step(expression string, do any) {
 	f := reflect.ValueOf(do)
 	in := make([]reflect.Type, f.Type().NumIn())
@@ -162,7 +162,7 @@ func (s *suite) passed(clauses ...string) error {
 	return s.Judge(steps.Check{Clauses: clauses, OK: true})
 }
 
-// field is a member of an event's data; nil where there is none.
+// field returns a member of an event's data; nil if there is none.
 func field(r transcript.Record, name string) any {
 	if r.Event == nil {
 		return nil
@@ -171,8 +171,8 @@ func field(r transcript.Record, name string) any {
 	return v
 }
 
-// swapped lets the features speak of "general" as the agent that sessions start with: where a target declares another
-// one of the built-in agents as its default, the two change places.
+// swapped lets the features call the agent of new sessions "general": if a target's default is another built-in
+// agent, the two change places.
 func (s *suite) swapped(id string) string {
 	def := s.Env.Profile.Agents.Default
 	switch {
@@ -184,7 +184,7 @@ func (s *suite) swapped(id string) string {
 	return id
 }
 
-// custom is the custom agent that the target is configured with.
+// custom returns the target's custom agent.
 func (s *suite) custom() (target.CustomAgent, error) {
 	if len(s.Env.Profile.Agents.Custom) == 0 {
 		return target.CustomAgent{}, steps.NotTestedf("the profile names no custom agent (agents.custom)")
@@ -192,7 +192,7 @@ func (s *suite) custom() (target.CustomAgent, error) {
 	return s.Env.Profile.Agents.Custom[0], nil
 }
 
-// nameOf is the display name of an agent as the client was last told it.
+// nameOf returns an agent's display name in the client's list.
 func (s *suite) nameOf(c *client, id string) (string, bool) {
 	a, ok := find(c.offered, id)
 	return a.Name, ok

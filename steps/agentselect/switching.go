@@ -67,7 +67,7 @@ func (s *suite) othersConnected(c *client) bool {
 	return false
 }
 
-// switches sends a switch without a session id: the connection's own session is meant.
+// switches sends a switch without a session id: it means the connection's own session.
 func (s *suite) switches(ctx context.Context, c *client, to agentID) error {
 	_, err := s.sendSwitch(ctx, c, fields{"agentId": to.id}, act{stranger: c.session == ""})
 	return err
@@ -102,7 +102,7 @@ func (s *suite) switchesLong(ctx context.Context, c *client, n int) error {
 	return s.switchesRaw(ctx, c, `"`+strings.Repeat("a-b_", n/4)+`"`)
 }
 
-// switchesWith sends a switch with the members of a JSON object as they are written.
+// switchesWith sends a switch with the members of a JSON object, unchanged.
 func (s *suite) switchesWith(ctx context.Context, c *client, object string) error {
 	var members map[string]raw
 	if err := json.Unmarshal([]byte(object), &members); err != nil {
@@ -116,7 +116,7 @@ func (s *suite) switchesWith(ctx context.Context, c *client, object string) erro
 	return err
 }
 
-// hasSwitched brings a client to an agent, as a precondition: it judges nothing.
+// hasSwitched switches a client to an agent as a precondition: it judges nothing.
 func (s *suite) hasSwitched(ctx context.Context, c *client, to agentID) error {
 	if err := s.withSession(ctx, c); err != nil {
 		return err
@@ -135,15 +135,15 @@ func (s *suite) hasSwitched(ctx context.Context, c *client, to agentID) error {
 	return nil
 }
 
-// confirmed notes a switch that the target has confirmed.
+// confirmed records a switch that the target has confirmed.
 func (s *suite) confirmed(c *client, id string) {
 	c.agent, c.refusals, c.unjudged, c.wasBusy, c.aborted = id, 0, 0, false, false
 	c.switches++
 	s.accepted++
 }
 
-// switchIdle sends a switch, and again while the session is still busy, until the event limit: that a target needs a
-// moment to end a turn is legal (AC-124). The last attempt's answer is left for the step that follows.
+// switchIdle sends a switch, and repeats it while the session is still busy, until the event limit: a target may need
+// a moment to end a turn (AC-124). The answer to the last attempt is left for the next step.
 func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
 	until := deadline.In(s.Limit(s.Env.Event()))
 	pause := 5 * time.Millisecond
@@ -170,9 +170,9 @@ func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
 	}
 }
 
-// switchUnanswered tries a switch once more that nothing has answered, where the turn has ended behind it: whether the
-// target was still busy when the switch came depends on who was faster. A second attempt that is carried out shows that
-// the first was not; then its refusal is missing (AS-064), and what follows is judged by the second.
+// switchUnanswered retries an unanswered switch if the turn has ended since: whether the target was still busy when
+// the first switch came is a race. If the second attempt is carried out, the first was not; then its refusal is
+// missing (AS-064), and later steps judge the second.
 func (s *suite) switchUnanswered(ctx context.Context, c *client, id string, miss *steps.Miss) error {
 	first, from := c.act, c.agent
 	ended := s.has(c, isComplete)
@@ -198,7 +198,7 @@ func (s *suite) switchUnanswered(ctx context.Context, c *client, id string, miss
 		Observed: miss.Reason + "; the turn has ended, and a second attempt was answered: " + steps.Seen(rec)})
 }
 
-// pace waits for the end of the client's turn, and no longer than the pause between two attempts.
+// pace waits for the end of the client's turn, but at most for the pause between two attempts.
 func (s *suite) pace(ctx context.Context, c *client, mark int, pause time.Duration) {
 	ctx, cancel := deadline.WithLimit(ctx, pause)
 	defer cancel()
@@ -217,7 +217,7 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	expected := fmt.Sprintf("agent_switched to %q on the connection of client %s", to, c.name)
 	arrival := slices.Concat(always, claims)
 	if miss == nil || miss.At > 0 {
-		s.Reached(steps.Answered) // the target has said something, right or wrong
+		s.Reached(steps.Answered) // the target has answered, rightly or wrongly
 	}
 	if miss != nil {
 		return s.Need(miss.Check(expected, arrival...))
@@ -228,7 +228,7 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
 		return err
 	}
-	// A refused switch of the client's own comes first: what that has changed looks like another session's doing.
+	// Check the client's own refused switches first: their effect looks like that of another session.
 	if err := s.movedByRefusal(ctx, c, rec, from, to); err != nil {
 		return err
 	}
@@ -239,10 +239,9 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	return s.judgeSwitched(c, rec, from, to, claims)
 }
 
-// movedByRefusal takes note of a confirmed switch, and where it came from elsewhere than it should, looks whether it
-// was a refused switch of the client's own, such as a fence, that had changed its agent: that breaks AS-053, and then
-// nothing can be said of what else might have changed it. It tries a refusal alone, from an agent that the refused
-// one did not leave.
+// movedByRefusal records a confirmed switch. If it came from an unexpected agent, movedByRefusal checks whether one
+// of the client's own refused switches, such as a fence, changed the agent: that breaks AS-053, and other causes
+// cannot be judged then. It retries a single refused switch, starting from an agent that rules out coincidence.
 func (s *suite) movedByRefusal(ctx context.Context, c *client, rec transcript.Record, from, to string) error {
 	refused := c.refusals + c.unjudged
 	s.confirmed(c, to)
@@ -270,7 +269,7 @@ func (s *suite) movedByRefusal(ctx context.Context, c *client, rec transcript.Re
 		Observed: fmt.Sprintf("%s; tried again, a refused switch led from %q to %s", steps.Seen(rec), start, quoted(left))})
 }
 
-// comesFrom switches a client and returns where its session came from, nil if it was not switched.
+// comesFrom switches a client and returns the agent that its session came from; nil if it was not switched.
 func (s *suite) comesFrom(ctx context.Context, c *client, to string, named bool) any {
 	f := fields{"agentId": to}
 	if named {
@@ -286,7 +285,7 @@ func (s *suite) comesFrom(ctx context.Context, c *client, to string, named bool)
 	return field(rec, "previousAgentId")
 }
 
-// judgeSwitched compares agent_switched with what it must say.
+// judgeSwitched checks the content of agent_switched.
 func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string, claims []string) error {
 	want := map[string]any{"currentAgentId": to}
 	if from != "" {
@@ -318,8 +317,8 @@ func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string,
 	return s.Judge(checks...)
 }
 
-// isSwitchedInLoaded judges that loading has bound the connection to the loaded session: a switch no longer speaks of
-// the session that was bound before (AS-101).
+// isSwitchedInLoaded judges that loading has bound the connection to the loaded session: a switch no longer affects
+// the session bound before (AS-101).
 func (s *suite) isSwitchedInLoaded(ctx context.Context, c *client, of string) error {
 	rec, miss := s.outcome(ctx, c, confirmation)
 	expected := fmt.Sprintf("agent_switched in the session of client %s", of)
@@ -335,7 +334,7 @@ func (s *suite) isSwitchedInLoaded(ctx context.Context, c *client, of string) er
 	return s.Judge(steps.CheckOf(rec, field(rec, "previousAgentId") != any(c.avoid), expected, "AS-101"))
 }
 
-// canSwitchToAll switches to every agent of the list, the one in use last: what switching to that does is open
+// canSwitchToAll switches to every listed agent, the one in use last: the effect of switching to that is open
 // (AS-G04).
 func (s *suite) canSwitchToAll(ctx context.Context, c *client) error {
 	var order []string
@@ -361,7 +360,7 @@ func (s *suite) canSwitchToAll(ctx context.Context, c *client) error {
 	return nil
 }
 
-// answerObserved records what a target does where no document says what it should (AS-G04).
+// answerObserved records behaviour that no document specifies (AS-G04).
 func (s *suite) answerObserved(ctx context.Context, c *client) error {
 	rec, miss := s.outcome(ctx, c, whichever)
 	if miss != nil {

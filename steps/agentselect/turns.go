@@ -18,14 +18,14 @@ import (
 type turn struct {
 	nonce   string
 	mark    int
-	request *transcript.Record // the request to the user that is pending
+	request *transcript.Record // the pending request to the user
 	tool    *target.Tool
-	session string // that its message named
-	agent   string // that the session used when the turn began
+	session string // the session that its message named
+	agent   string // the agent that the session used when the turn began
 	began   time.Time
 	over    bool
 	fails   bool // its model fails
-	calls   int  // how often that had been asked when the target told of the failure
+	calls   int  // model requests when the target reported the failure
 }
 
 func (r registry) turns() {
@@ -47,10 +47,10 @@ func (r registry) turns() {
 // hello is a message that the model answers with the nonce.
 const hello = "[[echo %s]] Hello from client "
 
-// asking is how a turn asks its user, and how that is answered.
+// asking is a request to the user within a turn, and its answer.
 type asking struct {
 	request, response string
-	answer            any // where the profile names none
+	answer            any // the default, if the profile names none
 }
 
 var (
@@ -58,7 +58,7 @@ var (
 	answering  = asking{vocab.QuestionRequestEvent, vocab.QuestionResponse, "yes"}
 )
 
-// noModel is why what needs a model is not tested.
+// noModel returns why a step that needs a model is not tested; nil if there is a model.
 func (s *suite) noModel() error {
 	if s.Env.Brain == nil {
 		return steps.NotTestedf("no model stub stands behind the target (model.env, or a model hook, in the profile)")
@@ -125,8 +125,7 @@ func (s *suite) chatsAndFails(ctx context.Context, c *client) error {
 	return nil
 }
 
-// stillTried is the reason why nothing is known of the end of a turn: its model fails, and the target asks it again
-// and again.
+// stillTried says why the end of a turn is unknown: its model fails, and the target keeps retrying.
 func (s *suite) stillTried(c *client) error {
 	return steps.NotTestedf("the turn of client %s still runs: its model fails each time, and the target has asked it "+
 		"%d times within %v", c.name, len(s.Env.Brain.Requests(c.turn.nonce)), steps.Span(time.Since(c.turn.began)))
@@ -157,8 +156,8 @@ func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *st
 	return rec, miss
 }
 
-// awaitTurn waits for an event of a client's turn, unless its message was refused, or there is another reason why it
-// cannot come.
+// awaitTurn waits for an event of a client's turn, unless its message was refused or cannot says why the event will
+// not come.
 func (s *suite) awaitTurn(ctx context.Context, c *client, is match, cannot func(*client, *transcript.Record) string,
 ) (transcript.Record, *steps.Miss) {
 	refused := s.refusedOverHTTP(c.turn.mark)
@@ -171,14 +170,15 @@ func (s *suite) awaitTurn(ctx context.Context, c *client, is match, cannot func(
 		}})
 }
 
-// completes reports whether a complete event speaks of the session that a client's turn named; one that names none may.
+// completes reports whether a complete event may be about the session that a client's turn named: it names that
+// session or none.
 func (s *suite) completes(c *client, r *transcript.Record) bool {
 	id, named := wjson.Lookup(r.Event.Data, "/sessionId")
 	return !named || id == nil || id == any(c.turn.session)
 }
 
-// elsewhere is why a turn ran in another session than its message named: on the client's connection came the complete
-// of a session that it has never had. Turns of its earlier sessions may end there too.
+// elsewhere detects that a turn ran in another session than its message named: a complete for a session that the
+// client never had came on its connection. Turns of its earlier sessions may end there too.
 func (s *suite) elsewhere(c *client, r *transcript.Record) string {
 	if !isComplete(r) || s.completes(c, r) {
 		return ""
@@ -204,7 +204,7 @@ func (s *suite) isAnswered(ctx context.Context, c *client) error {
 		return s.Need(miss.Check("the model's answer in a message event", clauses...))
 	}
 	if _, miss = s.awaitEnd(ctx, c); miss != nil {
-		if miss.At > 0 { // it ran, and in which session is told
+		if miss.At > 0 { // it ran, in a session that is known
 			clauses = append(clauses, "AS-060", "AS-093")
 		}
 		return s.Need(miss.Check("complete at the end of the turn, for session "+c.turn.session, clauses...))
@@ -212,8 +212,8 @@ func (s *suite) isAnswered(ctx context.Context, c *client) error {
 	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: rec.N})
 }
 
-// saysNonce matches the message event with which the target has said the nonce of a client's turn. An answer may come
-// in pieces of any size, in which the nonce is cut, so all since a mark are joined.
+// saysNonce matches the message event that completes the nonce of a client's turn. An answer may come in pieces of
+// any size that split the nonce, so all pieces since a mark are joined.
 func (s *suite) saysNonce(c *client, mark int) match {
 	isMessage := isEvent(vocab.MessageEvent)
 	return func(r *transcript.Record) bool {
@@ -228,7 +228,7 @@ func (s *suite) saysNonce(c *client, mark int) match {
 	}
 }
 
-// hasTurnRunning brings a session into a turn that lasts until the model continues or it is aborted.
+// hasTurnRunning starts a turn that lasts until the model continues or it is aborted.
 func (s *suite) hasTurnRunning(ctx context.Context, c *client, then string) (err error) {
 	text := s.Env.Profile.Provoke.RunningTurn
 	switch {
@@ -247,7 +247,7 @@ func (s *suite) hasTurnRunning(ctx context.Context, c *client, then string) (err
 	return s.modelCalled(ctx, c)
 }
 
-// chatCalling is chat with a message that makes the model call a tool, with other directives around that.
+// chatCalling sends a message that makes the model call a tool, with other directives around it.
 func (s *suite) chatCalling(ctx context.Context, c *client, tool *target.Tool, before, after string) error {
 	if tool == nil {
 		return steps.NotTestedf("the profile names no tool that asks the user for this (tools.confirm, tools.ask)")
@@ -263,7 +263,7 @@ func (s *suite) chatCalling(ctx context.Context, c *client, tool *target.Tool, b
 	return nil
 }
 
-// toolCall is the directive that makes the model call a tool; it keeps one %s for the nonce.
+// toolCall returns the directive that makes the model call a tool; it keeps one %s for the nonce.
 func toolCall(t *target.Tool) (string, error) {
 	args := t.Arguments
 	if args == nil {
@@ -276,7 +276,7 @@ func toolCall(t *target.Tool) (string, error) {
 	return "[[tool %[1]s " + t.Name + " " + strings.ReplaceAll(string(b), "%", "%%") + "]]", nil
 }
 
-// isAsked brings a session to wait for its user, in a turn whose model may be held after that.
+// isAsked starts a turn that asks its user, and whose model may be held after that.
 func (s *suite) isAsked(ctx context.Context, c *client, what, then string) error {
 	p := s.Env.Profile
 	how, tool, text, hold := confirming, p.Tools.Confirm, p.Provoke.PendingConfirmation, ""
@@ -295,7 +295,7 @@ func (s *suite) isAsked(ctx context.Context, c *client, what, then string) error
 	return s.awaitRequest(ctx, c, how.request)
 }
 
-// calledAgain waits until the model was called a second time for a turn: with the result of its tool.
+// calledAgain waits until the model is called a second time for a turn, with the tool's result.
 func (s *suite) calledAgain(ctx context.Context, c *client) error {
 	within, err := s.AwaitModel(ctx, func(ctx context.Context) error {
 		_, err := s.Env.Brain.AwaitMatch(ctx, 1, withResult(c.turn))
@@ -307,7 +307,7 @@ func (s *suite) calledAgain(ctx context.Context, c *client) error {
 	return nil
 }
 
-// stillRuns judges that a turn which waits for the model or its user has not been ended by a refused switch (AS-062).
+// stillRuns judges that a refused switch has not ended a turn that waits for the model or its user (AS-062).
 func (s *suite) stillRuns(c *client) error {
 	if c.turn == nil {
 		return steps.NotTestedf("client %s has not chatted", c.name)
@@ -321,7 +321,7 @@ func (s *suite) stillRuns(c *client) error {
 	return s.passed("AS-062")
 }
 
-// provoke brings a session into a state by a plain message of its user.
+// provoke brings a session into a state by a plain user message.
 func (s *suite) provoke(ctx context.Context, c *client, text string, tool *target.Tool, event string) error {
 	if err := s.withSession(ctx, c); err != nil {
 		return err
@@ -348,7 +348,7 @@ func (s *suite) awaitRequest(ctx context.Context, c *client, event string) error
 	})
 	if miss != nil {
 		var clauses []string
-		if c.refusals > 0 && c.wasBusy && miss.At > 0 { // it ran until a switch was refused
+		if c.refusals > 0 && c.wasBusy && miss.At > 0 { // the turn ran until a switch was refused
 			clauses = []string{"AS-062", "AS-125"}
 		}
 		return s.Need(miss.Check("client "+c.name+" asked by "+event, clauses...))
@@ -401,8 +401,7 @@ func (s *suite) continues(c *client) error {
 	return nil
 }
 
-// turnEnds waits for the end of a turn, as a precondition of what follows; that a turn in progress completes at all is
-// AS-062.
+// turnEnds waits for the end of a turn as a precondition; AS-062 requires that a turn in progress completes at all.
 func (s *suite) turnEnds(ctx context.Context, c *client) error {
 	if c.turn == nil {
 		return steps.NotTestedf("client %s has not chatted", c.name)

@@ -1,5 +1,5 @@
-// Package binding is the wire of agent-select in a profile: what the default binding is, and where a target differs
-// from it.
+// Package binding describes the agent-select wire in a profile: the default binding and how a target may differ from
+// it.
 package binding
 
 import (
@@ -15,7 +15,7 @@ import (
 //go:embed example.yaml
 var example string
 
-// Capabilities that a profile may declare. SessionList is of agent-client too: the page lists its sessions, and loads
+// Capabilities that a profile may declare. agent-client uses SessionList too: the page lists its sessions, and loads
 // one by a click.
 const (
 	InitialAgentID = "initial-agent-id" // creating a session takes the id of its first agent
@@ -24,7 +24,7 @@ const (
 	Health         = "health"           // the health endpoint exists
 )
 
-// Kind is what a profile of agent-select may say.
+// Kind returns what an agent-select profile may contain.
 func Kind() target.Kind {
 	return target.Kind{
 		Protocol:     agentselect.Protocol,
@@ -49,16 +49,17 @@ func Kind() target.Kind {
 	}
 }
 
-// Section is the key of a profile that holds the wire.
+// Section returns the profile section that holds the wire.
 func Section() target.Section {
 	b := Default()
 	return target.Section{Key: agentselect.Protocol, Value: &b}
 }
 
-// Of is the wire of a profile of agent-select, or of agent-client, whose pages talk to a server of it.
+// Of returns the agent-select wire of a profile. agent-client profiles have one too, because their pages talk to an
+// agent-select server.
 func Of(p *target.Profile) *Binding { return target.SectionOf[Binding](p) }
 
-// Binding is the wire of agent-select, where it differs from the default binding.
+// Binding is the agent-select wire where it differs from the default binding.
 type Binding struct {
 	SSE         SSEWire           `yaml:"sse"`
 	WS          target.WSWire     `yaml:"ws"`
@@ -69,7 +70,7 @@ type Binding struct {
 	Messages    map[string]string `yaml:"messages"` // default name of a client message → its own; see MessageName
 }
 
-// SSEWire holds the endpoints of the sse driver. {id} in a path stands for the session's id.
+// SSEWire holds the endpoints of the sse driver. {id} in a path stands for the session id.
 type SSEWire struct {
 	Stream  Endpoint `yaml:"stream"`  // default GET /events
 	Message Endpoint `yaml:"message"` // default POST /message
@@ -80,22 +81,22 @@ type SSEWire struct {
 	Health  Endpoint `yaml:"health"`  // default GET /health
 }
 
-// Endpoint is one HTTP endpoint below the base URL. In YAML it is its path, which keeps the default method, or
-// {path: /path, method: PUT}.
+// Endpoint is one HTTP endpoint below the base URL. In YAML it is its path, with the default method, or {path: /path,
+// method: PUT}.
 type Endpoint struct {
 	Method string
 	Path   string
 }
 
-// For is the path with {id} replaced by a session's id, escaped.
+// For returns the path with {id} replaced by the escaped session id.
 func (e Endpoint) For(sessionID string) string {
 	return strings.ReplaceAll(e.Path, "{id}", url.PathEscape(sessionID))
 }
 
-// Correlation is how a POST tells which connection it belongs to; exactly one of Single, Body and Header is set. In
-// YAML it is "single" (the target cannot tell), {body: connectionId} (a name or JSON Pointer in the body) or {header:
-// X-Connection-Id}. Where creating or loading a session is told otherwise than messages, these stand beside it:
-// {header: X-Connection-Id, create: {body: connectionId}}.
+// Correlation says how a POST identifies its connection; exactly one of Single, Body and Header is set. In YAML it is
+// "single" (the target cannot tell), {body: connectionId} (a name or JSON Pointer in the body) or {header:
+// X-Connection-Id}. If creating or loading a session differs, create or load is added: {header: X-Connection-Id,
+// create: {body: connectionId}}.
 type Correlation struct {
 	Single bool
 	Body   target.Pointer // default /connectionId
@@ -104,10 +105,10 @@ type Correlation struct {
 	Load   *Correlation // of session loading; nil: the same
 }
 
-// OfCreate is how the creation of a session tells its connection.
+// OfCreate returns the correlation used to create a session.
 func (c Correlation) OfCreate() Correlation { return c.or(c.Create) }
 
-// OfLoad is how loading a session tells its connection.
+// OfLoad returns the correlation used to load a session.
 func (c Correlation) OfLoad() Correlation { return c.or(c.Load) }
 
 func (c Correlation) or(own *Correlation) Correlation {
@@ -117,7 +118,7 @@ func (c Correlation) or(own *Correlation) Correlation {
 	return Correlation{Single: c.Single, Body: c.Body, Header: c.Header}
 }
 
-// Envelope is where an event keeps what every event has, as JSON Pointers into the event's object.
+// Envelope says where an event keeps its common fields, as JSON Pointers into the event's object.
 type Envelope struct {
 	Type      target.Pointer `yaml:"type"`       // default /type; unused when SSEEvent
 	SSEEvent  bool           `yaml:"-"`          // "type: sse-event": the event: field of the stream names the type
@@ -126,7 +127,7 @@ type Envelope struct {
 	Timestamp target.Pointer `yaml:"timestamp"`  // default /timestamp
 }
 
-// Fields is where the fields are. Each is a JSON Pointer, or a bare name, which means the member of that name.
+// Fields says where the fields are. Each is a JSON Pointer, or a bare name for the member of that name.
 type Fields struct {
 	Event   EventFields   `yaml:"event"`
 	Agent   AgentFields   `yaml:"agent"`
@@ -134,7 +135,7 @@ type Fields struct {
 	Request RequestFields `yaml:"request"`
 }
 
-// EventFields are within the data of an event.
+// EventFields are in the data of an event.
 type EventFields struct {
 	ConnectionID    target.Pointer `yaml:"connection-id"`     // connected; default /connectionId
 	Agents          target.Pointer `yaml:"agents"`            // agent_list; default /agents
@@ -151,20 +152,20 @@ type EventFields struct {
 	Cancelled       target.Pointer `yaml:"cancelled"`         // complete; default /cancelled
 }
 
-// AgentFields are within one entry of a list of agents.
+// AgentFields are in each entry of a list of agents.
 type AgentFields struct {
 	ID          target.Pointer `yaml:"id"`          // default /id
 	Name        target.Pointer `yaml:"name"`        // default /name
 	Description target.Pointer `yaml:"description"` // default /description
 }
 
-// AnswerFields are within the HTTP answers to session requests.
+// AnswerFields are in the HTTP answers to session requests.
 type AnswerFields struct {
 	Success   target.Pointer `yaml:"success"`    // default /success
 	SessionID target.Pointer `yaml:"session-id"` // of the created session; default /session/id
 }
 
-// RequestFields are within what the client sends: bodies over HTTP, frames over WebSocket.
+// RequestFields are in client messages: bodies over HTTP, frames over WebSocket.
 type RequestFields struct {
 	Type           target.Pointer `yaml:"type"`             // default /type
 	AgentID        target.Pointer `yaml:"agent-id"`         // default /agentId
@@ -175,21 +176,20 @@ type RequestFields struct {
 	InitialAgentID target.Pointer `yaml:"initial-agent-id"` // default /initialAgentId
 }
 
-// EventName is what a server event of the default binding is called on this wire.
+// EventName returns this wire's name for a server event of the default binding.
 func (b Binding) EventName(name string) string { return target.Renamed(b.Events, name) }
 
-// EventOf is the default name of an event on this wire, the inverse of EventName. A name that the default binding
-// does not have is returned as it is; one that it has, but that this wire calls otherwise, means nothing here, and
-// gives "".
+// EventOf returns the default name of an event on this wire, the inverse of EventName. A name unknown to the default
+// binding is returned unchanged; a default name that this wire has renamed means nothing here and yields "".
 func (b Binding) EventOf(wire string) string {
 	return target.Original(b.Events, wire)
 }
 
-// MessageName is what a client message of the default binding is called on this wire.
+// MessageName returns this wire's name for a client message of the default binding.
 func (b Binding) MessageName(name string) string { return target.Renamed(b.Messages, name) }
 
-// EnvelopeFor is the envelope as a driver sees it: "sse-event" names types in a field that only SSE has, so that over
-// ws the default positions stand in for it.
+// EnvelopeFor returns the envelope for a driver: only SSE has the field that "sse-event" reads the type from, so over
+// ws the default positions are used instead.
 func (b Binding) EnvelopeFor(driver string) Envelope {
 	if driver == target.WS && b.Envelope.SSEEvent {
 		return Default().Envelope
@@ -197,7 +197,7 @@ func (b Binding) EnvelopeFor(driver string) Envelope {
 	return b.Envelope
 }
 
-// Default is the default binding of agent-select.
+// Default returns the default binding of agent-select.
 func Default() Binding {
 	return Binding{
 		SSE: SSEWire{

@@ -12,7 +12,7 @@ import (
 	"parley/target"
 )
 
-// The names of the default binding that a profile may remap.
+// Names of the default binding that a profile may remap.
 var (
 	eventNames = []string{
 		agentselect.ConnectedEvent, agentselect.AgentListEvent, agentselect.AgentSwitchedEvent, agentselect.ErrorEvent,
@@ -25,19 +25,19 @@ var (
 	}
 )
 
-// checker checks the wire of a profile, and the agents that it declares.
+// checker checks the wire of a profile and the agents that it declares.
 type checker struct {
 	*target.Checker
 	b *Binding
 }
 
-// Check gives the first mistake in a profile's wire and agents.
+// Check returns the first mistake in a profile's wire and agents.
 func Check(c *target.Checker) error {
 	own := checker{c, Of(c.Profile)}
 	return cmp.Or(own.agents(), own.wire())
 }
 
-// CheckWire gives the first mistake in the wire alone.
+// CheckWire returns the first mistake in the wire alone.
 func CheckWire(c *target.Checker) error { return checker{c, Of(c.Profile)}.wire() }
 
 func (c checker) wire() error {

@@ -64,7 +64,8 @@ func (c *Correlation) FromYAML(d *target.Decoder, n ast.Node, path string) error
 	return nil
 }
 
-// FromYAML reads an envelope; naming the type in the event: field leaves the data bare unless data says otherwise.
+// FromYAML reads an envelope. With the type in the event: field, the data is the whole object unless data says
+// otherwise.
 func (e *Envelope) FromYAML(d *target.Decoder, n ast.Node, path string) error {
 	members, err := d.Members(n, path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package checkup is what parley doctor looks at in targets of agent-select.
+// Package checkup is what parley doctor examines in agent-select targets.
 package checkup
 
 import (
@@ -8,7 +8,7 @@ import (
 	"parley/target"
 )
 
-// Guide is the doctor's guide to agent-select.
+// Guide returns the doctor's guide to agent-select.
 func Guide() doctor.Guide {
 	return doctor.Guide{
 		Checkups: map[string]doctor.Checkup{target.Server: {
@@ -30,7 +30,7 @@ func runningTurn(p target.Provoke) string  { return p.RunningTurn }
 func confirmation(p target.Provoke) string { return p.PendingConfirmation }
 func question(p target.Provoke) string     { return p.PendingQuestion }
 
-// The steps by which the suite brings a session into the states that need a model.
+// Patterns of the steps that bring a session into states that need a model.
 const (
 	turnStep     = `has a turn running$`
 	confirmStep  = `is asked to confirm a tool$`
@@ -39,7 +39,7 @@ const (
 
 var takesTurn = doctor.Takes(turnStep)
 
-// items are looked at in this order, if by a scenario or not.
+// items are examined in this order, by a scenario or otherwise.
 var items = []doctor.Item{
 	{Key: "correlation", Tag: "@doctor-correlation", Advice: "agent-select.correlation",
 		Declared: func(p *target.Profile) bool { return !binding.Of(p).Correlation.Single },
@@ -110,7 +110,7 @@ var items = []doctor.Item{
 		Needed:   doctor.Never},
 }
 
-// leftBehind says what becomes of the agent that hooks are tried with.
+// leftBehind says whether the agent used to try hooks remains in the configuration.
 func leftBehind(p *target.Profile) string {
 	if p.Hooks.RemoveAgent == "" {
 		return "parley_doctor is left behind: there is no hooks.remove-agent"
@@ -118,7 +118,7 @@ func leftBehind(p *target.Profile) string {
 	return ""
 }
 
-// unlessProvoked is the need of steps that a plain message of the profile can stand in for.
+// unlessProvoked is the need of steps that a plain message of the profile can replace.
 func unlessProvoked(pattern string, message func(target.Provoke) string) doctor.Need {
 	steps := doctor.Takes(pattern)
 	return func(s doctor.Scenario, p *target.Profile) bool { return message(p.Provoke) == "" && steps(s, p) }

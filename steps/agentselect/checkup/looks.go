@@ -13,7 +13,7 @@ import (
 	"parley/target"
 )
 
-// looks look at the optional endpoints, over a connection of their own, at the configuration and at the restart.
+// looks examines the optional endpoints over a connection of its own, the configuration and the restart.
 func looks(ctx context.Context, e *doctor.Exam) (map[string]doctor.Look, func()) {
 	driver := sse.New()
 	var c *client.Client

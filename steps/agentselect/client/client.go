@@ -1,5 +1,5 @@
-// Package client is a client of a server that judges nothing: it opens a connection and sends requests beside it, as
-// a profile says. It is for first looks, where a scenario is too much.
+// Package client is a client that judges nothing: it opens a connection and sends requests beside it, as a profile
+// says. It serves quick checks for which a scenario is too much.
 package client
 
 import (
@@ -23,20 +23,20 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Client is one connection, with a session where one was created. One goroutine may use it. The records of its
-// transcript have the events that the profile makes of them.
+// Client is one connection, with its session if one was created. Only one goroutine may use it. The records of its
+// transcript have the events that the profile decodes.
 type Client struct {
 	*probe.Line
 
 	Driver  string
-	ID      any    // of the connection, as the server told it; nil: it did not
-	Session string // "": none was created
+	ID      any    // of the connection, as the server sent it; nil: it did not
+	Session string // "" if none was created
 
 	of *probe.Session
 }
 
 // Open opens a connection by the profile of a session, as far as it is known, and waits for the list of agents:
-// limits.open and limits.event are how long each may take.
+// limits.open and limits.event bound the two.
 func Open(ctx context.Context, s *probe.Session, d driver.Driver) (*Client, error) {
 	l, err := s.Open(ctx, d, Path(s.Profile, d), s.Decoder(d))
 	if err != nil {
@@ -56,7 +56,7 @@ func Open(ctx context.Context, s *probe.Session, d driver.Driver) (*Client, erro
 	return c, nil
 }
 
-// Path is where a driver finds the server.
+// Path returns the path on which a driver reaches the server.
 func Path(p *target.Profile, d driver.Driver) string {
 	if d.Name() == target.WS {
 		return binding.Of(p).WS.Path
@@ -64,7 +64,7 @@ func Path(p *target.Profile, d driver.Driver) string {
 	return binding.Of(p).SSE.Stream.Path
 }
 
-// Await waits for one of some events behind a mark. A connection that ends before is an error.
+// Await waits for an event of one of some kinds after a mark. If the connection ends first, it returns an error.
 func (c *Client) Await(
 	ctx context.Context, mark int, limit target.Duration, kinds ...string,
 ) (transcript.Record, error) {
@@ -81,8 +81,8 @@ func (c *Client) Await(
 	return r, err
 }
 
-// Ask sends a request and waits for its answer, which is nil where it is not JSON. The request tells the connection in
-// the way that is given, or that way has for this endpoint.
+// Ask sends a request and waits for its answer, which is nil if it is not JSON. The request identifies the connection
+// as how says for this endpoint.
 func (c *Client) Ask(
 	ctx context.Context, e binding.Endpoint, how binding.Correlation, body map[string]any,
 ) (status int, answer any, err error) {
@@ -124,7 +124,7 @@ func (c *Client) Ask(
 	return r.Status, answer, nil
 }
 
-// Accepted is Ask where an answer that does not accept is an error.
+// Accepted is Ask, but returns an error unless the answer accepts.
 func (c *Client) Accepted(
 	ctx context.Context, e binding.Endpoint, how binding.Correlation, body map[string]any,
 ) (answer any, err error) {
@@ -135,7 +135,7 @@ func (c *Client) Accepted(
 	return answer, err
 }
 
-// Answers gives an error where an endpoint does not answer with success.
+// Answers returns an error unless an endpoint answers with success.
 func (c *Client) Answers(ctx context.Context, e binding.Endpoint) error {
 	if _, err := c.Accepted(ctx, e, binding.Correlation{}, nil); err != nil {
 		return fmt.Errorf("%s: %w", Label(e), err)
@@ -143,7 +143,7 @@ func (c *Client) Answers(ctx context.Context, e binding.Endpoint) error {
 	return nil
 }
 
-// Create creates a session by the profile, and takes its id from where the profile says that the answer has it.
+// Create creates a session by the profile, and reads its id from where the profile places it in the answer.
 func (c *Client) Create(ctx context.Context) error {
 	wire := binding.Of(c.of.Profile)
 	answer, err := c.Accepted(ctx, wire.SSE.Create, wire.Correlation, map[string]any{})
@@ -156,12 +156,12 @@ func (c *Client) Create(ctx context.Context) error {
 	return nil
 }
 
-// RefusedError is an answer that does not accept.
+// RefusedError says that an answer does not accept.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
 
-// accepted is why an answer is not one that accepts; nil when it is.
+// accepted returns why an answer does not accept; nil if it does.
 func accepted(status int, answer any) error {
 	obj, _ := answer.(map[string]any)
 	key := probe.Member(obj, "success", "ok")
@@ -176,7 +176,7 @@ func accepted(status int, answer any) error {
 	return nil
 }
 
-// Label is what a user sees of an endpoint.
+// Label returns an endpoint as shown to users.
 func Label(e binding.Endpoint) string {
 	path, err := url.PathUnescape(e.Path)
 	if err != nil {

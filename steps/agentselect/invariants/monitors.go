@@ -58,7 +58,7 @@ func switchErrors(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// lists walks through a transcript with the latest agent_list of each connection at hand.
+// lists visits the events of a transcript, each with the latest agent_list of its connection.
 func lists(t []transcript.Record, visit func(r transcript.Record, names map[string]any)) {
 	latest := map[string]map[string]any{}
 	for _, r := range t {
@@ -132,12 +132,12 @@ func keys(m map[string]any) []string {
 	return out
 }
 
-// ownConnection judges agent_switched events where several connections are open: one that no message of its own
-// connection asked for, and that a message of another one did, has gone astray. A switch that names a session may be
-// announced wherever that session lives, so those are left to the scenarios that know.
+// ownConnection judges agent_switched events while several connections are open: one that was requested only on
+// another connection was misdirected. A switch that names a session may be announced wherever that session lives, so
+// those are left to the scenarios.
 func ownConnection(t []transcript.Record) []monitor.Finding {
-	asked := map[string]map[any]bool{} // connection → agents that it asked for
-	named := map[any]bool{}            // agents asked for with a session named
+	asked := map[string]map[any]bool{} // connection → agents that it requested
+	named := map[any]bool{}            // agents requested with a session named
 	var out []monitor.Finding
 	for _, r := range t {
 		if r.Event == nil {
@@ -170,8 +170,8 @@ func ownConnection(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// switchesOn names what ownConnection follows: which switches a connection is told of. Once one has gone astray it is
-// no longer known whose the next ones are.
+// switchesOn names the model of ownConnection: which switches a connection is told of. After a misdirected one, the
+// owners of later ones are unknown.
 func switchesOn(r transcript.Record) string {
 	if r.Dir != transcript.Received || r.Event == nil || r.Event.Type != vocab.AgentSwitchedEvent {
 		return ""
@@ -200,8 +200,8 @@ func listBeforeAnswers(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// ListBeforeAnswers judges each connection of a party: the first answer to anything that it sent comes after agent_list
-// (AS-106). A connection on which nothing was answered says nothing.
+// ListBeforeAnswers judges each connection of a party: the first answer to any of its messages comes after agent_list
+// (AS-106). A connection without answers is not judged.
 func ListBeforeAnswers(t []transcript.Record, conn string) []monitor.Finding {
 	var out []monitor.Finding
 	listed, judged := false, false

@@ -1,5 +1,5 @@
-// Package invariants holds the monitors of agent-select: the shapes of its events (section 4.4), lists and names that
-// agree with each other, and events of a session on its own connection only.
+// Package invariants holds the monitors of agent-select: the shapes of its events (section 4.4), the agreement of
+// lists and names, and the delivery of a session's events only on its own connection.
 package invariants
 
 import (
@@ -13,10 +13,10 @@ import (
 	wjson "parley/wire/json"
 )
 
-// ISOTime is the form of a time in agent-client 3.5: ISO 8601 in UTC.
+// ISOTime matches a time as in agent-client 3.5: ISO 8601 in UTC.
 var ISOTime = regexp.MustCompile(`\A\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z\z`)
 
-// finding makes one; fine findings need no words.
+// finding returns a finding about a record; only a failed one is described.
 func finding(r transcript.Record, ok bool, expected string, clauses ...string) monitor.Finding {
 	f := monitor.Finding{Clauses: clauses, OK: ok, Expected: expected, At: r.N}
 	if !ok {
@@ -101,8 +101,8 @@ func SwitchError(r transcript.Record) []monitor.Finding {
 	return out
 }
 
-// AvailableAgents judges the shape of the list in an error: AgentInfo[] where it is present, and present where the
-// code is agent_not_found (AS-051, AS-122, AS-124).
+// AvailableAgents judges the list in an error: it is an AgentInfo[] if present, and required if the code is
+// agent_not_found (AS-051, AS-122, AS-124).
 func AvailableAgents(r transcript.Record) []monitor.Finding {
 	code, _ := member(r.Event.Data, "errorCode")
 	required := code == any(vocab.AgentNotFound)
@@ -134,7 +134,7 @@ func AvailableAgents(r transcript.Record) []monitor.Finding {
 		"availableAgents as a list of {id, name, description}, all strings", clauses...))
 }
 
-// answersSwitch reports whether a record is what answers a switch_agent message.
+// answersSwitch reports whether a record answers a switch_agent message.
 func answersSwitch(r transcript.Record) bool {
 	if r.Event == nil || r.Dir != transcript.Received {
 		return false
@@ -155,8 +155,8 @@ func knownCode(r transcript.Record) bool {
 	return false
 }
 
-// reconfigured tells whether a hook changed the target's configuration in this scenario: then lists of different times
-// need not agree.
+// reconfigured reports whether a hook changed the target's configuration in this scenario: then earlier and later
+// lists need not agree.
 func reconfigured(t []transcript.Record) bool {
 	for _, r := range t {
 		if r.Kind == transcript.Remark && strings.HasPrefix(r.Label, "hook ") {

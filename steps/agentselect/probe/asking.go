@@ -18,17 +18,17 @@ import (
 	wjson "parley/wire/json"
 )
 
-// inquiry asks a running server what it is.
+// inquiry probes a running server.
 type inquiry struct {
 	*probe.Session
 	agents   []proto.AgentInfo // as offered
 	patience target.Duration   // how long the event of a switch may take; 0: limits.event
 }
 
-// wire is that of the profile, as far as it is known.
+// wire returns the profile's wire, as far as it is known.
 func (p *inquiry) wire() *binding.Binding { return binding.Of(p.Profile) }
 
-// all asks everything.
+// all probes everything.
 func (p *inquiry) all(ctx context.Context) {
 	var found []string
 	if p.greets(ctx, sse.New(), "GET "+p.wire().SSE.Stream.Path) {
@@ -50,8 +50,8 @@ func (p *inquiry) all(ctx context.Context) {
 	p.capabilities(ctx)
 }
 
-// greets opens a connection and learns what it can from the greeting. The first driver that is greeted says how the
-// wire is; a second one is only held against that.
+// greets opens a connection and learns what it can from the greeting. The first driver that gets one determines the
+// wire; a second is only checked.
 func (p *inquiry) greets(ctx context.Context, d probe.Driver, where string) bool {
 	defer d.Close()
 	l, err := p.Open(ctx, d, client.Path(p.Profile, d), nil)
@@ -77,7 +77,7 @@ func (p *inquiry) greets(ctx context.Context, d probe.Driver, where string) bool
 	return true
 }
 
-// learn takes a greeting into the profile.
+// learn copies a greeting into the profile.
 func (p *inquiry) learn(g greeting) {
 	p.agents = g.agents
 	paths := p.wire()
@@ -94,7 +94,7 @@ func (p *inquiry) learn(g greeting) {
 	}
 }
 
-// words tells a greeting in one line.
+// words describes a greeting in one line.
 func (g greeting) words() string {
 	form := "{type, data} objects"
 	switch e := g.wire.Envelope; {
@@ -110,7 +110,7 @@ func (g greeting) words() string {
 	return fmt.Sprintf("%s; %s, then %s with %d agents", form, first, g.listed, len(g.agents))
 }
 
-// hear reads events until they have told everything, or the limit has passed.
+// hear reads events until the greeting is complete or the limit has passed.
 func (p *inquiry) hear(ctx context.Context, t *transcript.Transcript, limit target.Duration) greeting {
 	ctx, cancel := deadline.WithLimit(ctx, limit.Duration)
 	defer cancel()
@@ -132,7 +132,7 @@ func (p *inquiry) hear(ctx context.Context, t *transcript.Transcript, limit targ
 	return g
 }
 
-// contentType is the media type that a stream was answered with.
+// contentType returns the media type of a stream's response.
 func contentType(t *transcript.Transcript) string {
 	for _, r := range t.All() {
 		if r.Dir == transcript.Received && r.Kind == transcript.Open {

@@ -10,7 +10,7 @@ import (
 	"parley/target"
 )
 
-// draft is the text of a session's profile.
+// draft returns the text of a session's profile.
 func draft(s *probe.Session) string {
 	w := writer{probe.NewServerDraft(s)}
 	w.Line(0, "# The transports that it offers, the preferred one first: sse, ws.")
@@ -34,7 +34,7 @@ func draft(s *probe.Session) string {
 // writer writes the draft.
 type writer struct{ *probe.Draft }
 
-// agents writes the agents that it is configured with.
+// agents writes the agents that the target is configured with.
 func (w writer) agents(a target.Agents) {
 	w.Line(0, "agents:")
 	w.Line(1, "# The agent of a new session.")

@@ -10,23 +10,23 @@ import (
 	"parley/target"
 )
 
-// said is one event as it came: the event: field that named it, "" without one, and its data, decoded.
+// said is one event as received: its event: field, "" without one, and its decoded data.
 type said struct {
 	name string
 	data any
 }
 
-// greeting is what the first events of a connection tell about a server's wire.
+// greeting is what the first events of a connection reveal about a server's wire.
 type greeting struct {
-	wire      binding.Binding // the default binding, with what was seen to differ
-	connected string          // the name of the event that tells the connection's id; "" when none came
-	listed    string          // the name of the event that lists the agents; "" when none came
+	wire      binding.Binding // the default binding with the differences seen
+	connected string          // the event with the connection's id; "" if none came
+	listed    string          // the event that lists the agents; "" if none came
 	agents    []proto.AgentInfo
 	current   string // currentAgentId of the list; "" for null or none
 }
 
-// readGreeting finds the envelope of a server's events, and in them the connection's id and the list of agents. Names
-// of fields are recognised however they are written: connection_id is connectionId.
+// readGreeting finds the envelope of a server's events, the connection's id and the list of agents. Field names are
+// recognised in any style: connection_id is connectionId.
 func readGreeting(events []said) greeting {
 	g := greeting{wire: binding.Default()}
 	g.wire.Envelope = envelopeOf(events)
@@ -45,7 +45,7 @@ func readGreeting(events []said) greeting {
 	return g
 }
 
-// complete reports whether nothing more is to be learned.
+// complete reports whether there is nothing more to learn.
 func (g greeting) complete() bool { return g.listed != "" && g.connected != "" }
 
 // open takes an event out of its envelope.
@@ -61,8 +61,8 @@ func (g greeting) open(ev said) (name string, data any) {
 	return name, data
 }
 
-// envelopeOf tells where events keep their type and their data, by the first that shows it. An object that names its
-// own type counts before the event: field, which may stand beside it.
+// envelopeOf finds where events keep their type and data, from the first event that shows it. An object that names
+// its own type takes precedence over the event: field.
 func envelopeOf(events []said) binding.Envelope {
 	e := binding.Default().Envelope
 	for _, ev := range events {
@@ -88,7 +88,7 @@ func envelopeOf(events []said) binding.Envelope {
 	return e
 }
 
-// readList takes an event as the list of agents, if there is one in it.
+// readList reads an event as the list of agents, and reports whether it contains one.
 func (g *greeting) readList(name string, data any) bool {
 	at, list := findList(data, "", 2)
 	if list == nil {
@@ -117,7 +117,7 @@ func (g *greeting) readList(name string, data any) bool {
 	return true
 }
 
-// readConnected takes an event as the one that tells the connection's id, if it does.
+// readConnected reads an event as the one with the connection's id, if it has one.
 func (g *greeting) readConnected(name string, data any) {
 	obj, _ := data.(map[string]any)
 	names := []string{"connectionid", "connid", "clientid", "streamid", "connection"}
@@ -135,7 +135,7 @@ func (g *greeting) readConnected(name string, data any) {
 	g.rename(proto.ConnectedEvent, name)
 }
 
-// rename notes what this wire calls an event.
+// rename records this wire's name for an event.
 func (g *greeting) rename(event, name string) {
 	if event == name {
 		return
@@ -146,7 +146,7 @@ func (g *greeting) rename(event, name string) {
 	g.wire.Events[event] = name
 }
 
-// findList finds a list of agents: objects, each with a text that is its id.
+// findList finds a list of agents: objects, each with a string id.
 func findList(v any, at target.Pointer, depth int) (target.Pointer, []any) {
 	switch v := v.(type) {
 	case []any:
@@ -166,8 +166,8 @@ func findList(v any, at target.Pointer, depth int) (target.Pointer, []any) {
 	return "", nil
 }
 
-// idMember is the member that holds the id in every entry of a list; "" when it is no list of agents. The built-in
-// agents tell best which one it is.
+// idMember returns the member that holds the id in every entry of a list; "" if it is not a list of agents. The
+// built-in agents identify it best.
 func idMember(list []any) string {
 	if len(list) == 0 {
 		return ""
@@ -192,7 +192,7 @@ func idMember(list []any) string {
 	return best
 }
 
-// findSessionID finds the id of a session in the answer that created it.
+// findSessionID finds the session id in the answer that created the session.
 func findSessionID(v any) (target.Pointer, string) {
 	for _, p := range []target.Pointer{"/session/id", "/sessionId", "/session_id", "/data/sessionId"} {
 		if id := probe.Text(p, v); id != "" {

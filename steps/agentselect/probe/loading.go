@@ -12,7 +12,7 @@ import (
 	"parley/steps/agentselect/client"
 )
 
-// found takes a correlation into the profile, and looks whether loading a session tells its connection in the same way.
+// found stores a correlation in the profile, and checks whether loading a session uses the same one.
 func (p *inquiry) found(ctx context.Context, d driver.Driver, how binding.Correlation) {
 	p.wire().Correlation = how
 	p.Note("correlation", "%s: two connections each got a session, and heard of their own switch", correlationWords(how))
@@ -21,8 +21,8 @@ func (p *inquiry) found(ctx context.Context, d driver.Driver, how binding.Correl
 	}
 }
 
-// loading finds out how loading a session tells its connection; nil where it is like creating one was found to be, like
-// messages, or not to be seen.
+// loading finds out how loading a session identifies its connection; nil if the known way works, or none can be
+// found.
 func (p *inquiry) loading(ctx context.Context, d driver.Driver, how binding.Correlation) *binding.Correlation {
 	first := p.loads(ctx, d, how)
 	if first == nil {
@@ -42,7 +42,7 @@ func (p *inquiry) loading(ctx context.Context, d driver.Driver, how binding.Corr
 	return nil
 }
 
-// loads loads the session of a connection that has gone on another one, and switches it there.
+// loads loads the session of a closed connection on another one, and switches it there.
 func (p *inquiry) loads(ctx context.Context, d driver.Driver, how binding.Correlation) error {
 	old, err := client.Open(ctx, p.Session, d)
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *inquiry) loads(ctx context.Context, d driver.Driver, how binding.Correl
 	limited, cancel := deadline.WithLimit(ctx, quick)
 	defer cancel()
 	for err = p.load(ctx, c, how, old.Session); isRefusal(err); err = p.load(ctx, c, how, old.Session) {
-		select { // the server may need a moment to notice that the other connection has gone
+		select { // the server may need a moment to notice that the other connection has closed
 		case <-limited.Done():
 			return err
 		case <-time.After(quick / 3):
@@ -74,7 +74,7 @@ func (p *inquiry) loads(ctx context.Context, d driver.Driver, how binding.Correl
 	return err
 }
 
-// load asks for a session on a connection.
+// load loads a session on a connection.
 func (p *inquiry) load(ctx context.Context, c *client.Client, how binding.Correlation, session string) error {
 	body := map[string]any{}
 	p.wire().Fields.Request.SessionID.Put(body, session)
@@ -82,7 +82,7 @@ func (p *inquiry) load(ctx context.Context, c *client.Client, how binding.Correl
 	return err
 }
 
-// isRefusal reports whether a request was answered, and not accepted.
+// isRefusal reports whether a request was answered but not accepted.
 func isRefusal(err error) bool {
 	var refused *client.RefusedError
 	return errors.As(err, &refused)

@@ -1,4 +1,4 @@
-// Package probe asks a running server what it speaks of agent-select, and writes its profile.
+// Package probe finds out how a running server speaks agent-select, and writes its profile.
 package probe
 
 import (
@@ -7,7 +7,7 @@ import (
 	"parley/probe"
 )
 
-// Guide is how targets of agent-select are probed.
+// Guide returns the guide for probing agent-select targets.
 func Guide() probe.Guide {
 	return probe.Guide{
 		Profile: profile,
@@ -21,7 +21,7 @@ which optional features seem to exist. It opens connections, creates sessions an
 	}
 }
 
-// profile asks the target, and gives the text of its profile.
+// profile probes the target and returns the text of its profile.
 func profile(ctx context.Context, s *probe.Session) (string, error) {
 	p := &inquiry{Session: s}
 	p.all(ctx)

@@ -20,12 +20,12 @@ import (
 	wjson "parley/wire/json"
 )
 
-// quick is how long a switch may take that is tried by a guess.
+// quick is the time limit for a switch that is only a guess.
 const quick = 300 * time.Millisecond
 
-// correlation finds out how a POST tells its connection: the first way by which two connections each get a session, and
-// each hears of its own switch. Loading a session may have a way of its own, which nobody would miss in the profile.
-// Where creating one has, no way is found, and the draft says how to write that.
+// correlation finds out how a POST identifies its connection: the first way by which two connections each get a
+// session and hear of their own switch. Loading a session may have a way of its own, which is probed afterwards. If
+// creating one has, no way is found, and the draft says how to write it.
 func (p *inquiry) correlation(ctx context.Context) {
 	d := sse.New()
 	defer d.Close()
@@ -58,7 +58,7 @@ func (p *inquiry) correlation(ctx context.Context) {
 		client.Label(p.wire().SSE.Create), client.Label(p.wire().SSE.Message), probe.Shorten(why.Error()))
 }
 
-// ways are those worth trying, the default first.
+// ways returns the correlations worth trying, the default first.
 func (p *inquiry) ways() []binding.Correlation {
 	bodies := []target.Pointer{"/connectionId", p.wire().Fields.Event.ConnectionID, "/connection_id", "/clientId"}
 	var out []binding.Correlation
@@ -73,7 +73,7 @@ func (p *inquiry) ways() []binding.Correlation {
 	return out
 }
 
-// correlationWords is a correlation as a profile writes it.
+// correlationWords returns a correlation as a profile writes it.
 func correlationWords(c binding.Correlation) string {
 	if c.Single {
 		return "single"
@@ -147,7 +147,7 @@ func (p *inquiry) defaultAgent(r transcript.Record) {
 	}
 }
 
-// create creates a session over HTTP, and learns where its id is in the answer.
+// create creates a session over HTTP, and learns where the answer has its id.
 func (p *inquiry) create(
 	ctx context.Context, c *client.Client, how binding.Correlation, more map[target.Pointer]string,
 ) error {
@@ -174,7 +174,7 @@ func (p *inquiry) create(
 	return nil
 }
 
-// change switches the agent of a connection's session, which no request names, and waits for the event that says so.
+// change switches the agent of a connection's session without naming it, and waits for the event that says so.
 func (p *inquiry) change(
 	ctx context.Context, c *client.Client, how binding.Correlation, agent string,
 ) (transcript.Record, error) {
@@ -240,7 +240,7 @@ func (p *inquiry) socket(ctx context.Context) {
 	p.Note("drivers", "WebSocket: session_create and a switch work")
 }
 
-// capabilities finds out which optional features seem to be there.
+// capabilities finds out which optional features seem to be present.
 func (p *inquiry) capabilities(ctx context.Context) {
 	if !slices.Contains(p.Profile.Drivers, target.SSE) {
 		return
@@ -274,7 +274,7 @@ func (p *inquiry) capabilities(ctx context.Context) {
 	}
 }
 
-// initialAgent reports whether a session can be created with an agent of its own.
+// initialAgent returns an error unless a session can be created with an initial agent.
 func (p *inquiry) initialAgent(ctx context.Context, c *client.Client) error {
 	how, first := p.wire().Correlation, p.otherAgent(0)
 	at := p.wire().Fields.Request.InitialAgentID
@@ -291,7 +291,7 @@ func (p *inquiry) initialAgent(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// deletes reports whether the session of the connection can be deleted.
+// deletes returns an error unless the connection's session can be deleted.
 func (p *inquiry) deletes(ctx context.Context, c *client.Client) error {
 	if c.Session == "" {
 		return errors.New("no session to delete")
