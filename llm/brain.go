@@ -4,7 +4,7 @@ import "context"
 
 // Brain answers requests and records them. It is safe for concurrent use.
 //
-// The record is bounded by MaxRequests and MaxBytes, the oldest requests are dropped first; each text in it is cut at
+// The record is bounded by MaxRequests and MaxBytes: the oldest requests are dropped first, and each text is cut at
 // MaxText. Answers are made from the whole texts.
 type Brain struct {
 	journal *journal
@@ -16,20 +16,20 @@ func New() *Brain {
 	return &Brain{journal: newJournal(MaxRequests, MaxBytes), gates: newGates(MaxRequests)}
 }
 
-// Answer records the request, then answers it by calls of emit, one after the other, from this goroutine. It returns
-// nil at the end of the answer, a *Failure when a directive asks for one, the error of the context as soon as that has
-// ended, and otherwise the first error of emit, as it is. Fields of the request that the brain sets are ignored.
+// Answer records the request, then answers it by sequential calls of emit from this goroutine. It returns nil at the
+// end of the answer, a *Failure if a directive asks for one, the context's error as soon as that ends, and otherwise
+// the first error of emit, unwrapped. Request fields that the brain sets are ignored.
 func (b *Brain) Answer(ctx context.Context, r Request, emit func(Part) error) error {
 	t := turnOf(r.Messages)
 	b.journal.add(r, nonces(t.directives))
 	return t.answer(&voice{ctx: ctx, emit: emit, gates: b.gates})
 }
 
-// Release frees every request that is held for the nonce, and every one that would be held for it later, until Forget.
+// Release frees every request held for the nonce, now and later, until Forget.
 func (b *Brain) Release(nonce string) { b.gates.release(nonce) }
 
-// Forget drops what is kept of a nonce: its requests, except those whose last user text carries another nonce that is
-// not forgotten yet, and its release. A request that is held for it is released; a later one is held again.
+// Forget drops everything kept for a nonce: its release, and its requests except those whose last user text carries
+// another nonce that is not forgotten yet. A request held for the nonce is released; later ones are held again.
 func (b *Brain) Forget(nonce string) {
 	b.gates.forget(nonce)
 	b.journal.forget(nonce)
@@ -42,8 +42,8 @@ func (b *Brain) Requests(nonce string) []Request {
 	return requests(found)
 }
 
-// Await returns what Requests returns as soon as there are at least n. When the context ends first, it returns those
-// there are, and an error that wraps the one of the context.
+// Await returns the result of Requests as soon as it has at least n. If the context ends first, it returns those
+// present, and an error that wraps the context's.
 func (b *Brain) Await(ctx context.Context, nonce string, n int) ([]Request, error) {
 	return b.journal.await(ctx, nonce, n)
 }
@@ -55,8 +55,8 @@ func (b *Brain) Find(match func(Request) bool) []Request {
 	return requests(filter(found, match))
 }
 
-// AwaitMatch returns the requests that match, oldest first, as soon as at least n have been recorded. It sees each
-// request once, so it counts those too that were forgotten or dropped while it waited. Match and the end of the context
+// AwaitMatch returns the requests that match, oldest first, as soon as at least n have been recorded. It examines
+// each request once, so it also counts those forgotten or dropped while it waits. Match and the end of the context
 // are as in Find and Await.
 func (b *Brain) AwaitMatch(ctx context.Context, n int, match func(Request) bool) ([]Request, error) {
 	return b.journal.awaitMatch(ctx, n, match)

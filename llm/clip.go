@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// clip returns a text of at most MaxText bytes. A longer one is cut between characters and ends in a note that says so.
+// clip returns a text of at most MaxText bytes. A longer one is cut between characters and ends in a note about the
+// cut.
 func clip(text string) string {
 	if len(text) <= MaxText {
 		return text
@@ -19,7 +20,7 @@ func clip(text string) string {
 	return text[:end] + note
 }
 
-// clipped returns a copy of the request that shares nothing with it, its texts clipped.
+// clipped returns a deep copy of the request with its texts clipped.
 func clipped(r Request) Request {
 	r = copied(r)
 	for _, s := range []*string{&r.API, &r.Model, &r.System} {
@@ -48,7 +49,7 @@ func copied(r Request) Request {
 	return r
 }
 
-// weight estimates the bytes that a record of the request takes.
+// weight estimates the size of a request's record in bytes.
 func weight(r Request, nonces []string) int {
 	const request, message, call, text = 512, 96, 48, 16
 	w := request + len(r.API) + len(r.Model) + len(r.System)

@@ -18,7 +18,8 @@ const (
 	KindRecall = "recall"
 )
 
-// MaxParts is the largest count of a stream directive, MaxNonce the longest nonce in bytes. What exceeds them is text.
+// MaxParts is the largest count of a stream directive, MaxNonce the longest nonce in bytes. Directives that exceed
+// them are treated as text.
 const (
 	MaxParts = 1_000_000
 	MaxNonce = 128
@@ -30,13 +31,13 @@ type Directive struct {
 	Nonce  string
 	Count  int    // of stream
 	Name   string // of tool
-	Args   string // of tool: the JSON object as it was written, "{}" without one
+	Args   string // of tool: the JSON object as written, "{}" without one
 	Status int    // of fail
 }
 
-// Directives returns the directives in a text, in order. Blanks between the words, and capitals in the kind, do not
+// Directives returns the directives in a text, in order. Blanks between the words and capitals in the kind do not
 // matter. The arguments of a tool directive end where their JSON value ends, so they may contain "]]". A nonce and a
-// name contain neither blanks nor square brackets. What is no well-formed directive is skipped.
+// name contain neither blanks nor square brackets. Malformed directives are skipped.
 func Directives(text string) []Directive {
 	var found []Directive
 	for {
@@ -53,7 +54,7 @@ func Directives(text string) []Directive {
 	}
 }
 
-// parse reads what stands behind the opening brackets, and returns what stands behind the closing ones.
+// parse reads a directive after its opening brackets, and returns the text after the closing ones.
 func parse(text string) (d Directive, rest string, ok bool) {
 	kind, text := word(text)
 	nonce, text := word(text)
@@ -109,7 +110,7 @@ func call(text string) (name, args, rest string, ok bool) {
 	if !strings.HasPrefix(rest, "{") {
 		return name, "{}", rest, true
 	}
-	// A repeated name is passed on: an odd call may be what a scenario is about.
+	// Duplicate names are passed on: a scenario may be about an odd call.
 	d := jsontext.NewDecoder(strings.NewReader(rest), jsontext.AllowDuplicateNames(true))
 	v, err := d.ReadValue()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// gates holds answers until their nonce is released. It keeps a mark of each released nonce for the holds that come
-// later: at most limit of them, the oldest is dropped first.
+// gates holds answers until their nonce is released. It remembers at most limit released nonces for later holds; the
+// oldest is dropped first.
 type gates struct {
 	limit int
 
@@ -26,7 +26,7 @@ func newGates(limit int) *gates {
 	return &gates{limit: limit, held: map[string]*gate{}, released: map[string]*list.Element{}}
 }
 
-// wait returns when the nonce is released or forgotten, or with the error of the context when that ends first.
+// wait returns when the nonce is released or forgotten, or with the context's error if that ends first.
 func (g *gates) wait(ctx context.Context, nonce string) error {
 	h := g.enter(nonce)
 	if h == nil {
@@ -41,7 +41,7 @@ func (g *gates) wait(ctx context.Context, nonce string) error {
 	}
 }
 
-// enter returns the gate to wait at, nil when the nonce has been released.
+// enter returns the gate to wait at; nil if the nonce has been released.
 func (g *gates) enter(nonce string) *gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -79,7 +79,7 @@ func (g *gates) release(nonce string) {
 	}
 }
 
-// forget opens the gate of a nonce and keeps no mark, so that a later hold waits again.
+// forget opens the gate of a nonce and forgets its release, so that a later hold waits again.
 func (g *gates) forget(nonce string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,7 +90,7 @@ func (g *gates) forget(nonce string) {
 	}
 }
 
-// open frees those who wait now. The caller holds the lock.
+// open frees the current waiters. The caller holds the lock.
 func (g *gates) open(nonce string) {
 	if h := g.held[nonce]; h != nil {
 		close(h.open)

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// The bounds of the record of a Brain. When one is exceeded, the oldest requests are dropped.
+// Bounds of the record of a Brain. If one is exceeded, the oldest requests are dropped.
 const (
-	MaxRequests = 20_000    // requests, and marks of released nonces
-	MaxText     = 64 << 10  // bytes of one text; the record of a longer one is cut, and ends in a note that says so
+	MaxRequests = 20_000    // requests, and released nonces
+	MaxText     = 64 << 10  // bytes of one text; a longer one is cut, and ends in a note about the cut
 	MaxBytes    = 256 << 20 // estimated bytes of the whole record
 )
 
-// journal records requests, within bounds. A record never changes once it is in, so it is read without the lock.
+// journal records requests, within bounds. A record never changes once it is added, so it is read without the lock.
 type journal struct {
 	maxRequests int
 	maxBytes    int
@@ -26,7 +26,7 @@ type journal struct {
 	bytes   int
 	all     list.List            // of *record, oldest first
 	byNonce map[string][]*record // oldest first
-	changed chan struct{}        // closed by the next record; nil while nobody waits
+	changed chan struct{}        // closed by the next record; nil while there are no waiters
 }
 
 type record struct {
@@ -77,7 +77,7 @@ func (j *journal) drop(e *record) {
 	}
 }
 
-// without removes a record from a list. The first one, which is what a full record drops, costs no move of the others.
+// without removes a record from a list. Removing the first one, as happens when the journal is full, moves no others.
 func without(list []*record, e *record) []*record {
 	i := slices.Index(list, e)
 	if i == 0 {
@@ -87,7 +87,7 @@ func without(list []*record, e *record) []*record {
 	return slices.Delete(list, i, i+1)
 }
 
-// forget drops the requests of a nonce, except those that carry another one too.
+// forget drops the requests of a nonce, except those that also carry another one.
 func (j *journal) forget(nonce string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -144,7 +144,7 @@ func (j *journal) await(ctx context.Context, nonce string, n int) ([]Request, er
 	}
 }
 
-// awaitMatch returns the requests that match as soon as there are n. It looks at each request once.
+// awaitMatch returns the requests that match as soon as there are n. It examines each request once.
 func (j *journal) awaitMatch(ctx context.Context, n int, match func(Request) bool) ([]Request, error) {
 	var matching []*record
 	seen := 0

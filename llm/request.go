@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The values of Request.API that this module uses. A caller in process may use others.
+// Values of Request.API that this module uses. An in-process caller may use others.
 const (
 	APIInProcess = "in-process"
 	APIChat      = "openai-chat"
@@ -20,7 +20,7 @@ const (
 	RoleTool      = "tool"
 )
 
-// Request is one call of a model, as the model sees it: the whole conversation up to the answer that is asked for.
+// Request is one call of a model, as the model sees it: the whole conversation up to the requested answer.
 type Request struct {
 	Seq      int       // set by the brain, from 1
 	At       time.Time // set by the brain
@@ -29,10 +29,10 @@ type Request struct {
 	System   string    // system prompts, joined by "\n"
 	Tools    []string  // names of the tools offered, in order
 	Messages []Message // without the system prompt
-	Stream   bool      // the answer is wanted in pieces
+	Stream   bool      // the answer is requested in pieces
 }
 
-// Asking returns the user's text that asks for the answer, as Brain.Answer finds it, and how many tool calls are
+// Asking returns the user text that asks for the answer, as Brain.Answer finds it, and the number of tool calls
 // answered since.
 func (r Request) Asking() (text string, results int) {
 	t := turnOf(r.Messages)
@@ -60,7 +60,7 @@ type Part struct {
 	Call *ToolCall // nil for text
 }
 
-// Failure is the error of an answer that a fail directive asked for.
+// Failure is the error of an answer that a fail directive requested.
 type Failure struct {
 	Status int    // HTTP status, 400 to 599
 	Text   string // names the nonce

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// turn is what a request says about the answer that it asks for.
+// turn is what a request says about the answer it asks for.
 type turn struct {
 	text       string // the last user text
 	directives []Directive
@@ -27,8 +27,9 @@ func turnOf(messages []Message) turn {
 	}
 }
 
-// spoken is the place of the user's text that asks for the answer: the last one with a directive behind the last answer
-// in words, as a target may send reminders of its own behind it; without one the last text. -1: there is none.
+// spoken returns the index of the user text that asks for the answer: after the last answer in words, the last text
+// with a directive, because a target may append reminders of its own; without a directive, the last text; -1 if there
+// is none.
 func spoken(messages []Message) int {
 	last := -1
 	for i := len(messages) - 1; i >= 0; i-- {
@@ -49,8 +50,8 @@ func spoken(messages []Message) int {
 	return last
 }
 
-// latest are the directives of a text, without those of other nonces in lines before the last one that has any: a
-// target may join the text of a turn that was broken off and that of the turn behind it into one message.
+// latest returns the directives of a text. Directives of other nonces in lines before the last line with directives
+// are left out: a target may join the text of an aborted turn and that of the next one into one message.
 func latest(text string) []Directive {
 	all := Directives(text)
 	lines := strings.Split(text, "\n")
@@ -66,7 +67,7 @@ func latest(text string) []Directive {
 
 func isUserText(m Message) bool { return m.Role == RoleUser && m.Text != "" }
 
-// results counts the calls that are answered, not the messages: a target may give the result of one call in several.
+// results counts the answered calls rather than the messages: a target may split the result of one call over several.
 func results(messages []Message) int {
 	calls := map[string]bool{}
 	for _, m := range messages {
@@ -77,7 +78,7 @@ func results(messages []Message) int {
 	return len(calls)
 }
 
-// resume returns the last tool directive that is answered, nil when there is none, and the directives that are left.
+// resume returns the last answered tool directive, nil if there is none, and the remaining directives.
 func (t turn) resume() (last *Directive, rest []Directive) {
 	rest, left := t.directives, t.answered
 	for i := range t.directives {
@@ -92,7 +93,7 @@ func (t turn) resume() (last *Directive, rest []Directive) {
 	return last, rest
 }
 
-// answer carries the directives out.
+// answer carries out the directives.
 func (t turn) answer(v *voice) error {
 	if len(t.directives) == 0 {
 		return v.say("ok")

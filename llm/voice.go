@@ -6,17 +6,17 @@ import (
 	"strconv"
 )
 
-// voice speaks one answer. It falls silent when the context ends.
+// voice emits one answer. It stops when the context ends.
 type voice struct {
 	ctx   context.Context
 	emit  func(Part) error
 	gates *gates
 
 	spoken  bool // something has been said
-	newLine bool // what is said next starts a line
+	newLine bool // the next text starts a line
 }
 
-// line lets the next text start a new line, unless it is the first.
+// line makes the next text start a new line, unless it is the first.
 func (v *voice) line() { v.newLine = v.spoken }
 
 func (v *voice) say(text string) error {
@@ -30,7 +30,7 @@ func (v *voice) say(text string) error {
 	return v.emit(Part{Text: text})
 }
 
-// call asks for a tool call. Its id is unique across brains: a target may keep it for longer than this one lives.
+// call emits a tool call. Its id is unique across brains, because a target may keep it longer than this one exists.
 func (v *voice) call(name, args string) error {
 	if err := v.ctx.Err(); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package openai is a client of an OpenAI-style chat-completions API: the way by which a bundled server that runs as a
-// process of its own asks the model stub, or any other model that speaks this API.
+// Package openai is a client of an OpenAI-style chat-completions API. A bundled server that runs as its own process
+// uses it to ask the model stub, or any other model with this API.
 package openai
 
 import (
@@ -19,27 +19,27 @@ import (
 	"parley/llm"
 )
 
-// ErrBroken tells that an answer ended before its end, or is no event stream of this API.
+// ErrBroken says that an answer ended prematurely, or is not an event stream of this API.
 var ErrBroken = errors.New("the answer of the model broke off")
 
-// Client asks one API. It is safe for concurrent use, and a backend of a bundled server.
+// Client asks one API. It is safe for concurrent use, and serves as a backend of a bundled server.
 type Client struct {
 	base, key string
 	http      *http.Client
 }
 
-// New makes a client of the API below base, such as http://127.0.0.1:9/v1. An empty key sends none.
+// New returns a client of the API below base, such as http://127.0.0.1:9/v1. An empty key is not sent.
 func New(base, key string) *Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost, t.IdleConnTimeout = 64, 30*time.Second
 	return &Client{base: strings.TrimRight(base, "/"), key: key, http: &http.Client{
 		Transport: t,
-		// A conversation, and a key, are for the server that was named.
+		// The conversation and the key are only for the named server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// Close closes the connections that wait for another request. The client can be used on.
+// Close closes idle connections. The client remains usable.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 type request struct {
@@ -53,12 +53,12 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// Answer asks the model to continue the conversation, always as a stream, and hands each piece of text to emit, one
-// after the other, from this goroutine. Tools and their calls are left out, both ways.
+// Answer asks the model to continue the conversation, always as a stream, and passes each piece of text to emit,
+// sequentially from this goroutine. Tools and tool calls are left out in both directions.
 //
-// It returns nil at the end of the answer, a *llm.Failure where the API refuses or fails (its status is 500 for a
-// failure inside of the stream), the error of the context as soon as that has ended, the first error of emit, or an
-// error that wraps ErrBroken. There is no time limit but that of the context.
+// It returns nil at the end of the answer, a *llm.Failure if the API refuses or fails (with status 500 for a failure
+// within the stream), the context's error as soon as that ends, the first error of emit, or an error that wraps
+// ErrBroken. The only time limit is the context's.
 func (c *Client) Answer(ctx context.Context, r llm.Request, emit func(llm.Part) error) error {
 	res, err := c.post(ctx, r)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *Client) post(ctx context.Context, r llm.Request) (*http.Response, error
 	for _, m := range r.Messages {
 		body.Messages = append(body.Messages, message{m.Role, m.Text})
 	}
-	// What a model cut inside of a character may be part of a conversation.
+	// A conversation may contain text that a model cut within a character.
 	data, err := json.Marshal(body, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, fmt.Errorf("encode the request of the model: %w", err)
@@ -113,15 +113,15 @@ func (c *Client) post(ctx context.Context, r llm.Request) (*http.Response, error
 	return res, nil
 }
 
-// fault is the body of an error, and an event that tells of one.
+// fault is the body of an error response, or of an error event.
 type fault struct {
 	Message string `json:"message"`
 }
 
-// failure reads why the API refuses.
+// failure reads the API's reason for refusing.
 func failure(res *http.Response) error {
 	const most, shown = 64 << 10, 1000
-	data, _ := io.ReadAll(io.LimitReader(res.Body, most)) // what came is better than nothing
+	data, _ := io.ReadAll(io.LimitReader(res.Body, most)) // a partial body is better than none
 	text := string(data)
 	var body struct {
 		Error fault `json:"error"`

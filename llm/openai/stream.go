@@ -12,10 +12,10 @@ import (
 	"parley/llm"
 )
 
-// MaxLine bounds one line of an answer's event stream, and one event, in bytes. A piece of text is one line.
+// MaxLine bounds one line and one event of an answer's event stream, in bytes. A piece of text is one line.
 const MaxLine = 16 << 20
 
-// chunk is one event of the stream, as far as it matters here.
+// chunk is one event of the stream, with the fields used here.
 type chunk struct {
 	Choices []struct {
 		Delta struct {
@@ -26,8 +26,8 @@ type chunk struct {
 	Error *fault `json:"error"`
 }
 
-// read hands on the pieces of an event stream, up to its [DONE]. A stream that ends without one, but behind a finish
-// reason, is whole too: some servers leave it out.
+// read emits the pieces of an event stream, up to its [DONE]. A stream that ends without one, but after a finish
+// reason, is complete too: some servers leave it out.
 func read(body io.Reader, emit func(llm.Part) error) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 4<<10), MaxLine)
@@ -64,7 +64,7 @@ func read(body io.Reader, emit func(llm.Part) error) error {
 	return fmt.Errorf("%w before [DONE]", ErrBroken)
 }
 
-// event hands on the text of one event, and reports whether the answer ends with it.
+// event emits the text of one event, and reports whether it ends the answer.
 func event(data []byte, emit func(llm.Part) error) (ends bool, err error) {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {

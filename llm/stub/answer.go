@@ -8,7 +8,7 @@ import (
 	"parley/llm"
 )
 
-// answer gathers the parts of an answer. Texts that follow each other are one item.
+// answer collects the parts of an answer. Consecutive texts are one item.
 type answer struct {
 	items []*item
 }
@@ -19,7 +19,7 @@ type item struct {
 	call *llm.ToolCall
 }
 
-// add returns the item that the part belongs to, and whether it is new.
+// add adds a part, and returns the item it belongs to and whether that is new.
 func (a *answer) add(p llm.Part) (i *item, isNew bool) {
 	if p.Call == nil && len(a.items) > 0 && a.last().call == nil {
 		i = a.last()
@@ -33,7 +33,7 @@ func (a *answer) add(p llm.Part) (i *item, isNew bool) {
 
 func (a *answer) last() *item { return a.items[len(a.items)-1] }
 
-// text returns all texts, nil when there is none.
+// text returns all texts; nil if there are none.
 func (a *answer) text() *string {
 	var texts []string
 	for _, i := range a.items {
@@ -86,7 +86,7 @@ func inputTokens(r llm.Request) int {
 
 func tokens(bytes int) int { return (bytes + 3) / 4 }
 
-// pieces splits the arguments of a call in two, because APIs stream them so; a client has to put them together.
+// pieces splits the arguments of a call in two, as the APIs stream them; a client has to join them.
 func pieces(arguments string) []string {
 	half := len(arguments) / 2
 	for half > 0 && !utf8.RuneStart(arguments[half]) {

@@ -14,8 +14,8 @@ import (
 // content is what the APIs write as null, a string, one block, or an array of blocks.
 type content []block
 
-// block is one part of a content. The fields are the union of what the APIs use; a block of another type has none of
-// them.
+// block is one part of a content. Its fields are the union of those that the APIs use; a block of another type has
+// none of them.
 type block struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
@@ -88,7 +88,7 @@ func (c *conversation) say(role, text string) error {
 	return nil
 }
 
-// call adds a tool call to the assistant message that is last, or to a new one.
+// call adds a tool call to the last message if that is the assistant's, or to a new one.
 func (c *conversation) call(t llm.ToolCall) {
 	if n := len(c.messages); n == 0 || c.messages[n-1].Role != llm.RoleAssistant {
 		c.messages = append(c.messages, llm.Message{Role: llm.RoleAssistant})
@@ -101,7 +101,7 @@ func (c *conversation) result(id, text string) {
 	c.messages = append(c.messages, llm.Message{Role: llm.RoleTool, Text: text, ResultOf: id})
 }
 
-// request makes the request of the brain.
+// request returns the request for the brain.
 func (c *conversation) request(api, name string, tools []string, stream bool) (llm.Request, error) {
 	if name == "" {
 		return llm.Request{}, errors.New("model is missing")
@@ -119,7 +119,7 @@ func (c *conversation) request(api, name string, tools []string, stream bool) (l
 	}, nil
 }
 
-// toolDef is the definition of a tool, in the union of the APIs' forms.
+// toolDef is a tool definition, with the union of the APIs' fields.
 type toolDef struct {
 	Type     string `json:"type"`
 	Name     string `json:"name"`
@@ -127,7 +127,7 @@ type toolDef struct {
 	Custom   named  `json:"custom"`
 }
 
-// names returns the names of tools. A tool that the API brings along may have only a type.
+// names returns the names of tools. A tool built into the API may have only a type.
 func names(tools []toolDef) []string {
 	var found []string
 	for _, t := range tools {

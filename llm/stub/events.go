@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// events writes server-sent events, and flushes each.
+// events writes server-sent events, and flushes each one.
 type events struct {
 	w     http.ResponseWriter
 	flush func() error
@@ -19,7 +19,7 @@ func newEvents(w http.ResponseWriter) *events {
 	return &events{w: w, flush: http.NewResponseController(w).Flush}
 }
 
-// send writes one event with JSON data. An empty name leaves the event line out.
+// send writes one event with JSON data. If name is empty, the event line is left out.
 func (e *events) send(name string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {

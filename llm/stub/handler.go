@@ -14,7 +14,7 @@ import (
 // MaxBody is the size of the largest body that is accepted, in bytes.
 const MaxBody = 8 << 20
 
-// Handler serves the APIs of a brain, for use in a server of the caller's. Requests end with their contexts.
+// Handler serves the APIs of a brain, for use in the caller's own server. Requests end with their contexts.
 func Handler(b *llm.Brain) http.Handler {
 	mux := http.NewServeMux()
 	for _, prefix := range []string{"", "/v1"} {
@@ -31,23 +31,23 @@ func Handler(b *llm.Brain) http.Handler {
 	return mux
 }
 
-// api is how one API speaks.
+// api describes one API.
 type api struct {
 	decode func(body []byte) (exchange, error)
 	fault  fault
 }
 
-// fault makes the error body of an API.
+// fault returns the error body of an API.
 type fault func(status int, text string) any
 
-// exchange is one decoded request, and the two ways to write its answer.
+// exchange is one decoded request, and the two ways of writing its answer.
 type exchange struct {
 	request llm.Request
 	stream  func(*events) stream
 	whole   func(*answer) any // the body
 }
 
-// stream writes an answer in pieces. Begin comes before the others, end or fail is last.
+// stream writes an answer in pieces. begin comes first, end or fail last.
 type stream interface {
 	begin() error
 	part(llm.Part) error
@@ -75,7 +75,7 @@ func answering(b *llm.Brain, a api) http.Handler {
 	})
 }
 
-// answerStream returns a *llm.Failure only when nothing has been written.
+// answerStream returns a *llm.Failure only if nothing has been written.
 func answerStream(b *llm.Brain, w http.ResponseWriter, r *http.Request, x exchange) error {
 	e := newEvents(w)
 	s := x.stream(e)
@@ -114,7 +114,7 @@ func answerWhole(b *llm.Brain, w http.ResponseWriter, r *http.Request, x exchang
 	return nil
 }
 
-// read decodes a request. When that fails it writes the error and returns false.
+// read decodes a request. On failure it writes the error and returns false.
 func read(w http.ResponseWriter, r *http.Request, a api) (exchange, bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
@@ -137,7 +137,7 @@ func writeFault(w http.ResponseWriter, f fault, status int, text string) {
 	writeJSON(w, status, f(status, text))
 }
 
-// writeJSON writes a whole answer. A client that has gone meanwhile is no error of ours.
+// writeJSON writes a whole answer. A client that has disconnected is not an error.
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	data, err := json.Marshal(body)
 	if err != nil {

@@ -51,7 +51,7 @@ func decodeMessages(body []byte) (exchange, error) {
 	}, nil
 }
 
-// addMessages adds one message. Texts of one message that no result parts are one text.
+// addMessages adds one message. Its texts are joined into one unless results separate them.
 func (c *conversation) addMessages(m messagesInput) error {
 	if m.Role == llm.RoleUser && slices.ContainsFunc(m.Content, block.isResult) {
 		c.addResults(m.Content)
@@ -68,7 +68,7 @@ func (c *conversation) addMessages(m messagesInput) error {
 	return nil
 }
 
-// addResults adds the tool results that a user message carries, and the texts around them, in order.
+// addResults adds the tool results of a user message, and the texts around them, in order.
 func (c *conversation) addResults(all content) {
 	for len(all) > 0 {
 		n := slices.IndexFunc(all, block.isResult)

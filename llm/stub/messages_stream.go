@@ -65,7 +65,7 @@ func (s *messagesStream) part(p llm.Part) error {
 	return nil
 }
 
-// start stops the block before and opens that of an item.
+// start stops the previous block and opens that of an item.
 func (s *messagesStream) start(i *item) error {
 	if err := s.stop(len(s.answer.items) - 2); err != nil {
 		return err

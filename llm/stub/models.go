@@ -2,10 +2,10 @@ package stub
 
 import "net/http"
 
-// ModelID is the first of the models in the list. Requests may name any other, too.
+// ModelID is the first model in the list. Requests may name any other.
 const ModelID = "parley-stub"
 
-// modelIDs are listed; there are two, so that a client can change its model.
+// modelIDs are the listed models: two, so that a client can change its model.
 var modelIDs = []string{ModelID, ModelID + "-2"}
 
 // modelInfo has the fields of OpenAI and those of Anthropic.

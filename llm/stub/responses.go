@@ -26,7 +26,7 @@ type responsesRequest struct {
 // responsesInput is written as a string or as items.
 type responsesInput []responsesItem
 
-// responsesItem is the union of the items that matter here; one of another type has none of the fields.
+// responsesItem is the union of the items used here; an item of another type has none of the fields.
 type responsesItem struct {
 	Type      string   `json:"type"`
 	Role      string   `json:"role"`
@@ -75,7 +75,7 @@ func decodeResponses(body []byte) (exchange, error) {
 	}, nil
 }
 
-// addResponses adds an item of the input. Items that are neither messages, calls nor results are left out.
+// addResponses adds an input item. Items other than messages, calls and results are left out.
 func (c *conversation) addResponses(i responsesItem) error {
 	switch i.Type {
 	case "", "message":
@@ -166,7 +166,7 @@ func newResponse(r llm.Request, instructions *string) response {
 	}
 }
 
-// completed returns the response at its end, with its items.
+// completed returns the final response, with its items.
 func (r response) completed(in llm.Request, a *answer, items []responseItem) response {
 	u := &responsesUsage{Input: inputTokens(in), Output: a.tokens()}
 	u.Total = u.Input + u.Output
@@ -174,7 +174,7 @@ func (r response) completed(in llm.Request, a *answer, items []responseItem) res
 	return r
 }
 
-// newItem is an item of the output before anything has been said.
+// newItem returns an output item before it has any content.
 func newItem(i *item) responseItem {
 	if i.call == nil {
 		return responseItem{
@@ -187,7 +187,7 @@ func newItem(i *item) responseItem {
 	}
 }
 
-// filled returns the item as it is at its end.
+// filled returns the item in its final state.
 func (o responseItem) filled(i *item) responseItem {
 	o.Status = completed
 	if i.call == nil {

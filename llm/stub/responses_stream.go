@@ -23,7 +23,7 @@ type responsesEvent struct {
 type responsesStream struct {
 	events   *events
 	request  llm.Request
-	response response // as it is at the start
+	response response // its initial state
 	sequence int
 	answer   answer
 	items    []responseItem // the last one is open, the others are done
@@ -58,7 +58,7 @@ func (s *responsesStream) part(p llm.Part) error {
 	return nil
 }
 
-// start finishes the item before and opens the one that the answer has got now.
+// start finishes the previous item and opens the new one.
 func (s *responsesStream) start() error {
 	if err := s.finish(); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (s *responsesStream) start() error {
 	return s.send(added, part)
 }
 
-// finish finishes the item that is open.
+// finish finishes the open item.
 func (s *responsesStream) finish() error {
 	if len(s.items) == 0 {
 		return nil
@@ -110,7 +110,7 @@ func (s *responsesStream) fail(f *llm.Failure) error {
 	return s.send(responsesEvent{Type: "response.failed", Response: &failed})
 }
 
-// inItem is an event about the open item, inText one about its text.
+// inItem returns an event about the open item, inText one about its text.
 func (s *responsesStream) inItem(kind string) responsesEvent {
 	return responsesEvent{Type: kind, OutputIndex: s.index(), ItemID: s.items[len(s.items)-1].ID}
 }

@@ -11,7 +11,7 @@ import (
 	"parley/llm"
 )
 
-// headerTimeout bounds how long a client may take to send the header of a request.
+// headerTimeout bounds the time for a client to send a request's header.
 const headerTimeout = 10 * time.Second
 
 // Server serves a brain on loopback until it is closed.
@@ -19,7 +19,7 @@ type Server struct {
 	url    string
 	http   http.Server
 	cancel context.CancelFunc // ends the contexts of the requests
-	served chan struct{}      // closed when no connection is accepted any more
+	served chan struct{}      // closed when connections are no longer accepted
 	load   load
 }
 
@@ -46,12 +46,12 @@ func Start(b *llm.Brain) (*Server, error) {
 	return s, nil
 }
 
-// URL returns the address of the server, http://127.0.0.1:PORT. Anthropic clients take it as it is, OpenAI clients with
-// "/v1" appended.
+// URL returns the address of the server, http://127.0.0.1:PORT. Anthropic clients use it unchanged, OpenAI clients
+// append "/v1".
 func (s *Server) URL() string { return s.url }
 
-// Close ends the server and all its requests, held ones too, and waits for their handlers until the context ends. It
-// may be called again.
+// Close stops the server and all its requests, including held ones, and waits for their handlers until the context
+// ends. It may be called again.
 func (s *Server) Close(ctx context.Context) error {
 	s.cancel()
 	idle := s.load.close()
@@ -68,7 +68,7 @@ func (s *Server) Close(ctx context.Context) error {
 	return nil
 }
 
-// load counts the requests in work. http.Server.Shutdown would wait for them too, but also up to five seconds for
+// load counts the requests in progress. http.Server.Shutdown would wait for them too, but also up to five seconds for
 // connections on which a client has not sent anything yet.
 type load struct {
 	mu     sync.Mutex
@@ -106,7 +106,7 @@ func (l *load) leave() {
 	}
 }
 
-// close lets no more requests in, and returns a channel that closes when the last one is out.
+// close rejects further requests, and returns a channel that closes when the last one has finished.
 func (l *load) close() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
