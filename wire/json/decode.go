@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Decode returns the value that b holds, and the defects that were tolerated,
-// in order, at most [MaxFaults]. The error is a [*SyntaxError]; the value is
-// then nil, and the faults are those before it. b is not kept.
+// Decode returns the value in b, and the tolerated defects in order, at most
+// [MaxFaults]. The error is a [*SyntaxError]; the value is then nil, and the
+// faults are those before it. b is not retained.
 func Decode(b []byte) (any, []Fault, error) {
 	d := decoder{text: b, tokens: jsontext.NewDecoder(bytes.NewBuffer(b),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
@@ -32,7 +32,7 @@ type decoder struct {
 	faults []Fault
 }
 
-// value reads a value that is contained in depth others.
+// value reads a value nested in depth others.
 func (d *decoder) value(depth int) (any, error) {
 	switch d.tokens.PeekKind() {
 	case '{':
@@ -93,7 +93,7 @@ func (d *decoder) array(depth int) (any, error) {
 	return array, err
 }
 
-// open reads the bracket that opens the container at depth.
+// open reads the opening bracket of the container at depth.
 func (d *decoder) open(depth int) error {
 	if _, err := d.tokens.ReadToken(); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (d *decoder) key() (key string, start int64, err error) {
 	if d.tokens.PeekKind() == '"' {
 		return d.str()
 	}
-	// ReadValue would read all of a container before it refuses it.
+	// ReadValue would read a whole container before rejecting it.
 	if _, err = d.tokens.ReadToken(); err == nil {
 		err = d.errorAt(d.tokens.InputOffset(), errors.New("object key must be a string"))
 	}
@@ -132,12 +132,12 @@ func (d *decoder) str() (text string, start int64, err error) {
 	if i := loneSurrogate(raw); i >= 0 {
 		d.fault(LoneSurrogate, start+int64(i))
 	}
-	// The error tells of these faults only: raw was read as a string.
+	// The error only repeats these faults: raw was already read as a string.
 	unquoted, _ := jsontext.AppendUnquote(nil, raw)
 	return string(unquoted), start, nil
 }
 
-// end makes sure that nothing follows the value.
+// end checks that nothing follows the value.
 func (d *decoder) end() error {
 	read := d.tokens.InputOffset()
 	rest := bytes.TrimLeft(d.text[read:], " \t\r\n")
@@ -147,19 +147,19 @@ func (d *decoder) end() error {
 	return d.errorAt(int64(len(d.text)-len(rest)), fmt.Errorf("%w: %q", ErrTrailing, rest[:min(len(rest), 20)]))
 }
 
-// fault notes a defect of what was just read.
+// fault records a defect of the token just read.
 func (d *decoder) fault(kind FaultKind, offset int64) {
 	if len(d.faults) < MaxFaults {
 		d.faults = append(d.faults, Fault{kind, string(d.tokens.StackPointer()), offset})
 	}
 }
 
-// errorAt returns an error of our own.
+// errorAt returns an error of this package.
 func (d *decoder) errorAt(offset int64, err error) error {
 	return &SyntaxError{Offset: offset, Pointer: string(d.tokens.StackPointer()), Err: err}
 }
 
-// explain makes a SyntaxError of whatever stopped the decoder.
+// explain converts the error that stopped the decoder to a SyntaxError.
 func (d *decoder) explain(err error) error {
 	var ours *SyntaxError
 	var theirs *jsontext.SyntacticError

@@ -9,13 +9,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Encode returns v as JSON without white space, the keys of objects in the order
-// of their bytes, numbers by their literal. Equal input gives equal output, up
-// to how its numbers are written. Nothing is escaped that need not be.
+// Encode returns v as JSON without white space, with object keys in byte order
+// and numbers by their literals. Equal input gives equal output, except for the
+// spelling of numbers. Only characters that must be escaped are.
 //
-// The error names the JSON pointer of what cannot be encoded: what is no value,
-// a Number that is no literal, NaN and infinities, strings and keys that are
-// not UTF-8, and nesting deeper than [MaxDepth], which a cycle is.
+// The error names the JSON pointer of the value that cannot be encoded: a type
+// that is not a JSON value, a Number that is not a valid literal, NaN and
+// infinities, strings and keys that are not UTF-8, and nesting deeper than
+// [MaxDepth], such as a cycle.
 func Encode(v any) ([]byte, error) {
 	e := encoder{}
 	if err := e.value(v); err != nil {
@@ -24,9 +25,9 @@ func Encode(v any) ([]byte, error) {
 	return e.buf, nil
 }
 
-// Compact returns v as [Encode] does, for a message to a reader. It never fails:
-// in the place of what cannot be encoded stands the reason, in angle brackets,
-// and U+FFFD in the place of what is not UTF-8.
+// Compact returns v as [Encode] does, for display. It never fails: a value that
+// cannot be encoded is replaced by the reason in angle brackets, and invalid
+// UTF-8 by U+FFFD.
 func Compact(v any) string {
 	e := encoder{lenient: true}
 	_ = e.value(v)
@@ -35,11 +36,11 @@ func Compact(v any) string {
 
 type encoder struct {
 	buf     []byte
-	path    []step // to what is being encoded
+	path    []step // to the value being encoded
 	lenient bool
 }
 
-// step is a key, or an index if that is not negative.
+// step is a key, or an index if index is not negative.
 type step struct {
 	key   string
 	index int
@@ -119,7 +120,7 @@ func (e *encoder) object(object Object) error {
 }
 
 // member encodes v, which is at s of the current container. On an error the
-// path is left as it is, for the message.
+// path is left unchanged, for the message.
 func (e *encoder) member(s step, v any) error {
 	e.path = append(e.path, s)
 	if err := e.value(v); err != nil {
@@ -138,7 +139,7 @@ func (e *encoder) str(s string) error {
 	return nil
 }
 
-// refuse returns err, or writes it if there are to be no errors.
+// refuse returns err, or writes it if the encoder is lenient.
 func (e *encoder) refuse(err error) error {
 	if e.lenient {
 		e.buf = append(e.buf, "<"+err.Error()+">"...)

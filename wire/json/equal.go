@@ -2,11 +2,12 @@ package json
 
 // Equal reports whether a and b are the same JSON value: of the same kind,
 // arrays in the same order, objects with the same members. Numbers are equal if
-// their exact values are: 1, 1.0 and 10e-1 are; 0 and -0 are; nothing is
-// rounded. A number whose exponent does not fit 62 bits equals only its own
-// literal.
+// their exact values are, without rounding: 1, 1.0 and 10e-1 are equal, and so
+// are 0 and -0. A number whose exponent does not fit 62 bits equals only its
+// own literal.
 //
-// What is no value, or is nested deeper than [MaxDepth], equals nothing.
+// Anything that is not a JSON value, or is nested deeper than [MaxDepth],
+// equals nothing.
 func Equal(a, b any) bool { return equal(a, b, 0) }
 
 func equal(a, b any, depth int) bool {

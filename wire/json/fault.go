@@ -8,8 +8,8 @@ import (
 	"parley/internal/cut"
 )
 
-// What a [SyntaxError] may be; any other is against the grammar itself, and
-// described by its text. A text that ends too early is io.ErrUnexpectedEOF.
+// Causes of a [SyntaxError]. Other causes are violations of the grammar,
+// described by their text. A truncated text is io.ErrUnexpectedEOF.
 var (
 	// ErrEmpty: the text is empty, or white space.
 	ErrEmpty = errors.New("empty text")
@@ -19,10 +19,10 @@ var (
 	ErrDepth = fmt.Errorf("nested deeper than %d", MaxDepth)
 )
 
-// SyntaxError tells why a text is not JSON.
+// SyntaxError says why a text is not JSON.
 type SyntaxError struct {
-	Offset  int64  // of the byte at fault, counted from 0; the length of the text if it ends too early
-	Pointer string // of the value in which it is (RFC 6901)
+	Offset  int64  // of the offending byte, counted from 0; the length of the text if it is truncated
+	Pointer string // of the enclosing value (RFC 6901)
 	Err     error  // what is wrong with it
 }
 
@@ -39,19 +39,19 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 type FaultKind string
 
 const (
-	// DuplicateKey: an object has a key more than once. The last one wins;
-	// each one after the first is a fault.
+	// DuplicateKey: an object has a key more than once. The last one wins; each
+	// one after the first is a fault.
 	DuplicateKey FaultKind = "duplicate key"
-	// InvalidUTF8: a string or key is not UTF-8. U+FFFD stands for each byte
-	// that is malformed.
+	// InvalidUTF8: a string or key is not UTF-8. Each malformed byte is replaced
+	// by U+FFFD.
 	InvalidUTF8 FaultKind = "invalid UTF-8"
-	// LoneSurrogate: a string or key has an escape of half a surrogate pair.
-	// U+FFFD stands for it.
+	// LoneSurrogate: a string or key has an escape of half a surrogate pair. It is
+	// replaced by U+FFFD.
 	LoneSurrogate FaultKind = "lone surrogate"
 )
 
-// MaxFaults is how many faults of one text are reported. Pointers can be as
-// long as the text, and must not add up to its square.
+// MaxFaults is the maximum number of faults reported for one text. Pointers can
+// be as long as the text, so their total must not grow to its square.
 const MaxFaults = 100
 
 // Fault is a tolerated defect of a text.
@@ -65,12 +65,12 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s at %q (byte %d)", f.Kind, short(f.Pointer), f.Offset)
 }
 
-// short cuts what does not fit a message: keys may be of any length.
+// short cuts a pointer to fit a message: keys may be of any length.
 func short(pointer string) string {
 	return cut.Head(pointer, 200)
 }
 
-// malformed returns the index of the first malformed byte of s, -1 if none.
+// malformed returns the index of the first malformed byte of s; -1 if none.
 func malformed(s []byte) int {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRune(s[i:])
@@ -95,7 +95,7 @@ func loneSurrogate(s []byte) int {
 			}
 			i += 12
 		case s[i] == '\\':
-			i += 2 // the rest of a \u escape holds no other
+			i += 2 // the rest of a \u escape contains no other
 		default:
 			i++
 		}
@@ -103,7 +103,7 @@ func loneSurrogate(s []byte) int {
 	return -1
 }
 
-// escaped returns the code unit of the \u escape that s starts with, -1 if
+// escaped returns the code unit of the \u escape that s starts with; -1 if
 // none.
 func escaped(s []byte) int {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {

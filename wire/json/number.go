@@ -6,20 +6,20 @@ import (
 )
 
 // Decimal is the exact value of a number: digits times ten to the exponent. It
-// is normal (digits start and end with none of 0, zero has no digits and no
-// sign), so that equal values are equal structs.
+// is normalised (the digits neither start nor end with 0, zero has no digits
+// and no sign), so that equal values are equal structs.
 type Decimal struct {
 	Negative bool
 	Digits   string
 	Exponent int64
 }
 
-// DecimalOf reads a number. ok is false if the literal is no number of JSON; exact is false if the exponent is beyond
-// ±2^62, and is then that.
+// DecimalOf parses a number. ok is false if the literal is not a JSON number;
+// exact is false if the exponent is beyond ±2^62, and was clamped to that.
 func DecimalOf(n Number) (d Decimal, exact, ok bool) { return parseNumber(string(n)) }
 
-// parseNumber reads a literal. ok is false if the grammar of RFC 8259 does not
-// know it; exact is false if its exponent is too large to reckon with.
+// parseNumber parses a literal. ok is false if it does not match the grammar of
+// RFC 8259; exact is false if its exponent is too large to compute with.
 func parseNumber(literal string) (d Decimal, exact, ok bool) {
 	rest, negative := strings.CutPrefix(literal, "-")
 	whole, rest := cutDigits(rest)
@@ -57,7 +57,7 @@ func normal(negative bool, whole, fraction, exponent string) (d Decimal, exact b
 		return Decimal{}, true // whatever its sign and exponent
 	}
 	e, err := strconv.ParseInt(exponent, 10, 64)
-	const most = 1 << 62 // no length of a text takes the sum over the edge
+	const most = 1 << 62 // no text is long enough for the sum to overflow
 	exact = err == nil && -most <= e && e <= most
 	short := strings.TrimRight(digits, "0")
 	e = min(max(e, -most), most) + int64(len(digits)-len(short)-len(fraction))
@@ -70,7 +70,7 @@ func cutDigits(s string) (digits, rest string) {
 	return s[:len(s)-len(rest)], rest
 }
 
-// equalNumbers compares by value where both are exact, else by literal.
+// equalNumbers compares by value if both are exact, otherwise by literal.
 func equalNumbers(a, b Number) bool {
 	if a == b {
 		return true

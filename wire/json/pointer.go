@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// ParsePointer returns the reference tokens of a JSON pointer (RFC 6901),
-// unescaped. It is an error if it neither is empty nor starts with a slash, or
-// if a tilde is followed by neither 0 nor 1. The empty pointer, which is the
-// whole value, has no tokens.
+// ParsePointer returns the unescaped reference tokens of a JSON pointer (RFC
+// 6901). It returns an error if the pointer is neither empty nor starts with a
+// slash, or if a tilde is followed by neither 0 nor 1. The empty pointer refers
+// to the whole value and has no tokens.
 func ParsePointer(pointer string) ([]string, error) {
 	if pointer == "" {
 		return nil, nil
@@ -45,8 +45,8 @@ var (
 )
 
 // Lookup returns the value in v that pointer refers to (RFC 6901), and whether
-// there is one. There is none if the pointer is malformed: use [ParsePointer]
-// on a pointer that a user wrote.
+// there is one. A malformed pointer refers to nothing: use [ParsePointer] for a
+// pointer that a user wrote.
 func Lookup(v any, pointer string) (any, bool) {
 	tokens, err := ParsePointer(pointer)
 	if err != nil {
@@ -77,8 +77,8 @@ func Lookup(v any, pointer string) (any, bool) {
 	return v, true
 }
 
-// index reads an array index: digits without leading zeros. An index that no
-// array has is none.
+// index parses an array index: digits without leading zeros. It rejects an
+// index that no array can have.
 func index(token string) (i int, ok bool) {
 	if token == "" || len(token) > 9 || token[0] == '0' && len(token) > 1 {
 		return 0, false

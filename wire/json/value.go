@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// MaxDepth is how deep arrays and objects may be nested.
+// MaxDepth is the maximum nesting depth of arrays and objects.
 const MaxDepth = 1000
 
-// Number is a number's literal, as it was written.
+// Number is a number's literal, as written.
 //
 // It is the type of the standard library, so that JSON Schema validators and
 // other encoders know it as a number.
@@ -20,8 +20,8 @@ type Number = stdjson.Number
 // Object is a JSON object.
 type Object = map[string]any
 
-// Kind returns what v is: "null", "boolean", "number", "string", "array" or
-// "object", and "invalid" for what is no value.
+// Kind returns the kind of v: "null", "boolean", "number", "string", "array" or
+// "object"; "invalid" if v is not a JSON value.
 func Kind(v any) string {
 	v, err := view(v)
 	if err != nil {
@@ -43,7 +43,7 @@ func Kind(v any) string {
 	}
 }
 
-// view returns v as one of the types that Decode returns. What it contains may
+// view returns v as one of the types that Decode returns. Its contents may
 // still be of other types.
 func view(v any) (any, error) {
 	switch v := v.(type) {
@@ -74,7 +74,7 @@ func view(v any) (any, error) {
 	return nil, fmt.Errorf("%T is no JSON value", v)
 }
 
-// viewPointer follows pointers, though not for ever: one may lead to itself.
+// viewPointer follows pointers, up to a limit because one may lead to itself.
 func viewPointer(r reflect.Value) (any, error) {
 	for range MaxDepth {
 		if r.Kind() != reflect.Pointer && r.Kind() != reflect.Interface {
@@ -100,8 +100,8 @@ func viewFloat(f float64, bits int) (any, error) {
 }
 
 func viewList(r reflect.Value) (any, error) {
-	// encoding/json makes base64 of bytes, a reader may expect text or
-	// numbers: better none of them.
+	// encoding/json writes bytes as base64, while a reader may expect text or
+	// numbers: reject them.
 	if r.Type().Elem().Kind() == reflect.Uint8 {
 		return nil, fmt.Errorf("%v is no JSON value", r.Type())
 	}

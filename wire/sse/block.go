@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// block is what the fields of one block amount to.
+// block is the result of the fields of one block.
 type block struct {
 	event   string
 	data    string
@@ -17,9 +17,9 @@ type block struct {
 	fields  []Field
 }
 
-// readBlock reads the lines of raw, which starts at the start of a line. A last
-// line without a line end is read as if it had one. Decoding all of raw at once
-// lets names and values share one string.
+// readBlock parses the lines of raw, which starts at the start of a line. A
+// last line without a line end is read as if it had one. Decoding all of raw at
+// once lets names and values share one string.
 func readBlock(raw []byte) block {
 	var (
 		b    block
@@ -51,7 +51,7 @@ func readBlock(raw []byte) block {
 	return b
 }
 
-// item reports b as kind, where lastID was in force before it.
+// item returns b as an item of a kind; lastID was in force before it.
 func (b block) item(kind Kind, lastID string, raw []byte) Item {
 	it := Item{
 		Kind:   kind,
@@ -71,7 +71,7 @@ func (b block) item(kind Kind, lastID string, raw []byte) Item {
 	return it
 }
 
-// cutLine returns the first line of s, what follows its line end, and whether
+// cutLine returns the first line of s, the text after its line end, and whether
 // it has one.
 func cutLine(s string) (line, rest string, ended bool) {
 	end := strings.IndexAny(s, "\r\n")
@@ -85,14 +85,14 @@ func cutLine(s string) (line, rest string, ended bool) {
 	return line, rest, true
 }
 
-// splitField reads a line that is neither empty nor a comment.
+// splitField parses a line that is neither empty nor a comment.
 func splitField(line string) Field {
 	name, value, _ := strings.Cut(line, ":")
 	return Field{Name: name, Value: strings.TrimPrefix(value, " ")}
 }
 
-// retryTime returns the milliseconds that value stands for. A time too large
-// for an int64 is valid by the standard, and capped.
+// retryTime returns the number of milliseconds in value. A time too large for
+// an int64 is valid by the standard, and capped.
 func retryTime(value string) (ms int64, ok bool) {
 	if value == "" {
 		return 0, false

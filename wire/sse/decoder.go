@@ -15,32 +15,31 @@ const (
 
 // Limits bound what a [Decoder] holds, which is at most MaxEvent + MaxLine
 // bytes of the stream. The Fields of a block of many short lines take several
-// times its size. A limit that is zero or negative stands for its default.
+// times its size. A zero or negative limit means its default.
 type Limits struct {
-	// MaxLine is the greatest length of a line in bytes, without its line end.
+	// MaxLine is the maximum length of a line in bytes, without its line end.
 	// Default: 1 MiB.
 	MaxLine int
 
-	// MaxEvent is the greatest length of a block in bytes: all its lines and
-	// their line ends, from its first field, without the blank line.
-	// Default: 8 MiB.
+	// MaxEvent is the maximum length of a block in bytes: all its lines and their
+	// line ends, from its first field, without the blank line. Default: 8 MiB.
 	MaxEvent int
 }
 
-// Decoder decodes one stream. A reconnection needs a new one: all state
-// starts afresh with a stream. It is not safe for concurrent use.
+// Decoder decodes one stream. A reconnection needs a new one: no state carries
+// over to a new stream. It is not safe for concurrent use.
 type Decoder struct {
 	limits Limits
 
-	marked  int  // bytes of a possible byte order mark that were seen
-	started bool // past the place where one may stand
+	marked  int  // bytes seen of a possible byte order mark
+	started bool // past the place for a byte order mark
 	closed  bool
 
 	raw      []byte // the block so far
 	line     int    // where its current line starts
 	lead     int    // where its first field starts, if there is a field
 	field    bool   // there is a field
-	afterCR  bool   // an LF now belongs to the line end before
+	afterCR  bool   // an LF now belongs to the previous line end
 	skipping bool   // resynchronising after Oversize
 	blank    bool   // while skipping: the current line is empty so far
 
@@ -59,7 +58,7 @@ func NewDecoder(limits Limits) *Decoder {
 }
 
 // Feed takes the next chunk of the stream and returns the items that it
-// settled, nil if none. It does not keep p. After Close it does nothing.
+// completed, nil if none. It does not retain p. After Close it does nothing.
 func (d *Decoder) Feed(p []byte) []Item {
 	if d.closed {
 		return nil
@@ -89,8 +88,8 @@ func (d *Decoder) Feed(p []byte) []Item {
 	return items
 }
 
-// Close ends the stream and returns what it left undispatched, if anything.
-// A second call returns nil.
+// Close ends the stream and returns the undispatched rest, if any. A second
+// call returns nil.
 func (d *Decoder) Close() []Item {
 	if d.closed {
 		return nil
@@ -109,10 +108,10 @@ func (d *Decoder) Close() []Item {
 }
 
 // LastEventID returns the id that a reconnection would send in Last-Event-ID:
-// the one that the latest blank line committed. It is empty if there is none.
+// the one committed by the latest blank line. It is empty if there is none.
 func (d *Decoder) LastEventID() string { return d.lastID }
 
-// start looks for the byte order mark and returns what follows it.
+// start looks for the byte order mark and returns the bytes after it.
 func (d *Decoder) start(p []byte, items *[]Item) []byte {
 	for len(p) > 0 && p[0] == bom[d.marked] {
 		d.marked++
@@ -130,7 +129,7 @@ func (d *Decoder) start(p []byte, items *[]Item) []byte {
 	return p
 }
 
-// text takes a part of a line that holds no line end.
+// text takes a part of a line that contains no line end.
 func (d *Decoder) text(p []byte, items *[]Item) {
 	if len(p) == 0 {
 		return
@@ -148,7 +147,7 @@ func (d *Decoder) text(p []byte, items *[]Item) {
 	d.raw = append(d.raw, p...)
 }
 
-// endLine takes the line end c: a LF, or a CR that a LF may follow.
+// endLine takes the line end c: an LF, or a CR that an LF may follow.
 func (d *Decoder) endLine(c byte, items *[]Item) {
 	d.afterCR = c == '\r'
 	if d.skipping {
@@ -176,8 +175,8 @@ func (d *Decoder) endCRLF() {
 	}
 }
 
-// read does what a line does before its block ends. raw is line with its line
-// end.
+// read applies the effects that a line has before its block ends. raw is line
+// with its line end.
 func (d *Decoder) read(raw, line []byte, items *[]Item) {
 	if line[0] == ':' {
 		*items = append(*items, Item{Kind: Comment, Data: decodeUTF8(line[1:]), Raw: bytes.Clone(raw)})
@@ -209,8 +208,8 @@ func (d *Decoder) dispatch(items *[]Item) {
 	d.reset()
 }
 
-// fit keeps the block within MaxEvent. Comments before the first field go
-// first: a stream may consist of them, and they were reported already.
+// fit keeps the block within MaxEvent. It first drops comments before the first
+// field: a stream may consist of them, and they were already reported.
 func (d *Decoder) fit(items *[]Item) {
 	if len(d.raw) <= d.limits.MaxEvent {
 		return
@@ -228,15 +227,15 @@ func (d *Decoder) fit(items *[]Item) {
 	}
 }
 
-// oversize gives the block up.
+// oversize drops the block.
 func (d *Decoder) oversize(why string, items *[]Item) {
 	*items = append(*items, Item{Kind: Oversize, Data: why, Raw: bytes.Clone(d.raw)})
 	d.reset()
 	d.skipping = true
 }
 
-// reset starts a block. A large buffer is let go, so that one large event does
-// not weigh on a stream for the rest of its life.
+// reset starts a new block. It releases a large buffer, so that one large event
+// does not take memory for the rest of the stream.
 func (d *Decoder) reset() {
 	const keep = 64 << 10
 	d.raw = d.raw[:0]

@@ -6,8 +6,8 @@ import (
 )
 
 // decodeUTF8 returns b as a string, with U+FFFD for each maximal subpart of a
-// malformed sequence. Neither strings.ToValidUTF8 (one for a whole run) nor a
-// range loop (one for each byte) gives what the Encoding Standard asks for.
+// malformed sequence, as the Encoding Standard requires. strings.ToValidUTF8
+// would write one for a whole run, a range loop one for each byte.
 func decodeUTF8(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -26,7 +26,7 @@ func decodeUTF8(b []byte) string {
 }
 
 // subpart returns the length of the malformed sequence that b starts with: the
-// longest start of a well-formed one, or a single byte that cannot start any.
+// longest prefix of a well-formed one, or a single byte that cannot start any.
 func subpart(b []byte) int {
 	// The second byte is bounded by the first (Unicode, table 3-7); later ones
 	// are 80..BF.

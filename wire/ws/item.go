@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Opcode tells what a frame is (5.2).
+// Opcode is the kind of a frame (5.2).
 type Opcode uint8
 
-// The opcodes that are defined.
+// The defined opcodes.
 const (
 	Continuation Opcode = 0x0
 	Text         Opcode = 0x1
@@ -31,28 +31,28 @@ func (o Opcode) String() string {
 	return fmt.Sprintf("opcode 0x%X", uint8(o))
 }
 
-// Defined reports whether RFC 6455 says what the opcode means.
+// Defined reports whether RFC 6455 defines the opcode.
 func (o Opcode) Defined() bool { return opcodeNames[o] != "" }
 
-// Control reports whether the opcode is of a control frame, of one that is not defined yet included.
+// Control reports whether the opcode is that of a control frame, even an undefined one.
 func (o Opcode) Control() bool { return o&8 != 0 }
 
-// Data reports whether frames of this opcode make messages.
+// Data reports whether frames with this opcode form messages.
 func (o Opcode) Data() bool { return o <= Binary }
 
-// Item is one frame that arrived whole, or one fault of a frame. It shares no memory with the chunks that it came from.
+// Item is one complete frame, or one fault of a frame. It shares no memory with the chunks it came from.
 type Item struct {
 	Opcode  Opcode
 	Fin     bool
 	RSV     uint8  // RSV1 is 4, RSV2 is 2, RSV3 is 1
-	Masked  bool   // of the frame as it was sent; Payload is unmasked
-	Length  uint64 // of the payload, as the header has it
-	Payload []byte // of a whole frame: its start, at most Limits.MaxPayload bytes of it; of a fault nil
-	Fault   string // what is wrong with the frame; "" where the item is the frame itself
+	Masked  bool   // of the frame as sent; Payload is unmasked
+	Length  uint64 // of the payload, according to the header
+	Payload []byte // of a complete frame: its first Limits.MaxPayload bytes; nil for a fault
+	Fault   string // what is wrong with the frame; "" if the item is the frame itself
 }
 
-// CloseStatus reads the payload of a close frame: its status code, 0 if it has none, and the reason. The fault is ""
-// where RFC 6455 allows the payload.
+// CloseStatus parses the payload of a close frame: its status code, 0 if it has none, and the reason. The fault is ""
+// if RFC 6455 allows the payload.
 func CloseStatus(payload []byte) (code int, reason, fault string) {
 	switch len(payload) {
 	case 0:
@@ -70,7 +70,7 @@ func CloseStatus(payload []byte) (code int, reason, fault string) {
 	return code, reason, fault
 }
 
-// mayBeSent knows the status codes of 7.4 and of the registry that it founds: 1012 to 1014 were added there.
+// mayBeSent reports whether a status code may be sent, by section 7.4 and its registry, which has added 1012 to 1014.
 func mayBeSent(code int) bool {
 	switch code {
 	case 1004, 1005, 1006:

@@ -12,17 +12,17 @@ const (
 	DefaultMaxMessage = 8 << 20
 )
 
-// maxControl is the greatest length of a control frame's payload (5.5).
+// maxControl is the maximum length of a control frame's payload (5.5).
 const maxControl = 125
 
-// Limits bound what a [Parser] keeps. A limit that is zero or negative stands for its default.
+// Limits bound what a [Parser] keeps. A zero or negative limit means its default.
 type Limits struct {
-	// MaxPayload is how many bytes of a frame's payload an [Item] keeps; of a control frame never less than 125.
+	// MaxPayload is the number of bytes that an [Item] keeps of a frame's payload; for a control frame at least 125.
 	// Default: 1 MiB.
 	MaxPayload int
 
-	// MaxMessage is the greatest length of a message in bytes, all its fragments together, and of any frame. What is
-	// longer is a fault, once a message. Default: 8 MiB.
+	// MaxMessage is the maximum length of a frame, and of a message with all its fragments, in bytes. Exceeding it is a
+	// fault, reported once per message. Default: 8 MiB.
 	MaxMessage int64
 }
 
@@ -32,31 +32,31 @@ type Parser struct {
 	limits     Limits
 	items      []Item
 
-	head [14]byte // of the frame that is being read
-	have int      // bytes of it that have come
-	lost bool     // nobody knows where the next frame starts
+	head [14]byte // of the frame being read
+	have int      // bytes received of it
+	lost bool     // the start of the next frame is unknown
 
 	inside  bool   // within the payload of frame
-	frame   Item   // once its header is whole
-	left    uint64 // bytes of its payload to come
-	judge   bool   // its payload is text that is to be judged
+	frame   Item   // set once its header is complete
+	left    uint64 // bytes of its payload still missing
+	judge   bool   // its payload is text to be checked
 	mask    [4]byte
 	scratch []byte
 
 	message message
-	closed  bool // there was a close frame
+	closed  bool // a close frame has come
 }
 
-// message is what is known of a message whose last fragment has not come.
+// message is the state of a message whose last fragment has not come.
 type message struct {
 	open  bool
 	size  uint64
-	large bool // told
-	judge bool // it is text, and nothing bad was found in it
+	large bool // already reported
+	judge bool // it is text, and valid so far
 	text  text
 }
 
-// NewParser returns a Parser for what a server sends, or else for what a client sends.
+// NewParser returns a Parser for what a server sends, or a client if fromServer is false.
 func NewParser(fromServer bool, limits Limits) *Parser {
 	if limits.MaxPayload <= 0 {
 		limits.MaxPayload = DefaultMaxPayload
@@ -67,8 +67,8 @@ func NewParser(fromServer bool, limits Limits) *Parser {
 	return &Parser{fromServer: fromServer, limits: limits}
 }
 
-// Feed takes the next chunk of the stream and returns the items that it settled, nil if none. It neither keeps nor
-// changes b.
+// Feed takes the next chunk of the stream and returns the items that it completed, nil if none. It neither retains
+// nor changes b.
 func (p *Parser) Feed(b []byte) []Item {
 	for len(b) > 0 && !p.lost {
 		if p.inside {
@@ -89,7 +89,7 @@ func (p *Parser) Feed(b []byte) []Item {
 	return items
 }
 
-// End tells that the stream is over. It returns a fault if that was inside a frame or a message, else nil.
+// End ends the stream. It returns a fault if that is inside a frame or a message, otherwise nil.
 func (p *Parser) End() []Item {
 	if p.lost {
 		return nil
@@ -107,7 +107,7 @@ func (p *Parser) End() []Item {
 	return p.items
 }
 
-// size is that of the header, as far as one can tell from what has come of it.
+// size returns the size of the header, as far as its received bytes determine it.
 func (p *Parser) size() int {
 	if p.have < 2 {
 		return 2
@@ -131,7 +131,7 @@ func (p *Parser) fault(what string) {
 	p.items = append(p.items, it)
 }
 
-// begin reads a whole header.
+// begin parses a complete header.
 func (p *Parser) begin() {
 	h := p.head[:p.have]
 	p.have = 0
@@ -161,7 +161,7 @@ func (p *Parser) begin() {
 	}
 }
 
-// judgeHeader judges what a header says by itself. A length below least fits into fewer bytes.
+// judgeHeader checks a header by itself. A length below least would fit into fewer bytes.
 func (p *Parser) judgeHeader(least uint64) {
 	f := p.frame
 	switch {
@@ -201,7 +201,7 @@ func (p *Parser) judgeControl() {
 	}
 }
 
-// join puts a data frame into its message.
+// join adds a data frame to its message.
 func (p *Parser) join() {
 	m, f := &p.message, p.frame
 	if p.closed {
@@ -222,7 +222,7 @@ func (p *Parser) join() {
 	m.size = sum
 	if limit := uint64(p.limits.MaxMessage); !m.large && (over != 0 || sum > limit) {
 		m.large = true
-		if f.Length <= limit { // else it is told already
+		if f.Length <= limit { // otherwise it was already reported
 			p.fault(fmt.Sprintf("message of more than %d bytes", limit))
 		}
 	}
@@ -259,7 +259,7 @@ func (p *Parser) badText() {
 	p.fault("text that is no UTF-8")
 }
 
-// end is at the end of a frame.
+// end completes a frame.
 func (p *Parser) end() {
 	f := p.frame
 	switch {

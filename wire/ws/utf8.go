@@ -2,13 +2,13 @@ package ws
 
 import "unicode/utf8"
 
-// text checks that what comes in pieces is UTF-8. Its zero value is ready.
+// text checks that text arriving in pieces is UTF-8. Its zero value is ready.
 type text struct {
-	cut  [utf8.UTFMax]byte // the start of a rune that the last piece ended in
+	cut  [utf8.UTFMax]byte // the start of a rune that the last piece cut off
 	have int
 }
 
-// take reports whether p can go on what came before.
+// take reports whether p is a valid continuation of the previous pieces.
 func (t *text) take(p []byte) bool {
 	for t.have > 0 && len(p) > 0 {
 		t.cut[t.have] = p[0]
