@@ -1,6 +1,6 @@
 // Package agentclient is the vocabulary of the agent-client protocol: the texts that a page shows and the elements by
-// which it is used. It does no I/O and judges nothing, so that the bundled page and the harness can share words without
-// sharing a misunderstanding. What the page and its server say to each other is the vocabulary of agentselect.
+// which it is used. It does no I/O and judges nothing, so that the bundled page and the harness share words but no
+// misunderstandings. The messages between the page and its server use the vocabulary of agentselect.
 //
 // Source: agent-client.zh.md, sections 3.2 to 5.6; names that the source leaves open are those of the default binding.
 package agentclient
@@ -11,14 +11,14 @@ const Protocol = "agent-client"
 // Client is the role of a target: a page in a browser. The harness is its server.
 const Client = "client"
 
-// Texts that the page shows, as they stand in the source. Those with %s are formats of fmt.
+// Texts that the page shows, as in the source. Those with %s are formats of fmt.
 const (
-	ConnectFirst    = "请先连接服务器"                         // a hint, section 5.1: there is no connection
+	ConnectFirst    = "请先连接服务器"                         // a hint, section 5.1: not connected
 	NoAgents        = "(暂无可用主代理)"                       // an option, sections 3.2 and 5.4: the list is empty
 	NoAgentsPrompt  = "暂无可用的主代理,请检查服务端配置"               // a prompt, section 5.4: the same
 	Disconnected    = "(未连接)"                           // an option, section 5.6: the connection was lost
-	StalePrefix     = "未知/已失效"                          // begins an option, section 5.5: the current agent is in no list
-	StaleFormat     = "未知/已失效 (%s)"                     // the whole of it: the agent's id
+	StalePrefix     = "未知/已失效"                          // begins an option, section 5.5: the current agent is unlisted
+	StaleFormat     = "未知/已失效 (%s)"                     // the whole option: the agent's id
 	StalePrompt     = "当前主代理已失效,请重新选择可用主代理"             // a prompt, section 5.5: the same
 	Preselected     = "已预选主代理: %s,新建会话时将自动使用该主代理"       // a prompt, sections 3.2 and 5.2: the agent's name
 	Switched        = "主代理已切换: %s → %s"                 // a chat message, section 3.4: the names of both agents
@@ -28,7 +28,8 @@ const (
 	NoSessionPrompt = "会话不存在,请先创建或加载会话"                 // section 3.5, session_not_found
 )
 
-// Levels of an entry in the event log, section 4. In the default binding it is a class of the entry, or its data-level.
+// Levels of an event log entry, section 4. In the default binding the level is a class of the entry, or its
+// data-level.
 const (
 	Info  = "info"
 	Error = "error"
@@ -46,5 +47,5 @@ const (
 	AbortID      = "abortBtn"
 	ChatID       = "chatBox"
 	LogID        = "eventLog"
-	SessionsID   = "sessionList" // an element per session, which a click loads
+	SessionsID   = "sessionList" // one element per session; a click loads it
 )

@@ -1,6 +1,6 @@
-// Package agentselect is the vocabulary of the agent-select protocol: the names of its messages, events, error
-// codes and fields, and the shapes that carry them. It does no I/O and judges nothing, so that the bundled server
-// and the harness can share words without sharing a misunderstanding.
+// Package agentselect is the vocabulary of the agent-select protocol: the names of its messages, events, error codes
+// and fields, and the shapes that carry them. It does no I/O and judges nothing, so that the bundled server and the
+// harness share words but no misunderstandings.
 //
 // Source: agent-select.zh.md, sections 4.1 to 4.4; names that the source leaves open are those of the default binding.
 package agentselect
@@ -10,7 +10,7 @@ import "regexp"
 // Protocol is the id of this protocol on the command line, in profiles and in results.
 const Protocol = "agent-select"
 
-// Client message types. Switch is section 4.1; the others are the default binding's.
+// Client message types. SwitchAgentType is from section 4.1; the others are the default binding's.
 const (
 	SwitchAgentType      = "switch_agent"
 	ChatType             = "chat"
@@ -21,7 +21,8 @@ const (
 	SessionLoadType      = "session_load"   // WebSocket only; over HTTP it is an endpoint
 )
 
-// Server event types. AgentList, AgentSwitched and Error are section 4.2; the others are the default binding's.
+// Server event types. AgentListEvent, AgentSwitchedEvent and ErrorEvent are from section 4.2; the others are the
+// default binding's.
 const (
 	ConnectedEvent           = "connected"
 	AgentListEvent           = "agent_list"
@@ -53,7 +54,7 @@ const (
 	FormatIDText = "agentId contains invalid characters. Allowed: [a-z0-9_-]"
 )
 
-// NotFoundText is the example text of section 3.3; any text that contains the id will do (AS-050).
+// NotFoundText returns the example text of section 3.3; any text that contains the id is accepted (AS-050).
 func NotFoundText(id string) string { return "Invalid agent ID: " + id }
 
 // Built-in agents, section 1.1.
@@ -66,7 +67,7 @@ const (
 // BuiltinIDs lists the ids of the three built-in agents, in the order of section 1.1.
 var BuiltinIDs = []string{General, RequirementAnalyzer, Debugger}
 
-// IDPattern is the form of an agent id, section 4.1 ("[a-z0-9_-]+"), anchored at both ends.
+// IDPattern matches an agent id, section 4.1 ("[a-z0-9_-]+"), anchored at both ends.
 var IDPattern = regexp.MustCompile(`\A[a-z0-9_-]+\z`)
 
 // AgentInfo is one entry of a list of agents, section 4.4.

@@ -18,10 +18,10 @@ func Stages() []string {
 
 // Tools of the default booking flow.
 const (
-	Select      = "select"      // itemId: choose an item; of seats, choose or give back
+	Select      = "select"      // itemId: choose an item; for seats, choose or release
 	SetQuantity = "setQuantity" // itemId, quantity: how many tickets of a type
-	Next        = "next"        // to the following stage; from ConfirmStage: book
-	Prev        = "prev"        // to the stage before
+	Next        = "next"        // to the next stage; from ConfirmStage: book
+	Prev        = "prev"        // to the previous stage
 	PostMessage = "postMessage" // text: a message of the host's assistant in the chat
 	Filter      = "filter"      // attribute, value: show only items that have it; an empty value shows all
 	Sort        = "sort"        // attribute, order: asc or desc
@@ -35,13 +35,13 @@ type Tool struct {
 	Parameters  any    `json:"parameters"` // a JSON Schema object, or a flat map {param: {type, enum?, optional?}}
 }
 
-// UISpec is what the default host shows: the form of one stage. While none is shown (before the first session, and once
-// the booking is done) uiSpec is null.
+// UISpec is what the default host shows: the form of one stage. While none is shown (before the first session, and
+// after booking) uiSpec is null.
 type UISpec struct {
 	Stage  string   `json:"stage"`
 	Stages []string `json:"stages"` // all of them, in order
 	Title  string   `json:"title"`
-	// what can be chosen, as filtered and sorted; none at ConfirmStage
+	// the available choices, as filtered and sorted; none at ConfirmStage
 	Items       []Item         `json:"items"`
 	Selected    []string       `json:"selected"`              // ids of the chosen items
 	Quantities  map[string]int `json:"quantities,omitempty"`  // TicketStage: ticket type → tickets
@@ -57,7 +57,7 @@ type Item struct {
 	ID         string         `json:"id"`
 	Label      string         `json:"label"`
 	Available  bool           `json:"available"`            // false: sold out; choosing it fails while running
-	Attributes map[string]any `json:"attributes,omitempty"` // by which items are filtered and sorted
+	Attributes map[string]any `json:"attributes,omitempty"` // used to filter and sort items
 }
 
 // FilterSpec is a filter in use.

@@ -1,6 +1,6 @@
 // Package externalagent is the vocabulary of the external-agent protocol, mvp-0.2: the names of its roles, messages,
-// fields, error codes and log fields, and the words of the default booking flow. It does no I/O and judges nothing, so
-// that the bundled relay, host and agent and the harness can share words without sharing a misunderstanding.
+// fields, error codes and log fields, and the words of the default booking flow. It does no I/O and judges nothing,
+// so that the bundled relay, host and agent and the harness share words but no misunderstandings.
 //
 // Source: external-agent.zh.md; names that the source leaves open are those of the default binding.
 package externalagent
@@ -14,10 +14,10 @@ const Version = "mvp-0.2"
 // Path is the endpoint, section 2.
 const Path = "/agent/ws"
 
-// DefaultSession is the relay session of the source's example. It is never the id of a study session.
+// DefaultSession is the relay session of the source's example. It is never a study session's id.
 const DefaultSession = "default"
 
-// Parties of a relay session, the role of relay.join, section 4.0. The source gives the agent's only.
+// Parties of a relay session: the role of relay.join, section 4.0. The source defines only the agent's.
 const (
 	AgentRole    = "agent"
 	HostRole     = "host"
@@ -79,7 +79,7 @@ const (
 	Internal = "internal"
 )
 
-// Envelope is every message, section 3.
+// Envelope is the form of every message, section 3.
 type Envelope struct {
 	V       string `json:"v"`
 	Type    string `json:"type"`

@@ -1,6 +1,6 @@
 // Package sessionchat is the vocabulary of the session-chat protocol: the names of its messages and fields, and the
-// shapes that carry them. It does no I/O and judges nothing, so that the bundled server and the harness can share words
-// without sharing a misunderstanding.
+// shapes that carry them. It does no I/O and judges nothing, so that the bundled server and the harness share words
+// but no misunderstandings.
 //
 // Source: session-chat.zh.md, section 消息协议; names that the source leaves open are those of the default binding.
 package sessionchat
@@ -8,7 +8,7 @@ package sessionchat
 // Protocol is the id of this protocol on the command line, in profiles and in results.
 const Protocol = "session-chat"
 
-// Path is where the default binding has the WebSocket.
+// Path is the path of the WebSocket in the default binding.
 const Path = "/chat/ws"
 
 // Client message types, section 前端发送消息.
@@ -18,7 +18,7 @@ const (
 	PingType      = "ping"
 )
 
-// Server message types (message_type). Assistant is that of the source's example; the others are the default binding's.
+// Server message types (message_type). Assistant is from the source's example; the others are the default binding's.
 const (
 	SystemMessage    = "system"    // the first message of a turn; carries the session id
 	StreamMessage    = "stream"    // a piece of the answer: message.text
@@ -28,7 +28,7 @@ const (
 	PongMessage      = "pong"      // answers a ping
 )
 
-// How a turn has ended: the subtype of a result.
+// How a turn ended: the subtype of a result.
 const (
 	Success     = "success"
 	Interrupted = "interrupted"
@@ -37,15 +37,15 @@ const (
 
 // Error codes of the default binding.
 const (
-	InvalidMessage = "invalid_message" // no JSON object, or a field of the wrong type
+	InvalidMessage = "invalid_message" // not a JSON object, or a field of the wrong type
 	UnknownType    = "unknown_type"
-	MissingField   = "missing_field" // a chat or an interrupt without a field that it requires
-	NotRunning     = "not_running"   // an interrupt that finds no turn
+	MissingField   = "missing_field" // a chat or an interrupt without a required field
+	NotRunning     = "not_running"   // an interrupt while no turn is running
 	ModelFailed    = "model_failed"
-	Overloaded     = "overloaded" // a limit of the server's is reached
+	Overloaded     = "overloaded" // a server limit is reached
 )
 
-// Chat is the client's message that creates, continues or resumes a session.
+// Chat is the client message that creates, continues or resumes a session.
 type Chat struct {
 	Type    string   `json:"type"`
 	AgentID string   `json:"agent_id"`
@@ -53,15 +53,15 @@ type Chat struct {
 	Options *Options `json:"options,omitzero"`
 }
 
-// Options configure one chat. Keys that are not known are tolerated.
+// Options configure one chat. Unknown keys are tolerated.
 type Options struct {
 	Model string `json:"model,omitzero"`
 }
 
-// Message is what a server sends, section 后端返回消息.
+// Message is a server message, section 后端返回消息.
 type Message struct {
 	MessageType string         `json:"message_type"`
-	AgentID     *string        `json:"agent_id"`   // key as the client sent it; null in messages of no session
+	AgentID     *string        `json:"agent_id"`   // key as sent by the client; null in messages without a session
 	SessionID   *string        `json:"session_id"` // null until the backend has assigned it
 	Message     map[string]any `json:"message"`
 	Timestamp   string         `json:"timestamp"` // RFC 3339, UTC

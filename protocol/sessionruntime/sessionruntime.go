@@ -1,6 +1,6 @@
 // Package sessionruntime is the vocabulary of the session-runtime protocol: the names of its events, subtypes and
 // fields, and the shape of a message on the bus. It does no I/O and judges nothing, so that the bundled orchestrator
-// and the harness can share words without sharing a misunderstanding.
+// and the harness share words but no misunderstandings.
 //
 // Source: session-runtime.zh.md; names that the source leaves open are those of the default binding.
 package sessionruntime
@@ -8,7 +8,7 @@ package sessionruntime
 // Protocol is the id of this protocol on the command line, in profiles and in results.
 const Protocol = "session-runtime"
 
-// Path is where the default binding has the WebSocket of the bus.
+// Path is the path of the bus WebSocket in the default binding.
 const Path = "/bus/ws"
 
 // Events (消息类型总结表).
@@ -43,9 +43,9 @@ const Mention = "MENTION"
 
 // Subtypes of CONTROL from the frontend (section 1.1).
 const (
-	Cancel          = "CANCEL" // and to an agent (4C)
+	Cancel          = "CANCEL" // also to an agent (4C)
 	Interrupt       = "INTERRUPT"
-	SwitchAgent     = "SWITCH_AGENT" // and what the orchestrator publishes (section 3)
+	SwitchAgent     = "SWITCH_AGENT" // also published by the orchestrator (section 3)
 	InviteAgent     = "INVITE_AGENT"
 	RemoveAgent     = "REMOVE_AGENT"
 	HandoverConfirm = "HANDOVER_CONFIRM"
@@ -54,7 +54,7 @@ const (
 	SessionClose    = "SESSION_CLOSE"
 )
 
-// Subtypes of CONTROL from an agent (sections 1.2, 4F, 6), and the one EVENT.
+// Subtypes of CONTROL from an agent (sections 1.2, 4F, 6), and one of EVENT.
 const (
 	InputAck         = "INPUT_ACK"
 	CancelAck        = "CANCEL_ACK"
@@ -63,12 +63,12 @@ const (
 	StreamStopped    = "STREAM_STOPPED" // EVENT: stands for CANCEL_ACK (4C)
 )
 
-// Subtypes of CONTROL from SessionManager (section 1.3). SessionFailed is of both requests.
+// Subtypes of CONTROL from SessionManager (section 1.3). SessionFailed answers both requests.
 const (
 	AddAgentDone      = "ADD_AGENT_DONE"
 	AddAgentFailed    = "ADD_AGENT_FAILED"
 	RemoveAgentDone   = "REMOVE_AGENT_DONE"
-	RemoveAgentFailed = "REMOVE_AGENT_FAILED" // and of the ERROR to the frontend (4D)
+	RemoveAgentFailed = "REMOVE_AGENT_FAILED" // also of the ERROR to the frontend (4D)
 	SessionOpened     = "SESSION_OPENED"
 	SessionClosed     = "SESSION_CLOSED"
 	SessionFailed     = "SESSION_FAILED"
@@ -101,7 +101,7 @@ const (
 )
 
 // Subtypes of ERROR to the frontend. The source names RouteTimeout and RemoveAgentFailed; the others are the bundled
-// orchestrator's, whose names nothing rests on.
+// orchestrator's, and no verdict depends on their names.
 const (
 	RouteTimeout    = "ROUTE_TIMEOUT"
 	CancelTimeout   = "CANCEL_TIMEOUT"
@@ -117,10 +117,10 @@ const (
 	Setup  = "setup"  // session_id, agents, active_agent_id, limits.input_ack_ms, limits.cancel_ack_ms
 	Ready  = "ready"  // answers a setup
 	Fence  = "fence"  // id
-	Fenced = "fenced" // id; everything that was delivered before the fence has been handled
+	Fenced = "fenced" // id; everything delivered before the fence has been handled
 )
 
-// Message is one frame on the bus, as the default binding has it.
+// Message is one frame on the bus in the default binding.
 type Message struct {
 	ID        string `json:"id"`
 	SessionID string `json:"session_id"`
@@ -131,7 +131,7 @@ type Message struct {
 	TargetID  string `json:"target_id,omitzero"`
 	Payload   any    `json:"payload"`
 	Timestamp string `json:"timestamp"` // RFC 3339, UTC
-	// trace_id, turn_id, tx_id, subtype, stream {is_chunk, seq, final}, visibility, and whatever the sender has put there
+	// trace_id, turn_id, tx_id, subtype, stream {is_chunk, seq, final}, visibility, and anything the sender has added
 	Metadata map[string]any `json:"metadata"`
 }
 
