@@ -2,8 +2,8 @@ package features
 
 import "embed"
 
-// Doctor holds the scenarios by which parley doctor examines a profile, by protocol. They do not belong to the suite:
-// FS does not have them, and Digest does not count them.
+// Doctor holds the scenarios with which parley doctor examines a profile, by protocol. They are not part of the
+// suite: FS does not contain them, and Digest does not count them.
 //
 //go:embed */doctor/*.feature
 var Doctor embed.FS

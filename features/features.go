@@ -10,12 +10,13 @@ import (
 	"parley/verdict"
 )
 
-// FS holds every .feature, clauses.yaml and judges.yaml, by protocol. The last says which steps judge which clause.
+// FS holds every .feature, clauses.yaml and judges.yaml, by protocol. judges.yaml says which steps judge which
+// clause.
 //
 //go:embed */*.feature */clauses.yaml */judges.yaml
 var FS embed.FS
 
-// Version of the suite. It changes whenever a verdict may.
+// Version is the version of the suite. It changes whenever a verdict may change.
 const Version = "0.1.0"
 
 // Ledger reads the clause ledger of a protocol.
