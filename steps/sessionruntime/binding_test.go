@@ -17,8 +17,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// elsewhere is a wire on which everything is in another place and has another name, that of profiles/node-runtime.yaml
-// and more.
+// elsewhere is a wire with other places and names for everything: those of profiles/node-runtime.yaml and more.
 const elsewhere = `
 senders: {frontend: web, manager: sm, session: sr, logger: log}
 fields:
@@ -50,7 +49,7 @@ events: {USER_INPUT: ASK, EVENT: [NEWS, TIDINGS]}
 targets: {SYSTEM: HUB}
 subtypes: {CANCELED: TURN_CANCELED, CANCEL: HALT, MENTION: AT}`
 
-// bound makes the binding of a profile that says this of its wire.
+// bound returns the binding of a profile with this wire.
 func bound(t testing.TB, wire string) *codec {
 	t.Helper()
 	text := "url: http://h\nprotocol: session-runtime\n"
@@ -66,7 +65,7 @@ func bound(t testing.TB, wire string) *codec {
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 5e6, time.FixedZone("", 3600))
 
-// whole is a frame with everything.
+// whole returns a frame with all fields.
 func whole() frame {
 	return frame{id: "m1", session: "s", event: vocab.AgentOutput, from: "agent-a",
 		payload: map[string]any{"text": "你好", "n": 1.5, "none": nil},
@@ -129,7 +128,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestEncodeLeavesTheSendersMetadata: a frame's metadata may be used again.
+// TestEncodeLeavesTheSendersMetadata checks that encoding does not change a frame's metadata.
 func TestEncodeLeavesTheSendersMetadata(t *testing.T) {
 	f := whole()
 	f.meta = map[string]any{"stream": map[string]any{"own": true}}
@@ -178,7 +177,7 @@ func TestEncodeThatCannotBe(t *testing.T) {
 	}
 }
 
-// decoded is the event of a text frame.
+// decoded returns the decoded record of a text frame.
 func decoded(t testing.TB, wire, body string) transcript.Record {
 	t.Helper()
 	r := transcript.Record{N: 1, Conn: bus, Dir: transcript.Received, Kind: transcript.Frame, Type: "text",
@@ -187,7 +186,7 @@ func decoded(t testing.TB, wire, body string) transcript.Record {
 	return r
 }
 
-// TestRoundTrip: what is encoded is decoded as the same, under every wire.
+// TestRoundTrip checks that every wire decodes what it encodes.
 func TestRoundTrip(t *testing.T) {
 	for name, wire := range map[string]string{"by default": "", "elsewhere": elsewhere} {
 		for _, f := range []frame{
@@ -225,7 +224,7 @@ func TestRoundTrip(t *testing.T) {
 					t.Errorf("%s: metadata.%s of %s is %v", name, key, m.Label, got.Metadata)
 				}
 			}
-			got.Payload, got.Metadata, got.Data, got.TargetAgent = nil, nil, nil, "" // a mention may name its agent there too
+			got.Payload, got.Metadata, got.Data, got.TargetAgent = nil, nil, nil, "" // a mention may name its agent in these too
 			if diff := cmp.Diff(want, got); diff != "" || !ok {
 				t.Errorf("%s: %s; want(-) got(+):\n%s", name, m.Label, diff)
 			}
@@ -311,7 +310,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestNullMembers: a member of a switch that is null is there, one that is not is absent.
+// TestNullMembers checks that a null member of a switch is present, and a missing one absent.
 func TestNullMembers(t *testing.T) {
 	data := decoded(t, "",
 		`{"event":"CONTROL","subtype":"SWITCH_AGENT","payload":{"from":null,"to":"b",`+
@@ -343,7 +342,7 @@ func TestDecodeOfWhatIsNone(t *testing.T) {
 	}
 }
 
-// TestFaults: what is wrong with the JSON itself is told.
+// TestFaults checks that defects of the JSON itself are reported.
 func TestFaults(t *testing.T) {
 	if r := decoded(t, "", `{"event":"EVENT","event":"CONTROL"}`); r.Event == nil || len(r.Event.Faults) == 0 {
 		t.Errorf("%+v", r.Event)
@@ -376,7 +375,7 @@ func TestSenders(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever comes is decoded or not, and read or not.
+// FuzzDecode checks that decoding and reading never panic.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"event":"CONTROL","payload":{"from":null}}`))
 	f.Add([]byte(`{"parley":"fenced","id":[]}`))

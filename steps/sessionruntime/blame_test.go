@@ -9,8 +9,8 @@ import (
 	"parley/verdict"
 )
 
-// TestBlame: over the whole suite a target with one fault fails the clauses that this fault breaks, by the steps and by
-// the model, and no others.
+// TestBlame checks that, over the whole suite, a target with one fault fails exactly the clauses that the fault
+// breaks, by the steps and by the model.
 func TestBlame(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[string]string{
@@ -28,7 +28,7 @@ func TestBlame(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			env := environment(t, &scripted{fault: fault})
-			env.Profile.Limits.Event.Duration = 5 * time.Second // a fence ends what is awaited in vain
+			env.Profile.Limits.Event.Duration = 5 * time.Second // a fence ends futile waits
 			failed := map[string]bool{}
 			for _, r := range run(env, texts(t), func() *scripted { return &scripted{fault: fault} }) {
 				for _, j := range slices.Concat(r.Clauses, r.Monitors) {

@@ -14,13 +14,13 @@ import (
 	"parley/verdict"
 )
 
-// TestExplore: whatever is drawn is a scenario of known steps, begins with a session and ends with a judgement; a
-// target that does what the source says passes it.
+// TestExplore checks that every drawn scenario has known steps, begins with a session and ends with a judgement, and
+// that a conforming target passes it.
 func TestExplore(t *testing.T) {
 	t.Parallel()
 	env := environment(t, &scripted{})
 	sequences := rapid.Custom(Protocol{}.Explore)
-	for seed := range 12 { // each is run through godog
+	for seed := range 12 { // each one runs through godog
 		lines := sequences.Example(seed)
 		text := strings.Join(lines, "\n")
 		first := lines[0]
@@ -48,7 +48,7 @@ func TestExplore(t *testing.T) {
 	}
 }
 
-// legal says what is wrong with a sequence: an agent speaks of an input only when that was said, and hands it over at
+// legal says what is wrong with a sequence: an agent may act on an input only after it was said, and hand it over at
 // most once.
 func legal(lines []string) string {
 	said, asked := map[string]bool{}, map[string]bool{}
@@ -71,7 +71,7 @@ func legal(lines []string) string {
 	return ""
 }
 
-// TestExploreIsLegal: so is all that is drawn, and everything is drawn.
+// TestExploreIsLegal checks that all drawn sequences are legal, and that every act is drawn.
 func TestExploreIsLegal(t *testing.T) {
 	seen := map[string]bool{}
 	rapid.Check(t, func(draw *rapid.T) {
@@ -95,7 +95,7 @@ func TestExploreIsLegal(t *testing.T) {
 	}
 }
 
-// TestExploreShrinks: a sequence of which acts are taken away is one too, and no longer.
+// TestExploreShrinks checks that a sequence remains legal when an act is removed.
 func TestExploreShrinks(t *testing.T) {
 	acts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) act {
 		letter := rapid.SampledFrom([]string{"a", "b", "c", "d"})
@@ -123,7 +123,7 @@ func TestExploreShrinks(t *testing.T) {
 	})
 }
 
-// TestExplored: an explored sequence is judged by all that the model judges, but what is about BROADCAST.
+// TestExplored checks that an explored sequence is judged by all clauses of the model except those about BROADCAST.
 func TestExplored(t *testing.T) {
 	var want []string
 	for _, id := range judge.Clauses() {
@@ -135,7 +135,7 @@ func TestExplored(t *testing.T) {
 	}
 }
 
-// TestStages: what the preflight shows is told.
+// TestStages checks the descriptions that the preflight shows.
 func TestStages(t *testing.T) {
 	if fmt.Sprint(Protocol{}.Stages()) == "" || steps.Name(Protocol{}) != "session-runtime" ||
 		len(Protocol{}.Certifying()) != 2 || len(Protocol{}.Monitors()) != 1 {

@@ -15,7 +15,7 @@ import (
 	"parley/verdict"
 )
 
-// texts are the features, by their names.
+// texts returns the features by name.
 func texts(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -33,14 +33,14 @@ func texts(t *testing.T) map[string]string {
 	return out
 }
 
-// TestFeatures: a target that does what the source says passes every scenario, and the model has nothing against it,
-// whatever the profile says of its bus and of its limits.
+// TestFeatures checks that a conforming target passes every scenario without objections from the model, whatever the
+// profile says of its bus and limits.
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
 		change func(*binding.Binding)
-		part   string // of the name of a feature; "" is all
+		part   string // part of a feature's name; "" is all
 		want   func(r steps.Result) verdict.Outcome
 	}{
 		{reason: "by default"},

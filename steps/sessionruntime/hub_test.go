@@ -10,7 +10,7 @@ import (
 	vocab "parley/protocol/sessionruntime"
 )
 
-// hub is one session, as the source has it.
+// hub is one session of a conforming orchestrator.
 type hub struct {
 	s       *scripted
 	id      string
@@ -24,7 +24,7 @@ type hub struct {
 	asks    map[string]object // handovers, by tx_id
 }
 
-// talk is a turn.
+// talk is one turn.
 type talk struct {
 	id, trace, agent string
 	status           string
@@ -89,7 +89,7 @@ func (h *hub) handle(m object) {
 	}
 }
 
-// transact handles what transactions are about.
+// transact handles the messages of transactions.
 func (h *hub) transact(m object, name string, t *talk, ids func(tx bool) object) {
 	from, meta := str(m, "sender"), m["metadata"].(object)
 	payload, _ := m["payload"].(object)
@@ -147,11 +147,11 @@ func (h *hub) transact(m object, name string, t *talk, ids func(tx bool) object)
 	}
 }
 
-// pending reports whether a receipt is waited for, and that no longer.
+// pending reports whether a receipt is outstanding, and marks it as received.
 func (h *hub) pending(receipt, agent string) bool {
 	for _, ask := range []string{vocab.RequestAddAgent, vocab.RequestRemoveAgent, vocab.RequestSessionOpen,
 		vocab.RequestSessionClose} {
-		about := strings.TrimPrefix(ask, "REQUEST_") // ADD_AGENT, say, or SESSION_OPEN
+		about := strings.TrimPrefix(ask, "REQUEST_") // for example ADD_AGENT or SESSION_OPEN
 		key := ask + " " + agent
 		if h.waiting[key] > 0 &&
 			(strings.HasPrefix(receipt, about) || strings.HasPrefix(about, "SESSION") && receipt == vocab.SessionFailed) {
@@ -162,7 +162,7 @@ func (h *hub) pending(receipt, agent string) bool {
 	return false
 }
 
-// request asks SessionManager.
+// request sends a request to SessionManager.
 func (h *hub) request(name, agent string, ids, payload object) {
 	h.waiting[name+" "+agent]++
 	h.say(vocab.Control, name, vocab.ToSystem, "", ids, payload)
@@ -231,7 +231,7 @@ func (h *hub) output(m, meta object) {
 	h.say(vocab.AgentOutput, "", vocab.ToFrontend, "", meta, m["payload"])
 }
 
-// stop asks those who speak to stop, unless they have been asked, and goes on when they have.
+// stop asks the speakers to stop, unless they have been asked already, and continues when they have stopped.
 func (h *hub) stop(of func(*talk) bool, then func()) {
 	left := 0
 	for _, t := range h.order {

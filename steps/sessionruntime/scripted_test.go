@@ -28,8 +28,8 @@ import (
 
 type object = map[string]any
 
-// scripted is an orchestrator, and the driver to it: every message is handled before Send returns, so that nothing
-// needs to be waited for but time-outs. Its fault is what it does wrong:
+// scripted is an orchestrator and the driver to it: every message is handled before Send returns, so that only
+// time-outs take time. fault is its misbehaviour:
 //
 //	drop CANCEL                          it is not published
 //	twice CANCEL                         it is published twice
@@ -38,9 +38,9 @@ type object = map[string]any
 //	deaf                                 it answers no fence
 //	dumb                                 it answers no set-up
 type scripted struct {
-	target.Running // what a scenario does not use
+	target.Running // for methods that scenarios do not use
 	fault          string
-	refuse         error // of opening
+	refuse         error // error of Open
 
 	mu       sync.Mutex
 	sink     driver.Sink
@@ -120,7 +120,7 @@ func (s *scripted) write(m object) {
 		Bytes: []byte(wjson.Compact(m))})
 }
 
-// publish writes a message with the fault in it.
+// publish writes a message, with the fault applied.
 func (s *scripted) publish(m object) {
 	words := strings.Fields(s.fault)
 	name := str(m, "subtype")
@@ -148,7 +148,7 @@ func (s *scripted) publish(m object) {
 func set(m object, way []string, value string) {
 	for _, name := range way[:len(way)-1] {
 		inner, is := m[name].(object)
-		if !is && m[name] != nil { // a text has no members
+		if !is && m[name] != nil { // a string has no members
 			return
 		}
 		inner = maps.Clone(inner)
@@ -166,11 +166,11 @@ func set(m object, way []string, value string) {
 
 func str(m object, name string) string { s, _ := m[name].(string); return s }
 
-// ledger is read once: it has a clause for every line of the document.
+// ledger is read only once, because it has a clause for every line of the document.
 var ledger = sync.OnceValues(func() (*verdict.Ledger, error) { return features.Ledger(vocab.Protocol) })
 
-// environment is that of a scripted target. Its limits are short: all that will ever be said has been said when a step
-// begins to wait, apart from time-outs.
+// environment returns the environment of a scripted target. Its limits are short: apart from time-outs, everything
+// has been published before a step begins to wait.
 func environment(t *testing.T, at *scripted) *steps.Env {
 	t.Helper()
 	clauses, err := ledger()
@@ -181,7 +181,7 @@ func environment(t *testing.T, at *scripted) *steps.Env {
 	p.Limits.Turn.Duration, p.Limits.Event.Duration, p.Limits.Quiet.Duration = 10*time.Millisecond, 10*time.Millisecond,
 		2*time.Millisecond
 	p.Limits.Open.Duration = 10 * time.Millisecond
-	if at.fault == "" { // nothing will be missed
+	if at.fault == "" { // no wait will time out
 		p.Limits.Event.Duration = 5 * time.Second
 	}
 	binding.Of(p).Limits.InputAck.Duration, binding.Of(p).Limits.CancelAck.Duration = 20*time.Millisecond,
@@ -189,7 +189,7 @@ func environment(t *testing.T, at *scripted) *steps.Env {
 	return &steps.Env{Profile: p, Driver: at, Ledger: clauses}
 }
 
-// perform runs the lines of one scenario against a target with this fault.
+// perform runs the lines of one scenario against a target with a fault.
 func perform(t *testing.T, tags, lines, fault string, change ...func(*steps.Env)) steps.Result {
 	t.Helper()
 	at := &scripted{fault: fault}
@@ -205,7 +205,7 @@ func perform(t *testing.T, tags, lines, fault string, change ...func(*steps.Env)
 	return got[0]
 }
 
-// run performs features, each scenario against a target of its own.
+// run runs features, each scenario against its own target.
 func run(env *steps.Env, files map[string]string, begin func() *scripted) []steps.Result {
 	var got []steps.Result
 	s := &steps.Suite{

@@ -31,8 +31,8 @@ var stepsRows = []struct {
 	reason string
 	lines  string
 	fault  string // see scripted
-	broken string // clauses, of these tags; "" is none
-	tags   string // more of them, that are not broken
+	broken string // broken clauses, which are also tags; "" is none
+	tags   string // further tags, not broken
 }{
 	{reason: "no bus answers the set-up", lines: given, fault: "dumb", broken: "RT-013"},
 	{reason: "an input is lost", lines: given + `When the user says "t1"` + "\n" + `Then "t1" reaches agent "a"`,
@@ -199,8 +199,7 @@ var stepsRows = []struct {
 		broken: "RT-011"},
 }
 
-// TestSteps: each step against a target that does what it asks for, and against targets that do not: the clause fails,
-// or, where the scenario judges another one, it is not tested.
+// TestSteps runs each step against a conforming target and against faulty ones: the expected clauses fail.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	for _, r := range stepsRows {
@@ -227,7 +226,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestNotTested: what a scenario cannot go on without says nothing of clauses that it is not about.
+// TestNotTested checks that a failed precondition of a scenario leaves clauses that it is not about untested.
 func TestNotTested(t *testing.T) {
 	t.Parallel()
 	for lines, fault := range map[string]string{
@@ -250,7 +249,7 @@ func TestNotTested(t *testing.T) {
 	}
 }
 
-// TestStrict: under --strict a conflict is judged by its strict reading.
+// TestStrict checks that --strict judges a conflict by its strict reading.
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	const confirmed = prompt + "When the user confirms the handover of \"t1\"\nThen agent \"b\" gets the context of \"t1\""
@@ -277,7 +276,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestBus: a bus that cannot be reached, that refuses, and that ends.
+// TestBus tests a bus that cannot be reached, one that refuses, and one that ends.
 func TestBus(t *testing.T) {
 	t.Parallel()
 	refused := &driver.OpenError{Status: 403, Err: errors.New("forbidden")}
@@ -303,7 +302,7 @@ func TestBus(t *testing.T) {
 	}
 }
 
-// TestQuiet: without a fence the quiet window proves an absence.
+// TestQuiet checks that without a fence the quiet window proves an absence.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	quiet := func(env *steps.Env) { binding.Of(env.Profile).Fence = false }
@@ -317,8 +316,8 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestBroadcast: what needs BROADCAST is not for a target whose bus does not deliver it; in explored sequences it is
-// left out.
+// TestBroadcast checks that steps on BROADCAST are not applicable to a target whose bus does not deliver it; explored
+// sequences leave them out.
 func TestBroadcast(t *testing.T) {
 	t.Parallel()
 	system := func(env *steps.Env) { binding.Of(env.Profile).Subscribes = target.Names{vocab.ToSystem} }
@@ -341,7 +340,7 @@ func TestBroadcast(t *testing.T) {
 	}
 }
 
-// TestFixed: a target whose limits cannot be set is judged by its own.
+// TestFixed checks that a target with fixed limits is judged by those.
 func TestFixed(t *testing.T) {
 	const lines = given + "When the user says \"t1\"\nThen \"t1\" reaches agent \"a\"\nAnd no ROUTE_TIMEOUT is published"
 	const early = "also ERROR ROUTE_TIMEOUT FRONTEND behind USER_INPUT"
@@ -361,7 +360,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestMistakesOfScenarios: a scenario that speaks of what has not happened is the harness's mistake, and nobody else's.
+// TestMistakesOfScenarios checks that a scenario that refers to something that has not happened is a harness error.
 func TestMistakesOfScenarios(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []string{
@@ -381,7 +380,7 @@ func TestMistakesOfScenarios(t *testing.T) {
 	}
 }
 
-// TestObserved: what the source leaves to the target is recorded.
+// TestObserved checks that choices left to the target are recorded.
 func TestObserved(t *testing.T) {
 	got := perform(t, "@RT-027 @RT-081 @RT-101", speaks+"When the user cancels\nThen agent \"a\" is asked to stop \"t1\"",
 		"also EVENT CANCEL_SENT FRONTEND behind CANCEL")

@@ -148,7 +148,8 @@ var runtimeMistakesRows = []struct{ reason, head, yaml, want string }{
 		`p.yaml:3:39: session-runtime.targets.FRONTEND: renamed to nothing`},
 }
 
-// TestRuntimeMistakes: those of the wire of session-runtime and of stdio, one error each, with a place.
+// TestRuntimeMistakes checks that each mistake in the session-runtime wire or in stdio yields one error with its
+// place.
 func TestRuntimeMistakes(t *testing.T) {
 	for _, tt := range runtimeMistakesRows {
 		t.Run(tt.reason, func(t *testing.T) { profiletest.Mistaken(t, kinds, tt.head+tt.yaml+"\n", tt.want) })
@@ -239,7 +240,7 @@ func TestParseRuntime(t *testing.T) {
 	}
 }
 
-// TestRuntimeDefaultsAreOnesOwn: what one profile adds to its names is in no other.
+// TestRuntimeDefaultsAreOnesOwn checks that names added by one profile appear in no other.
 func TestRuntimeDefaultsAreOnesOwn(t *testing.T) {
 	profiletest.Parse(t, kinds,
 		"url: http://x\nprotocol: session-runtime\nsession-runtime: {subtypes: {INPUT_ACK: ACK}}\n")
@@ -283,7 +284,7 @@ func TestRuntimeNames(t *testing.T) {
 	}
 }
 
-// TestRuntimeNamesAreOneAnothers: every subtype can be renamed, and no name is there twice.
+// TestRuntimeNamesAreOneAnothers checks that no name that can be remapped is listed twice.
 func TestRuntimeNamesAreOneAnothers(t *testing.T) {
 	for what, known := range map[string][]string{"event": busEventNames, "subtype": subtypeNames,
 		"target": busTargetNames} {

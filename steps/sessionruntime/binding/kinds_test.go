@@ -8,5 +8,5 @@ import (
 	"parley/target"
 )
 
-// kinds are all that a profile of these tests may name.
+// kinds are all kinds that profiles in these tests may name.
 var kinds = target.Kinds{agentselect.Kind(), Kind(), agentclient.Kind(), sessionchat.Kind(), externalagent.Kind()}

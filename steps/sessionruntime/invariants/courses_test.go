@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// How courses begin: a session, a turn that is routed, that runs, whose agent speaks, and that is over.
+// Beginnings of transcripts: a session, a routed turn, a running one, a speaking one, a finished one.
 const (
 	abc     = "set main a,b,c a\n"
 	routed  = abc + "> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n"
@@ -26,16 +26,16 @@ const (
 	nextC  = "> user USER_INPUT #9\n< USER_INPUT @c t9 #9\n< TURN_ACCEPTED t9 of=c\nfence\n"
 )
 
-// row is a transcript, and what the model finds in it. Clauses stand without their RT-.
+// row is a transcript and the model's findings. Clauses are written without their RT-.
 type row struct {
 	reason string
 	in     string
 	kept   string // among others
-	absent string // among others: something was not there, as it should not be
-	broken string // these and no other
+	absent string // among others; kept by an absence
+	broken string // exactly these
 }
 
-// courses are correct ones: nothing is broken, and what they show is kept.
+// courses are correct transcripts: nothing is broken, and what they show is kept.
 var courses = []row{
 	{reason: "A: an input on its way", in: routed + "fence\n", kept: "001 015 069 075 068 072 053 076 009 074 055"},
 	{reason: "what comes behind the fence, and nothing was delivered meanwhile", in: abc +
@@ -250,7 +250,7 @@ var courses = []row{
 		absent: "175"},
 }
 
-// compare judges a row.
+// compare judges one row.
 func compare(t *testing.T, r row) {
 	t.Helper()
 	found := Judge(script(t, r.in))

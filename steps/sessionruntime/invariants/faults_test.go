@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// faults are courses with one mistake each, and the clauses that it breaks.
+// faults are transcripts with one mistake each, and the clauses that it breaks.
 var faults = []row{
 	{reason: "A: the input is lost", in: abc + "> user USER_INPUT #1\nfence\n", broken: "001 015 075"},
 	{reason: "A: to another agent than the active one", in: abc +

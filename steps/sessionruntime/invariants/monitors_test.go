@@ -15,10 +15,11 @@ import (
 
 func everyRow() []row { return slices.Concat(courses, faults, leftOpen) }
 
-// TestEveryClauseIsKeptAndBroken: a clause that nothing keeps, or nothing breaks, is not judged.
+// TestEveryClauseIsKeptAndBroken checks that some transcript keeps, and some breaks, every clause: otherwise it is
+// not judged.
 func TestEveryClauseIsKeptAndBroken(t *testing.T) {
-	unbroken := []string{"RT-006", "RT-175"} // a switch that is not told, or told twice, breaks RT-065
-	unkept := []string{"RT-080", "RT-160"}   // what scenarios show by what they wait for
+	unbroken := []string{"RT-006", "RT-175"} // a switch that is missing, or published twice, breaks RT-065
+	unkept := []string{"RT-080", "RT-160"}   // shown by the waits of scenarios
 	kept, broken := map[string]bool{}, map[string]bool{}
 	for _, r := range everyRow() {
 		k, b, a := summed(Judge(script(t, r.in)))
@@ -42,8 +43,8 @@ func TestEveryClauseIsKeptAndBroken(t *testing.T) {
 	}
 }
 
-// TestFindingsTell: a finding is about clauses that the monitor declares, and about a record; what is broken is told
-// with what was expected and what was seen.
+// TestFindingsTell checks that a finding names declared clauses and a record, and that a failed one has an
+// expectation and an observation.
 func TestFindingsTell(t *testing.T) {
 	declared := Clauses()
 	for _, r := range everyRow() {
@@ -62,8 +63,8 @@ func TestFindingsTell(t *testing.T) {
 	}
 }
 
-// TestNothingOfTheKind is said only where there is nothing of the kind: what is there is told, and what it was taken
-// for.
+// TestNothingOfTheKind checks that "nothing of the kind" is reported only if it is true: otherwise the similar
+// message is named, with what it was taken for.
 func TestNothingOfTheKind(t *testing.T) {
 	for in, want := range map[string]string{
 		abc + "> user USER_INPUT #1 mention=x\n" +
@@ -85,7 +86,7 @@ func TestNothingOfTheKind(t *testing.T) {
 	}
 }
 
-// TestAbsenceIsNoMonitorsFinding: what is not there is told to the scenario alone.
+// TestAbsenceIsNoMonitorsFinding checks that kept absences are reported only to the scenario, not by the monitor.
 func TestAbsenceIsNoMonitorsFinding(t *testing.T) {
 	records := script(t, abc+"> user CANCEL\nfence\n")
 	if _, _, absent := summed(Judge(records)); len(absent) == 0 {
@@ -109,7 +110,8 @@ func TestMonitor(t *testing.T) {
 	}
 }
 
-// TestWhere: a finding names the record that shows it: what was published, or what it should have followed.
+// TestWhere checks that a finding names the record that shows it: the published message, or the one it should have
+// followed.
 func TestWhere(t *testing.T) {
 	for _, r := range []struct {
 		reason, in string
@@ -133,7 +135,7 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// TestSessions: each session has its own model, and one that is set up anew another one.
+// TestSessions checks that each session has its own model, and a new one after it is set up again.
 func TestSessions(t *testing.T) {
 	const one, two = "set one a,b a\n", "set two a,b a\n"
 	rows := []row{
@@ -169,7 +171,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestFences: what is owed is due by the fence behind it, or by a quiet window in place of one.
+// TestFences checks that owed messages are due by the next fence, or by a quiet window instead.
 func TestFences(t *testing.T) {
 	const lost = abc + "> user USER_INPUT #1\n"
 	rows := []row{
@@ -191,7 +193,7 @@ func TestFences(t *testing.T) {
 	}
 }
 
-// TestRead: what is no message is none.
+// TestRead checks that records other than messages are not read as messages.
 func TestRead(t *testing.T) {
 	data := map[string]any{EventName: vocab.Control, Subtype: vocab.Cancel, From: "agent-a", Target: vocab.ToSystem,
 		Chunk: true, Final: "true", Turn: 7}
@@ -225,7 +227,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestKind: each kind by its event, subtype and target, and nothing else.
+// TestKind checks that each kind is recognised by event, subtype and target, and by nothing else.
 func TestKind(t *testing.T) {
 	for _, r := range []struct {
 		event, subtype, target string
@@ -323,7 +325,7 @@ func TestTellsOfSession(t *testing.T) {
 	}{
 		{vocab.Event, vocab.SessionOpened, vocab.ToFrontend, vocab.SessionOpened, true},
 		{vocab.Event, "SESSION_IS_OPENED", vocab.ToFrontend, vocab.SessionOpened, true},
-		{vocab.Event, "OPENED", vocab.ToFrontend, vocab.SessionOpened, true}, // how it is called is left open
+		{vocab.Event, "OPENED", vocab.ToFrontend, vocab.SessionOpened, true}, // its name is left open
 		{vocab.Event, "", vocab.ToFrontend, vocab.SessionOpened, true},
 		{vocab.Event, vocab.SessionClosed, vocab.ToFrontend, vocab.SessionOpened, false},
 		{vocab.Event, vocab.AgentAdded, vocab.ToFrontend, vocab.SessionOpened, false},
@@ -344,7 +346,7 @@ func TestTellsOfSession(t *testing.T) {
 	}
 }
 
-// TestClip: what is told of a value is bounded, and whole characters.
+// TestClip checks that a rendered value is bounded, and cut between characters.
 func TestClip(t *testing.T) {
 	if got := clip(strings.Repeat("字", 100)); len(got) > 204 || !strings.HasSuffix(got, "字…") {
 		t.Errorf("%d bytes: %s", len(got), got)
@@ -354,7 +356,7 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// long is a transcript of that many records, in which everything happens in turn.
+// long returns a transcript of that many records, in which everything happens in turn.
 func long(t testing.TB, records int) []transcript.Record {
 	var b strings.Builder
 	b.WriteString("set main a,b,c a\n")
@@ -375,7 +377,7 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// BenchmarkJudge judges transcripts of some sizes: the time for each record should not grow with them.
+// BenchmarkJudge judges transcripts of several sizes: the time per record should not grow with them.
 func BenchmarkJudge(b *testing.B) {
 	for _, size := range []int{60, 500, 2000, 8000} {
 		b.Run(fmt.Sprintf("%d-records", size), func(b *testing.B) {
@@ -393,7 +395,7 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// TestBehindTheFence: what comes behind the fence that it was due by is told as that, and not as missing.
+// TestBehindTheFence checks that a message that comes after its fence is reported as late, not as missing.
 func TestBehindTheFence(t *testing.T) {
 	for _, f := range Judge(script(t,
 		abc+"> user USER_INPUT #1\n< USER_INPUT @a t1 #1\nfence\n> a INPUT_ACK t1\n+ 2ms\n< TURN_ACCEPTED t1 of=a\n")) {

@@ -2,7 +2,7 @@ package invariants
 
 import "testing"
 
-// leftOpen is what the source leaves to the orchestrator, and what a race may look like: nothing is broken, either way.
+// leftOpen lists choices that the source leaves to the orchestrator, and races: either way nothing is broken.
 var leftOpen = []row{
 	{reason: "A: a session without agents", in: "set main - -\n> user USER_INPUT #1\n< ERROR\nfence\n"},
 	{reason: "A: a second input meanwhile is routed", in: runs +

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// said draws a line of what is delivered to an orchestrator, sensible or not.
+// said draws a line with a message delivered to an orchestrator, sensible or not.
 var said = rapid.Custom(func(t *rapid.T) string {
 	agent := rapid.SampledFrom([]string{"a", "b", "c", "x"})
 	turn := rapid.SampledFrom([]string{"t1", "t2", "t3", "t0", "-turn_id"})
@@ -56,7 +56,7 @@ var said = rapid.Custom(func(t *rapid.T) string {
 		"quiet 5"}).Draw(t, "other")
 })
 
-// published draws a line of what an orchestrator publishes, called for or not.
+// published draws a line with a message that an orchestrator publishes, called for or not.
 var published = rapid.Custom(func(t *rapid.T) string {
 	agent := rapid.SampledFrom([]string{"a", "b", "c", "x"}).Draw(t, "agent")
 	turn := rapid.SampledFrom([]string{"t1", "t2", "t3", "-turn_id"}).Draw(t, "turn")
@@ -74,14 +74,14 @@ var published = rapid.Custom(func(t *rapid.T) string {
 	}).Draw(t, "line")
 })
 
-// positive are the clauses that some findings show kept by what was there.
+// positive returns the clauses kept by something that was published.
 func positive(t *testing.T, lines []string) []string {
 	kept, _, _ := summed(Judge(script(t, strings.Join(lines, "\n"))))
 	return sortedKeys(kept)
 }
 
-// TestAnything: whatever is delivered and published, the model judges and does not fall over; every finding tells what
-// it is about.
+// TestAnything checks that the model judges any sequence without panicking, and that every finding says what it is
+// about.
 func TestAnything(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		lines := append([]string{"set main a,b,c a 60ms"},
@@ -95,7 +95,8 @@ func TestAnything(t *testing.T) {
 	})
 }
 
-// TestSilence: who publishes nothing keeps nothing but absences, and breaks nothing before a fence.
+// TestSilence checks that an orchestrator that publishes nothing keeps only absences, and breaks nothing before a
+// fence.
 func TestSilence(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		lines := append([]string{"set main a,b,c a 60ms"}, rapid.SliceOfN(said, 0, 40).Draw(r, "lines")...)
@@ -105,7 +106,7 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// TestTheSameTwice: what is found does not depend on anything but the transcript.
+// TestTheSameTwice checks that the findings depend only on the transcript.
 func TestTheSameTwice(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		lines := append([]string{"set main a,b,c a 60ms"},

@@ -26,13 +26,12 @@ import (
 //	fence
 //	+ 50ms
 //
-// where > is delivered, by somebody, and < published. set makes a session of agents, of which one is active, or nobody
-// (-), and asks for a limit of both acknowledgements, or for one of each (60ms/1m). Agents are called by a letter: a
-// stands for agent-a. fence is a fence and its answer; ask and fenced are the two halves, quiet stands in for them. +
-// lets time pass, in= names a session other than the last one that was set up, and everything else is a member: @ the
-// agent that it is for, # the mark of its payload, t its turn_id, whose trace_id follows from it, x its tx_id, {} a
-// payload in place of the usual one, and - before a name takes a member away. It is agent-a that a prompt names as the
-// one that asks.
+// where > is delivered by the named party, and < published. set makes a session with the given agents and active
+// agent (- is none), and requests one limit for both acknowledgements, or one for each (60ms/1m). Agents are named by
+// a letter: a stands for agent-a. fence is a fence and its answer; ask and fenced are its two halves, quiet replaces
+// both. + lets time pass, in= names a session other than the one set up last, and everything else is a member: @ the
+// addressed agent, # the mark of its payload, t its turn_id, which determines its trace_id, x its tx_id, {} a payload
+// that replaces the usual one, and - before a name removes a member. A prompt names agent-a as the one that asks.
 func script(t testing.TB, lines string) []transcript.Record {
 	t.Helper()
 	p := &parser{t: t}
@@ -96,7 +95,7 @@ func (p *parser) duration(word string) time.Duration {
 	return d
 }
 
-// setUp is the set-up frame: session, agents, active agent, limits.
+// setUp adds the set-up frame: session, agents, active agent, limits.
 func (p *parser) setUp(words []string) {
 	p.session = words[0]
 	agents := []any{}
@@ -123,8 +122,7 @@ func (p *parser) setUp(words []string) {
 
 var people = map[string]string{"user": Frontend, "manager": Manager, "logger": Logger, "self": Self}
 
-// shapes are the event, and the target that is usual where the orchestrator publishes it, of all but CONTROLs to
-// SYSTEM.
+// shapes are the event and usual target of everything the orchestrator publishes, except CONTROLs to SYSTEM.
 var shapes = map[string][2]string{
 	vocab.UserInput: {vocab.UserInput, vocab.ToAgent}, vocab.AgentOutput: {vocab.AgentOutput, vocab.ToFrontend},
 	vocab.Error:  {vocab.Error, vocab.ToFrontend},
@@ -153,7 +151,7 @@ var (
 	anyMark    = regexp.MustCompile(`#\d+`)
 )
 
-// agent is the id of an agent that a script calls by a letter.
+// agent returns the id of an agent that a script names by a letter.
 func agent(letter string) string {
 	if len(letter) == 1 && letter != "-" {
 		return "agent-" + letter
@@ -161,7 +159,7 @@ func agent(letter string) string {
 	return letter
 }
 
-// message is one frame, as the binding decodes it.
+// message adds one frame, as the binding decodes it.
 func (p *parser) message(line, by, name string, words []string) {
 	p.t.Helper()
 	data := map[string]any{Session: p.session, EventName: vocab.Control, Target: vocab.ToSystem,
@@ -220,7 +218,7 @@ func (p *parser) message(line, by, name string, words []string) {
 			text(map[string]any{"s": data[Subtype]}, "s")), Data: data})
 }
 
-// member reads a word.
+// member parses one word.
 func (p *parser) member(line, name, w string, data, payload map[string]any) {
 	p.t.Helper()
 	key, value, assigned := strings.Cut(w, "=")
@@ -272,7 +270,7 @@ func (p *parser) member(line, name, w string, data, payload map[string]any) {
 	}
 }
 
-// says puts a mark into a payload, in the way that is usual for a message.
+// says puts a mark into a payload, where the message usually has it.
 func (p *parser) says(name, token string, payload map[string]any) {
 	switch name {
 	case vocab.HandoverRequest:
@@ -284,7 +282,7 @@ func (p *parser) says(name, token string, payload map[string]any) {
 	}
 }
 
-// summed are the clauses of some findings: kept, broken, and those of which only something was absent.
+// summed returns the clauses of findings: kept, broken, and kept only by an absence.
 func summed(all []monitor.Finding) (kept, broken, absent map[string]bool) {
 	kept, broken, absent = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, f := range all {
@@ -304,7 +302,7 @@ func summed(all []monitor.Finding) (kept, broken, absent map[string]bool) {
 	return kept, broken, absent
 }
 
-// clauses reads ids without their RT-.
+// clauses parses ids without their RT-.
 func clauses(ids string) []string {
 	var out []string
 	for _, id := range strings.Fields(ids) {
@@ -314,7 +312,7 @@ func clauses(ids string) []string {
 	return out
 }
 
-// told renders the broken ones of some findings.
+// told renders the failed findings.
 func told(all []monitor.Finding) string {
 	var b strings.Builder
 	for _, f := range all {

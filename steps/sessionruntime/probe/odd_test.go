@@ -17,8 +17,8 @@ import (
 	"parley/target"
 )
 
-// TestProbeOfAnOddOrchestrator probes an orchestrator in another language, whose messages have other members than the
-// default binding.
+// TestProbeOfAnOddOrchestrator probes an orchestrator whose messages have other member names than the default
+// binding.
 func TestProbeOfAnOddOrchestrator(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Fatal("node is missing; install it: apt-get install -y nodejs   (20 or later)")
@@ -34,7 +34,7 @@ func TestProbeOfAnOddOrchestrator(t *testing.T) {
 	defer func() { _ = running.Stop(context.Background()) }()
 	p, said := probetest.Profile(t, sessionruntime.Protocol{}, running.BaseURL())
 	want, got := binding.Of(known), binding.Of(p)
-	for _, o := range []*binding.Binding{want, got} { // what cannot be seen, or has more places than one
+	for _, o := range []*binding.Binding{want, got} { // fields that cannot be seen, or have several places
 		f := &o.Fields
 		f.AgentID, f.TxID, f.Mention, f.TargetAgent, o.Subtypes = nil, nil, nil, f.TargetAgent[:1], nil
 	}
@@ -46,7 +46,8 @@ func TestProbeOfAnOddOrchestrator(t *testing.T) {
 	}
 }
 
-// TestProbeOfADumbOrchestrator: one that is set up and says nothing more, and one that answers each fence by the same.
+// TestProbeOfADumbOrchestrator probes an orchestrator that says nothing after set-up, and one that answers every
+// fence identically.
 func TestProbeOfADumbOrchestrator(t *testing.T) {
 	for _, tt := range []struct {
 		name, answers string
@@ -77,7 +78,7 @@ func TestProbeOfADumbOrchestrator(t *testing.T) {
 	}
 }
 
-// dumb is ready, and answers whatever else by the same frame.
+// dumb answers set-up, and everything else with the same frame.
 func dumb(w http.ResponseWriter, r *http.Request, answer string) {
 	if r.URL.Path != "/v1/bus" {
 		http.NotFound(w, r)

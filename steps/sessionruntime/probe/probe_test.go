@@ -14,7 +14,7 @@ import (
 
 var kinds = target.Kinds{binding.Kind()}
 
-// messages decodes messages, a line each.
+// messages decodes messages, one per line.
 func messages(lines ...string) []map[string]any {
 	var out []map[string]any
 	for _, l := range lines {
@@ -79,8 +79,7 @@ var readInputRows = []struct {
 	{"nothing", nil, nil, ""},
 }
 
-// TestReadInput reads what is published about an input with the token #1-x, in the session s, where the agent a is
-// active.
+// TestReadInput reads what is published about an input with the token #1-x, in session s with active agent a.
 func TestReadInput(t *testing.T) {
 	std := binding.Default
 	for _, tt := range readInputRows {
@@ -104,7 +103,7 @@ func TestReadInput(t *testing.T) {
 	}
 }
 
-// TestDraft holds that whatever an orchestrator says, the draft is a profile that says what was found out.
+// TestDraft checks that, whatever an orchestrator says, the draft is a valid profile with what was found out.
 func TestDraft(t *testing.T) {
 	nasty := []string{"a\nurl: http://evil\x00\u2028"}
 	seen := map[string][]string{}
