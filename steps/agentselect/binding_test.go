@@ -15,7 +15,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// bound makes the binding of a profile that says this of its wire.
+// bound returns the binding of a profile with this wire.
 func bound(t *testing.T, driverName, wire string) *codec {
 	t.Helper()
 	text := "url: http://h/base\n"
@@ -158,13 +158,13 @@ func TestStreamURL(t *testing.T) {
 	}
 }
 
-// event is a record of what a target said.
+// event returns a record of a target's message.
 func event(kind, data string) transcript.Record {
 	return transcript.Record{Dir: transcript.Received, Kind: transcript.Stream, Type: kind, Label: kind,
 		Bytes: []byte(data)}
 }
 
-// told renders what a record says in the protocol's terms; "" where it says nothing.
+// told renders a record in the protocol's terms; "" if it is no event.
 func told(r transcript.Record) string {
 	if r.Event == nil {
 		return ""
@@ -299,7 +299,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeKeepsTheEnvelope: what the sender wrote can still be looked at, whatever was moved in the data.
+// TestDecodeKeepsTheEnvelope checks that the original envelope is kept, whatever was moved in the data.
 func TestDecodeKeepsTheEnvelope(t *testing.T) {
 	r := event("message", `{"type":"connected","data":{"id":"c"},"more":1}`)
 	bound(t, sse.Name, "fields: {event: {connection-id: id}}").decode(&r)
@@ -345,7 +345,7 @@ func TestDecodeSent(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: what is sent on a wire is read back from it under the names of the default binding.
+// TestRoundTrip checks that a message sent on a wire is decoded from it under the default names.
 func TestRoundTrip(t *testing.T) {
 	for _, wire := range []string{"", "messages: {switch_agent: agent.switch, chat: say}",
 		"fields: {request: {agent-id: /a/b, session-id: /a/c, type: /t/y}}"} {
@@ -364,7 +364,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever a target says, it is decoded or is no event.
+// FuzzDecode checks that decoding never panics, whatever a target sends.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"type":"agent_list","data":{"agents":[{"key":{}},1],"now":[]}}`), "agent_list")
 	f.Add([]byte("{\"type\":\"error\",\"data\":\"\xff\"}"), "")
@@ -384,7 +384,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestCorrelationByEndpoint: each endpoint is told the connection in its own way.
+// TestCorrelationByEndpoint checks that each endpoint identifies the connection in its own way.
 func TestCorrelationByEndpoint(t *testing.T) {
 	p := binding.Kind().New()
 	binding.Of(p).Correlation = binding.Correlation{Header: "X-Conn", Create: &binding.Correlation{Body: "/connectionId"},

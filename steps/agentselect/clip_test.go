@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestClip: what a server says is never cut within a character.
+// TestClip checks that a server's text is never cut within a character.
 func TestClip(t *testing.T) {
 	for pad := range 4 {
 		text := strings.Repeat("x", pad) + strings.Repeat("代理", 100)

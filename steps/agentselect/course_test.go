@@ -10,7 +10,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// heard is a record of an event on a connection.
+// heard returns a record of an event on a connection.
 func heard(t *testing.T, conn, kind, data string) transcript.Record {
 	t.Helper()
 	v, _, err := wjson.Decode([]byte(data))

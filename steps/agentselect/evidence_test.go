@@ -17,8 +17,8 @@ func user(text string) llm.Message { return llm.Message{Role: llm.RoleUser, Text
 
 var answered = llm.Message{Role: llm.RoleAssistant, Text: "ok"}
 
-// TestHasPrompt: instructions may stand in the system prompt or in messages of the user's role; those of earlier
-// turns are past.
+// TestHasPrompt checks that instructions are found in the system prompt and in user messages, but not in those of
+// earlier turns.
 func TestHasPrompt(t *testing.T) {
 	rows := []struct {
 		reason   string

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestLooks: an endpoint that a profile declares is looked at, and not taken for there when it is not.
+// TestLooks checks that a declared endpoint is examined, and a missing one is not reported as present.
 func TestLooks(t *testing.T) {
 	launcher := bundled.All.For(protocols.Kinds(), binding.Kind().Protocol, target.Server).Launcher
 	running, err := launcher.Launch(t.Context(), target.LaunchOptions{})

@@ -64,12 +64,12 @@ const (
 	ask      = `> switch_agent {"agentId":"debugger"}`
 )
 
-// notFound is the error that answers a switch to nobody.
+// notFound returns the error that answers a switch to an unknown agent.
 func notFound(rest string) string {
 	return `< error {"errorCode":"agent_not_found","message":"Invalid agent ID: x"` + rest + `}`
 }
 
-// rows: for every clause of every monitor a transcript that keeps it and one that breaks it.
+// rows has, for every clause of every monitor, a transcript that keeps it and one that breaks it.
 var rows = []struct {
 	reason string
 	in     string
@@ -170,7 +170,7 @@ var rows = []struct {
 	{"remarks", "- hook add-agent\n- interop: agent_list", "", ""},
 }
 
-// judged sums up what monitors say, as a scenario's result does.
+// judged sums up the findings of the monitors, as a scenario's result does.
 func judged(records []transcript.Record) (kept, broken map[string]bool) {
 	kept, broken = map[string]bool{}, map[string]bool{}
 	for _, m := range All() {
@@ -215,7 +215,8 @@ func TestMonitors(t *testing.T) {
 	}
 }
 
-// TestEveryClauseIsKeptAndBroken: a monitor that cannot fail proves nothing.
+// TestEveryClauseIsKeptAndBroken checks that every clause can be kept and broken: a monitor that cannot fail proves
+// nothing.
 func TestEveryClauseIsKeptAndBroken(t *testing.T) {
 	elsewhere := map[string]string{
 		"AS-120": "an error whose code is not of section 4.2 is not known to answer a switch; the scenarios know, and use SwitchError",
@@ -254,7 +255,7 @@ func TestMonitorsAreWellFormed(t *testing.T) {
 	}
 }
 
-// TestFindingsTell: a broken clause is told with what was expected, what was seen, and where.
+// TestFindingsTell checks that a broken clause is reported with the expectation, the observation and the record.
 func TestFindingsTell(t *testing.T) {
 	for _, r := range rows {
 		records := script(t, r.in)
@@ -313,7 +314,7 @@ func TestISOTime(t *testing.T) {
 	}
 }
 
-// FuzzMonitors: whatever a target sends, a monitor judges and does not fall over.
+// FuzzMonitors checks that monitors never panic, whatever a target sends.
 func FuzzMonitors(f *testing.F) {
 	f.Add(`{"agents":[{"id":"a","name":{}}],"currentAgentId":[]}`, `{"currentAgentId":"a","agentName":{}}`,
 		`{"errorCode":{},"availableAgents":[[],null]}`)

@@ -18,8 +18,8 @@ import (
 	"parley/steps/agentselect/binding"
 )
 
-// particular is an agent-select server whose endpoints are each told their connection in a way of their own, by path: a
-// header, or a field of the body. What is told in another way is not seen.
+// particular is an agent-select server whose endpoints, by path, each identify their connection in their own way: by
+// a header or a body field. Anything else is ignored.
 type particular struct {
 	http.Handler
 	ways map[string]binding.Correlation
@@ -50,7 +50,8 @@ func (p particular) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.Handler.ServeHTTP(w, r)
 }
 
-// TestProbeOfLoading: loading a session may tell its connection in another way than creating one and messages.
+// TestProbeOfLoading checks that loading a session may identify its connection differently from creation and
+// messages.
 func TestProbeOfLoading(t *testing.T) {
 	field := binding.Correlation{Body: "/connectionId"}
 	header := binding.Correlation{Header: "X-Connection-Id"}

@@ -14,8 +14,8 @@ import (
 	"parley/steps/agentselect/binding"
 )
 
-// odd is a server with a wire of its own: types in event: fields, names with underscores, and a header that names the
-// connection; or, when it cannot tell connections apart, none.
+// odd is a server with its own wire: types in event: fields, names with underscores, and a header that identifies the
+// connection, or none if single.
 type odd struct {
 	single bool
 	mu     sync.Mutex
@@ -44,7 +44,7 @@ func (o *odd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// conn is the number of the connection that a request belongs to; -1 for none.
+// conn returns the number of a request's connection; -1 for none.
 func (o *odd) conn(r *http.Request) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

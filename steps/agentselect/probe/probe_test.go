@@ -15,7 +15,7 @@ import (
 
 var kinds = target.Kinds{binding.Kind()}
 
-// decoded reads JSON as the probe does.
+// decoded decodes JSON as the probe does.
 func decoded(t *testing.T, text string) any {
 	t.Helper()
 	v, _, err := wjson.Decode([]byte(text))
@@ -100,7 +100,7 @@ func TestFindSessionID(t *testing.T) {
 	}
 }
 
-// TestDraft holds that whatever a server says, the draft is a profile that says what was found out.
+// TestDraft checks that, whatever a server says, the draft is a valid profile with what was found out.
 func TestDraft(t *testing.T) {
 	p, err := binding.Kind().ForURL("http://127.0.0.1:3000/base")
 	if err != nil {
