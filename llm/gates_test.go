@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// held is an answer that goes on in another goroutine.
+// held is an answer that runs in another goroutine.
 type held struct {
 	parts []Part
 	err   error
 	done  bool
 }
 
-// hold starts an answer, and returns when it can't go on. To be called in a synctest bubble; the fields are stable
+// hold starts an answer and returns when it blocks. It must be called in a synctest bubble; the fields are stable
 // after synctest.Wait.
 func hold(ctx context.Context, b *Brain, text string) *held {
 	h := &held{}

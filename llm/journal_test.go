@@ -23,7 +23,7 @@ func seqs(requests []Request) []int {
 	return found
 }
 
-// recordAll asks the brain, and cares for the record only.
+// recordAll has the brain record requests, and ignores the answers.
 func recordAll(b *Brain, all ...string) {
 	for _, text := range all {
 		_, _ = ask(context.Background(), b, user(text))
@@ -41,7 +41,7 @@ func TestRequestIsRecorded(t *testing.T) {
 	if err := b.Answer(t.Context(), r, func(Part) error { return nil }); err == nil {
 		t.Fatal("no failure")
 	}
-	r.Tools[0], r.Messages[0].Text, r.Messages[1].Calls[0].Name = "", "", "" // the caller's own
+	r.Tools[0], r.Messages[0].Text, r.Messages[1].Calls[0].Name = "", "", "" // the caller's own copy
 	got := b.Requests("a")
 	if diff := cmp.Diff([]Request{want}, got, cmpopts.IgnoreFields(Request{}, "Seq", "At")); diff != "" {
 		t.Fatalf("(-want +got)\n%s", diff)

@@ -27,7 +27,7 @@ func client(t *testing.T, base, key string) *Client {
 	return c
 }
 
-// stubbed is a client of a model stub, and the brain behind it.
+// stubbed returns a client of a model stub, and the brain behind it.
 func stubbed(t *testing.T) (*Client, *llm.Brain) {
 	t.Helper()
 	brain := llm.New()
@@ -128,7 +128,7 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// A server that has not even answered yet does not hold a turn up.
+// TestContextEndsBeforeTheHeader checks that a server that has not answered yet does not delay the end of a turn.
 func TestContextEndsBeforeTheHeader(t *testing.T) {
 	arrived, release := make(chan bool), make(chan bool)
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -157,7 +157,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// serving answers every request by a status, a content type and a body.
+// serving answers every request with a status, a content type and a body.
 func serving(t *testing.T, status int, kind, body string) *Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -236,7 +236,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// A connection that breaks is no end of an answer.
+// TestConnectionBreaks checks that a broken connection is not the end of an answer.
 func TestConnectionBreaks(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -14,7 +14,7 @@ import (
 	"parley/llm"
 )
 
-// each runs a test for every API, streaming and not.
+// each runs a test for every API, with and without streaming.
 func each(t *testing.T, run func(t *testing.T, d dialect, stream bool)) {
 	for _, d := range dialects {
 		for _, stream := range []bool{false, true} {
@@ -104,7 +104,7 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// faultText reads an error body, and checks its shape.
+// faultText reads an error body and checks its shape.
 func faultText(t *testing.T, d dialect, res *http.Response) string {
 	t.Helper()
 	data := string(readAll(t, res))
@@ -132,7 +132,7 @@ func TestFailureInsideOfAStream(t *testing.T) {
 	}
 }
 
-// waitFor reads a stream until its text is as wanted.
+// waitFor reads a stream until its text equals text.
 func (d dialect) waitFor(t *testing.T, r *bufio.Reader, whole *reply, text string) {
 	t.Helper()
 	for whole.Text != text {

@@ -15,19 +15,19 @@ import (
 
 type object = map[string]any
 
-// reply is an answer in neutral form.
+// reply is an answer in a neutral form.
 type reply struct {
 	Text   string
 	Calls  []llm.ToolCall
 	Finish string
-	Error  string // of an error inside of a stream
+	Error  string // of an error within a stream
 }
 
 // dialect is the client side of one API.
 type dialect struct {
 	api, path string
-	stop      string // the finish of a text answer
-	toolStop  string // the finish of a tool call
+	stop      string // the finish reason of a text answer
+	toolStop  string // the finish reason of a tool call
 	encode    func(llm.Request) object
 	whole     func(data []byte) reply
 	add       func(*reply, event) // one event of a stream
@@ -35,10 +35,10 @@ type dialect struct {
 
 var dialects = []dialect{chatDialect, responsesDialect, messagesDialect}
 
-// event is a server-sent event as it was read.
+// event is a received server-sent event.
 type event struct{ Name, Data string }
 
-// start starts a server, and a client that keeps its own connections.
+// start starts a server, and a client with its own connections.
 func start(t testing.TB) (*Server, *llm.Brain, *http.Client) {
 	b := llm.New()
 	s, err := Start(b)
@@ -55,7 +55,7 @@ func start(t testing.TB) (*Server, *llm.Brain, *http.Client) {
 	return s, b, &http.Client{Transport: transport}
 }
 
-// post sends a body. A body that is no string is marshaled.
+// post sends a body, marshaled unless it is a string.
 func post(t testing.TB, ctx context.Context, c *http.Client, url string, body any) *http.Response {
 	t.Helper()
 	text, ok := body.(string)

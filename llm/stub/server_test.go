@@ -25,7 +25,7 @@ func marshal(t testing.TB, v any) string {
 	return string(data)
 }
 
-// serve serves a brain, and tells what each handler panicked with, or nil, when it ends.
+// serve serves a brain, and sends what each handler panicked with, or nil, to done when it ends.
 func serve(t *testing.T, b *llm.Brain, done chan<- any) (url string, c *http.Client) {
 	h := Handler(b)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

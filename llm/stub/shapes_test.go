@@ -85,7 +85,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// twoItems makes a stream with a text and a call.
+// twoItems yields a stream with a text and a call.
 const twoItems = `[[stream n 2]] [[tool n ls {"p":1}]]`
 
 func streamOf(t *testing.T, d dialect, more object) []event {
