@@ -178,7 +178,7 @@ var undecodable = []struct {
 	offset  int64
 	pointer string
 	text    string // part of the error
-	is      error  // nil: against the grammar
+	is      error  // nil: a violation of the grammar
 }{
 	{"an empty text", ``, 0, "", "empty text", ErrEmpty},
 	{"white space only", " \n", 2, "", "empty text", ErrEmpty},

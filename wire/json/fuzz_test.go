@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// FuzzDecode: Decode never panics; it knows as JSON what other decoders know, and
-// as free of faults what a decoder that tolerates none takes; what it returns is
-// encoded to its equal.
+// FuzzDecode checks that Decode never panics, that it agrees with encoding/json
+// on what is valid and with a strict decoder on what is free of faults, and
+// that its result is encoded to an equal value.
 func FuzzDecode(f *testing.F) {
 	for _, tt := range decodable {
 		f.Add([]byte(tt.in))
@@ -68,7 +68,7 @@ func checkEncode(t *testing.T, v any) {
 	}
 }
 
-// FuzzPointer: what is a pointer is formatted to itself.
+// FuzzPointer checks that a valid pointer is formatted to itself.
 func FuzzPointer(f *testing.F) {
 	for _, pointer := range []string{"", "/", "/a~1b/0", "/~01", "a", "/~"} {
 		f.Add(pointer)

@@ -12,14 +12,14 @@ type name string
 type names []name
 type flag bool
 
-// selfPointer leads to itself.
+// selfPointer returns a pointer that leads to itself.
 func selfPointer() any {
 	var v any
 	v = &v
 	return v
 }
 
-// cycle holds itself.
+// cycle returns an object that contains itself.
 func cycle() Object {
 	o := Object{}
 	o["a"] = []any{o}

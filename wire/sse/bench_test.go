@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkDecoder decodes events of a chat's size, of one large line, and of
-// many lines, in the chunks that a socket gives.
+// BenchmarkDecoder decodes events of a chat's size, one of a large line, and
+// one of many lines, in chunks as from a socket.
 func BenchmarkDecoder(b *testing.B) {
 	streams := []struct{ name, event string }{
 		{"small", "event: message_delta\nid: 1042\ndata: {\"sessionId\":\"s-1\",\"delta\":\"Hello, world\"}\n\n"},

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// decode gives chunks to a new Decoder and returns all that it said.
+// decode feeds chunks to a new Decoder and returns all its items.
 func decode(limits Limits, chunks ...string) ([]Item, string) {
 	d := NewDecoder(limits)
 	var items []Item
@@ -16,7 +16,7 @@ func decode(limits Limits, chunks ...string) ([]Item, string) {
 		p := []byte(chunk)
 		items = append(items, d.Feed(p)...)
 		for i := range p {
-			p[i] = '#' // the chunk is the caller's again
+			p[i] = '#' // the caller may reuse the chunk
 		}
 	}
 	items = append(items, d.Close()...)
@@ -32,7 +32,7 @@ func cut(s string, n int) []string {
 	return append(chunks, s)
 }
 
-// wanted compares Raw and Fields only where the row gives them.
+// wanted compares Raw and Fields only if the row sets them.
 var wanted = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmp.FilterPath(func(p cmp.Path) bool {
@@ -215,7 +215,8 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-// held is the most that a Decoder may hold: append doubles what it needs.
+// held returns the maximum that a Decoder may hold: append doubles what it
+// needs.
 func held(l Limits) int { return 2*(l.MaxLine+l.MaxEvent) + 64 }
 
 func TestMemoryIsBounded(t *testing.T) {

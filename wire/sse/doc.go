@@ -1,11 +1,10 @@
-// Package sse decodes and encodes event streams, the text/event-stream format
-// of the HTML Living Standard, sections 9.2.5 and 9.2.6.
+// Package sse decodes event streams, the text/event-stream format of the HTML
+// Living Standard, sections 9.2.5 and 9.2.6.
 //
 // A [Decoder] takes bytes in chunks of any size and returns [Item] values: the
 // contents of the stream, in order, including what an EventSource hides
 // (comments, retry, a byte order mark, unknown fields, the raw bytes, and a
-// block cut off by the end of the stream). [Append] writes what a Decoder
-// reads.
+// block cut off by the end of the stream).
 //
 // # The algorithm
 //

@@ -91,7 +91,7 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// checkRoundTrip encodes it twice and expects to decode it twice.
+// checkRoundTrip encodes an item twice and expects to decode it twice.
 func checkRoundTrip(t *testing.T, it Item, end LineEnd) {
 	t.Helper()
 	one, err := Append(nil, it, end)
@@ -134,7 +134,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestReencode decodes every rule, encodes what can be, and decodes the same.
+// TestReencode decodes every rule, encodes what can be encoded, and decodes the
+// same again.
 func TestReencode(t *testing.T) {
 	for _, r := range rules {
 		items, _ := decode(r.limits, r.in)
@@ -145,14 +146,14 @@ func TestReencode(t *testing.T) {
 		for _, it := range items {
 			next, err := Append(stream, it, LF)
 			if err != nil {
-				continue // not of a kind that can be encoded
+				continue // not a kind that can be encoded
 			}
 			stream, want = next, append(want, it)
 		}
 		got, _ := decode(Limits{}, string(stream))
 		opt := cmp.Options{
 			cmpopts.IgnoreFields(Item{}, "Raw", "Fields"),
-			// An id that an earlier block set, maybe one without data.
+			// An earlier block, perhaps without data, may have set the id.
 			cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".ID" }, cmp.Ignore()),
 		}
 		if diff := cmp.Diff(want, got, opt); diff != "" {

@@ -17,8 +17,7 @@ const (
 	CRLF LineEnd = "\r\n"
 )
 
-// Append appends what a [Decoder] reads as it to dst. Of it, only these are
-// used:
+// Append appends the encoding of an item to dst. It uses only these fields:
 //
 //   - Event: Type, if not empty; ID, if HasID; Data, as a data field for each
 //     of its lines, and one if it is empty. A blank line follows.
@@ -27,12 +26,12 @@ const (
 //   - Retry: Retry. A blank line follows.
 //   - BOM: nothing.
 //
-// Data is split at LF, CR and CRLF: what is decoded has \n in their place. A
-// Comment before an Event is in the same block.
+// Data is split at LF, CR and CRLF: decoding yields \n in their place. A Comment
+// before an Event is in the same block.
 //
-// It is an error, and dst is returned as it was, if a type or id holds CR, LF
-// or NUL, if any text is not valid UTF-8, if Retry is negative, or if the kind
-// or the line end is none of those above.
+// It returns an error, and dst unchanged, if a type or id contains CR, LF or
+// NUL, if any text is not valid UTF-8, if Retry is negative, or if the kind or
+// the line end is none of the above.
 func Append(dst []byte, it Item, end LineEnd) ([]byte, error) {
 	switch end {
 	case LF, CR, CRLF:
@@ -92,7 +91,7 @@ func appendLines(dst []byte, prefix, text string, end LineEnd) []byte {
 	return dst
 }
 
-// checkLine refuses what a field cannot carry.
+// checkLine rejects text that a field cannot carry.
 func checkLine(what, s string) error {
 	switch {
 	case strings.ContainsAny(s, "\r\n\x00"):

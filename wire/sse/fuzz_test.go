@@ -8,9 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// standard is the algorithm of the HTML Living Standard, written down as it
-// stands there: slow, without chunks or limits. It returns the events and the
-// last event id.
+// standard implements the algorithm of the HTML Living Standard literally:
+// slow, without chunks or limits. It returns the events and the last event id.
 func standard(stream []byte) (events []Item, last string) {
 	text := utf8Decode(stream)
 	text = strings.TrimPrefix(text, "\uFEFF")
@@ -54,7 +53,7 @@ func standard(stream []byte) (events []Item, last string) {
 	return events, last
 }
 
-// utf8Decode is the decoder of the Encoding Standard, section 8.1.1.
+// utf8Decode implements the decoder of the Encoding Standard, section 8.1.1.
 func utf8Decode(b []byte) string {
 	var (
 		out          strings.Builder
@@ -110,7 +109,7 @@ func utf8Decode(b []byte) string {
 	return out.String()
 }
 
-// checkStandard compares what the Decoder dispatches with the standard.
+// checkStandard compares the events of the Decoder with the standard's.
 func checkStandard(t *testing.T, stream string) {
 	t.Helper()
 	items, last := decode(Limits{}, stream)

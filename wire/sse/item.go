@@ -39,8 +39,8 @@ type Item struct {
 	// Incomplete).
 	Type string
 
-	// Data is, with malformed UTF-8 replaced: the data lines joined by
-	//  (Event, Incomplete); the text after the colon, including a leading space
+	// Data is, with malformed UTF-8 replaced: the data lines joined by \n
+	// (Event, Incomplete); the text after the colon, including a leading space
 	// (Comment); the limit that was exceeded (Oversize).
 	Data string
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// row is one rule of the format: what a stream says. Raw and Fields are
-// compared where a row gives them.
+// row is one rule of the format: the items of a stream. Raw and Fields are
+// compared only if a row sets them.
 type row struct {
 	reason string
 	in     string
@@ -23,15 +23,15 @@ func mark() Item                       { return Item{Kind: BOM} }
 func incomplete(typ, data string) Item { return Item{Kind: Incomplete, Type: typ, Data: data} }
 func oversize(why string) Item         { return Item{Kind: Oversize, Data: why} }
 
-// under returns it with an id that an earlier block set.
+// under returns the item with an id that an earlier block set.
 func under(id string, it Item) Item { it.ID = id; return it }
 
-// with returns it with an id of its own.
+// with returns the item with its own id.
 func with(id string, it Item) Item { it.ID, it.HasID = id, true; return it }
 
 func raw(s string, it Item) Item { it.Raw = []byte(s); return it }
 
-// fields returns it with the fields of name and value in turn.
+// fields returns the item with fields of alternating names and values.
 func fields(it Item, nameValue ...string) Item {
 	for i := 0; i < len(nameValue); i += 2 {
 		it.Fields = append(it.Fields, Field{nameValue[i], nameValue[i+1]})

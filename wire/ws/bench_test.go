@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkParser reads messages of a chat's size, large ones, and pings, in the chunks that a socket gives.
+// BenchmarkParser parses messages of a chat's size, large ones, and pings, in chunks as from a socket.
 func BenchmarkParser(b *testing.B) {
 	streams := []struct{ name, frame string }{
 		{"small", frame(text1, `{"type":"message","data":{"content":"Hello, world"}}`, 0)},

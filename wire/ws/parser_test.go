@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// frame writes a frame with the shortest length. key masks it, unless it is 0.
+// frame returns a frame with the shortest length encoding. key masks it, unless it is 0.
 func frame(first byte, payload string, key uint32) string {
 	b := []byte{first}
 	bit := byte(0)
@@ -51,7 +51,7 @@ const (
 
 const key = 0xA1B2C3D4
 
-// closing is the payload of a close frame.
+// closing returns the payload of a close frame.
 func closing(code uint16, reason string) string {
 	return string(binary.BigEndian.AppendUint16(nil, code)) + reason
 }
@@ -77,7 +77,7 @@ func said(items []Item) []string {
 	return out
 }
 
-// parse gives s to a new Parser in chunks of n bytes; 0: whole.
+// parse feeds s to a new Parser in chunks of n bytes; 0: in one chunk.
 func parse(fromServer bool, limits Limits, s string, n int) []Item {
 	p := NewParser(fromServer, limits)
 	var items []Item
@@ -88,7 +88,7 @@ func parse(fromServer bool, limits Limits, s string, n int) []Item {
 			if b[i] != chunk[i] {
 				panic("Feed changed its argument")
 			}
-			b[i] = '#' // the chunk is the caller's again
+			b[i] = '#' // the caller may reuse the chunk
 		}
 	}
 	for n > 0 && len(s) > n {
@@ -99,19 +99,19 @@ func parse(fromServer bool, limits Limits, s string, n int) []Item {
 	return append(items, p.End()...)
 }
 
-// bytewise compares payloads at once: cmp would walk through them.
+// bytewise compares payloads in one step: cmp would compare byte by byte.
 var bytewise = cmp.Comparer(func(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) })
 
 type rule struct {
 	reason string
-	client bool // the stream is a client's
+	client bool // the stream comes from a client
 	limits Limits
 	in     string
 	want   []string
 }
 
 var rules = []rule{
-	// What may be sent.
+	// Valid frames.
 	{reason: "nothing is nothing", in: "", want: nil},
 	{reason: "a text message", in: frame(text1, "hello", 0), want: []string{`text fin 5 "hello"`}},
 	{reason: "an empty message", in: frame(text1, "", 0), want: []string{"text fin 0"}},
@@ -288,7 +288,7 @@ func TestCloseStatus(t *testing.T) {
 	}
 }
 
-// TestHoldsLittle: what never ends must not exhaust memory.
+// TestHoldsLittle checks that an endless message or frame does not exhaust memory.
 func TestHoldsLittle(t *testing.T) {
 	p := NewParser(true, Limits{MaxPayload: 1 << 10, MaxMessage: 1 << 12})
 	chunk := []byte(strings.Repeat("a", 4<<10))
@@ -324,7 +324,7 @@ func TestFeedAfterEnd(t *testing.T) {
 	}
 }
 
-// FuzzParser holds the parser against a reader that has the whole stream before it, in any chunks.
+// FuzzParser compares the parser, with any chunks, against a reader of the whole stream.
 func FuzzParser(f *testing.F) {
 	for _, r := range rules {
 		if len(r.in) < 1<<10 {
@@ -351,7 +351,7 @@ func FuzzParser(f *testing.F) {
 	})
 }
 
-// simple reads the frames of a whole stream, and judges nothing.
+// simple reads the frames of a whole stream without checking them.
 func simple(b []byte) []Item {
 	var out []Item
 	for len(b) >= 2 {
@@ -382,7 +382,7 @@ func simple(b []byte) []Item {
 	return out
 }
 
-// FuzzText holds the judge of text against the standard library.
+// FuzzText compares the text checker against the standard library.
 func FuzzText(f *testing.F) {
 	f.Add([]byte("aé主🙂"), uint8(1))
 	f.Add([]byte("\xf0\x9f\x99"), uint8(2))
