@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTextsOfTheSource: every text stands in the source as it stands here.
+// TestTextsOfTheSource checks that every text occurs in the source exactly as here.
 func TestTextsOfTheSource(t *testing.T) {
 	b, err := os.ReadFile("../../docs/spec/source/agent-client.zh.md")
 	if err != nil {
