@@ -11,7 +11,7 @@ import (
 	"parley/steps/protocols"
 )
 
-// TestDoctorIsApart: the doctor's scenarios do not belong to the suite, and the suite's do not belong to the doctor.
+// TestDoctorIsApart checks that the doctor's scenarios and the suite's are separate.
 func TestDoctorIsApart(t *testing.T) {
 	err := fs.WalkDir(features.FS, ".", func(path string, _ fs.DirEntry, err error) error {
 		if strings.Contains(path, "doctor") {

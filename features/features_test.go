@@ -19,10 +19,10 @@ import (
 	"parley/verdict"
 )
 
-// specs is where the source documents and their rulings lie.
+// specs is the folder of the source documents and their rulings.
 const specs = "../docs/spec"
 
-// documents are the sources of clauses, by the prefix of their ids.
+// documents are the sources of clauses, by id prefix.
 var documents = map[string]string{
 	"AS": "agent-select.zh.md", "AC": "agent-client.zh.md", "SC": "session-chat.zh.md", "RT": "session-runtime.zh.md", "EA": "external-agent.zh.md",
 }
@@ -72,7 +72,7 @@ func TestLedgers(t *testing.T) {
 		}
 		last := 0
 		for i, row := range l.Clauses {
-			if len(row.ID) == 6 { // a clause that was split goes by its number and a letter
+			if len(row.ID) == 6 { // a split clause has its number and a letter
 				last++
 			}
 			if !strings.HasPrefix(row.ID, prefix+"-") {
@@ -89,7 +89,7 @@ func TestLedgers(t *testing.T) {
 	})
 }
 
-// TestQuotes: what a ledger quotes stands in the source, word by word.
+// TestQuotes checks that a ledger quotes the source word by word.
 func TestQuotes(t *testing.T) {
 	each(t, func(t *testing.T, _ string, l *verdict.Ledger, _ []runner.Planned) {
 		sources := map[string][]string{}
@@ -108,7 +108,8 @@ func TestQuotes(t *testing.T) {
 	})
 }
 
-// TestAudit: every clause is judged or excluded, every tag and monitor names a clause, and steps say what they judge.
+// TestAudit checks that every clause is judged or excluded, that every tag and monitor names a clause, and that steps
+// declare what they judge.
 func TestAudit(t *testing.T) {
 	each(t, func(t *testing.T, protocol string, _ *verdict.Ledger, _ []runner.Planned) {
 		p := protocols.Get(protocol)
@@ -125,7 +126,7 @@ func TestAudit(t *testing.T) {
 	})
 }
 
-// TestCrossReferences: rows that say the same name each other.
+// TestCrossReferences checks that rows with the same meaning name each other.
 func TestCrossReferences(t *testing.T) {
 	each(t, func(t *testing.T, _ string, l *verdict.Ledger, _ []runner.Planned) {
 		for _, row := range l.Rows() {
@@ -165,13 +166,13 @@ func TestEveryScenarioJudges(t *testing.T) {
 var (
 	fileName = regexp.MustCompile(`\A(\d+[A-Z]?(?:\.\d+)*)_[a-z0-9_]+\.feature\z`)
 	heading  = regexp.MustCompile(`\A#{2,4} (\d+(?:\.\d+)*)\.? `)
-	// plain are the headings of session-runtime, which bear no #: 4) a section, 1.1 a part, A) a scenario of section 4.
+	// plain matches the headings of session-runtime, which have no #: 4) section, 1.1 part, A) scenario of section 4.
 	plain = regexp.MustCompile(`\A(?:(\d)\)|(\d\.\d)|([A-H])\)) `)
 )
 
 const plainSource = "session-runtime.zh.md"
 
-// unnumbered are the sections of a source that bear no number there, by the number that its ledger gives them.
+// unnumbered maps the numbers that a ledger gives to unnumbered sections of its source to their headings.
 var unnumbered = map[string]map[string]string{
 	"external-agent.zh.md":  {"0": "外部 Agent 协议（MVP v0.2）"},
 	"session-runtime.zh.md": {"0.0": "消息类型总结表格"},
@@ -204,7 +205,7 @@ func sectionsOf(t *testing.T, source string) map[string]bool {
 	return sections
 }
 
-// sectionOf is the section of a file: that of its number, or, of a part of a section, the one around it.
+// sectionOf returns the section of a file: the one with its number or, for a part of a section, the enclosing one.
 func sectionOf(number string, sections map[string]bool) string {
 	for !sections[number] && strings.Contains(number, ".") {
 		number = number[:strings.LastIndex(number, ".")]
@@ -212,8 +213,8 @@ func sectionOf(number string, sections map[string]bool) string {
 	return number
 }
 
-// TestFilesMatchSections: a feature file is named and titled after a section of the source, and every section that has
-// a clause to test has its file.
+// TestFilesMatchSections checks that a feature file is named and titled after a section of the source, and that every
+// section with a testable clause has a file.
 func TestFilesMatchSections(t *testing.T) {
 	each(t, func(t *testing.T, protocol string, l *verdict.Ledger, all []runner.Planned) {
 		sections := sectionsOf(t, l.Source)
@@ -253,7 +254,7 @@ func TestFilesMatchSections(t *testing.T) {
 
 var mentioned = regexp.MustCompile(`\b([A-Z]{2})-(\d{3})(?: to [A-Z]{2}-(\d{3}))?`)
 
-// TestRulings: a ruling is of clauses that are there.
+// TestRulings checks that rulings refer to existing clauses.
 func TestRulings(t *testing.T) {
 	rulings := map[string]string{} // by protocol; those on verdicts name agent-select's clauses
 	section := ""
