@@ -33,10 +33,10 @@ type object = map[string]any
 //
 //	drop CANCEL                          it is not published
 //	twice CANCEL                         it is published twice
-//	set CANCEL target_id=agent-z         a member of it, by its way from the top, is this string; - takes it away
-//	also EVENT CANCELED FRONTEND behind CANCEL   it is published behind the other one, with its payload and metadata
-//	deaf                                 it answers no fence
-//	dumb                                 it answers no set-up
+//	set CANCEL target_id=agent-z         the member at this path has this value; - removes it
+//	also EVENT CANCELED FRONTEND behind CANCEL   it is published after the other one, with its payload and metadata
+//	deaf                                 fences are not answered
+//	dumb                                 set-up is not answered
 type scripted struct {
 	target.Running // for methods that scenarios do not use
 	fault          string

@@ -35,7 +35,7 @@ func (s *suite) timeIsOver(ctx context.Context, what string) error {
 	return s.fence(ctx)
 }
 
-// isLeftAlone says an input that is not acknowledged, and expects its time-out.
+// isLeftAlone sends an input that is not acknowledged, and expects its time-out.
 func (s *suite) isLeftAlone(ctx context.Context, name, letter string) error {
 	return inOrder(
 		func() error { return s.says(ctx, name, "") },
@@ -109,7 +109,7 @@ func (s *suite) cancelledInTime(ctx context.Context, letter, name string) error 
 	})
 }
 
-// acknowledgedInTime says an input in a session with the shortest limit for acknowledgements, and acknowledges it
+// acknowledgedInTime sends an input in a session with the shortest limit for acknowledgements, and acknowledges it
 // well within that.
 func (s *suite) acknowledgedInTime(ctx context.Context, name, letter, where, other string) error {
 	return s.inTime(ctx, name, letter, "the acknowledgement", func() error {
@@ -122,7 +122,7 @@ func (s *suite) acknowledgedInTime(ctx context.Context, name, letter, where, oth
 	}, func() bool { return false })
 }
 
-// answeredInTime says an input that its agent does not acknowledge, though another message comes well within the
+// answeredInTime sends an input that its agent does not acknowledge, though another message comes well within the
 // limit. Before that, an input in the same session times out without any answer, so the missing time-out is due to
 // that message; had it come later, the time-out would have come first.
 func (s *suite) answeredInTime(ctx context.Context, sender, what, name, letter string) error {
@@ -138,7 +138,7 @@ func (s *suite) answeredInTime(ctx context.Context, sender, what, name, letter s
 	)
 }
 
-// beganInTime says such an input, whose agent sends only a chunk well within the limit. A forwarded chunk without an
+// beganInTime sends such an input, whose agent sends only a chunk well within the limit. A forwarded chunk without an
 // earlier time-out also shows that it was in time.
 func (s *suite) beganInTime(ctx context.Context, letter, name string) error {
 	return s.inTime(ctx, name, letter, "the first chunk", func() error {
@@ -187,7 +187,7 @@ func (s *suite) inTime(ctx context.Context, name, letter, what string, act func(
 // machine has read the time-out.
 const undelayed = 600 * time.Millisecond
 
-// timesOutOnTime says an input that is not acknowledged, in a session whose limit is long compared with the delays of
+// timesOutOnTime sends an input that is not acknowledged, in a session whose limit is long compared with the delays of
 // this machine: a time-out that comes early but is read late looks punctual. If the machine has stalled, a longer
 // limit is tried.
 func (s *suite) timesOutOnTime(ctx context.Context, name, letter string) error {
