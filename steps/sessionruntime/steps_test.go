@@ -58,18 +58,18 @@ var stepsRows = []struct {
 	{reason: "it is accepted for another agent", lines: given + `When the user says "t1"` + "\n" +
 		`Then "t1" reaches agent "a"` + "\n" + `And "t1" is accepted`,
 		fault: "set TURN_ACCEPTED payload/target_agent=agent-b", broken: "RT-076 RT-055", tags: "RT-074"},
-	{reason: "nobody is active, and the input is lost",
+	{reason: "no agent is active, and the input is lost",
 		lines: "Given a session of agents \"a\" and \"b\" where nobody is active\nWhen the user says \"t1\"\n" +
 			"Then \"t1\" reaches an agent, or SessionManager is asked for one", fault: "drop USER_INPUT",
 		broken: "RT-070"},
-	{reason: "an agent that is not there gets it", lines: given +
+	{reason: "an agent not in the session gets it", lines: given +
 		`When the user mentions agent "x" in "t1" by its payload` + "\n" + `Then "t1" reaches nobody`,
 		fault: "also USER_INPUT - AGENT behind AGENT_NOT_IN_SESSION", tags: "RT-028"},
-	{reason: "an agent that is not there, and nothing is said", lines: given +
+	{reason: "an agent not in the session, and nothing is said", lines: given +
 		`When the user mentions agent "x" in "t1" by a choice in the interface` + "\n" +
 		`Then SessionManager is asked for agent "x", or the frontend is told of an error`, fault: "drop AGENT_NOT_IN_SESSION",
 		broken: "RT-087", tags: "RT-086"},
-	{reason: "a mention by its subtype is not told", lines: given +
+	{reason: "a mention by its subtype is not reported", lines: given +
 		`When the user mentions agent "b" in "t1" by its subtype` + "\n" +
 		`Then a switch from agent "a" to agent "b" is announced`, fault: "drop SWITCH_AGENT", broken: "RT-089 RT-065"},
 	{reason: "no time-out", lines: hasty + given +
@@ -91,7 +91,7 @@ var stepsRows = []struct {
 	{reason: "a confirmation of nobody", lines: speaks +
 		"When the user cancels\nThen agent \"a\" is asked to stop \"t1\"\nAnd no CANCELED is published",
 		fault: "also EVENT CANCELED FRONTEND behind CANCEL", broken: "RT-100 RT-105"},
-	{reason: "nobody is stopped", lines: speaks + "When the user interrupts\nThen agent \"a\" is asked to stop \"t1\"",
+	{reason: "none is stopped", lines: speaks + "When the user interrupts\nThen agent \"a\" is asked to stop \"t1\"",
 		fault: "drop CANCEL", broken: "RT-004 RT-095 RT-099", tags: "RT-050"},
 	{reason: "another agent is stopped", lines: speaks +
 		"When the user cancels\nThen agent \"a\" is asked to stop \"t1\"", fault: "set CANCEL target_id=agent-c",
@@ -99,7 +99,7 @@ var stepsRows = []struct {
 	{reason: "the cancel has no turn_id", lines: speaks +
 		"When the user cancels\nThen agent \"a\" is asked to stop \"t1\"", fault: "set CANCEL metadata/turn_id=-",
 		broken: "RT-099"},
-	{reason: "it is not told", lines: speaks +
+	{reason: "it is not reported", lines: speaks +
 		"When the user cancels\nThen agent \"a\" is asked to stop \"t1\"\n" +
 		"When agent \"a\" has stopped the stream of \"t1\"\nThen the frontend is told that \"t1\" is cancelled",
 		fault: "drop CANCELED", broken: "RT-102 RT-105"},
@@ -112,12 +112,12 @@ var stepsRows = []struct {
 	{reason: "a removal is not asked for", lines: left, fault: "drop REQUEST_REMOVE_AGENT", broken: "RT-008 RT-110"},
 	{reason: "a removal without a reason", lines: left, fault: "set REQUEST_REMOVE_AGENT payload/reason=-",
 		broken: "RT-110", tags: "RT-113"},
-	{reason: "a removal is told before its receipt", lines: left + "And no AGENT_REMOVED is published",
+	{reason: "a removal is reported before its receipt", lines: left + "And no AGENT_REMOVED is published",
 		fault: "also EVENT AGENT_REMOVED FRONTEND behind REQUEST_REMOVE_AGENT", broken: "RT-115 RT-116"},
-	{reason: "a removal is not told", lines: left +
+	{reason: "a removal is not reported", lines: left +
 		"When SessionManager says that agent \"b\" is removed\nThen the frontend is told that agent \"b\" is removed",
 		fault: "drop AGENT_REMOVED", broken: "RT-044 RT-116"},
-	{reason: "a failure is not told", lines: left +
+	{reason: "a failure is not reported", lines: left +
 		"When SessionManager says that agent \"b\" could not be removed\n" +
 		"Then the frontend is told that agent \"b\" could not be removed", fault: "drop REMOVE_AGENT_FAILED",
 		broken: "RT-044 RT-117"},
@@ -126,22 +126,22 @@ var stepsRows = []struct {
 		"When SessionManager says that agent \"a\" is removed\n" +
 		"Then a switch from agent \"a\" to one of the others is announced", fault: "drop SWITCH_AGENT",
 		broken: "RT-112 RT-065"},
-	{reason: "a fallback that is not there", lines: given +
+	{reason: "a missing fallback", lines: given +
 		"When the user removes agent \"a\"\nThen SessionManager is asked to remove agent \"a\"\n" +
 		"When SessionManager says that agent \"a\" is removed\n" +
 		"Then a switch from agent \"a\" to one of the others is announced", fault: "set SWITCH_AGENT payload/to=agent-x",
 		broken: "RT-112"},
 	{reason: "an invitation is not asked for", lines: came, fault: "drop REQUEST_ADD_AGENT", broken: "RT-033 RT-121"},
-	{reason: "an invitation is told before its receipt", lines: came + "And no AGENT_ADDED is published",
+	{reason: "an invitation is reported before its receipt", lines: came + "And no AGENT_ADDED is published",
 		fault: "also EVENT AGENT_ADDED FRONTEND behind REQUEST_ADD_AGENT", broken: "RT-126 RT-127"},
-	{reason: "an invitation is not told", lines: came +
+	{reason: "an invitation is not reported", lines: came +
 		"When SessionManager says that agent \"d\" is added\nThen the frontend is told that agent \"d\" is added",
 		fault: "drop AGENT_ADDED", broken: "RT-043 RT-127"},
-	{reason: "its failure is not told", lines: came +
+	{reason: "its failure is not reported", lines: came +
 		"When SessionManager says that agent \"d\" could not be added\n" +
 		"Then the frontend is told that agent \"d\" could not be added", fault: "drop ADD_AGENT_FAILED", broken: "RT-043",
 		tags: "RT-126"},
-	{reason: "a switch is not told", lines: given +
+	{reason: "a switch is not reported", lines: given +
 		"When the user switches to agent \"b\"\nThen a switch from agent \"a\" to agent \"b\" is announced",
 		fault: "drop SWITCH_AGENT", broken: "RT-032 RT-065"},
 	{reason: "a switch without a trigger", lines: given +
@@ -154,19 +154,19 @@ var stepsRows = []struct {
 		broken: "RT-001 RT-075", tags: "RT-064"},
 
 	{reason: "the user is not asked", lines: prompt, fault: "drop HANDOVER_UI_PROMPT", broken: "RT-007 RT-131"},
-	{reason: "the prompt does not say for whom", lines: prompt, fault: "set HANDOVER_UI_PROMPT payload/to=-",
+	{reason: "the prompt does not name the new agent", lines: prompt, fault: "set HANDOVER_UI_PROMPT payload/to=-",
 		broken: "RT-132", tags: "RT-131"},
 	{reason: "the prompt does not say who asks", lines: prompt, fault: "set HANDOVER_UI_PROMPT payload/from=-",
 		broken: "RT-132", tags: "RT-131"},
 	{reason: "switched before it is confirmed", lines: prompt + "And no SWITCH_AGENT is published",
 		fault: "also CONTROL SWITCH_AGENT BROADCAST behind HANDOVER_UI_PROMPT", broken: "RT-133"},
-	{reason: "a context that is lost", lines: prompt +
+	{reason: "a lost context", lines: prompt +
 		"When the user confirms the handover of \"t1\"\nThen agent \"b\" gets the context of \"t1\"",
 		fault: "drop HANDOVER_CONTEXT", broken: "RT-061 RT-135"},
 	{reason: "a context without the agent's words", lines: prompt +
 		"When the user confirms the handover of \"t1\"\nThen agent \"b\" gets the context of \"t1\"",
 		fault: "set HANDOVER_CONTEXT payload/last=-", broken: "RT-129 RT-135"},
-	{reason: "a context for somebody else", lines: prompt +
+	{reason: "a context for another agent", lines: prompt +
 		"When the user confirms the handover of \"t1\"\nThen agent \"b\" gets the context of \"t1\"",
 		fault: "set HANDOVER_CONTEXT target_id=agent-c", broken: "RT-135"},
 	{reason: "a context as an input", lines: prompt +
@@ -178,23 +178,23 @@ var stepsRows = []struct {
 	{reason: "a session is not asked to open", lines: given +
 		"When the user opens the session\nThen SessionManager is asked to open the session",
 		fault: "drop REQUEST_SESSION_OPEN", broken: "RT-036 RT-153"},
-	{reason: "a session is closed, and it is not told", lines: given +
+	{reason: "a session is closed, and it is not reported", lines: given +
 		"When the user closes the session\nThen SessionManager is asked to close the session\n" +
 		"When SessionManager says that the session is closed\nThen the frontend is told that the session is closed",
 		fault: "drop SESSION_CLOSED", broken: "RT-045 RT-155"},
-	{reason: "it is told before its receipt", lines: given +
+	{reason: "it is reported before its receipt", lines: given +
 		"When the user closes the session\nThen SessionManager is asked to close the session\n" +
 		"And no SESSION_CLOSED is published", fault: "also EVENT SESSION_CLOSED FRONTEND behind REQUEST_SESSION_CLOSE",
 		broken: "RT-154"},
-	{reason: "it could not be opened, and it is not told", lines: given +
+	{reason: "it could not be opened, and it is not reported", lines: given +
 		"When the user opens the session\nThen SessionManager is asked to open the session\n" +
 		"When SessionManager says that the session could not be opened\n" +
 		"Then the frontend is told that the session could not be opened", fault: "drop SESSION_FAILED",
 		broken: "RT-045 RT-166"},
-	{reason: "an error of an agent is not told", lines: speaks +
+	{reason: "an error of an agent is not reported", lines: speaks +
 		"When agent \"a\" reports an error in \"t1\"\nThen the frontend is told of the error", fault: "drop MODEL_ERROR",
 		broken: "RT-011 RT-040"},
-	{reason: "an error of SessionManager is not told", lines: given +
+	{reason: "an error of SessionManager is not reported", lines: given +
 		"When SessionManager reports an error\nThen the frontend is told of the error", fault: "drop STORE_ERROR",
 		broken: "RT-011"},
 }

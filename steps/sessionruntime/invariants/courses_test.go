@@ -38,7 +38,7 @@ type row struct {
 // courses are correct transcripts: nothing is broken, and what they show is kept.
 var courses = []row{
 	{reason: "A: an input on its way", in: routed + "fence\n", kept: "001 015 069 075 068 072 053 076 009 074 055"},
-	{reason: "what comes behind the fence, and nothing was delivered meanwhile", in: abc +
+	{reason: "a message after the fence, and nothing was delivered meanwhile", in: abc +
 		"> user USER_INPUT #1\nfence\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\nfence\n", kept: "075 076"},
 	{reason: "A: a structured payload", in: abc + `> user USER_INPUT {"text":"#1","n":[1.5,null]}` + "\n" +
 		`< USER_INPUT @a t1 {"n":[1.5,null],"text":"#1"}` + "\n< TURN_ACCEPTED t1 of=a\nfence\n", kept: "068 075 069"},
@@ -50,20 +50,20 @@ var courses = []row{
 		"> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a event=CONTROL\nfence\n", kept: "076 009 074"},
 	{reason: "A: a whole turn", in: over + "fence\n", kept: "002 015 039 148 149 150"},
 	{reason: "A: the next turn", in: over + next, kept: "069 072 075 076"},
-	{reason: "A: nobody acknowledges",
+	{reason: "A: no acknowledgement",
 		in: "set main a,b,c a 60ms\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n+ 60ms\n" +
 			"< ROUTE_TIMEOUT t1\nfence\n" + next, kept: "077 078"},
-	{reason: "A: nobody is active, and there is a default agent",
+	{reason: "A: no agent is active, and there is a default agent",
 		in:   "set main a,b,c -\n> user USER_INPUT #1\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\nfence\n",
 		kept: "070 075 076"},
-	{reason: "A: nobody is active, and SessionManager is asked",
+	{reason: "A: no agent is active, and SessionManager is asked",
 		in: "set main a,b,c -\n> user USER_INPUT #1\n< REQUEST_ADD_AGENT\nfence\n", kept: "070"},
 	{reason: "A: accepted before the input is routed", in: abc +
 		"> user USER_INPUT #1\n< TURN_ACCEPTED t1 of=a\n< USER_INPUT @a t1 #1\nfence\n", kept: "009 074 076"},
 	{reason: "A: a default agent becomes the active one",
 		in: "set main a,b,c -\n> user USER_INPUT #1\n< SWITCH_AGENT >b\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\n" +
 			"fence\n", kept: "070"},
-	{reason: "A: a default agent becomes the active one, behind the input",
+	{reason: "A: a default agent becomes the active one, after the input",
 		in: "set main a,b,c -\n> user USER_INPUT #1\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\n< SWITCH_AGENT >b\n" +
 			"fence\n", kept: "070"},
 
@@ -83,12 +83,12 @@ var courses = []row{
 	{reason: "B: and the next plain input", in: abc +
 		"> user USER_INPUT #1 mention=b\n< SWITCH_AGENT a>b\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\n" +
 		"> b INPUT_ACK t1\n> b AGENT_OUTPUT t1 #2 final\n< AGENT_OUTPUT t1 #2 final\n" + nextB, kept: "069 083 088 092"},
-	{reason: "B: the agent that is active already", in: abc +
+	{reason: "B: the active agent", in: abc +
 		"> user USER_INPUT #1 mention=a\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\nfence\n", kept: "083 088 092"},
-	{reason: "B: nobody acknowledges",
+	{reason: "B: no acknowledgement",
 		in: "set main a,b,c a 60ms\n> user USER_INPUT #1 mention=b\n< SWITCH_AGENT a>b\n< USER_INPUT @b t1 #1\n" +
 			"< TURN_ACCEPTED t1 of=b\n+ 60ms\n< ROUTE_TIMEOUT t1\nfence\n", kept: "077 078 094 093"},
-	{reason: "B: an agent that is not there, and SessionManager is asked", in: abc +
+	{reason: "B: an agent not in the session, and SessionManager is asked", in: abc +
 		"> user USER_INPUT #1 mention=x\n< REQUEST_ADD_AGENT agent=x\nfence\n" + next, kept: "086 087", absent: "086 087"},
 	{reason: "B: which is added", in: abc +
 		"> user USER_INPUT #1 mention=x\n< REQUEST_ADD_AGENT agent=x\n> manager ADD_AGENT_DONE agent=x\n" +
@@ -97,14 +97,14 @@ var courses = []row{
 	{reason: "B: which is not added", in: abc +
 		"> user USER_INPUT #1 mention=x\n< REQUEST_ADD_AGENT agent=x\n> manager ADD_AGENT_FAILED agent=x\n" +
 		"< ADD_AGENT_FAILED\nfence\n" + next, kept: "086 087 126 043 046"},
-	{reason: "B: an agent that is not there, and an error", in: abc +
+	{reason: "B: an agent not in the session, and an error", in: abc +
 		"> user USER_INPUT #1 mention=x\n< AGENT_NOT_IN_SESSION\nfence\n" + next, kept: "086 087", absent: "086 087"},
-	{reason: "B: nobody acknowledges",
+	{reason: "B: no acknowledgement",
 		in: "set main a,b,c a 60ms\n> user USER_INPUT #1 mention=b\n< SWITCH_AGENT a>b\n< USER_INPUT @b t1 #1\n" +
 			"< TURN_ACCEPTED t1 of=b\n+ 70ms\n< ROUTE_TIMEOUT t1\nfence\n" + nextB, kept: "094 078"},
-	{reason: "B: an agent that is on its way, and later an error of another", in: comes +
+	{reason: "B: an agent being added, and later an error of another", in: comes +
 		"> user USER_INPUT #1 mention=d\nfence\n> a ERROR #4\n< ERROR #4\nfence\n", kept: "011 040"},
-	{reason: "B: an agent that is on its way, and a later mention of one that is not", in: comes +
+	{reason: "B: an agent being added, and a later mention of one not in the session", in: comes +
 		"> user USER_INPUT #1 mention=d\nfence\n> user USER_INPUT #6 mention=x\n< AGENT_NOT_IN_SESSION\nfence\n",
 		kept: "086 087"},
 
@@ -112,8 +112,8 @@ var courses = []row{
 		kept: "004 016 031 050 095 098 099 005 038 102 105", absent: "100 105 097"},
 	{reason: "C: an interrupt, and a stream that stops", in: speaks +
 		"> user INTERRUPT\n< CANCEL @a t1\n> a STREAM_STOPPED t1\n< CANCELED t1\nfence\n", kept: "095 099 102 105"},
-	{reason: "C: nobody is speaking", in: abc + "> user CANCEL\n< NO_ACTIVE_SPEAKING\nfence\n", absent: "097"},
-	{reason: "C: nobody is speaking any more", in: over + "> user CANCEL\nfence\n", absent: "097 145"},
+	{reason: "C: no agent is speaking", in: abc + "> user CANCEL\n< NO_ACTIVE_SPEAKING\nfence\n", absent: "097"},
+	{reason: "C: no agent is speaking any more", in: over + "> user CANCEL\nfence\n", absent: "097 145"},
 	{reason: "C: output until the confirmation, none after it", in: stops +
 		"> a AGENT_OUTPUT t1 #4 chunk\n< AGENT_OUTPUT t1 #4 chunk\n> a CANCEL_ACK t1\n< CANCELED t1\n" +
 		"> a AGENT_OUTPUT t1 #5 final\nfence\n", kept: "105 148", absent: "104 141 162"},
@@ -125,12 +125,12 @@ var courses = []row{
 	{reason: "C: the confirmation of another agent, and of another turn", in: stops +
 		"> b CANCEL_ACK t1\n> a CANCEL_ACK t0\nfence\n> a CANCEL_ACK t1\n< CANCELED t1\nfence\n", kept: "105"},
 
-	{reason: "D: an agent that is silent", in: leaves +
+	{reason: "D: a silent agent", in: leaves +
 		"> manager REMOVE_AGENT_DONE agent=b x1\n< AGENT_REMOVED agent=b\nfence\n" + next,
 		kept: "008 018 020 034 110 113 010 044 046 115 116 164", absent: "115 116 171"},
 	{reason: "D: it fails", in: leaves +
 		"> manager REMOVE_AGENT_FAILED agent=b x1\n< REMOVE_AGENT_FAILED agent=b\nfence\n", kept: "044 046 117 164"},
-	{reason: "D: an agent that is speaking", in: speaks +
+	{reason: "D: a speaking agent", in: speaks +
 		"> user REMOVE_AGENT agent=a\n< CANCEL @a t1\n> a CANCEL_ACK t1\n< CANCELED t1\n< REQUEST_REMOVE_AGENT agent=a\n" +
 		"> manager REMOVE_AGENT_DONE agent=a\n< AGENT_REMOVED agent=a\n< SWITCH_AGENT a>b\nfence\n" + nextB,
 		kept: "060 106 109 105 110 116 112 065", absent: "060 106 109"},
@@ -142,7 +142,7 @@ var courses = []row{
 	{reason: "D: another agent is speaking", in: speaks +
 		"> user REMOVE_AGENT agent=b\n< REQUEST_REMOVE_AGENT agent=b\nfence\n> manager REMOVE_AGENT_DONE agent=b\n" +
 		"< AGENT_REMOVED agent=b\n> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\nfence\n", kept: "110 116 002"},
-	{reason: "D: what a removed agent goes on saying", in: speaks +
+	{reason: "D: output of a removed agent", in: speaks +
 		"> user REMOVE_AGENT agent=a\n< CANCEL @a t1\n> a STREAM_STOPPED t1\n< CANCELED t1\n" +
 		"< REQUEST_REMOVE_AGENT agent=a\n> a AGENT_OUTPUT t1 #7 chunk\nfence\n", absent: "104 141"},
 	{reason: "D: two, answered the other way round", in: leaves +
@@ -179,7 +179,7 @@ var courses = []row{
 		"> a HANDOVER_REQUEST t1 of=b #5\n< HANDOVER_UI_PROMPT t1 of=b #5\n> a AGENT_OUTPUT t1 #3 final\n" +
 		"< AGENT_OUTPUT t1 #3 final\nfence\n", kept: "131 132 002"},
 
-	{reason: "G: chunks one right behind the other", in: runs +
+	{reason: "G: chunks one right after the other", in: runs +
 		"> a AGENT_OUTPUT t1 #2 chunk\n> a AGENT_OUTPUT t1 #3 chunk\n> a AGENT_OUTPUT t1 #4 final\n" +
 		"< AGENT_OUTPUT t1 #2 chunk\n< AGENT_OUTPUT t1 #3 chunk\n< AGENT_OUTPUT t1 #4 final\nfence\n",
 		kept: "002 039 150 148 149"},
@@ -187,7 +187,7 @@ var courses = []row{
 		`> a AGENT_OUTPUT t1 final {"#2":[{}],"":null} meta={"model":{"t":0.25},"none":null}` + "\n" +
 		`< AGENT_OUTPUT t1 final {"":null,"#2":[{}]} meta={"none":null,"model":{"t":0.250},"mark":1}` + "\nfence\n",
 		kept: "148 149"},
-	{reason: "G: of an agent that is not active any more", in: speaks +
+	{reason: "G: of an agent no longer active", in: speaks +
 		"> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\nfence\n",
 		kept: "002 032 063"},
 	{reason: "G: of a turn that has completed", in: over +
@@ -210,31 +210,31 @@ var courses = []row{
 	{reason: "H: closed while an agent is speaking", in: speaks +
 		"> user SESSION_CLOSE\n< CANCEL @a t1\nfence\n> a CANCEL_ACK t1\n< CANCELED t1\n< REQUEST_SESSION_CLOSE\n" +
 		"> manager SESSION_CLOSED\n< SESSION_CLOSED\nfence\n", kept: "152 153 105 155", absent: "152"},
-	{reason: "H: told under another name", in: abc +
+	{reason: "H: reported under another name", in: abc +
 		"> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_OPENED\n" +
 		"< SESSION_IS_OPENED event=EVENT on=FRONTEND\nfence\n", kept: "155"},
-	{reason: "H: could not be opened, told by an error", in: abc +
+	{reason: "H: could not be opened, reported by an error", in: abc +
 		"> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_FAILED\n< ERROR\nfence\n", kept: "045 046 155 166"},
-	{reason: "H: could not be closed, told by an event", in: abc +
+	{reason: "H: could not be closed, reported by an event", in: abc +
 		"> user SESSION_CLOSE\n< REQUEST_SESSION_CLOSE\n> manager SESSION_FAILED\n< SESSION_FAILED\nfence\n" + next,
 		kept: "045 046 155 166"},
 
 	{reason: "3: the user switches", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n" + nextB,
 		kept: "032 063 065 066 006 091 048"},
-	{reason: "3: and says something right behind it", in: abc +
+	{reason: "3: and says something right after it", in: abc +
 		"> user SWITCH_AGENT a>b\n> user USER_INPUT #9\n< SWITCH_AGENT a>b\n< USER_INPUT @b t9 #9\n" +
 		"< TURN_ACCEPTED t9 of=b\nfence\n", kept: "032 069"},
-	{reason: "3: from nobody", in: "set main a,b -\n> user SWITCH_AGENT >b\n< SWITCH_AGENT >b\n" + nextB, kept: "032 066"},
-	{reason: "3: told on SYSTEM, on BROADCAST and to the frontend", in: abc +
+	{reason: "3: from no agent", in: "set main a,b -\n> user SWITCH_AGENT >b\n< SWITCH_AGENT >b\n" + nextB, kept: "032 066"},
+	{reason: "3: reported on SYSTEM, on BROADCAST and to the frontend", in: abc +
 		"> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n< SWITCH_AGENT a>b on=BROADCAST\n< SWITCH_AGENT a>b on=FRONTEND\n" +
 		"< ACTIVE_AGENT_CHANGED\n" + nextB, kept: "032 091 167"},
 
 	{reason: "an error of an agent", in: speaks + "> a ERROR t1 #4\n< ERROR t1 #4\nfence\n", kept: "011 040"},
 	{reason: "an error of SessionManager", in: abc + "> manager ERROR #4\n< ERROR #4\nfence\n", kept: "011 040"},
 	{reason: "an input on BROADCAST", in: abc + "> user USER_INPUT #1 on=BROADCAST\nfence\n", absent: "028"},
-	{reason: "what the logger tells", in: abc + "> logger SWITCH_AGENT a>b\n> logger SWITCH_AGENT a>b on=BROADCAST\n" +
+	{reason: "messages of the logger", in: abc + "> logger SWITCH_AGENT a>b\n> logger SWITCH_AGENT a>b on=BROADCAST\n" +
 		next, kept: "069", absent: "028"},
-	{reason: "what agents say on BROADCAST", in: routed +
+	{reason: "messages of agents on BROADCAST", in: routed +
 		"> a INPUT_ACK t1 on=BROADCAST\n> a AGENT_OUTPUT t1 #2 final on=BROADCAST\n< AGENT_OUTPUT t1 #2 final\nfence\n",
 		kept: "002 039"},
 	{reason: "an input that two subscriptions deliver", in: abc +
@@ -245,7 +245,7 @@ var courses = []row{
 		"fence\n", kept: "002", absent: "042"},
 	{reason: "a confirmation that two subscriptions deliver", in: stops +
 		"> a CANCEL_ACK t1 id=i\n> a CANCEL_ACK t1 id=i\n< CANCELED t1\nfence\n", kept: "105", absent: "042"},
-	{reason: "what it has published comes back", in: abc +
+	{reason: "its own messages come back", in: abc +
 		"> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n> self SWITCH_AGENT a>b back\nfence\n" + nextB, kept: "032",
 		absent: "175"},
 }

@@ -13,11 +13,11 @@ var faults = []row{
 	{reason: "A: routed twice", in: abc +
 		"> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n< USER_INPUT @a t2 #1\nfence\n",
 		broken: "075"},
-	{reason: "A: what nobody has said", in: abc + "< USER_INPUT @a t1 #7\nfence\n", broken: "015"},
-	{reason: "what comes behind the fence, and behind something else", in: abc +
+	{reason: "A: an input never said", in: abc + "< USER_INPUT @a t1 #7\nfence\n", broken: "015"},
+	{reason: "a message after the fence, and after something else", in: abc +
 		"> user USER_INPUT #1\n< USER_INPUT @a t1 #1\nfence\n> a INPUT_ACK t1\n< TURN_ACCEPTED t1 of=a\nfence\n",
 		broken: "074"},
-	{reason: "what comes behind the fence, and before any acknowledgement", in: abc +
+	{reason: "a message after the fence, and before any acknowledgement", in: abc +
 		"> user USER_INPUT #1\n< USER_INPUT @a t1 #1\nfence\n> user CANCEL\n< TURN_ACCEPTED t1 of=a\nfence\n"},
 	{reason: "A: another payload", in: abc + `> user USER_INPUT {"text":"#1","n":1}` + "\n" +
 		`< USER_INPUT @a t1 {"text":"#1","n":2}` + "\n< TURN_ACCEPTED t1 of=a\nfence\n", broken: "068"},
@@ -51,7 +51,7 @@ var faults = []row{
 		"> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a trace_id=-\nfence\n", broken: "076"},
 	{reason: "A: accepted for another agent", in: abc +
 		"> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=b\nfence\n", broken: "055 076"},
-	{reason: "A: a turn that is acknowledged times out",
+	{reason: "A: an acknowledged turn times out",
 		in: "set main a,b,c a 60ms\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n" +
 			"> a INPUT_ACK t1\nfence\n+ 60ms\n< ROUTE_TIMEOUT t1\nfence\n", broken: "077 080"},
 	{reason: "A: too early",
@@ -61,13 +61,13 @@ var faults = []row{
 		in: "set main a,b,c a 60ms\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n+ 60ms\n" +
 			"< ROUTE_TIMEOUT t1\n< ROUTE_TIMEOUT t1\nfence\n", broken: "078"},
 	{reason: "A: of no turn", in: abc + "< ROUTE_TIMEOUT\nfence\n", broken: "078"},
-	{reason: "A: of a turn that is over", in: over + "< ROUTE_TIMEOUT t1\nfence\n", broken: "077 080"},
-	{reason: "A: behind a chunk that was forwarded",
+	{reason: "A: of a finished turn", in: over + "< ROUTE_TIMEOUT t1\nfence\n", broken: "077 080"},
+	{reason: "A: after a chunk that was forwarded",
 		in: "set main a,b,c a 60ms\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n" +
 			"> a AGENT_OUTPUT t1 #2 chunk\n< AGENT_OUTPUT t1 #2 chunk\n+ 60ms\n< ROUTE_TIMEOUT t1\nfence\n", broken: "169"},
-	{reason: "A: nobody is active, and nothing is done", in: "set main a,b,c -\n> user USER_INPUT #1\nfence\n",
+	{reason: "A: no agent is active, and nothing is done", in: "set main a,b,c -\n> user USER_INPUT #1\nfence\n",
 		broken: "070"},
-	{reason: "A: nobody is active, and it goes to an agent that is not there",
+	{reason: "A: no agent is active, and it goes to an agent not in the session",
 		in:     "set main a,b,c -\n> user USER_INPUT #1\n< USER_INPUT @x t1 #1\n< TURN_ACCEPTED t1 of=x\nfence\n",
 		broken: "015 070"},
 	{reason: "A: accepted before, and never routed", in: abc + "> user USER_INPUT #1\n< TURN_ACCEPTED t1 of=a\nfence\n",
@@ -89,7 +89,7 @@ var faults = []row{
 		`< USER_INPUT @a t1 {"text":"#1"}` + "\n< TURN_ACCEPTED t1 of=a\nfence\n", broken: "085 086 088 092"},
 	{reason: "B: no switch", in: abc +
 		"> user USER_INPUT #1 mention=b\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\nfence\n", broken: "006 063 065 089"},
-	{reason: "B: the switch comes behind the input", in: abc +
+	{reason: "B: the switch comes after the input", in: abc +
 		"> user USER_INPUT #1 mention=b\n< USER_INPUT @b t1 #1\n< SWITCH_AGENT a>b\n< TURN_ACCEPTED t1 of=b\nfence\n",
 		broken: "090"},
 	{reason: "B: the switch alone", in: abc + "> user USER_INPUT #1 mention=b\n< SWITCH_AGENT a>b\nfence\n",
@@ -97,13 +97,13 @@ var faults = []row{
 	{reason: "B: and the next plain input to the agent before", in: abc +
 		"> user USER_INPUT #1 mention=b\n< SWITCH_AGENT a>b\n< USER_INPUT @b t1 #1\n< TURN_ACCEPTED t1 of=b\n" +
 		"> b INPUT_ACK t1\n> b AGENT_OUTPUT t1 #2 final\n< AGENT_OUTPUT t1 #2 final\n" + next, broken: "015 069"},
-	{reason: "B: an agent that is not there, and nothing is done", in: abc + "> user USER_INPUT #1 mention=x\nfence\n",
+	{reason: "B: an agent not in the session, and nothing is done", in: abc + "> user USER_INPUT #1 mention=x\nfence\n",
 		broken: "087"},
-	{reason: "B: an agent that is not there, and it is routed there", in: abc +
+	{reason: "B: an agent not in the session, and it is routed there", in: abc +
 		"> user USER_INPUT #1 mention=x\n< ERROR\n< USER_INPUT @x t1 #1\nfence\n", broken: "086 087"},
-	{reason: "B: an agent that is not there, and it goes to the active one", in: abc +
+	{reason: "B: an agent not in the session, and it goes to the active one", in: abc +
 		"> user USER_INPUT #1 mention=x\n< ERROR\n< USER_INPUT @a t1 #1\nfence\n", broken: "086 087"},
-	{reason: "B: an agent that is not there, and it is made active", in: abc +
+	{reason: "B: an agent not in the session, and it is made active", in: abc +
 		"> user USER_INPUT #1 mention=x\n< REQUEST_ADD_AGENT agent=x\n< SWITCH_AGENT a>x\nfence\n", broken: "122"},
 
 	{reason: "C: nothing is done", in: speaks + "> user CANCEL\nfence\n", broken: "004 016 031 099"},
@@ -118,9 +118,9 @@ var faults = []row{
 		"> user USER_INPUT #9\n< USER_INPUT @a t9 #9\n< TURN_ACCEPTED t9 of=a\n> a INPUT_ACK t9\n" +
 		"> a AGENT_OUTPUT t9 #10 chunk\n< AGENT_OUTPUT t9 #10 chunk\n> user CANCEL\n< CANCEL @a t1\nfence\n",
 		broken: "098 099"},
-	{reason: "C: nobody is speaking", in: abc + "> user CANCEL\n< CANCEL @a t1\nfence\n", broken: "097"},
-	{reason: "C: nobody is speaking any more", in: over + "> user CANCEL\n< CANCEL @a t1\nfence\n", broken: "097 145"},
-	{reason: "C: nobody is speaking since it was confirmed", in: stops +
+	{reason: "C: no agent is speaking", in: abc + "> user CANCEL\n< CANCEL @a t1\nfence\n", broken: "097"},
+	{reason: "C: no agent is speaking any more", in: over + "> user CANCEL\n< CANCEL @a t1\nfence\n", broken: "097 145"},
+	{reason: "C: no agent is speaking since the confirmation", in: stops +
 		"> a CANCEL_ACK t1\n< CANCELED t1\n> user CANCEL\n< CANCEL @a t1 turn_id=t0\nfence\n", broken: "097 103"},
 	{reason: "C: cancelled before the confirmation", in: stops + "< CANCELED t1\nfence\n", broken: "100 102 105"},
 	{reason: "C: cancelled without one", in: speaks + "< CANCELED t1\nfence\n", broken: "100 102 105"},
@@ -134,18 +134,18 @@ var faults = []row{
 	{reason: "C: output after the confirmation", in: stops +
 		"> a CANCEL_ACK t1\n< CANCELED t1\n> a AGENT_OUTPUT t1 #4 chunk\n< AGENT_OUTPUT t1 #4 chunk\nfence\n",
 		broken: "104 141 162"},
-	{reason: "C: nobody has asked for a cancel", in: speaks + "< CANCEL @a t1\nfence\n", broken: "160"},
+	{reason: "C: no cancel was requested", in: speaks + "< CANCEL @a t1\nfence\n", broken: "160"},
 	{reason: "C: an INTERRUPT for the agent", in: speaks + "> user INTERRUPT\n< INTERRUPT @a t1\nfence\n",
 		broken: "004 016 031 095 099"},
 
 	{reason: "B: not accepted", in: abc +
 		"> user USER_INPUT #1 mention=b\n< SWITCH_AGENT a>b\n< USER_INPUT @b t1 #1\nfence\n", broken: "009 074 076 093"},
-	{reason: "B: a turn that is acknowledged times out",
+	{reason: "B: an acknowledged turn times out",
 		in: "set main a,b,c a 60ms\n> user USER_INPUT #1 mention=b\n< SWITCH_AGENT a>b\n< USER_INPUT @b t1 #1\n" +
 			"< TURN_ACCEPTED t1 of=b\n> b INPUT_ACK t1\nfence\n+ 60ms\n< ROUTE_TIMEOUT t1\nfence\n", broken: "077 080 094"},
 
 	{reason: "D: nothing is done", in: abc + "> user REMOVE_AGENT agent=b\nfence\n", broken: "008 018 020 034 110"},
-	{reason: "D: the request bears another name", in: abc +
+	{reason: "D: the request has another name", in: abc +
 		"> user REMOVE_AGENT agent=b\n< REQUEST_REMOVE agent=b on=SYSTEM\nfence\n", broken: "008 018 020 034 110"},
 	{reason: "D: the request goes elsewhere", in: abc +
 		"> user REMOVE_AGENT agent=b\n< REQUEST_REMOVE_AGENT agent=b on=BROADCAST\nfence\n", broken: "113"},
@@ -157,7 +157,7 @@ var faults = []row{
 	{reason: "D: another session", in: abc + "> user REMOVE_AGENT agent=b\n" +
 		`< REQUEST_REMOVE_AGENT agent=b {"session_id":"other"}` + "\nfence\n", broken: "110"},
 	{reason: "D: asked twice", in: leaves + "< REQUEST_REMOVE_AGENT agent=b\nfence\n", broken: "110"},
-	{reason: "D: asked for by nobody", in: abc + "< REQUEST_REMOVE_AGENT agent=b\nfence\n", broken: "110"},
+	{reason: "D: unrequested", in: abc + "< REQUEST_REMOVE_AGENT agent=b\nfence\n", broken: "110"},
 	{reason: "D: asked before the cancel is confirmed", in: speaks +
 		"> user REMOVE_AGENT agent=a\n< CANCEL @a t1\n< REQUEST_REMOVE_AGENT agent=a\nfence\n", broken: "060 106 109"},
 	{reason: "D: asked without a cancel", in: speaks +
@@ -169,16 +169,16 @@ var faults = []row{
 		"> user REMOVE_AGENT agent=a\n< CANCEL @a t1\n> a CANCEL_ACK t1\n< CANCELED t1\nfence\n", broken: "018 110"},
 	{reason: "D: a silent agent is stopped", in: speaks +
 		"> user REMOVE_AGENT agent=b\n< CANCEL @a t1\n< REQUEST_REMOVE_AGENT agent=b\nfence\n", broken: "160"},
-	{reason: "D: told before the receipt", in: leaves + "< AGENT_REMOVED agent=b\nfence\n", broken: "115 116 171"},
-	{reason: "D: failure told before the receipt", in: leaves + "< REMOVE_AGENT_FAILED agent=b\nfence\n", broken: "117"},
-	{reason: "D: not told", in: leaves + "> manager REMOVE_AGENT_DONE agent=b x1\nfence\n", broken: "018 044 046 116 164"},
-	{reason: "D: told twice", in: leaves +
+	{reason: "D: reported before the receipt", in: leaves + "< AGENT_REMOVED agent=b\nfence\n", broken: "115 116 171"},
+	{reason: "D: failure reported before the receipt", in: leaves + "< REMOVE_AGENT_FAILED agent=b\nfence\n", broken: "117"},
+	{reason: "D: not reported", in: leaves + "> manager REMOVE_AGENT_DONE agent=b x1\nfence\n", broken: "018 044 046 116 164"},
+	{reason: "D: reported twice", in: leaves +
 		"> manager REMOVE_AGENT_DONE agent=b x1\n< AGENT_REMOVED agent=b\n< AGENT_REMOVED agent=b\nfence\n", broken: "116"},
-	{reason: "D: told of another agent", in: leaves +
+	{reason: "D: reported of another agent", in: leaves +
 		"> manager REMOVE_AGENT_DONE agent=b x1\n< AGENT_REMOVED agent=c\nfence\n", broken: "116"},
-	{reason: "D: the failure is not told", in: leaves + "> manager REMOVE_AGENT_FAILED agent=b x1\nfence\n",
+	{reason: "D: the failure is not reported", in: leaves + "> manager REMOVE_AGENT_FAILED agent=b x1\nfence\n",
 		broken: "044 046 117 164"},
-	{reason: "D: the failure is told as a success", in: leaves +
+	{reason: "D: the failure is reported as a success", in: leaves +
 		"> manager REMOVE_AGENT_FAILED agent=b x1\n< AGENT_REMOVED agent=b\nfence\n", broken: "115 116 117"},
 	{reason: "D: the active agent, and no switch", in: abc +
 		"> user REMOVE_AGENT agent=a\n< REQUEST_REMOVE_AGENT agent=a\n> manager REMOVE_AGENT_DONE agent=a\n" +
@@ -195,18 +195,18 @@ var faults = []row{
 
 	{reason: "E: nothing is done", in: abc + "> user INVITE_AGENT agent=d\nfence\n", broken: "017 020 033 119 120 121"},
 	{reason: "E: asked twice", in: comes + "< REQUEST_ADD_AGENT agent=d\nfence\n", broken: "121"},
-	{reason: "E: asked for by nobody", in: abc + "< REQUEST_ADD_AGENT agent=d\nfence\n", broken: "121"},
+	{reason: "E: unrequested", in: abc + "< REQUEST_ADD_AGENT agent=d\nfence\n", broken: "121"},
 	{reason: "E: another agent", in: abc + "> user INVITE_AGENT agent=d\n< REQUEST_ADD_AGENT agent=e\nfence\n",
 		broken: "120"},
-	{reason: "E: told before the receipt", in: comes + "< AGENT_ADDED agent=d\nfence\n", broken: "122 126 127"},
-	{reason: "E: not told", in: comes + "> manager ADD_AGENT_DONE agent=d x1\nfence\n", broken: "017 043 046 124 127 163"},
-	{reason: "E: told to somebody else", in: comes +
+	{reason: "E: reported before the receipt", in: comes + "< AGENT_ADDED agent=d\nfence\n", broken: "122 126 127"},
+	{reason: "E: not reported", in: comes + "> manager ADD_AGENT_DONE agent=d x1\nfence\n", broken: "017 043 046 124 127 163"},
+	{reason: "E: reported to another party", in: comes +
 		"> manager ADD_AGENT_DONE agent=d x1\n< AGENT_ADDED agent=d on=SYSTEM\nfence\n", broken: "010 046 127"},
-	{reason: "E: told twice", in: comes +
+	{reason: "E: reported twice", in: comes +
 		"> manager ADD_AGENT_DONE agent=d x1\n< AGENT_ADDED agent=d\n< AGENT_ADDED agent=d\nfence\n", broken: "127"},
-	{reason: "E: told after it failed", in: comes +
+	{reason: "E: reported after it failed", in: comes +
 		"> manager ADD_AGENT_FAILED agent=d x1\n< AGENT_ADDED agent=d\n< ERROR\nfence\n", broken: "126 127"},
-	{reason: "E: the failure is not told", in: comes + "> manager ADD_AGENT_FAILED agent=d x1\nfence\n",
+	{reason: "E: the failure is not reported", in: comes + "> manager ADD_AGENT_FAILED agent=d x1\nfence\n",
 		broken: "043 046 163"},
 	{reason: "E: active before the receipt", in: comes + "< SWITCH_AGENT a>d\nfence\n", broken: "122"},
 	{reason: "E: active without a switch", in: comes +
@@ -240,7 +240,7 @@ var faults = []row{
 		"> user HANDOVER_CONFIRM t1 x1\n< HANDOVER_CONTEXT @b #3\n< SWITCH_AGENT a>b\nfence\n", broken: "061 136"},
 	{reason: "F: the context goes elsewhere", in: asked +
 		"> user HANDOVER_CONFIRM t1 x1\n< SWITCH_AGENT a>b\n< HANDOVER_CONTEXT @c #3\nfence\n", broken: "015 135"},
-	{reason: "F: without what the agent has said", in: asked +
+	{reason: "F: without output of the agent", in: asked +
 		"> user HANDOVER_CONFIRM t1 x1\n< SWITCH_AGENT a>b\n< HANDOVER_CONTEXT @b #5\nfence\n", broken: "129 135"},
 	{reason: "F: the context twice", in: asked +
 		"> user HANDOVER_CONFIRM t1 x1\n< SWITCH_AGENT a>b\n< HANDOVER_CONTEXT @b #3\n< HANDOVER_CONTEXT @b #3\nfence\n",
@@ -252,7 +252,7 @@ var faults = []row{
 		broken: "137"},
 	{reason: "F: a context after it has rejected", in: asked +
 		"> user HANDOVER_REJECT t1 x1\n< HANDOVER_CONTEXT @b #3\nfence\n", broken: "137"},
-	{reason: "F: confirmed by nobody", in: over + "< HANDOVER_CONTEXT @b #3\nfence\n", broken: "061 133 135"},
+	{reason: "F: never confirmed", in: over + "< HANDOVER_CONTEXT @b #3\nfence\n", broken: "061 133 135"},
 	{reason: "F: the next input goes to the old agent", in: asked +
 		"> user HANDOVER_CONFIRM t1 x1\n< SWITCH_AGENT a>b\n< HANDOVER_CONTEXT @b #3\nfence\n" + next, broken: "015 069"},
 	{reason: "F: without the agent that asks", in: over + "> a HANDOVER_REQUEST t1 of=b #5\n" +
@@ -271,8 +271,8 @@ var faults = []row{
 		"\n< AGENT_OUTPUT t1 chunk #2 meta={}\nfence\n", broken: "149"},
 	{reason: "G: no metadata", in: runs + `> a AGENT_OUTPUT t1 chunk #2 meta={"model":"m"}` +
 		"\n< AGENT_OUTPUT t1 chunk #2 -metadata\nfence\n", broken: "149"},
-	{reason: "G: what no agent has said", in: speaks + "< AGENT_OUTPUT t1 #7 chunk\nfence\n", broken: "002 141"},
-	{reason: "G: of a turn that is over", in: over + "> a AGENT_OUTPUT t1 #4 chunk\n< AGENT_OUTPUT t1 #4 chunk\nfence\n",
+	{reason: "G: output never sent", in: speaks + "< AGENT_OUTPUT t1 #7 chunk\nfence\n", broken: "002 141"},
+	{reason: "G: of a finished turn", in: over + "> a AGENT_OUTPUT t1 #4 chunk\n< AGENT_OUTPUT t1 #4 chunk\nfence\n",
 		broken: "141"},
 	{reason: "G: of another agent", in: speaks + "> b AGENT_OUTPUT t1 #4 chunk\n< AGENT_OUTPUT t1 #4 chunk\nfence\n",
 		broken: "141"},
@@ -288,7 +288,7 @@ var faults = []row{
 	{reason: "H: the other request", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_CLOSE\nfence\n", broken: "153"},
 	{reason: "H: asked twice", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n< REQUEST_SESSION_OPEN\nfence\n",
 		broken: "153"},
-	{reason: "H: asked for by nobody", in: abc + "< REQUEST_SESSION_CLOSE\nfence\n", broken: "153"},
+	{reason: "H: unrequested", in: abc + "< REQUEST_SESSION_CLOSE\nfence\n", broken: "153"},
 	{reason: "H: closed before the cancel is confirmed", in: speaks +
 		"> user SESSION_CLOSE\n< CANCEL @a t1\n< REQUEST_SESSION_CLOSE\nfence\n", broken: "152"},
 	{reason: "H: closed without a cancel", in: speaks + "> user SESSION_CLOSE\n< REQUEST_SESSION_CLOSE\nfence\n",
@@ -309,22 +309,22 @@ var faults = []row{
 		"> a CANCEL_ACK t1\n< CANCELED t1\nfence\n", broken: "153"},
 	{reason: "H: not closed after the cancel", in: speaks +
 		"> user SESSION_CLOSE\n< CANCEL @a t1\n> a CANCEL_ACK t1\n< CANCELED t1\nfence\n", broken: "153"},
-	{reason: "H: told before the receipt", in: abc +
+	{reason: "H: reported before the receipt", in: abc +
 		"> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n< SESSION_OPENED\nfence\n", broken: "154 155"},
-	{reason: "H: not told", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_OPENED\nfence\n",
+	{reason: "H: not reported", in: abc + "> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_OPENED\nfence\n",
 		broken: "045 046 155 166"},
-	{reason: "H: told as a CONTROL", in: abc +
+	{reason: "H: reported as a CONTROL", in: abc +
 		"> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_OPENED\n< SESSION_OPENED event=CONTROL\nfence\n",
 		broken: "155"},
-	{reason: "H: told to somebody else", in: abc +
+	{reason: "H: reported to another party", in: abc +
 		"> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_OPENED\n< SESSION_OPENED on=SYSTEM\nfence\n",
 		broken: "046 155"},
-	{reason: "H: told twice", in: abc +
+	{reason: "H: reported twice", in: abc +
 		"> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_OPENED\n< SESSION_OPENED\n< SESSION_OPENED\nfence\n",
 		broken: "155"},
-	{reason: "H: the failure is told as a success", in: abc +
+	{reason: "H: the failure is reported as a success", in: abc +
 		"> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_FAILED\n< SESSION_OPENED\nfence\n", broken: "155"},
-	{reason: "H: the failure is not told", in: abc +
+	{reason: "H: the failure is not reported", in: abc +
 		"> user SESSION_OPEN\n< REQUEST_SESSION_OPEN\n> manager SESSION_FAILED\nfence\n", broken: "045 046 155 166"},
 	{reason: "H: output of a turn that was stopped, once it is closed", in: speaks +
 		"> user SESSION_CLOSE\n< CANCEL @a t1\n> a CANCEL_ACK t1\n< CANCELED t1\n< REQUEST_SESSION_CLOSE\n" +
@@ -333,8 +333,8 @@ var faults = []row{
 	{reason: "H: while a cancel is not confirmed, asked before it is", in: stops +
 		"fence\n> user SESSION_CLOSE\n< REQUEST_SESSION_CLOSE\nfence\n", broken: "152"},
 
-	{reason: "3: not told", in: abc + "> user SWITCH_AGENT a>b\nfence\n", broken: "006 032 063 065"},
-	{reason: "3: told, and nothing has changed", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n" + next,
+	{reason: "3: not reported", in: abc + "> user SWITCH_AGENT a>b\nfence\n", broken: "006 032 063 065"},
+	{reason: "3: reported, and nothing has changed", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n" + next,
 		broken: "015 069"},
 	{reason: "3: without from", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b -from\nfence\n", broken: "066 048"},
 	{reason: "3: without reason", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b -reason\nfence\n", broken: "066"},
@@ -343,14 +343,14 @@ var faults = []row{
 	{reason: "3: from another agent", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT c>b\nfence\n", broken: "066 048"},
 	{reason: "3: to another agent", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>c\nfence\n",
 		broken: "006 032 063 065"},
-	{reason: "3: told to an agent", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b on=AGENT\nfence\n",
+	{reason: "3: reported to an agent", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b on=AGENT\nfence\n",
 		broken: "091 167"},
-	{reason: "3: told twice", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\nfence\n",
+	{reason: "3: reported twice", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\nfence\n",
 		broken: "065"},
-	{reason: "3: told elsewhere, and of another agent", in: abc +
+	{reason: "3: reported elsewhere, and of another agent", in: abc +
 		"> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n< SWITCH_AGENT a>c on=BROADCAST\nfence\n", broken: "065"},
-	{reason: "3: nobody has asked for it", in: abc + "< SWITCH_AGENT a>b\nfence\n", broken: "065"},
-	{reason: "3: told to the frontend alone", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b on=FRONTEND\nfence\n",
+	{reason: "3: unrequested", in: abc + "< SWITCH_AGENT a>b\nfence\n", broken: "065"},
+	{reason: "3: reported to the frontend alone", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b on=FRONTEND\nfence\n",
 		broken: "091 167"},
 
 	{reason: "of two ERRORs the one about the turn is there", in: comes +
@@ -370,10 +370,10 @@ var faults = []row{
 	{reason: "a close that comes too early is the close", in: speaks +
 		"> user SESSION_CLOSE\n< CANCEL @a t1\n< REQUEST_SESSION_CLOSE\n> a CANCEL_ACK t1\n< CANCELED t1\nfence\n",
 		broken: "152"},
-	{reason: "behind a cancel that never came everything follows", in: speaks +
+	{reason: "after a cancel that never came everything follows", in: speaks +
 		"> user CANCEL\nfence\n> a CANCEL_ACK t1\n> a AGENT_OUTPUT t1 #4 chunk\n< AGENT_OUTPUT t1 #4 chunk\nfence\n" +
 		"> user REMOVE_AGENT agent=b\nfence\n", broken: "004 016 031 099"},
-	{reason: "what a message holds is told all the same", in: speaks + "> user CANCEL\nfence\n" +
+	{reason: "what a message holds is reported all the same", in: speaks + "> user CANCEL\nfence\n" +
 		`> a AGENT_OUTPUT t1 chunk {"text":"#4","n":1}` + "\n" + `< AGENT_OUTPUT t1 chunk {"text":"#4"}` + "\nfence\n",
 		broken: "004 016 031 099 148"},
 
@@ -388,13 +388,13 @@ var faults = []row{
 	{reason: "output that two subscriptions deliver is forwarded twice", in: runs +
 		"> a AGENT_OUTPUT t1 #2 chunk id=i\n> a AGENT_OUTPUT t1 #2 chunk id=i on=BROADCAST\n< AGENT_OUTPUT t1 #2 chunk\n" +
 		"< AGENT_OUTPUT t1 #2 chunk\nfence\n", broken: "042"},
-	{reason: "what comes back is handled again", in: abc +
+	{reason: "a message that comes back is handled again", in: abc +
 		"> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n> self SWITCH_AGENT a>b back\n< SWITCH_AGENT b>b\nfence\n",
 		broken: "175"},
-	{reason: "what comes back leads to a loop", in: abc +
+	{reason: "a message that comes back leads to a loop", in: abc +
 		"> user REMOVE_AGENT agent=b\n< REQUEST_REMOVE_AGENT agent=b\n> self REQUEST_REMOVE_AGENT agent=b back\n" +
 		"< REQUEST_REMOVE_AGENT agent=b\nfence\n", broken: "175"},
-	{reason: "a cancel on BROADCAST stops somebody", in: speaks + "> user CANCEL on=BROADCAST\n< CANCEL @a t1\nfence\n",
+	{reason: "a cancel on BROADCAST stops an agent", in: speaks + "> user CANCEL on=BROADCAST\n< CANCEL @a t1\nfence\n",
 		broken: "028"},
 	{reason: "a switch on BROADCAST is made", in: abc +
 		"> user SWITCH_AGENT a>b on=BROADCAST\n< SWITCH_AGENT a>b\nfence\n", broken: "028"},

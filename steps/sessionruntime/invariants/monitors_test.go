@@ -117,8 +117,8 @@ func TestWhere(t *testing.T) {
 		reason, in string
 		at         int
 	}{
-		{"what nothing has asked for", abc + "< SWITCH_AGENT a>b\n", 3},
-		{"what has not come", abc + "> user CANCEL\n> user REMOVE_AGENT agent=b\nfence\n", 4},
+		{"an uncalled-for message", abc + "< SWITCH_AGENT a>b\n", 3},
+		{"a missing message", abc + "> user CANCEL\n> user REMOVE_AGENT agent=b\nfence\n", 4},
 		{"a payload that has changed", abc + "> user USER_INPUT #1\n" + `< USER_INPUT @a t1 {"text":"#1"}` + "\n", 4},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestSessions(t *testing.T) {
 		{reason: "side by side", in: one + two +
 			"> user USER_INPUT #1 in=one\n> user USER_INPUT #2\n< USER_INPUT @a t2 #2\n< USER_INPUT @a t1 #1 in=one\n" +
 			"< TURN_ACCEPTED t1 of=a in=one\n< TURN_ACCEPTED t2 of=a\nfence\n", kept: "075 076"},
-		{reason: "a switch in the one is none in the other", in: one + two +
+		{reason: "a switch in one session does not affect the other", in: one + two +
 			"> user SWITCH_AGENT a>b in=one\n< SWITCH_AGENT a>b in=one\n" + next, kept: "032 069"},
 		{reason: "an input of the one in the other", in: one + two +
 			"> user USER_INPUT #1 in=one\n< USER_INPUT @a t1 #1\nfence\n", broken: "001 015 075"},
@@ -152,17 +152,17 @@ func TestSessions(t *testing.T) {
 		{reason: "the other's turn", in: one + two +
 			"> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n> a INPUT_ACK t1\n" +
 			"> a AGENT_OUTPUT t1 #2 chunk in=one\nfence\n", absent: "141 052"},
-		{reason: "anew", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n" + abc + next, kept: "069"},
-		{reason: "anew, and the old active agent", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n" + abc + nextB,
+		{reason: "set up again", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n" + abc + next, kept: "069"},
+		{reason: "set up again, and the old active agent", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n" + abc + nextB,
 			broken: "015 069"},
-		{reason: "anew, and nothing is owed any more", in: abc + "> user USER_INPUT #1\n" + abc + "fence\n"},
-		{reason: "anew, and what was found before stays", in: abc + "< SWITCH_AGENT a>b\n" + abc + "fence\n", broken: "065"},
+		{reason: "set up again, and nothing is owed any more", in: abc + "> user USER_INPUT #1\n" + abc + "fence\n"},
+		{reason: "set up again, and what was found before stays", in: abc + "< SWITCH_AGENT a>b\n" + abc + "fence\n", broken: "065"},
 		{reason: "no session_id where there is one session", in: abc +
 			"> user USER_INPUT #1\n< USER_INPUT @a t1 #1 -session_id\n< TURN_ACCEPTED t1 of=a -session_id\nfence\n",
 			kept: "075 076"},
 		{reason: "no session_id where there are two", in: one + two +
 			"> user USER_INPUT #1\n< USER_INPUT @a t1 #1 -session_id\nfence\n", broken: "001 015 075"},
-		{reason: "a session that nobody has set up", in: abc +
+		{reason: "a session never set up", in: abc +
 			"< SWITCH_AGENT a>b in=other\n> user USER_INPUT #1 in=other\nfence\n"},
 		{reason: "nothing was set up", in: "> user USER_INPUT #1\n< USER_INPUT @a t1 #1\nfence\n"},
 	}
@@ -183,10 +183,10 @@ func TestFences(t *testing.T) {
 		{reason: "two, answered one after the other", in: abc +
 			"ask f\n> user USER_INPUT #1\nask g\nfenced f\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\nfenced g\n",
 			kept: "075"},
-		{reason: "a quiet window behind it", in: lost + "quiet 3\n", broken: "001 015 075"},
+		{reason: "a quiet window after it", in: lost + "quiet 3\n", broken: "001 015 075"},
 		{reason: "a quiet window before it", in: lost + "quiet 2\n"},
-		{reason: "a quiet window that nobody can read", in: lost + "quiet x\n"},
-		{reason: "told once", in: lost + "fence\nfence\n", broken: "001 015 075"},
+		{reason: "a quiet window that cannot be read", in: lost + "quiet x\n"},
+		{reason: "reported once", in: lost + "fence\nfence\n", broken: "001 015 075"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) { compare(t, r) })

@@ -35,7 +35,7 @@ var readInputRows = []struct {
 		`{"id":"2","session_id":"s","event":"EVENT","subtype":"TURN_ACCEPTED","sender":"session","target":"FRONTEND",` +
 			`"payload":{"target_agent":"a","trace_id":"r","turn_id":"t"},"timestamp":"now","metadata":{}}`,
 	}, func(*binding.Binding) {}, ""},
-	{"told first, as a CONTROL, ids in the payload, an odd name", []string{
+	{"reported first, as a CONTROL, ids in the payload, an odd name", []string{
 		`{"id":"2","session_id":"s","event":"CONTROL","subtype":"QUEUED","sender":"runtime","target":"FRONTEND",` +
 			`"payload":{"target_agent":"a","trace_id":"r","turn_id":"t"},"timestamp":"now","metadata":{}}`,
 		`{"id":"1","session_id":"s","event":"USER_INPUT","sender":"frontend","target":"AGENT","target_id":"a",` +
@@ -70,7 +70,7 @@ var readInputRows = []struct {
 		s.Subtypes["TURN_ACCEPTED"] = target.Names{"turn.accepted"}
 		s.Targets = map[string]target.Names{"AGENT": {"agents"}, "FRONTEND": {"ui"}}
 	}, ""},
-	{"beside a note for the log, and the frontend is told nothing", []string{
+	{"beside a log entry, without a report to the frontend", []string{
 		`{"session_id":"s","event":"EVENT","target":"LOGGER","payload":{"got":"#1-x"},"metadata":{}}`,
 		`{"session_id":"s","event":"USER_INPUT","target":"AGENT","target_id":"a","payload":"#1-x"}`,
 	}, func(s *binding.Binding) { s.Targets = map[string]target.Names{"FRONTEND": {"LOGGER"}} },
