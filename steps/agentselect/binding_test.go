@@ -43,7 +43,7 @@ var messageRows = []struct {
 	{"the default binding", sse.Name, "", "switch_agent", allFields, "c",
 		`POST http://h/base/message {"agentId":"debugger","connectionId":"c","sessionId":"s","type":"switch_agent"}`},
 	{"a connection that has no id", sse.Name, "", "abort", nil, nil, `POST http://h/base/message {"type":"abort"}`},
-	{"an id that is a number", sse.Name, "", "abort", nil, 7,
+	{"a numeric id", sse.Name, "", "abort", nil, 7,
 		`POST http://h/base/message {"connectionId":7,"type":"abort"}`},
 	{"a socket is its own correlation, and has no URL", ws.Name, "", "switch_agent", allFields, "c",
 		`  {"agentId":"debugger","sessionId":"s","type":"switch_agent"}`},
@@ -60,7 +60,7 @@ var messageRows = []struct {
 		`POST http://h/base/message X-Connection-Id=c {"type":"abort"}`},
 	{"by a header, at every endpoint", sse.Name, "correlation: {header: X-Conn}", "session_load",
 		fields{"sessionId": "s"}, "c", `POST http://h/base/session/load X-Conn=c {"sessionId":"s"}`},
-	{"a header on a socket is none", ws.Name, "correlation: {header: X-Conn}", "abort", nil, "c", `  {"type":"abort"}`},
+	{"a socket sends no header", ws.Name, "correlation: {header: X-Conn}", "abort", nil, "c", `  {"type":"abort"}`},
 	{"by nothing", sse.Name, "correlation: single", "abort", nil, "c", `POST http://h/base/message {"type":"abort"}`},
 
 	{"other endpoints", sse.Name, "sse: {message: {path: /m?v=1, method: PUT}, load: /l}", "abort", nil, nil,
@@ -71,7 +71,7 @@ var messageRows = []struct {
 		nil, `POST http://h/base/message {"type":"session_create"}`},
 	{"renamed messages", sse.Name, "messages: {switch_agent: agent.switch}", "switch_agent", fields{"agentId": "a"}, nil,
 		`POST http://h/base/message {"agentId":"a","type":"agent.switch"}`},
-	{"a message that is not of the binding", sse.Name, "", "list_agents", fields{"anything": true}, nil,
+	{"a message unknown to the binding", sse.Name, "", "list_agents", fields{"anything": true}, nil,
 		`POST http://h/base/message {"anything":true,"type":"list_agents"}`},
 
 	{"renamed fields", sse.Name, "fields: {request: {type: kind, agent-id: agent, session-id: session}}", "switch_agent",
@@ -117,9 +117,9 @@ func TestMessageThatCannotBe(t *testing.T) {
 		f      fields
 		want   string
 	}{
-		{"a field below one that is no object", "fields: {request: {type: /content/type}}", fields{"content": "text"},
+		{"a field below one that is not an object", "fields: {request: {type: /content/type}}", fields{"content": "text"},
 			`field /content/type: "content" is no object`},
-		{"what is no JSON", "", fields{"content": func() {}}, "encode chat: "},
+		{"not JSON", "", fields{"content": func() {}}, "encode chat: "},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -216,13 +216,13 @@ var decodeRows = []struct {
 		"presence 1"},
 	{"numbers stay as they are", sse.Name, "", event("message", `{"type":"x","data":{"n":1.50e3}}`), `x {"n":1.50e3}`},
 	{"a frame", ws.Name, "", frame("text", `{"type":"x","data":1}`), "x 1"},
-	{"a binary frame is no message", ws.Name, "", frame("binary", `{"type":"x","data":1}`), ""},
+	{"a binary frame is not a message", ws.Name, "", frame("binary", `{"type":"x","data":1}`), ""},
 	{"nor is a comment", sse.Name, "", of(event("", `{"type":"x"}`), transcript.Comment, transcript.Received), ""},
 	{"nor an answer", sse.Name, "", of(event("", `{"type":"x"}`), transcript.Response, transcript.Received), ""},
 	{"nor a remark", sse.Name, "", of(event("", `{"type":"x"}`), transcript.Remark, transcript.Noted), ""},
 
 	{"no type", sse.Name, "", event("message", `{"data":{}}`), ""},
-	{"a type that is no string", sse.Name, "", event("message", `{"type":7}`), ""},
+	{"a type that is not a string", sse.Name, "", event("message", `{"type":7}`), ""},
 	{"no object", sse.Name, "", event("message", `[1]`), ""},
 	{"no JSON", sse.Name, "", event("message", `{"type":"x"`), ""},
 	{"two values", sse.Name, "", event("message", `{"type":"x"} {}`), ""},
@@ -246,9 +246,9 @@ var decodeRows = []struct {
 		event("agent_list", `{"payload":{"agents":[]}}`), `agent_list {"agents":[]}`},
 	{"a type in the object means nothing then", sse.Name, "envelope: {type: sse-event}",
 		event("message", `{"type":"error"}`), `message {"type":"error"}`},
-	{"an event that is no JSON still has its type", sse.Name, "envelope: {type: sse-event}", event("agent_list", `oops`),
+	{"an event that is not JSON still has its type", sse.Name, "envelope: {type: sse-event}", event("agent_list", `oops`),
 		`agent_list null fault not JSON at byte 0: invalid character 'o' at start of value`},
-	{"a socket has no event field: the default positions stand in", ws.Name, "envelope: {type: sse-event}",
+	{"a socket has no event field: the default positions are used", ws.Name, "envelope: {type: sse-event}",
 		frame("text", `{"type":"x","data":1}`), "x 1"},
 
 	{"renamed events", sse.Name, "events: {agent_switched: agent.switched}",
@@ -279,9 +279,9 @@ var decodeRows = []struct {
 	{"session_loaded", ws.Name, deep, frame("text", `{"type":"session_loaded","data":{"session":{"id":"s"}}}`),
 		`session_loaded {"session":{"id":"s"},"sessionId":"s"}`},
 	{"the default names mean nothing there", sse.Name, deep, event("message", `{"type":"agent_switched","data":{"previousAgentId":"a","currentAgentId":"b","agentName":"B"}}`), `agent_switched {}`},
-	{"data that is no object stays", sse.Name, deep, event("message", `{"type":"error","data":"boom"}`), `error "boom"`},
-	{"agents that are none stay", sse.Name, deep, event("message", `{"type":"agent_list","data":{"list":{"all":"none"},"now":"a"}}`), `agent_list {"agents":"none","currentAgentId":"a","list":{"all":"none"},"now":"a"}`},
-	{"an agent that is no object stays", sse.Name, deep, event("message", `{"type":"agent_list","data":{"list":{"all":["a",{}]}}}`), `agent_list {"agents":["a",{}],"list":{"all":["a",{}]}}`},
+	{"data that is not an object is unchanged", sse.Name, deep, event("message", `{"type":"error","data":"boom"}`), `error "boom"`},
+	{"an invalid list of agents is unchanged", sse.Name, deep, event("message", `{"type":"agent_list","data":{"list":{"all":"none"},"now":"a"}}`), `agent_list {"agents":"none","currentAgentId":"a","list":{"all":"none"},"now":"a"}`},
+	{"an agent that is not an object is unchanged", sse.Name, deep, event("message", `{"type":"agent_list","data":{"list":{"all":["a",{}]}}}`), `agent_list {"agents":["a",{}],"list":{"all":["a",{}]}}`},
 }
 
 func TestDecode(t *testing.T) {

@@ -34,7 +34,7 @@ func TestCourse(t *testing.T) {
 		want   []string
 	}{
 		{"nothing", nil, nil},
-		{"what names a connection, a session, a request or a time is told by its kind",
+		{"ids of connections, sessions and requests, and times, are reduced to their kind",
 			[]transcript.Record{e("A", "connected", `{"connectionId":"c-1","sessionId":null}`), e("A", "tool_confirmation_request", `{"requestId":7,"toolCallId":"x","arguments":{"a":1},"timestamp":"t","tool":"run"}`)},
 			[]string{`client A: connected {"connectionId":"string","sessionId":"null"}`,
 				`client A: tool_confirmation_request {"arguments":"object","requestId":"number","timestamp":"string","tool":"run","toolCallId":"string"}`}},
@@ -50,14 +50,14 @@ func TestCourse(t *testing.T) {
 			`{"errorCode":"agent_busy","message":"m"}`), e("A", "error", `{"errorCode":"agent_busy","message":"m"}`)}, nil},
 		{"errors without a code are each transport's own",
 			[]transcript.Record{e("A", "error", `{"message":"m"}`), e("A", "error", `"boom"`)}, nil},
-		{"one switch behind the other has its order", []transcript.Record{asks, to("a"), asks, to("b")},
+		{"sequential switches keep their order", []transcript.Record{asks, to("a"), asks, to("b")},
 			[]string{`client A: agent_switched {"currentAgentId":"a"}`, `client A: agent_switched {"currentAgentId":"b"}`}},
-		{"which of two switches in flight comes first is chance", []transcript.Record{asks, asks, to("b"), to("a")},
+		{"the order of two switches in flight is a race", []transcript.Record{asks, asks, to("b"), to("a")},
 			[]string{"client A: agent_switched", "client A: agent_switched"}},
-		{"what the harness sent is not compared", []transcript.Record{sent}, nil},
-		{"nor what is no event", []transcript.Record{{Conn: "A", Dir: transcript.Received, Kind: transcript.Comment,
+		{"messages of the harness are not compared", []transcript.Record{sent}, nil},
+		{"nor are other records", []transcript.Record{{Conn: "A", Dir: transcript.Received, Kind: transcript.Comment,
 			Label: "ping"}}, nil},
-		{"data that is no object is told by its kind", []transcript.Record{e("A", "agent_list", `[1]`),
+		{"data that is not an object is reduced to its kind", []transcript.Record{e("A", "agent_list", `[1]`),
 			e("A", "complete", `null`)}, []string{"client A: agent_list array", "client A: complete null"}},
 	}
 	for _, r := range rows {

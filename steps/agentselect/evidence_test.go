@@ -30,7 +30,7 @@ func TestHasPrompt(t *testing.T) {
 		{"in another prompt's place", general, []llm.Message{user("[[echo a]]")}, false},
 		{"before the user's own text", general, []llm.Message{user(reviewer + "\n[[echo a]]")}, true},
 		{"in a message before it", "", []llm.Message{user(reviewer), user("[[echo a]]")}, true},
-		{"in a reminder behind it", "", []llm.Message{user("[[echo a]]"), user(reviewer)}, true},
+		{"in a reminder after it", "", []llm.Message{user("[[echo a]]"), user(reviewer)}, true},
 		{"at the head of a conversation that has gone on", "",
 			[]llm.Message{user(reviewer), user("[[echo a]]"), answered, user("[[echo b]]")}, true},
 		{"replaced by a later one", "", []llm.Message{user(reviewer), user("[[echo a]]"), answered, user(general),

@@ -12,9 +12,9 @@ func TestNames(t *testing.T) {
 	for _, tt := range []struct{ reason, wire, want string }{
 		{"a new name", "agents", "agent_list"},
 		{"a name that another event has left", "complete", "message"},
-		{"a name that means nothing any more", "agent_list", ""},
-		{"a name that is not changed", "error", "error"},
-		{"a name that the binding does not have", "heartbeat", "heartbeat"},
+		{"a name that no longer means anything", "agent_list", ""},
+		{"an unchanged name", "error", "error"},
+		{"a name unknown to the binding", "heartbeat", "heartbeat"},
 	} {
 		if got := a.EventOf(tt.wire); got != tt.want {
 			t.Errorf("%s: %q is %q, want %q", tt.reason, tt.wire, got, tt.want)
