@@ -74,7 +74,7 @@ func TestHold(t *testing.T) {
 			b.Release("a")
 			two.expect(t, true, nil, first, last)
 		}},
-		{"forgetting releases what is held and holds again later", func(t *testing.T, b *Brain) {
+		{"forgetting releases held answers, and later ones are held again", func(t *testing.T, b *Brain) {
 			h := hold(t.Context(), b, "[[hold a]]")
 			b.Forget("a")
 			h.expect(t, true, nil, first, last)

@@ -205,7 +205,7 @@ func TestStreams(t *testing.T) {
 		broken     bool
 	}{
 		{"plain", "data: " + hi + "\n\ndata: " + there + "\n\ndata: [DONE]\n\n", []string{"hi", "there"}, false},
-		{"no blank behind the colon", "data:" + hi + "\n\ndata:[DONE]\n\n", []string{"hi"}, false},
+		{"no blank after the colon", "data:" + hi + "\n\ndata:[DONE]\n\n", []string{"hi"}, false},
 		{"CRLF", "data: " + hi + "\r\n\r\ndata: [DONE]\r\n\r\n", []string{"hi"}, false},
 		{"comments and other fields", ": ping\n\nid: 1\nevent: x\ndata: " + hi + "\nretry: 1\n\n\n\ndata: [DONE]\n\n",
 			[]string{"hi"}, false},
@@ -213,8 +213,8 @@ func TestStreams(t *testing.T) {
 			[]string{"hi"}, false},
 		{"no text", `data: {"choices":[{"delta":{"content":null}},{"delta":{}}]}` + "\n\ndata: {}\n\ndata: [DONE]\n\n", nil,
 			false},
-		{"nothing behind the end", "data: [DONE]\n\ndata: " + hi + "\n\n", nil, false},
-		{"no line behind the end", "data: " + hi + "\n\ndata: [DONE]", []string{"hi"}, false},
+		{"nothing after the end", "data: [DONE]\n\ndata: " + hi + "\n\n", nil, false},
+		{"no line after the end", "data: " + hi + "\n\ndata: [DONE]", []string{"hi"}, false},
 		{"no [DONE]", "data: " + hi + "\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
 			[]string{"hi"}, false},
 		{"cut off", "data: " + hi + "\n\n", []string{"hi"}, true},
