@@ -50,8 +50,8 @@ var decodable = []struct {
 	{"a unicode escape, in either case", `"\u00e9\u00E9"`, "éé", nil},
 	{"an escaped NUL", `"\u0000"`, "\x00", nil},
 	{"a surrogate pair is one character", `"\ud83d\ude00\uD83D\uDE00"`, "😀😀", nil},
-	{"an escaped backslash before u is no escape", `"\\ud800"`, `\ud800`, nil},
-	{"a replacement character that was sent is no fault", "\"\uFFFD\\ufffd\"", "\uFFFD\uFFFD", nil},
+	{"an escaped backslash before u is not an escape", `"\\ud800"`, `\ud800`, nil},
+	{"a replacement character that was sent is not a fault", "\"\uFFFD\\ufffd\"", "\uFFFD\uFFFD", nil},
 	{"DEL and U+2028 need no escape", "\"\x7f\u2028\"", "\x7f\u2028", nil},
 	{"a byte order mark in a string is text", "\"\uFEFF\"", "\uFEFF", nil},
 
@@ -232,14 +232,14 @@ var undecodable = []struct {
 	{"an unknown escape", `"\x41"`, 1, "", `\x`, nil},
 	{"an escape of too few digits", `"\u12"`, 1, "", `\u12`, nil},
 	{"a NUL before the value", "\x001", 0, "", `'\x00'`, nil},
-	{"a vertical tab is no white space", "\v1", 0, "", `'\v'`, nil},
+	{"a vertical tab is not white space", "\v1", 0, "", `'\v'`, nil},
 	{"invalid UTF-8 outside of strings", "[\xFF]", 1, "/0", `'\xff'`, nil},
 
 	{"arrays too deep", deep(MaxDepth+1, "[", "", "]"), MaxDepth, strings.Repeat("/0", MaxDepth),
 		"nested deeper than 1000", ErrDepth},
 	{"objects too deep", deep(MaxDepth+1, `{"":`, "1", "}"), 4 * MaxDepth, strings.Repeat("/", MaxDepth),
 		"nested deeper than 1000", ErrDepth},
-	{"too deep comes before what is wrong further on", strings.Repeat("[", 1<<20), MaxDepth,
+	{"excess depth takes precedence over later mistakes", strings.Repeat("[", 1<<20), MaxDepth,
 		strings.Repeat("/0", MaxDepth), "nested deeper", ErrDepth},
 }
 

@@ -80,7 +80,7 @@ func TestLookup(t *testing.T) {
 		{"a dash is after the end of an array", "/foo/-", nil, false},
 		{"an index has no leading zero", "/foo/00", nil, false},
 		{"an index has no sign", "/foo/+0", nil, false},
-		{"an index is no word", "/foo/length", nil, false},
+		{"a word is not an index", "/foo/length", nil, false},
 		{"an index is not empty", "/foo/", nil, false},
 		{"an index that would wrap around", "/foo/18446744073709551616", nil, false},
 		{"nothing is in null", "/null/a", nil, false},

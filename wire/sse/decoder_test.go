@@ -107,23 +107,23 @@ func TestFeedIsPrompt(t *testing.T) {
 			{"data: y\r\n\r", []Item{event("y")}},
 			{"data: z\r\r", []Item{event("z")}},
 		}},
-		{"a comment is told with its CR", []step{
+		{"a comment is reported with its CR", []step{
 			{":a\r", []Item{comment("a")}},
 			{"\n:b", nil},
 			{"\n", []Item{comment("b")}},
 		}},
-		{"retry is told with its line, before the block ends", []step{
+		{"retry is reported with its line, before the block ends", []step{
 			{"retry: 5", nil},
 			{"\n", []Item{retry(5)}},
 			{"data: x\n", nil},
 			{"\n", []Item{event("x")}},
 		}},
-		{"a byte order mark is told with its last byte", []step{
+		{"a byte order mark is reported with its last byte", []step{
 			{"\xEF", nil},
 			{"\xBB", nil},
 			{"\xBF", []Item{mark()}},
 		}},
-		{"an oversize line is told with the first byte too many", []step{
+		{"an oversize line is reported with the first excess byte", []step{
 			{"data: 789", nil},
 			{"0", []Item{oversize("line longer than 9 bytes")}},
 			{"\n\n", nil},

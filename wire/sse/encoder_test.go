@@ -76,7 +76,7 @@ func TestAppendRefuses(t *testing.T) {
 		{"nothing is read as incomplete but at the end", Item{Kind: Incomplete, Data: "x"}, LF, "kind incomplete"},
 		{"nothing is read as oversize without a limit", Item{Kind: Oversize}, LF, "kind oversize"},
 		{"the line end must be given", Item{Kind: Event}, "", `"" is no line end`},
-		{"LF CR is no line end", Item{Kind: Event}, "\n\r", "no line end"},
+		{"LF CR is not a line end", Item{Kind: Event}, "\n\r", "no line end"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
