@@ -224,7 +224,7 @@ var courses = []row{
 	{reason: "3: and says something right after it", in: abc +
 		"> user SWITCH_AGENT a>b\n> user USER_INPUT #9\n< SWITCH_AGENT a>b\n< USER_INPUT @b t9 #9\n" +
 		"< TURN_ACCEPTED t9 of=b\nfence\n", kept: "032 069"},
-	{reason: "3: from no agent", in: "set main a,b -\n> user SWITCH_AGENT >b\n< SWITCH_AGENT >b\n" + nextB, kept: "032 066"},
+	{reason: "3: from none", in: "set main a,b -\n> user SWITCH_AGENT >b\n< SWITCH_AGENT >b\n" + nextB, kept: "032 066"},
 	{reason: "3: reported on SYSTEM, on BROADCAST and to the frontend", in: abc +
 		"> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n< SWITCH_AGENT a>b on=BROADCAST\n< SWITCH_AGENT a>b on=FRONTEND\n" +
 		"< ACTIVE_AGENT_CHANGED\n" + nextB, kept: "032 091 167"},

@@ -170,8 +170,8 @@ var faults = []row{
 	{reason: "D: a silent agent is stopped", in: speaks +
 		"> user REMOVE_AGENT agent=b\n< CANCEL @a t1\n< REQUEST_REMOVE_AGENT agent=b\nfence\n", broken: "160"},
 	{reason: "D: reported before the receipt", in: leaves + "< AGENT_REMOVED agent=b\nfence\n", broken: "115 116 171"},
-	{reason: "D: failure reported before the receipt", in: leaves + "< REMOVE_AGENT_FAILED agent=b\nfence\n", broken: "117"},
-	{reason: "D: not reported", in: leaves + "> manager REMOVE_AGENT_DONE agent=b x1\nfence\n", broken: "018 044 046 116 164"},
+	{reason: "D: failure before the receipt", in: leaves + "< REMOVE_AGENT_FAILED agent=b\nfence\n", broken: "117"},
+	{reason: "D: missing", in: leaves + "> manager REMOVE_AGENT_DONE agent=b x1\nfence\n", broken: "018 044 046 116 164"},
 	{reason: "D: reported twice", in: leaves +
 		"> manager REMOVE_AGENT_DONE agent=b x1\n< AGENT_REMOVED agent=b\n< AGENT_REMOVED agent=b\nfence\n", broken: "116"},
 	{reason: "D: reported of another agent", in: leaves +
@@ -199,7 +199,7 @@ var faults = []row{
 	{reason: "E: another agent", in: abc + "> user INVITE_AGENT agent=d\n< REQUEST_ADD_AGENT agent=e\nfence\n",
 		broken: "120"},
 	{reason: "E: reported before the receipt", in: comes + "< AGENT_ADDED agent=d\nfence\n", broken: "122 126 127"},
-	{reason: "E: not reported", in: comes + "> manager ADD_AGENT_DONE agent=d x1\nfence\n", broken: "017 043 046 124 127 163"},
+	{reason: "E: missing", in: comes + "> manager ADD_AGENT_DONE agent=d x1\nfence\n", broken: "017 043 046 124 127 163"},
 	{reason: "E: reported to another party", in: comes +
 		"> manager ADD_AGENT_DONE agent=d x1\n< AGENT_ADDED agent=d on=SYSTEM\nfence\n", broken: "010 046 127"},
 	{reason: "E: reported twice", in: comes +
@@ -350,7 +350,7 @@ var faults = []row{
 	{reason: "3: reported elsewhere, and of another agent", in: abc +
 		"> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n< SWITCH_AGENT a>c on=BROADCAST\nfence\n", broken: "065"},
 	{reason: "3: unrequested", in: abc + "< SWITCH_AGENT a>b\nfence\n", broken: "065"},
-	{reason: "3: reported to the frontend alone", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b on=FRONTEND\nfence\n",
+	{reason: "3: only to the frontend", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b on=FRONTEND\nfence\n",
 		broken: "091 167"},
 
 	{reason: "of two ERRORs the one about the turn is there", in: comes +

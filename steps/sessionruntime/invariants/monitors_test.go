@@ -153,10 +153,10 @@ func TestSessions(t *testing.T) {
 			"> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n> a INPUT_ACK t1\n" +
 			"> a AGENT_OUTPUT t1 #2 chunk in=one\nfence\n", absent: "141 052"},
 		{reason: "set up again", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n" + abc + next, kept: "069"},
-		{reason: "set up again, and the old active agent", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n" + abc + nextB,
+		{reason: "set up again, old active agent", in: abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\n" + abc + nextB,
 			broken: "015 069"},
 		{reason: "set up again, and nothing is owed any more", in: abc + "> user USER_INPUT #1\n" + abc + "fence\n"},
-		{reason: "set up again, and what was found before stays", in: abc + "< SWITCH_AGENT a>b\n" + abc + "fence\n", broken: "065"},
+		{reason: "set up again, earlier findings stay", in: abc + "< SWITCH_AGENT a>b\n" + abc + "fence\n", broken: "065"},
 		{reason: "no session_id where there is one session", in: abc +
 			"> user USER_INPUT #1\n< USER_INPUT @a t1 #1 -session_id\n< TURN_ACCEPTED t1 of=a -session_id\nfence\n",
 			kept: "075 076"},

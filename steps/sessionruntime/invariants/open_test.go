@@ -101,7 +101,7 @@ var leftOpen = []row{
 		"> a AGENT_OUTPUT t1 #4 final\n< AGENT_OUTPUT t1 #4 final\n> a CANCEL_ACK t1\nfence\n" + next},
 	{reason: "C: the final comes after the cancel, and it is cancelled", in: stops +
 		"> a AGENT_OUTPUT t1 #4 final\n> a CANCEL_ACK t1\n< CANCELED t1\nfence\n" + next},
-	{reason: "C: an agent stops by itself, and it is reported", in: speaks + "> a STREAM_STOPPED t1\n< CANCELED t1\nfence\n"},
+	{reason: "C: an agent stops by itself, reported", in: speaks + "> a STREAM_STOPPED t1\n< CANCELED t1\nfence\n"},
 	{reason: "C: an agent stops by itself, and nothing follows", in: speaks + "> a STREAM_STOPPED t1\nfence\n" + next},
 	{reason: "C: an agent that has ended says that it has stopped", in: over +
 		"> a STREAM_STOPPED t1\n> a CANCEL_ACK t1\nfence\n"},
@@ -318,7 +318,7 @@ var leftOpen = []row{
 		"ask f\n> user SWITCH_AGENT a>b\nfenced f\n< SWITCH_AGENT a>b\nfence\n", kept: "032"},
 
 	{reason: "an error of an agent not in the session", in: abc + "> x ERROR #4\nfence\n"},
-	{reason: "an error reported by its turn", in: runs + "> a ERROR t1 #4\n< AGENT_NOT_IN_SESSION t1\nfence\n", kept: "011"},
+	{reason: "an error named by its turn", in: runs + "> a ERROR t1 #4\n< AGENT_NOT_IN_SESSION t1\nfence\n", kept: "011"},
 	{reason: "a request without an id of its transaction",
 		in: abc + "> user REMOVE_AGENT agent=b\n< REQUEST_REMOVE_AGENT agent=b tx_id=-\nfence\n" +
 			"> manager REMOVE_AGENT_DONE agent=b\n< AGENT_REMOVED agent=b\nfence\n", kept: "110"},
@@ -326,7 +326,7 @@ var leftOpen = []row{
 		in: over + "> a HANDOVER_REQUEST t1 of=b #5\n" +
 			`< HANDOVER_UI_PROMPT tx_id=- {"from":"agent-a","to":"agent-b","why":"needed\u0020#5","said":"#3"}` +
 			"\n> user HANDOVER_CONFIRM t9 x9 of=b\n< SWITCH_AGENT a>b\n< HANDOVER_CONTEXT @b #3\nfence\n", kept: "131"},
-	{reason: "an error reported without either", in: runs + "> a ERROR t1 #4\n< ERROR\nfence\n", kept: "011"},
+	{reason: "an error named by neither", in: runs + "> a ERROR t1 #4\n< ERROR\nfence\n", kept: "011"},
 	{reason: "messages of its own", in: abc +
 		"< HELLO on=LOGGER\n< HELLO on=SESSION\n< ACTIVE_AGENT_CHANGED\n< ERROR\n< CANCEL_SENT\nfence\n"},
 	{reason: "messages nobody asked for", in: abc +
