@@ -7,7 +7,8 @@
 //	POST /v1/messages/count_tokens  Anthropic token counting; not a model call, so not recorded
 //	GET  /v1/models, /v1/models/{id}  OpenAI and Anthropic fields side by side; every id is valid
 //
-// The OpenAI paths and the model lists are also served without /v1. Any key is accepted, and headers are never recorded.
+// The OpenAI paths and the model lists are also served without /v1. Any key is accepted, and headers are never
+// recorded.
 //
 // A streamed answer starts with the brain's first output, so a failure before that has its HTTP status, and a later one
 // is an error event of the API. Every event is flushed at once. An answer that is cut off, because the client has
