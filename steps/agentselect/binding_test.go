@@ -247,7 +247,7 @@ var decodeRows = []struct {
 	{"a type in the object means nothing then", sse.Name, "envelope: {type: sse-event}",
 		event("message", `{"type":"error"}`), `message {"type":"error"}`},
 	{"an event that is not JSON still has its type", sse.Name, "envelope: {type: sse-event}",
-			event("agent_list", `oops`),
+		event("agent_list", `oops`),
 		`agent_list null fault not JSON at byte 0: invalid character 'o' at start of value`},
 	{"a socket has no event field: the default positions are used", ws.Name, "envelope: {type: sse-event}",
 		frame("text", `{"type":"x","data":1}`), "x 1"},
