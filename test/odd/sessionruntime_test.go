@@ -146,8 +146,8 @@ func TestSlowStart(t *testing.T) {
 	suitetest.Needs(t, "python3")
 	suitetest.Works(t)
 	p := changed(t)
-	p.Command.Run = []string{"sh", "-c", "sleep 1; exec python3 adapter.py"} // the delay is what is tested
-	p.Limits.Event.Duration = 300 * time.Millisecond
+	p.Command.Run = []string{"sh", "-c", "sleep 4; exec python3 adapter.py"} // the delay is what is tested
+	p.Limits.Event.Duration = 3 * time.Second
 	res := suitetest.Judge(t, runner.Options{Profile: p, Tags: "@preflight-1 or @preflight-2", AllowIncomplete: true})
 	if res.Exit != verdict.ExitConformant {
 		t.Errorf("exit %d\n%s", res.Exit, suitetest.Console(t, res))
