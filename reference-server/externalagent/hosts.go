@@ -13,38 +13,38 @@ import (
 	"parley/reference-server/externalagent/relay"
 )
 
-// hosts are those of all relay sessions.
+// hosts manages the hosts of all relay sessions.
 type hosts struct {
 	o      Options
-	make   host.Options // of each host
+	make   host.Options // options of each host
 	store  host.Store
 	attach func(session, role string) (relay.Conn, error)
 
 	mu     sync.Mutex
-	all    map[string]*place // by relay session
+	all    map[string]*place // by name of the relay session
 	ending bool
 }
 
-// place is the place of a host in a relay session.
+// place holds the host of a relay session.
 type place struct {
 	session string
 	host    *host.Host
 
 	// Guarded by hosts.mu.
-	line  *line     // to the relay; nil while the host is not there
-	since time.Time // when it left; zero while it is there
-	empty bool      // no agent is there, so the host stays away
+	line  *line     // to the relay; nil while the host is not connected
+	since time.Time // when the host disconnected; zero while it is connected
+	empty bool      // no agent is present, so the host stays away
 }
 
 // line is a host's connection to the relay.
 type line struct {
 	relay.Conn
-	leaving context.Context // ends when the host reads only the frames that are there already
+	leaving context.Context // once canceled, the host reads only the frames that are already there
 	leave   context.CancelFunc
 	gone    chan struct{} // closed when the host has left
 }
 
-// Read implements host.Conn. It also reads what an agent sent just before it left.
+// Read implements host.Conn. It also returns what an agent sent just before it left.
 func (l *line) Read(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -66,8 +66,8 @@ func (hs *hosts) find(session string) *host.Host {
 	return nil
 }
 
-// call lets a host join a relay session that an agent joins: the one that it had, or a new one. The relay calls it, and
-// the agent waits meanwhile.
+// call attaches a host, the previous one or a new one, to a relay session that an agent is joining. The relay calls
+// it, and the agent waits meanwhile.
 func (hs *hosts) call(session string) {
 	s, err := hs.place(session)
 	if err != nil {
@@ -82,7 +82,7 @@ var (
 	errEnding = errors.New("the server closes")
 )
 
-// place finds the place of a host, or makes one. The host is not forgotten from now on.
+// place returns the host's place, making one if necessary, and cancels its expiry.
 func (hs *hosts) place(session string) (*place, error) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -105,7 +105,7 @@ func (hs *hosts) place(session string) (*place, error) {
 	return s, nil
 }
 
-// join connects a host, unless it is there already. It does not wait for the goroutine that serves it.
+// join attaches the host to the relay and serves it in a goroutine, after any previous connection has ended.
 func (hs *hosts) join(s *place) {
 	c, err := hs.attach(s.session, proto.HostRole)
 	if err != nil {
@@ -132,11 +132,11 @@ func (hs *hosts) join(s *place) {
 	}()
 }
 
-// serve plays a host until it leaves. One that the relay has dropped, because it could not keep up, comes back at once:
-// the agents that are there would wait for ever.
+// serve runs a host until it leaves. A host that the relay dropped for being too slow reattaches at once, or its
+// agents would wait forever.
 func (hs *hosts) serve(s *place, l *line) {
 	err := s.host.Serve(context.Background(), l)
-	_ = l.Close() // it never fails
+	_ = l.Close() // never fails
 	again := l.leaving.Err() == nil && !errors.Is(err, host.ErrClosed) && websocket.CloseStatus(err) == -1
 	l.leave()
 	hs.mu.Lock()
@@ -155,7 +155,7 @@ func (hs *hosts) serve(s *place, l *line) {
 	}
 }
 
-// idle forgets a host after a while, unless an agent comes. Locked.
+// idle forgets the host after Options.Idle unless an agent joins. The caller holds the lock.
 func (hs *hosts) idle(s *place) {
 	if hs.ending || hs.all[s.session] != s {
 		return
@@ -171,7 +171,7 @@ func (hs *hosts) idle(s *place) {
 	})
 }
 
-// makeRoom forgets the host that has been without agents for longest. Locked.
+// makeRoom forgets the host that has been without agents longest. The caller holds the lock.
 func (hs *hosts) makeRoom() bool {
 	var oldest *place
 	for _, s := range hs.all {
@@ -185,8 +185,8 @@ func (hs *hosts) makeRoom() bool {
 	return oldest != nil
 }
 
-// forget ends a host that is not connected. Locked, so that no other host of its relay session begins before its log
-// ends.
+// forget ends a disconnected host. The caller holds the lock, so that no other host of its relay session begins
+// before its log ends.
 func (hs *hosts) forget(s *place) {
 	delete(hs.all, s.session)
 	if err := s.host.Close(); err != nil {

@@ -9,25 +9,25 @@ import (
 	"parley/reference-server/externalagent/relay"
 )
 
-// Options configures a Server. The zero value plays the built-in cinema, and logs into a temporary folder.
+// Options configures a Server. The zero value runs the built-in cinema and logs into a temporary folder.
 type Options struct {
 	Logs      string     // folder of the study logs, see host.Options; "": a temporary one, which Close removes
-	Store     host.Store // used instead of a store in Logs; the server closes it
-	LogName   string     // what logFile has in place of that folder; default: host.DefaultLogName
-	Catalogue string     // a file to use instead of the built-in catalogue
+	Store     host.Store // replaces the store in Logs; the server closes it
+	LogName   string     // stands for that folder in logFile; default: host.DefaultLogName
+	Catalogue string     // a file that replaces the built-in catalogue
 
-	Idle     time.Duration // a host without agents for so long is forgotten; default: 10 minutes
-	MaxHosts int           // hosts at a time; default: 256
+	Idle     time.Duration // a host without agents is forgotten after this; default: 10 minutes
+	MaxHosts int           // maximum number of hosts; default: 256
 
-	AllowOrigins []string // Origin values accepted besides loopback ones; "null" and "*" stand for themselves
+	AllowOrigins []string // accepted Origin values besides loopback ones; "null" and "*" stand for themselves
 	Logger       *slog.Logger
 
-	// Relay has the relay's policy, hooks and limits; the server sets its other fields.
+	// Relay holds the relay's policy, hooks and limits; the server sets the other fields.
 	Relay relay.Options
 
-	// Host returns the options of each host; o are those of a correct one. Faulty hosts are made by it. A policy and hooks
-	// belong to one host, so it makes them anew at each call. It is called one at a time, and may call no method of the
-	// Server.
+	// Host returns the options of a host, given those of a correct one. It can make a faulty host. A policy and hooks
+	// belong to one host, so it must make new ones at each call. Calls are serialized, and it must not call methods of
+	// the Server.
 	Host func(session string, o host.Options) host.Options
 }
 

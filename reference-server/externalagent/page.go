@@ -13,7 +13,7 @@ import (
 //go:embed page
 var page embed.FS
 
-// kinds are the files of the page, and their types.
+// kinds lists the files of the page with their content types.
 var kinds = map[string]string{
 	"index.html": "text/html; charset=utf-8",
 	"booking.js": "text/javascript; charset=utf-8",

@@ -12,9 +12,9 @@ import (
 	"parley/reference-server/web"
 )
 
-const maxSay = 64 << 10 // bytes of a body
+const maxSay = 64 << 10 // maximum bytes of a body
 
-// serveSay takes what the participant says. It takes only JSON, which a form of another page can't send.
+// serveSay takes the participant's input. It accepts only JSON, which a form on another site can't send.
 func (s *Server) serveSay(w http.ResponseWriter, r *http.Request) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		web.Refuse(w, http.StatusUnsupportedMediaType, "send application/json")
@@ -47,7 +47,7 @@ func (s *Server) serveSay(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveSession reports whether there is a study session: no message of the protocol tells an agent that another one has
+// serveSession reports whether there is a study session: no protocol message tells an agent that another agent has
 // ended it.
 func (s *Server) serveSession(w http.ResponseWriter, r *http.Request) {
 	h := s.hosts.find(r.URL.Query().Get("session"))

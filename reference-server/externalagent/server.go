@@ -13,7 +13,7 @@ import (
 	"parley/reference-server/web"
 )
 
-// Server is the handler. It is safe for concurrent use; Close ends what it has running.
+// Server is the handler. It is safe for concurrent use; Close ends its connections and hosts.
 type Server struct {
 	o     Options
 	mux   *http.ServeMux
@@ -21,10 +21,10 @@ type Server struct {
 	hosts *hosts
 
 	ended  sync.Once
-	failed error // of ending the hosts
+	failed error // error of closing the hosts
 }
 
-// New returns a server. It fails when the catalogue is faulty, or the folder of the logs can't be used.
+// New returns a server. It fails if the catalogue is invalid or the log folder can't be used.
 func New(o Options) (*Server, error) {
 	o = o.withDefaults()
 	catalogue, err := host.LoadCatalogue(o.Catalogue)
@@ -53,15 +53,15 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP implements http.Handler. It refuses pages of other origins.
+// ServeHTTP implements http.Handler. It refuses requests from pages of other origins.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if web.Admit(w, r, s.o.AllowOrigins) {
 		s.mux.ServeHTTP(w, r)
 	}
 }
 
-// Say is what the participant of a relay session says. It fails as host.Say does; with host.ErrNoSession, too, if the
-// relay session has no host.
+// Say delivers the participant's input in a relay session. It fails as host.Say does, and with host.ErrNoSession if
+// the relay session has no host.
 func (s *Server) Say(session, text string) error {
 	h := s.hosts.find(session)
 	if h == nil {
@@ -70,8 +70,8 @@ func (s *Server) Say(session, text string) error {
 	return h.Say(text)
 }
 
-// Close ends all connections (1001), and completes all logs. When ctx ends first it cuts the connections off, and
-// returns an error that wraps that of ctx. It may be called again.
+// Close closes all connections (1001) and completes all logs. If ctx ends first, it drops the connections and returns
+// an error that wraps ctx's. It may be called again.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.relay.Close(ctx)
 	s.ended.Do(func() { s.failed = s.hosts.close() })

@@ -6,7 +6,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// act makes the next call, or ends the session if there is none to make.
+// act makes the next call, or ends the session if no call is left.
 func (m *Machine) act() (more bool) {
 	v := m.view()
 	s := m.o.Policy.State(v, m.last)
@@ -38,13 +38,13 @@ func (m *Machine) act() (more bool) {
 	return true
 }
 
-// end makes the end of the session due.
+// end requests the end of the session.
 func (m *Machine) end(reason string) {
 	m.note("nothing is left to do", "reason", reason)
 	m.ending, m.outcome.Reason = true, reason
 }
 
-// awaitForm waits until the host shows something, and asks from time to time.
+// awaitForm waits until the host shows something and polls it at growing intervals.
 func (m *Machine) awaitForm() {
 	const rarest = 16
 	if m.polling {
@@ -65,7 +65,7 @@ func (m *Machine) makeCall(c Call) {
 	m.call.ID = m.request(proto.ToolCall, object{"toolName": c.Tool, "params": c.Params, "reason": c.Reason})
 }
 
-// toolResult confirms a call, or fails it. The agent does not act on its uiSpec (EA-051, EA-074).
+// toolResult confirms or fails a call. The agent does not act on its uiSpec (EA-051, EA-074).
 func (m *Machine) toolResult(msg Message, r Request) {
 	payload := msg.Payload()
 	ok, isBool := payload["ok"].(bool)
@@ -86,14 +86,14 @@ func (m *Machine) toolResult(msg Message, r Request) {
 	m.confirm()
 }
 
-// confirm waits for the state that follows (EA-051, EA-054).
+// confirm waits for the state that follows the call (EA-051, EA-054).
 func (m *Machine) confirm() {
 	m.call.Answered, m.confirmed = true, true
 	m.do(Arm{PatienceTimer, m.o.Patience})
 	m.resync(CallConfirmed)
 }
 
-// settle reports whether the state that the call led to is known, and goes on if so.
+// settle reports whether the call has led to a known state and, if so, concludes it.
 func (m *Machine) settle() (more bool) {
 	switch {
 	case m.call.Overdue: // and the policy wants no snapshot
@@ -106,7 +106,7 @@ func (m *Machine) settle() (more bool) {
 	return false
 }
 
-// conclude ends a call: it has led to the last state.
+// conclude ends a call: the last state is its result.
 func (m *Machine) conclude() {
 	if m.call == nil {
 		return
@@ -116,7 +116,7 @@ func (m *Machine) conclude() {
 	m.do(Disarm{PatienceTimer})
 }
 
-// callFailed ends a call that failed; only the remedy TryAgain repeats it in the same state.
+// callFailed ends a failed call; only the remedy TryAgain repeats it in the same state.
 func (m *Machine) callFailed(remedy Remedy, code string) {
 	c := *m.call
 	if remedy == TakeAsDone {
@@ -132,7 +132,7 @@ func (m *Machine) callFailed(remedy Remedy, code string) {
 	m.planner.failed(c, code)
 }
 
-// codeOf finds the code in a tool.result with ok:false. The source does not say where it is.
+// codeOf finds the error code in a tool.result with ok:false. The source does not say where it is.
 func codeOf(payload object) (code, text string) {
 	where := []object{payload}
 	for _, name := range []string{"error", "failure"} {

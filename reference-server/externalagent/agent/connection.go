@@ -8,17 +8,17 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// connection is what a Machine knows of the one it has.
+// connection is what a Machine knows about its connection.
 type connection struct {
 	open    bool
-	joinID  string // "" until relay.join is sent
+	joinID  string // "" until relay.join has been sent
 	joined  bool
 	awaited *Request
-	backoff time.Duration // before the next one
-	err     error         // why the last one ended
+	backoff time.Duration // delay before the next connection
+	err     error         // why the last connection ended
 }
 
-// hopeless is the error of a run that has had no connection for so long.
+// hopeless returns the error of a run that has been without a connection for too long.
 func (c *connection) hopeless(after time.Duration) error {
 	if c.err == nil {
 		return fmt.Errorf("%w for %v", ErrNoConnection, after)
@@ -26,7 +26,8 @@ func (c *connection) hopeless(after time.Duration) error {
 	return fmt.Errorf("%w for %v: %w", ErrNoConnection, after, c.err)
 }
 
-// connected begins a connection. Requests of the last one are lost, also a call: the snapshot shows its effect.
+// connected begins a connection. Outstanding requests of the previous one are lost, including a call: the snapshot
+// shows its effect.
 func (m *Machine) connected() {
 	m.outcome.Connections++
 	m.connection = connection{open: true, backoff: m.connection.backoff, err: m.connection.err}
@@ -39,14 +40,14 @@ func (m *Machine) connected() {
 	}
 }
 
-// join is the first message of a connection (EA-026, EA-027).
+// join sends the first message of a connection (EA-026, EA-027).
 func (m *Machine) join() {
 	m.connection.joinID = m.send(proto.RelayJoin, object{"role": proto.AgentRole, "sessionId": m.o.Session})
 	m.do(Arm{JoinTimer, m.o.Limits.Join})
 	m.note("sent", "type", proto.RelayJoin, "id", m.connection.joinID)
 }
 
-// joined is the answer (EA-028).
+// joined handles the reply to join (EA-028).
 func (m *Machine) joined() {
 	m.connection.joined = true
 	m.connection.backoff = m.o.Backoff.First
@@ -74,7 +75,7 @@ func (m *Machine) disconnected(err error) {
 	c.backoff = min(2*c.backoff, m.o.Backoff.Max)
 }
 
-// leaveConnection stops the timers of the connection that has ended.
+// leaveConnection resets the connection's state and stops its timers.
 func (m *Machine) leaveConnection() {
 	c := &m.connection
 	c.open, c.joined, c.joinID, c.awaited = false, false, "", nil
@@ -84,14 +85,14 @@ func (m *Machine) leaveConnection() {
 	}
 }
 
-// redial leaves the connection for another one.
+// redial replaces the connection by a new one.
 func (m *Machine) redial(why string) {
 	m.do(Drop{why})
 	m.disconnected(errors.New(why))
 }
 
-// strange handles a message that the agent can't use. It ignores it: a relay session may have more than this agent
-// knows.
+// strange handles a message that the agent can't use. By default it ignores the message: a relay session may carry
+// messages that this agent does not know.
 func (m *Machine) strange(o Oddity) {
 	m.note("ignored", "what", string(o.Kind), "why", clip(o.Why, 200), "type", clip(o.Message.Type(), 80))
 	switch m.o.Policy.Strange(m.view(), o, Ignore) {

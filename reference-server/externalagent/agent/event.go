@@ -2,20 +2,21 @@ package agent
 
 import "time"
 
-// Event is something that has happened to a Machine: a value of one of the types below.
+// Event is something that happened to a Machine: a value of one of the types below.
 type Event any
 
-// The events. Those of a connection come from the one that was dialled last, and never from one that was left.
+// The events. Connection events always come from the last dialled connection, never from an abandoned one.
 type (
 	Started      struct{}                  // always the first
-	Connected    struct{}                  // what Dial asked for
+	Connected    struct{}                  // a Dial succeeded
 	Received     struct{ Message Message } // a JSON object
 	Junk         struct{ Oddity Oddity }   // any other frame
-	Disconnected struct{ Err error }       // the connection has ended, or Dial was refused
-	Fired        struct{ Timer Timer }     // a timer that was armed, and neither armed again nor disarmed since
+	Disconnected struct{ Err error }       // the connection ended, or a Dial failed
+	Fired        struct{ Timer Timer }     // an armed timer expired
 )
 
-// Action is something for the caller of a Machine to do: a value of one of the types below. Actions are done in order.
+// Action is something for the caller of a Machine to do: a value of one of the types below. Actions are executed in
+// order.
 type Action any
 
 // The actions.
@@ -23,14 +24,14 @@ type (
 	Dial struct{}                  // open a connection; Connected or Disconnected follows
 	Send struct{ Message Message } // on the open connection
 	Drop struct{ Why string }      // leave the connection; no Disconnected follows
-	Arm  struct {                  // Fired follows, in place of an earlier one of the same name
+	Arm  struct {                  // Fired follows; replaces an earlier timer of the same name
 		Timer Timer
 		After time.Duration
 	}
 	Disarm struct{ Timer Timer }
 	Note   struct { // a line for the log
 		Text string
-		Args []any // as slog takes them
+		Args []any // slog arguments
 	}
 	Finish struct { // leave the connection with 1000; Run returns
 		Outcome Outcome
@@ -45,9 +46,9 @@ type Timer string
 const (
 	RedialTimer   Timer = "redial"   // until the next connection
 	GiveUpTimer   Timer = "give up"  // without a connection
-	JoinTimer     Timer = "join"     // until relay.joined
-	AnswerTimer   Timer = "answer"   // until the awaited answer
-	PatienceTimer Timer = "patience" // until the state after a confirmed call
+	JoinTimer     Timer = "join"     // waiting for relay.joined
+	AnswerTimer   Timer = "answer"   // waiting for a reply
+	PatienceTimer Timer = "patience" // waiting for the state after a confirmed call
 	PauseTimer    Timer = "pause"    // before a refused request is repeated
 	PollTimer     Timer = "poll"     // while nothing is shown yet
 )

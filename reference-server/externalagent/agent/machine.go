@@ -8,27 +8,27 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// Machine is the agent without socket and clock. It is made for one run, and used by one goroutine.
+// Machine is the agent without socket and clock. It serves one run and is used by one goroutine.
 //
-// Every event changes what is known; then step does what is due next, until nothing is. So there is one order of steps
-// for a first connection, a new one, a session that has to be started again, and a state that may be stale:
+// Every event updates the known state; then step does what is due until nothing is left. So a first connection, a new
+// one, a session restart and a possibly stale state all share one order of steps:
 //
 //	join, session.start if none is active, snapshot.get if the state may be stale, the state after a call, the next call
 type Machine struct {
 	o   Options
-	out []Action // of the event that is being handled
+	out []Action // actions for the current event
 
 	connection connection
 	ids        int
-	unanswered int           // requests in a row
-	pause      time.Duration // the next one; doubles with every request that is refused
+	unanswered int           // consecutive unanswered requests
+	pause      time.Duration // before the next request; doubles with each refusal
 	pausing    bool
 
-	needStart bool // session.start is due
-	needSync  bool // snapshot.get is due
+	needStart bool // a session.start is due
+	needSync  bool // a snapshot.get is due
 	everBegan bool // session.start has been sent
 	active    bool
-	begunHere bool // session.started has come on this connection
+	begunHere bool // session.started was received on this connection
 	session   string
 
 	last      State
@@ -37,20 +37,20 @@ type Machine struct {
 	retry     *Call
 	calls     int // in the study session
 	confirmed bool
-	looked    bool // a snapshot was wanted because no call was left to try
+	looked    bool // a snapshot was requested because no call was left to try
 	polling   bool
-	poll      time.Duration // the next one
+	poll      time.Duration // interval before the next poll
 	planner   *planner
-	stages    map[string]bool // stages with a comment
-	unheard   []string        // what the user has said, without a reply
+	stages    map[string]bool // stages already commented on
+	unheard   []string        // user messages without a reply
 
 	ending  bool
-	endings int // session.ends sent
+	endings int // session.end messages sent
 	done    bool
 	outcome Outcome
 }
 
-// NewMachine makes the Machine of a run. It uses neither Dial nor Log of its options.
+// NewMachine makes the Machine of a run. It ignores Dial and Log of its options.
 func NewMachine(o Options) *Machine {
 	o = o.withDefaults()
 	return &Machine{
@@ -59,10 +59,10 @@ func NewMachine(o Options) *Machine {
 	}
 }
 
-// Outcome is the result of the run so far.
+// Outcome returns the result of the run so far.
 func (m *Machine) Outcome() Outcome { return m.outcome }
 
-// OnEvent takes an event, and returns what to do about it. Nothing follows a Finish.
+// OnEvent handles an event and returns the resulting actions. Nothing follows a Finish.
 func (m *Machine) OnEvent(e Event) []Action {
 	switch e := e.(type) {
 	case Started:
@@ -85,7 +85,7 @@ func (m *Machine) OnEvent(e Event) []Action {
 	return out
 }
 
-// do adds actions; after a Finish there are none.
+// do adds actions, unless the run has finished.
 func (m *Machine) do(actions ...Action) {
 	for _, a := range actions {
 		if !m.done {
@@ -113,7 +113,7 @@ func (m *Machine) step() (more bool) {
 		return true
 	case !m.o.Policy.MayTalk(m.view()):
 		return false
-	// no request, so it need not wait for an answer
+	// expects no reply, so it need not wait for an outstanding one
 	case len(m.unheard) > 0 && m.endings == 0 && m.active && !m.needStart && !m.needSync:
 		m.reply()
 		return true
@@ -138,7 +138,7 @@ func (m *Machine) step() (more bool) {
 	return m.act()
 }
 
-// view is what a policy is shown.
+// view returns the view for a policy.
 func (m *Machine) view() View {
 	return View{
 		Connection: m.outcome.Connections, Joined: m.connection.joined, Active: m.active, Session: m.session,
@@ -163,7 +163,7 @@ func (m *Machine) send(kind string, payload object) (id string) {
 	return fmt.Sprint(anyID)
 }
 
-// request sends a message whose answer is awaited before anything else is asked.
+// request sends a message and awaits its reply before any other request.
 func (m *Machine) request(kind string, payload object) (id string) {
 	id = m.send(kind, payload)
 	m.connection.awaited = &Request{ID: id, Type: kind}
@@ -172,21 +172,21 @@ func (m *Machine) request(kind string, payload object) (id string) {
 	return id
 }
 
-// answered forgets the request that has been answered.
+// answered clears the outstanding request.
 func (m *Machine) answered() {
 	m.connection.awaited = nil
 	m.unanswered = 0
 	m.do(Disarm{AnswerTimer})
 }
 
-// rest delays the next request, each time for longer, so that a disagreement does not become a flood.
+// rest delays the next request, longer each time, so that a disagreement does not become a flood.
 func (m *Machine) rest() {
 	m.pausing = true
 	m.do(Arm{PauseTimer, m.pause})
 	m.pause = min(2*m.pause, m.o.Backoff.Max)
 }
 
-// fired is a timer.
+// fired handles a timer.
 func (m *Machine) fired(t Timer) {
 	switch t {
 	case RedialTimer:

@@ -15,7 +15,7 @@ type Message = wire.Message
 
 type object = wire.Object
 
-// decode reads a JSON object strictly: names are case-sensitive and not repeated, the text is valid UTF-8.
+// decode reads a JSON object strictly: case-sensitive, unique names and valid UTF-8.
 func decode(data []byte) (Message, error) {
 	var msg Message
 	if err := json.Unmarshal(data, &msg); err != nil {
@@ -27,16 +27,17 @@ func decode(data []byte) (Message, error) {
 	return msg, nil
 }
 
-// canonical is one text for equal values.
+// canonical returns the same text for equal values.
 func canonical(v any) string {
 	data, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil { // of a value that a faulty agent has made
+	if err != nil { // a faulty agent made the value
 		return fmt.Sprintf("%#v", v)
 	}
 	return string(data)
 }
 
-// problemOf is why an object is not an envelope; "" if it is one. Members that section 3 does not name may be there.
+// problemOf returns why an object is not an envelope; "" if it is one. Members that section 3 does not name are
+// allowed.
 func problemOf(m Message) string {
 	if m["v"] != proto.Version {
 		return fmt.Sprintf("v is %s, not %q", brief(m["v"]), proto.Version)
@@ -57,10 +58,10 @@ func problemOf(m Message) string {
 	return ""
 }
 
-// brief is a value as a log line shows it.
+// brief formats a value for a log line.
 func brief(v any) string { return clip(canonical(v), 200) }
 
-// clip shortens a text to so many characters.
+// clip shortens a text to at most so many characters.
 func clip(text string, most int) string {
 	n := 0
 	for at := range text {

@@ -12,46 +12,46 @@ import (
 	"parley/reference-server/defaults"
 )
 
-// Options configures a Run. All fields except URL may be left out.
+// Options configures a Run. Only URL is required.
 type Options struct {
 	URL           string // of the relay's endpoint, path included; ws, wss, http or https
 	Session       string // the relay session; default: proto.DefaultSession
 	StudyID       string // default: "default"
 	ParticipantID string // default: "default"
 
-	MaxCalls int // tool.calls of a run, then the session is ended; default: 200
-	// how long the agent waits for the state after a confirmed call before it asks for one; default: 1 s
+	MaxCalls int // maximum number of tool.calls; then the session is ended; default: 200
+	// maximum wait for the state after a confirmed call before the agent asks for one; default: 1 s
 	Patience time.Duration
 	Backoff  Backoff       // between connections; zero fields are those of DefaultBackoff
-	GiveUp   time.Duration // how long the agent goes on without a connection; default: 10 s
+	GiveUp   time.Duration // maximum time without a connection; default: 10 s
 	Limits   Limits        // zero fields are those of DefaultLimits
 
 	Policy   Policy       // makes a faulty agent
 	Inbound  Inbound      // sees envelopes before the agent does; may be nil
 	Outbound Outbound     // sees envelopes before the connection does; may be nil
 	Dial     Dialer       // opens connections; default: WebSockets
-	Log      *slog.Logger // what the agent does, a line each; default: none
+	Log      *slog.Logger // one line per agent action; default: none
 }
 
-// Backoff is the wait before a new connection, and before a request that was refused is made again: First, then twice
-// as long each time, up to Max.
+// Backoff is the delay before a new connection, and before a refused request is repeated: First, then doubled each
+// time, up to Max.
 type Backoff struct{ First, Max time.Duration }
 
-// DefaultBackoff is the Backoff of an agent whose Options set none.
+// DefaultBackoff is the default Backoff of an agent.
 var DefaultBackoff = Backoff{First: 5 * time.Millisecond, Max: 500 * time.Millisecond}
 
-// Limits bounds what the agent takes and waits for.
+// Limits bounds message size and waits.
 type Limits struct {
-	Frame int64 // bytes of a message; more ends the connection with 1009
+	Frame int64 // maximum bytes of a message; a longer one ends the connection with 1009
 
-	Dial   time.Duration // an opening handshake
-	Join   time.Duration // relay.joined; then the agent makes a new connection
-	Answer time.Duration // any other answer; then the state counts as stale
+	Dial   time.Duration // opening handshake
+	Join   time.Duration // wait for relay.joined; then the agent reconnects
+	Answer time.Duration // wait for any other reply; then the state counts as stale
 	Write  time.Duration // one write
 	Close  time.Duration // the relay's half of a closing handshake
 }
 
-// DefaultLimits are the limits of an agent whose Options set none.
+// DefaultLimits are the default limits of an agent.
 var DefaultLimits = Limits{
 	Frame:  16 << 20,
 	Dial:   5 * time.Second,
@@ -61,27 +61,27 @@ var DefaultLimits = Limits{
 	Close:  time.Second,
 }
 
-// Inbound sees a decoded envelope, and returns the envelopes to handle in its place: none drops it. The envelope may be
-// changed in place. Objects that are not envelopes come here too, other frames do not.
+// Inbound sees a decoded envelope and returns the envelopes to handle instead; an empty result drops it. The envelope
+// may be changed in place. Inbound also sees objects that are not envelopes, but no other frames.
 type Inbound func(v View, msg Message) []Message
 
-// Outbound sees an envelope on its way out, and sends what is to be sent in its place: send may be called any number of
-// times, during the call.
+// Outbound sees an outgoing envelope and sends its replacements: send may be called any number of times during the
+// call.
 type Outbound func(v View, msg Message, send func(msg Message))
 
 // Outcome is the result of a Run.
 type Outcome struct {
-	Booked      bool   // a call was confirmed, and nothing was left to do
-	Ended       bool   // session.ended came, or the host said later that no session is active
+	Booked      bool   // a call was confirmed and nothing was left to do
+	Ended       bool   // session.ended arrived, or the host later reported no active session
 	Reason      string // as in session.end; "" if the run was cut short
 	Calls       int    // tool.calls sent
-	Failed      int    // of these, how many were answered by an error or ok:false
-	Connections int    // opened
+	Failed      int    // tool.calls answered by an error or ok:false
+	Connections int    // connections opened
 	Session     string // the study session's id; "" if the host gave none
 	LogFile     string // as in session.ended
 }
 
-// ErrNoConnection is wrapped by the error of a Run that has been without a connection for Options.GiveUp.
+// ErrNoConnection is wrapped by the error of a Run that was without a connection for Options.GiveUp.
 var ErrNoConnection = errors.New("no connection")
 
 func (o Options) withDefaults() Options {
@@ -99,7 +99,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// check finds mistakes that no later attempt would mend.
+// check rejects options that no retry can fix.
 func (o Options) check() error {
 	u, err := url.Parse(o.URL)
 	if err != nil {

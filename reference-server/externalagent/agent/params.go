@@ -7,22 +7,22 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// source is where the values of parameters come from.
+// source is where parameter values come from.
 type source struct {
 	screen   screen
-	items    []item   // to choose from, best first
+	items    []item   // choices, best first
 	quantity *float64 // to set; nil if none
 }
 
 const (
-	mostParams = 64   // that one tool is called with in one state
-	mostTries  = 1000 // of values that go together
+	mostParams = 64   // parameter sets tried for one tool in one state
+	mostTries  = 1000 // combinations of values
 
-	mostSchemas = 10_000 // that are looked at to make them
+	mostSchemas = 10_000 // schemas visited to make them
 )
 
-// params are parameters that the tool's schema allows, best first: first those with the required members and those for
-// an item or a quantity.
+// params returns parameters that the tool's schema allows, best first. It first tries the required members plus those
+// for an item or a quantity.
 func (c schemas) params(t proto.Tool, src source) (found []object) {
 	schema := toSchema(t.Parameters)
 	compiled := c.compile(schema)
@@ -52,12 +52,12 @@ func (c schemas) params(t proto.Tool, src source) (found []object) {
 	return found
 }
 
-// meant reports whether a parameter is for an item, if there is one to choose, or for the quantity to set.
+// meant reports whether a parameter selects an item, when there is one to choose, or sets the wanted quantity.
 func (g generator) meant(name string) bool {
 	return len(g.items) > 0 && itemNames.MatchString(name) || g.quantity != nil && counting.MatchString(name)
 }
 
-// objects are objects with the members that are chosen, in all combinations; the last name changes fastest.
+// objects returns objects with the chosen members in all combinations; the last name varies fastest.
 func (g generator) objects(schema object, depth int, choose func(name string, required bool) bool) (found []any) {
 	schema = g.deref(schema)
 	properties, _ := schema["properties"].(object)
@@ -75,7 +75,7 @@ func (g generator) objects(schema object, depth int, choose func(name string, re
 		o := object{}
 		for n, name := range names {
 			if len(values[n]) == 0 {
-				return nil // there is no value for it
+				return nil // no value for it
 			}
 			o[name] = values[n][at[n]]
 		}
@@ -94,7 +94,7 @@ func (g generator) objects(schema object, depth int, choose func(name string, re
 	return found
 }
 
-// membersOf lists the properties, and the required members that are not among them.
+// membersOf lists the properties, then the required members that are not properties.
 func membersOf(properties object, required []any) []string {
 	names := slices.Sorted(maps.Keys(properties))
 	for _, v := range required {

@@ -18,28 +18,28 @@ import (
 //  5. choose something else, call tools of unknown purpose with other parameters
 //  6. filter, sort and the like once; go back; filter, sort and the like
 //
-// A call that failed, or changed nothing, is repeated in the same state only once, after another state and after all
-// new calls. Of the calls that changed something, those come first that were made less often in the state, so that no
-// circle is endless.
+// A call that failed or changed nothing is repeated only once in the same state, after the state has changed in
+// between and all new calls were tried. Among calls that changed something, those made less often in the state come
+// first, so that no cycle is endless.
 type planner struct {
 	wishes   wishes
 	tried    map[stateKey]map[string]trial // by tool and parameters
 	used     map[string]map[string]int     // stage → tool → how often it changed something
-	met      map[string]map[string]bool    // stage → tool → it was called
-	rejected map[string]map[float64]bool   // stage → sums of quantities with which it can't be left
-	chosen   int                           // how many items the last stage with a choice had chosen
-	moves    int                           // calls that have led to another state
+	met      map[string]map[string]bool    // stage → tool → called before
+	rejected map[string]map[float64]bool   // stage → sums of quantities with which next failed
+	chosen   int                           // number of items chosen at the last stage with a choice
+	moves    int                           // calls that led to another state
 	schemas  schemas
 }
 
-// trial is the result of the calls in a state so far.
+// trial records the results of a call in one state.
 type trial struct {
 	times  int
 	futile int
-	move   int // the moves before it was last futile
+	move   int // value of moves when it was last futile
 }
 
-// over reports whether the call is not made again, moves being those until now.
+// over reports whether the call must not be repeated at the current count of moves.
 func (t trial) over(moves int) bool { return t.futile > 1 || t.futile == 1 && t.move == moves }
 
 func newPlanner() *planner {
@@ -49,14 +49,14 @@ func newPlanner() *planner {
 	}
 }
 
-// renewed forgets everything except the wishes of the user.
+// renewed returns a planner that keeps only the user's wishes.
 func (p *planner) renewed() *planner {
 	n := newPlanner()
 	n.wishes = p.wishes
 	return n
 }
 
-// rank is how soon a call is made; the smallest first.
+// rank is the priority of a call; the smallest goes first.
 type rank int
 
 const (
@@ -72,7 +72,7 @@ const (
 	hopeless
 )
 
-// The purpose of a tool, by its name.
+// Name patterns that give the purpose of a tool.
 var (
 	choosing  = regexp.MustCompile(`(?i)^(select|choose|pick|add|toggle)`)
 	counting  = regexp.MustCompile(`(?i)quantity|count|amount`)
@@ -83,7 +83,7 @@ var (
 		`(?i)^(post_?message|send|message|say|filter|sort|highlight|search|scroll|help|clear|remove|deselect|unselect)`)
 )
 
-// candidate is a call with its rank, its results in this state so far, and their cost.
+// candidate is a call with its rank, its past results in this state, and its cost.
 type candidate struct {
 	Call
 	rank   rank
@@ -91,7 +91,7 @@ type candidate struct {
 	cost   int
 }
 
-// candidates are the calls that make sense in a state, best first.
+// candidates returns the calls that make sense in a state, best first.
 func (p *planner) candidates(s State) []Call {
 	screen := readScreen(s.UISpec)
 	screen.items = p.wishes.best(screen.items)
@@ -106,7 +106,7 @@ func (p *planner) candidates(s State) []Call {
 	for i := range found {
 		c := &found[i]
 		c.before = tried[c.what()]
-		// one repetition is not a circle yet: the host may have been reset
+		// one repetition is not a cycle yet: the host may have been reset
 		if c.cost = c.before.times; c.rank <= chooseMore && c.before.futile == 0 {
 			c.cost = max(0, c.cost-1)
 		}
@@ -122,10 +122,10 @@ func (p *planner) candidates(s State) []Call {
 	return calls
 }
 
-// what identifies a call by tool and parameters.
+// what returns a key of a call: its tool and parameters.
 func (c Call) what() string { return c.Tool + "\n" + canonical(c.Params) }
 
-// uses are the calls of one tool.
+// uses returns the calls of one tool.
 func (p *planner) uses(t proto.Tool, s screen) []candidate {
 	used := p.used[s.stage][t.Name]
 	switch {
@@ -152,9 +152,10 @@ func (p *planner) uses(t proto.Tool, s screen) []candidate {
 	return found
 }
 
-// choices choose one of the items. The host usually shows whether one is chosen; otherwise the agent remembers it.
+// choices returns calls that choose an item. The host usually shows whether one is chosen; otherwise the agent
+// remembers.
 func (p *planner) choices(t proto.Tool, s screen, used int) (found []candidate) {
-	const enough = 3 // choices that are not shown as such
+	const enough = 3 // choices that the host does not show
 	r, why := chooseFirst, "as nothing is chosen at this stage yet"
 	if len(s.chosen) > 0 || used > 0 && !s.shows || used >= enough {
 		r, why = chooseMore, "as there is no way forward with what is chosen"
@@ -178,7 +179,7 @@ func (p *planner) choices(t proto.Tool, s screen, used int) (found []candidate) 
 	return found
 }
 
-// mentioned is the item whose id is among the parameters; nil if none is.
+// mentioned returns the item whose id is among the parameters; nil if none is.
 func mentioned(params object, items []item) *item {
 	for n, i := range items {
 		for _, v := range params {
@@ -193,7 +194,7 @@ func mentioned(params object, items []item) *item {
 	return nil
 }
 
-// sums set the quantity of an item so that the sum is as many as are wanted.
+// sums returns calls that set an item's quantity so that the sum matches the wanted number.
 func (p *planner) sums(t proto.Tool, s screen, used int) (found []candidate) {
 	want := p.want(s)
 	r := setSum
@@ -223,8 +224,8 @@ func (p *planner) sums(t proto.Tool, s screen, used int) (found []candidate) {
 	return found
 }
 
-// want is the sum that a stage is left with: one for each thing that was chosen before. When that is rejected, others
-// are tried: a few, if it was known.
+// want returns the sum of quantities to leave a stage with: one per previously chosen thing. If the host rejects it,
+// the planner tries neighboring sums, or 1 to 8 if nothing was chosen.
 func (p *planner) want(s screen) float64 {
 	first := cmp.Or(p.chosen, s.seats)
 	try := []int{first, s.seats, first + 1, first - 1}
@@ -239,7 +240,7 @@ func (p *planner) want(s screen) float64 {
 	return float64(first)
 }
 
-// plain are the calls of a tool of which only the schema is known.
+// plain returns calls of a tool based only on its schema.
 func (p *planner) plain(t proto.Tool, s screen, r rank, reason string) (found []candidate) {
 	src := source{screen: s, items: slices.DeleteFunc(slices.Clone(s.items), func(i item) bool { return !i.available })}
 	for _, params := range p.schemas.params(t, src) {
@@ -248,7 +249,7 @@ func (p *planner) plain(t proto.Tool, s screen, r rank, reason string) (found []
 	return found
 }
 
-// called learns what a call has led to.
+// called records the result of a call.
 func (p *planner) called(c Called, after State) {
 	effect := changed(c.Before, after, c.Tool == proto.PostMessage)
 	stage := p.remember(c, !effect).stage
@@ -261,7 +262,7 @@ func (p *planner) called(c Called, after State) {
 	}
 }
 
-// failed learns that a call failed. If that was at leaving a stage, another sum is wanted there.
+// failed records a failed call. If the call was to leave a stage, the current sum is rejected for that stage.
 func (p *planner) failed(c Called, code string) {
 	s := p.remember(c, true)
 	if code == proto.ToolExecutionFailed && s.quantities != nil && advancing.MatchString(c.Tool) {
@@ -269,7 +270,7 @@ func (p *planner) failed(c Called, code string) {
 	}
 }
 
-// remember notes that a call was made, and returns where.
+// remember counts a call and returns the screen it was made from.
 func (p *planner) remember(c Called, futile bool) screen {
 	tried := at(p.tried, keyOf(c.Before))
 	t := tried[c.what()]
@@ -283,7 +284,7 @@ func (p *planner) remember(c Called, futile bool) screen {
 	return s
 }
 
-// at is the map within a map, made if need be.
+// at returns the inner map of a key, creating it if necessary.
 func at[K, L comparable, V any](m map[K]map[L]V, key K) map[L]V {
 	if m[key] == nil {
 		m[key] = map[L]V{}

@@ -13,11 +13,11 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// Run runs the agent until it has ended its session, or can't go on.
+// Run runs the agent until it has ended its session or can't continue.
 //
-// It returns an error for an invalid URL, when ctx ends (then it closes with 1001), and when it has been without a
-// connection for too long (ErrNoConnection). The Outcome has in each case what was done. A run without a booking is not
-// an error. No goroutine is left.
+// It returns an error for an invalid URL, when ctx ends (it then closes with 1001), and after too long without a
+// connection (ErrNoConnection). The Outcome is valid in each case. A run without a booking is not an error. Run
+// leaves no goroutine behind.
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	if err := o.check(); err != nil {
 		return Outcome{}, err
@@ -28,29 +28,29 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	return l.run(ctx)
 }
 
-// loop does the actions of a Machine. Only the goroutine of run uses it, except as link says.
+// loop executes the actions of a Machine. Only the goroutine of run uses it, except where link says otherwise.
 type loop struct {
 	o         Options
 	machine   *Machine
 	reports   chan report
 	deadlines map[Timer]time.Time
-	link      *link // the dialled connection; nil if there is none
+	link      *link // the last dialled connection; nil if there is none
 	tasks     sync.WaitGroup
 	finished  *Finish
 }
 
-// link is one connection, from its dialling on. Its goroutine dials, and then reads.
+// link is one connection, including its dialling. Its goroutine dials and then reads.
 type link struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	left   chan struct{} // closed when its reports are no longer wanted
-	socket Socket        // nil until run has the report of it
+	left   chan struct{} // closed when run ignores further reports
+	socket Socket        // nil until run has received it in a report
 }
 
-// report is what the goroutine of a link sends to run.
+// report is an event that a link's goroutine sends to run.
 type report struct {
 	from   *link
-	socket Socket // of a Connected
+	socket Socket // set with Connected
 	event  Event
 }
 
@@ -85,7 +85,7 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 	return l.finished.Outcome, l.finished.Err
 }
 
-// first is the timer that fires first.
+// first returns the timer that fires first.
 func (l *loop) first() (name Timer, at time.Time, armed bool) {
 	for _, n := range slices.Sorted(maps.Keys(l.deadlines)) {
 		if t := l.deadlines[n]; !armed || t.Before(at) {
@@ -133,7 +133,7 @@ func (l *loop) dial(ctx context.Context) {
 	l.tasks.Go(func() { l.connect(k) })
 }
 
-// connect is the goroutine of a link.
+// connect dials a link and reads from it, in the link's goroutine.
 func (l *loop) connect(k *link) {
 	defer k.cancel()
 	ctx, cancel := context.WithTimeout(k.ctx, l.o.Limits.Dial)
@@ -153,7 +153,7 @@ func (l *loop) connect(k *link) {
 			l.report(report{from: k, event: Disconnected{err}})
 			return
 		}
-		// once left, it reads on for the relay's half of the closing handshake
+		// after the link is left, reading continues for the relay's half of the closing handshake
 		l.report(report{from: k, event: eventOf(kind, data)})
 	}
 }
@@ -168,7 +168,7 @@ func (l *loop) report(r report) bool {
 	}
 }
 
-// eventOf reads a frame.
+// eventOf converts a frame into an event.
 func eventOf(kind websocket.MessageType, data []byte) Event {
 	if kind != websocket.MessageText {
 		return Junk{Oddity{Kind: NoText, Why: fmt.Sprintf("%d bytes", len(data)), Data: data}}
@@ -180,7 +180,7 @@ func eventOf(kind websocket.MessageType, data []byte) Event {
 	return Received{msg}
 }
 
-// send writes a message. When that fails, the connection ends, and its goroutine reports that.
+// send writes a message. If that fails it ends the connection, and the link's goroutine reports that.
 func (l *loop) send(msg Message) {
 	k := l.link
 	if k == nil || k.socket == nil {
@@ -194,7 +194,7 @@ func (l *loop) send(msg Message) {
 	}
 }
 
-// leave closes the connection politely, and waits for the relay's half of it no longer than the limit.
+// leave closes the connection with a handshake, within the limit.
 func (l *loop) leave(code websocket.StatusCode, reason string) {
 	k := l.link
 	if k == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// toSchema makes a JSON Schema of either form in which parameters are announced: one already, or a flat map
-// {param: {type, enum?, optional?}}.
+// toSchema makes a JSON Schema from either form of announced parameters: a JSON Schema, or a flat map {param: {type,
+// enum?, optional?}}.
 func toSchema(parameters any) object {
 	o, _ := parameters.(object)
 	if isSchema(o) {
@@ -43,7 +43,8 @@ func toSchema(parameters any) object {
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// isSchema reports whether parameters are a schema; a flat map has an object for each parameter, whatever its name.
+// isSchema reports whether parameters are a JSON Schema; a flat map has an object for each parameter, whatever its
+// name.
 func isSchema(o object) bool {
 	switch o["type"].(type) {
 	case string, []any:
@@ -61,14 +62,14 @@ func isSchema(o object) bool {
 	for _, p := range properties {
 		switch p.(type) {
 		case object, bool:
-		default: // the members of a flat parameter that has this name
+		default: // the definition of a flat parameter with this name
 			return false
 		}
 	}
 	return true
 }
 
-// typeName is the name of a type in JSON Schema; "" for an unknown one.
+// typeName returns the JSON Schema name of a type; "" for an unknown one.
 func typeName(kind string) string {
 	switch kind = strings.ToLower(kind); kind {
 	case "string", "number", "integer", "boolean", "array", "object", "null":
@@ -83,7 +84,7 @@ func typeName(kind string) string {
 	return ""
 }
 
-// schemas caches compiled schemas, by their text.
+// schemas caches compiled schemas by their text.
 type schemas map[string]*jsonschema.Schema
 
 // compile returns nil for an invalid schema, which allows any parameters.
@@ -110,7 +111,7 @@ func (c schemas) compile(schema object) *jsonschema.Schema {
 
 const schemaURL = "tool:parameters"
 
-// noLoader loads nothing: a schema from the wire must not name files or addresses.
+// noLoader refuses to load anything: a schema from the wire must not refer to files or addresses.
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) {

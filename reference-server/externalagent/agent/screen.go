@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// screen is what the agent makes of a uiSpec. Of that the source says only that it is an object, so beside the words of
-// the default host those are understood that other hosts are likely to use.
+// screen is the agent's reading of a uiSpec. The source says only that a uiSpec is an object, so the agent
+// understands the terms of the default host and those that other hosts are likely to use.
 type screen struct {
 	stage      string // identifies the stage
-	name       string // of the stage, for people; "" if it has none
+	name       string // its display name; "" if it has none
 	items      []item
 	shows      bool               // the uiSpec shows what is chosen
 	chosen     []string           // ids of the chosen items
 	quantities map[string]float64 // nil if there are none
 	filtered   bool
-	seats      int // as the summary lists them; 0 if it does not
+	seats      int // number of seats in the summary; 0 if not listed
 }
 
-// item is one thing that can be chosen.
+// item is one possible choice.
 type item struct {
 	id        string
 	value     any // the id as it was sent
 	label     string
 	available bool
-	words     []string // of its label and attributes
+	words     []string // words of its label and attributes
 }
 
 const (
@@ -64,7 +64,7 @@ func readScreen(spec object) screen {
 	}
 	s.filtered = spec["filter"] != nil
 	s.seats = seatsOf(spec["summary"])
-	if s.stage = s.name; s.stage == "" { // then the stage is what can be chosen there
+	if s.stage = s.name; s.stage == "" { // without a name, the possible choices identify the stage
 		for _, i := range s.items {
 			s.stage += i.id + "\n"
 		}
@@ -72,12 +72,12 @@ func readScreen(spec object) screen {
 	return s
 }
 
-// isChoice reports whether a member names what is chosen.
+// isChoice reports whether a member name stands for the chosen items.
 func isChoice(name string) bool {
 	return strings.HasPrefix(name, "selected") || strings.HasPrefix(name, "chosen") || name == "selection"
 }
 
-// search finds items wherever they are.
+// search finds items at any depth.
 func (s *screen) search(v any, depth int) {
 	if depth > mostNesting {
 		return
@@ -94,7 +94,7 @@ func (s *screen) search(v any, depth int) {
 	}
 }
 
-// addItems takes the objects that have an id, and looks into the others.
+// addItems adds the objects that have an id and searches the others.
 func (s *screen) addItems(list []any, depth int) {
 	for _, v := range list {
 		o, _ := v.(object)
@@ -147,7 +147,7 @@ func readItem(id string, o object) item {
 	return i
 }
 
-// idOf is an id as text; "" for any other value.
+// idOf returns an id as text; "" for any other value.
 func idOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -158,7 +158,7 @@ func idOf(v any) string {
 	return ""
 }
 
-// choose notes what is chosen: an id, an object that has one, or several.
+// choose records what is chosen: an id, an object with an id, or a list of these.
 func (s *screen) choose(v any) {
 	if list, isArray := v.([]any); isArray {
 		for _, v := range list {
@@ -174,7 +174,7 @@ func (s *screen) choose(v any) {
 	}
 }
 
-// seatsOf counts the seats that a summary lists.
+// seatsOf counts the seats listed in a summary.
 func seatsOf(summary any) int {
 	lines, _ := summary.([]any)
 	for _, v := range lines {
@@ -192,7 +192,7 @@ func seatsOf(summary any) int {
 	return 0
 }
 
-// sum of the quantities.
+// sum returns the sum of the quantities.
 func (s screen) sum() (sum float64) {
 	for _, n := range s.quantities {
 		sum += n

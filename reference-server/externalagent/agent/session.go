@@ -6,7 +6,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// answers names the requests that a type of message answers.
+// answers maps each reply type to the request that it answers.
 var answers = map[string]string{
 	proto.RelayJoined:    proto.RelayJoin,
 	proto.SessionStarted: proto.SessionStart,
@@ -15,7 +15,7 @@ var answers = map[string]string{
 	proto.SessionEnded:   proto.SessionEnd,
 }
 
-// received takes a JSON object.
+// received handles a JSON object.
 func (m *Machine) received(msg Message) {
 	for _, msg := range m.o.Inbound(m.view(), msg) {
 		if m.done || !m.connection.open {
@@ -48,7 +48,7 @@ func (m *Machine) take(msg Message) {
 	}
 }
 
-// answer takes an answer to a request of the type; of any type if that is "".
+// answer handles a reply to a request of the given type; "" allows any type.
 func (m *Machine) answer(msg Message, request string) {
 	c := &m.connection
 	id := msg.ReplyTo()
@@ -89,13 +89,13 @@ func (m *Machine) answerAwaited(msg Message, r Request) {
 	}
 }
 
-// startSession asks for a study session (EA-031).
+// startSession requests a study session (EA-031).
 func (m *Machine) startSession() {
 	m.everBegan = true
 	m.request(proto.SessionStart, object{"studyId": m.o.StudyID, "participantId": m.o.ParticipantID})
 }
 
-// begun begins a new study session, and forgets what was learnt in another one.
+// begun begins a new study session and forgets what it learned in the previous one.
 func (m *Machine) begun(msg Message) {
 	m.needStart, m.active, m.begunHere, m.session = false, true, true, ""
 	m.setSession(msg.Payload())
@@ -105,17 +105,17 @@ func (m *Machine) begun(msg Message) {
 	m.resync(SessionBegins)
 }
 
-// setSession notes the study session's id, which is never that of the relay session (EA-103).
+// setSession records the study session's id, which is never that of the relay session (EA-103).
 func (m *Machine) setSession(payload object) {
 	if id, isText := payload["sessionId"].(string); isText && id != "" {
 		m.session, m.outcome.Session = id, id
 	}
 }
 
-// snapshot takes the state that was asked for. If it shows nothing and is not of this session, no session is active.
+// snapshot handles the requested state. If it shows nothing and belongs to another session, no session is active.
 func (m *Machine) snapshot(msg Message) {
 	state, problem := readState(msg.Payload())
-	if problem != "" { // a better answer may come
+	if problem != "" { // a better reply may follow
 		m.strange(Oddity{Kind: Useless, Why: problem, Message: msg})
 		return
 	}
@@ -134,13 +134,13 @@ func (m *Machine) snapshot(msg Message) {
 	m.conclude()
 }
 
-// ours reports whether a snapshot that shows nothing is of the session that session.started has named. On the
-// connection where it did there can be no other; on later ones the ids decide, if the host gives any.
+// ours reports whether a snapshot that shows nothing belongs to the current study session. On the connection that
+// received session.started it always does; on later connections the ids decide, if the host gives any.
 func (m *Machine) ours(id string) bool {
 	return m.active && (m.begunHere || m.session == "" || id == m.session)
 }
 
-// updated takes a pushed state (EA-055).
+// updated handles a pushed state (EA-055).
 func (m *Machine) updated(msg Message) {
 	state, problem := readState(msg.Payload())
 	if problem != "" {
@@ -166,7 +166,7 @@ func (m *Machine) ended(msg Message) {
 	m.finish(nil)
 }
 
-// endSession asks for the end of the study session, a few times if it must.
+// endSession requests the end of the study session, up to three times.
 func (m *Machine) endSession() {
 	const most = 3
 	if m.endings == most {
@@ -185,7 +185,7 @@ func (m *Machine) refused(msg Message, r Request) {
 	m.failed(Failure{Request: r, Code: code, Text: text})
 }
 
-// failed does something about a request that failed.
+// failed applies the remedy for a failed request.
 func (m *Machine) failed(f Failure) {
 	r := m.o.Policy.Failed(m.view(), f, remedy(f))
 	if f.Request.Type == proto.ToolCall {
@@ -208,7 +208,7 @@ func (m *Machine) failed(f Failure) {
 		m.finish(fmt.Errorf("%s was refused: %s", f.Request.Type, clip(f.Code, 80)))
 	case TakeAsDone:
 		m.takeAsDone(f.Request.Type)
-	case TryAnother, TryAgain: // what was due still is
+	case TryAnother, TryAgain: // the pending steps stay pending
 	}
 }
 
@@ -224,8 +224,8 @@ func (m *Machine) takeAsDone(kind string) {
 	}
 }
 
-// overdue handles an answer that has not come: the agent asks for the state instead, and leaves a connection on which
-// nothing is answered.
+// overdue handles a missing reply: the agent asks for the state instead, and abandons a connection on which nothing
+// is answered.
 func (m *Machine) overdue() {
 	const most = 3
 	r := *m.connection.awaited
@@ -236,7 +236,7 @@ func (m *Machine) overdue() {
 		return
 	}
 	switch r.Type {
-	case proto.SessionStart: // perhaps it was done all the same
+	case proto.SessionStart: // the host may have started the session anyway
 		m.needStart, m.needSync = false, true
 	case proto.SnapshotGet:
 		if !m.active {

@@ -10,19 +10,19 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Socket is what the agent needs of a connection. Read is called by one goroutine, the rest by another. Read ends with
-// its context, and with the connection.
+// Socket is the agent's interface to a connection. Read is called by one goroutine, the other methods by another.
+// Read ends with its context and with the connection.
 type Socket interface {
 	Read(ctx context.Context) (websocket.MessageType, []byte, error)
 	Write(ctx context.Context, kind websocket.MessageType, data []byte) error
-	Close(code websocket.StatusCode, reason string) error // with a handshake
+	Close(code websocket.StatusCode, reason string) error // with a closing handshake
 	CloseNow() error
 }
 
 // Dialer opens a connection.
 type Dialer func(ctx context.Context, url string) (Socket, error)
 
-// DialWebSocket is the Dialer of a correct agent, with DefaultLimits.
+// DialWebSocket is the default Dialer, with DefaultLimits.
 func DialWebSocket(ctx context.Context, url string) (Socket, error) {
 	return dialer(DefaultLimits)(ctx, url)
 }
@@ -42,7 +42,7 @@ func dialer(l Limits) Dialer {
 	}
 }
 
-// webSocket is a WebSocket whose closing handshake has a limit.
+// webSocket is a WebSocket with a time limit on its closing handshake.
 type webSocket struct {
 	*websocket.Conn
 	wait time.Duration
@@ -58,8 +58,8 @@ func (s *webSocket) dial(ctx context.Context, network, address string) (net.Conn
 	return wire, err
 }
 
-// Close does not wait for a peer that goes on talking, or does not listen, for longer than the limit. The library's own
-// limit is no option of it, and no context ends its wait.
+// Close waits at most the limit for a peer that keeps sending or does not read. The library's own limit is not
+// configurable, and no context ends its wait.
 func (s *webSocket) Close(code websocket.StatusCode, reason string) error {
 	defer time.AfterFunc(s.wait, func() { _ = (*s.wire.Load()).Close() }).Stop()
 	return s.Conn.Close(code, reason)

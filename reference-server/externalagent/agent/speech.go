@@ -7,9 +7,9 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// told takes what the user says (EA-060 to EA-062). The reply waits until the agent knows the state.
+// told records what the user says (EA-060 to EA-062). The reply waits until the agent knows the state.
 func (m *Machine) told(msg Message) {
-	const most = 64 // without a reply; a host that floods the agent gets no more
+	const most = 64 // unanswered messages kept; a host that floods the agent gets no further replies
 	payload := msg.Payload()
 	text, isText := payload["text"].(string)
 	if !isText {
@@ -40,7 +40,7 @@ func (m *Machine) comment(s State) {
 	}
 }
 
-// say sends an agent.message, which nothing answers (EA-036).
+// say sends an agent.message, which has no reply (EA-036).
 func (m *Machine) say(text string) {
 	m.send(proto.AgentMessage, object{"text": text})
 	m.note("said", "text", clip(text, 200))
@@ -58,5 +58,5 @@ func stageComment(s screen) string {
 	return fmt.Sprintf("I will go on with %s next.", clip(s.name, 80))
 }
 
-// quote puts a text of another party into a sentence.
+// quote quotes another party's text for use in a sentence.
 func quote(text string) string { return strconv.Quote(clip(text, 80)) }

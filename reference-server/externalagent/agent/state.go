@@ -8,8 +8,8 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// readState reads the state out of a state.updated or a snapshot.state. What it does not find is a problem: a state
-// without uiSpec is not one that shows nothing (EA-043 to EA-045, EA-057 to EA-059).
+// readState reads the state from a state.updated or a snapshot.state. A missing part is a problem: a state without
+// uiSpec is not the same as one that shows nothing (EA-043 to EA-045, EA-057 to EA-059).
 func readState(payload object) (s State, problem string) {
 	spec, present := payload["uiSpec"]
 	s.UISpec, _ = spec.(object)
@@ -20,12 +20,12 @@ func readState(payload object) (s State, problem string) {
 	if !isArray {
 		return State{}, "toolSchema is not an array"
 	}
-	s.History, _ = payload["messageHistory"].([]any) // nothing is decided by it
+	s.History, _ = payload["messageHistory"].([]any) // optional: no decision depends on it
 	s.Tools = readTools(tools)
 	return s, ""
 }
 
-// readTools leaves out tools without a name, and those with the name of an earlier one.
+// readTools skips unnamed tools and repeated names.
 func readTools(schema []any) []proto.Tool {
 	tools := []proto.Tool{}
 	for _, v := range schema {
@@ -40,10 +40,10 @@ func readTools(schema []any) []proto.Tool {
 	return tools
 }
 
-// stageOf names the stage of a state; "" if nothing is shown.
+// stageOf returns the stage of a state; "" if nothing is shown.
 func stageOf(s State) string { return clip(readScreen(s.UISpec).stage, 80) }
 
-// toolNames lists the tools of a state, for the log.
+// toolNames lists the tools of a state for the log.
 func toolNames(s State) string {
 	names := make([]string, 0, len(s.Tools))
 	for _, t := range s.Tools {
@@ -52,7 +52,7 @@ func toolNames(s State) string {
 	return clip(strings.Join(names, " "), 200)
 }
 
-// stateKey is the same for states that show and announce the same.
+// stateKey is equal for states that show and announce the same.
 type stateKey [sha256.Size]byte
 
 func keyOf(s State) stateKey {

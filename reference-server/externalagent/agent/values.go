@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// generator makes values that a schema may allow. It need not be exact, as the values are validated.
+// generator makes values that a schema may allow. It need not be exact, because the values are validated later.
 type generator struct {
 	source
-	root   object // that references refer to
-	budget *int   // of schemas to look at: few can refer to each other very often
+	root   object // the target of references
+	budget *int   // schemas left to visit: a few schemas can refer to each other very often
 }
 
-// What a parameter is for, by its name.
+// Name patterns that give the purpose of a parameter.
 var (
 	itemNames      = regexp.MustCompile(`(?i)id$|ids$|item|seat|movie|theater|ticket|option|choice`)
 	textNames      = regexp.MustCompile(`(?i)text|message|comment|note|content|query`)
@@ -23,7 +23,7 @@ var (
 
 const mostValues = 256
 
-// values are the values of one parameter, best first.
+// values returns values for one parameter, best first.
 func (g generator) values(name string, schema any, depth int) (found []any) {
 	o, _ := schema.(object)
 	o = g.deref(o)
@@ -87,7 +87,7 @@ func (g generator) ofType(kind, name string, o object, depth int) []any {
 	return nil
 }
 
-// said are the values that the schema itself names.
+// said returns the values given in the schema itself.
 func said(o object) (found []any) {
 	if v, present := o["default"]; present {
 		found = append(found, v)
@@ -96,7 +96,7 @@ func said(o object) (found []any) {
 	return append(found, examples...)
 }
 
-// ids are those of the items to choose from.
+// ids returns the ids of the available choices.
 func (g generator) ids() (found []any) {
 	for _, i := range g.items {
 		found = append(found, i.value)
@@ -112,7 +112,7 @@ func (g generator) strings(name string, o object) (found []any) {
 		found = append(found, said(o)...)
 	case itemNames.MatchString(name):
 		found = append(g.ids(), said(o)...)
-	case name == "value" && g.screen.filtered: // shows all again
+	case name == "value" && g.screen.filtered: // clears the filter
 		found = append(found, "")
 	default:
 		found = append(append(found, said(o)...), g.ids()...)
@@ -158,7 +158,7 @@ func (g generator) numbers(name string, o object) (found []any) {
 	return append(found, 1.0, 0.0)
 }
 
-// arrays have as few elements as possible, but at least one if that is possible.
+// arrays returns arrays with as few elements as possible, preferably at least one.
 func (g generator) arrays(name string, o object, depth int) (found []any) {
 	least, _ := o["minItems"].(float64)
 	n := max(1, min(int(least), mostValues))
@@ -173,7 +173,7 @@ func (g generator) arrays(name string, o object, depth int) (found []any) {
 	return found
 }
 
-// ordered puts items to choose from first, and other items last.
+// ordered moves the available choices to the front and other items to the end.
 func (g generator) ordered(enum []any) []any {
 	ranks := map[string]int{}
 	for _, i := range g.screen.items {
@@ -187,7 +187,7 @@ func (g generator) ordered(enum []any) []any {
 	return sorted[:min(len(sorted), mostValues)]
 }
 
-// deref follows a reference within the schema. The members beside it hold as well, and win.
+// deref follows a reference within the schema. Members beside it also apply, and take precedence.
 func (g generator) deref(o object) object {
 	for range mostNesting {
 		ref, isRef := o["$ref"].(string)
@@ -206,7 +206,7 @@ func (g generator) deref(o object) object {
 	return nil
 }
 
-// find is the schema that a local reference names, a JSON Pointer; nil if there is none.
+// find resolves a local reference, a JSON Pointer; nil if it has no target.
 func (g generator) find(ref string) object {
 	found := g.root
 	for _, name := range strings.Split(strings.TrimPrefix(ref, "#"), "/")[1:] {

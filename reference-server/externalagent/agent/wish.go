@@ -6,16 +6,16 @@ import (
 	"unicode"
 )
 
-// wishes is what the user has said. They are heard word by word: a word that is in an item's label or attributes speaks
-// for the item.
+// wishes are the user's messages. They are matched by word: a word that occurs in an item's label or attributes
+// favors the item.
 type wishes []wish
 
 type wish struct {
-	text  string // in small letters
+	text  string // in lower case
 	words []string
 }
 
-// wish notes what the user has said. The last messages count.
+// wish records a message of the user. Only the last messages count.
 func (p *planner) wish(text string) {
 	const most, longest = 16, 2000
 	text = strings.ToLower(clip(text, longest))
@@ -25,18 +25,18 @@ func (p *planner) wish(text string) {
 	}
 }
 
-// wordsOf cuts a text into its words, in small letters.
+// wordsOf splits a text into lower-case words.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
 	})
 }
 
-// idle words describe no item, but may be in its label.
+// idle words describe no item but may occur in a label.
 var idle = []string{"the", "and", "for", "with", "please", "prefer", "want", "would", "like", "choose", "row",
 	"seat", "hall", "of", "in", "at", "on", "to", "is", "me", "my", "we", "it"}
 
-// wanted leaves out idle words and denied ones.
+// wanted drops idle and negated words.
 func wanted(words []string) (kept []string) {
 	for i, w := range words {
 		denied := i > 0 && slices.Contains([]string{"no", "not", "without", "never"}, words[i-1])
@@ -47,7 +47,7 @@ func wanted(words []string) (kept []string) {
 	return kept
 }
 
-// fits counts the words that speak for an item.
+// fits counts the words that favor an item.
 func (w wishes) fits(i item) (n int) {
 	for _, word := range slices.Compact(slices.Sorted(slices.Values(i.words))) {
 		if slices.ContainsFunc(w, func(w wish) bool { return w.names(word) }) {
@@ -57,7 +57,8 @@ func (w wishes) fits(i item) (n int) {
 	return n
 }
 
-// names reports whether the wish has the word. In scripts without spaces between words it may be part of the text.
+// names reports whether the wish contains the word. In scripts without word separators the word may be any part of
+// the text.
 func (w wish) names(word string) bool {
 	if strings.IndexFunc(word, func(r rune) bool { return r > unicode.MaxLatin1 }) >= 0 && len([]rune(word)) > 1 {
 		return strings.Contains(w.text, word)
@@ -65,7 +66,7 @@ func (w wish) names(word string) bool {
 	return slices.Contains(w.words, word)
 }
 
-// best puts available items that fit the wishes first, and keeps the order of the host otherwise.
+// best sorts available items first, then by how well they fit the wishes; ties keep the host's order.
 func (w wishes) best(items []item) []item {
 	type fitting struct {
 		item

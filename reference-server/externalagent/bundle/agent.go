@@ -15,10 +15,10 @@ import (
 	"parley/target"
 )
 
-// patience is how long the bundled agent waits for a state before it asks for one.
+// patience is how long the bundled agent waits for a state before asking for one.
 const patience = 200 * time.Millisecond
 
-// agents is the role of an agent.
+// agents is the launch role of an agent.
 var agents = launch.Role{
 	Name: proto.Agent,
 	Profile: `
@@ -28,17 +28,17 @@ name: bundled agent
 capabilities: [reconnect]
 external-agent: {session: "s-{nonce}"}
 `,
-	// A fault may well be that nothing more is said.
+	// A faulty agent may simply fall silent.
 	Faulty:   fmt.Sprintf("external-agent: {agent: {pace: %v, join: %v}}\n", runner.MutantLimit, 2*runner.MutantLimit),
 	Mutants:  mutants.Catalogue.All,
 	Launcher: func(o launch.Options) target.Launcher { return caller{o.Fault} },
 	Serve:    agentService,
 }
 
-// caller launches agents: each call is one of them.
+// caller launches agents; each call runs one.
 type caller struct{ fault string }
 
-// Private implements target.Launcher: each launch is a target of its own.
+// Private implements target.Launcher: each launch is a separate target.
 func (c caller) Private() bool { return true }
 
 // Launch implements target.Launcher.
@@ -46,7 +46,7 @@ func (c caller) Launch(context.Context, target.LaunchOptions) (target.Running, e
 	return &called{fault: c.fault}, nil
 }
 
-// called are the agents of one launch.
+// called holds the agents of one launch.
 type called struct {
 	launch.InThisProcess
 	fault string
@@ -54,7 +54,7 @@ type called struct {
 	all   []*running
 }
 
-// running is one agent that runs, or has run.
+// running is one agent, running or finished.
 type running struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -114,7 +114,7 @@ func (a *running) Stop(ctx context.Context) error {
 	}
 }
 
-// BaseURL implements target.Running: an agent listens nowhere.
+// BaseURL implements target.Running: an agent does not listen.
 func (a *called) BaseURL() string { return "" }
 
 // Stop implements target.Running.

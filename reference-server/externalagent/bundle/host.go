@@ -12,7 +12,7 @@ import (
 	"parley/target"
 )
 
-// host is the role of a relay and host.
+// host is the launch role of a relay and host.
 var host = launch.Role{
 	Name: proto.Host,
 	Profile: `
@@ -39,16 +39,16 @@ external-agent:
 	Serve:  hostService,
 }
 
-// logsIn is where a host keeps its logs.
+// logsIn returns the log folder of a host.
 func logsIn(dir string) string { return filepath.Join(dir, "logs") }
 
-// logging is a server whose logs can be read.
+// logging is a server with readable logs.
 type logging struct{ *launch.Server }
 
 // LogFolder implements target.LogKeeper.
 func (l logging) LogFolder() (string, error) { return logsIn(l.Dir()), nil }
 
-// talking is a host whose participant can be made to speak.
+// talking is a host whose participant can be scripted to speak.
 type talking struct{ logging }
 
 // Say implements target.Speaker.

@@ -12,7 +12,7 @@ import (
 	"parley/target"
 )
 
-// relaying is the role of a relay.
+// relaying is the launch role of a relay.
 var relaying = launch.Role{
 	Name: proto.Relay,
 	Profile: `
@@ -32,7 +32,7 @@ external-agent: {session: "s-{nonce}"}
 		}
 		return relay.New(ro)
 	},
-	Extend: func(s *launch.Server) target.Running { return logging{s} }, // a relay writes no log, and that is checked
+	Extend: func(s *launch.Server) target.Running { return logging{s} }, // a check that a relay writes no log
 	Serve: launch.Service{
 		Long:     "a relay alone, for hosts and agents to join",
 		Paths:    []string{proto.Path},

@@ -26,7 +26,7 @@ var agentService = launch.Service{
 	},
 }
 
-// book runs the bundled agent once, and writes the result.
+// book runs the bundled agent once and prints the result.
 func book(ctx context.Context, at, session string, p launch.Place) error {
 	at, err := relayURL(at)
 	if err != nil {
@@ -46,7 +46,7 @@ func book(ctx context.Context, at, session string, p launch.Place) error {
 	return nil
 }
 
-// relayURL is the URL of a relay's WebSocket; a URL without a path gets the usual one.
+// relayURL returns the URL of a relay's WebSocket; a URL without a path gets the default one.
 func relayURL(text string) (string, error) {
 	const mend = "write it like ws://127.0.0.1:8124/agent/ws"
 	if text == "" {
@@ -62,7 +62,7 @@ func relayURL(text string) (string, error) {
 	return u.String(), nil
 }
 
-// resultOf is the result of an agent's run, in one line.
+// resultOf formats the outcome of an agent's run as one line.
 func resultOf(out agent.Outcome) string {
 	text := "not booked"
 	if out.Booked {
@@ -79,5 +79,5 @@ func resultOf(out agent.Outcome) string {
 	if out.LogFile != "" {
 		text += ", log " + out.LogFile
 	}
-	return strings.Join(strings.Fields(text), " ") // on one line
+	return strings.Join(strings.Fields(text), " ") // as one line
 }

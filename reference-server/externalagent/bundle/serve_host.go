@@ -35,7 +35,7 @@ var hostService = launch.Service{
 	},
 }
 
-// telling is a host that prints the folder of its logs.
+// telling is a host that prints its log folder.
 type telling struct {
 	*externalagent.Server
 	dir       string
@@ -52,18 +52,18 @@ func (l *telling) Close(ctx context.Context) error {
 	return err
 }
 
-// forget removes a temporary folder without logs; logs are data of the user.
+// forget removes a temporary folder without logs; logs are the user's data.
 func (l *telling) forget() {
 	if !l.temporary {
 		return
 	}
 	below, _ := filepath.Glob(filepath.Join(l.dir, "*"))
 	for _, empty := range append(below, l.dir) {
-		_ = os.Remove(empty) // fails if there is a file in it
+		_ = os.Remove(empty) // fails if the folder contains a file
 	}
 }
 
-// served makes the relay and host that `parley serve` serves, with a temporary folder of logs by default.
+// served makes the relay and host for `parley serve`, by default with a temporary log folder.
 func served(o externalagent.Options) (launch.Handler, error) {
 	l := &telling{dir: o.Logs}
 	if l.dir == "" {
@@ -91,8 +91,7 @@ func served(o externalagent.Options) (launch.Handler, error) {
 	return l, nil
 }
 
-// told logs what each host tells its agents of the beginning and the end of study sessions, and what it refuses. It
-// runs under the host's lock.
+// told logs when each host starts and ends a study session, and each refusal. It runs under the host's lock.
 func told(log *slog.Logger) func(string, party.Options) party.Options {
 	return func(session string, o party.Options) party.Options {
 		o.Outbound = func(_ party.View, msg party.Message, send func(party.Message)) {

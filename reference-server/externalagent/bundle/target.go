@@ -1,5 +1,5 @@
-// Package bundle has the bundled targets of external-agent: a relay and host, a relay, and an agent, their mutants, and
-// how they are launched and served.
+// Package bundle has the bundled targets of external-agent (a relay and host, a relay, and an agent), their mutants,
+// and how to launch and serve them.
 package bundle
 
 import (

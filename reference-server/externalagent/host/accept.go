@@ -6,7 +6,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// required are the strings that a payload needs.
+// required lists the required string members of each payload.
 var required = map[string][]string{
 	proto.SessionStart: {"studyId", "participantId"},
 	proto.SnapshotGet:  {},
@@ -15,8 +15,8 @@ var required = map[string][]string{
 	proto.SessionEnd:   {"reason"},
 }
 
-// accept wants the envelope of section 3 and a payload of section 4.1. Members that the source does not name may be
-// there.
+// accept checks the envelope against section 3 and its payload against section 4.1. Members that the source does not
+// name are allowed.
 func accept(msg Message) *Refusal {
 	if msg["v"] != proto.Version {
 		return &Refusal{proto.InvalidMessage, fmt.Sprintf("v must be %q", proto.Version)}
@@ -47,7 +47,7 @@ func accept(msg Message) *Refusal {
 	return nil
 }
 
-// acceptCall accepts a call without reason: only an example shows one (EA-035, EA-G08).
+// acceptCall accepts a call without a reason: only an example shows one (EA-035, EA-G08).
 func acceptCall(payload map[string]any) *Refusal {
 	if _, isObject := payload["params"].(map[string]any); !isObject {
 		return &Refusal{proto.InvalidMessage, "tool.call requires payload.params, an object"}

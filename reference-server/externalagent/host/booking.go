@@ -10,14 +10,14 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// booking is the flow of one booking: which form is shown, and what has been chosen. It does not know messages.
+// booking is the flow of one booking: the current form and the choices so far. It knows nothing about messages.
 type booking struct {
 	cat   *Catalogue
 	today time.Time // when the session began, UTC
 
-	stage       int                 // in proto.Stages; noStage while no form is shown
-	chosen      map[string][]string // stage → ids, up to SeatStage
-	quantities  map[string]int      // ticket type → tickets
+	stage       int                 // index in proto.Stages; noStage while no form is shown
+	chosen      map[string][]string // item ids by stage, up to SeatStage
+	quantities  map[string]int      // number of tickets by type
 	highlighted []string
 	filter      *proto.FilterSpec
 	sort        *proto.SortSpec
@@ -30,7 +30,7 @@ func newBooking(cat *Catalogue, now time.Time) *booking {
 	return &booking{cat: cat, today: now.UTC(), chosen: map[string][]string{}, quantities: map[string]int{}}
 }
 
-// name of the stage that is shown; "" if none is.
+// name returns the stage of the current form; "" if no form is shown.
 func (b *booking) name() string {
 	if b.stage == noStage {
 		return ""
@@ -38,7 +38,7 @@ func (b *booking) name() string {
 	return proto.Stages()[b.stage]
 }
 
-// one is the choice at a stage with a single choice; "" if there is none.
+// one returns the choice at a single-choice stage; "" if nothing is chosen.
 func (b *booking) one(stage string) string {
 	if len(b.chosen[stage]) == 0 {
 		return ""
@@ -56,7 +56,7 @@ func (b *booking) item(id string) (proto.Item, error) {
 	return items[i], nil
 }
 
-// choose is the tool select: an item replaces the one before; a seat is added or removed.
+// choose is the tool select: it replaces the chosen item, or toggles a seat.
 func (b *booking) choose(id string) error {
 	stage := b.name()
 	if stage == proto.TicketStage || stage == proto.ConfirmStage {
@@ -86,7 +86,7 @@ func (b *booking) choose(id string) error {
 	return nil
 }
 
-// setQuantity sets how many tickets of a type are wanted.
+// setQuantity sets the number of tickets of a type.
 func (b *booking) setQuantity(id string, quantity int) error {
 	if b.name() != proto.TicketStage {
 		return errors.New("no tickets are on display")
@@ -116,7 +116,7 @@ func (b *booking) ticketCount() (sum int) {
 	return sum
 }
 
-// next goes to the stage that follows; from the last one it books, and booked is true.
+// next goes to the following stage; at the last one it books and reports so.
 func (b *booking) next() (booked bool, err error) {
 	switch stage := b.name(); stage {
 	case "":
@@ -137,7 +137,7 @@ func (b *booking) next() (booked bool, err error) {
 	return false, nil
 }
 
-// prev goes back. What has been chosen stays.
+// prev goes back one stage. The choices stay.
 func (b *booking) prev() error {
 	if b.stage <= 0 {
 		return errors.New("this is the first stage")
@@ -154,13 +154,13 @@ func (b *booking) highlight(id string) error {
 	return err
 }
 
-// turnTo goes to a stage. A filter, an order and highlights are those of one form.
+// turnTo goes to a stage and clears the filter, order and highlights, which belong to one form.
 func (b *booking) turnTo(stage int) {
 	b.stage = stage
 	b.highlighted, b.filter, b.sort = nil, nil, nil
 }
 
-// keepPossible drops later choices that an earlier one has made impossible.
+// keepPossible drops later choices that an earlier one rules out.
 func (b *booking) keepPossible() {
 	for _, stage := range proto.Stages()[:5] { // up to the seats
 		available := b.available(stage)

@@ -33,7 +33,7 @@ func Find(tools []proto.Tool, name string) *proto.Tool {
 	return find(tools, func(t *proto.Tool) bool { return t.Name == name })
 }
 
-// result has the form at once, for tools that change only the form that is shown.
+// result makes the payload of a tool.result. It includes the form for tools that change only the current form.
 func (m *machine) result(c Call) object {
 	payload := object{"ok": true, "toolName": c.Tool}
 	switch c.Tool {
@@ -43,7 +43,7 @@ func (m *machine) result(c Call) object {
 	return payload
 }
 
-// run executes a call. In a faulty host the call may be one that should have been refused.
+// run executes a call. A faulty host may pass one that should have been refused.
 func (m *machine) run(c Call) *Refusal {
 	if err := m.tool(c); err != nil {
 		return &Refusal{proto.ToolExecutionFailed, c.Tool + " failed: " + err.Error()}
@@ -61,7 +61,7 @@ func (m *machine) tool(c Call) error {
 	case proto.Select:
 		return b.choose(text("itemId"))
 	case proto.SetQuantity:
-		const most = 1 << 20 // a float may be beyond any int
+		const most = 1 << 20 // a float may not fit into an int
 		quantity, _ := c.Params["quantity"].(float64)
 		return b.setQuantity(text("itemId"), int(max(-most, min(quantity, most))))
 	case proto.Next:

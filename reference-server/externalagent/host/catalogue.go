@@ -12,14 +12,14 @@ import (
 //go:embed catalogue.yaml
 var embedded []byte
 
-// maxCatalogue is the size up to which a catalogue file is read.
+// maxCatalogue is the maximum size of a catalogue file.
 const maxCatalogue = 4 << 20
 
-// Catalogue is what a cinema shows and sells. It does not change, and hosts may share it.
+// Catalogue is what a cinema shows and sells. It is immutable, so hosts may share it.
 type Catalogue struct {
 	Currency string    `yaml:"currency"`
 	Days     int       `yaml:"days"`     // dates on display, from the day after the session began; the last is not on sale
-	MaxSeats int       `yaml:"maxSeats"` // of one booking
+	MaxSeats int       `yaml:"maxSeats"` // per booking
 	Evening  float64   `yaml:"evening"`  // surcharge per ticket
 	Movies   []movie   `yaml:"movies"`
 	Halls    []hall    `yaml:"halls"`
@@ -27,7 +27,7 @@ type Catalogue struct {
 	Tickets  []ticket  `yaml:"tickets"`
 }
 
-// backendData is what the cinema keeps to itself (EA-015, EA-102).
+// backendData is data that the cinema must not send (EA-015, EA-102).
 type backendData map[string]any
 
 type movie struct {
@@ -38,7 +38,7 @@ type movie struct {
 	Minutes  int         `yaml:"minutes"`
 	Language string      `yaml:"language"`
 	AgeLimit int         `yaml:"ageLimit"`
-	Upcoming bool        `yaml:"upcoming"` // shown, and not on sale yet
+	Upcoming bool        `yaml:"upcoming"` // on display, but not yet on sale
 	Backend  backendData `yaml:"backendData"`
 }
 
@@ -46,7 +46,7 @@ type hall struct {
 	ID      string      `yaml:"id"`
 	Name    string      `yaml:"name"`
 	Rows    int         `yaml:"rows"`
-	Seats   int         `yaml:"seats"` // of a row
+	Seats   int         `yaml:"seats"` // per row
 	Sold    []string    `yaml:"sold"`  // for every show
 	Backend backendData `yaml:"backendData"`
 }
@@ -57,7 +57,7 @@ type theater struct {
 	District   string      `yaml:"district"`
 	Sound      string      `yaml:"sound"`
 	DistanceKm float64     `yaml:"distanceKm"`
-	Closed     bool        `yaml:"closed"` // shown, and nothing is sold
+	Closed     bool        `yaml:"closed"` // on display, but nothing is on sale
 	Shows      []show      `yaml:"shows"`
 	Backend    backendData `yaml:"backendData"`
 }
@@ -69,7 +69,7 @@ type show struct {
 	At      []string `yaml:"at"` // 15:04
 	SoldOut []string `yaml:"soldOut"`
 	Backend struct {
-		Occupancy int `yaml:"occupancy"` // percent of the seats that are sold, besides those of the hall
+		Occupancy int `yaml:"occupancy"` // percent of the seats already sold, besides those sold in the hall itself
 	} `yaml:"backendData"`
 }
 
@@ -78,12 +78,12 @@ type ticket struct {
 	Label   string      `yaml:"label"`
 	Price   float64     `yaml:"price"`
 	Max     int         `yaml:"max"`
-	Under   int         `yaml:"under"` // only for people younger than that; 0: for everybody
+	Under   int         `yaml:"under"` // only for people younger than this; 0: for everyone
 	Backend backendData `yaml:"backendData"`
 }
 
-// LoadCatalogue reads a catalogue, a YAML file of at most 4 MiB; "" is the one that is built in. It fails on unknown
-// keys, and on a cinema in which nothing could be booked by taking the first of everything.
+// LoadCatalogue reads a catalogue, a YAML file of at most 4 MiB; "" selects the built-in one. It fails on unknown
+// keys, and on a cinema in which taking the first of everything does not lead to a booking.
 func LoadCatalogue(file string) (*Catalogue, error) {
 	if file == "" {
 		return parseCatalogue(embedded)

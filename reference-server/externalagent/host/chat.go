@@ -12,7 +12,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// Roles of the history's entries.
+// Roles of history entries.
 const (
 	user      = "user"
 	agent     = "agent"
@@ -26,10 +26,10 @@ var (
 	ErrFull      = errors.New("the chat has no room for more: end the session")
 )
 
-// chat is the messageHistory.
+// chat is the message history.
 type chat struct {
 	all   []proto.ChatMessage
-	bytes int // of their JSON
+	bytes int // size of the entries as JSON
 }
 
 func (c *chat) add(msg proto.ChatMessage) {
@@ -38,7 +38,7 @@ func (c *chat) add(msg proto.ChatMessage) {
 }
 
 func size(msg proto.ChatMessage) int {
-	data, _ := json.Marshal(msg, jsontext.AllowInvalidUTF8(true)) // it is made of strings
+	data, _ := json.Marshal(msg, jsontext.AllowInvalidUTF8(true)) // cannot fail: it holds only strings
 	return len(data)
 }
 
@@ -55,7 +55,7 @@ func (m *machine) entry(role, text string) proto.ChatMessage {
 	return proto.ChatMessage{ID: id, Role: role, Text: text, Stage: m.stage, Timestamp: m.timestamp()}
 }
 
-// say adds to the history, if there is room.
+// say adds an entry to the history, if there is room.
 func (m *machine) say(role, text string) error {
 	l := m.o.Limits
 	if len(text) > l.Text {
@@ -69,7 +69,7 @@ func (m *machine) say(role, text string) error {
 	return nil
 }
 
-// agentSays shows and records a message, and does nothing else (EA-008). It has no answer: state.updated shows it.
+// agentSays shows and records a message and has no other effect (EA-008). It has no reply; state.updated shows it.
 func (m *machine) agentSays(msg Message) *Refusal {
 	if err := m.say(agent, msg.PayloadText("text")); err != nil {
 		return &Refusal{proto.InvalidMessage, err.Error()}
@@ -78,7 +78,7 @@ func (m *machine) agentSays(msg Message) *Refusal {
 	return nil
 }
 
-// userSays is the participant's input (EA-009, EA-060 to EA-062).
+// userSays handles the participant's input (EA-009, EA-060 to EA-062).
 func (m *machine) userSays(text string) error {
 	if m.id == "" {
 		return ErrNoSession

@@ -10,7 +10,7 @@ import (
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// check collects everything that is wrong with a catalogue.
+// check collects all problems of a catalogue.
 func (c *Catalogue) check() error {
 	p := &problems{}
 	p.unless(c.Currency != "", "currency is missing")
@@ -50,7 +50,7 @@ func (h hall) check(p *problems) {
 	}
 }
 
-// has goes only through rows and seats that check allows.
+// has looks only at rows and seats that check allows.
 func (h hall) has(id string) bool {
 	for row := range min(h.Rows, 26) {
 		for seat := range min(h.Seats, 60) {
@@ -87,7 +87,7 @@ func (t theater) check(p *problems, c *Catalogue) {
 	}
 }
 
-// check asks that the first choice of each stage is one that can be made.
+// check requires that the first choice of each stage can be made.
 func (m movie) check(p *problems, c *Catalogue, first bool) {
 	p.unless(m.Title != "" && m.Genre != "" && m.Language != "", "movie %s: title, genre or language is missing", m.ID)
 	p.unless(m.Minutes > 0 && m.Rating >= 0 && m.AgeLimit >= 0, "movie %s: minutes, rating or ageLimit is impossible",

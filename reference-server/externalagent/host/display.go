@@ -10,7 +10,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// display is the items of the form, as filtered and sorted.
+// display returns the items of the form, filtered and sorted.
 func (b *booking) display() []proto.Item {
 	items := b.options(b.name())
 	if f := b.filter; f != nil {
@@ -30,7 +30,7 @@ func (b *booking) display() []proto.Item {
 	return items
 }
 
-// compare compares numbers by size, and all else as text; an attribute has values of one kind.
+// compare compares numbers by value and everything else as text; the values of an attribute have one type.
 func compare(x, y any) int {
 	switch x := x.(type) {
 	case float64:
@@ -43,7 +43,7 @@ func compare(x, y any) int {
 	return strings.Compare(fmt.Sprint(x), fmt.Sprint(y))
 }
 
-// setFilter shows only the items that have a value, in whatever case; "" shows all.
+// setFilter shows only the items with the value, ignoring case; "" shows all.
 func (b *booking) setFilter(attribute, value string) error {
 	if !slices.Contains(attributes[b.name()], attribute) {
 		return fmt.Errorf("the items have no attribute %.80q", attribute)
@@ -63,7 +63,7 @@ func (b *booking) setSort(attribute, order string) error {
 	return nil
 }
 
-// uiSpec is the form; nil while none is shown.
+// uiSpec returns the current form; nil if none is shown.
 func (b *booking) uiSpec() *proto.UISpec {
 	stage := b.name()
 	if stage == "" {
@@ -89,7 +89,7 @@ func (b *booking) uiSpec() *proto.UISpec {
 	return spec
 }
 
-// summary lists the choices so far, in the order of the stages.
+// summary lists the choices so far, in stage order.
 func (b *booking) summary() []proto.Line {
 	lines := []proto.Line{}
 	add := func(label, stage string) {
@@ -124,8 +124,8 @@ func (b *booking) summary() []proto.Line {
 	return lines
 }
 
-// receipt is what the assistant says once the booking is done. The code is made of the session's id, so that a session
-// can be repeated word by word.
+// receipt returns the assistant's message after the booking. The booking code is derived from the session ID, so that
+// a session can be repeated verbatim.
 func (b *booking) receipt(sessionID string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Your booking is done. Booking code: %s.", bookingCode(sessionID))
@@ -137,7 +137,7 @@ func (b *booking) receipt(sessionID string) string {
 }
 
 func bookingCode(sessionID string) string {
-	const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // no two look alike
+	const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // no two letters look alike
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(sessionID))
 	code, n := make([]byte, 6), sum.Sum64()

@@ -16,14 +16,14 @@ var (
 // Host is the host of one relay session. It is safe for concurrent use.
 type Host struct {
 	store Store
-	owned bool // the store is closed with the host
+	owned bool // the host closes the store
 
 	mu     sync.Mutex
 	m      *machine
 	closed bool
-	served bool // there was a connection
+	served bool // Serve has been called before
 
-	conn Conn // nil while there is no connection
+	conn Conn // nil while disconnected
 	ctx  context.Context
 	end  context.CancelCauseFunc
 	idle chan struct{} // closed when the connection has ended
@@ -46,9 +46,9 @@ func New(o Options) (*Host, error) {
 	return h, nil
 }
 
-// Serve plays the host over a connection that has joined a relay session, until the connection, ctx or the host ends;
-// its error is the reason, and never nil. The session outlives it, and another connection may be served then (EA-076);
-// a second one at the same time gets ErrServing.
+// Serve runs the host over a connection that has joined a relay session, until the connection, ctx or the host ends.
+// It always returns an error, the reason it ended. The session survives, and another connection may be served
+// afterwards (EA-076); a concurrent second one gets ErrServing.
 func (h *Host) Serve(ctx context.Context, c Conn) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -90,7 +90,7 @@ func (h *Host) disconnect() {
 	close(h.idle)
 }
 
-// step changes the state, and writes the messages about it in the order of the changes.
+// step changes the state and writes the resulting messages in the order of the changes.
 func (h *Host) step(f func(m *machine)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,7 +100,7 @@ func (h *Host) step(f func(m *machine)) {
 	}
 }
 
-// write sends what is due. Locked.
+// write sends the queued messages. The caller holds the lock.
 func (h *Host) write() {
 	for _, data := range h.m.sent() {
 		if h.conn == nil {
@@ -113,8 +113,8 @@ func (h *Host) write() {
 	}
 }
 
-// Say is what the participant says: it is shown in the history, and sent to the agent with the stage of the form that
-// is shown, or was last. It fails with ErrNoSession, ErrText, ErrFull or ErrClosed.
+// Say delivers the participant's input: it is shown in the history and sent to the agent with the stage of the form
+// that is or was last shown. It fails with ErrNoSession, ErrText, ErrFull or ErrClosed.
 func (h *Host) Say(text string) (err error) {
 	err = ErrClosed
 	h.step(func(m *machine) { err = m.userSays(text) })
@@ -128,8 +128,8 @@ func (h *Host) Active() bool {
 	return h.m.id != ""
 }
 
-// Close ends the active session and completes its log, without a message on the connection; it ends the connection's
-// Serve, and waits for it. It may be called again.
+// Close ends the active session and completes its log, without sending a message; it ends the connection's Serve and
+// waits for it. It may be called again.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {

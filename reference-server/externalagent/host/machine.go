@@ -15,14 +15,14 @@ type machine struct {
 	id      string // of the study session; "" while none is active
 	journal journal
 	booking *booking
-	stage   string // the last that was shown in this session
+	stage   string // last stage shown in this session
 	chat    chat
 	last    State // as last sent
 	drawn   drawing
 
-	arrived   []byte // the frame that is being handled
+	arrived   []byte // the frame being handled
 	connected bool
-	out       [][]byte // is sent at the end of the step
+	out       [][]byte // sent at the end of the step
 }
 
 func newMachine(o Options, store Store) *machine {
@@ -31,7 +31,7 @@ func newMachine(o Options, store Store) *machine {
 	return m
 }
 
-// reset forgets what is not kept. Before a session no form is shown.
+// reset clears what keep does not retain. Before a session no form is shown.
 func (m *machine) reset(keep Keep) {
 	if !keep.Session {
 		m.closeLog()
@@ -54,20 +54,20 @@ func (m *machine) reset(keep Keep) {
 	}
 }
 
-// look remembers the stage that is shown, for messages that are sent when no form is.
+// look remembers the current stage, for messages that are sent when no form is shown.
 func (m *machine) look() {
 	if name := m.booking.name(); name != "" {
 		m.stage = name
 	}
 }
 
-// begin handles the beginning of a connection. The session outlives the one before (EA-076).
+// begin handles a new connection. The session survives the previous one (EA-076).
 func (m *machine) begin(again bool) {
 	m.connected = true
 	m.reset(m.o.Policy.Connected(View{m}, again, Keep{Session: true, Booking: true, History: true}))
 }
 
-// receive handles what came over the wire.
+// receive handles an incoming frame.
 func (m *machine) receive(data []byte) {
 	msg, refusal := decode(data, m.o.Limits.Message)
 	m.arrived = data
@@ -83,7 +83,7 @@ func (m *machine) receive(data []byte) {
 	m.settle(msg)
 }
 
-// dispatch handles one message. What a relay sends is not answered, so that no two parties answer each other for ever.
+// dispatch handles one message. It never answers relay messages, so that two parties can't answer each other forever.
 func (m *machine) dispatch(msg Message) {
 	if kind := msg.Type(); kind == proto.ErrorMessage || kind == proto.RelayJoined {
 		return
@@ -106,7 +106,8 @@ func (m *machine) refuse(request Message, r Refusal) {
 	m.emit(m.o.Policy.Refused(View{m}, request, msg))
 }
 
-// ready requires an active session, except for session.start, which must not find one; and a form for a tool.call.
+// ready requires an active session, except for session.start, which requires that there is none; a tool.call also
+// requires a form.
 func (m *machine) ready(msg Message) *Refusal {
 	active, kind := m.id != "", msg.Type()
 	switch {
@@ -138,7 +139,7 @@ func (m *machine) handle(msg Message) *Refusal {
 	return nil
 }
 
-// start opens the log with the message that began it (EA-010, EA-031, EA-038).
+// start begins a session and logs the message that started it (EA-010, EA-031, EA-038).
 func (m *machine) start(msg Message) *Refusal {
 	m.abandon("another session began")
 	log, err := m.store.Create(m.o.Now())
@@ -147,7 +148,7 @@ func (m *machine) start(msg Message) *Refusal {
 		return &Refusal{proto.ToolExecutionFailed, "the study log can't be opened: a session that isn't logged can't begin"}
 	}
 	m.id, m.journal = log.ID(), journal{log: log}
-	if m.booking.name() == "" { // a faulty host may have kept it
+	if m.booking.name() == "" { // a faulty host may have kept the booking
 		m.booking = newBooking(m.o.Catalogue, m.o.Now())
 	}
 	m.look()
@@ -181,11 +182,11 @@ func (m *machine) state(in Part) object {
 	return object{"uiSpec": s.UISpec, "messageHistory": s.MessageHistory, "toolSchema": s.ToolSchema}
 }
 
-// end answers before the log is closed, as the answer is its last line (EA-010, EA-011, EA-063 to EA-067).
+// end replies before it closes the log, because the reply is the log's last line (EA-010, EA-011, EA-063 to EA-067).
 func (m *machine) end(msg Message) {
 	m.internal(stateReset, object{"reason": msg.PayloadText("reason")})
 	keep := m.o.Policy.Reset(View{m}, Keep{})
-	name := study // without a log, as in a faulty host
+	name := study // a faulty host may have no log
 	if m.journal.log != nil {
 		name = m.journal.log.Name()
 	}
@@ -194,7 +195,7 @@ func (m *machine) end(msg Message) {
 	m.reset(keep)
 }
 
-// abandon ends the active session without a request. Its log has the reason.
+// abandon ends the active session without a request. The log records the reason.
 func (m *machine) abandon(why string) {
 	if m.id == "" {
 		return
@@ -203,7 +204,7 @@ func (m *machine) abandon(why string) {
 	m.reset(Keep{})
 }
 
-// settle is the end of each step. It ends a session that can't be logged: a study exists for its log (section 6).
+// settle ends each step. It ends a session that can't be logged: a study exists for its log (section 6).
 func (m *machine) settle(request Message) {
 	if m.journal.log != nil && m.journal.bytes > m.o.Limits.Log {
 		m.abandon("the log is full")
@@ -220,7 +221,7 @@ func (m *machine) settle(request Message) {
 	}
 }
 
-// emit hands a message to the connection, by way of Outbound.
+// emit passes a message to the connection through Outbound.
 func (m *machine) emit(msg Message) { m.o.Outbound(View{m}, msg, m.send) }
 
 func (m *machine) send(msg Message) {
@@ -232,23 +233,23 @@ func (m *machine) send(msg Message) {
 	m.out = append(m.out, data)
 }
 
-// sent returns the messages to send.
+// sent returns the queued messages and clears the queue.
 func (m *machine) sent() [][]byte {
 	out := m.out
 	m.out = nil
 	return out
 }
 
-// drawing is a state in its generic form, and what it was made from.
+// drawing caches a state in its generic form, with its source.
 type drawing struct {
-	booking *booking // nil once it has changed
+	booking *booking // nil once the booking has changed
 	uiSpec  any
-	stale   bool // the booking has changed, so tools and schema may have
+	stale   bool // the booking has changed, so tools and schema may have changed too
 	tools   []proto.Tool
 	schema  []any
 }
 
-// draw is the state in its generic form. It makes only the parts that have changed, so the caller must not change them.
+// draw returns the state in its generic form. It rebuilds only the changed parts, so the caller must not modify them.
 func (m *machine) draw() State {
 	if m.drawn.booking != m.booking {
 		m.drawn.booking, m.drawn.uiSpec, m.drawn.stale = m.booking, nil, true
@@ -268,7 +269,7 @@ func (m *machine) draw() State {
 	return State{UISpec: m.drawn.uiSpec, MessageHistory: m.chat.entries(), ToolSchema: m.drawn.schema}
 }
 
-// tools are those that are announced.
+// tools returns the announced tools.
 func (m *machine) tools() []proto.Tool {
 	tools := m.booking.toolsAt(m.booking.name(), m.o.Limits.Text)
 	if hook := m.o.Policy.Tools; hook != nil {

@@ -13,19 +13,19 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// Message is an envelope. In one that came in, numbers are of type Number. What stands below it is made anew for each
-// message, and may be changed in place.
+// Message is an envelope. In an incoming one, numbers are of type Number. Nested values are fresh for each message
+// and may be changed in place.
 type Message = wire.Message
 
 type object = wire.Object
 
-// Number is a JSON number as it was sent, which the log repeats.
+// Number is a JSON number as it was sent, so that the log can repeat it.
 type Number string
 
 // MarshalJSON writes the number as it came.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
-// float is the number for a tool; one that is too large becomes the largest float64.
+// float returns the number for a tool, capped at the largest float64.
 func (n Number) float() float64 {
 	f, _ := strconv.ParseFloat(string(n), 64)
 	return max(-math.MaxFloat64, min(f, math.MaxFloat64))
@@ -33,14 +33,14 @@ func (n Number) float() float64 {
 
 var keepNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) error {
 	if dec.PeekKind() != '0' {
-		return errors.ErrUnsupported // the default does the rest
+		return errors.ErrUnsupported // use the default marshalling
 	}
 	number, err := dec.ReadValue()
 	*v = Number(number)
 	return err
 }))
 
-// decode reads an envelope strictly: an object, names matched by case and not repeated, valid UTF-8.
+// decode reads an envelope strictly: a JSON object in valid UTF-8 with case-sensitive, unique names.
 func decode(data []byte, limit int) (Message, *Refusal) {
 	if len(data) > limit {
 		return nil, &Refusal{proto.InvalidMessage, fmt.Sprintf("the message is too long: send at most %d bytes", limit)}

@@ -8,13 +8,13 @@ import (
 	"parley/reference-server/defaults"
 )
 
-// Options configures a Host. The zero value plays the built-in cinema correctly, and logs into a temporary folder.
+// Options configures a Host. The zero value runs the built-in cinema correctly and logs into a temporary folder.
 type Options struct {
-	Catalogue *Catalogue // default: the built-in one; hosts may share it
+	Catalogue *Catalogue // default: the built-in one; hosts may share a catalogue
 
-	Logs    string // folder of the logs, made if it is missing; "": a temporary one, which Close removes
+	Logs    string // folder of the logs, created if missing; "": a temporary one, which Close removes
 	Store   Store  // used instead of a store in Logs; the host does not close it, so hosts may share it
-	LogName string // what logFile of session.ended has in place of the folder Logs; default: DefaultLogName
+	LogName string // stands for the folder Logs in logFile of session.ended; default: DefaultLogName
 
 	Now func() time.Time // default: time.Now
 
@@ -27,38 +27,37 @@ type Options struct {
 }
 
 // DefaultLogName makes the logFile of session.ended look as in the source: logs/study/s-20260213-001.jsonl. A reader
-// replaces this first part by the folder Options.Logs.
+// replaces this prefix by the folder Options.Logs.
 const DefaultLogName = "logs/"
 
-// Conn is a connection that has joined a relay session as its host. Both methods return soon after ctx ends. Read and
-// Write are each called by one goroutine at a time. The host waits for Write, which must not wait for an agent.
+// Conn is a connection that has joined a relay session as its host. Both methods return soon after ctx ends. Each
+// method is called by one goroutine at a time. The host waits for Write, which must not wait for an agent.
 type Conn interface {
 	Read(ctx context.Context) ([]byte, error)
 	Write(ctx context.Context, data []byte) error
 }
 
-// Inbound sees a message that came in, and returns the messages to handle in its place: none drops it. The message may
-// be changed in place. Texts that are not JSON objects do not come here. The log has the message as it came over the
-// wire.
+// Inbound sees an incoming message and returns the messages to handle instead; an empty result drops it. The message
+// may be changed in place. Inbound does not see texts that are not JSON objects. The log has the original message.
 //
-// It is called with the host's lock held, so it may call no method of the Host.
+// It is called with the host's lock held, so it must not call methods of the Host.
 type Inbound func(v View, msg Message) []Message
 
-// Outbound sees a message on its way to the connection, and sends what is to be sent in its place. send may be called
-// any number of times, in this call or in a later one of Outbound, Inbound or the policy; it logs what it sends. Called
-// like Inbound.
+// Outbound sees an outgoing message and sends its replacements. send may be called any number of times, in this call
+// or in a later call of Outbound, Inbound or the policy; it logs what it sends. The same locking rules as for Inbound
+// apply.
 type Outbound func(v View, msg Message, send func(Message))
 
 // Limits bounds what a Host keeps.
 type Limits struct {
-	Message      int   // bytes of a message that comes in; more is INVALID_MESSAGE
-	Text         int   // bytes of one text of the history; more is INVALID_MESSAGE, or INVALID_PARAMS of postMessage
-	History      int   // entries of the history, besides the receipt; then there is no room
-	HistoryBytes int   // bytes of its JSON, likewise; a state must fit into a frame of a relay
-	Log          int64 // bytes of a log; more ends the session
+	Message      int   // bytes of an incoming message; a longer one is INVALID_MESSAGE
+	Text         int   // bytes of a text of the history; beyond: INVALID_MESSAGE, or INVALID_PARAMS of postMessage
+	History      int   // maximum entries of the history, not counting the receipt
+	HistoryBytes int   // maximum bytes of its JSON, likewise; a state must fit into a frame of a relay
+	Log          int64 // maximum bytes of a log; beyond it the session ends
 }
 
-// DefaultLimits are the limits of a host whose Options set none.
+// DefaultLimits are the default limits of a host.
 var DefaultLimits = Limits{Message: 1 << 20, Text: 16 << 10, History: 2000, HistoryBytes: 512 << 10, Log: 1 << 30}
 
 func (o Options) withDefaults() (Options, error) {

@@ -11,7 +11,8 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// CheckParams validates params with the schema of a tool; an invalid schema, as of a faulty host, allows everything.
+// CheckParams validates params against the schema of a tool; an invalid schema, which only a faulty host has, allows
+// everything.
 func CheckParams(tool proto.Tool, params map[string]any) *Refusal {
 	schema, err := compile(tool.Parameters)
 	if err != nil {
@@ -25,7 +26,7 @@ func CheckParams(tool proto.Tool, params map[string]any) *Refusal {
 }
 
 func compile(schema any) (*jsonschema.Schema, error) {
-	const name = "parley:tool" // not a place to load from
+	const name = "parley:tool" // an identifier, not a location to load from
 	c := jsonschema.NewCompiler()
 	c.UseLoader(nothing{})
 	if err := c.AddResource(name, schema); err != nil {
@@ -34,14 +35,14 @@ func compile(schema any) (*jsonschema.Schema, error) {
 	return c.Compile(name)
 }
 
-// nothing is a loader for schemas that refer to no other.
+// nothing is a loader that rejects all references to other schemas.
 type nothing struct{}
 
 func (nothing) Load(url string) (any, error) {
 	return nil, fmt.Errorf("no schema is loaded from %s", url)
 }
 
-// words describe the first problem as the source's example does: "requires quantity >= 0".
+// words describes the first problem in the style of the source's example: "requires quantity >= 0".
 func words(e *jsonschema.ValidationError) string {
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]

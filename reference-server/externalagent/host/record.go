@@ -7,25 +7,25 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// rfc3339Millis has the milliseconds always, as JavaScript's toISOString does.
+// rfc3339Millis always has milliseconds, like JavaScript's toISOString.
 const rfc3339Millis = "2006-01-02T15:04:05.000Z"
 
-// Events of the host's own that are logged.
+// Internal events in the log.
 const (
-	messageInvalid   = "message.invalid"   // a frame came in that is not an envelope
-	toolExecuted     = "tool.executed"     // stage: the stage now, "" when the booking is done
+	messageInvalid   = "message.invalid"   // the host received a frame that is not an envelope
+	toolExecuted     = "tool.executed"     // stage: the current stage, "" when the booking is done
 	userInput        = "user.input"        // the participant said something
 	bookingCompleted = "booking.completed" // code, total
 	stateReset       = "state.reset"       // reason, as in session.end
-	sessionClosed    = "session.closed"    // the host has ended the session without a request: reason
+	sessionClosed    = "session.closed"    // the host ended the session without a request: reason
 )
 
-// journal is the log of the session that is active.
+// journal is the log of the active session.
 type journal struct {
 	log    Log // nil while no session is active
 	index  int
 	bytes  int64
-	failed error // the first one
+	failed error // the first failure
 }
 
 // record logs an event.
@@ -59,8 +59,8 @@ func (m *machine) write(e Entry) {
 	j.bytes += int64(len(line)) + 1
 }
 
-// recordArrival logs a frame as it came. It decodes the frame again, as the message that is handled may be changed. A
-// frame that is not an envelope has no type and no payload to log.
+// recordArrival logs a frame as it arrived. It decodes the frame again, because the handled message may have been
+// changed. A frame that is not an envelope has no type and no payload to log.
 func (m *machine) recordArrival(data []byte) {
 	if m.journal.log == nil || data == nil {
 		return

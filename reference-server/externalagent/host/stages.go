@@ -13,7 +13,7 @@ import (
 const (
 	clockTime = "15:04"
 	dateForm  = "2006-01-02"
-	evening   = "17:00" // from then on, the surcharge
+	evening   = "17:00" // start of the evening surcharge
 	night     = "21:00"
 )
 
@@ -28,7 +28,7 @@ var titles = map[string]string{
 	proto.ConfirmStage: "Confirm the booking",
 }
 
-// attributes by which the items of a stage are filtered and sorted.
+// attributes lists by stage the attributes for filters and sorting.
 var attributes = map[string][]string{
 	proto.MovieStage:   {"genre", "rating", "minutes", "language", "ageLimit"},
 	proto.TheaterStage: {"district", "sound", "distanceKm"},
@@ -38,7 +38,7 @@ var attributes = map[string][]string{
 	proto.TicketStage:  {"price"},
 }
 
-// options are the items of a stage in the catalogue's order, given the earlier choices.
+// options returns the items of a stage in catalogue order, given the earlier choices.
 func (b *booking) options(stage string) []proto.Item {
 	switch stage {
 	case proto.MovieStage:
@@ -148,8 +148,8 @@ func zone(row, rows int) string {
 	return "back"
 }
 
-// sold seats are those of the hall, and of the rows behind the first as many, more or less, as the show's occupancy
-// says: the same ones each time, so that a booking can be repeated.
+// sold reports whether a seat is taken: it is sold in the hall itself or, behind the first row, picked by a hash so
+// that about Occupancy percent are taken. The result is the same each time, so that a booking can be repeated.
 func (b *booking) sold(s *show, h *hall, row int, id string) bool {
 	if slices.Contains(h.Sold, id) {
 		return true
@@ -174,7 +174,7 @@ func (b *booking) tickets() (items []proto.Item) {
 	return items
 }
 
-// price of a ticket for the show that is chosen.
+// price returns the price of a ticket for the chosen show.
 func (b *booking) price(t ticket) float64 {
 	if b.one(proto.TimeStage) >= evening {
 		return cents(t.Price + b.cat.Evening)
@@ -182,7 +182,7 @@ func (b *booking) price(t ticket) float64 {
 	return cents(t.Price)
 }
 
-// show is the show in the chosen theater; nil while none is chosen.
+// show returns the show in the chosen theater; nil while none is chosen.
 func (b *booking) show() *show {
 	t := b.cat.theater(b.one(proto.TheaterStage))
 	if t == nil {
@@ -191,7 +191,7 @@ func (b *booking) show() *show {
 	return t.show(b.one(proto.MovieStage))
 }
 
-// backend is the backend data of the items of a stage, by id.
+// backend returns the backend data of a stage's items by id.
 func (b *booking) backend(stage string) map[string]any {
 	known := map[string]any{}
 	switch stage {

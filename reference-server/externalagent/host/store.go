@@ -13,34 +13,33 @@ import (
 
 // Store keeps the logs of sessions. It is safe for concurrent use.
 type Store interface {
-	// Create makes a log with an id that no other log of the store has, also not one of an earlier process.
+	// Create makes a log with an id that is unique in the store, also across processes.
 	Create(now time.Time) (Log, error)
 
-	// Close ends the use of the store. Logs that are open stay so.
+	// Close ends the use of the store. Open logs stay open.
 	Close() error
 }
 
 // Log is the log of one session. It is used by one goroutine at a time.
 type Log interface {
-	ID() string   // of the session: s-20260213-001
-	Name() string // of the file, within the store and with slashes: study/s-20260213-001.jsonl
+	ID() string   // session id: s-20260213-001
+	Name() string // slash-separated file name within the store: study/s-20260213-001.jsonl
 
-	// Append adds a line, which has no line end. The line is complete in the file when it returns nil.
+	// Append adds a line, given without a line end. The line is complete in the file when it returns nil.
 	Append(line []byte) error
 
-	// Close ends the log, which is complete then.
+	// Close completes the log.
 	Close() error
 }
 
-// study is the folder of the logs within a store, as in the source.
+// study is the folder of the logs within a store, as named in the source.
 const study = "study"
 
-// OpenStore opens the store in a folder, and makes the folder if need be; "" is a temporary one, which Close removes.
-// Logs are files study/<id>.jsonl in it. A file of an earlier process is never opened again: what a crash left, a torn
-// last line for one, stays as it is.
+// OpenStore opens the store in a folder and creates the folder if necessary; "" selects a temporary one, which Close
+// removes. Logs are files study/<id>.jsonl in it. It never reopens a file of an earlier process: the remains of a
+// crash, such as a torn last line, stay as they are.
 //
-// Lines are with the operating system when they are appended, so they outlive the process. They are not forced to the
-// disk.
+// Appended lines are handed to the operating system, so they survive the process. They are not synced to disk.
 func OpenStore(dir string) (Store, error) {
 	temporary := dir == ""
 	if temporary {
@@ -63,14 +62,14 @@ func OpenStore(dir string) (Store, error) {
 	return f, nil
 }
 
-// folder is a store of files. No name can lead out of it, whatever a link within it says.
+// folder is a store of files. No name can escape it, not even through a symbolic link.
 type folder struct {
 	root      *os.Root
 	temporary bool
 
 	mu   sync.Mutex
 	day  string
-	last int // number of the last log of that day
+	last int // highest log number of that day
 }
 
 // Create implements Store.
@@ -88,7 +87,7 @@ func (f *folder) Create(now time.Time) (Log, error) {
 		f.last++
 		id := fmt.Sprintf("s-%s-%03d", f.day, f.last)
 		name := study + "/" + id + ".jsonl"
-		// Another process may use the same folder: the file that exists is its own.
+		// Another process may use the same folder, so an existing file belongs to that process.
 		file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -100,7 +99,7 @@ func (f *folder) Create(now time.Time) (Log, error) {
 	}
 }
 
-// lastOf is the greatest number of a log of that day.
+// lastOf returns the highest log number of that day.
 func (f *folder) lastOf(day string) (last int, err error) {
 	dir, err := f.root.Open(study)
 	if err != nil {
@@ -135,7 +134,7 @@ type logFile struct {
 func (l *logFile) ID() string   { return l.id }
 func (l *logFile) Name() string { return l.name }
 
-// Append writes the line and its end at once, so that a crash can tear no line but the last.
+// Append writes the line and its end in one call, so that a crash can tear only the last line.
 func (l *logFile) Append(line []byte) error {
 	_, err := l.file.Write(append(line[:len(line):len(line)], '\n'))
 	return err

@@ -6,8 +6,8 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// tools are those of the form that is shown, for the items that are on display. text is the bytes that a message may
-// have.
+// tools returns the tools of the current form for the displayed items. text is the maximum size of a message in
+// bytes.
 func (b *booking) tools(text int) []proto.Tool {
 	stage := b.name()
 	if stage == "" {
@@ -26,7 +26,7 @@ func (b *booking) tools(text int) []proto.Tool {
 		}})
 	}
 	switch {
-	case len(ids) == 0: // a schema can allow no value of an enum without values
+	case len(ids) == 0: // JSON Schema has no enum without values
 	case stage == proto.TicketStage:
 		add(proto.SetQuantity, "Set how many tickets of a type are wanted. The tickets must be as many as the seats.",
 			[]any{"itemId", "quantity"}, object{"itemId": item, "quantity": object{"type": "integer", "minimum": 0,
@@ -56,12 +56,12 @@ func (b *booking) tools(text int) []proto.Tool {
 		add(proto.Prev, "Go back to the stage before. What has been chosen stays.", []any{}, object{})
 	}
 	add(proto.PostMessage, "Say something to the participant in the chat.",
-		// a character has up to 4 bytes
+		// a character takes up to 4 bytes
 		[]any{"text"}, object{"text": object{"type": "string", "minLength": 1, "maxLength": text / 4}})
 	return tools
 }
 
-// toolsAt are the tools that a stage would have if it were shown.
+// toolsAt returns the tools that a stage has while it is shown.
 func (b *booking) toolsAt(stage string, text int) []proto.Tool {
 	if stage == b.name() {
 		return b.tools(text)

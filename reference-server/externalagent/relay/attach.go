@@ -13,26 +13,27 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// Conn is a party of this process. Its frames are texts. Read is called by one goroutine at a time, the others by any.
+// Conn is a party within this process. Its frames are text frames. Read is called by one goroutine at a time, the
+// other methods by any.
 type Conn interface {
-	// Read waits for the next frame. Its error is a websocket.CloseError, after all that was sent before, if the relay has
-	// ended the connection; that of ctx, which leaves the connection as it is; and another once the connection was dropped
-	// or closed.
+	// Read waits for the next frame. If the relay has closed the connection, Read returns everything sent before and
+	// then a websocket.CloseError. If ctx ends, Read returns its error and leaves the connection open. Once the
+	// connection was dropped or closed, Read returns another error.
 	Read(ctx context.Context) ([]byte, error)
 
-	// Write sends a frame, which the relay has handled when Write returns. It waits for no other party. A refusal comes by
-	// Read, as over a socket.
+	// Write sends a frame, which the relay has handled when Write returns. It waits for no other party. A refusal
+	// arrives through Read, as over a socket.
 	Write(ctx context.Context, frame []byte) error
 
-	// Close leaves the session; all parties know when it returns. It never fails.
+	// Close leaves the session; all parties have been told when it returns. It never fails.
 	Close() error
 }
 
-// Attach joins a party of this process to a relay session, as if it had come over a socket and sent relay.join: it
-// counts as a connection, what it writes is checked and routed in the same way, and it is dropped if it does not read.
-// It has joined when Attach returns; no relay.joined is sent to it. It must be closed.
+// Attach joins a party within this process to a relay session, as if it had connected over a socket and sent
+// relay.join: it counts as a connection, its frames are checked and routed in the same way, and it is dropped if it
+// does not read. It has joined when Attach returns; it receives no relay.joined. It must be closed.
 //
-// The error gives the reason why it can't join; the reasons are those over a socket.
+// An error gives the reason for the refusal, the same as over a socket.
 func (s *Server) Attach(session, role string) (Conn, error) {
 	if !utf8.ValidString(session) || !utf8.ValidString(role) {
 		return nil, fmt.Errorf("attach to the relay: %s: %s", proto.InvalidMessage, faultTexts[NotUTF8])
@@ -42,7 +43,7 @@ func (s *Server) Attach(session, role string) (Conn, error) {
 		c.End(err)
 		return nil, fmt.Errorf("attach to the relay: %w", err)
 	}
-	// Nobody reads on behalf of an attached party, so its end is noticed by this.
+	// No goroutine reads for an attached party, so this detects its end.
 	context.AfterFunc(c.Context(), func() { s.leave(c) })
 	join := wire.New(proto.RelayJoin, map[string]any{"role": role, "sessionId": session}).With("id", "attach")
 	e := Read(Frame{Data: wire.Encode(join)})
@@ -66,7 +67,7 @@ type attached struct {
 
 func (a attached) Read(ctx context.Context) ([]byte, error) {
 	frame, err := a.c.Next(ctx)
-	// Several parties may have got this very slice.
+	// Other recipients may share this slice.
 	return bytes.Clone(frame), err
 }
 

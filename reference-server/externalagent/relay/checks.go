@@ -7,7 +7,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// Names of the checks.
+// Names of the checks, with what passes.
 const (
 	CheckFrame   = "frame"   // a text frame
 	CheckText    = "text"    // no Fault
@@ -16,10 +16,10 @@ const (
 	CheckID      = "id"      // a string if present
 	CheckReplyTo = "replyTo" // a string if present
 	CheckPayload = "payload" // an object
-	CheckKnown   = "known"   // a type that the sender's side may send; any before the join
+	CheckKnown   = "known"   // a type that the sender's side may send; any type before the join
 )
 
-// checks are made in this order, and the first that fails is reported.
+// checks run in this order; the first failure is reported.
 var checks = []struct {
 	name  string
 	judge func(from Party, e *Envelope) *Refusal // nil passes
@@ -49,7 +49,7 @@ var checks = []struct {
 	}},
 }
 
-// judge checks an envelope by itself.
+// judge runs the checks on an envelope.
 func (p Policy) judge(from Party, e *Envelope) *Refusal {
 	for _, check := range checks {
 		if why := p.Check(check.name, from, e, check.judge(from, e)); why != nil {
@@ -67,7 +67,7 @@ var faultTexts = map[Fault]string{
 	NotObject:  "send one JSON object",
 }
 
-// typesOf are the types that each side may send, sections 4.0 to 4.2.
+// typesOf lists the types that each side may send, sections 4.0 to 4.2.
 var typesOf = map[string][]string{
 	proto.AgentRole: {proto.RelayJoin, proto.SessionStart, proto.SnapshotGet, proto.ToolCall, proto.AgentMessage,
 		proto.SessionEnd},

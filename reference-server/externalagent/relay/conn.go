@@ -15,11 +15,11 @@ import (
 type conn struct {
 	*connection.Outbox
 
-	in      sync.Mutex // keeps what the party writes in order
+	in      sync.Mutex // serializes the party's frames
 	leaving sync.Once
 
 	party Party // role and session are guarded by Server.mu
-	gone  bool  // the connection has left; guarded by Server.mu
+	gone  bool  // the connection has left the relay; guarded by Server.mu
 }
 
 func newConn(ctx context.Context, attached bool, l Limits) *conn {
@@ -27,8 +27,8 @@ func newConn(ctx context.Context, attached bool, l Limits) *conn {
 	return &conn{Outbox: out, party: Party{Attached: attached}}
 }
 
-// finish ends the connection after what is queued; only the first call counts. An attached party has left at once: no
-// frame is on a wire to it.
+// finish closes the connection after the queued frames; only the first call counts. An attached party leaves at once,
+// because it has no frames in transit.
 func (c *conn) finish(bye websocket.CloseError) {
 	c.Finish(bye)
 	if c.party.Attached {
@@ -36,7 +36,8 @@ func (c *conn) finish(bye websocket.CloseError) {
 	}
 }
 
-// serveWebSocket is one connection, from the handshake to its end. After a farewell, frames of the party are dropped.
+// serveWebSocket serves one connection from handshake to end. Once the relay has said goodbye, it drops the party's
+// frames.
 func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	c := newConn(context.WithoutCancel(r.Context()), false, s.o.Limits)
 	if err := s.connect(c); err != nil {

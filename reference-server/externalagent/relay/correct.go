@@ -13,13 +13,13 @@ import (
 // Message is an envelope that the relay itself sends.
 type Message = wire.Message
 
-// Replaced is the close code of a host that another one has replaced.
+// Replaced is the close code for a host that another host has replaced.
 const Replaced websocket.StatusCode = 4001
 
-// MaxSessionID is the longest sessionId of a relay.join, in bytes.
+// MaxSessionID is the maximum length of a sessionId in a relay.join, in bytes.
 const MaxSessionID = 200
 
-// readJoin wants an id, a role and a sessionId.
+// readJoin requires an id, a role and a sessionId.
 func readJoin(e *Envelope) (proto.Join, *Refusal) {
 	if _, identified := e.ID(); !identified {
 		return proto.Join{}, invalid("relay.join needs id: send a string, which relay.joined repeats as replyTo")
@@ -37,7 +37,7 @@ func readJoin(e *Envelope) (proto.Join, *Refusal) {
 	return proto.Join{Role: role, SessionID: session}, nil
 }
 
-// sideOf is the role of a party that joined as role; "" for an unknown one.
+// sideOf returns the side of a join's role; "" for an unknown role.
 func sideOf(role string) string {
 	switch role {
 	case proto.AgentRole:
@@ -48,14 +48,14 @@ func sideOf(role string) string {
 	return ""
 }
 
-// joinedMessage repeats the role and the sessionId as they were sent.
+// joinedMessage repeats the role and the sessionId as sent.
 func joinedMessage(e *Envelope, j proto.Join) Message {
 	id, _ := e.ID()
 	return wire.New(proto.RelayJoined, map[string]any{"role": j.Role, "sessionId": j.SessionID}).With("replyTo", id)
 }
 
-// recipients of an agent's envelope are the host of its session; of a host's, the agent that asked, and all agents if
-// no request is known, or if the envelope is not an answer.
+// recipients returns who gets an envelope. An agent's envelope goes to the host of its session. A host's reply goes
+// to the agent that asked; if no request is known, or the envelope is not a reply, it goes to all agents.
 func (s *Server) recipients(from *conn, e *Envelope) []Party {
 	ses := s.sessions[from.party.Session]
 	if from.party.Role == proto.AgentRole {
@@ -79,7 +79,7 @@ func (s *Server) recipients(from *conn, e *Envelope) []Party {
 	return agents
 }
 
-// errorMessage names the request whenever it has an id.
+// errorMessage refers to the request if that has an id.
 func errorMessage(about Request, why Refusal) Message {
 	msg := wire.New(proto.ErrorMessage, map[string]any{"code": why.Code, "message": why.Text})
 	if about.Identified {

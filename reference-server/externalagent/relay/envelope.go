@@ -9,14 +9,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth is how deep the objects and arrays of an envelope may nest; the envelope itself is one of them.
+// MaxDepth is the maximum nesting of objects and arrays in an envelope, counting the envelope itself.
 const MaxDepth = 128
 
-// Envelope is a frame that came in, valid or not. It must not be changed.
+// Envelope is an incoming frame, valid or not. It must not be modified.
 type Envelope struct {
-	Raw    []byte // as it was sent
-	Binary bool   // the frame was not a text
-	Fault  Fault  // why it is not one JSON object; "" if it is
+	Raw    []byte // as sent
+	Binary bool   // the frame was not a text frame
+	Fault  Fault  // why it is not a single JSON object; "" if it is
 
 	members Members
 }
@@ -24,19 +24,19 @@ type Envelope struct {
 // Fault is what is wrong with the text of an envelope.
 type Fault string
 
-// The faults. Of several, the first one of this list is reported.
+// The faults. If there are several, the first in this list is reported.
 const (
 	NotUTF8    Fault = "utf8"
 	TooDeep    Fault = "depth"      // deeper than MaxDepth
-	Duplicates Fault = "duplicates" // a name twice in one object, at any depth
-	NotJSON    Fault = "json"       // an unpaired surrogate counts (RFC 7493)
+	Duplicates Fault = "duplicates" // a repeated name in an object, at any depth
+	NotJSON    Fault = "json"       // includes an unpaired surrogate (RFC 7493)
 	NotObject  Fault = "object"
 )
 
-// Members are those of one JSON object.
+// Members are the members of a JSON object.
 type Members map[string]jsontext.Value
 
-// Text returns the member of that name, and reports whether it is a string.
+// Text returns the member and reports whether it is a string.
 func (m Members) Text(name string) (string, bool) {
 	v := m[name]
 	if v.Kind() != '"' {
@@ -46,7 +46,7 @@ func (m Members) Text(name string) (string, bool) {
 	return string(s), err == nil
 }
 
-// Read reads a frame. Of a faulty text it keeps the members before the fault, and the last one of each name.
+// Read decodes a frame. From a faulty text it keeps the members before the fault; of a repeated name, the last.
 func Read(f Frame) *Envelope {
 	e := &Envelope{Raw: f.Data, Binary: f.Binary}
 	if e.members, e.Fault = readStrictly(f.Data); e.Fault != "" {
@@ -76,8 +76,8 @@ func readStrictly(data []byte) (Members, Fault) {
 	return nil, NotObject // Unmarshal accepts null
 }
 
-// deeperThan reports whether a JSON text nests deeper than max. It runs before the parser, so that no text needs a deep
-// stack.
+// deeperThan reports whether a JSON text nests deeper than max. It runs before the parser, so that no text can
+// exhaust the parser's stack.
 func deeperThan(data []byte, max int) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(data); i++ {
@@ -110,7 +110,7 @@ func readSome(data []byte) Members {
 		if err != nil {
 			break
 		}
-		key := name.String() // the token does not outlive the next read
+		key := name.String() // the token is invalid after the next read
 		value, err := dec.ReadValue()
 		if err != nil {
 			break
@@ -120,7 +120,7 @@ func readSome(data []byte) Members {
 	return m
 }
 
-// Has reports whether the member is present, null included.
+// Has reports whether the member is present, even if null.
 func (e *Envelope) Has(name string) bool { _, ok := e.members[name]; return ok }
 
 // Text returns a member, and reports whether it is a string.
@@ -132,10 +132,10 @@ func (e *Envelope) ID() (string, bool) { return e.Text("id") }
 // ReplyTo returns the id of the request that the envelope answers, and reports whether it is a string.
 func (e *Envelope) ReplyTo() (string, bool) { return e.Text("replyTo") }
 
-// Type is the envelope's type; "" if that is not a string.
+// Type returns the envelope's type; "" if it is not a string.
 func (e *Envelope) Type() string { kind, _ := e.Text("type"); return kind }
 
-// Payload is the payload's members; nil if it is not an object.
+// Payload returns the payload's members; nil if the payload is not an object.
 func (e *Envelope) Payload() Members {
 	payload := e.members["payload"]
 	if payload.Kind() != '{' {

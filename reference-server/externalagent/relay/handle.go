@@ -5,12 +5,12 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// receive takes a frame of a party. It waits only for calls of OnAgent, and for other writes of the same party.
+// receive handles a frame from a party. It waits only for calls of OnAgent and for other writes of the same party.
 func (s *Server) receive(c *conn, f Frame) {
 	c.in.Lock()
 	defer c.in.Unlock()
 	for _, f := range s.inbound(c, f) {
-		s.handle(c, Read(f)) // read without the server's lock: no other party waits for a large frame
+		s.handle(c, Read(f)) // read without the server's lock, so that a large frame does not block other parties
 	}
 }
 
@@ -37,7 +37,7 @@ func (s *Server) handle(c *conn, e *Envelope) {
 	}
 }
 
-// routed handles an envelope under one lock; it returns false for a join, which it leaves to the caller.
+// routed handles an envelope under one lock; it returns false for a join, which the caller handles.
 func (s *Server) routed(c *conn, e *Envelope) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *Server) routed(c *conn, e *Envelope) bool {
 	return true
 }
 
-// route passes an envelope on. Locked.
+// route passes an envelope on. The caller holds the lock.
 func (s *Server) route(from *conn, e *Envelope) *Refusal {
 	ses := s.sessions[from.party.Session]
 	to := s.o.Policy.Recipients(Relay{s}, from.party, e, s.recipients(from, e))
@@ -84,13 +84,14 @@ func (s *Server) route(from *conn, e *Envelope) *Refusal {
 	return nil
 }
 
-// requestOf is an envelope as the request that an answer to it names.
+// requestOf returns the envelope as a request, for matching replies.
 func requestOf(c *conn, e *Envelope) Request {
 	id, identified := e.ID()
 	return Request{Conn: c.party.Conn, ID: id, Identified: identified, Type: e.Type()}
 }
 
-// refuse answers an envelope with an error. The connection lives: its next envelope may be good. Locked.
+// refuse answers an envelope with an error. The connection stays open, since its next envelope may be valid. The
+// caller holds the lock.
 func (s *Server) refuse(c *conn, e *Envelope, why Refusal) {
 	s.sendError(c, requestOf(c, e), why)
 	if bye := s.o.Policy.Ends(c.party, e, nil); bye != nil {
@@ -98,7 +99,7 @@ func (s *Server) refuse(c *conn, e *Envelope, why Refusal) {
 	}
 }
 
-// sendError sends an error. Locked.
+// sendError sends an error. The caller holds the lock.
 func (s *Server) sendError(c *conn, about Request, why Refusal) {
 	if msg := s.o.Policy.Error(c.party, about, why, errorMessage(about, why)); msg != nil {
 		s.emit(nil, c, wire.Encode(msg))

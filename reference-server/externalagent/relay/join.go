@@ -10,8 +10,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// join lets a party join by a relay.join, and answers that unless it is the join of Attach. The caller sends the
-// refusal.
+// join handles a relay.join and answers it, except for Attach. The caller sends the refusal.
 func (s *Server) join(c *conn, e *Envelope) *Refusal {
 	j, ses, why := s.enter(c, e)
 	if why != nil || ses == nil {
@@ -20,8 +19,8 @@ func (s *Server) join(c *conn, e *Envelope) *Refusal {
 	return s.joinAgent(c, ses, e, j)
 }
 
-// enter does what a join does before the gate. For an agent it returns the session at whose gate to wait; the caller
-// releases it.
+// enter does the part of a join before the gate. For an agent it returns the session whose gate to wait at; the
+// caller releases it.
 func (s *Server) enter(c *conn, e *Envelope) (proto.Join, *session, *Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,7 +30,7 @@ func (s *Server) enter(c *conn, e *Envelope) (proto.Join, *session, *Refusal) {
 	}
 	key, side := s.o.Policy.Key(j.SessionID), sideOf(j.Role)
 	switch {
-	case c.party.Role == side && c.party.Session == key: // a party that got no answer may join again
+	case c.party.Role == side && c.party.Session == key: // a party that missed the reply may join again
 		s.welcome(c, e, j)
 		return j, nil, nil
 	case c.party.Role != "":
@@ -52,22 +51,22 @@ func (s *Server) enter(c *conn, e *Envelope) (proto.Join, *session, *Refusal) {
 	return j, ses, nil
 }
 
-// welcome answers a join. Locked, by the caller that makes the party a member of the session, so that the answer comes
-// first.
+// welcome answers a join. The caller holds the lock while it makes the party a member of the session, so that this
+// reply comes first.
 func (s *Server) welcome(c *conn, e *Envelope, j proto.Join) {
 	if msg := s.o.Policy.Joined(Relay{s}, c.party, j, joinedMessage(e, j)); msg != nil {
 		s.emit(nil, c, wire.Encode(msg))
 	}
 }
 
-// welcomeFirst answers the first join of a party; Attach returns instead.
+// welcomeFirst answers a party's first join; an attached party gets no message.
 func (s *Server) welcomeFirst(c *conn, e *Envelope, j proto.Join) {
 	if !c.party.Attached {
 		s.welcome(c, e, j)
 	}
 }
 
-// joinHost makes a party the host of a session, and closes the one that it replaces. Locked.
+// joinHost makes a party the host of a session and closes the host that it replaces. The caller holds the lock.
 func (s *Server) joinHost(c *conn, ses *session) {
 	c.party.Role, c.party.Session = proto.HostRole, ses.key
 	if old := ses.host; old != nil {
@@ -117,11 +116,11 @@ func (s *Server) admit(ses *session) (why *Refusal, ask bool) {
 	return nil, ask
 }
 
-// left refuses a party that has left while it joined, and so does not hear of it.
+// left returns the refusal for a party that left while joining; it never arrives.
 func left() *Refusal { return inactive(connection.ErrEnded.Error()) }
 
-// leave forgets a connection that has ended. It returns when all parties know, and OnEmpty has returned; a second call
-// waits for the first.
+// leave removes a connection that has ended. It returns when all parties have been told and OnEmpty has returned; a
+// second call waits for the first.
 func (s *Server) leave(c *conn) {
 	c.leaving.Do(func() {
 		defer s.open.Done()
@@ -132,8 +131,8 @@ func (s *Server) leave(c *conn) {
 	})
 }
 
-// depart removes a connection everywhere. It returns its session if that has lost its last agent; the caller releases
-// it.
+// depart removes a connection everywhere. If its session has lost its last agent, it returns the session, which the
+// caller releases.
 func (s *Server) depart(c *conn) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,8 +160,8 @@ func (s *Server) depart(c *conn) *session {
 	return ses
 }
 
-// hostless takes the host out of a session, and refuses the requests that it has not answered. An agent.message is
-// display only (EA-008), and has been displayed. Locked.
+// hostless removes the host from a session and refuses the requests that it has not answered. An agent.message is for
+// display only (EA-008) and has already been displayed. The caller holds the lock.
 func (s *Server) hostless(ses *session) {
 	ses.host, ses.asked = nil, false
 	requests := ses.requests
@@ -174,7 +173,7 @@ func (s *Server) hostless(ses *session) {
 	}
 }
 
-// callEmpty calls OnEmpty, unless an agent has joined meanwhile, or it was called already.
+// callEmpty calls OnEmpty, unless an agent has joined meanwhile or it was already called.
 func (s *Server) callEmpty(ses *session) {
 	ses.gate <- struct{}{}
 	defer s.release(ses, true)

@@ -6,39 +6,39 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// Policy makes a faulty relay. Each function gets the right decision as its last argument and returns the one that
-// holds; without a function the right one does. The functions are called with the server's lock held, one at a time, so
-// they may call no method of the Server.
+// Policy makes a faulty relay. Each function gets the correct decision as its last argument and returns the one to
+// use; a nil function keeps the correct one. The functions are called with the server's lock held, one at a time, so
+// they must not call methods of the Server.
 type Policy struct {
 	// Check decides whether an envelope passes a check; nil passes it (EA-018 to EA-024).
 	Check func(name string, from Party, e *Envelope, why *Refusal) *Refusal
 
-	// Join reads a relay.join and judges it (EA-027); an attached party joins by one too. A role that is not one of a
-	// host's names makes an agent.
+	// Join reads and checks a relay.join (EA-027), including that of an attached party. A role other than a host's names
+	// makes an agent.
 	Join func(r Relay, from Party, e *Envelope, j proto.Join, why *Refusal) (proto.Join, *Refusal)
 
-	// Key names the relay session of a sessionId. Parties with equal keys hear each other.
+	// Key returns the relay session of a sessionId. Parties with equal keys share a session.
 	Key func(sessionID string) string
 
-	// Joined is the relay.joined that answers a join (EA-028 to EA-030); nil sends nothing.
+	// Joined returns the relay.joined for a join (EA-028 to EA-030); nil sends nothing.
 	Joined func(r Relay, to Party, j proto.Join, msg Message) Message
 
-	// Unjoined judges an envelope that comes before the join (EA-025, EA-026); nil drops it.
+	// Unjoined judges an envelope before the join (EA-025, EA-026); nil drops it.
 	Unjoined func(r Relay, from Party, e *Envelope, why *Refusal) *Refusal
 
-	// Recipients are the parties that get an envelope.
+	// Recipients returns the parties that get an envelope.
 	Recipients func(r Relay, from Party, e *Envelope, to []Party) []Party
 
-	// Pass is the text frame that a recipient gets for an envelope.
+	// Pass returns the text frame to send to a recipient.
 	Pass func(from, to Party, e *Envelope, data []byte) []byte
 
-	// HostAbsent judges an envelope of an agent whose session has no host; nil drops it.
+	// HostAbsent judges an agent's envelope in a session without a host; nil drops it.
 	HostAbsent func(r Relay, from Party, e *Envelope, why *Refusal) *Refusal
 
-	// Error is the error that refuses a request (EA-068 to EA-070); nil sends nothing.
+	// Error returns the error that refuses a request (EA-068 to EA-070); nil sends nothing.
 	Error func(to Party, about Request, why Refusal, msg Message) Message
 
-	// Ends decides how a connection ends after the error about an envelope; nil lets it live.
+	// Ends decides how to close a connection after the error about an envelope; nil keeps it open.
 	Ends func(from Party, e *Envelope, bye *websocket.CloseError) *websocket.CloseError
 }
 
@@ -56,33 +56,33 @@ var right = Policy{
 	Ends:       func(_ Party, _ *Envelope, bye *websocket.CloseError) *websocket.CloseError { return bye },
 }
 
-// Party is a connection, and who is at its other end.
+// Party is a connection and the role at its other end.
 type Party struct {
-	Conn     int    // number of the connection, from 1, in the order in which they were opened or attached
+	Conn     int    // number of the connection, from 1, in the order of opening or attaching
 	Role     string // proto.AgentRole or proto.HostRole; "" before it has joined
 	Session  string // key of the relay session; "" before it has joined
-	Attached bool   // by Attach: it belongs to this process
+	Attached bool   // by Attach: it runs in this process
 }
 
-// Request is an agent's envelope that had an id and was passed on, until it is answered; for Policy.Error, what is
-// refused.
+// Request is an agent's envelope with an id that was passed on and not yet answered; for Policy.Error, the refused
+// envelope.
 type Request struct {
-	Conn       int    // of the party that asked
-	ID         string // the id that an answer names
-	Identified bool   // whether there is such an id
-	Type       string // "" if it can't be read
+	Conn       int    // the sender's connection
+	ID         string // the id that a reply must name
+	Identified bool   // whether it has an id
+	Type       string // "" if unreadable
 }
 
-// Refusal is why an envelope is not passed on: an error code of section 5, and a text that says how to mend it.
+// Refusal is why an envelope is refused: an error code of section 5 and a text that says how to fix it.
 type Refusal struct{ Code, Text string }
 
-// Relay is the server's state, for policies and hooks. It is valid only during the call that it is handed to.
+// Relay is the server's state, for policies and hooks. It is valid only during the call that receives it.
 type Relay struct{ s *Server }
 
-// Parties are all connections, joined or not, oldest first.
+// Parties returns all connections, joined or not, oldest first.
 func (r Relay) Parties() []Party { return parties(r.s.all()) }
 
-// Host is the host of a relay session.
+// Host returns the host of a relay session.
 func (r Relay) Host(session string) (Party, bool) {
 	if ses := r.s.sessions[session]; ses != nil && ses.host != nil {
 		return ses.host.party, true
@@ -90,7 +90,7 @@ func (r Relay) Host(session string) (Party, bool) {
 	return Party{}, false
 }
 
-// Agents are those of a relay session, in the order in which they joined.
+// Agents returns the agents of a relay session in the order in which they joined.
 func (r Relay) Agents(session string) []Party {
 	if ses := r.s.sessions[session]; ses != nil {
 		return parties(ses.agents)
@@ -98,10 +98,10 @@ func (r Relay) Agents(session string) []Party {
 	return nil
 }
 
-// Send puts a text frame on a connection, past Outbound.
+// Send sends a text frame on a connection, bypassing Outbound.
 func (r Relay) Send(conn int, frame []byte) { r.s.send(conn, frame) }
 
-// End closes a connection after what is queued for it.
+// End closes a connection after its queued frames.
 func (r Relay) End(conn int, bye websocket.CloseError) {
 	if c := r.s.conn(conn); c != nil {
 		c.finish(bye)

@@ -16,22 +16,22 @@ import (
 	"parley/reference-server/web"
 )
 
-// Server is the handler. It is safe for concurrent use; Close ends what it has running.
+// Server is the handler. It is safe for concurrent use; Close ends its connections.
 type Server struct {
 	o    Options
 	mux  *http.ServeMux
 	open sync.WaitGroup // connections
 
 	closing sync.Once
-	closed  chan struct{} // when everything has ended
+	closed  chan struct{} // closed when everything has ended
 
-	conns sync.Map // of *conn, by number: an Outbound may send at any time, with and without the lock
+	conns sync.Map // *conn by number: an Outbound may send at any time, with or without the lock
 
 	mu       sync.Mutex
-	count    int                 // of conns
+	count    int                 // size of conns
 	last     int                 // number of the newest connection
 	sessions map[string]*session // by key
-	ending   bool                // Close has been called
+	ending   bool                // Close was called
 }
 
 // New returns a relay. It never fails.
@@ -43,7 +43,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP implements http.Handler. It refuses pages of other origins.
+// ServeHTTP implements http.Handler. It refuses requests from pages of other origins.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if web.Admit(w, r, s.o.Origins) {
 		s.mux.ServeHTTP(w, r)
@@ -52,9 +52,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 var errEnding = errors.New("the relay closes")
 
-// Close ends all connections (1001), attached ones included, and waits for what the server has running, calls of
-// OnAgent and OnEmpty too. When ctx ends first it cuts the connections off and returns an error that wraps that of ctx;
-// the rest goes on. Connections that are opened later get 503. It may be called again, and waits again.
+// Close closes all connections (1001), including attached ones, and waits for them and for calls of OnAgent and
+// OnEmpty. If ctx ends first, it drops the connections and returns an error that wraps ctx's; cleanup continues in
+// the background. Later connections get 503. Close may be called again, and waits again.
 func (s *Server) Close(ctx context.Context) error {
 	s.closing.Do(func() { go s.close() })
 	select {
@@ -79,7 +79,7 @@ func (s *Server) close() {
 	s.open.Wait()
 }
 
-// connect admits a connection and numbers it.
+// connect registers a connection and numbers it.
 func (s *Server) connect(c *conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *Server) connect(c *conn) error {
 	return nil
 }
 
-// conn is the connection of a number; nil once it has left.
+// conn returns the connection with a number; nil once it has left.
 func (s *Server) conn(number int) *conn {
 	c, ok := s.conns.Load(number)
 	if !ok {
@@ -106,7 +106,7 @@ func (s *Server) conn(number int) *conn {
 	return c.(*conn)
 }
 
-// all are the connections, oldest first.
+// all returns the connections, oldest first.
 func (s *Server) all() (conns []*conn) {
 	s.conns.Range(func(_, c any) bool {
 		conns = append(conns, c.(*conn))
@@ -116,8 +116,8 @@ func (s *Server) all() (conns []*conn) {
 	return conns
 }
 
-// emit hands a frame to a connection, by way of Outbound. Locked, so that each connection gets frames in the order of
-// the changes. from is nil for the relay's own messages.
+// emit passes a frame to a connection through Outbound. The caller holds the lock, so that each connection gets
+// frames in the order of the changes. from is nil for the relay's own messages.
 func (s *Server) emit(from, to *conn, frame []byte) {
 	if s.o.Outbound == nil {
 		to.Push(frame)

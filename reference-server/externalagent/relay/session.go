@@ -7,23 +7,23 @@ import (
 )
 
 // session is a relay session: a host, agents, and the requests between them. Its fields are guarded by Server.mu,
-// except the gate. It lives as long as a party is in it, or at its gate.
+// except the gate. It lives as long as a party is in it or at its gate.
 type session struct {
 	key  string
-	name string // sessionId of the join that made it
+	name string // sessionId of the join that created it
 
-	// gate is held while an agent joins, and during OnEmpty, so that the session does not change meanwhile.
+	// gate is held while an agent joins and during OnEmpty, so that the session does not change meanwhile.
 	gate chan struct{}
-	uses int // parties that hold the gate, or wait for it
+	uses int // parties that hold the gate or wait for it
 
 	host     *conn     // nil without one
 	agents   []*conn   // in the order in which they joined
-	requests []Request // without an answer, oldest first
+	requests []Request // unanswered, oldest first
 	asked    bool      // OnAgent has been called since the last host left
 	occupied bool      // an agent has joined since OnEmpty was called
 }
 
-// sessionOf returns the session of a key, and makes it if there is room. Locked.
+// sessionOf returns the session of a key, creating it if there is room. The caller holds the lock.
 func (s *Server) sessionOf(key, name string) (*session, *Refusal) {
 	if ses := s.sessions[key]; ses != nil {
 		return ses, nil
@@ -36,14 +36,14 @@ func (s *Server) sessionOf(key, name string) (*session, *Refusal) {
 	return ses, nil
 }
 
-// prune forgets an empty session. Locked.
+// prune removes an empty session. The caller holds the lock.
 func (s *Server) prune(ses *session) {
 	if ses.host == nil && len(ses.agents) == 0 && ses.uses == 0 {
 		delete(s.sessions, ses.key)
 	}
 }
 
-// release gives the gate back, if it was held, and with it the session.
+// release releases the session and, if held, its gate.
 func (s *Server) release(ses *session, held bool) {
 	if held {
 		<-ses.gate
@@ -54,7 +54,7 @@ func (s *Server) release(ses *session, held bool) {
 	s.prune(ses)
 }
 
-// note keeps a request that was passed on, and forgets the agent's oldest ones if there are too many.
+// note records a forwarded request, and drops the agent's oldest ones if there are too many.
 func (ses *session) note(q Request, limits Limits) {
 	ses.requests = append(ses.requests, q)
 	count, bytes := 0, 0
@@ -70,9 +70,9 @@ func (ses *session) note(q Request, limits Limits) {
 	}
 }
 
-// answered forgets the request that an envelope to these agents answers.
+// answered removes the request that an envelope to these agents answers.
 func (ses *session) answered(id, kind string, to []Party) {
-	var own []int // of the agents that get the answer
+	var own []int // indexes of these agents' requests
 	var theirs []Request
 	for i, q := range ses.requests {
 		if slices.ContainsFunc(to, func(p Party) bool { return p.Conn == q.Conn }) {
@@ -84,7 +84,7 @@ func (ses *session) answered(id, kind string, to []Party) {
 	}
 }
 
-// answerOf is the type that answers a request, sections 4.1 and 4.2; an error may answer each.
+// answerOf maps a request to the type of its reply, sections 4.1 and 4.2; an error may answer each.
 var answerOf = map[string]string{
 	proto.SessionStart: proto.SessionStarted,
 	proto.SnapshotGet:  proto.SnapshotState,
@@ -92,9 +92,9 @@ var answerOf = map[string]string{
 	proto.SessionEnd:   proto.SessionEnded,
 }
 
-// Asked returns the index of the request that a host's envelope answers; -1 if there is none. Requests of several
-// agents may have the id: the oldest that an envelope of this type answers comes first, then the oldest; an
-// agent.message, which has no answer, comes last.
+// Asked returns the index of the request that a host's envelope answers; -1 if there is none. If several requests
+// have the id, it prefers the oldest that this type can answer, then the oldest; an agent.message, which has no
+// reply, comes last.
 func Asked(outstanding []Request, id, kind string) int {
 	best, fit := -1, -1
 	for i, q := range outstanding {

@@ -1,4 +1,4 @@
-// Package spoil has changes of messages and objects that the mutants of the bundled parties share.
+// Package spoil has edits of messages and objects that the mutants of the bundled parties share.
 package spoil
 
 import (
@@ -8,12 +8,12 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// With gives a member of a message another value.
+// With sets a member of a message.
 func With(name string, v any) func(wire.Message) wire.Message {
 	return func(msg wire.Message) wire.Message { return msg.With(name, v) }
 }
 
-// Without takes a member out of a message.
+// Without removes a member of a message.
 func Without(name string) func(wire.Message) wire.Message {
 	return func(msg wire.Message) wire.Message { return msg.Without(name) }
 }
@@ -23,13 +23,13 @@ func Member(name string, f func(v any) any) func(wire.Message) wire.Message {
 	return func(msg wire.Message) wire.Message { return msg.With(name, f(msg[name])) }
 }
 
-// Set gives a member of an object another value.
+// Set sets a member of an object.
 func Set(name string, v any) func(o wire.Object) { return func(o wire.Object) { o[name] = v } }
 
-// Lose takes a member out of an object.
+// Lose removes a member of an object.
 func Lose(name string) func(o wire.Object) { return func(o wire.Object) { delete(o, name) } }
 
-// Rename gives a member of an object another name, if it is there.
+// Rename renames a member of an object, if present.
 func Rename(name, other string) func(o wire.Object) {
 	return func(o wire.Object) {
 		if v, there := o[name]; there {
@@ -49,16 +49,16 @@ func Text(name string, f func(s string) string) func(o wire.Object) {
 	return Change(name, func(v any) any { s, _ := v.(string); return f(s) })
 }
 
-// InList is a list with a value as its only element.
+// InList returns a list with the value as its only element.
 func InList(v any) any { return []any{v} }
 
-// Within is an object with a value as its only member.
+// Within returns an object with the value as its only member.
 func Within(name string) func(v any) any { return func(v any) any { return wire.Object{name: v} } }
 
-// JSON is the JSON of a value, as a string.
+// JSON returns the value's JSON as a string.
 func JSON(v any) any { return string(wire.Encode(v)) }
 
-// SnakeCase writes a name in camel case in snake case.
+// SnakeCase converts a name from camel case to snake case.
 func SnakeCase(name string) string {
 	var out strings.Builder
 	for _, r := range name {
