@@ -9,7 +9,7 @@ import (
 	"parley/reference-server/externalagent/spoil"
 )
 
-// callFaults call what is not announced, or with params that the schema does not allow.
+// callFaults make calls to tools that are not announced, or with params that the schema does not allow.
 var callFaults = map[string]fault{
 	"calls-what-it-knows": knowsHighlight,
 	"calls-in-capitals": calling(func(_ state, c call) call {
@@ -52,9 +52,9 @@ func paramsOf(f func(s state, p object)) fault {
 	})
 }
 
-// knowsHighlight highlights what it is going to choose, by a tool that it knows from another host.
+// knowsHighlight highlights the item that it is about to choose, with a tool known from another host.
 func knowsHighlight(o *options) {
-	shown := map[int]bool{} // by the number of the state
+	shown := map[int]bool{} // keyed by the state's number
 	o.Policy.Choose = func(_ view, s state, c call) call {
 		p, _ := c.Params.(object)
 		if id, has := p["itemId"]; has && !shown[s.Serial] {
@@ -75,7 +75,7 @@ func byDescription(s state, c call) call {
 	return c
 }
 
-// itemsOf are those that a state shows.
+// itemsOf returns the items that a state shows.
 func itemsOf(s state) []object {
 	var out []object
 	list, _ := s.UISpec["items"].([]any)
@@ -87,7 +87,7 @@ func itemsOf(s state) []object {
 	return out
 }
 
-// byLabel names an item by what people read.
+// byLabel names an item by its label.
 func byLabel(s state, p object) {
 	for _, i := range itemsOf(s) {
 		if i["id"] == p["itemId"] && i["label"] != nil {
@@ -97,7 +97,7 @@ func byLabel(s state, p object) {
 	}
 }
 
-// firstItems takes the items of the first stage for those of every stage.
+// firstItems uses the items of the first stage at every stage.
 func firstItems(o *options) {
 	var ids []any
 	o.Policy.Choose = func(v view, s state, c call) call {

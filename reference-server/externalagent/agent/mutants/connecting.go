@@ -9,7 +9,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// connectingFaults connect elsewhere, more than once, or not again.
+// connectingFaults connect elsewhere, more than once, or do not reconnect.
 var connectingFaults = map[string]fault{
 	"endpoint-elsewhere":         elsewhere("/ws"),
 	"endpoint-with-a-slash":      elsewhere(proto.Path + "/"),
@@ -34,7 +34,7 @@ func neverConnects(ctx context.Context, _ string) (agent.Socket, error) {
 	return nil, ctx.Err()
 }
 
-// pair is a connection and a second one beside it, which ends with it.
+// pair is a connection with a second one that closes with it.
 type pair struct {
 	agent.Socket
 	second agent.Socket
@@ -45,7 +45,7 @@ func (p pair) CloseNow() error {
 	return p.Socket.CloseNow()
 }
 
-// dialTwo opens a second connection beside a connection.
+// dialTwo opens two connections.
 func dialTwo(ctx context.Context, url string) (agent.Socket, error) {
 	s, err := agent.DialWebSocket(ctx, url)
 	if err != nil {
@@ -59,7 +59,7 @@ func dialTwo(ctx context.Context, url string) (agent.Socket, error) {
 	return pair{s, second}, nil
 }
 
-// twoAfterLoss connects twice after a connection was lost.
+// twoAfterLoss connects twice after losing a connection.
 func twoAfterLoss(o *options) {
 	dialled := false
 	o.Dial = func(ctx context.Context, url string) (agent.Socket, error) {
@@ -71,7 +71,7 @@ func twoAfterLoss(o *options) {
 	}
 }
 
-// toSpeak opens a connection of its own for each agent.message.
+// toSpeak opens a separate connection for each agent.message.
 func toSpeak(ctx context.Context, url string) (agent.Socket, error) {
 	s, err := agent.DialWebSocket(ctx, url)
 	if err != nil {
@@ -87,9 +87,9 @@ func toSpeak(ctx context.Context, url string) (agent.Socket, error) {
 	}}, nil
 }
 
-// perRequest leaves its connection after the state of each call.
+// perRequest reconnects after the state of each call.
 func perRequest(o *options) {
-	const leave = "leave.now" // a message of the agent to itself
+	const leave = "leave.now" // an internal message of the agent to itself
 	o.Policy.Strange = func(_ view, odd agent.Oddity, right agent.Reaction) agent.Reaction {
 		if odd.Kind == agent.UnknownType && odd.Why == leave {
 			return agent.Redial

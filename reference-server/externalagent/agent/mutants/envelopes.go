@@ -62,7 +62,7 @@ var envelopeFaults = map[string]fault{
 	"nan-in-a-message":         sending(func(data string) string { return data[:len(data)-1] + `,"score":NaN}` }),
 }
 
-// countingTypes counts the messages of each type.
+// countingTypes numbers messages per type.
 func countingTypes(o *options) {
 	n := map[string]int{}
 	o.Policy.ID = func(_ view, kind string, _ int, _ string) any {
@@ -71,7 +71,7 @@ func countingTypes(o *options) {
 	}
 }
 
-// idsAnew counts the messages of a connection.
+// idsAnew restarts message ids on each connection.
 func idsAnew(o *options) {
 	connection, before := 0, 0
 	o.Policy.ID = func(v view, kind string, n int, _ string) any {
@@ -82,7 +82,7 @@ func idsAnew(o *options) {
 	}
 }
 
-// sameIDAgain repeats the first call that fails with the same id.
+// sameIDAgain repeats the first failed call with the same id.
 func sameIDAgain(o *options) {
 	again, used := "", false
 	o.Policy.Failed = func(_ view, f agent.Failure, right agent.Remedy) agent.Remedy {
@@ -101,7 +101,7 @@ func sameIDAgain(o *options) {
 	}
 }
 
-// wordsIDs gives agent.message the id of the request before it.
+// wordsIDs gives agent.message the id of the preceding request.
 func wordsIDs(o *options) {
 	last := ""
 	o.Outbound = func(_ view, msg message, send sender) {
@@ -113,14 +113,14 @@ func wordsIDs(o *options) {
 	}
 }
 
-// spread puts the payload's members beside those of the envelope.
+// spread moves the payload's members up into the envelope.
 func spread(msg message) message {
 	out := msg.Without("payload")
 	maps.Copy(out, msg.Payload())
 	return out
 }
 
-// sending sends another text in place of each agent.message.
+// sending replaces the text of each agent.message frame.
 func sending(f func(data string) string) fault {
 	return onEach(proto.AgentMessage, func(data string) []string { return []string{f(data)} })
 }
@@ -130,7 +130,7 @@ func before(kind, text string) fault {
 	return onEach(kind, func(data string) []string { return []string{text, data} })
 }
 
-// onEach sends other texts in place of the messages of a type.
+// onEach replaces the frames of a type by other texts.
 func onEach(kind string, f func(data string) []string) fault {
 	return writing(func() func(data string, put put) error {
 		return func(data string, put put) error {

@@ -23,10 +23,10 @@ type (
 	put     = func(data string) error
 )
 
-// fault puts itself into the options of one run, in which one goroutine uses it.
+// fault sets itself up in the options of one run, which one goroutine uses.
 type fault func(o *options)
 
-// both is two sides of one fault.
+// both combines parts of one fault.
 func both(some ...fault) fault {
 	return func(o *options) {
 		for _, f := range some {
@@ -35,13 +35,13 @@ func both(some ...fault) fault {
 	}
 }
 
-// deciding is a fault in the decisions that remembers nothing.
+// deciding is a stateless fault in the decisions.
 func deciding(p policy) fault { return func(o *options) { o.Policy = p } }
 
-// hearing is a fault in what is taken that remembers nothing.
+// hearing is a stateless fault in incoming messages.
 func hearing(f agent.Inbound) fault { return func(o *options) { o.Inbound = f } }
 
-// deafTo ignores some messages.
+// deafTo ignores some incoming messages.
 func deafTo(which func(v view, msg message) bool) fault {
 	return hearing(func(v view, msg message) []message {
 		if which(v, msg) {
@@ -51,10 +51,10 @@ func deafTo(which func(v view, msg message) bool) fault {
 	})
 }
 
-// telling is a fault in what is sent that remembers nothing.
+// telling is a stateless fault in outgoing messages.
 func telling(f agent.Outbound) fault { return func(o *options) { o.Outbound = f } }
 
-// rewriting changes the messages of a type; all of them, if that is "".
+// rewriting changes the messages of a type; "" means all.
 func rewriting(kind string, f func(msg message) message) fault {
 	return telling(func(_ view, msg message, send sender) {
 		if kind == "" || msg.Type() == kind {
@@ -81,13 +81,13 @@ func with(kind string, f func(p object)) fault {
 	return spoiling(kind, func(_ view, p object) { f(p) })
 }
 
-// setting puts a value into the payload of the messages of a type.
+// setting sets a payload member in the messages of a type.
 func setting(kind, name string, v any) fault { return with(kind, func(p object) { p[name] = v }) }
 
-// lacking leaves a member out of the payload of the messages of a type.
+// lacking removes a payload member from the messages of a type.
 func lacking(kind, name string) fault { return with(kind, func(p object) { delete(p, name) }) }
 
-// rename gives a member another name, if it is there.
+// rename renames a member, if present.
 func rename(p object, name, to string) {
 	if v, there := p[name]; there {
 		p[to] = v
@@ -95,14 +95,14 @@ func rename(p object, name, to string) {
 	}
 }
 
-// replace gives a member another value, if it is there.
+// replace replaces the value of a member, if present.
 func replace(p object, name string, v any) {
 	if _, there := p[name]; there {
 		p[name] = v
 	}
 }
 
-// wired is a connection that writes in its own way.
+// wired is a connection with its own way of writing.
 type wired struct {
 	agent.Socket
 	write func(data string, put put) error
@@ -112,7 +112,7 @@ func (w wired) Write(ctx context.Context, kind websocket.MessageType, data []byt
 	return w.write(string(data), func(data string) error { return w.Socket.Write(ctx, kind, []byte(data)) })
 }
 
-// writing changes what goes over each connection; writer is called once per connection.
+// writing changes what is written to each connection; writer is called once per connection.
 func writing(writer func() func(data string, put put) error) fault {
 	return dialling(func(ctx context.Context, url string) (agent.Socket, error) {
 		s, err := agent.DialWebSocket(ctx, url)
@@ -123,5 +123,5 @@ func writing(writer func() func(data string, put put) error) fault {
 	})
 }
 
-// dialling opens other connections.
+// dialling replaces the dialer.
 func dialling(f agent.Dialer) fault { return func(o *options) { o.Dial = f } }

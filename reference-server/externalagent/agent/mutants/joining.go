@@ -47,8 +47,8 @@ func joinless(_ view, msg message, send sender) {
 	}
 }
 
-// pausing waits before it writes the messages from one to another of each connection, counted from 1: by then the
-// answer is there in every test.
+// pausing delays the messages numbered from through to of each connection, counted from 1. The pause is long enough
+// for the reply to arrive in every test.
 func pausing(from, to int) fault {
 	return writing(func() func(data string, put put) error {
 		written := 0
@@ -61,7 +61,7 @@ func pausing(from, to int) fault {
 	})
 }
 
-// greetsFirst introduces itself.
+// greetsFirst introduces itself before joining.
 func greetsFirst(_ view, msg message, send sender) {
 	if msg.Type() == proto.RelayJoin {
 		send(wire.New(proto.AgentMessage, object{"text": "Hello."}).With("id", "hello-"+msg.ID()))
@@ -85,7 +85,7 @@ func joinsSecond(o *options) {
 	}
 }
 
-// rejoining joins another relay session after it has lost its connection.
+// rejoining joins another relay session after losing its connection.
 func rejoining(session func(v view) string) fault {
 	return spoiling(proto.RelayJoin, func(v view, p object) {
 		if v.Connection > 1 {
@@ -94,7 +94,7 @@ func rejoining(session func(v view) string) fault {
 	})
 }
 
-// joinsStudy joins the session that session.started has named.
+// joinsStudy joins the session named in session.started.
 func joinsStudy(o *options) {
 	joined := ""
 	o.Outbound = func(v view, msg message, send sender) {
@@ -106,7 +106,7 @@ func joinsStudy(o *options) {
 	}
 }
 
-// equalIDs ignores messages that name another session than the joined one.
+// equalIDs ignores messages that name a session other than the joined one.
 func equalIDs(o *options) {
 	joined := ""
 	deafTo(func(_ view, msg message) bool {

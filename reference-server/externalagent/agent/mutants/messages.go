@@ -76,7 +76,7 @@ func nullIfEmpty(p object) {
 	}
 }
 
-// paramsList has only the values, like the arguments of a function.
+// paramsList sends only the values, like the arguments of a function.
 func paramsList(p object) {
 	list := []any{}
 	params, _ := p["params"].(object)
@@ -86,10 +86,10 @@ func paramsList(p object) {
 	p["params"] = list
 }
 
-// paramsText encodes the params as text, like the arguments in a tool call of a language model.
+// paramsText encodes the params as text, like the arguments of a language model's tool call.
 func paramsText(p object) { p["params"] = string(wire.Encode(p["params"])) }
 
-// reasonOnce gives a reason in its first call alone.
+// reasonOnce gives a reason only in its first call.
 func reasonOnce(o *options) {
 	said := false
 	with(proto.ToolCall, func(p object) {

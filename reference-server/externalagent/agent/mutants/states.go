@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/externalagent/agent"
 )
 
-// stateFaults act on another state than the last one, or do not ask for it.
+// stateFaults act on a state other than the last one, or do not ask for it.
 var stateFaults = map[string]fault{
 	"acts-on-the-result":         actsOnResult,
 	"acts-before-the-state":      deciding(policy{Settled: func(view, bool) bool { return true }}),
@@ -30,17 +30,17 @@ var stateFaults = map[string]fault{
 	"repeats-the-lost-call":      callingAgain(func(ask, again func()) { again(); ask() }),
 }
 
-// noSnapshot asks for no snapshot for one reason.
+// noSnapshot skips the snapshot for one reason.
 func noSnapshot(but agent.Occasion) fault {
 	return deciding(policy{Resync: func(_ view, why agent.Occasion, right bool) bool { return right && why != but }})
 }
 
-// anew is a state with another form and other tools.
+// anew returns a state with another form and other tools.
 func anew(s state, ui object, tools []proto.Tool) state {
 	return state{Serial: s.Serial, UISpec: ui, Tools: tools, History: s.History}
 }
 
-// actsOnResult goes on as soon as a result has a uiSpec: by that, and the tools of before.
+// actsOnResult continues as soon as a result has a uiSpec, using it with the previous tools.
 func actsOnResult(o *options) {
 	var quick *state
 	o.Policy.Settled = func(v view, settled bool) bool {
@@ -63,13 +63,13 @@ func actsOnResult(o *options) {
 	}
 }
 
-// okAlone waits for a state only after a result that has a uiSpec.
+// okAlone waits for a state only if the result has a uiSpec.
 func okAlone(v view, settled bool) bool {
 	_, quick := v.Result["uiSpec"]
 	return !quick || settled
 }
 
-// choosingFrom uses other tools in a state that shows a form.
+// choosingFrom substitutes other tools in a state that shows a form.
 func choosingFrom(o *options, tools func(s state) []proto.Tool) {
 	o.Policy.State = func(_ view, s state) state {
 		if list := tools(s); s.UISpec != nil && len(list) > 0 {
@@ -79,7 +79,7 @@ func choosingFrom(o *options, tools func(s state) []proto.Tool) {
 	}
 }
 
-// firstTools reads toolSchema once.
+// firstTools reads toolSchema only once.
 func firstTools(o *options) {
 	var tools []proto.Tool
 	choosingFrom(o, func(s state) []proto.Tool {
@@ -90,7 +90,7 @@ func firstTools(o *options) {
 	})
 }
 
-// toolsBefore uses the tools of the state before.
+// toolsBefore uses the tools of the previous state.
 func toolsBefore(o *options) {
 	var before, now []proto.Tool
 	serial := 0
@@ -102,7 +102,7 @@ func toolsBefore(o *options) {
 	})
 }
 
-// toolsLearnt uses the tools of all states, the old ones first.
+// toolsLearnt uses the tools of all states, oldest first.
 func toolsLearnt(o *options) {
 	var all []proto.Tool
 	choosingFrom(o, func(s state) []proto.Tool {
@@ -162,7 +162,7 @@ func uiKept(o *options) {
 	}
 }
 
-// stateBeforeResultLost drops the state that comes before a result, and does not wait for another one.
+// stateBeforeResultLost drops a state that arrives before the result, and does not wait for another one.
 func stateBeforeResultLost(o *options) {
 	came := false
 	o.Policy.Settled = func(_ view, settled bool) bool {
@@ -176,11 +176,11 @@ func stateBeforeResultLost(o *options) {
 	})(o)
 }
 
-// deafToStates ignores state.updated: it reads the first snapshot and results.
+// deafToStates ignores state.updated: it reads only the first snapshot and results.
 var deafToStates = both(deciding(policy{Settled: func(view, bool) bool { return true }}),
 	deafTo(func(_ view, msg message) bool { return msg.Type() == proto.StateUpdated }))
 
-// goesOnAfterAWhile goes on by the old state where it should ask for a snapshot.
+// goesOnAfterAWhile continues with the old state instead of asking for a snapshot.
 func goesOnAfterAWhile(o *options) {
 	enough := false
 	o.Policy.Resync = func(_ view, why agent.Occasion, right bool) bool {
@@ -193,12 +193,12 @@ func goesOnAfterAWhile(o *options) {
 	}
 }
 
-// snapshotAfterCall asks for a snapshot after the first call on a new connection, and not before it.
+// snapshotAfterCall asks for a snapshot only after the first call on a new connection, not before it.
 func snapshotAfterCall(v view, why agent.Occasion, _ bool) bool {
 	return why != agent.Reconnected && (why != agent.CallConfirmed || v.Connection > 1)
 }
 
-// callingAgain repeats the latest call before or after the first snapshot.get of a new connection.
+// callingAgain repeats the last call before or after the first snapshot.get of a new connection.
 func callingAgain(f func(ask, again func())) fault {
 	return func(o *options) {
 		var latest message
@@ -217,7 +217,7 @@ func callingAgain(f func(ask, again func())) fault {
 	}
 }
 
-// oldState makes its first call on a new connection by the last state of the old one.
+// oldState bases its first call on a new connection on the last state of the previous one.
 func oldState(o *options) {
 	var old state
 	connection := 1

@@ -9,7 +9,7 @@ import (
 	"parley/reference-server/externalagent/agent"
 )
 
-// survivalFaults end the run, or wait for ever, because of something that a host or a relay may send.
+// survivalFaults end the run, or wait forever, because of something that a host or a relay may send.
 var survivalFaults = map[string]fault{
 	"dies-of-broken-json":    dyingOf(junk(func(data string) bool { return strings.HasPrefix(data, "{") })),
 	"dies-of-an-empty-text":  dyingOf(junk(func(data string) bool { return data == "" })),
@@ -67,17 +67,17 @@ func kind(k agent.OddityKind) func(o agent.Oddity) bool {
 	return func(o agent.Oddity) bool { return o.Kind == k }
 }
 
-// lacks matches objects without a member of the envelope.
+// lacks matches objects that lack a member of the envelope.
 func lacks(name string) func(o agent.Oddity) bool {
 	return func(o agent.Oddity) bool { return o.Kind == agent.NoEnvelope && o.Message[name] == nil }
 }
 
-// unasked matches answers to nothing, of a type.
+// unasked matches unsolicited replies of a type.
 func unasked(kind string) func(o agent.Oddity) bool {
 	return func(o agent.Oddity) bool { return o.Kind == agent.Unasked && o.Message.Type() == kind }
 }
 
-// strict dies of envelopes that have members which it does not know.
+// strict dies on envelopes with unknown members.
 func strict(unknown func(msg message) bool) fault {
 	const why = "unknown member"
 	return both(dyingOf(func(o agent.Oddity) bool { return o.Why == why }), func(o *options) {
@@ -111,7 +111,7 @@ func unknownInState(msg message) bool {
 	return false
 }
 
-// diesOfLong reads messages of 64 KiB, as its library does, and gives up when a longer one ends the connection.
+// diesOfLong limits messages to 64 KiB, as its library does, and gives up when a longer one ends the connection.
 func diesOfLong(o *options) {
 	o.Limits.Frame = 64 << 10
 	o.Policy.Reconnect = func(view) bool { return false }
@@ -128,7 +128,7 @@ func diesOfUser(o *options) {
 	}
 }
 
-// deafBehindJunk reads nothing after a frame that it could not read, but goes on to talk.
+// deafBehindJunk reads nothing after an unreadable frame but keeps sending.
 func deafBehindJunk(o *options) {
 	deaf := false
 	o.Policy.Strange = func(_ view, odd agent.Oddity, right agent.Reaction) agent.Reaction {
@@ -138,7 +138,7 @@ func deafBehindJunk(o *options) {
 	deafTo(func(view, message) bool { return deaf })(o)
 }
 
-// failing dies of some calls that fail.
+// failing dies on some failed calls.
 func failing(which func(v view, f agent.Failure) bool) fault {
 	return deciding(policy{Failed: func(v view, f agent.Failure, right agent.Remedy) agent.Remedy {
 		if f.Request.Type == proto.ToolCall && which(v, f) {
@@ -148,7 +148,7 @@ func failing(which func(v view, f agent.Failure) bool) fault {
 	}})
 }
 
-// dyingOfCode dies of a code, from the nth call on.
+// dyingOfCode dies on an error code, from the nth call on.
 func dyingOfCode(code string, n int) fault {
 	return failing(func(v view, f agent.Failure) bool { return f.Code == code && v.Made >= n })
 }
@@ -156,7 +156,7 @@ func dyingOfCode(code string, n int) fault {
 // notOK reports whether a message is a tool.result that reports a failure.
 func notOK(msg message) bool { return msg.Type() == proto.ToolResult && msg.Payload()["ok"] == false }
 
-// diesOfNotOK does not expect a result that is not ok.
+// diesOfNotOK does not expect a failed result.
 func diesOfNotOK(o *options) {
 	failed := false
 	o.Inbound = func(_ view, msg message) []message {
@@ -171,5 +171,5 @@ func callError(v view, msg message) bool {
 	return msg.Type() == proto.ErrorMessage && v.Awaited != nil && v.Awaited.Type == proto.ToolCall
 }
 
-// patient waits for answers for ever.
+// patient waits forever for replies.
 func patient(o *options) { o.Limits.Answer = time.Hour }

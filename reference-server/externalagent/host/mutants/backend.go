@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// backendFaults reveal what the cinema keeps to itself.
+// backendFaults reveal the cinema's private data.
 var backendFaults = map[string]fault{
 	"backend-data-in-snapshot":  inAttributesWhere(func(_ view, in part) bool { return in == host.InSnapshot }),
 	"backend-data-in-updates":   inAttributesWhere(func(_ view, in part) bool { return in == host.InUpdate }),
@@ -26,7 +26,7 @@ var backendFaults = map[string]fault{
 	"backend-data-in-user-messages": revealing(proto.UserMessage),
 }
 
-// data is what the cinema knows at the stage that is shown, as a member of an object.
+// data returns the backend data of the current stage, wrapped in an object.
 func data(v view) object { return object{proto.BackendData: wire.Plain(v.Backend(v.Stage()))} }
 
 func itemsOf(ui any) []any {

@@ -14,7 +14,7 @@ var drawingFaults = map[string]fault{
 	"takes-calls-while-drawing": inRelay(takesCallsWhileDrawing),
 }
 
-// takesCallsWhileDrawing shows no form for a while after each next, and executes the calls that come meanwhile.
+// takesCallsWhileDrawing shows no form for a while after each next, but executes the calls that arrive meanwhile.
 func takesCallsWhileDrawing(o *relay.Options) {
 	const drawing = 120 * time.Millisecond
 	var mu sync.Mutex
@@ -59,7 +59,7 @@ func takesCallsWhileDrawing(o *relay.Options) {
 	}
 }
 
-// formless is a message with a state that shows no form.
+// formless returns a message with a state that shows no form.
 func formless(msg message) message {
 	payload := message(msg.Payload()).With("uiSpec", nil).With("toolSchema", []any{})
 	return msg.With("payload", object(payload))

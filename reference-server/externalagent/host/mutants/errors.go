@@ -8,7 +8,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// errorFaults get the error wrong that refuses a request.
+// errorFaults send a wrong error for a refused request.
 var errorFaults = map[string]fault{
 	"errors-unnamed":         unnamed(proto.ErrorMessage),
 	"errors-name-no-request": rewriting(proto.ErrorMessage, spoil.With("replyTo", "")),
@@ -51,7 +51,7 @@ func camelCase(code string) string {
 	return out.String()
 }
 
-// recodingHost sends another code in place of one of the host's.
+// recodingHost replaces one error code of the host by another.
 func recodingHost(code, other string) fault {
 	return erring(func(payload object) {
 		if payload["code"] == code {
@@ -60,7 +60,7 @@ func recodingHost(code, other string) fault {
 	})
 }
 
-// errorsNameTool names the called tool in place of the request.
+// errorsNameTool names the called tool instead of the request.
 func errorsNameTool(h *hostOptions) {
 	name := ""
 	h.Inbound = func(_ view, msg message) []message {
@@ -80,7 +80,7 @@ func replyToInPayload(msg message) message {
 	return msg.Without("replyTo")
 }
 
-// answerFaults answer a call twice, or by the wrong message.
+// answerFaults answer a call twice, or with the wrong message.
 var answerFaults = map[string]fault{
 	"refused-twice":            answering(proto.ErrorMessage, falseResult, same),
 	"refused-behind-result":    answering(proto.ErrorMessage, same, falseResult),
@@ -93,7 +93,7 @@ var answerFaults = map[string]fault{
 	"refused-by-error-in-text": answering(proto.ErrorMessage, textResult),
 }
 
-// answering sends other answers to calls in place of the ones of a type.
+// answering replaces the replies of a type to calls.
 func answering(kind string, answers ...func(msg message) message) fault {
 	return hosting(func(h *hostOptions) {
 		called := false
@@ -123,13 +123,13 @@ func okResult(msg message) message {
 	return resultWith(msg, true, "error", "code")
 }
 
-// resultWith is a tool.result with a member of an error.
+// resultWith returns a tool.result that carries a member of an error.
 func resultWith(msg message, ok bool, name, from string) message {
 	payload := object{"ok": ok, "toolName": "", name: msg.Payload()[from]}
 	return wire.Reply(request(msg), proto.ToolResult, payload)
 }
 
-// textResult is how a tool server reports a failure: a text for the model to read.
+// textResult reports a failure the way a tool server does: as a text for the model to read.
 func textResult(msg message) message {
 	return resultWith(msg, false, "content", "message")
 }
@@ -160,7 +160,7 @@ var failureFaults = map[string]fault{
 	"failure-has-no-code":     whereRefused(proto.ToolExecutionFailed, falseResult),
 }
 
-// whereRefused sends another answer in place of the errors with a code; none if f is nil.
+// whereRefused replaces the errors with a code by another reply; a nil f sends nothing.
 func whereRefused(code string, f func(msg message) message) fault {
 	return telling(func(_ view, msg message, send sender) {
 		switch {

@@ -32,10 +32,10 @@ type (
 	object      = wire.Object
 )
 
-// fault puts itself into the options of one server. Its state needs no lock where host or relay have one.
+// fault sets itself up in the options of one server. Its state needs no lock where the host or relay holds one.
 type fault func(o *options)
 
-// both is one fault that shows in two places.
+// both combines parts of one fault.
 func both(some ...fault) fault {
 	return func(o *options) {
 		for _, f := range some {
@@ -44,7 +44,7 @@ func both(some ...fault) fault {
 	}
 }
 
-// likeRelay is the fault of a mutant of the relay.
+// likeRelay reuses the fault of a relay mutant.
 func likeRelay(id string) fault {
 	return func(o *options) {
 		if err := relaymutants.Catalogue.Put(id, &o.Relay); err != nil {
@@ -53,10 +53,10 @@ func likeRelay(id string) fault {
 	}
 }
 
-// inRelay is another fault of the relay.
+// inRelay is a fault of the relay.
 func inRelay(f func(o *relay.Options)) fault { return func(o *options) { f(&o.Relay) } }
 
-// inSession is a fault of each host, which knows the name of the relay session; put is called once per host.
+// inSession is a fault of each host and knows the name of its relay session; put is called once per host.
 func inSession(put func(h *hostOptions, session string)) fault {
 	return func(o *options) {
 		before := o.Host
@@ -75,15 +75,15 @@ func hosting(put func(h *hostOptions)) fault {
 	return inSession(func(h *hostOptions, _ string) { put(h) })
 }
 
-// deciding is a fault in the decisions of a host that remembers nothing.
+// deciding is a stateless fault in a host's decisions.
 func deciding(p policy) fault { return hosting(func(h *hostOptions) { h.Policy = p }) }
 
-// hearing is a fault in how a host takes messages, which remembers nothing.
+// hearing is a stateless fault in a host's incoming messages.
 func hearing(f func(v view, msg message) []message) fault {
 	return hosting(func(h *hostOptions) { h.Inbound = f })
 }
 
-// ignoring drops some messages that come in.
+// ignoring drops some incoming messages.
 func ignoring(which func(v view, msg message) bool) fault {
 	return hearing(func(v view, msg message) []message {
 		if which(v, msg) {
@@ -93,7 +93,7 @@ func ignoring(which func(v view, msg message) bool) fault {
 	})
 }
 
-// telling is a fault in how a host sends messages, which remembers nothing.
+// telling is a stateless fault in a host's outgoing messages.
 func telling(f func(v view, msg message, send sender)) fault {
 	return hosting(func(h *hostOptions) { h.Outbound = f })
 }
@@ -131,14 +131,14 @@ func unnamed(kind string) fault {
 	return rewriting(kind, spoil.Without("replyTo"))
 }
 
-// answered answers with a message of another type, in place of one type.
+// answered replaces replies of one type by replies of another.
 func answered(kind, other string, payload func(v view, msg message) object) fault {
 	return telling(rewriter(kind, func(v view, msg message) message {
 		return wire.Reply(request(msg), other, payload(v, msg))
 	}))
 }
 
-// request is the request that a message answers.
+// request returns the request that a message answers.
 func request(msg message) message { return message{"id": msg["replyTo"]} }
 
 // spoiling changes the payloads of a type in place.
@@ -157,7 +157,7 @@ func showing(f func(v view, in part, s *state)) fault {
 	}})
 }
 
-// toolOf is the name of the tool that a request calls; "" if it is not a call.
+// toolOf returns the name of the tool that a request calls; "" if it is not a call.
 func toolOf(msg message) string {
 	if msg.Type() != proto.ToolCall {
 		return ""
@@ -165,19 +165,19 @@ func toolOf(msg message) string {
 	return msg.PayloadText("toolName")
 }
 
-// isAnswer reports whether a message names a request.
+// isAnswer reports whether a message has replyTo.
 func isAnswer(msg message) bool { _, named := msg["replyTo"]; return named }
 
-// stateOf is a state as the payload of a state.updated.
+// stateOf returns a state as the payload of a state.updated.
 func stateOf(s state) object {
 	return object{"source": proto.SourceHost, "uiSpec": s.UISpec, "messageHistory": s.MessageHistory,
 		"toolSchema": s.ToolSchema}
 }
 
-// updateOf is the state now as the payload of a state.updated.
+// updateOf returns the current state as the payload of a state.updated.
 func updateOf(v view, _ message) object { return stateOf(v.State()) }
 
-// trusting makes the relay accept whatever the host of this process sends.
+// trusting makes the relay accept anything from the host in its process.
 var trusting = inRelay(func(o *relay.Options) {
 	o.Policy.Check = func(_ string, from party, _ *envelope, why *relay.Refusal) *relay.Refusal {
 		if from.Attached {
@@ -199,7 +199,7 @@ func framing(f func(data []byte) []byte) fault {
 	}
 }
 
-// mending makes another object of what an agent sends; nil drops it.
+// mending rewrites what an agent sends; nil drops it.
 func mending(f func(msg object) object) fault {
 	return func(o *options) {
 		o.Relay.Inbound = func(_ relayView, from party, in frame) []frame {

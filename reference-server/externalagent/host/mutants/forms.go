@@ -10,7 +10,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// formFaults get the envelope of what is sent wrong.
+// formFaults send wrong envelopes.
 var formFaults = map[string]fault{
 	"states-in-batches": framingType(proto.StateUpdated, func(data []byte) []byte {
 		return []byte("[" + string(data) + "]")
@@ -66,7 +66,7 @@ var formFaults = map[string]fault{
 	"payload-null-in-end": ofType(proto.SessionEnded, spoil.With("payload", nil)),
 }
 
-// ofHost changes every message of the host; the relay would refuse it otherwise.
+// ofHost changes every message of the host, and makes the relay accept them.
 func ofHost(f func(msg message) message) fault {
 	return both(trusting, telling(func(_ view, msg message, send sender) { send(f(msg)) }))
 }
@@ -87,7 +87,7 @@ func ofType(kind string, f func(msg message) message) fault {
 
 func ofAnswers(f func(msg message) message) fault { return where(isAnswer, f) }
 
-// framingType changes the frames of the host that have messages of a type.
+// framingType changes the host's frames with messages of a type.
 func framingType(kind string, f func(data []byte) []byte) fault {
 	return framing(func(data []byte) []byte {
 		if wire.Read(data)["type"] != kind {
@@ -97,7 +97,7 @@ func framingType(kind string, f func(data []byte) []byte) fault {
 	})
 }
 
-// heartbeats sends the text ping before each snapshot.
+// heartbeats sends the text "ping" before each snapshot.
 func heartbeats(o *relay.Options) {
 	o.Outbound = func(_ relayView, _, to party, data []byte, send func(int, []byte)) {
 		if wire.Read(data)["type"] == proto.SnapshotState {
@@ -107,7 +107,7 @@ func heartbeats(o *relay.Options) {
 	}
 }
 
-// flattened puts the members of the payload beside those of the envelope.
+// flattened moves the members of the payload up into the envelope.
 func flattened(msg message) message {
 	flat := msg.Without("payload")
 	for name, v := range msg.Payload() {

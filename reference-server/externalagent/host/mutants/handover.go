@@ -9,8 +9,8 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// handoverFaults go wrong where a request follows another one before its answer: at the end of a session whose call is
-// not answered, and at the start of the next. An agent that waits for each answer never meets them.
+// handoverFaults go wrong when a request follows another one before its reply: at the end of a session with an
+// unanswered call, and at the start of the next. An agent that waits for each reply never triggers them.
 var handoverFaults = map[string]fault{
 	"restart-keeps-history": both(hurrying(proto.SessionEnd, proto.SessionEnded, proto.SessionStart),
 		hosting(keepsHistoryInHurry)),
@@ -20,10 +20,10 @@ var handoverFaults = map[string]fault{
 		hosting(callsInNext)),
 }
 
-// hurried is the member that marks a request which came while another was not answered.
+// hurried marks a request that arrived while another one was unanswered.
 const hurried = "hurried"
 
-// hurrying delays the answers of a type, and marks the requests of another type that come meanwhile.
+// hurrying delays the replies of a type and marks the requests of another type that arrive meanwhile.
 func hurrying(asked, answer, marked string) fault {
 	const pause = 40 * time.Millisecond
 	return func(o *options) {
@@ -61,8 +61,7 @@ func hurrying(asked, answer, marked string) fault {
 // isHurried reports whether a message has the mark.
 func isHurried(msg message) bool { return msg.Payload()[hurried] == true }
 
-// keepsHistoryInHurry shows the history of the session before, in front of that of a session that was started in a
-// hurry.
+// keepsHistoryInHurry prepends the previous session's history in a session that was started in a hurry.
 func keepsHistoryInHurry(h *hostOptions) {
 	var old []any
 	kept := false
@@ -84,7 +83,7 @@ func keepsHistoryInHurry(h *hostOptions) {
 	}
 }
 
-// resetsLate shows the session before for a moment, in a session that was started in a hurry.
+// resetsLate briefly shows the previous session in a session that was started in a hurry.
 func resetsLate(h *hostOptions) {
 	const moment = 60 * time.Millisecond
 	var old state
@@ -107,7 +106,7 @@ func resetsLate(h *hostOptions) {
 	}
 }
 
-// callsInNext repeats the call that was not answered when its session ended in the next session.
+// callsInNext takes the call that was unanswered when its session ended and repeats it in the next session.
 func callsInNext(h *hostOptions) {
 	var last, due message
 	h.Inbound = func(_ view, msg message) []message {

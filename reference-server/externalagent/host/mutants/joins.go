@@ -39,7 +39,7 @@ func joining(f func(r relayView, from party, e *envelope, j proto.Join, why *rel
 	return inRelay(func(o *relay.Options) { o.Policy.Join = f })
 }
 
-// onePartyOnly has room for one connection per session, and the host is there first.
+// onePartyOnly has room for one connection per session, and the host takes it.
 func onePartyOnly(_ relayView, from party, _ *envelope, j proto.Join, why *relay.Refusal) (proto.Join, *relay.Refusal) {
 	if why == nil && !from.Attached {
 		why = &relay.Refusal{Code: proto.InvalidMessage, Text: "the session is taken"}
@@ -47,7 +47,7 @@ func onePartyOnly(_ relayView, from party, _ *envelope, j proto.Join, why *relay
 	return j, why
 }
 
-// newcomerEnds ends the connections of the agents that are there when another one joins.
+// newcomerEnds ends the connections of the present agents when another one joins.
 func newcomerEnds(r relayView, _ party, _ *envelope, j proto.Join, why *relay.Refusal) (proto.Join, *relay.Refusal) {
 	if why == nil && j.Role == proto.AgentRole {
 		for _, p := range r.Agents(j.SessionID) {

@@ -10,7 +10,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// logFaults log other messages than there were, or leave some out.
+// logFaults log wrong messages, or leave some out.
 var logFaults = map[string]fault{
 	"log-without-talk":          unlogged(is("type", proto.AgentMessage)),
 	"log-without-errors":        unlogged(is("type", proto.ErrorMessage)),
@@ -53,7 +53,7 @@ var logFaults = map[string]fault{
 	"log-has-the-envelope": logging(inEnvelope),
 }
 
-// recording logs other lines in place of each one.
+// recording replaces each log line by others.
 func recording(f func(v view, e entry) []entry) fault { return deciding(policy{Record: f}) }
 
 // logging changes each line.
@@ -70,7 +70,7 @@ func loggingWhere(which func(e entry) bool, f func(e object)) fault {
 	})
 }
 
-// is matches the lines with a value in a member.
+// is matches the lines in which a member has the value.
 func is(name string, v any) func(e entry) bool {
 	return func(e entry) bool { return e[name] == v }
 }
@@ -80,7 +80,7 @@ func loggingInside(f func(e object)) fault {
 	return loggingWhere(is("direction", proto.Internal), f)
 }
 
-// loggingPayload changes the payloads of a type, in the log alone.
+// loggingPayload changes the payloads of a type, but only in the log.
 func loggingPayload(kind string, f func(payload object)) fault {
 	return loggingWhere(is("type", kind), func(e object) {
 		kept := object{}
@@ -118,7 +118,7 @@ func logsUntilReconnect(h *hostOptions) {
 	}
 }
 
-// logsOnce leaves out a line that has been written already, however often the message was sent.
+// logsOnce writes each distinct line only once, however often the message was sent.
 func logsOnce(h *hostOptions) {
 	seen := map[string]bool{}
 	h.Policy.Record = func(v view, e entry) []entry {
@@ -131,7 +131,7 @@ func logsOnce(h *hostOptions) {
 	}
 }
 
-// logsFirst keeps a log short.
+// logsFirst stops logging after the first lines.
 func logsFirst(h *hostOptions) {
 	n := map[string]int{}
 	h.Policy.Record = func(v view, e entry) []entry {
@@ -142,7 +142,7 @@ func logsFirst(h *hostOptions) {
 	}
 }
 
-// logsNoRefused logs a call when it is executed, so that refused calls are missing.
+// logsNoRefused logs a call only when it is executed, so that refused calls are missing.
 func logsNoRefused(h *hostOptions) {
 	var kept entry
 	h.Policy.Record = func(_ view, e entry) []entry {
@@ -170,7 +170,7 @@ func logsSentWrapped(_ view, e entry) []entry {
 	return []entry{e, maps.Clone(e)}
 }
 
-// inEnvelope logs the whole envelope as payload.
+// inEnvelope logs the whole envelope as the payload.
 func inEnvelope(e object) {
 	if e["direction"] != proto.Internal {
 		e["payload"] = object{"v": proto.Version, "type": e["type"], "payload": e["payload"]}
@@ -245,7 +245,7 @@ var indexFaults = map[string]fault{
 	"index-is-line-of-store": hosting(lateIndex),
 }
 
-// counting numbers the lines of a host in another way.
+// counting changes the numbering of a host's lines.
 func counting(f func(n int) int) fault {
 	return logging(spoil.Change("eventIndex", func(v any) any { return f(v.(int)) }))
 }
@@ -261,7 +261,7 @@ func perDirection(h *hostOptions) {
 	}
 }
 
-// perConnection begins again when an agent comes back.
+// perConnection restarts the numbering when an agent reconnects.
 func perConnection(h *hostOptions) {
 	n := 0
 	h.Policy.Connected = func(_ view, _ bool, right keep) keep {
@@ -275,7 +275,7 @@ func perConnection(h *hostOptions) {
 	}
 }
 
-// repeatedInside gives an internal event the index of the line before.
+// repeatedInside gives an internal event the index of the preceding line.
 func repeatedInside(h *hostOptions) {
 	last := 0
 	h.Policy.Record = func(_ view, e entry) []entry {
@@ -287,7 +287,7 @@ func repeatedInside(h *hostOptions) {
 	}
 }
 
-// lateIndex writes a result after the line that follows it, as concurrent tasks do.
+// lateIndex writes a result after the line that follows it, as concurrent tasks might.
 func lateIndex(h *hostOptions) {
 	var kept []entry
 	h.Policy.Record = func(_ view, e entry) []entry {

@@ -13,7 +13,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// versionFaults accept an envelope of another version, or refuse it in another way.
+// versionFaults accept an envelope of another version, or refuse it incorrectly.
 var versionFaults = map[string]fault{
 	"version-unread":       asVersion(func(any, bool) bool { return true }),
 	"version-optional":     asVersion(func(_ any, there bool) bool { return !there }),
@@ -33,7 +33,7 @@ var versionFaults = map[string]fault{
 	"wrong-version-own-code": recoding(relay.CheckV, "UNSUPPORTED_VERSION"),
 }
 
-// junkFaults accept frames that are not JSON objects, or refuse them in another way.
+// junkFaults accept frames that are not JSON objects, or refuse them incorrectly.
 var junkFaults = map[string]fault{
 	"junk-dropped":     likeRelay("junk-unanswered"),
 	"junk-closes-1007": likeRelay("junk-closes"),
@@ -55,7 +55,7 @@ var junkFaults = map[string]fault{
 	"halves-joined":      likeRelay("half-is-awaited"),
 }
 
-// typeFaults mistake a type, or accept an envelope without one.
+// typeFaults misread a type, or accept an envelope without one.
 var typeFaults = map[string]fault{
 	"untyped-dropped":      mending(func(msg object) object { _, there := msg["type"]; return when(there, msg) }),
 	"untyped-is-snapshot":  mending(func(msg object) object { return withDefault(msg, "type", proto.SnapshotGet) }),
@@ -76,7 +76,7 @@ var typeFaults = map[string]fault{
 	"type-no-text-own-code": recoding(relay.CheckType, "BAD_REQUEST"),
 }
 
-// payloadFaults accept a payload that is not an object, or refuse it in another way.
+// payloadFaults accept a payload that is not an object, or refuse it incorrectly.
 var payloadFaults = map[string]fault{
 	"payload-optional":          mending(func(msg object) object { return withDefault(msg, "payload", object{}) }),
 	"payload-null-is-empty":     emptyPayload(func(v any) bool { return v == nil }),
@@ -94,10 +94,10 @@ var payloadFaults = map[string]fault{
 	"join-without-payload-lost": likeRelay("join-payload-unanswered"),
 }
 
-// recoding refuses an agent's envelope that fails a check with another code.
+// recoding refuses agents' envelopes that fail a check with another code.
 func recoding(check, code string) fault { return inRelay(relaymutants.Recoding(check, code)) }
 
-// when is msg if ok holds, else nil.
+// when returns msg if ok, else nil.
 func when(ok bool, msg object) object {
 	if !ok {
 		return nil
@@ -112,7 +112,7 @@ func withDefault(msg object, name string, v any) object {
 	return msg
 }
 
-// asVersion treats some versions as the right one.
+// asVersion treats some versions as the correct one.
 func asVersion(which func(v any, there bool) bool) fault {
 	return mending(func(msg object) object {
 		if v, there := msg["v"]; which(v, there) {
@@ -122,7 +122,7 @@ func asVersion(which func(v any, there bool) bool) fault {
 	})
 }
 
-// commanded treats a string as a type.
+// commanded reads a JSON string as a type.
 func commanded(o *relay.Options) {
 	o.Inbound = func(_ relayView, from party, in frame) []frame {
 		if kind, err := jsontext.AppendUnquote(nil, slices.Clone(in.Data)); err == nil && !from.Attached {
@@ -146,7 +146,7 @@ func snapshotUnread(msg object) object {
 	return msg
 }
 
-// emptyPayload treats some payloads as an empty one.
+// emptyPayload treats some payloads as empty.
 func emptyPayload(which func(v any) bool) fault {
 	return mending(func(msg object) object {
 		if v, there := msg["payload"]; there && which(v) {

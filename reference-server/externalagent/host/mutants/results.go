@@ -14,7 +14,7 @@ var (
 	hasQuickUI = []string{proto.Select, proto.SetQuantity, proto.Filter, proto.Sort, proto.Highlight}
 )
 
-// resultFaults get tool.result wrong, or do not send it.
+// resultFaults send a wrong tool.result, or none.
 var resultFaults = map[string]fault{
 	"calls-unanswered":       silent(proto.ToolResult),
 	"results-unnamed":        unnamed(proto.ToolResult),
@@ -65,7 +65,7 @@ func resultingOf(f func(v view, c call, payload object)) fault {
 	}})
 }
 
-// resulting changes the results of some tools; of all tools for nil.
+// resulting changes the results of some tools; nil means all tools.
 func resulting(tools []string, f func(payload object)) fault {
 	return resultingOf(func(_ view, c call, payload object) {
 		if tools == nil || slices.Contains(tools, c.Tool) {
@@ -99,7 +99,7 @@ func refusingCalls(v view, msg message, why *refusal) *refusal {
 	return why
 }
 
-// callsWithReason refuses a call that gives a reason, as an unknown member.
+// callsWithReason refuses a call with a reason, as an unknown member.
 func callsWithReason(_ view, msg message) []message {
 	if _, has := msg.Payload()["reason"]; has && toolOf(msg) != "" {
 		msg.Payload()["params"] = nil
@@ -107,7 +107,7 @@ func callsWithReason(_ view, msg message) []message {
 	return []message{msg}
 }
 
-// namesToolBefore names the tool of the call before.
+// namesToolBefore names the tool of the previous call.
 func namesToolBefore(h *hostOptions) {
 	before := proto.Select
 	h.Policy.Result = func(_ view, c call, payload object) object {
@@ -122,14 +122,14 @@ func nextNamesStage(v view, c call, payload object) {
 	}
 }
 
-// quickSent shows the form as the last state had it.
+// quickSent shows the form of the last sent state.
 func quickSent(v view, _ call, payload object) {
 	if _, has := payload["uiSpec"]; has {
 		payload["uiSpec"] = v.Sent().UISpec
 	}
 }
 
-// soldOut takes the first item off sale.
+// soldOut marks the first item as unavailable.
 func soldOut(ui object) {
 	if items := itemsOf(ui); len(items) > 0 {
 		items[0].(object)["available"] = false
@@ -143,7 +143,7 @@ func totalTwice(ui object) {
 	}
 }
 
-// quickNextBefore answers next with the form before.
+// quickNextBefore answers next with the previous form.
 func quickNextBefore(h *hostOptions) {
 	var before any
 	h.Policy.Execute = func(v view, _ call, run func() *refusal) *refusal {
@@ -158,7 +158,7 @@ func quickNextBefore(h *hostOptions) {
 	}
 }
 
-// effectFaults do not announce what a call has changed, or announce it wrong, or change nothing.
+// effectFaults do not announce the effect of a call, announce it incorrectly, or have no effect.
 var effectFaults = map[string]fault{
 	"no-updates":                 updating(func(_ view, msg message) bool { return msg.Type() == proto.SessionStart }),
 	"no-updates-at-all":          updating(func(view, message) bool { return false }),
@@ -194,17 +194,17 @@ var effectFaults = map[string]fault{
 	"select-changes-nothing": doingNothing(proto.Select),
 }
 
-// updating announces the state only after some messages.
+// updating sends the state only after some messages.
 func updating(which func(v view, msg message) bool) fault {
 	return deciding(policy{Updates: func(v view, msg message, _ bool) bool { return which(v, msg) }})
 }
 
-// notBehind announces nothing after the calls of some tools.
+// notBehind sends no state after calls of some tools.
 func notBehind(tools ...string) fault {
 	return updating(func(_ view, msg message) bool { return !slices.Contains(tools, toolOf(msg)) })
 }
 
-// doingNothing does not execute one tool.
+// doingNothing confirms one tool without executing it.
 func doingNothing(name string) fault {
 	return deciding(policy{Execute: func(_ view, c call, run func() *refusal) *refusal {
 		if c.Tool == name {
@@ -214,7 +214,7 @@ func doingNothing(name string) fault {
 	}})
 }
 
-// updatesWhenAsked keeps a state until a request is refused, and announces it after the error.
+// updatesWhenAsked withholds a state until a request is refused, and sends it after the error.
 func updatesWhenAsked(h *hostOptions) {
 	var kept message
 	h.Outbound = func(_ view, msg message, send sender) {
@@ -230,7 +230,7 @@ func updatesWhenAsked(h *hostOptions) {
 	}
 }
 
-// updatesAnswer names the last answered request in each state.
+// updatesAnswer puts the last answered request into replyTo of each state.
 func updatesAnswer(h *hostOptions) {
 	last := any(nil)
 	h.Outbound = func(_ view, msg message, send sender) {
@@ -244,7 +244,7 @@ func updatesAnswer(h *hostOptions) {
 	}
 }
 
-// updatesEarly announces the state before a call is executed.
+// updatesEarly sends the state before a call is executed.
 func updatesEarly(h *hostOptions) {
 	h.Inbound = func(v view, msg message) []message {
 		if toolOf(msg) != "" && v.Active() {
@@ -261,7 +261,7 @@ func lastInUpdates(v view, in part, s *state) {
 	}
 }
 
-// endsWithOld announces the new state, and then the one before.
+// endsWithOld sends the new state, then the previous one.
 func endsWithOld(h *hostOptions) {
 	var before any
 	h.Outbound = func(_ view, msg message, send sender) {
@@ -276,7 +276,7 @@ func endsWithOld(h *hostOptions) {
 	}
 }
 
-// changesOnly leaves out what seldom changes in a form.
+// changesOnly omits the parts of a form that seldom change.
 func changesOnly(payload object) {
 	if ui, shown := payload["uiSpec"].(object); shown {
 		for _, name := range []string{"stages", "title", "summary"} {
@@ -290,7 +290,7 @@ func butLast(v any) any {
 	return all[:max(0, len(all)-1)]
 }
 
-// toolsBefore announces the tools of the stage before with the form of the new one.
+// toolsBefore announces the previous stage's tools with the new stage's form.
 func toolsBefore(h *hostOptions) {
 	stage, before, now := "", []any(nil), []any(nil)
 	h.Policy.State = func(v view, in part, s state) state {

@@ -11,7 +11,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// sessionFaults get wrong who is in a relay session, and who gets which message.
+// sessionFaults get wrong who is in a relay session, or who gets which message.
 var sessionFaults = map[string]fault{
 	"states-cross-sessions":     likeRelay("states-leak"),
 	"answers-cross-sessions":    likeRelay("answers-leak"),
@@ -28,7 +28,7 @@ var sessionFaults = map[string]fault{
 	"replies-name-latest-asked": inRelay(repliesToLatest),
 }
 
-// byPrefix puts a party into a session whose name is the beginning of its own.
+// byPrefix puts a party into a session whose name is a prefix of its own.
 func byPrefix(o *relay.Options) {
 	var known []string
 	o.Policy.Key = func(session string) string {
@@ -42,7 +42,7 @@ func byPrefix(o *relay.Options) {
 	}
 }
 
-// deafBehindErrors ignores an agent that was refused something.
+// deafBehindErrors ignores an agent once it has refused a request of that agent.
 func deafBehindErrors(o *relay.Options) {
 	deaf := map[int]bool{}
 	o.Inbound = func(_ relayView, from party, in frame) []frame {
@@ -59,7 +59,7 @@ func deafBehindErrors(o *relay.Options) {
 	}
 }
 
-// repliesToLatest answers a while later, and names the request that came last until then.
+// repliesToLatest delays its replies and names the latest request in them.
 func repliesToLatest(o *relay.Options) {
 	const pause = 40 * time.Millisecond
 	var mu sync.Mutex

@@ -8,7 +8,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// startFaults get session.started wrong.
+// startFaults send a wrong session.started.
 var startFaults = map[string]fault{
 	"start-unanswered":            silent(proto.SessionStarted),
 	"start-answer-unnamed":        unnamed(proto.SessionStarted),
@@ -23,7 +23,7 @@ var startFaults = map[string]fault{
 	"starts-once":                 hosting(startsOnce),
 }
 
-// endFaults get session.ended wrong.
+// endFaults send a wrong session.ended.
 var endFaults = map[string]fault{
 	"end-unanswered":            silent(proto.SessionEnded),
 	"end-answer-unnamed":        unnamed(proto.SessionEnded),
@@ -46,7 +46,7 @@ var endFaults = map[string]fault{
 	"ended-reset-is-number":     spoiling(proto.SessionEnded, spoil.Set("stateReset", 1)),
 }
 
-// resetFaults begin a session with a part of the session before.
+// resetFaults begin a session with remains of the previous one.
 var resetFaults = map[string]fault{
 	"keeps-history":                resetting(keep{History: true}),
 	"keeps-booking":                resetting(keep{Booking: true}),
@@ -60,7 +60,7 @@ var resetFaults = map[string]fault{
 	"restarts-at-stage-of-booking": hosting(atStage),
 }
 
-// gateFaults accept a call while no session is active, or refuse it in another way.
+// gateFaults accept a call while no session is active, or refuse it incorrectly.
 var gateFaults = map[string]fault{
 	"no-gate-before-start": ungated(func(begun bool) bool { return !begun }),
 	"no-gate-after-end":    ungated(func(begun bool) bool { return begun }),
@@ -76,7 +76,7 @@ var gateFaults = map[string]fault{
 	"starts-session-itself": hearing(startsItself),
 }
 
-// snapshotOf is the payload of a snapshot.
+// snapshotOf returns the payload of a snapshot.
 func snapshotOf(v view, _ message) object {
 	payload := stateOf(v.State())
 	delete(payload, "source")
@@ -84,7 +84,7 @@ func snapshotOf(v view, _ message) object {
 	return payload
 }
 
-// endRenamed expects another type than session.end.
+// endRenamed expects another type instead of session.end.
 func endRenamed(_ view, msg message) []message {
 	if msg.Type() == proto.SessionEnd {
 		msg = msg.With("type", "session.stop")
@@ -92,7 +92,7 @@ func endRenamed(_ view, msg message) []message {
 	return []message{msg}
 }
 
-// ofRelaySession names the relay session in place of the study session.
+// ofRelaySession names the relay session instead of the study session.
 func ofRelaySession(kind string) fault {
 	return inSession(func(h *hostOptions, session string) {
 		h.Outbound = rewriter(kind, func(_ view, msg message) message {
@@ -137,7 +137,7 @@ func resetting(kept keep) fault {
 	return deciding(policy{Reset: func(view, keep) keep { return kept }})
 }
 
-// keeping begins a session with the last call of a tool in the session before.
+// keeping begins a session by repeating the previous session's last call of a tool.
 func keeping(name string) fault {
 	return hosting(func(h *hostOptions) {
 		var last message
@@ -154,7 +154,7 @@ func keeping(name string) fault {
 	})
 }
 
-// lastWords keeps the last entry of a history, as the first of the next.
+// lastWords keeps the last entry of a history as the first of the next.
 func lastWords(h *hostOptions) {
 	var last []any
 	h.Policy.Reset = func(v view, right keep) keep {
@@ -169,7 +169,7 @@ func lastWords(h *hostOptions) {
 	}
 }
 
-// oldTools announces the last tools of the session before at the beginning of a session.
+// oldTools announces the previous session's last tools at the beginning of a session.
 func oldTools(h *hostOptions) {
 	var old []any
 	h.Policy.Reset = func(v view, right keep) keep {
@@ -184,19 +184,19 @@ func oldTools(h *hostOptions) {
 	}
 }
 
-// calling is a call that no agent has made.
+// calling makes a call that no agent has sent.
 func calling(name string, params object) message {
 	return wire.New(proto.ToolCall, object{"toolName": name, "params": params})
 }
 
-// answersOnly does not send the results and errors of calls that no agent has made.
+// answersOnly suppresses the results and errors of calls that no agent has sent.
 func answersOnly(_ view, msg message, send sender) {
 	if isAnswer(msg) || msg.Type() != proto.ToolResult && msg.Type() != proto.ErrorMessage {
 		send(msg)
 	}
 }
 
-// atStage begins each session after the second one with the first movie chosen.
+// atStage begins each session after the second with the first movie already chosen.
 func atStage(h *hostOptions) {
 	sessions := 0
 	h.Inbound = func(_ view, msg message) []message {
@@ -237,7 +237,7 @@ func ungated(where func(begun bool) bool) fault {
 	})
 }
 
-// gated refuses a call without a session with another code.
+// gated refuses calls without a session with another code.
 func gated(code string) fault {
 	return deciding(policy{Ready: func(_ view, msg message, why *refusal) *refusal {
 		if why != nil && why.Code == proto.SessionNotActive && msg.Type() == proto.ToolCall {
@@ -247,7 +247,7 @@ func gated(code string) fault {
 	}})
 }
 
-// staysActive answers calls after the end with the last result.
+// staysActive answers calls after the end of the session with the last result.
 func staysActive(h *hostOptions) {
 	last := wire.New(proto.ToolResult, object{"ok": true, "toolName": proto.Select})
 	h.Outbound = func(_ view, msg message, send sender) {

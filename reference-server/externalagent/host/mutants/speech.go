@@ -8,7 +8,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// speechFaults mishandle what an agent says, or forward wrongly what the participant says.
+// speechFaults mishandle an agent's messages, or forward the participant's input incorrectly.
 var speechFaults = map[string]fault{
 	"talk-is-unknown-tool":  refusingTalk(proto.UnknownTool),
 	"talk-refused":          refusingTalk(proto.InvalidMessage),
@@ -51,7 +51,7 @@ var speechFaults = map[string]fault{
 	"user-stage-at-first":   spoiling(proto.UserMessage, loseLaterStage),
 }
 
-// talking executes a call before what an agent says is taken, and does not send the result.
+// talking executes a call before it handles an agent's message, and does not send the result.
 func talking(f func(talk message) message) fault {
 	return hosting(func(h *hostOptions) {
 		h.Inbound = func(_ view, msg message) []message {
@@ -66,7 +66,7 @@ func talking(f func(talk message) message) fault {
 	})
 }
 
-// itsTool is the call that a message looks like.
+// itsTool returns the call that a message resembles.
 func itsTool(talk message) message {
 	name := talk.PayloadText("toolName")
 	switch name {
@@ -78,7 +78,7 @@ func itsTool(talk message) message {
 	return calling(name, object{})
 }
 
-// talkIsCall takes a message with toolName for a call, whatever its type.
+// talkIsCall treats an agent.message with toolName as a call.
 func talkIsCall(_ view, msg message) []message {
 	if _, has := msg.Payload()["toolName"]; has && msg.Type() == proto.AgentMessage {
 		msg = msg.With("type", proto.ToolCall)
@@ -86,7 +86,7 @@ func talkIsCall(_ view, msg message) []message {
 	return []message{msg}
 }
 
-// confirmsTalk answers what an agent says like a call.
+// confirmsTalk answers an agent's message like a call.
 func confirmsTalk(v view, msg message) []message {
 	if msg.Type() == proto.AgentMessage {
 		v.Send(wire.Reply(msg, proto.ToolResult, object{"ok": true, "toolName": proto.PostMessage}))
@@ -105,7 +105,7 @@ func refusingTalk(code string) fault {
 	}})
 }
 
-// refusingTalkUnnamed refuses what an agent says without replyTo.
+// refusingTalkUnnamed refuses an agent's message without replyTo.
 var refusingTalkUnnamed = both(refusingTalk(proto.InvalidMessage), hosting(func(h *hostOptions) {
 	h.Outbound = rewriter(proto.ErrorMessage, func(_ view, msg message) message {
 		if msg.PayloadText("message") == noTalk {
@@ -115,7 +115,7 @@ var refusingTalkUnnamed = both(refusingTalk(proto.InvalidMessage), hosting(func(
 	})
 }))
 
-// talksOnce accepts one message per session.
+// talksOnce accepts one agent message per session.
 func talksOnce(h *hostOptions) {
 	said := map[string]bool{}
 	h.Policy.Ready = func(v view, msg message, why *refusal) *refusal {
@@ -146,7 +146,7 @@ func talkActsLater(h *hostOptions) {
 	h.Outbound = answersOnly
 }
 
-// talked notes the study sessions in which an agent has said something.
+// talked returns the set of study sessions in which an agent has sent a message.
 func talked(h *hostOptions) map[string]bool {
 	said := map[string]bool{}
 	h.Policy.Accept = func(v view, msg message, why *refusal) *refusal {
@@ -156,7 +156,7 @@ func talked(h *hostOptions) map[string]bool {
 	return said
 }
 
-// talkHidesTools announces fewer tools after an agent has said something.
+// talkHidesTools announces fewer tools after an agent's message.
 func talkHidesTools(h *hostOptions) {
 	said := talked(h)
 	h.Policy.Tools = func(v view, all []tool) []tool {
@@ -167,7 +167,7 @@ func talkHidesTools(h *hostOptions) {
 	}
 }
 
-// talkEndsForm shows no form after an agent has said something.
+// talkEndsForm shows no form after an agent's message.
 func talkEndsForm(h *hostOptions) {
 	said := talked(h)
 	h.Policy.State = func(v view, _ part, s state) state {
@@ -178,7 +178,7 @@ func talkEndsForm(h *hostOptions) {
 	}
 }
 
-// userWhenAsked keeps what the participant says until an agent asks for something.
+// userWhenAsked withholds the participant's input until an agent sends a request.
 func userWhenAsked(h *hostOptions) {
 	var kept []message
 	h.Outbound = func(_ view, msg message, send sender) {
@@ -196,12 +196,12 @@ func userWhenAsked(h *hostOptions) {
 	}
 }
 
-// laterUserMessage reports whether a message is what the participant says after the first stage.
+// laterUserMessage reports whether a message is participant input after the first stage.
 func laterUserMessage(msg message) bool {
 	return msg.Type() == proto.UserMessage && msg.Payload()["stage"] != proto.MovieStage
 }
 
-// userOnce forwards what the participant says until the first result.
+// userOnce forwards the participant's input only until the first result.
 func userOnce(h *hostOptions) {
 	called := false
 	h.Outbound = func(_ view, msg message, send sender) {
@@ -212,7 +212,7 @@ func userOnce(h *hostOptions) {
 	}
 }
 
-// userAnswers names the latest request.
+// userAnswers names the latest request in user.message.
 func userAnswers(h *hostOptions) {
 	last := any(nil)
 	h.Inbound = func(_ view, msg message) []message {
@@ -234,7 +234,7 @@ func redactedText(payload object) {
 	payload["text"], payload["original"] = strings.Repeat("*", 8), text
 }
 
-// loseLaterStage sends only the first stage.
+// loseLaterStage omits the stage unless it is the first.
 func loseLaterStage(payload object) {
 	if payload["stage"] != proto.MovieStage {
 		delete(payload, "stage")

@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// snapshotFaults get snapshot.state wrong, or do not send it.
+// snapshotFaults send a wrong snapshot.state, or none.
 var snapshotFaults = map[string]fault{
 	"snapshot-unanswered":        silent(proto.SnapshotState),
 	"snapshot-answer-unnamed":    unnamed(proto.SnapshotState),
@@ -49,7 +49,7 @@ var snapshotFaults = map[string]fault{
 	"snapshot-one-call-behind": oneBehind(host.InSnapshot),
 }
 
-// updateFaults get the payload of state.updated wrong.
+// updateFaults send a wrong state.updated payload.
 var updateFaults = map[string]fault{
 	"update-source-agent":   spoiling(proto.StateUpdated, spoil.Set("source", "agent")),
 	"update-source-server":  spoiling(proto.StateUpdated, spoil.Set("source", "server")),
@@ -104,7 +104,7 @@ func loseIfNull(name string) func(payload object) {
 	}
 }
 
-// byKey makes a map of a list of objects.
+// byKey turns a list of objects into a map.
 func byKey(name string) func(v any) any {
 	return func(v any) any {
 		all := object{}
@@ -118,13 +118,13 @@ func byKey(name string) func(v any) any {
 	}
 }
 
-// past is what a session has seen.
+// past is the history of a session.
 type past struct {
 	snapshots               int
 	refused, talked, called bool
 }
 
-// refusingSnapshots refuses some snapshot.get.
+// refusingSnapshots refuses some snapshot.get requests.
 func refusingSnapshots(which func(p past) bool) fault {
 	return hosting(func(h *hostOptions) {
 		var seen past
@@ -156,7 +156,7 @@ func refusingSnapshots(which func(p past) bool) fault {
 	})
 }
 
-// cached shows a part of the first state of a session in one kind of message.
+// cached shows part of a session's first state in one kind of message.
 func cached(where part, f func(s *state, first state)) fault {
 	return hosting(func(h *hostOptions) {
 		id, first := "", state{}
@@ -172,7 +172,7 @@ func cached(where part, f func(s *state, first state)) fault {
 	})
 }
 
-// copied is a state that may be changed in place.
+// copied returns a copy of a state that may be changed in place.
 func copied(s state) state {
 	o := wire.Plain(stateOf(s)).(object)
 	history, _ := o["messageHistory"].([]any)
@@ -180,7 +180,7 @@ func copied(s state) state {
 	return state{UISpec: o["uiSpec"], MessageHistory: history, ToolSchema: tools}
 }
 
-// oneBehind shows the state before the latest request that changed it.
+// oneBehind shows the state from before the latest request that changed it.
 func oneBehind(where part) fault {
 	return hosting(func(h *hostOptions) {
 		id, before, now := "", state{}, state{}
@@ -200,7 +200,7 @@ func oneBehind(where part) fault {
 	})
 }
 
-// sourceIsTool names the tool by which the state has changed.
+// sourceIsTool gives as source the tool that changed the state.
 func sourceIsTool(h *hostOptions) {
 	source := any(proto.SourceHost)
 	h.Inbound = func(_ view, msg message) []message {

@@ -12,7 +12,7 @@ import (
 	"parley/reference-server/externalagent/spoil"
 )
 
-// storeFaults get the log file wrong, or its name.
+// storeFaults write a wrong log file, or use a wrong name.
 var storeFaults = map[string]fault{
 	"log-pretty-printed":   writing(func(_ int, line []byte) []string { return []string{indented(line)} }),
 	"log-with-blank-lines": writing(func(_ int, line []byte) []string { return []string{string(line), ""} }),
@@ -58,7 +58,7 @@ func (w wrapped) Create(now time.Time) (host.Log, error) {
 	return w.wrap(l), nil
 }
 
-// writing writes other lines in place of each one; n counts them from 1.
+// writing replaces each line by others; n counts the lines from 1.
 func writing(f func(n int, line []byte) []string) fault {
 	return filing(func(l host.Log) host.Log { return &rewritten{Log: l, f: f} })
 }
@@ -79,7 +79,7 @@ func (r *rewritten) Append(line []byte) error {
 	return nil
 }
 
-// indented has a line for each member.
+// indented writes each member on its own line.
 func indented(line []byte) string {
 	return strings.Replace(strings.ReplaceAll(string(line), `,"`, ",\n  \""), "{", "{\n  ", 1) + "\n"
 }
@@ -105,7 +105,7 @@ func headed(n int, line []byte) []string {
 	return []string{string(line)}
 }
 
-// buffered writes blocks, and does not flush the last one.
+// buffered writes in blocks and does not flush the last one.
 type buffered struct {
 	host.Log
 	kept bytes.Buffer
@@ -135,7 +135,7 @@ func (b *buffered) Close() error {
 	return b.Log.Close()
 }
 
-// later writes a log when the next one begins.
+// later writes a log only when the next one begins.
 type later struct {
 	host.Store
 	flush func()
@@ -165,7 +165,7 @@ func (h *held) Append(line []byte) error {
 	return nil
 }
 
-// Close leaves the file open; without another session it is never written, as when a process is killed.
+// Close leaves the file open; without another session it is never written, as in a killed process.
 func (h *held) Close() error { return nil }
 
 func (h *held) flush() {
@@ -209,12 +209,12 @@ func (s *oneLog) Create(now time.Time) (host.Log, error) {
 	return alias{s.log, l}, nil
 }
 
-// shared stays open after its session, as the next one is written to it.
+// shared stays open after its session, because the next session is written to it.
 type shared struct{ host.Log }
 
 func (shared) Close() error { return nil }
 
-// alias is a session in the file of another one.
+// alias is a session that writes into another session's file.
 type alias struct {
 	host.Log
 	own host.Log
@@ -228,7 +228,7 @@ type sameID struct{ host.Log }
 
 func (s sameID) ID() string { return s.Log.ID()[:len("s-20260213-")] + "001" }
 
-// namesLogBefore names the log of the session before.
+// namesLogBefore names the previous session's log.
 func namesLogBefore(h *hostOptions) {
 	before := any(nil)
 	h.Outbound = rewriter(proto.SessionEnded, func(_ view, msg message) message {

@@ -10,7 +10,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// toolFaults accept tools that are not announced, or refuse those that are.
+// toolFaults accept tools that are not announced, or refuse announced ones.
 var toolFaults = map[string]fault{
 	"unknown-tool-ok":           deciding(policy{Announced: anyTool, Execute: onlyAnnounced}),
 	"unknown-tool-fails":        recodingHost(proto.UnknownTool, proto.ToolExecutionFailed),
@@ -55,20 +55,20 @@ func anyTool(_ view, _ []tool, name string, found *tool) *tool {
 	return found
 }
 
-// ofAnyStage finds a tool among those of all stages.
+// ofAnyStage finds a tool of any stage.
 func ofAnyStage(v view, _ []tool, name string, found *tool) *tool {
 	for _, stage := range proto.Stages() {
 		if found == nil {
 			found = host.Find(v.ToolsAt(stage), name)
 		}
 	}
-	if found == nil && (name == proto.Select || name == proto.SetQuantity) { // their stages show no items yet
+	if found == nil && (name == proto.Select || name == proto.SetQuantity) { // their stages may have no items yet
 		found = &tool{Name: name}
 	}
 	return found
 }
 
-// anyParams accepts any params of a tool that is not announced.
+// anyParams accepts any params for a tool that is not announced.
 func anyParams(v view, t tool, _ object, why *refusal) *refusal {
 	if !isAnnounced(v, t.Name) {
 		return nil
@@ -83,7 +83,7 @@ func noParams(v view, t tool, _ object, why *refusal) *refusal {
 	return why
 }
 
-// onlyAnnounced executes a tool that is announced, and confirms any other.
+// onlyAnnounced executes announced tools, and confirms any other without executing it.
 func onlyAnnounced(v view, c call, run func() *refusal) *refusal {
 	if !isAnnounced(v, c.Tool) {
 		return nil
@@ -91,7 +91,7 @@ func onlyAnnounced(v view, c call, run func() *refusal) *refusal {
 	return run()
 }
 
-// ofStageBefore looks a tool up in the schema of the stage before, which a closure has kept.
+// ofStageBefore looks up a tool in the schema of the previous stage, as a stale closure would.
 func ofStageBefore(v view, _ []tool, name string, found *tool) *tool {
 	if at := slices.Index(proto.Stages(), v.Shown()); at > 0 && host.Find(v.ToolsAt(proto.Stages()[at-1]), name) == nil {
 		return nil
@@ -109,7 +109,7 @@ func without(name string) fault {
 	}})
 }
 
-// lowerTool looks tools up by names in lower case, which some names are not.
+// lowerTool looks tools up by lower-case name, although some names are in mixed case.
 func lowerTool(_ view, msg message) []message {
 	switch name := toolOf(msg); name {
 	case proto.SetQuantity, proto.PostMessage:
@@ -118,7 +118,7 @@ func lowerTool(_ view, msg message) []message {
 	return []message{msg}
 }
 
-// toolless confirms some calls that name no tool.
+// toolless confirms some calls without a tool name.
 func toolless(which func(v any, there bool) bool) fault {
 	const none = "noop"
 	return hosting(func(h *hostOptions) {
@@ -138,7 +138,7 @@ func toolless(which func(v any, there bool) bool) fault {
 	})
 }
 
-// toollessCode refuses a call that names no tool with another code.
+// toollessCode refuses calls without a tool name with another code.
 func toollessCode(code string) fault {
 	return acceptCode(code, func(msg message) bool { return toolOf(msg) == "" })
 }
@@ -153,7 +153,7 @@ func acceptCode(code string, which func(msg message) bool) fault {
 	}})
 }
 
-// paramFaults accept params that break a schema, refuse them in another way, or refuse valid ones.
+// paramFaults accept params that violate a schema, refuse them incorrectly, or refuse valid ones.
 var paramFaults = map[string]fault{
 	"params-unread":            deciding(policy{Params: unread}),
 	"params-unread-and-ok":     deciding(policy{Params: unread, Execute: okAnyhow}),
@@ -201,7 +201,7 @@ func okAnyhow(_ view, _ call, run func() *refusal) *refusal {
 	return nil
 }
 
-// lax judges params by a schema that asks less than the announced one.
+// lax checks params against a laxer schema than the announced one.
 func lax(f func(schema object)) fault {
 	return deciding(policy{Params: func(_ view, t tool, params object, why *refusal) *refusal {
 		schema, is := wire.Plain(t.Parameters).(object)
@@ -250,7 +250,7 @@ func anyNumber(p object) {
 	}
 }
 
-// ofQuantity sets a limit of the integers.
+// ofQuantity sets a limit on the integers.
 func ofQuantity(limit string, n int) func(schema object) {
 	return everyParam(func(p object) {
 		if p["type"] == "integer" {
@@ -265,7 +265,7 @@ func quantityOptional(schema object) {
 	}
 }
 
-// coerced reads any quantity as a number.
+// coerced converts any quantity to a number.
 func coerced(_ view, t tool, params object, why *refusal) *refusal {
 	if v := params["quantity"]; v != nil {
 		if _, isNumber := v.(float64); !isNumber {
@@ -287,7 +287,7 @@ func shapeless(which func(v any, there bool) bool) fault {
 	})
 }
 
-// firstParams are valid params of a tool: the first value of each.
+// firstParams returns valid params of a tool: the first value of each.
 func firstParams(v view, name string) object {
 	params := object{}
 	t := host.Find(v.ToolsAt(v.Shown()), name)

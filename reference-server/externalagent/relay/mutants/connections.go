@@ -32,7 +32,7 @@ func endingAtJoin(which func(p, from party, session string) bool) fault {
 	})
 }
 
-// ClosingAfter ends a connection after each message of a type that it gets from another party.
+// ClosingAfter ends a connection after each message of a type that it receives from another party.
 func ClosingAfter(kind string) fault {
 	return func(o *options) {
 		o.Outbound = func(v view, from, to party, data []byte, send sender) {
@@ -44,7 +44,7 @@ func ClosingAfter(kind string) fault {
 	}
 }
 
-// PlacesKept has room for n parties of a kind, and never gives it back.
+// PlacesKept has room for n joins of a kind and never frees a place.
 func PlacesKept(n int, which func(j proto.Join) bool) fault {
 	return func(o *options) {
 		free := n
@@ -61,7 +61,7 @@ func PlacesKept(n int, which func(j proto.Join) bool) fault {
 	}
 }
 
-// eightMessages ends a connection that has sent as much as it may.
+// eightMessages ends a connection after a maximum number of messages.
 func eightMessages(o *options) {
 	seen := map[int]int{}
 	hearing(func(v view, from party, f frame, _ *envelope) []frame {

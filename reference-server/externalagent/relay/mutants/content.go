@@ -71,7 +71,7 @@ var contentFaults = map[string]fault{
 	"long-texts-cut":          reencoding(texts(func(s string) string { return s[:min(len(s), 40)] })),
 }
 
-// reencoding decodes what it passes on as encoding/json does by default, changes it, and encodes it again.
+// reencoding decodes passed-on frames with the defaults of encoding/json, changes them, and encodes them again.
 func reencoding(f func(v any) any) fault {
 	return func(o *options) {
 		o.Policy.Pass = func(_, _ party, _ *envelope, data []byte) []byte {
@@ -88,7 +88,7 @@ func reencoding(f func(v any) any) fault {
 	}
 }
 
-// values changes every value, the innermost first.
+// values changes every value, innermost first.
 func values(f func(v any) any) func(v any) any {
 	var each func(v any) any
 	each = func(v any) any {
@@ -107,7 +107,7 @@ func values(f func(v any) any) func(v any) any {
 	return each
 }
 
-// texts changes the texts of the payload.
+// texts changes the strings in the payload.
 func texts(f func(s string) string) func(v any) any {
 	each := values(func(v any) any {
 		if s, ok := v.(string); ok {
@@ -123,7 +123,7 @@ func texts(f func(s string) string) func(v any) any {
 	}
 }
 
-// emptied leaves out some members below those of the payload, at any depth.
+// emptied removes some members at any depth inside the payload's members.
 func emptied(is func(v any) bool) func(v any) any {
 	each := values(func(v any) any {
 		if o, ok := v.(object); ok {
@@ -151,7 +151,7 @@ func isEmpty(v any) bool {
 	return v == nil
 }
 
-// emptyLists makes lists of empty objects, as PHP does.
+// emptyLists turns empty objects into lists, as PHP does.
 func emptyLists(v any) any {
 	if o, ok := v.(object); ok && len(o) == 0 {
 		return []any{}
@@ -159,7 +159,7 @@ func emptyLists(v any) any {
 	return v
 }
 
-// renamed gives the members of an object other names.
+// renamed renames the members of an object.
 func renamed(v any, f func(name string) string) any {
 	o, ok := v.(object)
 	if !ok {
@@ -167,7 +167,7 @@ func renamed(v any, f func(name string) string) any {
 	}
 	out := object{}
 	for name, v := range o {
-		if name == "replyTo" { // of the envelope
+		if name == "replyTo" { // an envelope member
 			out[name] = v
 			continue
 		}
@@ -176,7 +176,7 @@ func renamed(v any, f func(name string) string) any {
 	return out
 }
 
-// replaced writes another text for the characters that do not pass.
+// replaced replaces the characters that do not pass.
 func replaced(s string, pass func(r rune) bool, other string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -193,17 +193,17 @@ func ascii(s string) string {
 	return replaced(s, func(r rune) bool { return r <= unicode.MaxASCII }, "?")
 }
 
-// bmp keeps the characters that have up to three bytes in UTF-8.
+// bmp keeps characters of up to three bytes in UTF-8.
 func bmp(s string) string { return replaced(s, func(r rune) bool { return r < 0x10000 }, "\uFFFD") }
 
 func printable(s string) string {
 	return replaced(s, func(r rune) bool { return !unicode.IsControl(r) }, "")
 }
 
-// known leaves out what section 3 does not name.
+// known removes members that section 3 does not name.
 func known(m members) { keep(m, "v", "type", "id", "replyTo", "payload") }
 
-// knownInPayload leaves out what sections 4.1 and 4.2 do not name.
+// knownInPayload removes members that sections 4.1 and 4.2 do not name.
 func knownInPayload(p members) {
 	keep(p, "studyId", "participantId", "toolName", "params", "reason", "text", "stage", "sessionId", "uiSpec",
 		"messageHistory",
@@ -214,7 +214,7 @@ func keep(m members, names ...string) {
 	maps.DeleteFunc(m, func(name string, _ jsontext.Value) bool { return !slices.Contains(names, name) })
 }
 
-// agentsKnown leaves out what the document does not name in what agents say.
+// agentsKnown removes from agents' messages what the document does not name.
 func agentsKnown(o *options) {
 	o.Policy.Pass = func(from, _ party, _ *envelope, data []byte) []byte {
 		if !isAgent(from) {
@@ -227,7 +227,7 @@ func agentsKnown(o *options) {
 	}
 }
 
-// asText encodes a member as a string that has its JSON.
+// asText replaces a member by a string with its JSON.
 func asText(name string) func(m members) {
 	return func(m members) { m[name] = wire.Encode(string(m[name])) }
 }
@@ -236,7 +236,7 @@ func inLowerCase(name string) func(m members) {
 	return func(m members) { m[name] = jsontext.Value(strings.ToLower(string(m[name]))) }
 }
 
-// historyCut keeps the latest message.
+// historyCut keeps only the latest message.
 func historyCut(p members) {
 	var all []jsontext.Value
 	if json.Unmarshal(p["messageHistory"], &all) == nil && len(all) > 1 {
@@ -244,14 +244,14 @@ func historyCut(p members) {
 	}
 }
 
-// envelopeWrapped passes each envelope on as the payload of a message of the relay's own.
+// envelopeWrapped passes each envelope on as the payload of a relay message.
 func envelopeWrapped(o *options) {
 	o.Policy.Pass = func(_, _ party, _ *envelope, data []byte) []byte {
 		return wire.Encode(message{"v": proto.Version, "type": "relay.message", "payload": jsontext.Value(data)})
 	}
 }
 
-// errorAsResult makes a tool.result of an error, whatever was asked.
+// errorAsResult turns an error into a tool.result, whatever the request was.
 func errorAsResult(m members) {
 	m["type"] = wire.Encode(proto.ToolResult)
 	inPayload(func(p members) { p["ok"] = jsontext.Value("false") })(m)

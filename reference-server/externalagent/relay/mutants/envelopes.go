@@ -8,7 +8,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// envelopeFaults get the form of what is sent wrong: of the relay's own messages, or of the frames.
+// envelopeFaults send malformed relay messages or frames.
 var envelopeFaults = map[string]fault{
 	"joined-without-v":       joinedAs(spoil.Without("v")),
 	"joined-v-a-number":      joinedAs(spoil.With("v", 0.2)),
@@ -53,12 +53,12 @@ var envelopeFaults = map[string]fault{
 	}),
 }
 
-// own matches the relay's own messages of a type.
+// own matches relay messages of a type.
 func own(kind string) func(from party, data []byte) bool {
 	return func(from party, data []byte) bool { return from.Conn == 0 && typeOf(data) == kind }
 }
 
-// passed matches the messages of a type that the relay passes on.
+// passed matches passed-on messages of a type.
 func passed(kind string) func(from party, data []byte) bool {
 	return func(from party, data []byte) bool { return from.Conn > 0 && typeOf(data) == kind }
 }
@@ -87,7 +87,7 @@ func saying(which func(from party, data []byte) bool, text string) fault {
 	}
 }
 
-// replyMadeUp names a request where none can be named.
+// replyMadeUp names a made-up request where there is none.
 func replyMadeUp(msg message) message {
 	if _, named := msg["replyTo"]; named {
 		return msg
@@ -95,7 +95,7 @@ func replyMadeUp(msg message) message {
 	return msg.With("replyTo", "unknown")
 }
 
-// twoInAFrame sends a result and the state after it in one frame, a line each.
+// twoInAFrame sends a result and the following state in one frame, one per line.
 func twoInAFrame(o *options) {
 	held := map[int][]byte{}
 	o.Outbound = func(_ view, from, to party, data []byte, send sender) {

@@ -24,10 +24,10 @@ type (
 	object   = wire.Object
 )
 
-// fault puts itself into the options of one relay. Its state needs no lock, as the relay has one.
+// fault sets itself up in the options of one relay. Its state needs no lock, because the relay holds one.
 type fault func(o *options)
 
-// The faults in one decision of a stateless policy.
+// Faults in one decision of a stateless policy.
 
 func checking(f func(name string, from party, e *envelope, why *refusal) *refusal) fault {
 	return func(o *options) { o.Policy.Check = f }
@@ -49,21 +49,21 @@ func hostless(f func(v view, from party, e *envelope, why *refusal) *refusal) fa
 	return func(o *options) { o.Policy.HostAbsent = f }
 }
 
-// joinedAs answers joins by another message.
+// joinedAs changes relay.joined.
 func joinedAs(f func(msg message) message) fault {
 	return func(o *options) {
 		o.Policy.Joined = func(_ view, _ party, _ proto.Join, msg message) message { return f(msg) }
 	}
 }
 
-// failingAs changes the relay's own errors.
+// failingAs changes the relay's errors.
 func failingAs(f func(msg message) message) fault {
 	return func(o *options) {
 		o.Policy.Error = func(_ party, _ request, _ refusal, msg message) message { return f(msg) }
 	}
 }
 
-// hearing handles other frames in place of each one; reader gets the frame as an envelope.
+// hearing replaces each incoming frame by others; f also gets the frame as an envelope.
 func hearing(f func(v view, from party, f frame, e *envelope) []frame) fault {
 	return func(o *options) {
 		o.Inbound = func(v view, from party, in frame) []frame { return f(v, from, in, relay.Read(in)) }
@@ -80,10 +80,10 @@ func dropping(which func(e *envelope) bool) fault {
 	})
 }
 
-// members are those of a JSON object, their values as they were written.
+// members are the members of a JSON object, with their values as written.
 type members = map[string]jsontext.Value
 
-// edited is an object with other members; any other text stays as it is.
+// edited returns an object with edited members; any other text is unchanged.
 func edited(raw []byte, f func(m members)) []byte {
 	var m members
 	if json.Unmarshal(raw, &m) != nil || m == nil {
@@ -98,7 +98,7 @@ func inPayload(f func(p members)) func(m members) {
 	return func(m members) { m["payload"] = edited(m["payload"], f) }
 }
 
-// passing changes the envelopes of some types that are passed on; of all types if none is named.
+// passing changes passed-on envelopes of some types; of all types if none is named.
 func passing(f func(m members), types ...string) fault {
 	return func(o *options) {
 		o.Policy.Pass = func(_, _ party, e *envelope, data []byte) []byte {
@@ -110,12 +110,12 @@ func passing(f func(m members), types ...string) fault {
 	}
 }
 
-// leaving leaves out a member of the payloads of a type.
+// leaving removes a member from the payloads of a type.
 func leaving(name, kind string) fault {
 	return passing(inPayload(func(p members) { delete(p, name) }), kind)
 }
 
-// ofType reports whether an envelope is of one of the types; any is if none is named.
+// ofType reports whether an envelope has one of the types; it does if no types are given.
 func ofType(e *envelope, types ...string) bool {
 	for _, t := range types {
 		if e.Type() == t {
@@ -135,10 +135,10 @@ func typeOf(data []byte) string { return relay.Read(frame{Data: data}).Type() }
 func isAgent(p party) bool { return p.Role == proto.AgentRole }
 func isHost(p party) bool  { return p.Role == proto.HostRole }
 
-// isJoin reports whether an envelope asks to join, whatever else is wrong with it.
+// isJoin reports whether an envelope is a relay.join, whatever else is wrong with it.
 func isJoin(e *envelope) bool { return e.Fault == "" && e.Type() == proto.RelayJoin }
 
-// isAnswer reports whether a host sends an envelope that has replyTo.
+// isAnswer reports whether an envelope comes from a host and has replyTo.
 func isAnswer(from party, e *envelope) bool {
 	_, answers := e.ReplyTo()
 	return isHost(from) && answers

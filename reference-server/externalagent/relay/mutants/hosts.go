@@ -24,7 +24,7 @@ var hostFaults = map[string]fault{
 	"late-host-is-an-agent":     joining(lateHostIsAgent),
 }
 
-// hostUnknown knows hosts only by the role "frontend".
+// hostUnknown recognizes hosts only by the role "frontend".
 func hostUnknown(_ view, _ party, _ *envelope, j proto.Join, why *refusal) (proto.Join, *refusal) {
 	if j.Role == proto.HostRole {
 		return j, &refusal{Code: proto.InvalidMessage, Text: `role must be "agent" or "frontend"`}
@@ -32,7 +32,7 @@ func hostUnknown(_ view, _ party, _ *envelope, j proto.Join, why *refusal) (prot
 	return j, why
 }
 
-// joinedOnceHostIs answers an agent's join when the host is there.
+// joinedOnceHostIs answers an agent's join only once the host is present.
 func joinedOnceHostIs(o *options) {
 	type waiting struct {
 		conn    int
@@ -72,7 +72,7 @@ func earlyAgentUnpaired(o *options) {
 	}
 }
 
-// placeKept accepts one party of a kind per session, and keeps its place when it leaves.
+// placeKept accepts one party of a kind per session and does not free its place when it leaves.
 func placeKept(which func(j proto.Join) bool, refused string) fault {
 	return func(o *options) {
 		taken := map[string]bool{}
@@ -89,7 +89,7 @@ func placeKept(which func(j proto.Join) bool, refused string) fault {
 	}
 }
 
-// firstOf notes the first party of a role in each session.
+// firstOf records the first party of a role in each session.
 func firstOf(o *options, is func(p party) bool) map[string]int {
 	first := map[string]int{}
 	o.Policy.Joined = func(_ view, to party, _ proto.Join, msg message) message {
@@ -101,7 +101,7 @@ func firstOf(o *options, is func(p party) bool) map[string]int {
 	return first
 }
 
-// nextHostUnheard passes on what the first host of a session says.
+// nextHostUnheard passes on only what the first host of a session sends.
 func nextHostUnheard(o *options) {
 	first := firstOf(o, isHost)
 	o.Policy.Recipients = func(_ view, from party, _ *envelope, to []party) []party {
@@ -112,7 +112,7 @@ func nextHostUnheard(o *options) {
 	}
 }
 
-// nextHostDeaf sends to the first host of a session for ever.
+// nextHostDeaf keeps sending to the first host of a session.
 func nextHostDeaf(o *options) {
 	first := firstOf(o, isHost)
 	o.Policy.Recipients = func(_ view, from party, _ *envelope, to []party) []party {
@@ -123,7 +123,7 @@ func nextHostDeaf(o *options) {
 	}
 }
 
-// returnUnheard sends to the first agent of a session for ever.
+// returnUnheard keeps sending to the first agent of a session.
 func returnUnheard(o *options) {
 	first := firstOf(o, isAgent)
 	o.Policy.Recipients = func(_ view, from party, _ *envelope, to []party) []party {
@@ -134,7 +134,7 @@ func returnUnheard(o *options) {
 	}
 }
 
-// lateHostIsAgent makes each party after the first of a session an agent.
+// lateHostIsAgent makes every party after the first in a session an agent.
 func lateHostIsAgent(v view, _ party, _ *envelope, j proto.Join, why *refusal) (proto.Join, *refusal) {
 	if _, there := v.Host(j.SessionID); why == nil && (there || len(v.Agents(j.SessionID)) > 0) {
 		j.Role = proto.AgentRole

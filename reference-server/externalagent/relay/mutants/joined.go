@@ -6,7 +6,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// joinedFaults get relay.joined wrong.
+// joinedFaults send a wrong relay.joined.
 var joinedFaults = map[string]fault{
 	"joined-without-role":       joinedBody(spoil.Lose("role")),
 	"joined-role-agent-always":  joinedBody(spoil.Set("role", proto.AgentRole)),
@@ -54,7 +54,7 @@ func unsaidToHosts(msg message) message {
 	return nil
 }
 
-// joinedToTheHost sends the answer to an agent's join to the host.
+// joinedToTheHost sends the reply to an agent's join to the host.
 func joinedToTheHost(o *options) {
 	o.Policy.Joined = func(v view, to party, _ proto.Join, msg message) message {
 		if host, ok := v.Host(to.Session); ok && isAgent(to) {

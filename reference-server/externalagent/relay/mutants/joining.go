@@ -8,7 +8,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// joiningFaults accept malformed joins, or refuse them otherwise than by INVALID_MESSAGE.
+// joiningFaults accept malformed joins, or refuse them with something other than INVALID_MESSAGE.
 var joiningFaults = map[string]fault{
 	"join-v-unchecked":        unchecked(relay.CheckV, func(*envelope) bool { return true }),
 	"join-v-checked-if-there": unchecked(relay.CheckV, func(e *envelope) bool { return !e.Has("v") }),
@@ -34,7 +34,7 @@ var joiningFaults = map[string]fault{
 	"joins-who-speaks-first":    joinsWhoSpeaks,
 }
 
-// payloadKind is the first byte of the payload's text; 0 if there is none.
+// payloadKind returns the first byte of the payload's text; 0 if there is none.
 func payloadKind(e *envelope) byte {
 	var m members
 	if json.Unmarshal(e.Raw, &m) != nil || len(m["payload"]) == 0 {
@@ -43,7 +43,7 @@ func payloadKind(e *envelope) byte {
 	return m["payload"][0]
 }
 
-// unchecked leaves out one check for some joins.
+// unchecked skips one check for some joins.
 func unchecked(check string, which func(e *envelope) bool) fault {
 	return checking(func(name string, _ party, e *envelope, why *refusal) *refusal {
 		if name == check && isJoin(e) && which(e) {
@@ -53,7 +53,7 @@ func unchecked(check string, which func(e *envelope) bool) fault {
 	})
 }
 
-// joinRecoded refuses the joins that fail a check with another code.
+// joinRecoded refuses joins that fail a check with another code.
 func joinRecoded(check, code string) fault {
 	return checking(func(name string, _ party, e *envelope, why *refusal) *refusal {
 		if name == check && why != nil && isJoin(e) {
@@ -63,7 +63,7 @@ func joinRecoded(check, code string) fault {
 	})
 }
 
-// joinsByDefault accepts some joins without a payload as those of an agent of the session that was joined last.
+// joinsByDefault treats some joins without a payload as agents joining the last joined session.
 func joinsByDefault(which func(e *envelope) bool) fault {
 	return func(o *options) {
 		last := proto.DefaultSession
@@ -80,7 +80,7 @@ func joinsByDefault(which func(e *envelope) bool) fault {
 	}
 }
 
-// joinsWhoSpeaks makes a party that speaks without having joined an agent of the session that was joined last.
+// joinsWhoSpeaks treats a party that sends without joining as an agent of the last joined session.
 func joinsWhoSpeaks(o *options) {
 	last := proto.DefaultSession
 	hearing(func(_ view, from party, f frame, e *envelope) []frame {

@@ -44,10 +44,10 @@ func losing(kind string) fault {
 	return sendNone(func(_ party, e *envelope, _ []party) bool { return e.Type() == kind })
 }
 
-// pushesLost passes on only the messages of hosts that answer a request.
+// pushesLost passes on only those host messages that answer a request.
 var pushesLost = sendNone(func(from party, e *envelope, _ []party) bool { return isHost(from) && !isAnswer(from, e) })
 
-// throttled drops a message of a type that comes too soon after another one of the same party.
+// throttled drops a message of a type that follows another one of the same party too soon.
 func throttled(kind string, every time.Duration) fault {
 	return func(o *options) {
 		latest := map[int]time.Time{}
@@ -64,7 +64,7 @@ func throttled(kind string, every time.Duration) fault {
 	}
 }
 
-// oneRequest remembers the last request of an agent, and drops the answers to earlier ones.
+// oneRequest remembers only an agent's last request and drops the replies to earlier ones.
 func oneRequest(o *options) {
 	latest := map[int]string{}
 	sendNone(func(from party, e *envelope, to []party) bool {
@@ -92,7 +92,7 @@ func endIsLeave(v view, from party, e *envelope, to []party) []party {
 	return to
 }
 
-// statesWait sends a new state when an agent speaks next.
+// statesWait holds a new state back until an agent sends a message.
 func statesWait(o *options) {
 	type held struct {
 		to   int

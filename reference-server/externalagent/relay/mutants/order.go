@@ -8,7 +8,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// orderFaults repeat messages, or let them overtake each other.
+// orderFaults repeat messages or reorder them.
 var orderFaults = map[string]fault{
 	"agents-heard-twice":       twice(isAgent),
 	"hosts-heard-twice":        twice(isHost),
@@ -21,7 +21,7 @@ var orderFaults = map[string]fault{
 	"states-overtake-answers":  behindTheNext(func(data []byte) bool { return typeOf(data) == proto.ToolResult }),
 }
 
-// twice sends some messages of a side twice.
+// twice sends some messages of one side twice.
 func twice(of func(p party) bool, types ...string) fault {
 	return routing(func(_ view, from party, e *envelope, to []party) []party {
 		if !of(from) || !ofType(e, types...) {
@@ -31,8 +31,8 @@ func twice(of func(p party) bool, types ...string) fault {
 	})
 }
 
-// overtaking handles each message of an agent in a task of its own, of which every second one is slow: messages that
-// are sent together come in another order.
+// overtaking handles each message of an agent in its own task, and every second task is slow, so that messages sent
+// together arrive reordered.
 func overtaking(o *options) {
 	const lag = 100 * time.Millisecond
 	n := 0
@@ -47,13 +47,13 @@ func overtaking(o *options) {
 	}
 }
 
-// everySecondBehind lets every second message of a host wait.
+// everySecondBehind delays every second message of a host.
 func everySecondBehind(o *options) {
 	n := 0
 	behindTheNext(func([]byte) bool { n++; return n%2 == 0 })(o)
 }
 
-// behindTheNext keeps some messages of hosts in a queue of their own, until another message has been sent.
+// behindTheNext holds some messages of hosts back until another message has been sent.
 func behindTheNext(which func(data []byte) bool) fault {
 	const atMost = 500 * time.Millisecond
 	return func(o *options) {

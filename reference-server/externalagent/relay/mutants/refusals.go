@@ -14,7 +14,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// refusalFaults accept what is to be refused, or refuse it in another way.
+// refusalFaults accept what should be refused, or refuse it incorrectly.
 var refusalFaults = map[string]fault{
 	"junk-unanswered":        dropping(func(e *envelope) bool { return e.Fault != "" }),
 	"broken-json-unanswered": dropping(func(e *envelope) bool { return e.Fault == relay.NotJSON && len(e.Raw) > 0 }),
@@ -72,7 +72,7 @@ var refusalFaults = map[string]fault{
 // starts reports whether a text begins with a character.
 func starts(e *envelope, with byte) bool { return len(e.Raw) > 0 && e.Raw[0] == with }
 
-// valuesOf are the JSON values at the beginning of a text.
+// valuesOf returns the JSON values at the beginning of a text.
 func valuesOf(data []byte) (all []frame) {
 	for dec := jsontext.NewDecoder(bytes.NewReader(data)); ; {
 		v, err := dec.ReadValue()
@@ -112,7 +112,7 @@ func takesAll(_ view, _ party, f frame, _ *envelope) []frame {
 	return []frame{f}
 }
 
-// awaitsTheRest treats a frame that ends too soon as the first part of a message.
+// awaitsTheRest treats a truncated frame as the first part of a message.
 func awaitsTheRest(o *options) {
 	parts := map[int][]byte{}
 	o.Inbound = func(_ view, from party, f frame) []frame {
@@ -143,7 +143,7 @@ func junkPassedOn(_ string, from party, _ *envelope, why *refusal) *refusal {
 	return why
 }
 
-// ClosingAt closes a connection without an error at some envelopes.
+// ClosingAt closes the connection without an error on some envelopes.
 func ClosingAt(which func(e *envelope) bool, code websocket.StatusCode) fault {
 	return hearing(func(v view, from party, f frame, e *envelope) []frame {
 		if which(e) && !from.Attached {
@@ -154,7 +154,7 @@ func ClosingAt(which func(e *envelope) bool, code websocket.StatusCode) fault {
 	})
 }
 
-// Recoding refuses envelopes of sockets that fail a check with another code.
+// Recoding refuses envelopes from sockets that fail a check with another code.
 func Recoding(check, code string) fault {
 	return checking(func(name string, from party, _ *envelope, why *refusal) *refusal {
 		if name == check && why != nil && !from.Attached {
@@ -164,7 +164,7 @@ func Recoding(check, code string) fault {
 	})
 }
 
-// unreadableAs refuses frames that can't be read with another code.
+// unreadableAs refuses unreadable frames with another code.
 func unreadableAs(code string) fault {
 	return func(o *options) {
 		o.Policy.Error = func(_ party, about request, _ refusal, msg message) message {
@@ -176,10 +176,10 @@ func unreadableAs(code string) fault {
 	}
 }
 
-// untyped reports whether a readable envelope lacks a type that is a string.
+// untyped reports whether a readable envelope has no type that is a string.
 func untyped(e *envelope) bool { _, isText := e.Text("type"); return e.Fault == "" && !isText }
 
-// takesListedTypes accepts a list of one type as that type, as a lookup by it does in JavaScript.
+// takesListedTypes accepts a list of one type as that type, as a JavaScript lookup does.
 func takesListedTypes(_ view, _ party, f frame, e *envelope) []frame {
 	if env := message(wire.Read(f.Data)); env != nil && untyped(e) {
 		if list, ok := env["type"].([]any); ok && len(list) == 1 {
@@ -206,13 +206,13 @@ func refusedWith(code string) func(view, party, *envelope, *refusal) *refusal {
 	return func(view, party, *envelope, *refusal) *refusal { return &refusal{Code: code, Text: "not now"} }
 }
 
-// confirmed answers as if a call had gone well.
+// confirmed replies as if a call had succeeded.
 func confirmed(v view, from party, e *envelope, _ *refusal) *refusal {
 	v.Send(from.Conn, wire.Encode(confirmation(e)))
 	return nil
 }
 
-// unjoinedPassedOn passes an envelope to a host, if there is one.
+// unjoinedPassedOn passes an envelope on to a host, if there is one.
 func unjoinedPassedOn(v view, _ party, e *envelope, _ *refusal) *refusal {
 	for _, p := range v.Parties() {
 		if isHost(p) {
@@ -223,7 +223,7 @@ func unjoinedPassedOn(v view, _ party, e *envelope, _ *refusal) *refusal {
 	return nil
 }
 
-// hostlessNameless forgets to name the request where there is no host.
+// hostlessNameless omits replyTo when there is no host.
 func hostlessNameless(o *options) {
 	hostless(refusedWith(proto.SessionNotActive))(o)
 	o.Policy.Error = func(_ party, _ request, why refusal, msg message) message {
@@ -234,7 +234,7 @@ func hostlessNameless(o *options) {
 	}
 }
 
-// unansweredWhere leaves calls without an answer where a host has been once, or where none has.
+// unansweredWhere leaves calls unanswered where a host has joined before, or where none has.
 func unansweredWhere(hadHost bool) fault {
 	return func(o *options) {
 		hosted := map[string]bool{}

@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// replyFaults get id and replyTo wrong in what they pass on.
+// replyFaults pass on a wrong id or replyTo.
 var replyFaults = map[string]fault{
 	"started-without-reply-to":    passing(withoutReplyTo, proto.SessionStarted),
 	"snapshot-without-reply-to":   passing(withoutReplyTo, proto.SnapshotState),
@@ -32,7 +32,7 @@ func replyingTo(id string, data []byte) []byte {
 	return edited(data, func(m members) { m["replyTo"] = wire.Encode(id) })
 }
 
-// rewritingIDs gives requests ids of the relay's own, and does not restore them in the answers.
+// rewritingIDs replaces the ids of requests and does not restore them in the replies.
 func rewritingIDs(types ...string) fault {
 	return func(o *options) {
 		n := 0
@@ -46,13 +46,13 @@ func rewritingIDs(types ...string) fault {
 	}
 }
 
-// asked returns the id of an agent's envelope that is answered.
+// asked returns the id of an agent's request that expects a reply.
 func asked(from party, e *envelope) (string, bool) {
 	id, ok := e.ID()
 	return id, ok && isAgent(from) && e.Type() != proto.AgentMessage
 }
 
-// replyingToLatest lets some messages of a host answer the latest request of the session.
+// replyingToLatest puts the session's latest request into replyTo of some host messages.
 func replyingToLatest(which func(from party, e *envelope) bool) fault {
 	return func(o *options) {
 		latest := map[string]string{}
@@ -68,7 +68,7 @@ func replyingToLatest(which func(from party, e *envelope) bool) fault {
 	}
 }
 
-// repliesSwapped lets an answer name the request after its own, if there is one by then.
+// repliesSwapped makes a reply name the request after its own, if there is one by then.
 func repliesSwapped(o *options) {
 	next, latest := map[string]string{}, map[string]string{} // id → the id of the next request of the same session
 	o.Policy.Pass = func(from, _ party, e *envelope, data []byte) []byte {

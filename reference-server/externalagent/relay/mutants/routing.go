@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// routingFaults send what hosts say to the wrong parties, or answer for the host.
+// routingFaults send hosts' messages to the wrong parties, or answer for the host.
 var routingFaults = map[string]fault{
 	"states-to-the-first-agent":   hostTo(first, proto.StateUpdated),
 	"states-to-the-last-agent":    hostTo(last, proto.StateUpdated),
@@ -23,14 +23,14 @@ var routingFaults = map[string]fault{
 		return append([]party{from}, to...)
 	}),
 	"confirms-by-itself":      answersItself(proto.ToolCall, confirmation, true),
-	"ends-sessions-by-itself": answersItself(proto.SessionEnd, ended, false), // and the host does not know of it
+	"ends-sessions-by-itself": answersItself(proto.SessionEnd, ended, false), // without telling the host
 	"snapshots-from-a-cache":  snapshotsCached,
 }
 
 func first(agents []party) []party { return agents[:min(1, len(agents))] }
 func last(agents []party) []party  { return agents[max(0, len(agents)-1):] }
 
-// hostTo sends what a host says to one of the agents.
+// hostTo sends host messages to only one of the agents.
 func hostTo(pick func(agents []party) []party, types ...string) fault {
 	return routing(func(v view, from party, e *envelope, to []party) []party {
 		if isHost(from) && ofType(e, types...) {
@@ -40,7 +40,7 @@ func hostTo(pick func(agents []party) []party, types ...string) fault {
 	})
 }
 
-// toLatestAsker sends some messages of a host to the agent that was the last to speak in the session.
+// toLatestAsker sends some host messages to the agent of the session that sent last.
 func toLatestAsker(which func(from party, e *envelope) bool) fault {
 	return func(o *options) {
 		latest := map[string]party{}
@@ -55,7 +55,7 @@ func toLatestAsker(which func(from party, e *envelope) bool) fault {
 	}
 }
 
-// confirmation is the answer to a call that has gone well.
+// confirmation returns the reply to a successful call.
 func confirmation(e *envelope) message {
 	id, _ := e.ID()
 	tool, _ := e.Payload().Text("toolName")
@@ -67,7 +67,7 @@ func ended(e *envelope) message {
 	return wire.New(proto.SessionEnded, object{"sessionId": "", "logFile": "", "stateReset": true}).With("replyTo", id)
 }
 
-// answersItself answers the requests of a type, and passes them on or not.
+// answersItself answers the requests of a type, and optionally also passes them on.
 func answersItself(kind string, with func(e *envelope) message, pass bool) fault {
 	return routing(func(v view, from party, e *envelope, to []party) []party {
 		if _, ok := e.ID(); !isAgent(from) || e.Type() != kind || len(to) == 0 || !ok {

@@ -8,7 +8,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// sessionFaults mix relay sessions, or confuse them with study sessions.
+// sessionFaults mix up relay sessions, or confuse them with study sessions.
 var sessionFaults = map[string]fault{
 	"sessions-are-one":         keyed(func(string) string { return "all" }),
 	"sessions-of-8-characters": keyed(func(id string) string { return id[:min(8, len(id))] }),
@@ -18,7 +18,7 @@ var sessionFaults = map[string]fault{
 		proto.SessionEnded, proto.ErrorMessage),
 	"agents-heard-by-other-hosts": routing(otherHostsHear),
 	"hosts-of-the-latest-session": latestHost,
-	// To refuse the join instead would depend on how soon the relay knows that the parties of the session before have
+	// Refusing the join instead would depend on how soon the relay notices that the previous session's parties have
 	// left.
 	"one-session-at-a-time": endingAtJoin(func(p, _ party, session string) bool {
 		return p.Session != "" && p.Session != session
@@ -35,7 +35,7 @@ func keyed(f func(sessionID string) string) fault {
 	return func(o *options) { o.Policy.Key = f }
 }
 
-// leaking sends some messages of hosts to the agents of other relay sessions too, and to these first.
+// leaking also sends some host messages to agents of other relay sessions, and to these first.
 func leaking(types ...string) fault {
 	return routing(func(v view, from party, e *envelope, to []party) []party {
 		if !isHost(from) || !ofType(e, types...) {
@@ -46,7 +46,7 @@ func leaking(types ...string) fault {
 	})
 }
 
-// otherHostsHear sends what agents say to all hosts.
+// otherHostsHear sends agents' messages to all hosts.
 func otherHostsHear(v view, from party, _ *envelope, to []party) []party {
 	if !isAgent(from) || len(to) == 0 {
 		return to
@@ -55,7 +55,7 @@ func otherHostsHear(v view, from party, _ *envelope, to []party) []party {
 	return append(others, to...)
 }
 
-// latestHost sends what agents say to the host that joined last, in whatever session.
+// latestHost sends agents' messages to the host that joined last, in any session.
 func latestHost(o *options) {
 	latest := party{}
 	o.Policy.Joined = func(_ view, to party, _ proto.Join, msg message) message {
@@ -72,7 +72,7 @@ func latestHost(o *options) {
 	}
 }
 
-// byPayloadSession sends a message whose payload has a sessionId to the agents of that session.
+// byPayloadSession sends a message with a sessionId in its payload to the agents of that session.
 func byPayloadSession(v view, from party, e *envelope, to []party) []party {
 	if session, ok := e.Payload().Text("sessionId"); ok && isHost(from) {
 		return v.Agents(session)
@@ -80,7 +80,7 @@ func byPayloadSession(v view, from party, e *envelope, to []party) []party {
 	return to
 }
 
-// movesToStudy puts an agent into the session that session.started names, which has no host.
+// movesToStudy moves an agent to the session named in session.started, which has no host.
 func movesToStudy(o *options) {
 	moved := map[int]bool{}
 	o.Policy.Recipients = func(_ view, from party, e *envelope, to []party) []party {
@@ -96,7 +96,7 @@ func movesToStudy(o *options) {
 	}
 }
 
-// relaySessionInside puts the relay session into the payload.
+// relaySessionInside adds the relay session to the payload.
 func relaySessionInside(m members) {
 	inPayload(func(p members) { p["sessionId"] = jsontext.Value(`"` + proto.DefaultSession + `"`) })(m)
 }
