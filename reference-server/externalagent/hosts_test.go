@@ -10,7 +10,7 @@ import (
 	"parley/reference-server/externalagent/relay"
 )
 
-// inside is an agent within the process, so that time can be made to pass.
+// inside is an agent within the process, for tests in simulated time.
 func inside(t *testing.T, s *Server, session string) (*party, relay.Conn) {
 	t.Helper()
 	c, err := s.relay.Attach(session, proto.AgentRole)
@@ -20,7 +20,7 @@ func inside(t *testing.T, s *Server, session string) (*party, relay.Conn) {
 	return &party{t: t, wire: c}, c
 }
 
-// leave ends a connection, and comes back once the server has done with it what it does.
+// leave ends a connection and returns once the server has handled it.
 func leave(t *testing.T, c relay.Conn) {
 	t.Helper()
 	if err := c.Close(); err != nil {
@@ -49,7 +49,7 @@ func within(t *testing.T, o Options, f func(t *testing.T, s *Server)) {
 
 func nameOf(id string) string { return "logs/study/" + id + ".jsonl" }
 
-// A host without agents is forgotten in the end, and not before; one with an agent never is.
+// A host without agents is forgotten only after the idle time; one with an agent never is.
 func TestIdle(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, s *Server) {
 		p, c := inside(t, s, "a")
@@ -83,7 +83,7 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// What an agent says just before it leaves is heard.
+// The host still handles what an agent sent just before it left.
 func TestLastWords(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, s *Server) {
 		for range 20 {
@@ -123,7 +123,7 @@ func TestMaxHosts(t *testing.T) {
 	})
 }
 
-// Close ends the log of a session that is active, in order, and all connections.
+// Close completes the log of an active session and ends all connections.
 func TestClose(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, s *Server) {
 		p, _ := inside(t, s, "a")
@@ -143,7 +143,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// A host that the relay has dropped comes back, as the agents are still there.
+// A host that the relay dropped reattaches, because its agents are still there.
 func TestDropped(t *testing.T) {
 	within(t, Options{}, func(t *testing.T, s *Server) {
 		p, c := inside(t, s, "a")

@@ -20,7 +20,7 @@ import (
 
 type object = map[string]any
 
-// bench is a server behind a socket.
+// bench is a server on a socket.
 type bench struct {
 	t    testing.TB
 	s    *Server
@@ -164,7 +164,7 @@ func (p *party) book() object {
 	return state
 }
 
-// logged are the types in a log, in order.
+// logged returns the types in a log, in order.
 func logged(t testing.TB, dir, logFile string) (types []string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, strings.TrimPrefix(logFile, host.DefaultLogName)))

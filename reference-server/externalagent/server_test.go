@@ -29,7 +29,7 @@ func TestBooking(t *testing.T) {
 	}
 }
 
-// Each relay session has its own messages and its own state.
+// Each relay session has its own messages and state.
 func TestSideBySide(t *testing.T) {
 	b := start(t, Options{})
 	p, q := b.join("one", proto.AgentRole), b.join("two", proto.AgentRole)
@@ -42,7 +42,7 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// The study session outlives all connections, whoever of them ends.
+// The study session survives all connections, whichever party disconnects.
 func TestReconnect(t *testing.T) {
 	b := start(t, Options{})
 	p := b.join("a", proto.AgentRole)
@@ -55,7 +55,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// A host that joins takes the place of the bundled one, which comes back when it has left.
+// A joining host replaces the bundled one, which returns when the other has left.
 func TestAnotherHost(t *testing.T) {
 	b := start(t, Options{})
 	p := b.join("a", proto.AgentRole)
@@ -67,7 +67,7 @@ func TestAnotherHost(t *testing.T) {
 	}
 	_ = other.wire.(socket).CloseNow()
 	_ = p.wire.(socket).CloseNow()
-	// Until the relay has noticed both ends, a party that joins may still meet the other host.
+	// Until the relay has noticed both ends, a joining party may still meet the other host.
 	for range 1000 {
 		p = b.join("a", proto.AgentRole)
 		request := p.send(proto.SnapshotGet, object{})
@@ -202,7 +202,7 @@ func TestPage(t *testing.T) {
 	if policy := res.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") {
 		t.Errorf("policy %q", policy)
 	}
-	// Nothing is loaded from anywhere else.
+	// The page loads nothing from other origins.
 	for _, name := range []string{"index.html", "booking.js", "words.js", "style.css"} {
 		text, err := page.ReadFile("page/" + name)
 		if err != nil || strings.Contains(string(text), "://") || strings.Contains(string(text), "innerHTML") {
@@ -211,7 +211,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Faulty relays and hosts are made by the options.
+// Options make faulty relays and hosts.
 func TestSeams(t *testing.T) {
 	var asked []string
 	b := start(t, Options{Host: func(session string, o host.Options) host.Options {

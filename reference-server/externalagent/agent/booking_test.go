@@ -11,7 +11,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// straight is the booking without a detour.
+// straight is the sequence of calls of a booking without detours.
 var straight = []string{
 	`select {"itemId":"movie-1"}`, `next {}`, `select {"itemId":"theater-1"}`, `next {}`, `select {"itemId":"date-1"}`,
 	`next {}`,
@@ -74,7 +74,7 @@ func TestWaitsForJoined(t *testing.T) {
 	}
 }
 
-// EA-072, EA-074: a tool.result that shows another state than state.updated does.
+// EA-072, EA-074: the tool.result shows a different state than state.updated.
 func TestActsOnStateUpdatedAlone(t *testing.T) {
 	for _, updateFirst := range []bool{false, true} {
 		h := &host{updateFirst: updateFirst, after: func(_ *host, _ Message, answer []Message) []Message {
@@ -128,7 +128,7 @@ func TestAsksForASnapshotWhenNoStateFollows(t *testing.T) {
 	}
 }
 
-// A call that is never answered is not repeated: the snapshot shows what has come of it.
+// An unanswered call is not repeated: the snapshot shows its effect.
 func TestAsksForASnapshotWhenNoResultComes(t *testing.T) {
 	h := &host{after: func(h *host, msg Message, answer []Message) []Message {
 		if msg.Type() == proto.ToolCall && (len(h.calls) == 1 || len(h.calls) == 4) {
@@ -166,7 +166,7 @@ func TestHearsTheUser(t *testing.T) {
 	}
 }
 
-// Once session.end is sent, nothing follows it.
+// Nothing follows session.end.
 func TestSaysNothingAfterTheEnd(t *testing.T) {
 	h := &host{after: func(_ *host, msg Message, answer []Message) []Message {
 		if msg.Type() == proto.SessionEnd {
@@ -181,14 +181,14 @@ func TestSaysNothingAfterTheEnd(t *testing.T) {
 	}
 }
 
-// The number of tickets is that of the seats, however many it takes.
+// The number of tickets equals the number of seats, however many attempts it takes.
 func TestSetsTheSumThatIsRight(t *testing.T) {
 	h := &host{seats: 2}
 	book(t, h, Options{}).booked()
 	if !slices.Contains(h.calls, `setQuantity {"itemId":"adult","quantity":2}`) || slices.Contains(h.calls, "prev {}") {
 		t.Errorf("calls %q", h.calls)
 	}
-	// One that joins late, and learns of the sum by being refused.
+	// An agent that joins late learns the sum from a refusal.
 	late := &host{seats: 2}
 	late.after = func(h *host, msg Message, answer []Message) []Message {
 		if msg.Type() == proto.SessionStart {

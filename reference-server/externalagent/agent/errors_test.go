@@ -10,7 +10,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// failing refuses the nth tool.call of a run with a code, in one of the ways in which a host may.
+// failing returns a host that refuses the nth tool.call of a run with a code, in one of two ways.
 func failing(nth int, code string, withOK bool) *host {
 	n := 0
 	return &host{before: func(_ *host, msg Message) ([]Message, bool) {
@@ -28,8 +28,8 @@ func failing(nth int, code string, withOK bool) *host {
 	}}
 }
 
-// EA-078 to EA-083, EA-104: whichever call fails, and however it does, the booking goes on, and the call is not made
-// again in the same state.
+// EA-078 to EA-083, EA-104: whichever call fails, and however it fails, the booking continues, and the call is not
+// repeated in the same state.
 func TestGoesOnAfterErrors(t *testing.T) {
 	codes := append(proto.Codes(), "SOMETHING_ELSE")
 	for _, code := range codes {
@@ -83,7 +83,7 @@ func TestLooksWhenNoSpecIsActive(t *testing.T) {
 			t.Errorf("sent %q", w.types())
 		}
 	}
-	// The host has booked, and sent no state.
+	// The host has booked but sent no state.
 	h := failing(4, proto.NoActiveSpec, false)
 	before := h.before
 	h.before = func(h *host, msg Message) ([]Message, bool) {
@@ -137,7 +137,7 @@ func TestRepeatsRefusedRequests(t *testing.T) {
 	}
 }
 
-// Two parties who disagree for good do not shout at each other.
+// Two parties that keep disagreeing do not flood each other.
 func TestRestsBetweenRefusals(t *testing.T) {
 	h := &host{before: func(_ *host, msg Message) ([]Message, bool) {
 		return []Message{refusal(msg, proto.SessionNotActive)}, msg.Type() != proto.RelayJoin
@@ -149,7 +149,7 @@ func TestRestsBetweenRefusals(t *testing.T) {
 	}
 }
 
-// session.end is refused as there is no session, or never answered.
+// session.end is refused because there is no session, or is never answered.
 func TestLeavesASessionThatIsOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		code  string
@@ -173,7 +173,7 @@ func TestLeavesASessionThatIsOver(t *testing.T) {
 	}
 }
 
-// A host that refuses every call is left in the end.
+// The agent eventually leaves a host that refuses every call.
 func TestGivesUpWhenNothingWorks(t *testing.T) {
 	h := &host{before: func(_ *host, msg Message) ([]Message, bool) {
 		return []Message{refusal(msg, proto.ToolExecutionFailed)}, msg.Type() == proto.ToolCall
@@ -187,7 +187,7 @@ func TestGivesUpWhenNothingWorks(t *testing.T) {
 	}
 }
 
-// Nobody answers anything: the connection counts as dead.
+// Without any reply the connection counts as dead.
 func TestLeavesADeadConnection(t *testing.T) {
 	dead := true
 	h := &host{before: func(_ *host, msg Message) ([]Message, bool) {

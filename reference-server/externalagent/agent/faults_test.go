@@ -7,7 +7,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// of lists what was sent of a type.
+// of lists the sent messages of a type.
 func (w *world) of(kind string) (found []Message) {
 	for _, msg := range w.sent {
 		if msg["type"] == kind {
@@ -17,7 +17,7 @@ func (w *world) of(kind string) (found []Message) {
 	return found
 }
 
-// some reports whether a message of a type is such.
+// some reports whether any sent message of a type satisfies the predicate.
 func some(kind string, such func(msg Message) bool) func(w *world) bool {
 	return func(w *world) bool { return slices.ContainsFunc(w.of(kind), such) }
 }
@@ -30,7 +30,7 @@ func died(w *world) bool { return w.finish != nil && w.finish.Err != nil }
 
 func unfinished(w *world) bool { return w.finish == nil }
 
-// afterTheCut lists the types of what was sent on the second connection.
+// afterTheCut lists the types of the messages sent on the second connection.
 func (w *world) afterTheCut() []string {
 	types := w.types()
 	for i := len(types) - 1; i >= 0; i-- {
@@ -123,7 +123,7 @@ var decisionFaults = []fault{
 		func(w *world) bool { return w.m.Outcome().Failed == 0 }},
 }
 
-// talksFirst reports whether more than one message is sent before anything comes.
+// talksFirst reports whether the agent sends more than one message before it receives any.
 func talksFirst(w *world) bool {
 	v := newWorld(w.t, &host{before: func(*host, Message) ([]Message, bool) {
 		return nil, true

@@ -8,16 +8,16 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// host is a relay and a host with the default booking flow, as a script: what it is sent goes in, what it sends comes
-// out.
+// host is a scripted relay and host with the default booking flow: it takes what the agent sends and returns the
+// replies.
 type host struct {
-	flat        bool // announce flat maps, not JSON Schemas
+	flat        bool // announce flat maps instead of JSON Schemas
 	updateFirst bool // state.updated before tool.result
-	seats       int  // that must be chosen before the seat stage is left; 1 without it
+	seats       int  // seats required before the seat stage can be left; default 1
 
-	// before sees every message, and may answer in the host's place.
+	// before sees every message and may answer instead of the host.
 	before func(h *host, msg Message) (answer []Message, answered bool)
-	// after sees every answer, and may change it.
+	// after sees every reply and may change it.
 	after func(h *host, msg Message, answer []Message) []Message
 
 	active   bool
@@ -113,7 +113,7 @@ func item3(id string, available bool, part string) object {
 		"rating": 7.5}}
 }
 
-// tools of a stage, in an order that is of no help.
+// tools returns the tools of a stage in an unhelpful order.
 func (h *host) tools() []any {
 	itemID, quantity := object{"type": "string"}, object{"type": "integer", "minimum": 0}
 	all := map[string]object{

@@ -10,7 +10,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// junk are frames that a connection may bring and that the agent must ignore.
+// junk returns frames that the agent must ignore.
 func junk() []Event {
 	text := func(s string) Event { return eventOf(websocket.MessageText, []byte(s)) }
 	state := `"payload":{"source":"host","uiSpec":{"stage":"junk","items":[]},"messageHistory":[],` +
@@ -79,7 +79,7 @@ func TestIgnoresJunk(t *testing.T) {
 	}
 }
 
-// What no clause names is no junk.
+// Members that no clause names are not junk.
 func TestTakesExtraFields(t *testing.T) {
 	h := &host{after: func(_ *host, _ Message, answer []Message) []Message {
 		for i, a := range answer {
@@ -95,7 +95,7 @@ func TestTakesExtraFields(t *testing.T) {
 	}
 }
 
-// An answer that lacks members which its type needs does not count; a better one may follow.
+// A reply without the members that its type requires does not count; a better one may follow.
 func TestTakesTheBetterAnswer(t *testing.T) {
 	h := &host{after: func(_ *host, msg Message, answer []Message) []Message {
 		switch msg.Type() {

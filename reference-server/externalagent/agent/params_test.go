@@ -20,7 +20,7 @@ func decoded(t testing.TB, text string) any {
 	return v
 }
 
-// two is a screen with two items, of which the second is to be chosen first.
+// two is a screen with two items, where the second is the preferred choice.
 func two() source {
 	a := item{id: "a", value: "a", available: true}
 	b := item{id: "b", value: "b", available: true}
@@ -87,7 +87,7 @@ func TestParamsFitTheSchema(t *testing.T) {
 	}
 }
 
-// Schemas that would take for ever, or name files, give parameters or none, and soon.
+// Schemas that would take forever, or that name files, yield parameters or none, but quickly.
 func TestParamsOfHostileSchemas(t *testing.T) {
 	wide := object{}
 	for i := range 200 {

@@ -10,8 +10,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// wizard is a host of another kind: each page has tools of its own, and one call, or one of several, leads to the next
-// page.
+// wizard is a different kind of host: each page has its own tools, and one of several calls leads to the next page.
 type wizard struct {
 	pages []page
 	at    int
@@ -21,7 +20,7 @@ type wizard struct {
 type page struct {
 	spec  object
 	tools []any
-	leave []string // the calls that lead on
+	leave []string // calls that lead to the next page
 }
 
 func (z *wizard) answer(h *host, msg Message) ([]Message, bool) {
@@ -98,7 +97,7 @@ func TestFindsItsWayThroughUnknownFlows(t *testing.T) {
 	}
 }
 
-// Calls that change nothing are not made again and again, and cost patience.
+// Calls that change nothing are not repeated over and over, and each costs patience.
 func TestLearnsWhatHasNoEffect(t *testing.T) {
 	h := &host{before: func(h *host, msg Message) ([]Message, bool) {
 		if name := msg.Payload()["toolName"]; name != proto.Next {

@@ -11,8 +11,8 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// EA-076: wherever the connection is cut, before the message of a frame is read or after it, the booking goes on where
-// it was. What an agent must keep to on each connection is in the rulebook.
+// EA-076: wherever the connection is cut, before or after a frame's message is read, the booking continues where it
+// was. The rulebook has the per-connection rules for an agent.
 func TestGoesOnAfterACut(t *testing.T) {
 	whole := book(t, &host{}, Options{})
 	whole.booked()
@@ -30,7 +30,7 @@ func TestGoesOnAfterACut(t *testing.T) {
 					}
 				})
 				o := w.booked()
-				if last := frame == whole.frames && !lost; !last && o.Connections != 2 { // the last one is session.ended
+				if last := frame == whole.frames && !lost; !last && o.Connections != 2 { // the last frame is session.ended
 					t.Errorf("finished with %+v", o)
 				}
 				if cuts != 1 || h.sessions != 1 {
@@ -44,7 +44,7 @@ func TestGoesOnAfterACut(t *testing.T) {
 	}
 }
 
-// A relay that cuts every connection after some frames.
+// A relay that cuts every connection after a few frames.
 func TestGoesOnAfterManyCuts(t *testing.T) {
 	for every := 11; every < 20; every++ {
 		h := &host{}
@@ -58,7 +58,7 @@ func TestGoesOnAfterManyCuts(t *testing.T) {
 	}
 }
 
-// The host has lost the study session meanwhile: it says so, or shows no session.
+// The host has lost the study session meanwhile: it refuses requests, or shows no session.
 func TestStartsAgainWhenTheSessionIsGone(t *testing.T) {
 	for _, shows := range []bool{false, true} {
 		var w *world
@@ -112,7 +112,7 @@ func TestIsPatientWithARelayThatIsDown(t *testing.T) {
 	}
 }
 
-// A reply to the lost call that comes after all is no reply to anything.
+// A late reply to a lost call counts as unsolicited.
 func TestIgnoresAnswersOfTheLastConnection(t *testing.T) {
 	h, cut := &host{}, false
 	var late []Message

@@ -9,14 +9,14 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// rulebook is what an agent must keep to, whatever happens to it. It is written without the code under test.
+// rulebook checks the rules that an agent must follow in every situation. It is independent of the code under test.
 type rulebook struct {
 	ids    map[string]bool
 	join   string // id of the relay.join on this connection
 	joined bool
-	synced bool           // a snapshot.state has come on this connection
-	call   string         // id of the call that has no answer on this connection
-	tools  map[string]any // of the last authoritative state, with their JSON Schemas
+	synced bool           // a snapshot.state was received on this connection
+	call   string         // id of the unanswered call on this connection
+	tools  map[string]any // tools of the last authoritative state, with their JSON Schemas
 	over   bool           // a session.end was sent on this connection
 }
 
@@ -34,7 +34,7 @@ func (r *rulebook) arrived(msg Message) {
 		if _, present := msg.Payload()["uiSpec"]; !present || !isArray {
 			return
 		}
-		if msg.Type() == proto.SnapshotState { // tells also what came of a call that has no answer
+		if msg.Type() == proto.SnapshotState { // also shows the effect of an unanswered call
 			r.synced, r.call = true, ""
 		}
 		r.tools = map[string]any{}
@@ -49,7 +49,7 @@ func (r *rulebook) arrived(msg Message) {
 	}
 }
 
-// asSchema knows the forms that the hosts of these tests use.
+// asSchema handles the forms that these test hosts use.
 func asSchema(parameters any) any {
 	o, _ := parameters.(object)
 	if o["type"] == "object" || o["$ref"] != nil {

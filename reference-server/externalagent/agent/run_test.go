@@ -27,8 +27,8 @@ type relay struct {
 	mu     sync.Mutex
 	host   *host
 	opened int
-	closed []websocket.StatusCode // by the agent, or by what was wrong
-	// on sees every message before the host does, with the connection to answer on. False ends the connection.
+	closed []websocket.StatusCode // by the agent, or because of an error
+	// on sees every message before the host, with the connection for replies. It returns false to end the connection.
 	on func(ctx context.Context, ws *websocket.Conn, msg Message) bool
 }
 
@@ -118,7 +118,7 @@ func TestRunTakesWebSocketURLs(t *testing.T) {
 	}
 }
 
-// Connections that end in every way, and frames of every kind.
+// Connections that end in every possible way, and frames of every kind.
 func TestRunGoesOn(t *testing.T) {
 	n := 0
 	r := startRelay(t, &host{})
@@ -148,7 +148,7 @@ func TestRunGoesOn(t *testing.T) {
 	}
 }
 
-// A stopped agent says goodbye.
+// A stopped agent closes its connection properly.
 func TestRunStops(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
@@ -177,7 +177,7 @@ func TestRunGivesUp(t *testing.T) {
 	}
 }
 
-// silent is a connection on which nothing ever comes.
+// silent is a connection that never receives anything.
 type silent struct {
 	ended chan struct{}
 	once  sync.Once
@@ -204,7 +204,7 @@ func (s *silent) Close(websocket.StatusCode, string) error { return s.CloseNow()
 
 func (s *silent) CloseNow() error { s.once.Do(func() { close(s.ended) }); return nil }
 
-// The clock of the loop: relay.joined that does not come, writes that hang, dials that do.
+// The loop's timers: a missing relay.joined, hanging writes, hanging dials.
 func TestRunKeepsTime(t *testing.T) {
 	hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	for name, c := range map[string]struct {
@@ -243,7 +243,7 @@ func TestRunKeepsTime(t *testing.T) {
 	}
 }
 
-// A relay that never answers a close is left all the same, and one that floods the agent is, too.
+// The agent also leaves a relay that never answers a close, and one that floods it.
 func TestRunLeavesARelayThatDoesNotListen(t *testing.T) {
 	h := &host{}
 	r := startRelay(t, h)

@@ -7,8 +7,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// fault is an agent that gets one thing wrong, and what can be seen of it: shows is true on it, and false on a correct
-// one.
+// fault is an agent with one fault and its symptom: shows returns true for it, and false for a correct agent.
 type fault struct {
 	name  string
 	make  func() Options
@@ -33,8 +32,7 @@ func rewriting(kind string, f func(msg Message) Message) func() Options {
 	})
 }
 
-// eventful is a booking in which something of everything happens: junk, errors, a user, quick specs that are wrong, an
-// update that is missing, a cut.
+// eventful is a booking with all kinds of events: junk, errors, a user, wrong quick specs, a missing update, a cut.
 func eventful(t *testing.T, o Options) *world {
 	t.Helper()
 	pieces, failed := junk(), 0
@@ -65,7 +63,7 @@ func eventful(t *testing.T, o Options) *world {
 	}
 	w := newWorld(t, h, o, func(w *world) {
 		w.lenient = true
-		w.cut = func(f int) (bool, bool) { return false, f == 90 } // junk counts
+		w.cut = func(f int) (bool, bool) { return false, f == 90 } // counts junk too
 		w.deliver = func(nth int, msg Message) []Event {
 			if nth > 10 && msg.Type() == proto.ToolResult {
 				defer func() { pieces = nil }()
@@ -78,7 +76,7 @@ func eventful(t *testing.T, o Options) *world {
 	return w
 }
 
-// A fault that a real implementation might have is a small wrapper around the correct agent.
+// A realistic fault is a small wrapper around the correct agent.
 func TestSeams(t *testing.T) {
 	correct := eventful(t, Options{})
 	for _, f := range slices.Concat(decisionFaults, messageFaults) {
@@ -93,7 +91,7 @@ func TestSeams(t *testing.T) {
 	}
 }
 
-// The correct agent gets through all of it, and breaks no rule.
+// The correct agent gets through all of it without breaking a rule.
 func TestBooksAnEventfulTicket(t *testing.T) {
 	w := eventful(t, Options{})
 	if o := w.booked(); o.Connections != 2 || o.Failed != 1 {

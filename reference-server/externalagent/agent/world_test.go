@@ -8,7 +8,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// world is a Machine, a host, and a clock without waiting. All messages between the two pass through JSON.
+// world is a Machine, a host, and a simulated clock. All messages between the two pass through JSON.
 type world struct {
 	t      testing.TB
 	m      *Machine
@@ -18,20 +18,20 @@ type world struct {
 	queue  []Event
 	open   bool
 	dials  int
-	frames int // that have passed, both ways
-	told   int // messages that the host has sent
+	frames int // frames passed so far, both ways
+	told   int // messages sent by the host
 	sent   []Message
 	rules  rulebook
 
-	refuse  func(dial int) bool                // a dial
-	cut     func(frame int) (lost, cut bool)   // the connection at a frame
-	deliver func(nth int, msg Message) []Event // what arrives in place of the nth message of the host
-	lenient bool                               // rules may be broken
+	refuse  func(dial int) bool                // whether to refuse a dial
+	cut     func(frame int) (lost, cut bool)   // whether a frame is lost, and whether the connection is cut there
+	deliver func(nth int, msg Message) []Event // replaces the nth message of the host
+	lenient bool                               // ignore broken rules
 
 	finish *Finish
 }
 
-// book runs an agent against a host, until it finishes or nothing can happen any more.
+// book runs an agent against a host until it finishes or no event is left.
 func book(t testing.TB, h *host, o Options, with ...func(*world)) *world {
 	t.Helper()
 	w := newWorld(t, h, o, with...)
@@ -49,7 +49,7 @@ func newWorld(t testing.TB, h *host, o Options, with ...func(*world)) *world {
 	return w
 }
 
-// run goes on for so long, in the time of the world.
+// run advances the world by so much simulated time.
 func (w *world) run(long time.Duration) {
 	w.t.Helper()
 	until := w.now + long
@@ -149,7 +149,7 @@ func (w *world) send(msg Message) {
 	}
 }
 
-// enqueue lets a message of the host arrive.
+// enqueue delivers a message of the host.
 func (w *world) enqueue(msg Message) {
 	w.told++
 	if w.deliver == nil {
@@ -182,7 +182,7 @@ func (w *world) throughJSON(msg Message) Message {
 	return again
 }
 
-// booked fails the test unless the agent has done what it is for.
+// booked fails the test unless the agent has booked.
 func (w *world) booked() Outcome {
 	w.t.Helper()
 	if w.finish == nil {
@@ -194,7 +194,7 @@ func (w *world) booked() Outcome {
 	return w.finish.Outcome
 }
 
-// types of what was sent.
+// types returns the types of the sent messages.
 func (w *world) types() (types []string) {
 	for _, msg := range w.sent {
 		types = append(types, msg.Type())

@@ -68,7 +68,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// Failures while running: what toolSchema allows, and the state does not.
+// Calls that toolSchema allows but the state does not.
 func TestExecutionFails(t *testing.T) {
 	p := play(t, Options{})
 	p.start()
@@ -109,7 +109,7 @@ func TestExecutionFails(t *testing.T) {
 	p.do(proto.Next, object{})
 	fails(proto.Next, object{})
 	p.do(proto.SetQuantity, object{"itemId": "adult", "quantity": 7})
-	fails(proto.SetQuantity, object{"itemId": "student", "quantity": 5}) // of which the house sells four at once
+	fails(proto.SetQuantity, object{"itemId": "student", "quantity": 5}) // at most four of these may be bought at once
 	fails(proto.SetQuantity, object{"itemId": "child", "quantity": 2})
 	state = p.do(proto.SetQuantity, object{"itemId": "child", "quantity": 1})
 	if total := spec(state)["total"]; total != 7*12.5+7.5 {
@@ -121,7 +121,7 @@ func TestExecutionFails(t *testing.T) {
 	p.do(proto.Next, object{})
 }
 
-// An age limit closes the tickets of the young.
+// An age limit makes the tickets for younger people unavailable.
 func TestTicketOfAnother(t *testing.T) {
 	p := play(t, Options{})
 	p.start()
@@ -137,7 +137,7 @@ func TestTicketOfAnother(t *testing.T) {
 	}
 }
 
-// prev keeps later choices, and another choice those that are still possible.
+// prev keeps later choices; a changed choice keeps those that are still possible.
 func TestPrev(t *testing.T) {
 	p := play(t, Options{})
 	p.start()
@@ -158,7 +158,7 @@ func TestPrev(t *testing.T) {
 	for range 6 {
 		p.do(proto.Prev, object{})
 	}
-	state = p.do(proto.Select, object{"itemId": "m2"}) // shown there too, at other times
+	state = p.do(proto.Select, object{"itemId": "m2"}) // also shown there, at other times
 	var left []string
 	for _, line := range spec(state)["summary"].([]any) {
 		left = append(left, line.(object)["label"].(string))

@@ -9,7 +9,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// By taking the first item of each form from any movie on, one can book; and somewhere something is sold out.
+// Taking the first item of each form leads to a booking for every movie; and somewhere something is sold out.
 func TestEveryMovieCanBeBooked(t *testing.T) {
 	c, err := LoadCatalogue("")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// childLogs makes the test binary a host that logs there, and talks by lines, until its input ends.
+// childLogs names the log folder for the test binary run as a host, which communicates by lines until its input ends.
 const childLogs = "PARLEY_TEST_HOST_LOGS"
 
 func serveChild(dir string) {
@@ -29,7 +29,7 @@ func serveChild(dir string) {
 	_ = h.Close()
 }
 
-// lineConn is a connection whose messages are lines. Its reads are ended by the end of the process.
+// lineConn is a connection with one message per line. Its reads end with the process.
 type lineConn struct {
 	in  *bufio.Reader
 	out io.Writer
@@ -42,8 +42,7 @@ func (c *lineConn) Write(_ context.Context, data []byte) error {
 	return err
 }
 
-// A host is killed in the middle of its work. All that it told is in its log, line by line; only the last line may be
-// torn.
+// A host is killed while working. All that it sent is in its log; only the last line may be torn.
 func TestCrash(t *testing.T) {
 	dir := t.TempDir()
 	seed := rand.Uint64()
@@ -73,8 +72,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// crash has a host work in a process of its own, and kills it once it has said so much. It returns what it said, type
-// by type.
+// crash runs a host in its own process and kills it after so many messages. It returns the types of what it sent.
 func crash(t *testing.T, dir string, messages int) (told []string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

@@ -71,7 +71,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// Whatever the ids are made of, nothing is written outside of the folder.
+// Whatever the ids contain, nothing is written outside the folder.
 func TestLogStaysInItsFolder(t *testing.T) {
 	outside := t.TempDir()
 	dir := filepath.Join(outside, "logs")
@@ -99,7 +99,7 @@ func TestLogStaysInItsFolder(t *testing.T) {
 	}
 }
 
-// What a crash left is never added to.
+// Files left by a crash are never appended to.
 func TestLogAfterCrash(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "study"), 0o755); err != nil {
@@ -119,7 +119,7 @@ func TestLogAfterCrash(t *testing.T) {
 	}
 }
 
-// A link in the folder leads nowhere outside of it, and a session that can't be logged does not begin.
+// A link in the folder can't lead outside of it, and a session that can't be logged does not begin.
 func TestNoLogNoSession(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	store, err := OpenStore(dir)
@@ -139,7 +139,7 @@ func TestNoLogNoSession(t *testing.T) {
 	}
 }
 
-// fullDisk takes so many lines.
+// fullDisk accepts a limited number of lines.
 type fullDisk struct {
 	Store
 	lines int
@@ -162,7 +162,7 @@ func (l *fullLog) Append(line []byte) error {
 	return l.Log.Append(line)
 }
 
-// A session whose log fails ends, and is not said to be logged.
+// A session whose log fails ends, and session.ended is not sent for it.
 func TestDiskFull(t *testing.T) {
 	store, err := OpenStore(t.TempDir())
 	if err != nil {
@@ -198,7 +198,7 @@ func TestLogLimit(t *testing.T) {
 	}
 }
 
-// A host that closes ends the log in order.
+// A host that closes completes its log.
 func TestLogOfClosedHost(t *testing.T) {
 	dir := t.TempDir()
 	p := play(t, Options{Logs: dir})

@@ -47,7 +47,7 @@ func (p *pipe) Write(ctx context.Context, data []byte) error {
 	}
 }
 
-// party is an agent that talks to a host.
+// party is an agent connected to a host.
 type party struct {
 	t    testing.TB
 	h    *Host
@@ -57,7 +57,7 @@ type party struct {
 	done chan error
 }
 
-// february is when the tests play: the 14th is the first date on display.
+// february is the time of the tests: the 14th is the first date on display.
 func february() time.Time { return time.Date(2026, 2, 13, 10, 22, 17, 123_000_000, time.UTC) }
 
 func play(t testing.TB, o Options) *party {
@@ -138,7 +138,7 @@ func (p *party) next() Message {
 	}
 }
 
-// expect takes the next message, which is of that type, and answers id; "": no request.
+// expect requires the next message to have the type and to answer id; "" means that it answers nothing.
 func (p *party) expect(kind, id string) object {
 	p.t.Helper()
 	msg := p.next()
@@ -148,7 +148,7 @@ func (p *party) expect(kind, id string) object {
 	return msg.Payload()
 }
 
-// silent tells that nothing else has been said: a snapshot is what comes next.
+// silent checks that no other message was sent: the next one is the reply to a snapshot.get.
 func (p *party) silent() { p.t.Helper(); p.snapshot() }
 
 func (p *party) start() string {
@@ -183,7 +183,7 @@ func (p *party) call(tool string, params object) string {
 	return p.send(proto.ToolCall, object{"toolName": tool, "params": params, "reason": "because"})
 }
 
-// do calls a tool that works, and returns the state after it.
+// do makes a successful call and returns the resulting state.
 func (p *party) do(tool string, params object) object {
 	p.t.Helper()
 	result := p.expect(proto.ToolResult, p.call(tool, params))
@@ -197,7 +197,7 @@ func (p *party) do(tool string, params object) object {
 	return state
 }
 
-// refused calls a tool that is refused, with that code; it returns the message.
+// refused makes a call that is refused with the code, and returns the error's message.
 func (p *party) refused(code, tool string, params object) string {
 	p.t.Helper()
 	return p.failure(code, p.call(tool, params))
@@ -216,7 +216,7 @@ func (p *party) failure(code, id string) string {
 	return text
 }
 
-// to walks to a stage by the first items.
+// to goes to a stage by taking the first items.
 func (p *party) to(stage string) (state object) {
 	p.t.Helper()
 	state = p.snapshot()
@@ -246,7 +246,7 @@ func items(state object) []any {
 
 func item(state object, i int) object { return items(state)[i].(object) }
 
-// soldItem is the first item that is sold out; "" if there is none.
+// soldItem returns the first item that is sold out; "" if there is none.
 func soldItem(state object) string {
 	for i := range items(state) {
 		if item(state, i)["available"] == false {

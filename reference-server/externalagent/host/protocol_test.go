@@ -14,7 +14,7 @@ func envelope(kind, payload string) string {
 	return fmt.Sprintf(`{"v":"mvp-0.2","type":%q,"id":"x","payload":%s}`, kind, payload)
 }
 
-// What is no envelope or no payload of its type is INVALID_MESSAGE, with a session and without.
+// Anything but a valid envelope with a payload of its type gets INVALID_MESSAGE, with or without a session.
 func TestInvalidMessages(t *testing.T) {
 	p := play(t, Options{})
 	refuse := func() {
@@ -73,7 +73,7 @@ func TestSessionNotActive(t *testing.T) {
 	refuse()
 }
 
-// Bad params, derived from the schema, and said in words.
+// Invalid params, derived from the schema, and the error in words.
 func TestInvalidParams(t *testing.T) {
 	p := play(t, Options{})
 	p.start()
@@ -121,7 +121,7 @@ func TestUnknownTools(t *testing.T) {
 	p.start()
 	p.refused(proto.UnknownTool, "teleport", object{})
 	p.refused(proto.UnknownTool, "", object{})
-	p.refused(proto.UnknownTool, proto.Prev, object{}) // known, and not announced here
+	p.refused(proto.UnknownTool, proto.Prev, object{}) // known, but not announced here
 	p.refused(proto.UnknownTool, proto.SetQuantity, object{"itemId": "adult", "quantity": 1})
 	p.to(proto.TicketStage)
 	p.refused(proto.UnknownTool, proto.Select, object{"itemId": "adult"})
@@ -130,7 +130,7 @@ func TestUnknownTools(t *testing.T) {
 	p.silent()
 }
 
-// Requests without id are handled; their answers have nothing to name.
+// Requests without an id are handled; their replies have no replyTo.
 func TestWithoutID(t *testing.T) {
 	p := play(t, Options{})
 	p.raw(`{"v":"mvp-0.2","type":"session.start","payload":{"studyId":"a","participantId":"b"}}`)
@@ -148,7 +148,7 @@ func TestWithoutID(t *testing.T) {
 	p.silent()
 }
 
-// Who said what at which stage; only the participant's words are told by a message of their own.
+// The history tells who said what; only the participant's words also get their own message, with the stage.
 func TestChat(t *testing.T) {
 	p := play(t, Options{})
 	p.start()
@@ -201,7 +201,7 @@ func TestChatLimits(t *testing.T) {
 	}
 }
 
-// A state must fit into a frame of a relay, whatever it is made of.
+// A state must fit into a frame of a relay, whatever it contains.
 func TestLargestState(t *testing.T) {
 	p := play(t, Options{})
 	p.start()

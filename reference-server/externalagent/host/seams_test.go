@@ -12,8 +12,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// fault is a host that gets one thing wrong, and what can be seen of it: shows is true on it, and false on a correct
-// one.
+// fault is a host with one fault and its symptom: shows returns true for it, and false for a correct host.
 type fault struct {
 	name  string
 	spoil func(o *Options)
@@ -30,7 +29,7 @@ func taking(f func(v View, msg Message) []Message) func(*Options) {
 	return func(o *Options) { o.Inbound = f }
 }
 
-// answers sends requests, and a snapshot.get behind them, and returns what is said until that one is answered.
+// answers sends requests followed by a snapshot.get, and returns everything received up to the reply to that.
 func (p *party) answers(send ...func()) (all []Message) {
 	p.t.Helper()
 	for _, f := range send {
@@ -61,13 +60,13 @@ func (p *party) calling(tool string, params object) func() { return func() { p.c
 
 func code(msg Message) any { return msg.Payload()["code"] }
 
-// begun reports whether a session can be used, whatever the host tells of it.
+// begun starts a session without checking the host's reply.
 func (p *party) begun() *party {
 	p.answers(func() { p.send(proto.SessionStart, object{"studyId": "a", "participantId": "b"}) })
 	return p
 }
 
-// A fault that a real implementation might have is a small wrapper around the correct host.
+// A realistic fault is a small wrapper around the correct host.
 func TestSeams(t *testing.T) {
 	for _, f := range slices.Concat(decisions, messages, logs) {
 		t.Run(f.name, func(t *testing.T) {
@@ -271,7 +270,7 @@ var messages = []fault{
 	}},
 }
 
-// logOf is the text of the log of a short session.
+// logOf returns the log of a short session as text.
 func logOf(p *party) string {
 	p.begun().answers(p.calling(proto.Highlight, object{"itemId": "m1"}))
 	p.end()

@@ -14,7 +14,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// A session after another begins as the first one did.
+// A second session begins like the first.
 func TestReset(t *testing.T) {
 	p := play(t, Options{})
 	first := p.start()
@@ -37,7 +37,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// The session outlives its connection, and goes on where it was.
+// The session survives its connection and continues where it was.
 func TestReconnect(t *testing.T) {
 	p := play(t, Options{})
 	p.start()
@@ -55,7 +55,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// What the participant says while no agent is connected is in the next snapshot, and is not sent.
+// Participant input while no agent is connected is in the next snapshot, but is not sent.
 func TestSayUnconnected(t *testing.T) {
 	h, err := New(Options{Logs: t.TempDir(), Now: february})
 	if err != nil {
@@ -122,7 +122,7 @@ func TestNoBackendData(t *testing.T) {
 	}
 }
 
-// Several hosts log into one folder and know nothing of each other.
+// Several hosts log into one folder without knowing of each other.
 func TestSideBySide(t *testing.T) {
 	store, err := OpenStore(t.TempDir())
 	if err != nil {

@@ -27,7 +27,7 @@ func TestAttachRefused(t *testing.T) {
 	b.server.empty(t)
 }
 
-// The caller's slices are its own, before and after.
+// The caller keeps ownership of its slices.
 func TestAttachedSlices(t *testing.T) {
 	b := start(t, Options{})
 	host, a1, a2 := b.attach("host", "s"), b.attach("agent", "s"), b.attach("agent", "s")
@@ -44,7 +44,7 @@ func TestAttachedSlices(t *testing.T) {
 	a2.want(push("abc"))
 }
 
-// A context ends a call, and not the connection.
+// A canceled context ends a call but not the connection.
 func TestAttachedContext(t *testing.T) {
 	b := start(t, Options{})
 	host, agent := b.attach("host", "s"), b.join("agent", "s")
@@ -60,7 +60,7 @@ func TestAttachedContext(t *testing.T) {
 	agent.want(push("y"))
 }
 
-// Close wakes a reader, drops what waits, and is known to everybody when it returns; a second one does nothing.
+// Close wakes a reader, drops queued frames, and has told all parties when it returns; a second call does nothing.
 func TestAttachedClose(t *testing.T) {
 	b := start(t, Options{})
 	host, idle, agent := b.attach("host", "s"), b.attach("agent", "s"), b.join("agent", "s")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// One request and its answer, over two sockets, or with the host attached.
+// BenchmarkRoundTrip measures one request and its reply, over two sockets or with the host attached.
 func BenchmarkRoundTrip(b *testing.B) {
 	for way, join := range ways {
 		b.Run(way, func(b *testing.B) {
@@ -31,7 +31,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// What the check of a large envelope costs.
+// BenchmarkRead measures the check of a large envelope.
 func BenchmarkRead(b *testing.B) {
 	frame := Frame{Data: []byte(sized(1 << 20))}
 	b.SetBytes(1 << 20)

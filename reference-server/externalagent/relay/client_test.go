@@ -16,7 +16,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = time.Minute
 
 // object is a decoded JSON object.
@@ -62,7 +62,7 @@ func start(t testing.TB, o Options) *bench {
 	return b
 }
 
-// empty fails if the server remembers anything of those who have left.
+// empty fails if the server retains any state of departed parties.
 func (s *Server) empty(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -79,7 +79,7 @@ type party struct {
 	Conn
 }
 
-// socket makes a Conn of the text frames of a WebSocket.
+// socket makes a Conn from the text frames of a WebSocket.
 type socket struct{ ws *websocket.Conn }
 
 func (s socket) Read(ctx context.Context) ([]byte, error) {
@@ -91,7 +91,7 @@ func (s socket) Write(ctx context.Context, frame []byte) error {
 }
 func (s socket) Close() error { return s.ws.Close(websocket.StatusNormalClosure, "") }
 
-// dial opens a socket, and joins nothing.
+// dial opens a socket without joining.
 func (b *bench) dial() *party {
 	b.t.Helper()
 	ws, _, err := websocket.Dial(b.t.Context(), b.url+proto.Path, &websocket.DialOptions{HTTPClient: b.http})
@@ -112,7 +112,7 @@ func (b *bench) join(role, session string) *party {
 	return p
 }
 
-// attach joins without one.
+// attach joins as an attached party.
 func (b *bench) attach(role, session string) *party {
 	b.t.Helper()
 	c, err := b.server.Attach(session, role)
@@ -123,7 +123,7 @@ func (b *bench) attach(role, session string) *party {
 	return &party{b.t, nil, c}
 }
 
-// ways are both ways to join.
+// ways has both ways to join.
 var ways = map[string]func(b *bench, role, session string) *party{"socket": (*bench).join, "attached": (*bench).attach}
 
 func joining(id, role, session string) object {
@@ -135,12 +135,12 @@ func joined(id, role, session string) object {
 		"sessionId": session}}
 }
 
-// ask is what an agent may ask.
+// ask returns an agent's request.
 func ask(id string) string {
 	return fmt.Sprintf(`{"v":"mvp-0.2","type":"snapshot.get","id":%q,"payload":{}}`, id)
 }
 
-// tell is what a host may answer; push what it may say unasked.
+// tell returns a host's reply; push returns an unsolicited message.
 func tell(id, text string) string {
 	return fmt.Sprintf(`{"v":"mvp-0.2","type":"snapshot.state","replyTo":%q,"payload":{"text":%q}}`, id, text)
 }
@@ -166,7 +166,7 @@ func (p *party) send(msg any) {
 	}
 }
 
-// next is the next frame as it came.
+// next returns the next frame verbatim.
 func (p *party) next() string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -187,7 +187,7 @@ func (p *party) nextObject() object {
 	return msg
 }
 
-// want wants the next frame to be this: bytes if it is a string.
+// want requires the next frame to equal msg; a string is compared byte for byte.
 func (p *party) want(msg any) {
 	p.t.Helper()
 	if text, isText := msg.(string); isText {
@@ -201,7 +201,7 @@ func (p *party) want(msg any) {
 	}
 }
 
-// refused wants the next frame to be an error with the code, about the id; about none if that is nil.
+// refused requires the next frame to be an error with the code and, unless id is nil, with replyTo id.
 func (p *party) refused(id any, code string) {
 	p.t.Helper()
 	msg := p.nextObject()
@@ -218,8 +218,8 @@ func (p *party) refused(id any, code string) {
 
 var fences atomic.Int64
 
-// quiet fails if anything comes before the refusal of an envelope. All that the party sent before has been handled
-// then.
+// quiet fails if anything arrives before the refusal of an invalid envelope. By then the relay has handled everything
+// that the party sent before.
 func (p *party) quiet() {
 	p.t.Helper()
 	id := fmt.Sprint("fence-", fences.Add(1))
@@ -227,7 +227,7 @@ func (p *party) quiet() {
 	p.refused(id, proto.InvalidMessage)
 }
 
-// ended wants the connection to end with the status, whatever comes before.
+// ended requires the connection to end with the status, ignoring earlier frames.
 func (p *party) ended(code websocket.StatusCode) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -242,7 +242,7 @@ func (p *party) ended(code websocket.StatusCode) {
 	}
 }
 
-// left waits until the relay has forgotten the parties that have left: as many as are given stay.
+// left waits until the relay has forgotten the departed parties and only stay parties remain.
 func (b *bench) left(stay int) {
 	b.t.Helper()
 	deadline := time.After(patience)

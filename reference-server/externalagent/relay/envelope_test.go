@@ -12,14 +12,14 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// nested is an envelope whose payload makes it so deep.
+// nested returns an envelope of the given depth.
 func nested(kind string, depth int) string {
 	depth -= 2
 	return `{"v":"mvp-0.2","type":"` + kind + `","payload":{"x":` + strings.Repeat("[", depth) + strings.Repeat("]",
 		depth) + `},"id":"i"}`
 }
 
-// badEnvelopes are refused, whoever sends them; TYPE stands for a type that the sender may send.
+// badEnvelopes are refused from any sender; TYPE stands for a type that the sender may send.
 var badEnvelopes = []struct {
 	reason, text string
 	replyTo      any
@@ -67,8 +67,8 @@ var badEnvelopes = []struct {
 	{"id empty", `{"v":"","id":""}`, ""},
 }
 
-// What is no envelope is refused by the relay, both ways, and passed on to nobody; the connection lives (EA-018 to
-// EA-024).
+// The relay refuses invalid envelopes in both directions and passes them on to no one; the connection stays open
+// (EA-018 to EA-024).
 func TestBadEnvelopes(t *testing.T) {
 	for way, join := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestBinaryFrame(t *testing.T) {
 	host.quiet()
 }
 
-// What is an envelope arrives byte for byte, whatever else stands in it.
+// A valid envelope arrives byte for byte, whatever else it contains.
 func TestGoodEnvelopes(t *testing.T) {
 	for way, join := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -137,13 +137,13 @@ func TestGoodEnvelopes(t *testing.T) {
 	}
 }
 
-// judged is what the checks say of a frame.
+// judged returns the checks' verdict on a frame.
 func judged(from Party, text string) *Refusal {
 	return right.judge(from, Read(Frame{Data: []byte(text)}))
 }
 
-// The check never fails otherwise than by refusing; what it accepts another parser reads likewise, and what is refused
-// can be told by an error that is itself an envelope.
+// The check fails only by refusing; another parser reads what it accepts in the same way, and each refusal can be put
+// into an error that is itself a valid envelope.
 func FuzzCheck(f *testing.F) {
 	for _, row := range badEnvelopes {
 		f.Add(strings.ReplaceAll(row.text, "TYPE", "tool.call"))

@@ -9,7 +9,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// A second host takes the place of the first, who hears nothing more and says nothing more.
+// A second host replaces the first, which neither receives nor sends anything more.
 func TestHostReplaced(t *testing.T) {
 	both(t, func(_ *testing.T, b *bench, join func(role, session string) *party) {
 		first, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
@@ -34,7 +34,7 @@ func TestHostReplaced(t *testing.T) {
 	})
 }
 
-// What the first host has been sent it still gets before it is closed.
+// The first host still gets what was sent to it before it is closed.
 func TestHostReplacedBehindQueue(t *testing.T) {
 	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
 		first, agent := join("host", "s"), join("agent", "s")
@@ -50,7 +50,7 @@ func TestHostReplacedBehindQueue(t *testing.T) {
 	})
 }
 
-// When the host leaves, its agents learn which of their requests it has not answered, once.
+// When the host leaves, its agents are told once which of their requests it has not answered.
 func TestHostGone(t *testing.T) {
 	both(t, func(_ *testing.T, b *bench, join func(role, session string) *party) {
 		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
@@ -88,8 +88,8 @@ func TestHostGone(t *testing.T) {
 	})
 }
 
-// attaching is a relay that brings a host to each session; hosts hands them out, and calls tells what it was called
-// with.
+// attaching is a relay that attaches a host to each session; hosts delivers them, and calls lists the arguments of
+// the hook calls.
 type attaching struct {
 	*bench
 	hosts chan *party
@@ -110,7 +110,7 @@ func startAttaching(t *testing.T) *attaching {
 		OnEmpty: func(session string) {
 			var host *party
 			a.note("empty "+session, func() { host = a.last[session] })
-			if host != nil { // the session may have got one otherwise
+			if host != nil { // the session may have got one in another way
 				_ = host.Close()
 			}
 		},
@@ -134,7 +134,7 @@ func (a *attaching) called(want ...string) {
 	}
 }
 
-// The host that OnAgent attaches is there before the agent is answered; with the last agent it goes.
+// The host that OnAgent attaches is present before the agent gets its reply; it leaves with the last agent.
 func TestOnAgent(t *testing.T) {
 	for way, join := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestOnAgent(t *testing.T) {
 	}
 }
 
-// A session whose host has left gets another one with the next agent that joins.
+// A session whose host has left gets another one when the next agent joins.
 func TestOnAgentAgain(t *testing.T) {
 	a := startAttaching(t)
 	agent := a.join("agent", "s")
@@ -176,7 +176,7 @@ func TestOnAgentAgain(t *testing.T) {
 	a.called("agent s", "agent s")
 }
 
-// Without a host attached it is asked once, however many agents join.
+// Without an attached host OnAgent is called once, however many agents join.
 func TestOnAgentWithoutHost(t *testing.T) {
 	var mu sync.Mutex
 	calls := 0
@@ -193,7 +193,7 @@ func TestOnAgentWithoutHost(t *testing.T) {
 	}
 }
 
-// Agents that come and go at the same time always find a host.
+// Agents that join and leave concurrently always find a host.
 func TestComingAndGoing(t *testing.T) {
 	b := start(t, Options{})
 	var hosts sync.Map

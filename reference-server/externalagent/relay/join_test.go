@@ -8,7 +8,7 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// A join is answered with its role and sessionId as they were sent (EA-027 to EA-030).
+// relay.joined repeats the role and sessionId as sent (EA-027 to EA-030).
 func TestJoin(t *testing.T) {
 	b := start(t, Options{})
 	for _, role := range []string{"agent", "host", "frontend"} {
@@ -57,7 +57,7 @@ func TestBadJoin(t *testing.T) {
 	p.want(joined("j", "agent", "s"))
 }
 
-// Before the join nothing is passed on, and the connection lives (EA-025, EA-026).
+// Before the join nothing is passed on, and the connection stays open (EA-025, EA-026).
 func TestBeforeJoin(t *testing.T) {
 	b := start(t, Options{})
 	host, agent, p := b.join("host", "s"), b.join("agent", "s"), b.dial()

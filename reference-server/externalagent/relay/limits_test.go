@@ -13,7 +13,7 @@ import (
 	"parley/reference-server/connection"
 )
 
-// sized is a host's envelope of so many bytes.
+// sized returns a host's envelope of so many bytes.
 func sized(bytes int) string { return push(strings.Repeat("x", bytes-len(push("")))) }
 
 func TestFrameLimit(t *testing.T) {
@@ -31,7 +31,7 @@ func TestFrameLimit(t *testing.T) {
 	})
 }
 
-// A party that does not read is dropped, and no other party waits for it.
+// A party that does not read is dropped without delaying any other party.
 func TestSlowReader(t *testing.T) {
 	for name, limits := range map[string]Limits{
 		"frames": {Queue: 64},
@@ -53,7 +53,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// A host that does not read leaves its agents as any other does.
+// A host that does not read leaves its agents like any other host.
 func TestSlowHost(t *testing.T) {
 	b := start(t, Options{Limits: Limits{QueueBytes: 100 << 10}})
 	host, agent := b.attach("host", "s"), b.join("agent", "s")
@@ -122,7 +122,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// A Close that may not wait cuts off what does not end, and says so.
+// Close with a canceled context returns an error without waiting for OnAgent.
 func TestCloseInHaste(t *testing.T) {
 	release, entered := make(chan struct{}), make(chan struct{})
 	b := start(t, Options{OnAgent: func(string) { close(entered); <-release }})
@@ -138,7 +138,7 @@ func TestCloseInHaste(t *testing.T) {
 	b.close()
 }
 
-// An agent that leaves while it waits at the gate never was there.
+// An agent that leaves while waiting at the gate leaves no trace.
 func TestLeavesWhileJoining(t *testing.T) {
 	release, entered := make(chan struct{}), make(chan struct{})
 	b := start(t, Options{OnAgent: func(string) { close(entered); <-release }})

@@ -19,7 +19,8 @@ func both(t *testing.T, run func(t *testing.T, b *bench, join func(role, session
 	}
 }
 
-// An agent is heard by its host alone; a host by its agents, and by the one that asked if it answers.
+// Only its host receives what an agent sends. A host's reply goes to the agent that asked, other host messages to all
+// agents.
 func TestRouting(t *testing.T) {
 	both(t, func(t *testing.T, b *bench, join func(role, session string) *party) {
 		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
@@ -33,7 +34,7 @@ func TestRouting(t *testing.T) {
 		host.send(push("all"))
 		a1.want(push("all"))
 		a2.want(push("all"))
-		host.send(tell("q2", "again")) // the request is answered already
+		host.send(tell("q2", "again")) // the request has already been answered
 		host.send(tell("q3", "nobody has asked"))
 		for _, a := range []*party{a1, a2} {
 			a.want(tell("q2", "again"))
@@ -62,8 +63,7 @@ func TestNoAgents(t *testing.T) {
 	})
 }
 
-// Agents number their requests alike: an answer goes to the one that asked first, of those that asked for such an
-// answer.
+// Agents may use the same ids: a reply goes to the oldest request that its type can answer.
 func TestEqualIDs(t *testing.T) {
 	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
 		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
@@ -101,7 +101,7 @@ func TestEqualIDs(t *testing.T) {
 	})
 }
 
-// An agent that leaves takes its requests with it: the answer is for the other who has asked.
+// An agent that leaves takes its requests with it: the reply goes to the other agent that asked.
 func TestAskerLeaves(t *testing.T) {
 	both(t, func(_ *testing.T, b *bench, join func(role, session string) *party) {
 		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")
@@ -117,7 +117,7 @@ func TestAskerLeaves(t *testing.T) {
 	})
 }
 
-// The oldest requests are forgotten when there are too many: their answers go to everybody.
+// With too many requests the oldest are forgotten, and their replies go to all agents.
 func TestTooManyRequests(t *testing.T) {
 	for name, limits := range map[string]Limits{"count": {Requests: 2}, "bytes": {RequestBytes: 11}} {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
-// Many speak at the same time, and each hears each other in order.
+// Many parties send at the same time, and each receives each other's messages in order.
 func TestOrder(t *testing.T) {
 	both(t, func(t *testing.T, _ *bench, join func(role, session string) *party) {
 		const count = 300
@@ -184,7 +184,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// Pipelined requests are answered each by its own answer.
+// Each pipelined request gets its own reply.
 func TestPipelining(t *testing.T) {
 	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
 		host, a1, a2 := join("host", "s"), join("agent", "s"), join("agent", "s")

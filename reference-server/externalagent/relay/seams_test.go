@@ -10,13 +10,13 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// pair is a host and two agents of session "s", and an agent of "t"; probes of how a relay treats them.
+// pair is a host and two agents of session "s" and an agent of "t", with probes of how a relay treats them.
 type pair struct {
 	b               *bench
 	host, a1, a2, t *party
 }
 
-// first is the next frame's type, or "closed".
+// first returns the next frame's type, or "closed".
 func first(p *party) string {
 	data, err := p.Read(p.t.Context())
 	var msg object
@@ -27,17 +27,17 @@ func first(p *party) string {
 	return kind
 }
 
-// idOf is a member of the next frame.
+// idOf returns a member of the next frame.
 func idOf(p *party, name string) any { return p.nextObject()[name] }
 
-// passes reports whether the host hears a text of a1 before a good request.
+// passes reports whether the host receives a1's text before a valid request.
 func (w pair) passes(text string) bool {
 	w.a1.send(text)
 	w.a1.send(ask("after"))
 	return w.host.next() != ask("after")
 }
 
-// hears reports whether a party hears of a push before the relay answers it.
+// hears reports whether a party receives a push before the relay answers it.
 func (w pair) hears(p *party) bool {
 	w.host.send(push("x"))
 	w.host.send("x")
@@ -220,7 +220,7 @@ var faults = []struct {
 
 func deciding(p Policy) func(*Options) { return func(o *Options) { o.Policy = p } }
 
-// A fault that a real implementation might have is a small wrapper around the correct relay.
+// A realistic fault is a small wrapper around the correct relay.
 func TestSeams(t *testing.T) {
 	for _, f := range faults {
 		for _, faulty := range []bool{false, true} {
@@ -239,7 +239,7 @@ func TestSeams(t *testing.T) {
 	}
 }
 
-// The hooks are told who speaks to whom.
+// The hooks get the correct sender and recipient.
 func TestParties(t *testing.T) {
 	type hop struct{ from, to Party }
 	hops, comes := make(chan hop, 100), make(chan Party, 100)

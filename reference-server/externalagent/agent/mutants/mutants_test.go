@@ -11,7 +11,7 @@ import (
 	"parley/reference-server/externalagent/agent"
 )
 
-// Every mutant runs against the bundled host, whatever comes of it, and leaves nothing behind when it is stopped.
+// Every mutant runs against the bundled host, whatever the result, and leaves nothing behind when stopped.
 func TestEveryMutantRuns(t *testing.T) {
 	for _, id := range Catalogue.IDs() {
 		t.Run(id, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"parley/reference-server/externalagent"
 )
 
-// said is what an agent of any mutant may say: something for each fault to go wrong with.
+// said is what an agent sends to any mutant: something that triggers each fault.
 var said = []string{
 	`{"v":"mvp-0.2","type":"tool.call","id":"0","payload":{"toolName":"next","params":{},"reason":"x"}}`,
 	`{"v":"mvp-0.2","type":"relay.join","id":"1","payload":{"role":"agent","sessionId":"red"}}`,
@@ -54,7 +54,7 @@ var said = []string{
 	`{"v":"mvp-0.2","type":"snapshot.get","id":"29","payload":{}}`,
 }
 
-// Every mutant serves two agents, whatever it makes of them, and closes in order.
+// Every mutant serves two agents, whatever it does to them, and closes properly.
 func TestEveryMutantServes(t *testing.T) {
 	for _, id := range Catalogue.IDs() {
 		t.Run(id, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestEveryMutantServes(t *testing.T) {
 	}
 }
 
-// converse says everything, and leaves when it has heard something: a message, or the end of the connection.
+// converse sends everything, and leaves after it has received a message or the connection has ended.
 func converse(t *testing.T, url string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -104,7 +104,7 @@ func converse(t *testing.T, url string) {
 	})
 	for _, text := range said {
 		if conn.Write(ctx, websocket.MessageText, []byte(text)) != nil {
-			break // it has ended the connection
+			break // the mutant has ended the connection
 		}
 	}
 	<-heard

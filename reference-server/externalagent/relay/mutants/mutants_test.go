@@ -18,7 +18,7 @@ func envelopeOf(kind, more, payload string) string {
 	return `{"v":"mvp-0.2","type":"` + kind + `"` + more + `,"payload":` + payload + `}`
 }
 
-// said is what the parties of any mutant may say: something for each fault to go wrong with.
+// said is what the parties send to any mutant: something that triggers each fault.
 var said = []struct{ by, text string }{
 	{"early", envelopeOf(proto.ToolCall, `,"id":"e0"`, `{"toolName":"next","params":{}}`)},
 	{"early", envelopeOf(proto.RelayJoin, `,"id":"j1"`, `{"role":"agent","sessionId":"s"}`)},
@@ -56,7 +56,7 @@ var said = []struct{ by, text string }{
 	{"again", envelopeOf(proto.SnapshotGet, `,"id":"q9"`, `{}`)},
 }
 
-// Every mutant serves, whatever it makes of what is said, and closes in order.
+// Every mutant serves, whatever it does to the messages, and closes properly.
 func TestEveryMutantServes(t *testing.T) {
 	for _, id := range Catalogue.IDs() {
 		t.Run(id, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestEveryMutantServes(t *testing.T) {
 	}
 }
 
-// converse says everything, and leaves.
+// converse sends everything and leaves.
 func converse(t *testing.T, url string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -101,8 +101,8 @@ func converse(t *testing.T, url string) {
 				})
 			}
 		}
-		if conn != nil { // else it is refused
-			_ = conn.Write(ctx, websocket.MessageText, []byte(line.text)) // it may have ended the connection
+		if conn != nil { // else the attach was refused
+			_ = conn.Write(ctx, websocket.MessageText, []byte(line.text)) // the mutant may have ended the connection
 		}
 	}
 	for _, conn := range conns {
