@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// One whole turn over a connection, from the input to the fence behind its final.
+// BenchmarkTurn measures a whole turn over a connection, from the input to the fence after its final.
 func BenchmarkTurn(b *testing.B) {
 	turns := func(b *testing.B, p *party) {
 		p.setUp("s", nil)
@@ -30,7 +30,7 @@ func BenchmarkTurn(b *testing.B) {
 	})
 }
 
-// What the bus costs without a connection: a chunk, while many sessions have a time-out to come.
+// BenchmarkHandle measures the bus without a connection: a chunk while many sessions have a pending timeout.
 func BenchmarkHandle(b *testing.B) {
 	for _, sessions := range []int{1, 1000} {
 		b.Run(strconv.Itoa(sessions)+" sessions", func(b *testing.B) {

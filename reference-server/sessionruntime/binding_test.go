@@ -16,7 +16,7 @@ import (
 	"parley/reference-server/connection"
 )
 
-// A whole turn, and the form of what is written.
+// A whole turn, and the format of the output.
 func TestTurn(t *testing.T) {
 	both(t, Options{}, func(t *testing.T, p *party) {
 		p.setUp("s", nil)
@@ -42,7 +42,7 @@ func TestTurn(t *testing.T) {
 	})
 }
 
-// Numbers, names and order of what is passed on are as they came.
+// Numbers, names and their order are passed on unchanged.
 func TestPassedOnAsItCame(t *testing.T) {
 	both(t, Options{}, func(t *testing.T, p *party) {
 		p.setUp("s", nil)
@@ -95,7 +95,7 @@ func TestFramesThatCannotBeTaken(t *testing.T) {
 	})
 }
 
-// What is nested as deeply as a frame may be can be read when it comes back, with what was put around it.
+// A frame of maximum depth remains readable when it comes back, with what was wrapped around it.
 func TestDepth(t *testing.T) {
 	both(t, Options{}, func(t *testing.T, p *party) {
 		p.setUp("s", nil)
@@ -111,7 +111,7 @@ func TestDepth(t *testing.T) {
 	})
 }
 
-// Sessions know nothing of each other, and a set-up frame of the same one begins anew.
+// Sessions are independent, and another set-up frame of a session resets it.
 func TestSessions(t *testing.T) {
 	both(t, Options{Limits: Limits{Sessions: 2}}, func(t *testing.T, p *party) {
 		p.setUp("s1", nil)
@@ -138,7 +138,7 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// Real time: a time-out comes, and it comes after the fence that was answered before it.
+// Real time: a timeout fires, and after the fence that was answered before it.
 func TestTimeout(t *testing.T) {
 	both(t, Options{}, func(t *testing.T, p *party) {
 		p.setUp("s", object{"input_ack_ms": 30})
@@ -150,7 +150,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// inPipes plays over stdio in virtual time.
+// inPipes runs f over stdio in virtual time.
 func inPipes(t *testing.T, o Options, f func(p *party)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,7 +165,7 @@ func inPipes(t *testing.T, o Options, f func(p *party)) {
 	})
 }
 
-// One goroutine serves the time-outs of many runtimes, in their order.
+// One goroutine handles the timeouts of many runtimes in order.
 func TestTimeoutsOfManySessions(t *testing.T) {
 	inPipes(t, Options{}, func(p *party) {
 		began := time.Now()
@@ -328,7 +328,7 @@ func TestStdioEnds(t *testing.T) {
 	})
 }
 
-// An ack that has come when the time is over, and was not handled yet, is in time.
+// An ack that arrived before the timeout but was not yet handled is in time.
 func TestAckBeforeTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, err := Options{}.withDefaults()

@@ -9,7 +9,7 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// bus is the runtimes of one connection: frames go in, frames come out. It is used by one goroutine at a time.
+// bus holds the runtimes of one connection: frames go in, frames come out. It is used by one goroutine at a time.
 type bus struct {
 	o        Options
 	seams    Seams
@@ -21,7 +21,7 @@ type bus struct {
 type runtime struct {
 	*orchestrator.Machine
 	due   time.Time
-	place int // in bus.timed; -1 while nothing is due
+	place int // index in bus.timed; -1 without a timeout
 }
 
 func newBus(o Options) *bus {
@@ -50,7 +50,7 @@ func (b *bus) handle(data []byte) [][]byte {
 	return b.problem(fmt.Sprintf(`unknown set-up frame %.80q: send "setup" or "fence"`, *f.Parley))
 }
 
-// problem answers a frame that can't be taken.
+// problem answers a frame that can't be handled.
 func (b *bus) problem(text string) [][]byte {
 	b.o.Logger.Warn("frame not taken", "why", text)
 	return b.control(map[string]any{"parley": proto.Problem, "text": text})
@@ -65,7 +65,7 @@ func (b *bus) control(frame map[string]any) [][]byte {
 	return [][]byte{data}
 }
 
-// setUp makes a runtime, in place of the one that the session has had.
+// setUp makes a runtime, replacing that of the session.
 func (b *bus) setUp(data []byte) [][]byte {
 	s, err := decodeSetup(data)
 	if err != nil {
@@ -95,7 +95,7 @@ func (b *bus) setUp(data []byte) [][]byte {
 	return b.control(map[string]any{"parley": proto.Ready, "session_id": s.SessionID})
 }
 
-// message has a message handled by the runtime of its session.
+// message passes a message to the runtime of its session.
 func (b *bus) message(msg proto.Message) [][]byte {
 	id := msg.SessionID
 	if b.seams.Route != nil {
@@ -108,8 +108,8 @@ func (b *bus) message(msg proto.Message) [][]byte {
 	return b.published(r, r.OnMessage(msg))
 }
 
-// published encodes what a runtime published, and looks when it wants to be called again. What can't be encoded, which
-// only a faulty one makes, is told and left out.
+// published encodes what a runtime published and updates its next timeout. A message that can't be encoded, which
+// only a faulty runtime makes, is reported and left out.
 func (b *bus) published(r *runtime, msgs []proto.Message) [][]byte {
 	b.schedule(r)
 	frames := make([][]byte, 0, len(msgs))
@@ -124,7 +124,7 @@ func (b *bus) published(r *runtime, msgs []proto.Message) [][]byte {
 	return frames
 }
 
-// due tells when the next time-out of a runtime is; false if there is none.
+// due returns the next timeout of any runtime; false if there is none.
 func (b *bus) due() (time.Time, bool) {
 	if len(b.timed) == 0 {
 		return time.Time{}, false
@@ -132,7 +132,7 @@ func (b *bus) due() (time.Time, bool) {
 	return b.timed[0].due, true
 }
 
-// tick has the time-outs take place that are due.
+// tick handles the timeouts that are due.
 func (b *bus) tick(now time.Time) (frames [][]byte) {
 	for len(b.timed) > 0 && !b.timed[0].due.After(now) {
 		r := b.timed[0]
@@ -141,7 +141,7 @@ func (b *bus) tick(now time.Time) (frames [][]byte) {
 	return frames
 }
 
-// schedule puts a runtime where its next time-out belongs.
+// schedule updates a runtime's place in the heap for its next timeout.
 func (b *bus) schedule(r *runtime) {
 	at, ok := r.Due()
 	r.due = at
@@ -155,7 +155,7 @@ func (b *bus) schedule(r *runtime) {
 	}
 }
 
-// timed is a heap of the runtimes that have a time-out, the next one first.
+// timed is a heap of the runtimes with a timeout, earliest first.
 type timed []*runtime
 
 func (h timed) Len() int           { return len(h) }

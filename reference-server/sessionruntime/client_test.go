@@ -18,12 +18,12 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = time.Minute
 
 type object = map[string]any
 
-// party is the other side of a bus.
+// party is the client of a bus.
 type party struct {
 	t    testing.TB
 	send func(text string) error
@@ -83,7 +83,7 @@ func (b *bench) dial() (*party, *websocket.Conn) {
 	}, ws
 }
 
-// pipes starts a bus on stdio. done gives what ServeStdio returns.
+// pipes starts a bus on stdio. done receives the result of ServeStdio.
 func pipes(t testing.TB, ctx context.Context, o Options) (p *party, in *io.PipeWriter, done <-chan error) {
 	t.Helper()
 	inR, inW := io.Pipe()
@@ -153,7 +153,7 @@ func (p *party) next() object {
 	return frame
 }
 
-// setUp sets a session of agents a and b up, a is active.
+// setUp sets up a session with agents a and b, where a is active.
 func (p *party) setUp(session string, limits object) {
 	p.t.Helper()
 	p.say(object{"parley": "setup", "session_id": session, "agents": []string{"a", "b"}, "active_agent_id": "a",
@@ -178,7 +178,7 @@ func (p *party) input(session, turn string) {
 	p.message(session, "USER_INPUT", "", "frontend", "hello", object{"turn_id": turn})
 }
 
-// wants reads a frame for each of the kinds, and nothing more up to a fence.
+// wants requires one frame of each kind and nothing else before a fence.
 func (p *party) wants(kinds ...string) (frames []object) {
 	p.t.Helper()
 	p.n++

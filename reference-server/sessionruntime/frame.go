@@ -11,29 +11,29 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// Number is a JSON number as it was sent, in payloads and metadata: what is passed on is passed on as it came.
+// Number is a JSON number as it was sent, in payloads and metadata, so that it can be passed on unchanged.
 type Number string
 
-// MarshalJSON writes the number as it came.
+// MarshalJSON writes the number in its original form.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
 var keepNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) error {
 	if dec.PeekKind() != '0' {
-		return errors.ErrUnsupported // the default does the rest
+		return errors.ErrUnsupported // use the default marshalling
 	}
 	number, err := dec.ReadValue()
 	*v = Number(number)
 	return err
 }))
 
-// frame is what comes off the wire: a message, unless Parley says that it is a set-up frame.
+// frame is a decoded frame: a message, or a set-up frame if Parley is set.
 type frame struct {
 	Parley *string `json:"parley"`
 	proto.Message
 }
 
-// decodeFrame reads a frame strictly: an object, names matched by case and not repeated, valid UTF-8, members of the
-// types that they have. Members that are unknown are passed over.
+// decodeFrame reads a frame strictly: a JSON object in valid UTF-8 with case-sensitive, unique names and members of
+// the expected types. Unknown members are ignored.
 func decodeFrame(data []byte) (f frame, err error) {
 	if jsontext.Value(data).Kind() != '{' {
 		return frame{}, errors.New("send one JSON object")
@@ -47,10 +47,11 @@ func decodeFrame(data []byte) (f frame, err error) {
 	return f, nil
 }
 
-// maxDepth of a frame leaves room for what is put around its parts, so that everybody can read what is published.
+// maxDepth limits the nesting of a frame. It leaves room for what is wrapped around its parts, so that everything
+// published remains readable.
 const maxDepth = 1000
 
-// tooDeep looks at brackets outside of strings. It takes any text.
+// tooDeep counts brackets outside of strings. It accepts any text.
 func tooDeep(data []byte) bool {
 	depth, inString := 0, false
 	for i := 0; i < len(data); i++ {
@@ -90,7 +91,7 @@ func decodeSetup(data []byte) (s setup, err error) {
 	return s, nil
 }
 
-// ackLimit is a limit of a set-up frame; the fallback if it gives none, or 0.
+// ackLimit returns a limit of a set-up frame, or the fallback if the frame gives none or 0.
 func ackLimit(ms *float64, fallback, longest time.Duration) (time.Duration, error) {
 	if ms == nil || *ms == 0 {
 		return fallback, nil
@@ -101,8 +102,7 @@ func ackLimit(ms *float64, fallback, longest time.Duration) (time.Duration, erro
 	return max(time.Duration(*ms*float64(time.Millisecond)), 1), nil
 }
 
-// encode writes members in the order of their names. A faulty orchestrator may make text that is no UTF-8: it becomes
-// U+FFFD.
+// encode writes members sorted by name. Invalid UTF-8, which a faulty orchestrator may make, becomes U+FFFD.
 func encode(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Any text gives JSON objects, one per line, and no harm.
+// Any input yields JSON objects, one per line, and causes no failure.
 func FuzzFrame(f *testing.F) {
 	for _, text := range []string{
 		`{"parley":"setup","session_id":"s","agents":["a","b"],"active_agent_id":"a","limits":{"input_ack_ms":5}}`,

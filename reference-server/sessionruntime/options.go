@@ -13,43 +13,43 @@ import (
 
 // Options configures a Server, or one bus on stdio. The zero value behaves correctly.
 type Options struct {
-	// of a session whose set-up frame gives no limits.input_ack_ms; orchestrator.DefaultAck without it
+	// used if the set-up frame gives no limits.input_ack_ms; default: orchestrator.DefaultAck
 	InputAck  time.Duration
-	CancelAck time.Duration // the same, for limits.cancel_ack_ms
+	CancelAck time.Duration // likewise for limits.cancel_ack_ms
 
-	Seams        func() Seams // called once for each bus; may be nil
-	Logger       *slog.Logger // discards without it
-	AllowOrigins []string     // Origin values accepted besides loopback ones; "null" and "*" stand for themselves
+	Seams        func() Seams // called once per bus; may be nil
+	Logger       *slog.Logger // default: discard
+	AllowOrigins []string     // accepted Origin values besides loopback ones; "null" and "*" stand for themselves
 
-	Limits  Limits              // DefaultLimits for fields that are zero
-	Runtime orchestrator.Limits // of each runtime; orchestrator.DefaultLimits for fields that are zero
+	Limits  Limits              // zero fields default to DefaultLimits
+	Runtime orchestrator.Limits // of each runtime; zero fields default to orchestrator.DefaultLimits
 }
 
-// Seams are where the orchestrators of a bus are made faulty. Both functions may be nil. They are called by one
-// goroutine at a time, so what they share needs no lock.
+// Seams make the orchestrators of a bus faulty. Both functions may be nil. They are called by one goroutine at a
+// time, so their shared state needs no lock.
 type Seams struct {
-	// Runtime changes the options of a runtime before it is made, at every set-up frame. SessionID says which it is.
+	// Runtime changes the options of a runtime before it is made, at every set-up frame. SessionID identifies it.
 	Runtime func(o *orchestrator.Options)
 
-	// Route tells which runtime a message is for, by its session_id; that of the message without it.
+	// Route returns the session ID of the runtime for a message; default: that of the message.
 	Route func(msg proto.Message) (sessionID string)
 }
 
-// Limits bounds what a bus keeps and waits for.
+// Limits bounds what a bus keeps and its waits.
 type Limits struct {
-	Connections int // open connections of a Server; further ones get 503
-	Sessions    int // runtimes of one bus; a set-up frame for one more is an error
+	Connections int // open connections of a Server; more get 503
+	Sessions    int // runtimes of a bus; a set-up frame for another is an error
 
-	Message  int64         // bytes of a frame; more closes a WebSocket with 1009, and is an error on stdio
-	Incoming int           // frames that wait to be handled
-	Outgoing int           // bytes that wait for a slow reader; beyond them no frame is handled until there is room
-	Ack      time.Duration // the longest limit that a set-up frame may ask for
+	Message  int64         // bytes per frame; a larger one closes a WebSocket with 1009, and is an error on stdio
+	Incoming int           // frames waiting to be handled
+	Outgoing int           // bytes waiting for a slow reader; beyond that no frame is handled
+	Ack      time.Duration // maximum limit in a set-up frame
 
-	Write time.Duration // one write to a WebSocket; more ends the connection
+	Write time.Duration // one write to a WebSocket; a slower one ends the connection
 	Close time.Duration // the wait for the client's half of a closing handshake
 }
 
-// DefaultLimits are the limits that hold where Options names none.
+// DefaultLimits are the default limits.
 var DefaultLimits = Limits{
 	Connections: 1024,
 	Sessions:    1024,
@@ -61,7 +61,7 @@ var DefaultLimits = Limits{
 	Close:       time.Second,
 }
 
-// withDefaults fails on what is negative: no such limit can be kept.
+// withDefaults fills in defaults. It rejects negative limits.
 func (o Options) withDefaults() (Options, error) {
 	defaults.Fill(&o.Limits, DefaultLimits)
 	o.InputAck = cmp.Or(o.InputAck, orchestrator.DefaultAck)

@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// forgetful takes every input for the first session that was set up.
+// forgetful routes every message to the first session that was set up.
 func forgetful() Seams {
 	first := ""
 	return Seams{
@@ -24,7 +24,7 @@ func forgetful() Seams {
 	}
 }
 
-// Sessions that are mixed up, on each bus anew.
+// Sessions that are mixed up, separately on each bus.
 func TestSeams(t *testing.T) {
 	b := start(t, Options{Seams: forgetful})
 	for _, session := range []string{"s1", "s2"} {
@@ -38,7 +38,7 @@ func TestSeams(t *testing.T) {
 	}
 }
 
-// What a faulty orchestrator publishes may be anything.
+// A faulty orchestrator may publish anything.
 func TestPublishedByAFault(t *testing.T) {
 	deep := any("x")
 	for range 11_000 {

@@ -13,21 +13,21 @@ import (
 
 var errTooLong = errors.New("the frame is too long")
 
-// arrival is a frame, or that it was too long.
+// arrival is a frame, or the error that it was too long.
 type arrival struct {
 	data []byte
 	err  error
 }
 
-// serve handles what comes in, one frame after the other, and serves the time-outs of all runtimes, by one goroutine
-// (section 5), until in or the connection ends. Then it ends the connection behind what is queued.
+// serve handles incoming frames and the timeouts of all runtimes in one goroutine (section 5), until in or the
+// connection ends. Then it closes the connection after the queued frames.
 func serve(o Options, in <-chan arrival, out *connection.Outbox) {
 	handleAll(newBus(o), in, out)
 	out.Finish(websocket.CloseError{Code: websocket.StatusNormalClosure})
 }
 
-// handleAll handles frames and time-outs. What has come before a time-out is served is handled before it: an ack that
-// only the load of this machine has held up is in time.
+// handleAll handles frames and timeouts. Frames that have arrived before a timeout is served are handled first, so
+// that an ack delayed only by this machine's load is in time.
 func handleAll(b *bus, in <-chan arrival, out *connection.Outbox) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -65,7 +65,7 @@ func (b *bus) take(a arrival) [][]byte {
 	return b.handle(a.data)
 }
 
-// arrive hands a frame on to be handled, unless the connection ends before.
+// arrive queues a frame for handling, unless the connection ends first.
 func arrive(ctx context.Context, in chan<- arrival, a arrival) {
 	select {
 	case in <- a:

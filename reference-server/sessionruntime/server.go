@@ -20,7 +20,7 @@ type Server struct {
 	conns *connection.Registry[*connection.Outbox, connection.Outbox]
 }
 
-// NewServer returns a server. It fails on a limit that is negative.
+// NewServer returns a server. It rejects negative limits.
 func NewServer(o Options) (*Server, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -33,14 +33,14 @@ func NewServer(o Options) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP implements http.Handler. Pages from elsewhere are refused.
+// ServeHTTP implements http.Handler. It refuses requests from pages of other origins.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if web.Admit(w, r, s.o.AllowOrigins) {
 		s.mux.ServeHTTP(w, r)
 	}
 }
 
-// serveWebSocket is one connection, from the handshake to its end.
+// serveWebSocket serves one connection from handshake to end.
 func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	l := s.o.Limits
 	out := connection.New(context.WithoutCancel(r.Context()), connection.Limits{})
@@ -65,8 +65,8 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	s.o.Logger.Debug("connection ended", "why", context.Cause(out.Context()))
 }
 
-// Close ends all connections (1001), behind what is queued for them, and waits. When ctx ends first it cuts them off,
-// and returns an error that wraps that of ctx. Connections that are opened later get 503. It may be called again.
+// Close closes all connections (1001) after their queued frames, and waits. If ctx ends first, it drops them and
+// returns an error that wraps ctx's. Later connections get 503. Close may be called again.
 func (s *Server) Close(ctx context.Context) error {
 	s.conns.Close()
 	for _, out := range s.conns.All() {

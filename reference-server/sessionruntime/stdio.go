@@ -14,13 +14,13 @@ import (
 	"parley/reference-server/connection"
 )
 
-// ServeStdio serves one bus over a pair of streams, with one frame per line, until in ends; then everything is handled
-// and written, and it returns nil. Empty lines are passed over. A line that is longer than Limits.Message is an error
-// frame, and the next one is read.
+// ServeStdio serves one bus over a pair of streams, with one frame per line, until in ends. It then handles and
+// writes everything and returns nil. Empty lines are ignored. A line longer than Limits.Message gets an error frame,
+// and reading continues with the next line.
 //
-// When ctx ends first, it closes in and out if they are io.Closers, and returns the cause of ctx. It does not wait for
-// a Read that ignores this, as that of a terminal may. It fails on a limit that is negative, and when out can't be
-// written, or in not read.
+// When ctx ends first, it closes in and out if they are io.Closers, and returns the cause of ctx. It does not wait
+// for a Read that ignores this, as one on a terminal may. It fails on negative limits, on write errors, and on read
+// errors.
 func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -40,8 +40,8 @@ func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, o Options) err
 	box := connection.New(ctx, connection.Limits{})
 	defer box.End(connection.ErrEnded)
 	frames := make(chan arrival, o.Limits.Incoming)
-	var failed error // of in; set before frames is closed
-	go func() {      // a Read may not be ended from outside
+	var failed error // read error of in; set before frames is closed
+	go func() {      // a blocked Read may not be interruptible
 		defer close(frames)
 		failed = readLines(box.Context(), in, frames, o.Limits.Message)
 	}()
@@ -68,7 +68,7 @@ func closeIfPossible(v any) {
 	}
 }
 
-// readLines hands on the lines of in until it ends, or ctx does.
+// readLines passes on the lines of in until it or ctx ends.
 func readLines(ctx context.Context, in io.Reader, frames chan<- arrival, limit int64) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for ctx.Err() == nil {
@@ -90,7 +90,7 @@ func readLines(ctx context.Context, in io.Reader, frames chan<- arrival, limit i
 	return nil
 }
 
-// readLine reads a line without its end. One that is too long is read to its end, and not kept.
+// readLine reads a line without its end. A line that is too long is read to its end and discarded.
 func readLine(r *bufio.Reader, limit int64) (line []byte, err error) {
 	tooLong := false
 	for {

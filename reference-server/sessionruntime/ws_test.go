@@ -29,7 +29,7 @@ func TestHTTP(t *testing.T) {
 		{"/health", "https://evil.example", 403},
 		{"/health", "null", 403},
 		{proto.Path, "https://evil.example", 403},
-		{proto.Path, "", 426}, // no WebSocket handshake
+		{proto.Path, "", 426}, // not a WebSocket handshake
 		{"/", "", 404},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+c.path, nil)
@@ -81,7 +81,7 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 	}
 }
 
-// Each connection has runtimes of its own, and they end with it.
+// Each connection has its own runtimes, which end with it.
 func TestBusesAreApart(t *testing.T) {
 	b := start(t, Options{})
 	p, ws := b.dial()
@@ -105,7 +105,7 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// The server says goodbye behind everything that is queued.
+// The server sends its close frame after everything that is queued.
 func TestClose(t *testing.T) {
 	b := start(t, Options{})
 	p, _ := b.dial()
@@ -131,7 +131,7 @@ func TestClose(t *testing.T) {
 
 func TestCloseInTime(t *testing.T) {
 	b := start(t, Options{Limits: Limits{Close: time.Hour}})
-	p, _ := b.dial() // reads nothing, so it answers no goodbye
+	p, _ := b.dial() // reads nothing, so it does not answer the close
 	p.raw(`{"parley":"fence","id":"1"}`)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -140,7 +140,7 @@ func TestCloseInTime(t *testing.T) {
 	}
 }
 
-// A party that does not read is not read, until it does.
+// The server does not read from a client that does not read, until it does.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, in, done := pipes(t, context.Background(), Options{Limits: Limits{Outgoing: 100, Incoming: 4}})
@@ -167,7 +167,7 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// One that never reads is cut off.
+// A client that never reads is dropped.
 func TestDeafReader(t *testing.T) {
 	loud := strings.Repeat("x", 512<<10)
 	p, _ := start(t,

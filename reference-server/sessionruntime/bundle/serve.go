@@ -42,8 +42,7 @@ stdout is one JSON message, and it exits at the end of its stdin.`,
 	},
 }
 
-// speak is the orchestrator on the process's own streams, until they end, or ctx does. On stdout there are messages
-// alone.
+// speak runs the orchestrator on the process's stdin and stdout until they or ctx end. stdout carries only messages.
 func speak(ctx context.Context, o sessionruntime.Options, at launch.Place) error {
 	o, err := served(o, at)
 	if err != nil {
@@ -52,12 +51,12 @@ func speak(ctx context.Context, o sessionruntime.Options, at launch.Place) error
 	at.Log.Info("one JSON message per line, on stdin and stdout")
 	err = sessionruntime.ServeStdio(ctx, at.In, at.Out, o)
 	if ctx.Err() != nil {
-		return nil // to be interrupted is its regular end
+		return nil // an interrupt is the normal end
 	}
 	return err
 }
 
-// served are the options of the orchestrator that `parley serve` serves.
+// served returns the options of the orchestrator for `parley serve`.
 func served(o sessionruntime.Options, at launch.Place) (sessionruntime.Options, error) {
 	for _, f := range []struct {
 		name  string
@@ -71,8 +70,7 @@ func served(o sessionruntime.Options, at launch.Place) (sessionruntime.Options, 
 	return o, nil
 }
 
-// told logs the buses that connect, the sessions that are set up on each, and what becomes of their turns; nothing that
-// was said in them.
+// told logs connected buses, the sessions set up on each, and the results of their turns, but no contents.
 func told(log *slog.Logger) func() sessionruntime.Seams {
 	var buses atomic.Int64
 	return func() sessionruntime.Seams {
@@ -89,7 +87,7 @@ func told(log *slog.Logger) func() sessionruntime.Seams {
 	}
 }
 
-// tellPublished logs what the orchestrator decides, by what it publishes. It is called while the orchestrator works.
+// tellPublished logs the orchestrator's decisions from what it publishes. It is called while the orchestrator works.
 func tellPublished(log *slog.Logger, msg proto.Message) {
 	body, _ := msg.Payload.(map[string]any)
 	turn := []any{"turn", msg.Metadata[proto.TurnID]}

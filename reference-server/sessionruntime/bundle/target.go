@@ -1,5 +1,5 @@
-// Package bundle is what is bundled for session-runtime: an orchestrator behind a WebSocket or on stdin and stdout, its
-// mutants, and how it is launched and served.
+// Package bundle has the bundled targets of session-runtime (an orchestrator behind a WebSocket or on stdin and
+// stdout), their mutants, and how to launch and serve them.
 package bundle
 
 import (
@@ -17,7 +17,7 @@ import (
 //go:embed profile.yaml
 var profile string
 
-// Target is what is bundled.
+// Target has the bundled targets of the protocol.
 var Target = launch.Target{
 	Protocol: proto.Protocol,
 	Short:    "an orchestrator at the WebSocket /bus/ws, or on stdin and stdout: the client is the message bus",
@@ -43,7 +43,7 @@ var Target = launch.Target{
 	}},
 }
 
-// options are those of the correct orchestrator, or of one with a fault.
+// options returns the options of the correct orchestrator, or of one with the fault.
 func options(fault string) (sessionruntime.Options, error) {
 	o := sessionruntime.Options{Limits: sessionruntime.Limits{Write: launch.Unhurried}}
 	if fault == "" {

@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// ackFaults take an INPUT_ACK that is none, or do not take one that is (4A).
+// ackFaults accept an invalid INPUT_ACK, or do not accept a valid one (4A).
 var ackFaults = map[string]fault{
 	"ack-ignored":      deafTo(proto.InputAck),
 	"ack-does-not-run": ruling(rules{Acked: turned(orchestrator.TellStarted)}),
@@ -26,12 +26,12 @@ func ackOfActive(v view, t turn, msg message) bool {
 	return correct.Acks(v, t, msg) && msg.Sender == v.Active()
 }
 
-// foreignOutput is what another agent says of a turn that waits for its ack.
+// foreignOutput matches another agent's output for a turn that awaits its ack.
 func foreignOutput(_ view, t turn, msg message) bool {
 	return t.Status == orchestrator.Routing && t.Agent != msg.Sender
 }
 
-// forOldest takes an ack for that of the input that waits longest.
+// forOldest attributes an ack to the input that has waited longest.
 func forOldest(v view, msg message) message {
 	for _, t := range v.Turns() {
 		if t.Waiting == proto.InputAck {
@@ -42,7 +42,7 @@ func forOldest(v view, msg message) message {
 	return msg
 }
 
-// ackOfMentioned knows the wait of plain inputs alone: the other handler has its own, which is never begun.
+// ackOfMentioned times out only plain inputs: the handler of mentions has its own timer, which never starts.
 func ackOfMentioned() rules {
 	mentioned := map[string]bool{}
 	return rules{
@@ -59,7 +59,7 @@ func ackOfMentioned() rules {
 	}
 }
 
-// cancelAckIsAck takes any ack of a turn for the one that it waits for.
+// cancelAckIsAck accepts any ack of a turn for the awaited one.
 func cancelAckIsAck(v view, msg message) []message {
 	if t, ok := v.Turn(text(msg, proto.TurnID)); kindOf(msg) == proto.CancelAck && ok && t.Waiting == proto.InputAck {
 		msg.Subtype = proto.InputAck
@@ -71,7 +71,7 @@ func startedAtOnce(v view, t turn, mention bool) []step {
 	return append(slices.Clone(correct.Input(v, t, mention)), orchestrator.TellStarted)
 }
 
-// timeoutFaults wait for an INPUT_ACK too short, too long or in vain (RT-078).
+// timeoutFaults wait for an INPUT_ACK too briefly, too long or without effect (RT-078).
 var timeoutFaults = map[string]fault{
 	"timeout-never":    ruling(rules{RouteTimeout: turned()}),
 	"timeout-not-told": ruling(rules{RouteTimeout: turned(orchestrator.Fail)}),
@@ -114,7 +114,7 @@ func routesAgain(o *options) {
 	}}
 }
 
-// lateAckRevives has an ack start a turn that has failed.
+// lateAckRevives lets an ack start a failed turn.
 func lateAckRevives() rules {
 	revived := map[string]bool{}
 	return rules{
@@ -135,12 +135,12 @@ func lateAck(v view, t turn, msg message) bool {
 	return correct.Acks(v, t, msg) || t.Status == orchestrator.Failed && t.Agent == msg.Sender
 }
 
-// firstChunk is one that comes in place of the ack.
+// firstChunk matches a chunk that arrives instead of the ack.
 func firstChunk(_ view, t turn, msg message) bool {
 	return t.Status == orchestrator.Routing && t.Agent == msg.Sender && !orchestrator.IsFinal(msg)
 }
 
-// shunned sends nothing more to an agent that has not answered once.
+// shunned sends nothing more to an agent that has once failed to answer.
 func shunned() rules {
 	silent := map[string]bool{}
 	return rules{

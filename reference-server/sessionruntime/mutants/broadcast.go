@@ -7,7 +7,8 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// broadcastFaults take what is only to be observed, do not take what is to be taken, or take it twice (1).
+// broadcastFaults handle messages that should only be observed, ignore messages that should be handled, or handle one
+// twice (1).
 var broadcastFaults = map[string]fault{
 	"broadcast-is-business": ruling(rules{Takes: onBroadcast(func(message) bool { return true })}),
 	"broadcast-input-routed": ruling(rules{Takes: onBroadcast(func(msg message) bool {
@@ -38,7 +39,7 @@ var broadcastFaults = map[string]fault{
 	"own-switch-is-the-users": ruling(rules{Role: selfIsUser, Takes: takesOwn}),
 }
 
-// onBroadcast takes some messages on BROADCAST, whoever has sent them.
+// onBroadcast handles some messages on BROADCAST from any sender.
 func onBroadcast(some func(msg message) bool) func(v view, msg message, from role, again bool) bool {
 	return func(v view, msg message, from role, again bool) bool {
 		if msg.Target == proto.ToBroadcast && some(msg) {
@@ -48,14 +49,14 @@ func onBroadcast(some func(msg message) bool) func(v view, msg message, from rol
 	}
 }
 
-// onBroadcastOf matches some of what agents send on BROADCAST.
+// onBroadcastOf matches some agent messages on BROADCAST.
 func onBroadcastOf(some func(msg message) bool) func(v view, msg message) bool {
 	return func(v view, msg message) bool {
 		return msg.Target == proto.ToBroadcast && correct.Role(v, msg) == orchestrator.Agent && some(msg)
 	}
 }
 
-// observedSwitch has who is active follow from what is seen on BROADCAST.
+// observedSwitch updates the active agent from observed BROADCAST messages.
 func observedSwitch() rules {
 	active := ""
 	return rules{
@@ -69,7 +70,7 @@ func observedSwitch() rules {
 	}
 }
 
-// observedTold passes what is seen on BROADCAST on to SYSTEM.
+// observedTold passes observed BROADCAST messages on to SYSTEM.
 func observedTold(v view, msg message) []message {
 	if to, _ := payloadOf(msg)["to"].(string); msg.Target == proto.ToBroadcast && kindOf(msg) == proto.SwitchAgent &&
 		msg.Sender == proto.FromLogger {
@@ -78,14 +79,14 @@ func observedTold(v view, msg message) []message {
 	return []message{msg}
 }
 
-// twiceTaken takes some messages as often as they come.
+// twiceTaken handles some messages as often as they arrive.
 func twiceTaken(some func(msg message) bool) func(v view, msg message, from role, again bool) bool {
 	return func(v view, msg message, from role, again bool) bool {
 		return correct.Takes(v, msg, from, again && !some(msg))
 	}
 }
 
-// stopPerSubscription tells of a cancel as often as its ack comes.
+// stopPerSubscription publishes CANCELED as often as the ack arrives.
 func stopPerSubscription() rules {
 	return rules{
 		Takes: twiceTaken(is(proto.CancelAck)),
@@ -101,7 +102,7 @@ func stopPerSubscription() rules {
 	}
 }
 
-// ownSwitchRepeated tells a switch that it hears once more, at its own first hearing.
+// ownSwitchRepeated publishes a switch again when it receives its own.
 func ownSwitchRepeated(v view, msg message) []message {
 	if to, _ := payloadOf(msg)["to"].(string); msg.Sender == proto.FromSession && kindOf(msg) == proto.SwitchAgent &&
 		payloadOf(msg)["trigger"] != "TURN" {
@@ -110,7 +111,7 @@ func ownSwitchRepeated(v view, msg message) []message {
 	return []message{msg}
 }
 
-// ownRepeated asks SessionManager again when it hears its own request, once.
+// ownRepeated asks SessionManager again, once, when it receives its own request.
 func ownRepeated(kind string) func(v view, msg message) []message {
 	return func(v view, msg message) []message {
 		if msg.Sender == proto.FromSession && kindOf(msg) == kind && !slices.Contains([]any{"again"}, msg.Metadata["heard"]) {
@@ -143,7 +144,7 @@ func takesOwn(v view, msg message, from role, again bool) bool {
 	return correct.Takes(v, msg, from, again)
 }
 
-// mixedFaults keep in one place what belongs to each session.
+// mixedFaults share state that belongs to one session.
 var mixedFaults = map[string]fault{
 	"sessions-taken-for-first":  takenFor(func(first, _ string) string { return first }),
 	"sessions-taken-for-latest": takenFor(func(_, latest string) string { return latest }),
@@ -152,7 +153,7 @@ var mixedFaults = map[string]fault{
 	"set-up-keeps-active":       keptActive,
 }
 
-// takenFor has one session of a bus handle what is for any.
+// takenFor lets one session of a bus handle the messages of all.
 func takenFor(which func(first, latest string) string) fault {
 	return func() seams {
 		first, latest := "", ""
@@ -172,7 +173,7 @@ func takenFor(which func(first, latest string) string) fault {
 	}
 }
 
-// sharedActive has one active agent for all sessions of a bus.
+// sharedActive keeps one active agent for all sessions of a bus.
 func sharedActive() seams {
 	active := ""
 	return seams{Runtime: func(o *options) {
@@ -186,7 +187,7 @@ func sharedActive() seams {
 	}}
 }
 
-// sharedSpeaker has one who speaks for all sessions of a bus.
+// sharedSpeaker keeps one speaker for all sessions of a bus.
 func sharedSpeaker() seams {
 	var speaker turn
 	return seams{Runtime: func(o *options) {
@@ -208,7 +209,7 @@ func sharedSpeaker() seams {
 	}}
 }
 
-// keptActive has a session that is set up anew go on with the agent that was active before.
+// keptActive lets a session that is set up again continue with the previously active agent.
 func keptActive() seams {
 	active := map[string]string{}
 	return seams{Runtime: func(o *options) {

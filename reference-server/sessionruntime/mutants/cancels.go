@@ -8,7 +8,7 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// cancelFaults stop the wrong agent, or none, or the right one in the wrong words (4C).
+// cancelFaults stop the wrong agent or none, or stop the right one with the wrong message (4C).
 var cancelFaults = map[string]fault{
 	"cancel-ignored":            deaf(fromUser(proto.Cancel)),
 	"interrupt-ignored":         deaf(fromUser(proto.Interrupt)),
@@ -39,8 +39,8 @@ var cancelFaults = map[string]fault{
 	"cancel-sent-with-ack":   delayed(proto.Cancel, is(proto.Canceled)),
 }
 
-// secondCancelTimesOut has each request of the user begin a transaction, and the confirmation end the first alone: the
-// second is over once its time is, and tells the same.
+// secondCancelTimesOut begins a transaction per request of the user, but an ack ends only the first: the second times
+// out and publishes CANCELED again.
 func secondCancelTimesOut() rules {
 	twice, confirmed := map[string]bool{}, map[string]bool{}
 	return rules{
@@ -68,14 +68,14 @@ func secondCancelTimesOut() rules {
 	}
 }
 
-// fromUser matches a CONTROL of the frontend.
+// fromUser matches a CONTROL message from the frontend.
 func fromUser(kind string) func(v view, msg message) bool {
 	return func(_ view, msg message) bool {
 		return msg.Sender == proto.FromFrontend && msg.Event == proto.Control && kindOf(msg) == kind
 	}
 }
 
-// asked is the subtype by which a turn is to be stopped, as Canceling is not told of it.
+// asked tells Canceling the subtype of the request, which it does not get otherwise.
 func asked(canceling func(kind string, v view, t turn) []step) rules {
 	kind := ""
 	return rules{
@@ -87,7 +87,7 @@ func asked(canceling func(kind string, v view, t turn) []step) rules {
 	}
 }
 
-// interruptPassedOn gives the agent the word of the user.
+// interruptPassedOn passes the user's subtype on to the agent.
 func interruptPassedOn() rules {
 	return asked(func(kind string, v view, t turn) []step {
 		if kind == proto.Interrupt {
@@ -118,7 +118,7 @@ func forActive(v view, _ message) (all []string) {
 	return all
 }
 
-// ifActive stops who speaks only while that agent is active.
+// ifActive cancels a speaking agent only while it is active.
 func ifActive(v view, msg message) (some []string) {
 	for _, id := range correct.Cancels(v, msg) {
 		if t, _ := v.Turn(id); t.Agent == v.Active() {
@@ -135,7 +135,7 @@ func forLatest(v view, msg message) []string {
 	return correct.Cancels(v, msg)
 }
 
-// firstTurn names the first turn of the agent: it was found once, and kept.
+// firstTurn always names the agent's first turn, from a stale cache.
 func firstTurn() outbound {
 	first := map[string]string{}
 	return func(_ view, msg message, send sender) {
@@ -149,7 +149,7 @@ func firstTurn() outbound {
 	}
 }
 
-// cancelAnyway asks the active agent to stop what it may be about to say.
+// cancelAnyway asks the active agent to stop even though it does not speak.
 func cancelAnyway(v view, msg message) []message {
 	user := fromUser(proto.Cancel)(v, msg) || fromUser(proto.Interrupt)(v, msg)
 	if user && msg.Target == proto.ToSystem && len(v.Turns()) == 0 && v.Active() != "" {
@@ -158,7 +158,7 @@ func cancelAnyway(v view, msg message) []message {
 	return []message{msg}
 }
 
-// cancelAfterAck still has the agent speak that has confirmed.
+// cancelAfterAck treats an agent as speaking after its ack.
 func cancelAfterAck() rules {
 	last := ""
 	return rules{
@@ -175,7 +175,7 @@ func cancelAfterAck() rules {
 	}
 }
 
-// cancelAfterFinal still has the agent speak that has ended.
+// cancelAfterFinal treats an agent as speaking after its final.
 func cancelAfterFinal() rules {
 	last := ""
 	return rules{
@@ -195,7 +195,7 @@ func cancelAfterFinal() rules {
 	}
 }
 
-// canceledFaults take an ack that is none, or none that is one, or do not do what follows it (RT-102 to RT-105).
+// canceledFaults accept an invalid ack, ignore a valid one, or do not do what follows it (RT-102 to RT-105).
 var canceledFaults = map[string]fault{
 	"canceled-at-once": ruling(rules{Canceling: turned(orchestrator.Interrupt, orchestrator.Cancel,
 		orchestrator.TellCanceled, orchestrator.Resume)}),
@@ -221,7 +221,7 @@ var canceledFaults = map[string]fault{
 	"stopped-turn-goes-on":    ruling(rules{Stopped: turned(orchestrator.TellCanceled, orchestrator.Resume)}),
 }
 
-// canceledBySecond takes a second request for the order to stop waiting.
+// canceledBySecond takes a second request as an order to stop waiting.
 func canceledBySecond(v view, t turn) []step {
 	if t.CancelSent {
 		return []step{orchestrator.Cancel, orchestrator.TellCanceled, orchestrator.Resume}
@@ -229,7 +229,7 @@ func canceledBySecond(v view, t turn) []step {
 	return correct.Canceling(v, t)
 }
 
-// canceledByFinal takes the end of the stream for the ack.
+// canceledByFinal treats the end of the stream as the ack.
 func canceledByFinal(v view, t turn, msg message) []step {
 	program := correct.Output(v, t, msg)
 	if t.CancelSent && slices.Contains(program, orchestrator.Complete) {
@@ -238,12 +238,12 @@ func canceledByFinal(v view, t turn, msg message) []step {
 	return program
 }
 
-// askedToStop reports whether an output is of an agent that was asked to stop.
+// askedToStop reports whether an output comes from an agent that was asked to stop.
 func askedToStop(_ view, t turn, msg message) bool {
 	return t.CancelSent && t.Status.InFlight() && t.Agent == msg.Sender
 }
 
-// underBoth tells under the name that the event has had, too.
+// underBoth publishes the event under its former name, too.
 func underBoth() outbound {
 	return func(_ view, msg message, send sender) {
 		send(msg)
@@ -254,7 +254,7 @@ func underBoth() outbound {
 	}
 }
 
-// canceledPerRequest answers each CANCEL of the user.
+// canceledPerRequest answers each CANCEL from the user.
 func canceledPerRequest() rules {
 	requests := map[string]int{}
 	return rules{
@@ -272,7 +272,7 @@ func canceledPerRequest() rules {
 	}
 }
 
-// speakingTurn takes an ack for that of the turn in which the agent is to stop.
+// speakingTurn attributes an ack to the agent's turn that is being canceled.
 func speakingTurn(v view, msg message) message {
 	for _, t := range v.Turns() {
 		if t.Agent == msg.Sender && t.CancelSent {
@@ -282,7 +282,7 @@ func speakingTurn(v view, msg message) message {
 	return msg
 }
 
-// inputAckStops takes any ack of a turn for the one that it waits for.
+// inputAckStops accepts any ack of a turn for the awaited one.
 func inputAckStops(v view, msg message) []message {
 	if t, ok := v.Turn(text(msg, proto.TurnID)); kindOf(msg) == proto.InputAck && ok && t.Waiting == proto.CancelAck {
 		msg.Subtype = proto.CancelAck

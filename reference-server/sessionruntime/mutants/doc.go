@@ -1,11 +1,10 @@
-// Package mutants is the catalogue of faulty orchestrators of session-runtime: each is the bundled one with a single
-// named
-// fault that a real implementation might have, and each breaks few clauses. They prove that the suite bites.
+// Package mutants is the catalogue of faulty orchestrators of session-runtime: each is the bundled one with one named
+// fault that a real implementation might have, and breaks few clauses. They prove that the suite finds faults.
 //
-// The rows stand in catalogue.yaml, the faults in the other files, by subject. A fault replaces a decision of
-// orchestrator.Policy, or a program of steps, rewrites messages on their way in or out, or mixes up the sessions of a
-// bus; none stands inside the correct code. What a mutant leaks it leaks before it answers, so that whoever waits for
-// the answer has the leak on record.
+// The rows are in catalogue.yaml, the faults in the other files, by subject. A fault replaces a decision of
+// orchestrator.Policy or a program of steps, rewrites messages on their way in or out, or mixes up the sessions of a
+// bus; the correct code contains none. A leak is sent before the answer, so that it is on record when the answer
+// arrives.
 //
-// What a mutant remembers is that of one session, or of one bus: it forgets that when the connection ends.
+// A mutant's state belongs to one session, or to one bus, and is dropped when the connection ends.
 package mutants

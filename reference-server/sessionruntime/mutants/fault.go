@@ -29,10 +29,10 @@ type (
 	object      = map[string]any
 )
 
-// correct is what a fault falls back on.
+// correct is the policy that faults fall back on.
 var correct = orchestrator.Correct
 
-// fault makes the seams of one bus. What it remembers it makes anew at each call. It needs no lock: see Seams.
+// fault makes the seams of one bus, with new state at each call. That state needs no lock: see Seams.
 type fault func() seams
 
 // runtime is a fault of each session; put is called once per session.
@@ -45,18 +45,18 @@ func deciding(make func() rules) fault {
 	return runtime(func(o *options) { o.Policy = make() })
 }
 
-// ruling is one that remembers nothing.
+// ruling is a stateless fault in the decisions.
 func ruling(r rules) fault { return deciding(func() rules { return r }) }
 
-// receiving is a fault in how messages are taken; make is called once per session.
+// receiving is a fault in incoming messages; make is called once per session.
 func receiving(make func() inbound) fault {
 	return runtime(func(o *options) { o.Inbound = make() })
 }
 
-// taking is one that remembers nothing.
+// taking is a stateless fault in incoming messages.
 func taking(f inbound) fault { return receiving(func() inbound { return f }) }
 
-// reading changes messages that fit as they come in.
+// reading changes matching incoming messages.
 func reading(fits func(v view, msg message) bool, f func(v view, msg message) message) fault {
 	return taking(func(v view, msg message) []message {
 		if fits(v, msg) {
@@ -66,7 +66,7 @@ func reading(fits func(v view, msg message) bool, f func(v view, msg message) me
 	})
 }
 
-// deaf does not hear what fits.
+// deaf ignores matching messages.
 func deaf(fits func(v view, msg message) bool) fault {
 	return taking(func(v view, msg message) []message {
 		if fits(v, msg) {
@@ -76,17 +76,17 @@ func deaf(fits func(v view, msg message) bool) fault {
 	})
 }
 
-// deafTo does not hear messages of some kinds.
+// deafTo ignores messages of some kinds.
 func deafTo(kinds ...string) fault { return deaf(of(kinds...)) }
 
-// of matches messages of some kinds, but for what comes from the machine itself.
+// of matches messages of some kinds, except those of the machine itself.
 func of(kinds ...string) func(v view, msg message) bool {
 	return func(_ view, msg message) bool {
 		return msg.Sender != proto.FromSession && slices.Contains(kinds, kindOf(msg))
 	}
 }
 
-// telling is a fault in how messages are published; make is called once per session.
+// telling is a fault in outgoing messages; make is called once per session.
 func telling(make func() outbound) fault {
 	return runtime(func(o *options) { o.Outbound = make() })
 }
@@ -134,7 +134,7 @@ func silent(kind string) fault {
 	})
 }
 
-// twice publishes the messages of a kind once more, under an id of their own.
+// twice publishes the messages of a kind a second time with another id.
 func twice(kind string) fault {
 	return telling(func() outbound {
 		return func(_ view, msg message, send sender) {
@@ -175,7 +175,7 @@ func as(event, kind string) fault {
 	})
 }
 
-// delayed publishes the messages of a kind right behind the next one that fits, whatever that is about.
+// delayed publishes the messages of a kind after the next matching message.
 func delayed(kind string, behind func(msg message) bool) fault {
 	return telling(func() outbound {
 		var held []message
@@ -195,7 +195,7 @@ func delayed(kind string, behind func(msg message) bool) fault {
 	})
 }
 
-// outputs has an AGENT_OUTPUT that fits lead to another program.
+// outputs gives matching AGENT_OUTPUTs another program.
 func outputs(fits func(v view, t turn, msg message) bool, program ...step) fault {
 	return ruling(rules{Output: func(v view, t turn, msg message) []step {
 		if fits(v, t, msg) {
@@ -205,7 +205,7 @@ func outputs(fits func(v view, t turn, msg message) bool, program ...step) fault
 	}})
 }
 
-// skipping leaves a step out of the program of an AGENT_OUTPUT that fits.
+// skipping removes a step from the program of matching AGENT_OUTPUTs.
 func skipping(some step, fits func(t turn, msg message) bool) fault {
 	return ruling(rules{Output: func(v view, t turn, msg message) []step {
 		if program := correct.Output(v, t, msg); fits(t, msg) {
@@ -215,7 +215,7 @@ func skipping(some step, fits func(t turn, msg message) bool) fault {
 	}})
 }
 
-// unmentioning sees no mention in an input that fits.
+// unmentioning ignores the mention in matching inputs.
 func unmentioning(fits func(msg message) bool) fault {
 	return ruling(rules{Mention: func(v view, msg message) (string, bool) {
 		if fits(msg) {
@@ -225,7 +225,7 @@ func unmentioning(fits func(msg message) bool) fault {
 	}})
 }
 
-// plainTo has a plain input go to an agent of the session, where there is one.
+// plainTo sends a plain input to the given agent if it is in the session.
 func plainTo(agent func(v view) string) func(v view, msg message, mentioned string) string {
 	return func(v view, msg message, mentioned string) string {
 		if id := agent(v); mentioned == "" && v.Has(id) {
@@ -235,12 +235,12 @@ func plainTo(agent func(v view) string) func(v view, msg message, mentioned stri
 	}
 }
 
-// turned has another program for a turn.
+// turned returns another program for a turn.
 func turned(program ...step) func(view, turn) []step {
 	return func(view, turn) []step { return program }
 }
 
-// beginning does something before a transaction of a kind begins.
+// beginning calls do before a transaction of a kind begins.
 func beginning(kind string, do func(v view, tx transaction)) fault {
 	return ruling(rules{Begin: func(v view, tx transaction) []step {
 		if tx.Kind == kind {
@@ -250,7 +250,7 @@ func beginning(kind string, do func(v view, tx transaction)) fault {
 	}})
 }
 
-// begins has transactions of a kind begin with another program.
+// begins gives transactions of a kind another program.
 func begins(kind string, program ...step) fault {
 	return ruling(rules{Begin: func(v view, tx transaction) []step {
 		if tx.Kind == kind {
@@ -260,7 +260,7 @@ func begins(kind string, program ...step) fault {
 	}})
 }
 
-// upon has an answer of a subtype followed by another program.
+// upon gives answers of a subtype another program.
 func upon(subtype string, program ...step) fault {
 	return ruling(rules{Answered: func(v view, tx transaction, msg message) []step {
 		if kindOf(msg) == subtype {
@@ -270,7 +270,7 @@ func upon(subtype string, program ...step) fault {
 	}})
 }
 
-// kindOf tells what a message is: the subtype, but for inputs and outputs, whose event says it.
+// kindOf returns the kind of a message: its event for inputs and outputs, else its subtype.
 func kindOf(msg message) string {
 	if s := orchestrator.Subtype(msg); s != "" && msg.Event != proto.UserInput && msg.Event != proto.AgentOutput {
 		return s
@@ -283,13 +283,13 @@ func is(kind string) func(msg message) bool {
 	return func(msg message) bool { return kindOf(msg) == kind }
 }
 
-// payloadOf is the payload of a message; nil if that is no object.
+// payloadOf returns the payload of a message; nil if it is not an object.
 func payloadOf(msg message) object {
 	payload, _ := msg.Payload.(object)
 	return payload
 }
 
-// text is a member of the metadata, else of the payload; "" if it is no string.
+// text returns a member of the metadata, else of the payload; "" if it is not a string.
 func text(msg message, name string) string {
 	if s, _ := msg.Metadata[name].(string); s != "" {
 		return s
@@ -298,7 +298,7 @@ func text(msg message, name string) string {
 	return s
 }
 
-// named gives a member of metadata and payload, where it is there, another value.
+// named sets a member of metadata and payload, where present.
 func named(msg message, name, value string) message {
 	if payload := maps.Clone(payloadOf(msg)); payload[name] != nil {
 		payload[name] = value
@@ -311,7 +311,7 @@ func named(msg message, name, value string) message {
 	return msg
 }
 
-// unnamed takes a member out of metadata and payload.
+// unnamed removes a member from metadata and payload.
 func unnamed(msg message, name string) message {
 	if payload := maps.Clone(payloadOf(msg)); payload[name] != nil {
 		delete(payload, name)
@@ -322,13 +322,13 @@ func unnamed(msg message, name string) message {
 	return msg
 }
 
-// set gives a member another value.
+// set sets a member.
 func set(name string, v any) func(o object) { return func(o object) { o[name] = v } }
 
-// lose takes a member out.
+// lose removes a member.
 func lose(name string) func(o object) { return func(o object) { delete(o, name) } }
 
-// rename gives a member another name.
+// rename renames a member.
 func rename(name, other string) func(o object) {
 	return func(o object) {
 		o[other] = o[name]
@@ -336,21 +336,21 @@ func rename(name, other string) func(o object) {
 	}
 }
 
-// without takes steps out of a program.
+// without removes steps from a program.
 func without(program []step, some ...step) []step {
 	return slices.DeleteFunc(slices.Clone(program), func(s step) bool { return slices.Contains(some, s) })
 }
 
-// idsOf are the ids of a turn.
+// idsOf returns the ids of a turn.
 func idsOf(t turn) ids { return ids{Trace: t.TraceID, Turn: t.ID} }
 
-// cancelOf is a CANCEL to the agent of a turn.
+// cancelOf returns a CANCEL to the agent of a turn.
 func cancelOf(v view, t turn) message {
 	return v.New(proto.Control, proto.Cancel, proto.ToAgent, t.Agent,
 		object{"turn_id": t.ID, "agent_id": t.Agent, "reason": "stop"}, idsOf(t))
 }
 
-// speakers are the turns that speak, the last one spoke last.
+// speakers returns the speaking turns; the last one spoke last.
 func speakers(v view) (all []turn) {
 	for _, id := range v.Speaking() {
 		if t, ok := v.Turn(id); ok {

@@ -8,7 +8,7 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// handoverFaults hand over too early, too late, or without being asked to (4F).
+// handoverFaults hand over too early, too late, or unasked (4F).
 var handoverFaults = map[string]fault{
 	"handover-ignored":        deafTo(proto.HandoverRequest),
 	"handover-reads-to-agent": reading(of(proto.HandoverRequest), otherTarget),
@@ -40,7 +40,7 @@ var handoverFaults = map[string]fault{
 	"reject-switches-silently": upon(proto.HandoverReject, orchestrator.Activate),
 }
 
-// confirmTrusted carries out what a confirmation says, whether or not anything waits for one.
+// confirmTrusted executes any confirmation, whether or not it is expected.
 func confirmTrusted(v view, msg message) []message {
 	to := text(msg, "target_agent")
 	if kindOf(msg) != proto.HandoverConfirm || to == "" ||
@@ -53,7 +53,7 @@ func confirmTrusted(v view, msg message) []message {
 	return nil
 }
 
-// confirmOfAny takes a confirmation of another handover for that of the one that waits.
+// confirmOfAny accepts the confirmation of another handover for the pending one.
 func confirmOfAny(v view, msg message) []message {
 	for _, tx := range v.Transactions() {
 		if tx.Kind == proto.HandoverRequest && kindOf(msg) == proto.HandoverConfirm {
@@ -63,7 +63,7 @@ func confirmOfAny(v view, msg message) []message {
 	return []message{msg}
 }
 
-// otherTarget reads whom it is about in a member of another name.
+// otherTarget reads the target from a member of another name.
 func otherTarget(_ view, msg message) message {
 	payload, metadata := maps.Clone(payloadOf(msg)), maps.Clone(msg.Metadata)
 	for _, name := range []string{"target_agent", "target_agent_id"} {
@@ -74,8 +74,7 @@ func otherTarget(_ view, msg message) message {
 	return msg
 }
 
-// confirmsTwice executes a confirmation by what stands in it, if the transaction is over: whether it was answered
-// before by that answer is not looked at.
+// confirmsTwice executes a confirmation even if the same answer has already ended its transaction.
 func confirmsTwice(answer string) func(o *options) {
 	return func(o *options) {
 		over := map[string]transaction{}
@@ -97,7 +96,7 @@ func confirmsTwice(answer string) func(o *options) {
 	}
 }
 
-// promptFaults ask the user wrongly, or not (RT-131, RT-132).
+// promptFaults send a wrong prompt, or none (RT-131, RT-132).
 var promptFaults = map[string]fault{
 	"prompt-to-agent": rewriting(proto.HandoverUIPrompt, func(_ view, msg message) message {
 		msg.Target, msg.TargetID = proto.ToAgent, text(msg, "target_agent")
@@ -130,7 +129,7 @@ func promptWithoutReference(_ view, msg message) message {
 	return msg
 }
 
-// delayedPrompt asks when the agent that asks has ended its turn.
+// delayedPrompt prompts only when the requesting agent has ended its turn.
 func delayedPrompt() fault {
 	return telling(func() outbound {
 		var held []message
@@ -150,7 +149,7 @@ func delayedPrompt() fault {
 	})
 }
 
-// contextFaults give the new agent nothing of what was said, or give it to somebody else (RT-129, RT-135).
+// contextFaults give the new agent no context, or give it to another agent (RT-129, RT-135).
 var contextFaults = map[string]fault{
 	"context-to-old-agent": rewriting(proto.HandoverContext, func(_ view, msg message) message {
 		msg.TargetID = text(msg, "from_agent")

@@ -41,7 +41,7 @@ func traceIsSession(v view, msg message) (trace, turn string) {
 	return cmp.Or(text(msg, proto.TraceID), "trace-"+v.SessionID()), text(msg, proto.TurnID)
 }
 
-// notCompleted passes an id on where it was given, and makes none for others to know.
+// notCompleted passes on an id that was given, but publishes none of its own.
 func notCompleted(name string) fault {
 	return runtime(func(o *options) {
 		given := false
@@ -58,8 +58,8 @@ func notCompleted(name string) fault {
 	})
 }
 
-// turnIsSession calls every turn whose id it has to make by the name of the session; what agents say of it is taken for
-// what they say of the latest.
+// turnIsSession names every turn without an id after the session; agents' messages about that name are attributed to
+// the latest such turn.
 func turnIsSession(o *options) {
 	name, made, latest := "turn-"+o.SessionID, map[string]bool{}, ""
 	o.Policy = rules{IDs: func(v view, msg message) (trace, turn string) {
@@ -84,7 +84,7 @@ func turnIsSession(o *options) {
 	}
 }
 
-// inEnvelope has the ids where the envelope of another bus has them.
+// inEnvelope puts the ids where another bus's envelope has them.
 func inEnvelope(_ view, msg message) message {
 	msg.ID = text(msg, proto.TurnID)
 	return unnamed(unnamed(msg, proto.TurnID), proto.TraceID)

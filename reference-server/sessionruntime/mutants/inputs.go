@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// inputFaults send an input to the wrong agent, or not to one (4A).
+// inputFaults send an input to a wrong agent, or to several or none (4A).
 var inputFaults = map[string]fault{
 	"input-not-routed":        silent(proto.UserInput),
 	"input-broadcast":         elsewhere(proto.UserInput, proto.ToBroadcast),
@@ -51,7 +51,7 @@ func inputToSystem(_ view, msg message) bool {
 	return msg.Event == proto.UserInput && msg.Target == proto.ToSystem
 }
 
-// atPlace goes by the list of agents, whoever is active.
+// atPlace selects the agent by its place in the list, whichever is active.
 func atPlace(which func(all []string) string) func(v view, msg message, mentioned string) string {
 	return func(v view, _ message, mentioned string) string {
 		if all := v.Agents(); mentioned == "" && len(all) > 0 {
@@ -61,7 +61,7 @@ func atPlace(which func(all []string) string) func(v view, msg message, mentione
 	}
 }
 
-// toLastSpeaker has the conversation stay with whoever has spoken last.
+// toLastSpeaker sends input to the agent that spoke last.
 func toLastSpeaker() rules {
 	last := ""
 	return rules{
@@ -75,7 +75,7 @@ func toLastSpeaker() rules {
 	}
 }
 
-// toPrevious goes by who was active when the last input came.
+// toPrevious sends input to the agent that was active at the previous input.
 func toPrevious() rules {
 	before := ""
 	return rules{Target: func(v view, msg message, mentioned string) string {
@@ -89,7 +89,7 @@ func toPrevious() rules {
 
 func toActive(v view, _ message, mentioned string) string { return cmp.Or(mentioned, v.Active()) }
 
-// plain reports whether a message is an input that names nobody.
+// plain reports whether a message is an input without a mention.
 func plain(v view, msg message) bool {
 	if msg.Event != proto.UserInput {
 		return false
@@ -115,7 +115,7 @@ func inputChoice(v view, msg message) bool {
 	return plain(v, msg) && payloadOf(msg)["type"] == "selection"
 }
 
-// acceptedFaults tell the frontend otherwise, or at another time, that a turn is accepted (4A).
+// acceptedFaults send a wrong TURN_ACCEPTED, or at the wrong time (4A).
 var acceptedFaults = map[string]fault{
 	"accepted-not-told":      silent(proto.TurnAccepted),
 	"accepted-with-ack":      delayed(proto.TurnAccepted, is(proto.AgentStarted)),
@@ -153,7 +153,7 @@ func ownTrace(_ view, msg message) message { return named(msg, proto.TraceID, ms
 
 func firstAgent(v view, msg message) message { return named(msg, "target_agent", v.Agents()[0]) }
 
-// acceptFirst tells that an input is accepted, and looks for its agent behind that.
+// acceptFirst publishes TURN_ACCEPTED before it looks up the agent.
 func acceptFirst(v view, msg message) []message {
 	if agent, is := correct.Mention(v, msg); msg.Event == proto.UserInput && is && !v.Has(agent) &&
 		msg.Target == proto.ToSystem {
@@ -170,7 +170,7 @@ func unaccepted(v view, t turn, mention bool) []step {
 	return correct.Input(v, t, mention)
 }
 
-// acceptedForOld tells who was active when the input came.
+// acceptedForOld names the agent that was active when the input arrived.
 func acceptedForOld(o *options) {
 	old := map[string]string{}
 	o.Policy = rules{Input: func(v view, t turn, mention bool) []step {

@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// inviteFaults do not ask SessionManager for an agent, or do so in the wrong words (4E).
+// inviteFaults do not ask SessionManager for an agent, or ask incorrectly (4E).
 var inviteFaults = map[string]fault{
 	"invite-ignored":       deafTo(proto.InviteAgent),
 	"invite-reads-no-spec": reading(fromUser(proto.InviteAgent), withoutSpec),
@@ -30,7 +30,7 @@ func withoutSpec(_ view, msg message) message {
 	return msg
 }
 
-// keepsNothing sends requests off, and takes them for granted.
+// keepsNothing sends requests and assumes that they succeed.
 func keepsNothing(v view, tx transaction) []step {
 	program := correct.Begin(v, tx)
 	if tx.Kind == proto.InviteAgent || tx.Kind == proto.RemoveAgent {
@@ -39,7 +39,7 @@ func keepsNothing(v view, tx transaction) []step {
 	return program
 }
 
-// holdsOutput forwards nothing while SessionManager is at work.
+// holdsOutput forwards nothing while SessionManager is working.
 func holdsOutput(o *options) {
 	var held []message
 	waiting := func(v view) bool {
@@ -71,7 +71,7 @@ func addFirst(v view, msg message) message {
 	return msg
 }
 
-// addedFaults take the receipts of an invitation wrongly, or tell them so (RT-122 to RT-127).
+// addedFaults misread the receipts of an invitation, or report them incorrectly (RT-122 to RT-127).
 var addedFaults = map[string]fault{
 	"add-done-ignored":         deafTo(proto.AddAgentDone),
 	"add-done-not-told":        upon(proto.AddAgentDone, orchestrator.Register),
@@ -92,7 +92,7 @@ var addedFaults = map[string]fault{
 	"returning-agent-shunned": deciding(returningShunned),
 }
 
-// firstInvitation takes a receipt for that of the invitation that waits longest, whoever is named.
+// firstInvitation attributes a receipt to the oldest invitation, whichever agent it names.
 func firstInvitation(v view, msg message) message {
 	for _, tx := range v.Transactions() {
 		if tx.Kind == proto.InviteAgent {
@@ -104,7 +104,7 @@ func firstInvitation(v view, msg message) message {
 	return msg
 }
 
-// returningShunned has a list of those that were removed, and looks there first.
+// returningShunned keeps a list of removed agents and checks it first.
 func returningShunned() rules {
 	gone := map[string]bool{}
 	return rules{

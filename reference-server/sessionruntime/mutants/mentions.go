@@ -11,7 +11,7 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// mentionFaults do not see a mention, or do not do all that it asks for (4B).
+// mentionFaults miss a mention, or do only part of what it requires (4B).
 var mentionFaults = map[string]fault{
 	"mention-subtype-unseen":  unmentioning(func(msg message) bool { _, payload := mentionsBy(msg); return !payload }),
 	"mention-type-in-payload": unmentioning(notTyped),
@@ -42,18 +42,18 @@ var mentionFaults = map[string]fault{
 	"mention-choice-reduced": rewriting(proto.UserInput, reduced),
 }
 
-// mentionsBy tells by which of the two forms a mention comes.
+// mentionsBy reports in which of the two forms a mention comes.
 func mentionsBy(msg message) (subtype, payload bool) {
 	_, payload = payloadOf(msg)["mentioned_agent_id"]
 	return msg.Subtype == proto.Mention || msg.Metadata["subtype"] == proto.Mention, payload
 }
 
-// notTyped is an input whose payload does not say that it mentions an agent.
+// notTyped matches an input whose payload does not mention an agent.
 func notTyped(msg message) bool {
 	return payloadOf(msg)["subtype"] != proto.Mention && payloadOf(msg)["mentioned_agent_id"] == nil
 }
 
-// halfRead switches by metadata.subtype, and routes by the subtype of the message, which is thought to be empty.
+// halfRead switches by metadata.subtype but routes by the message's own subtype, which is empty.
 func halfRead(v view, msg message, mentioned string) string {
 	if _, payload := mentionsBy(msg); mentioned == "" || payload || !v.Has(mentioned) {
 		return correct.Target(v, msg, mentioned)
@@ -65,7 +65,7 @@ func halfRead(v view, msg message, mentioned string) string {
 	return active
 }
 
-// fatalWords looks up the metadata of whatever has an "@" in it, does not find it, and handles nothing any more.
+// fatalWords looks up the metadata of a text with "@", fails, and handles nothing after that.
 func fatalWords() inbound {
 	dead := false
 	return func(_ view, msg message) []message {
@@ -81,7 +81,7 @@ func fatalWords() inbound {
 
 var word = regexp.MustCompile(`@(\w+)`)
 
-// inWords reads the name in the text, as far as it is one word.
+// inWords reads the agent's name from the text, up to one word.
 func inWords(v view, msg message) (string, bool) {
 	said, isText := msg.Payload.(string)
 	if name := word.FindStringSubmatch(said); isText && name != nil {
@@ -90,7 +90,7 @@ func inWords(v view, msg message) (string, bool) {
 	return correct.Mention(v, msg)
 }
 
-// programme is that of a mention; a plain input has its own.
+// programme is the program of a mention; plain inputs keep theirs.
 func programme(steps ...step) func(v view, t turn, mention bool) []step {
 	return func(v view, t turn, mention bool) []step {
 		if mention {
@@ -100,7 +100,7 @@ func programme(steps ...step) func(v view, t turn, mention bool) []step {
 	}
 }
 
-// forOneTurn has plain input go to whom it went before the mention.
+// forOneTurn sends plain input to the agent from before the mention.
 func forOneTurn() rules {
 	own := ""
 	return rules{
@@ -114,7 +114,7 @@ func forOneTurn() rules {
 	}
 }
 
-// forOneTurnTold has the agent of before be active again, and says so, when the turn ends.
+// forOneTurnTold makes the previous agent active again when the turn ends, and publishes that.
 func forOneTurnTold() rules {
 	own, before := "", map[string]string{}
 	return rules{
@@ -142,13 +142,13 @@ func forOneTurnTold() rules {
 	}
 }
 
-// switchOf is a SWITCH_AGENT.
+// switchOf returns a SWITCH_AGENT.
 func switchOf(v view, from, to string) message {
 	return v.New(proto.Control, proto.SwitchAgent, proto.ToSystem, "",
 		object{"from": from, "to": to, "reason": "done", "trigger": "TURN"}, ids{})
 }
 
-// inputToOld switches, and routes by who was active when the input came.
+// inputToOld switches but routes to the agent that was active when the input arrived.
 func inputToOld() rules {
 	return rules{Target: func(v view, _ message, mentioned string) string {
 		active := cmp.Or(v.Active(), v.Default())
@@ -176,7 +176,7 @@ func reduced(_ view, msg message) message {
 	return msg
 }
 
-// absentFaults deal wrongly with agents that are not in the session (RT-086, RT-087).
+// absentFaults handle agents that are not in the session incorrectly (RT-086, RT-087).
 var absentFaults = map[string]fault{
 	"absent-not-checked":     ruling(rules{Member: func(view, string) *refusal { return nil }}),
 	"absent-gets-default":    ruling(rules{Target: absentToActive}),
@@ -224,7 +224,7 @@ func toActiveAgent(v view, msg message) message {
 	return msg
 }
 
-// absentBecomesActive sets who is active, and checks behind that.
+// absentBecomesActive sets the active agent before it checks membership.
 func absentBecomesActive() rules {
 	active := ""
 	return rules{Target: func(v view, msg message, mentioned string) string {
@@ -238,7 +238,7 @@ func absentBecomesActive() rules {
 	}}
 }
 
-// membersOfSetUp goes by the list with which the session was made.
+// membersOfSetUp uses the list of agents from the set-up.
 func membersOfSetUp(o *options) {
 	all := slices.Clone(o.Agents)
 	o.Policy = rules{Member: func(v view, agent string) *refusal {
@@ -252,7 +252,7 @@ func membersOfSetUp(o *options) {
 	}}
 }
 
-// byPrefix finds an agent by the beginning of its name.
+// byPrefix finds an agent by a prefix of its name.
 func byPrefix(v view, agent string) *refusal {
 	for _, id := range v.Agents() {
 		if len(id) >= 6 && len(agent) >= 6 && id[:6] == agent[:6] {

@@ -17,8 +17,7 @@ var rows = catalogue.Reader(catalogueYAML)
 // All returns the catalogue, in its order.
 func All() []catalogue.Mutant { return rows() }
 
-// Options returns the options of the mutant of that id: o with the fault put into it. Seams that o has are replaced. It
-// fails for an id that has no fault.
+// Options returns o with the fault of the mutant put into it, replacing o's Seams. It fails for an unknown id.
 func Options(id string, o sessionruntime.Options) (sessionruntime.Options, error) {
 	make, ok := faults()[id]
 	if !ok {
@@ -28,7 +27,7 @@ func Options(id string, o sessionruntime.Options) (sessionruntime.Options, error
 	return o, nil
 }
 
-// registered are the implementations, by subject.
+// registered returns the implementations by subject.
 func registered() []map[string]fault {
 	return []map[string]fault{
 		inputFaults, payloadFaults, idFaults, acceptedFaults, ackFaults, timeoutFaults, mentionFaults, absentFaults,
@@ -39,7 +38,7 @@ func registered() []map[string]fault {
 	}
 }
 
-// faults are all implementations by id.
+// faults returns all implementations by id.
 func faults() map[string]fault {
 	all := map[string]fault{}
 	for _, some := range registered() {

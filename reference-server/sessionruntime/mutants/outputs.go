@@ -9,7 +9,7 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// outputFaults do not forward what an agent says, or do so late, out of order, or to somebody else (4G).
+// outputFaults do not forward an agent's output, or forward it late, out of order, or to the wrong party (4G).
 var outputFaults = map[string]fault{
 	"output-not-forwarded": silent(proto.AgentOutput),
 	"chunks-not-forwarded": skipping(orchestrator.Forward, func(_ turn, msg message) bool {
@@ -44,7 +44,7 @@ func streamed(msg message) bool {
 	return chunk
 }
 
-// chunksWithFinal collects what is said, and forwards it when it is whole.
+// chunksWithFinal collects output and forwards it when complete.
 func chunksWithFinal() outbound {
 	held := map[string][]message{}
 	return func(_ view, msg message, send sender) {
@@ -63,7 +63,7 @@ func chunksWithFinal() outbound {
 	}
 }
 
-// oneBehind flushes a buffer when the next thing is put into it.
+// oneBehind flushes its buffer only when more output arrives.
 func oneBehind() outbound {
 	var held []message
 	return func(_ view, msg message, send sender) {
@@ -82,7 +82,7 @@ func oneBehind() outbound {
 	}
 }
 
-// outOfOrder has the third piece of a turn overtake the second.
+// outOfOrder reorders the second and third piece of a turn.
 func outOfOrder() outbound {
 	count := map[string]int{}
 	held := map[string][]message{}
@@ -104,7 +104,7 @@ func outOfOrder() outbound {
 	}
 }
 
-// invents says something before the agent does.
+// invents sends output before the agent does.
 func invents(v view, t turn) []step {
 	v.Send(v.New(proto.AgentOutput, "", proto.ToFrontend, "", object{"text": "I am thinking about it."}, idsOf(t)))
 	return correct.Acked(v, t)
@@ -119,13 +119,13 @@ func besideSpeaker(v view, _ turn, msg message) bool {
 	return speaker != "" && speaker != msg.Sender
 }
 
-// senderByMetadata goes by a mark that agents need not set.
+// senderByMetadata takes the sender from a member that agents need not set.
 func senderByMetadata(_ view, msg message) message {
 	msg.Sender = cmp.Or(text(msg, "agent_id"), "unknown")
 	return msg
 }
 
-// sameWordsOnce knows by its payload what it has forwarded already.
+// sameWordsOnce recognizes forwarded output by its payload.
 func sameWordsOnce() rules {
 	last := map[string]any{}
 	return rules{Output: func(v view, t turn, msg message) []step {
@@ -138,7 +138,7 @@ func sameWordsOnce() rules {
 	}}
 }
 
-// secondOnward takes the first piece for the sign that there will be output.
+// secondOnward treats the first piece only as a sign that output will follow.
 func secondOnward(v view, t turn, msg message) []step {
 	program := correct.Output(v, t, msg)
 	if t.LastOutput.IsZero() && !t.Speaking && slices.Contains(program, orchestrator.Speak) {
@@ -147,7 +147,7 @@ func secondOnward(v view, t turn, msg message) []step {
 	return program
 }
 
-// checkFaults forward what belongs to no turn, or to another agent's (RT-141).
+// checkFaults forward output of no turn, or of another agent's (RT-141).
 var checkFaults = map[string]fault{
 	"output-not-checked": outputs(func(_ view, t turn, msg message) bool {
 		return !own(t, msg)
@@ -174,21 +174,22 @@ func anyAgent(v view, t turn, msg message) []step {
 	return correct.Output(v, t, msg)
 }
 
-// own reports whether an output is of the agent of a turn in flight, and foreign whether it is of another one.
+// own reports whether an output comes from the agent of a turn in flight, and foreign whether it comes from another
+// agent.
 func own(t turn, msg message) bool     { return t.Status.InFlight() && t.Agent == msg.Sender }
 func foreign(t turn, msg message) bool { return t.Status.InFlight() && t.Agent != msg.Sender }
 
-// afterEnd matches output of turns that have ended so; some is all of it, if it is nil.
+// afterEnd matches output of turns that ended with the status; a nil some matches all of it.
 func afterEnd(how orchestrator.Status, some func(msg message) bool) func(v view, t turn, msg message) bool {
 	return func(_ view, t turn, msg message) bool {
 		return t.Status == how && t.Agent == msg.Sender && (some == nil || some(msg))
 	}
 }
 
-// anyChunk is of a turn in flight, whoever sends it: the agent is looked at where a turn ends.
+// anyChunk matches a chunk of a turn in flight from any sender: the agent is checked only when a turn ends.
 func anyChunk(_ view, t turn, msg message) bool { return t.Status.InFlight() && isChunk(msg) }
 
-// unknownBecomesTurn has whoever says something speak, in a turn that there is not.
+// unknownBecomesTurn treats the sender of output for an unknown turn as speaking.
 func unknownBecomesTurn() rules {
 	var speaker turn
 	return rules{
@@ -207,7 +208,7 @@ func unknownBecomesTurn() rules {
 	}
 }
 
-// speechFaults have somebody speak too late, or too long (RT-142, RT-145).
+// speechFaults treat an agent as speaking too late, or too long (RT-142, RT-145).
 var speechFaults = map[string]fault{
 	"first-chunk-is-no-speech":   skipping(orchestrator.Speak, func(t turn, _ message) bool { return len(t.Output) == 0 }),
 	"chunks-are-no-speech":       skipping(orchestrator.Speak, anyOutput),
@@ -217,7 +218,7 @@ var speechFaults = map[string]fault{
 	"second-turn-ends-the-first": deciding(secondEndsFirst),
 }
 
-// unended has some finals be one more chunk.
+// unended treats some finals as another chunk.
 func unended(some func(msg message) bool) func(v view, t turn, msg message) []step {
 	return func(v view, t turn, msg message) []step {
 		program := correct.Output(v, t, msg)
@@ -232,7 +233,7 @@ func isChunk(msg message) bool { return !orchestrator.IsFinal(msg) }
 
 func anyOutput(turn, message) bool { return true }
 
-// secondEndsFirst knows one turn of the session.
+// secondEndsFirst knows only one turn per session.
 func secondEndsFirst() rules {
 	latest := ""
 	return rules{
@@ -249,7 +250,7 @@ func secondEndsFirst() rules {
 	}
 }
 
-// errorFaults keep back what went wrong, or tell it as something else (RT-011, RT-040).
+// errorFaults suppress errors, or report them as something else (RT-011, RT-040).
 var errorFaults = map[string]fault{
 	"error-kept-back":     ruling(rules{Error: func(view, turn, message) []step { return []step{orchestrator.Fail} }}),
 	"error-needs-speech":  ruling(rules{Error: needsSpeech}),

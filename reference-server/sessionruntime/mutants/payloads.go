@@ -12,7 +12,7 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// payloadFaults change what a user says, and what the frontend says about it, on their way to the agent (RT-068).
+// payloadFaults change on the way to the agent what the user sent and what the frontend added (RT-068).
 var payloadFaults = map[string]fault{
 	"input-payload-printed":     saying(proto.UserInput, printed),
 	"input-payload-is-json":     saying(proto.UserInput, jsonText),
@@ -77,7 +77,7 @@ func saying(kind string, f func(v any) any) fault {
 	})
 }
 
-// each makes something else of the values in a payload that have none in them.
+// each changes the scalar values in a payload.
 func each(f func(v any) any) func(v any) any {
 	var walk func(v any) any
 	walk = func(v any) any {
@@ -100,7 +100,7 @@ func each(f func(v any) any) func(v any) any {
 	return walk
 }
 
-// kept keeps the members of objects that are to be kept, at any depth.
+// kept removes the members that keep rejects, at any depth.
 func kept(keep func(name string, v any) bool) func(v any) any {
 	var walk func(v any) any
 	walk = func(v any) any {
@@ -125,7 +125,7 @@ func kept(keep func(name string, v any) bool) func(v any) any {
 	return walk
 }
 
-// ofText changes a payload that is a text, and no other.
+// ofText changes a payload only if it is a string.
 func ofText(f func(s string) string) func(v any) any {
 	return func(v any) any {
 		if s, is := v.(string); is {
@@ -137,7 +137,7 @@ func ofText(f func(s string) string) func(v any) any {
 
 func quoted(s string) string { return quotedJSON(s) }
 
-// ascii writes the characters that are not as escapes.
+// ascii escapes non-ASCII characters.
 func ascii(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -150,7 +150,7 @@ func ascii(s string) string {
 	return b.String()
 }
 
-// cut keeps what a column has room for.
+// cut truncates to what a database column holds.
 func cut(s string) string { return s[:min(len(s), 4000)] }
 
 func textObject(v any) any {
@@ -160,7 +160,7 @@ func textObject(v any) any {
 	return v
 }
 
-// parsed takes a text that looks like JSON for what it looks like.
+// parsed parses a string that looks like JSON.
 func parsed(v any) any {
 	s, is := v.(string)
 	var o object
@@ -201,7 +201,7 @@ func jsonText(v any) any {
 func quotedJSON(v any) string {
 	data, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
-		panic(err) // it has come from a decoder
+		panic(err) // the value came from a decoder
 	}
 	return string(data)
 }
@@ -256,14 +256,14 @@ func trimmed(v any) any {
 	return v
 }
 
-// asciiNames has no member whose name is not made of letters that a column can have.
+// asciiNames drops members whose names a database column can't have.
 func asciiNames(v any) any {
 	return kept(func(name string, _ any) bool {
 		return strings.IndexFunc(name, func(r rune) bool { return r > 127 }) < 0
 	})(v)
 }
 
-// flatLists has the lists within lists stand in them.
+// flatLists flattens nested lists.
 func flatLists(v any) any {
 	switch v := v.(type) {
 	case object:

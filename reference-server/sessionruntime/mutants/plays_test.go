@@ -14,15 +14,15 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// plays are what the parties of a bus do, one act per line: who does what about which turn or agent. A fault shows in
-// at least one of them. A turn "-" is that which was routed last.
+// plays are scripts for the parties of a bus, one act per line: who does what about which turn or agent. Each fault
+// shows in at least one of them. A turn "-" is the last one routed.
 var plays = []string{
-	// inputs, and what they say
+	// inputs and their contents
 	"setup s a a,b,c\nin - text\nack a -\nfin a -\nin t1 odd\nin t2 pick\nin t3 ids\nswitch b\nin t4 text\nack b t4\n" +
 		"in - text\nack b -\nin - text\nchunk b -",
 	"setup s - a,b,c\nin t1 text\nin - text",
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nswitch b\nin t2 text\nswitch c\nin t3 text",
-	// acks and time-outs
+	// acks and timeouts
 	"setup s a a,b,c\nin t1 text\ntime 30ms\ntime 60ms\nack a t1\nchunk a t1\nfin a t1\nin t2 text\nin t3 text\n" +
 		"ack a t3\ntime 60ms",
 	"setup s a a,b,c\nin t1 text\nack a t1\ntime 60ms\nin t2 text\nack b t2\ntime 60ms\nin t3 text\nstop a t3\n" +
@@ -80,7 +80,7 @@ var plays = []string{
 	"setup s a a,b,c\nin t1 text\nack a t1\nsays a t1 \" piece\\n\"\nsays a t1 \"two\\x20\\x20blanks\"\n" +
 		"says a t1 \"a\\r\\nb\"\nsays a t1 \"好\"\nsays a t1 \"{\\\"n\\\":1}\"\nlong a t1\nfin a t1",
 	"setup s a a,b,c\nin t1 at\nin t2 text",
-	// the same words twice, and those of somebody else in place of an acknowledgement
+	// the same output twice, and another agent's output instead of an acknowledgement
 	"setup s a a,b,c\nin t1 text\nack a t1\nodd a t1\nodd a t1\nfin a t1",
 	"setup s a a,b,c\nin t1 text\nchunk b t1\ntime 60ms",
 	// opening and closing
@@ -91,30 +91,30 @@ var plays = []string{
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nclose\nstop a t1",
 	"setup s a a,b,c\nin t1 text\nack a t1\nmention t2 b payload\nack b t2\nchunk a t1\nchunk b t2\nclose\nstop b t2\n" +
 		"stop a t1",
-	// BROADCAST, second deliveries and what comes back
+	// BROADCAST, second deliveries and echoes
 	"setup s a a,b,c\n*in t1 text\n*switch b\n*remove c\n*logger b\nin t9 text\nin t2 text\n*ack a t2\n*chunk a t2\n" +
 		"again\n*cancel\ncancel\n*stop a t2\nagain\n*handover a t2 b",
 	"setup s a a,b,c\nin t1 text\nagain\nin - text\nagain\n*ack a -\ntime 60ms",
 	"setup s a a,b,c\nswitch b\nback\nremove c\nback\ninvite d\nback\nopen\nback",
 	"setup s a a,b,c\nswitch b\nswitch c\nback\nin t1 text",
 	"setup s a a,b,c\nin t1 text\ntime 60ms\nagain",
-	// two sessions, and one that is set up anew
+	// two sessions, and one that is set up again
 	"setup s a a,b,c\nswitch b\nsetup s a a,b,c\nin t1 text",
 	"setup s a a,b\nsetup r b b,c\nin t1 text\nack b t1\nchunk b t1\nuse s\ncancel\nin t2 text\nswitch b\nuse r\n" +
 		"switch c\nswitch b\nuse s\nin t3 text\nswitch a\nuse r\nswitch c\nswitch b\nuse s\nin t4 text",
 }
 
-// stage is a bus on which a play is given.
+// stage is a bus on which a play runs.
 type stage struct {
 	seams    seams
 	machines map[string]*orchestrator.Machine
-	session  string // that acts are about
+	session  string // the session that acts refer to
 	now      time.Time
 	acts     int
-	last     message // that was delivered
-	routed   string  // turn_id
+	last     message // the last one delivered
+	routed   string  // turn_id of the last routed turn
 	out      []message
-	back     int // of out: what has come back
+	back     int // number of out that has been echoed
 }
 
 func (s *stage) setUp(words []string) {
@@ -148,7 +148,7 @@ func (s *stage) published(all []message) {
 	s.out = append(s.out, all...)
 }
 
-// act does what a line says.
+// act executes a line.
 func (s *stage) act(line string) {
 	s.acts++
 	line, broadcast := strings.CutPrefix(line, "*")
@@ -186,7 +186,7 @@ var controls = map[string]string{"cancel": proto.Cancel, "interrupt": proto.Inte
 	"reject": proto.HandoverReject,
 	"ack":    proto.InputAck, "stop": proto.CancelAck, "handover": proto.HandoverRequest}
 
-// message is what a line says is said. Transactions are called by what they are about.
+// message makes the message of a line. Transactions are named by their subject.
 func (s *stage) message(words []string) message {
 	what, who, about := words[0], words[1], words[2]
 	msg := message{Event: proto.Control, Subtype: controls[what], Sender: proto.FromFrontend}
@@ -299,7 +299,7 @@ func output(msg message, what string, n int) message {
 	return msg
 }
 
-// give gives a play, and returns what was published, a line for each act.
+// give runs a play and returns what was published, one line per act.
 func give(t *testing.T, f fault, play string) string {
 	t.Helper()
 	s := &stage{machines: map[string]*orchestrator.Machine{}, now: time.Unix(0, 0)}
@@ -316,10 +316,10 @@ func give(t *testing.T, f fault, play string) string {
 		}
 		lines = append(lines, string(data))
 	}
-	return strings.Join(lines, "\n") // by act: a fault may say the same at another time
+	return strings.Join(lines, "\n") // per act, because a fault may publish the same at another time
 }
 
-// Every fault differs from the correct orchestrator in some play, and from every other fault, and remembers nothing
+// In some play every fault differs from the correct orchestrator and from every other fault, and it keeps no state
 // from one bus to the next.
 func TestEveryFaultShows(t *testing.T) {
 	want := make([]string, len(plays))

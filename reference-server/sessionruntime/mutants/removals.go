@@ -9,7 +9,7 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// removeFaults ask for a removal too early, in the wrong words, or not (4D).
+// removeFaults ask for a removal too early, incorrectly, or not at all (4D).
 var removeFaults = map[string]fault{
 	"remove-ignored": deafTo(proto.RemoveAgent),
 	"remove-reads-target": reading(fromUser(proto.RemoveAgent), func(_ view, msg message) message {
@@ -50,7 +50,7 @@ func waits(v view, kind string) bool {
 	return slices.ContainsFunc(v.Transactions(), func(tx transaction) bool { return tx.Kind == kind && !tx.Asked })
 }
 
-// goesOn has transactions of a kind go on without the ack that has not come.
+// goesOn lets transactions of a kind continue without the missing ack.
 func goesOn(kind string) func(v view, t turn) []step {
 	return func(v view, t turn) []step {
 		if waits(v, kind) {
@@ -60,7 +60,7 @@ func goesOn(kind string) func(v view, t turn) []step {
 	}
 }
 
-// needsCancelAck has STREAM_STOPPED end the turn, but move no transaction of a kind.
+// needsCancelAck lets STREAM_STOPPED end the turn but not continue transactions of a kind.
 func needsCancelAck(kind string) func() rules {
 	return func() rules {
 		ack := ""
@@ -79,7 +79,7 @@ func needsCancelAck(kind string) func() rules {
 	}
 }
 
-// cancelsIf stops who speaks, if that fits a transaction.
+// cancelsIf cancels the speaking turns that match a transaction.
 func cancelsIf(fits func(t turn, tx transaction) bool) func(v view, tx transaction) {
 	return func(v view, tx transaction) {
 		for _, t := range speakers(v) {
@@ -92,7 +92,7 @@ func cancelsIf(fits func(t turn, tx transaction) bool) func(v view, tx transacti
 
 func anybody(turn, transaction) bool { return true }
 
-// cancelsActive takes the active agent for the one that speaks.
+// cancelsActive treats the active agent as the speaking one.
 func cancelsActive(v view, tx transaction) []step {
 	if tx.Kind != proto.RemoveAgent || tx.Agent == v.Active() {
 		return correct.Begin(v, tx)
@@ -100,7 +100,7 @@ func cancelsActive(v view, tx transaction) []step {
 	return without(correct.Begin(v, tx), orchestrator.Interrupt, orchestrator.Await)
 }
 
-// cancelsIdle asks every agent to stop before it goes, whether it speaks or not.
+// cancelsIdle asks every agent to stop before its removal, whether or not it speaks.
 func cancelsIdle(v view, tx transaction) {
 	if agent := cmp.Or(tx.Agent, v.Active()); len(v.Speaking()) == 0 && agent != "" {
 		v.Send(cancelOf(v, turn{ID: "turn-" + tx.ID, TraceID: "trace-" + tx.ID, Agent: agent}))
@@ -120,7 +120,7 @@ func nameActive(v view, msg message) message {
 	return msg
 }
 
-// removedFaults take the receipts of a removal wrongly, or tell them so (RT-115 to RT-117).
+// removedFaults misread the receipts of a removal, or report them incorrectly (RT-115 to RT-117).
 var removedFaults = map[string]fault{
 	"removed-at-once": begins(proto.RemoveAgent, orchestrator.Interrupt, orchestrator.Await, orchestrator.Request,
 		orchestrator.Unbind, orchestrator.FallBack, orchestrator.TellDone),
@@ -147,7 +147,7 @@ var removedFaults = map[string]fault{
 	"receipts-of-any-kind":      taking(ofAnyKind),
 }
 
-// staysMember takes a removed agent out of no list.
+// staysMember does not remove agents from the list.
 func staysMember(o *options) {
 	o.Policy = rules{Begin: func(v view, tx transaction) []step {
 		if tx.Kind == proto.RemoveAgent {
@@ -168,7 +168,7 @@ func firstOpen(_ view, _ message, open []transaction) string { return open[0].ID
 
 func lastOpen(_ view, _ message, open []transaction) string { return open[len(open)-1].ID }
 
-// doneTogether has one receipt answer all removals.
+// doneTogether lets one receipt answer all removals.
 func doneTogether() rules {
 	told := map[string]bool{}
 	return rules{Answered: func(v view, tx transaction, msg message) []step {
@@ -189,7 +189,7 @@ func doneTogether() rules {
 	}}
 }
 
-// oneAtATime keeps the last transaction alone.
+// oneAtATime keeps only the last transaction.
 func oneAtATime() rules {
 	last := ""
 	return rules{
@@ -206,7 +206,7 @@ func oneAtATime() rules {
 	}
 }
 
-// ofAnyKind takes what SessionManager has done for what it was asked first.
+// ofAnyKind attributes a receipt to the oldest request, whatever its kind.
 func ofAnyKind(v view, msg message) []message {
 	done := map[string]string{proto.RemoveAgent: proto.RemoveAgentDone, proto.InviteAgent: proto.AddAgentDone}
 	if kind := kindOf(msg); msg.Sender != proto.FromManager || kind != proto.RemoveAgentDone &&
@@ -225,7 +225,7 @@ func ofAnyKind(v view, msg message) []message {
 	return []message{msg}
 }
 
-// fallbackFaults put nobody, or the wrong agent, in the place of the active one (RT-112).
+// fallbackFaults replace a removed active agent by the wrong one, or by none (RT-112).
 var fallbackFaults = map[string]fault{
 	"fallback-missing": begins(proto.RemoveAgent, orchestrator.Interrupt, orchestrator.Await, orchestrator.TellBegun,
 		orchestrator.Request, orchestrator.Unbind),
@@ -237,7 +237,7 @@ var fallbackFaults = map[string]fault{
 	"fallback-for-any":       beginning(proto.RemoveAgent, fallbackForAny),
 }
 
-// fallsBack reports whether a message is the switch of a removal.
+// fallsBack reports whether a message is the SWITCH_AGENT of a removal.
 func fallsBack(msg message) bool {
 	return kindOf(msg) == proto.SwitchAgent && payloadOf(msg)["trigger"] == proto.RemoveAgent
 }
@@ -248,7 +248,7 @@ func fallbackNotTold(_ view, msg message, send sender) {
 	}
 }
 
-// fallbackOnlyTold tells who is active, and goes on by the one who was.
+// fallbackOnlyTold publishes the new active agent but keeps using the old one.
 func fallbackOnlyTold() rules {
 	active := ""
 	return rules{
@@ -283,7 +283,7 @@ func fallbackToOther(v view, msg message, send sender) {
 	send(msg)
 }
 
-// fallbackForAny switches whoever is removed.
+// fallbackForAny switches whichever agent is removed.
 func fallbackForAny(v view, tx transaction) {
 	if all := v.Agents(); tx.Agent != v.Active() && len(all) > 0 {
 		v.Send(switchOf(v, tx.Agent, all[0]))

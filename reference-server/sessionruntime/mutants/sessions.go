@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// sessionFaults open or close a session too early, in the wrong words, or not (4H).
+// sessionFaults open or close a session too early, incorrectly, or not at all (4H).
 var sessionFaults = map[string]fault{
 	"open-ignored":       deafTo(proto.SessionOpen),
 	"close-ignored":      deafTo(proto.SessionClose),
@@ -38,7 +38,7 @@ var sessionFaults = map[string]fault{
 	"close-removes-before-it-ask": beginning(proto.SessionClose, closeRemoves),
 }
 
-// closesAfterFirst stops all who speak, and waits for one of them.
+// closesAfterFirst cancels all speaking turns but waits for only one of them.
 func closesAfterFirst(o *options) {
 	early := false
 	o.Outbound = func(_ view, msg message, send sender) {
@@ -61,7 +61,7 @@ func closesAfterFirst(o *options) {
 	}}
 }
 
-// openAsClose opens nothing while anybody speaks.
+// openAsClose opens nothing while an agent is speaking.
 func openAsClose(v view, tx transaction) []step {
 	if tx.Kind == proto.SessionOpen && len(v.Speaking()) > 0 {
 		return nil
@@ -69,7 +69,7 @@ func openAsClose(v view, tx transaction) []step {
 	return correct.Begin(v, tx)
 }
 
-// closeRemoves takes the agents out first.
+// closeRemoves removes the agents first.
 func closeRemoves(v view, tx transaction) {
 	for _, agent := range v.Agents() {
 		payload := object{"session_id": v.SessionID(), "agent_id": agent, "reason": "close"}

@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// switchFaults do not make a change of the active agent, or make it at another time (3).
+// switchFaults do not change the active agent, or change it at the wrong time (3).
 var switchFaults = map[string]fault{
 	"switch-ignored":          deafTo(proto.SwitchAgent),
 	"switch-refused-if-busy":  deaf(switchWhileBusy),
@@ -24,12 +24,12 @@ func switchWhileBusy(v view, msg message) bool {
 	return kindOf(msg) == proto.SwitchAgent && msg.Sender == proto.FromFrontend && len(v.Speaking()) > 0
 }
 
-// switching has another program for a switch of the frontend.
+// switching gives a frontend's switch another program.
 func switching(program ...step) fault {
 	return ruling(rules{Switch: func(view, string, message) []step { return program }})
 }
 
-// afterNextInput has the input that comes behind a switch still go to the agent of before.
+// afterNextInput still sends the first input after a switch to the previous agent.
 func afterNextInput() rules {
 	before := ""
 	return rules{
@@ -47,7 +47,7 @@ func afterNextInput() rules {
 	}
 }
 
-// activeWithInputs tells with every input who is active.
+// activeWithInputs announces the active agent with every input.
 func activeWithInputs() outbound {
 	return func(v view, msg message, send sender) {
 		if kindOf(msg) == proto.UserInput {
@@ -57,8 +57,8 @@ func activeWithInputs() outbound {
 	}
 }
 
-// announceFaults tell a change otherwise than as SWITCH_AGENT with from, to, reason and trigger on SYSTEM or BROADCAST
-// (RT-066).
+// announceFaults announce a change other than by SWITCH_AGENT with from, to, reason and trigger on SYSTEM or
+// BROADCAST (RT-066).
 var announceFaults = map[string]fault{
 	"switch-without-from":      spoiling(proto.SwitchAgent, lose("from")),
 	"switch-without-reason":    spoiling(proto.SwitchAgent, lose("reason")),
@@ -76,12 +76,12 @@ var announceFaults = map[string]fault{
 	"handover-without-reason":  rewriting(proto.SwitchAgent, handoverUnreasoned),
 }
 
-// both2 changes two things.
+// both2 applies both changes.
 func both2(f, g func(o object)) func(o object) {
 	return func(o object) { f(o); g(o) }
 }
 
-// fromFirst says the agent with which the session has begun.
+// fromFirst gives the session's initial agent as from.
 func fromFirst() outbound {
 	first := ""
 	return func(_ view, msg message, send sender) {

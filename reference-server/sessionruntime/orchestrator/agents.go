@@ -7,7 +7,7 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// switchTo handles a SWITCH_AGENT of the frontend. A switch to the active agent changes nothing, and nothing is said.
+// switchTo handles a SWITCH_AGENT from the frontend. A switch to the active agent changes and publishes nothing.
 func (m *Machine) switchTo(msg proto.Message) {
 	agent := text(msg, "to")
 	if agent == "" {
@@ -25,7 +25,7 @@ func (m *Machine) switchTo(msg proto.Message) {
 	m.run(j, m.o.Policy.Switch(m, agent, msg))
 }
 
-// tellSwitch publishes a change of active (3). "from" and "to" are null where there is nobody.
+// tellSwitch publishes a change of the active agent (3). "from" and "to" are null if there is no agent.
 func (m *Machine) tellSwitch(j *job) {
 	if j.agent == j.before {
 		return
@@ -44,7 +44,7 @@ func (m *Machine) publishSwitch(j *job, from, to string) {
 	out := m.New(proto.Control, proto.SwitchAgent, proto.ToSystem, "", object{
 		"from": orNull(from), "to": orNull(to), "reason": cmp.Or(j.reason, "the user asked for it"), "trigger": j.trigger,
 	}, ids)
-	out.Metadata[proto.Visibility] = "both" // the frontend is to know, too (RT-006, RT-167)
+	out.Metadata[proto.Visibility] = "both" // the frontend must see it, too (RT-006, RT-167)
 	m.emit(out)
 }
 
@@ -66,17 +66,17 @@ func (m *Machine) remove(msg proto.Message) {
 	m.begin(&transaction{Transaction: Transaction{Kind: proto.RemoveAgent, Agent: agent, Request: msg}})
 }
 
-// busy reports whether such a transaction is open.
+// busy reports whether a transaction of this kind is open for the agent.
 func (m *Machine) busy(kind, agent string) bool {
 	return slices.ContainsFunc(m.txs, func(tx *transaction) bool { return tx.Kind == kind && tx.Agent == agent })
 }
 
-// unbind takes an agent out of the session (RT-111).
+// unbind removes an agent from the session (RT-111).
 func (m *Machine) unbind(agent string) {
 	m.agents = slices.DeleteFunc(m.agents, func(id string) bool { return id == agent })
 }
 
-// fallBack makes another agent active in place of the one that was removed (RT-112).
+// fallBack replaces a removed active agent by another one (RT-112).
 func (m *Machine) fallBack(tx *transaction) {
 	if m.active != tx.Agent {
 		return
@@ -87,7 +87,7 @@ func (m *Machine) fallBack(tx *transaction) {
 	}
 }
 
-// invite handles INVITE_AGENT (4E). The spec may have any form; if it names an agent, that is not there yet.
+// invite handles INVITE_AGENT (4E). The spec may have any form; an agent that it names must not be in the session.
 func (m *Machine) invite(msg proto.Message) {
 	agent := invited(msg)
 	switch {
@@ -110,7 +110,7 @@ func (m *Machine) invite(msg proto.Message) {
 	m.begin(&transaction{Transaction: Transaction{Kind: proto.InviteAgent, Agent: agent, Request: msg}})
 }
 
-// specOf is the agent_spec of an invitation: the member of that name, else the whole payload.
+// specOf returns the agent_spec of an invitation: the member of that name, else the whole payload.
 func specOf(msg proto.Message) any {
 	if spec, there := payloadOf(msg)["agent_spec"]; there {
 		return spec
@@ -121,7 +121,7 @@ func specOf(msg proto.Message) any {
 	return msg.Payload
 }
 
-// invited is the agent that an invitation names; "" if it leaves that to SessionManager.
+// invited returns the agent that an invitation names; "" if it leaves the choice to SessionManager.
 func invited(msg proto.Message) string {
 	switch spec := specOf(msg).(type) {
 	case string:
@@ -136,7 +136,7 @@ func invited(msg proto.Message) string {
 	return agentOf(msg)
 }
 
-// admit finds out who was added: whom the receipt names, else who was invited.
+// admit determines which agent was added: the one named in the receipt, else the invited one.
 func (m *Machine) admit(tx *transaction, msg proto.Message) *Refusal {
 	tx.Agent = cmp.Or(agentOf(msg), tx.Agent)
 	if err := m.o.Limits.agentID(tx.Agent); err != nil {
@@ -149,7 +149,7 @@ func (m *Machine) admit(tx *transaction, msg proto.Message) *Refusal {
 	return nil
 }
 
-// register takes an agent into the session (RT-122).
+// register adds an agent to the session (RT-122).
 func (m *Machine) register(agent string) {
 	if agent != "" && !m.Has(agent) {
 		m.agents = append(m.agents, agent)

@@ -7,7 +7,7 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// benchStage plays without virtual time. Messages have no id, so none is a repetition.
+// benchStage returns a machine without virtual time. Messages have no id, so none is a repetition.
 func benchStage(b *testing.B) *Machine {
 	b.Helper()
 	return newStage(b, Options{}).m
@@ -20,7 +20,7 @@ func deliver(b *testing.B, m *Machine, msg proto.Message, want int) {
 	}
 }
 
-// One whole turn: input, ack, chunk, final.
+// BenchmarkTurn measures a whole turn: input, ack, chunk, final.
 func BenchmarkTurn(b *testing.B) {
 	m, i := benchStage(b), 0
 	b.ReportAllocs()
@@ -34,7 +34,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// A chunk, while other turns are in flight.
+// BenchmarkChunk measures a chunk while other turns are in flight.
 func BenchmarkChunk(b *testing.B) {
 	for _, others := range []int{0, 100} {
 		b.Run(strconv.Itoa(others)+" others", func(b *testing.B) {

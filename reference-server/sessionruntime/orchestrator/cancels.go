@@ -7,7 +7,7 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// correctCancels is the turn that is named, else the one that spoke last; if it speaks.
+// correctCancels returns the named turn, else the one that spoke last, provided that it is speaking.
 func correctCancels(v View, msg proto.Message) []string {
 	speaking := v.Speaking()
 	if len(speaking) == 0 {
@@ -25,7 +25,7 @@ func correctCancels(v View, msg proto.Message) []string {
 // correctCanceling sends the CANCEL.
 func correctCanceling(View, Turn) []Step { return []Step{Interrupt} }
 
-// correctStops takes the acknowledgement of the turn's agent: CANCEL_ACK and STREAM_STOPPED are the same.
+// correctStops accepts an acknowledgement from the turn's agent; CANCEL_ACK and STREAM_STOPPED are equivalent.
 func correctStops(_ View, t Turn, msg proto.Message) bool {
 	return t.CancelSent && t.Agent == msg.Sender
 }
@@ -36,7 +36,7 @@ func correctStopped(View, Turn) []Step { return []Step{Cancel, TellCanceled, Res
 // correctCancelTimeout gives up: without an ack nothing is canceled.
 func correctCancelTimeout(View, Turn) []Step { return []Step{TellCancelTimeout, Abandon} }
 
-// cancel handles CANCEL and INTERRUPT of the frontend (4C).
+// cancel handles CANCEL and INTERRUPT from the frontend (4C).
 func (m *Machine) cancel(msg proto.Message) {
 	found := false
 	for _, id := range m.o.Policy.Cancels(m, msg) {
@@ -78,7 +78,7 @@ func (m *Machine) stopped(msg proto.Message) {
 	}
 }
 
-// canceled ends a turn, but one that has ended by itself before the ack stays what it is.
+// canceled ends a turn; one that ended by itself before the ack keeps its status.
 func (m *Machine) canceled(t *turn) {
 	m.end(t, Canceled)
 	t.CancelSent = false
@@ -93,7 +93,7 @@ func (m *Machine) tellCanceled(t *turn) {
 	m.tell(proto.Canceled, object{"turn_id": t.ID, "agent_id": t.Agent, "status": string(t.Status)}, ids)
 }
 
-// resume has go on what waited for the ack of a turn.
+// resume continues the transactions that waited for a turn's ack.
 func (m *Machine) resume(t *turn) {
 	for _, tx := range slices.Clone(m.txs) {
 		if i := slices.Index(tx.waits, t); i >= 0 {
@@ -103,7 +103,7 @@ func (m *Machine) resume(t *turn) {
 	}
 }
 
-// abandon ends what waited for the ack of a turn.
+// abandon ends the transactions that wait for a turn's ack.
 func (m *Machine) abandon(t *turn) {
 	for _, tx := range slices.Clone(m.txs) {
 		if tx.paused && slices.Contains(tx.waits, t) {
@@ -112,7 +112,7 @@ func (m *Machine) abandon(t *turn) {
 	}
 }
 
-// tellCancelTimeout names the transactions that are over by it.
+// tellCancelTimeout lists the transactions that this ends.
 func (m *Machine) tellCancelTimeout(t *turn) {
 	over := []any{}
 	for _, tx := range m.txs {

@@ -2,7 +2,7 @@ package orchestrator
 
 import "testing"
 
-// speaking is how turn t1 of a begins to speak.
+// speaking makes turn t1 of a speak.
 const speaking = `
 	> ui input t1
 	< a USER_INPUT t1
@@ -13,7 +13,7 @@ const speaking = `
 	< ui AGENT_OUTPUT t1 one
 `
 
-// alsoSpeaking is how turn t2 of b does.
+// alsoSpeaking makes turn t2 of b speak.
 const alsoSpeaking = `
 	> ui mention t2 b
 	< sm SWITCH_AGENT a b MENTION

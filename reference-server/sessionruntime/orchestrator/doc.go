@@ -1,14 +1,14 @@
 // Package orchestrator is the bundled SessionRuntime of the session-runtime protocol: the in-session orchestrator of
-// session-runtime.zh.md, read as the project's rulings read it. It is a state machine of one session: messages go in,
+// session-runtime.zh.md as the project's rulings interpret it. It is a state machine for one session: messages go in,
 // messages come out. It does no I/O and starts no goroutine (RT-021 to RT-025).
 //
-// The door is New, which makes a Machine. OnMessage takes a message and returns what is published about it. Time-outs
-// are the caller's to serve: Due tells when the next one is, Tick has it take place.
+// New makes a Machine. OnMessage handles a message and returns the messages to publish. The caller drives the
+// timeouts: Due returns the time of the next one, Tick executes it.
 //
 // # What is published
 //
-// Each occasion has a program: a list of Steps, which the machine executes one after the other. These are the programs
-// of the policy Correct, by scenario of section 4.
+// Each event triggers a program: a list of Steps that the machine executes in order. These are the programs of the
+// policy Correct, by scenario of section 4.
 //
 //	A  USER_INPUT               Route, Accept
 //	   INPUT_ACK                Start, TellStarted
@@ -37,35 +37,35 @@
 //	   SESSION_OPENED, CLOSED   TellDone
 //	   SESSION_FAILED           TellFailed
 //
-// What is refused gets one ERROR to the frontend, and changes nothing.
+// A refused message gets one ERROR to the frontend and changes nothing.
 //
-// Messages from the frontend and from SessionManager count if their target is SYSTEM or SESSION, those from agents also
-// on BROADCAST (RT-028, RT-042). Any sender but "frontend", "session_manager", "session" and "logger" is an agent, of
-// the session or not. A message that bears the id of an earlier one of the same sender is not handled again.
+// The machine handles messages from the frontend and from SessionManager whose target is SYSTEM or SESSION; for
+// agents also BROADCAST (RT-028, RT-042). Any sender but "frontend", "session_manager", "session" and "logger" is an
+// agent, in the session or not. A message with the same id as an earlier one of the same sender is not handled again.
 //
 // # Where the document is silent
 //
-// Several turns may be in flight, of one agent too, and several may speak (RT-G05). A CANCEL with a turn_id is for that
-// turn, one without for the turn that spoke last. A turn that does not speak gets no CANCEL (RT-097, RT-G02); a
-// repeated CANCEL adds nothing to the one in flight.
+// Several turns may be in flight, even of one agent, and several may speak (RT-G05). A CANCEL with a turn_id is for
+// that turn, one without is for the turn that spoke last. A turn that does not speak gets no CANCEL (RT-097, RT-G02);
+// a repeated CANCEL has no effect while one is in flight.
 //
-// A final that comes before the CANCEL_ACK is forwarded, and completes the turn. The ack is still waited for: it gives
-// the one CANCELED, whose payload has the status COMPLETED, and lets a removal or a close go on. An ack that comes
-// after CANCEL_TIMEOUT still cancels a turn that is in flight, but what waited for it is over.
+// A final before the CANCEL_ACK is forwarded and completes the turn. The machine still awaits the ack: it triggers
+// the one CANCELED, with status COMPLETED in its payload, and lets a removal or a close continue. An ack after
+// CANCEL_TIMEOUT still cancels a turn that is in flight, but the transactions that waited for it have ended.
 //
-// A turn is its agent's until it ends, also if that agent leaves the session: then its output is forwarded, as 4G looks
-// at turn and target alone. An ERROR without a turn_id is forwarded and fails no turn (RT-G06).
+// A turn belongs to its agent until it ends, even if the agent leaves the session: its output is still forwarded,
+// because 4G considers only turn and target. An ERROR without a turn_id is forwarded and fails no turn (RT-G06).
 //
-// Without an active agent, input goes to Options.Default, else to the agent that is longest in the session; that makes
-// nobody active (RT-070, RT-071). The fallback of a removed agent is the latter, too (RT-G08). With no agent left,
-// active is nobody: SWITCH_AGENT says "to": null. A mention of an absent agent is an ERROR (RT-087). A failed removal
-// is not rolled back (RT-118). A new agent is not made active (RT-123).
+// Without an active agent, input goes to Options.Default, else to the agent longest in the session; this does not
+// change the active agent (RT-070, RT-071). A removed active agent also falls back to the agent longest in the
+// session (RT-G08). With no agent left, none is active: SWITCH_AGENT has "to": null. A mention of an absent agent is
+// an ERROR (RT-087). A failed removal is not rolled back (RT-118). A new agent is not made active (RT-123).
 //
-// An ack or an answer without ids counts if there is only one that it can mean. SessionManager's receipts have no
-// time-out, nor have prompts: Limits bounds how many are open.
+// An ack or an answer without ids counts if it has only one possible meaning. Neither SessionManager's receipts nor
+// prompts time out; Limits bounds the number of open ones.
 //
 // # Faulty orchestrators
 //
-// Each decision is a function of a Policy, and Correct has the right ones. Messages pass through Options.Inbound and
-// Options.Outbound. Faulty orchestrators are made by replacing these, so that no fault stands inside this code.
+// Each decision is a function of a Policy; Correct has the correct ones. Messages pass through Options.Inbound and
+// Options.Outbound. Faulty orchestrators replace these, so this code contains no faults.
 package orchestrator

@@ -10,13 +10,13 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// bare is a message without what is different each time.
+// bare returns a message without its variable parts.
 func bare(msg proto.Message) proto.Message {
 	msg.ID, msg.Timestamp = "", ""
 	return msg
 }
 
-// published checks what every message has, and returns the messages without it.
+// published checks the common parts of the messages, and returns the messages without them.
 func (s *stage) published(msgs []proto.Message) (all []proto.Message) {
 	s.t.Helper()
 	ids := map[string]bool{}
@@ -57,7 +57,7 @@ func control(subtype string, payload any, metadata object) proto.Message {
 	return proto.Message{Event: "CONTROL", Subtype: subtype, Sender: "frontend", Payload: payload, Metadata: metadata}
 }
 
-// Input reaches the agent as it was sent, with ids that both messages share.
+// The agent gets the input as sent, with the same ids.
 func TestInputIsPassedOn(t *testing.T) {
 	inBubble(t, func(s *stage) {
 		payload := object{"text": "x", "parts": []any{object{"n": 1.5}, nil, true}}
@@ -104,7 +104,7 @@ func TestIDsAreCompleted(t *testing.T) {
 	})
 }
 
-// Output reaches the frontend as it was sent.
+// The frontend gets the output as sent.
 func TestOutputIsPassedOn(t *testing.T) {
 	inBubble(t, func(s *stage) {
 		s.play("> ui input t1\n< a USER_INPUT t1\n< ui TURN_ACCEPTED t1 a\n> a ack t1\n< ui AGENT_STARTED t1 a")
@@ -329,7 +329,7 @@ var mentionFormsRows = []struct {
 	{"somebody whose name begins alike", userInput("@b-2 do it", asMention), ""},
 }
 
-// What speaks for a asMention, and for which agent.
+// What makes a message a mention, and of which agent.
 func TestMentionForms(t *testing.T) {
 	for _, c := range mentionFormsRows {
 		t.Run(c.name, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// heir is the target of a HANDOVER_REQUEST; "" if it has none. The source gives no name for it.
+// heir returns the target of a HANDOVER_REQUEST; "" if it has none. The source does not name the member.
 func heir(msg proto.Message) string {
 	for _, name := range []string{"target_agent_id", "target_agent", "to_agent_id", "to_agent", "to", "target",
 		"agent_id"} {
@@ -18,7 +18,7 @@ func heir(msg proto.Message) string {
 	return cmp.Or(text(msg, "target_agent_id"), text(msg, "target_agent"))
 }
 
-// handover handles a HANDOVER_REQUEST (4F). A refusal is told to the frontend: no message of the source tells it to an
+// handover handles a HANDOVER_REQUEST (4F). A refusal goes to the frontend: the source has no message for telling an
 // agent.
 func (m *Machine) handover(msg proto.Message) {
 	to := heir(msg)
@@ -46,8 +46,8 @@ func (m *Machine) handover(msg proto.Message) {
 	m.begin(tx)
 }
 
-// context is what the request said, and the agent's output: of the turn that the request names, else of the one in
-// which the agent spoke last (RT-129, RT-132, RT-135).
+// context returns the content of the request and the agent's output, taken from the turn that the request names, else
+// from the agent's turn that spoke last (RT-129, RT-132, RT-135).
 func (m *Machine) context(tx *transaction) object {
 	last := []any{}
 	if tx.turn != nil {
@@ -79,7 +79,7 @@ func (m *Machine) decided(msg proto.Message) {
 		return
 	}
 	if Subtype(msg) == proto.HandoverConfirm {
-		if r := m.o.Policy.Member(m, tx.Agent); r != nil { // it has left since
+		if r := m.o.Policy.Member(m, tx.Agent); r != nil { // the agent has left since
 			m.close(tx)
 			m.refuse(msg, r)
 			return
@@ -88,7 +88,7 @@ func (m *Machine) decided(msg proto.Message) {
 	m.conclude(tx, msg)
 }
 
-// giveContext hands over (RT-135).
+// giveContext publishes the HANDOVER_CONTEXT (RT-135).
 func (m *Machine) giveContext(tx *transaction) {
 	if tx.Kind == proto.HandoverRequest {
 		m.emit(m.New(proto.Control, proto.HandoverContext, proto.ToAgent, tx.Agent, m.context(tx), tx.ids()))

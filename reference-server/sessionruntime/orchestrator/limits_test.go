@@ -97,7 +97,7 @@ func TestSeenIsBounded(t *testing.T) {
 	})
 }
 
-// Whatever is sent, what is kept has a bound.
+// State stays bounded whatever is sent.
 func TestMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Limits{Turns: 5, Finished: 10, Transactions: 4, Seen: 20, Output: 10_000}

@@ -10,25 +10,25 @@ import (
 // Machine is the orchestrator of one session. It is used by one goroutine at a time.
 type Machine struct {
 	o   Options
-	now time.Time // of the message or time-out that is handled
+	now time.Time // time of the current message or timeout
 
 	active   string
 	agents   []string
-	turns    map[string]*turn // all that are remembered, by id
+	turns    map[string]*turn // all remembered turns, by id
 	open     []*turn          // in flight, or with a CANCEL in flight; oldest first
-	finished []*turn          // the others; those that finished first come first
-	speaking []*turn          // the last one spoke last
+	finished []*turn          // the others, in the order in which they finished
+	speaking []*turn          // ordered by last output
 	txs      []*transaction   // open; oldest first
 
 	seen      seen
 	collected collected
-	spoken    uint64 // outputs that were forwarded
+	spoken    uint64 // number of forwarded outputs
 
 	out []proto.Message
 }
 
-// New makes the machine of a session. It takes what Options.Validate faults, too; then an active agent that is not
-// among the agents counts as none.
+// New makes the machine of a session. It also accepts options that Options.Validate rejects; an active agent that is
+// not among the agents then counts as none.
 func New(o Options) *Machine {
 	o = o.withDefaults()
 	m := &Machine{o: o, turns: map[string]*turn{}, seen: newSeen(o.Limits.Seen),
@@ -42,9 +42,9 @@ func New(o Options) *Machine {
 	return m
 }
 
-// OnMessage handles a message (section 5), and returns what is published about it, in order. A message that means
-// nothing here, as one to another session, gives nothing. What the machine returns may share parts of payload and
-// metadata with what it was given; neither may be changed in place.
+// OnMessage handles a message (section 5) and returns the messages to publish, in order. A message that is not
+// relevant here, for example one for another session, yields nothing. The results may share parts of payload and
+// metadata with the argument; neither may be changed in place.
 func (m *Machine) OnMessage(msg proto.Message) []proto.Message {
 	m.now = m.o.Now()
 	for _, msg := range m.o.Inbound(m, msg) {
@@ -53,7 +53,7 @@ func (m *Machine) OnMessage(msg proto.Message) []proto.Message {
 	return m.published()
 }
 
-// Due tells when the next time-out is; false if there is none. It changes by OnMessage and by Tick.
+// Due returns the time of the next timeout; false if there is none. OnMessage and Tick may change it.
 func (m *Machine) Due() (at time.Time, ok bool) {
 	if t := m.next(); t != nil {
 		return t.due, true
@@ -61,8 +61,7 @@ func (m *Machine) Due() (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// Tick has the time-outs take place that are due, in their order, and returns what is published about them. Before Due
-// it does nothing.
+// Tick executes the timeouts that are due, in order, and returns the messages to publish. Before Due it does nothing.
 func (m *Machine) Tick(now time.Time) []proto.Message {
 	m.now = now
 	for t := m.next(); t != nil && !t.due.After(now); t = m.next() {
@@ -71,7 +70,7 @@ func (m *Machine) Tick(now time.Time) []proto.Message {
 	return m.published()
 }
 
-// next is the turn whose time-out is next; nil if there is none.
+// next returns the turn with the earliest timeout; nil if there is none.
 func (m *Machine) next() (next *turn) {
 	for _, t := range m.open {
 		if t.Waiting != "" && (next == nil || t.due.Before(next.due)) {
@@ -102,7 +101,7 @@ func (m *Machine) take(msg proto.Message) {
 	m.dispatch(msg, from)
 }
 
-// kind is what a message is handled by (RT-157).
+// kind identifies the handler of a message (RT-157).
 type kind struct {
 	from           Role
 	event, subtype string
@@ -135,8 +134,8 @@ var handlers = map[kind]func(m *Machine, msg proto.Message){
 	{Manager, proto.Error, ""}:                        (*Machine).failure,
 }
 
-// dispatch has a message handled by its sender, event and subtype. What a frontend can't mean is told to it, all else
-// that is unknown is passed over.
+// dispatch handles a message by its sender, event and subtype. A frontend gets an error for a message that it must
+// not send; any other unknown message is ignored.
 func (m *Machine) dispatch(msg proto.Message, from Role) {
 	if from == Frontend {
 		if r := m.malformed(msg); r != nil {
@@ -165,7 +164,7 @@ func (m *Machine) session(msg proto.Message) {
 	m.begin(&transaction{Transaction: Transaction{Kind: kind, Request: msg}})
 }
 
-// emit hands a message to Outbound.
+// emit passes a message to Outbound.
 func (m *Machine) emit(msg proto.Message) { m.o.Outbound(m, msg, m.Send) }
 
 // Send implements View.

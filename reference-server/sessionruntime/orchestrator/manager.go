@@ -6,7 +6,7 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// receipt handles what SessionManager answers. One that nothing waits for says nothing (RT-160).
+// receipt handles SessionManager's answers. An unexpected one publishes nothing (RT-160).
 func (m *Machine) receipt(msg proto.Message) {
 	tx := m.answered(msg)
 	if tx == nil {
@@ -22,7 +22,7 @@ func (m *Machine) receipt(msg proto.Message) {
 	m.conclude(tx, msg)
 }
 
-// request asks SessionManager (RT-020).
+// request sends a request to SessionManager (RT-020).
 func (m *Machine) request(tx *transaction) {
 	tx.Asked = true
 	payload := object{"session_id": m.o.SessionID}
@@ -49,7 +49,7 @@ func (m *Machine) request(tx *transaction) {
 	m.emit(m.New(proto.Control, subtype, proto.ToSystem, "", payload, tx.ids()))
 }
 
-// tellDone tells the frontend that a request was granted, and what else SessionManager says.
+// tellDone tells the frontend that a request was granted, with SessionManager's other data.
 func (m *Machine) tellDone(tx *transaction, answer proto.Message) {
 	says := object{"agent_id": tx.Agent, "agents": list(m.agents)}
 	event := ""
@@ -68,7 +68,7 @@ func (m *Machine) tellDone(tx *transaction, answer proto.Message) {
 	m.tell(event, with(payloadOf(answer), says), tx.ids())
 }
 
-// tellFailed tells it that a request was not.
+// tellFailed tells the frontend that a request failed.
 func (m *Machine) tellFailed(tx *transaction, answer proto.Message) {
 	says := object{"agent_id": orNull(tx.Agent)}
 	subtype := ""

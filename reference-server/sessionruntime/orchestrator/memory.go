@@ -6,16 +6,16 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// seen remembers the ids of the messages that were handled last. Two parties may use the same id; messages without id
-// are all different.
+// seen remembers the ids of the most recent messages. Different senders may use the same id; messages without an id
+// are all distinct.
 type seen struct {
 	limit int
 	set   map[digest]struct{}
-	order []digest // a ring, once it is full
-	next  int      // of the ring
+	order []digest // a ring buffer once it is full
+	next  int      // next position in the ring
 }
 
-// digest keeps an id of any length small.
+// digest keeps ids of any length small.
 type digest [sha256.Size]byte
 
 func newSeen(limit int) seen { return seen{limit: limit, set: map[digest]struct{}{}} }
@@ -43,7 +43,7 @@ func (s *seen) add(d digest) {
 	s.next = (s.next + 1) % s.limit
 }
 
-// collected bounds the output that turns keep, over all of them.
+// collected bounds the total output that turns keep.
 type collected struct {
 	limit, bytes int
 	pieces       []piece // oldest first
@@ -54,7 +54,8 @@ type piece struct {
 	bytes int
 }
 
-// add gives a turn a piece of output; the oldest pieces make room. A piece without room is not kept.
+// add records a piece of a turn's output, dropping the oldest pieces if necessary. A piece that does not fit is not
+// kept.
 func (c *collected) add(t *turn, payload any) {
 	p := piece{t, weight(payload)}
 	if p.bytes > c.limit {
@@ -72,7 +73,7 @@ func (c *collected) add(t *turn, payload any) {
 	}
 }
 
-// weight estimates the bytes that a value takes.
+// weight estimates the memory of a value in bytes.
 func weight(v any) int {
 	const each = 64
 	switch v := v.(type) {

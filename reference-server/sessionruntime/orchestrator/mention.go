@@ -9,12 +9,14 @@ import (
 
 // correctMention recognises, in this order:
 //
-//  1. payload.mentioned_agent_id, with or without the subtype MENTION (RT-084)
-//  2. the subtype MENTION, of the message or in metadata (RT-083), with an agent in the first of these places that has
-//     one: metadata.mentioned_agent_id, metadata.target_agent_id, metadata.agent_id; payload.selected_agent_id,
-//     payload.agent_id (a selection in the GUI, RT-085); target_id; a leading "@id" of a payload that is a string
+//  1. payload.mentioned_agent_id, with or without the subtype MENTION (RT-084)  2. the subtype MENTION, of the
 //
-// A member that is null or "" is absent; one that is no string names nobody that can be read.
+// message or in metadata (RT-083), with the agent from the first of these places that has
+//
+//	one: metadata.mentioned_agent_id, metadata.target_agent_id, metadata.agent_id; payload.selected_agent_id,
+//	payload.agent_id (a selection in the GUI, RT-085); target_id; a leading "@id" of a payload that is a string
+//
+// A member that is null or "" counts as absent; one that is not a string makes a mention without a readable agent.
 func correctMention(v View, msg proto.Message) (agent string, is bool) {
 	payload := payloadOf(msg)
 	if agent, there := named(payload, "mentioned_agent_id"); there {
@@ -40,7 +42,7 @@ func correctMention(v View, msg proto.Message) (agent string, is bool) {
 	return leading(v, said), true
 }
 
-// named is a member that names somebody.
+// named returns a member that names an agent.
 func named(o object, name string) (id string, there bool) {
 	switch v := o[name].(type) {
 	case nil:
@@ -51,11 +53,11 @@ func named(o object, name string) (id string, there bool) {
 	return "", true
 }
 
-// ends are what may follow an "@id" without a space.
+// ends are the characters that may directly follow an "@id".
 const ends = ",，:：;；!！?？、。)）"
 
-// leading is the agent of "@id text"; "" if the text does not begin so. What stands behind the id may touch it, if it
-// is punctuation: "@id, text".
+// leading returns the agent of "@id text"; "" if the text does not begin like that. Punctuation may directly follow
+// the id: "@id, text".
 func leading(v View, said string) string {
 	said, begins := strings.CutPrefix(strings.TrimSpace(said), "@")
 	if !begins {

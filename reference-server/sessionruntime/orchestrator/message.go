@@ -9,7 +9,7 @@ import (
 
 type object = map[string]any
 
-// rfc3339Millis has the milliseconds always.
+// rfc3339Millis always has milliseconds.
 const rfc3339Millis = "2006-01-02T15:04:05.000Z"
 
 // New implements View.
@@ -32,8 +32,8 @@ func (m *Machine) fail(subtype, text string, payload object, ids IDs) {
 	m.emit(m.New(proto.Error, subtype, proto.ToFrontend, "", payload, ids))
 }
 
-// refuse tells that nothing is done about a message. A turn_id that belongs to a turn is left out: nothing is wrong
-// with it.
+// refuse publishes the refusal of a message. It omits a turn_id that belongs to a turn, because that turn is not at
+// fault.
 func (m *Machine) refuse(msg proto.Message, r *Refusal) {
 	ids := IDs{Trace: m.id(msg, proto.TraceID), Turn: m.id(msg, proto.TurnID), Tx: m.id(msg, proto.TxID)}
 	if m.turns[ids.Turn] != nil {
@@ -42,7 +42,7 @@ func (m *Machine) refuse(msg proto.Message, r *Refusal) {
 	m.fail(r.Subtype, r.Text, object{"message_id": msg.ID, "refused": Subtype(msg)}, ids)
 }
 
-// malformed tells what is wrong with the ids of a message.
+// malformed checks the ids of a message.
 func (m *Machine) malformed(msg proto.Message) *Refusal {
 	for _, name := range []string{proto.TraceID, proto.TurnID, proto.TxID} {
 		if v := member(msg, name); v != nil {
@@ -54,7 +54,7 @@ func (m *Machine) malformed(msg proto.Message) *Refusal {
 	return nil
 }
 
-// Subtype is the subtype of a message: its own, else metadata.subtype (RT-174).
+// Subtype returns the subtype of a message: its own, else metadata.subtype (RT-174).
 func Subtype(msg proto.Message) string {
 	if msg.Subtype != "" {
 		return msg.Subtype
@@ -63,13 +63,14 @@ func Subtype(msg proto.Message) string {
 	return s
 }
 
-// payloadOf is the payload of a message; nil if that is no object.
+// payloadOf returns the payload of a message; nil if it is not an object.
 func payloadOf(msg proto.Message) object {
 	payload, _ := msg.Payload.(object)
 	return payload
 }
 
-// member is a member of the metadata, else of the payload; nil if there is none. An empty text is none.
+// member returns a member of the metadata, else of the payload; nil if neither has it. An empty string counts as
+// absent.
 func member(msg proto.Message, name string) any {
 	if v := msg.Metadata[name]; v != nil && v != "" {
 		return v
@@ -77,13 +78,13 @@ func member(msg proto.Message, name string) any {
 	return payloadOf(msg)[name]
 }
 
-// text is the same, of members that are strings; "" if there is none.
+// text is member for strings; "" if there is none.
 func text(msg proto.Message, name string) string {
 	s, _ := member(msg, name).(string)
 	return s
 }
 
-// agentOf is the agent that a message is about; "" if it names none.
+// agentOf returns the agent that a message is about; "" if it names none.
 func agentOf(msg proto.Message) string {
 	if id, _ := payloadOf(msg)["agent_id"].(string); id != "" {
 		return id
@@ -92,7 +93,7 @@ func agentOf(msg proto.Message) string {
 	return id
 }
 
-// reasonOf is the reason that a message gives; "" without one.
+// reasonOf returns the reason that a message gives; "" without one.
 func reasonOf(msg proto.Message) string {
 	s, _ := payloadOf(msg)["reason"].(string)
 	return s
@@ -102,14 +103,14 @@ func idsOf(msg proto.Message) IDs {
 	return IDs{Trace: text(msg, proto.TraceID), Turn: text(msg, proto.TurnID), Tx: text(msg, proto.TxID)}
 }
 
-// cloned is a copy that is never nil.
+// cloned returns a copy that is never nil.
 func cloned(o object) object {
 	c := make(object, len(o)+2)
 	maps.Copy(c, o)
 	return c
 }
 
-// with is a copy in which the members of more stand, too.
+// with returns a copy of o with the members of more added.
 func with(o, more object) object {
 	c := cloned(o)
 	maps.Copy(c, more)

@@ -10,53 +10,53 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// Options configures a Machine. The zero value is a session without id and agents that behaves correctly.
+// Options configures a Machine. The zero value is a correct session without an id or agents.
 type Options struct {
 	SessionID string
-	Agents    []string // in the session, longest first: the first that remains is the fallback (4D)
+	Agents    []string // in the session, longest first; the first remaining one is the fallback (4D)
 	Active    string   // active_agent_id; "": none
-	// takes the input while no agent is active (4A); the first agent without it, or while it is not there
+	// takes the input while no agent is active (4A); default, also if it is absent: the first agent
 	Default string
 
-	InputAck  time.Duration // how long an INPUT_ACK is waited for; DefaultAck without it
-	CancelAck time.Duration // how long a CANCEL_ACK is waited for; DefaultAck without it
+	InputAck  time.Duration // wait for an INPUT_ACK; default: DefaultAck
+	CancelAck time.Duration // wait for a CANCEL_ACK; default: DefaultAck
 
-	Now   func() time.Time // time.Now without it
-	NewID func() string    // a fresh id at each call; random text without it
+	Now   func() time.Time // default: time.Now
+	NewID func() string    // returns a new id at each call; default: random text
 
-	Policy   Policy   // where it decides nothing, Correct does
-	Inbound  Inbound  // sees messages before the machine does; may be nil
+	Policy   Policy   // nil functions default to those of Correct
+	Inbound  Inbound  // sees messages before the machine; may be nil
 	Outbound Outbound // sees messages before they are published; may be nil
 
-	Limits Limits // DefaultLimits for fields that are zero
+	Limits Limits // zero fields default to DefaultLimits
 }
 
-// DefaultAck is how long an ack is waited for where Options does not say (RT-G01).
+// DefaultAck is the default wait for an ack (RT-G01).
 const DefaultAck = 10 * time.Second
 
-// Inbound sees a message that came in, and returns the messages to handle in its place: none drops it. The message
-// belongs to it but for what stands below payload and metadata, which it may not change in place.
+// Inbound sees an incoming message and returns the messages to handle instead; an empty result drops it. It may
+// change the message itself, but not what is nested below payload and metadata.
 //
-// It is called while the machine works, so it may call no method of the Machine.
+// It is called while the machine works, so it must not call methods of the Machine.
 type Inbound func(v View, msg proto.Message) []proto.Message
 
-// Outbound sees a message on its way out, and sends what is to be published in its place. send may be called any number
-// of times, in this call or in a later one of Outbound, Inbound or the policy. The message and its metadata belong to
-// Outbound, but what stands below payload and metadata may not be changed in place. Called like Inbound.
+// Outbound sees an outgoing message and sends its replacements. send may be called any number of times, in this call
+// or in a later call of Outbound, Inbound or the policy. Outbound may change the message and its metadata, but not
+// what is nested below payload and metadata. Like Inbound, it must not call methods of the Machine.
 type Outbound func(v View, msg proto.Message, send func(proto.Message))
 
 // Limits bounds what a Machine keeps.
 type Limits struct {
-	Turns        int // in flight, or with a CANCEL in flight; one more input is OVERLOADED
-	Finished     int // finished turns that are remembered; output of older ones is that of an unknown turn
-	Transactions int // open, besides CANCELs; one more is OVERLOADED
-	Agents       int // in the session; one more is not invited, or its ADD_AGENT_DONE is an error
-	Seen         int // ids of messages that are remembered, so that none is handled twice
-	Output       int // bytes of output that are collected for handovers (estimated); the oldest go first
-	ID           int // bytes of a turn_id, trace_id, tx_id or agent id; more is INVALID_MESSAGE
+	Turns        int // in flight, or with a CANCEL in flight; another input is OVERLOADED
+	Finished     int // remembered finished turns; output of older ones counts as that of an unknown turn
+	Transactions int // open, not counting CANCELs; another is OVERLOADED
+	Agents       int // in the session; another can't be invited, and its ADD_AGENT_DONE is an error
+	Seen         int // remembered message ids, so that no message is handled twice
+	Output       int // bytes (estimated) of output collected for handovers; the oldest output is dropped first
+	ID           int // bytes of a turn_id, trace_id, tx_id or agent id; a longer one is INVALID_MESSAGE
 }
 
-// DefaultLimits are the limits that hold where Options names none.
+// DefaultLimits are the default limits.
 var DefaultLimits = Limits{
 	Turns:        1000,
 	Finished:     1000,
@@ -97,9 +97,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate tells what is wrong with the session: an id that is empty, too long or somebody else's name, an agent that
-// is there twice, an active or default agent that is not there, too many agents, a negative time. New takes such
-// options all the same, and counts an absent agent as none.
+// Validate rejects a session or agent id that is empty or too long, an agent id that is reserved or repeated, an
+// active or default agent that is not in the session, too many agents, and negative times. New accepts such options
+// anyway, and treats an absent agent as none.
 func (o Options) Validate() error {
 	l := o.Limits.withDefaults()
 	switch {
@@ -128,7 +128,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// agentID judges the id of an agent. It is the sender of what the agent says, so it can't be the name of another party.
+// agentID checks the id of an agent. It becomes the sender of the agent's messages, so it can't be the name of
+// another party.
 func (l Limits) agentID(id string) error {
 	if id == "" || len(id) > l.ID {
 		return fmt.Errorf("the id of an agent must have 1 to %d bytes", l.ID)

@@ -6,8 +6,8 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// correctOutput is forwarded if its turn is in flight and its sender is the turn's agent, else reported (RT-141). A
-// turn that was not acknowledged starts by it (RT-143).
+// correctOutput forwards an output if its turn is in flight and its sender is the turn's agent, and reports it
+// otherwise (RT-141). It also starts a turn that was not acknowledged (RT-143).
 func correctOutput(_ View, t Turn, msg proto.Message) []Step {
 	if !t.Status.InFlight() || t.Agent != msg.Sender {
 		return []Step{Report}
@@ -22,8 +22,8 @@ func correctOutput(_ View, t Turn, msg proto.Message) []Step {
 	return append(steps, Speak, Forward)
 }
 
-// correctError is forwarded, whoever sent it (RT-011). If it is of the agent of the turn that it names, it fails the
-// turn.
+// correctError forwards an error from any sender (RT-011). If the sender is the agent of the named turn, the error
+// fails the turn.
 func correctError(_ View, t Turn, msg proto.Message) []Step {
 	if t.Status.InFlight() && t.Agent == msg.Sender {
 		return []Step{Fail, Forward}
@@ -31,7 +31,7 @@ func correctError(_ View, t Turn, msg proto.Message) []Step {
 	return []Step{Forward}
 }
 
-// IsFinal tells whether an output is the last of its turn: one whose stream says so, or one that is no chunk (RT-146).
+// IsFinal reports whether an output is the last of its turn: its stream says so, or it is not a chunk (RT-146).
 func IsFinal(msg proto.Message) bool {
 	stream, _ := msg.Metadata[proto.Stream].(map[string]any)
 	final, says := stream[proto.Final].(bool)
@@ -50,13 +50,13 @@ func (m *Machine) output(msg proto.Message) {
 	m.run(&job{t: t, msg: msg}, m.o.Policy.Output(m, t.view(), msg))
 }
 
-// failure handles an ERROR of an agent, or of SessionManager.
+// failure handles an ERROR from an agent or SessionManager.
 func (m *Machine) failure(msg proto.Message) {
 	t := m.turns[text(msg, proto.TurnID)]
 	m.run(&job{t: t, msg: msg}, m.o.Policy.Error(m, t.view(), msg))
 }
 
-// forward publishes what an agent said, as it is: payload and metadata (RT-148, RT-149).
+// forward publishes an agent's message with payload and metadata unchanged (RT-148, RT-149).
 func (m *Machine) forward(j *job) {
 	if t := j.t; t != nil && j.msg.Event == proto.AgentOutput {
 		t.LastOutput = m.now
@@ -69,8 +69,8 @@ func (m *Machine) forward(j *job) {
 	m.emit(out)
 }
 
-// report tells of output that is not forwarded. Another agent's turn stands in the payload only: nothing is wrong with
-// it.
+// report publishes that an output is not forwarded. The id of another agent's turn appears only in the payload,
+// because that turn is not at fault.
 func (m *Machine) report(j *job) {
 	payload := object{"agent_id": j.msg.Sender, "message_id": j.msg.ID}
 	id := text(j.msg, proto.TurnID)
@@ -93,7 +93,7 @@ func (m *Machine) report(j *job) {
 		ids)
 }
 
-// speak puts a turn behind all others that speak (RT-142).
+// speak makes a turn the last one that spoke (RT-142).
 func (m *Machine) speak(t *turn) {
 	m.hush(t)
 	t.Speaking = true

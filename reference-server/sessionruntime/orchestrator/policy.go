@@ -8,100 +8,103 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// Policy is what the protocol prescribes: one decision each. A decision that is nil is made as by Correct, so that a
-// faulty orchestrator is a policy with one of them.
+// Policy has the decisions that the protocol prescribes. A nil function defaults to that of Correct, so a faulty
+// orchestrator is a policy with one function.
 //
-// All are called while the machine works, so they may call no method of the Machine. A policy belongs to one machine.
-// The Turn and the Transaction that a decision is given are as they were when the message came.
+// The functions are called while the machine works, so they must not call methods of the Machine. A policy belongs to
+// one machine. The Turn and Transaction arguments show the state from before the message.
 type Policy struct {
-	// Role tells who sent a message (1.1 to 1.3).
+	// Role returns the sender's role (1.1 to 1.3).
 	Role func(v View, msg proto.Message) Role
 
-	// Takes reports whether a message is handled. again: one of the same sender and id has been (RT-028, RT-029, RT-042,
-	// RT-175).
+	// Takes reports whether to handle a message. again reports whether one of the same sender and id was handled before
+	// (RT-028, RT-029, RT-042, RT-175).
 	Takes func(v View, msg proto.Message, from Role, again bool) bool
 
-	// Member refuses an agent that is not in the session: of a mention, a switch, a removal, a handover (RT-086, RT-087).
+	// Member refuses an agent that is not in the session, for a mention, switch, removal or handover (RT-086, RT-087).
 	Member func(v View, agent string) *Refusal
 
-	// Mention reports whether an input names its agent, and which; "" if that can't be read (RT-083 to RT-085).
+	// Mention reports whether an input mentions an agent, and which; "" if unreadable (RT-083 to RT-085).
 	Mention func(v View, msg proto.Message) (agent string, is bool)
 
-	// Target is the agent that an input goes to; mentioned is "" for a plain one. "": there is none (RT-069 to RT-071).
+	// Target returns the agent for an input; mentioned is "" for a plain one. It returns "" if there is none (RT-069 to
+	// RT-071).
 	Target func(v View, msg proto.Message, mentioned string) string
 
-	// IDs are those of the turn that an input begins. One that is "" becomes a fresh one (RT-072).
+	// IDs returns the ids of the turn that an input begins. Empty ones are replaced by new ones (RT-072).
 	IDs func(v View, msg proto.Message) (trace, turn string)
 
-	// Input is the program of a turn that begins (4A, 4B).
+	// Input returns the program of a turn that begins (4A, 4B).
 	Input func(v View, t Turn, mention bool) []Step
 
-	// Acks reports whether an INPUT_ACK is that of the turn that it names (RT-077).
+	// Acks reports whether an INPUT_ACK acknowledges the turn that it names (RT-077).
 	Acks func(v View, t Turn, msg proto.Message) bool
 
-	// Acked is the program of a turn whose INPUT_ACK came (RT-080, RT-081).
+	// Acked returns the program after an INPUT_ACK (RT-080, RT-081).
 	Acked func(v View, t Turn) []Step
 
-	// RouteTimeout is the program of a turn whose INPUT_ACK did not come in time (RT-078, RT-079).
+	// RouteTimeout returns the program for a missing INPUT_ACK (RT-078, RT-079).
 	RouteTimeout func(v View, t Turn) []Step
 
-	// Output is the program of an AGENT_OUTPUT. t is the turn that it names, the zero Turn if there is none (4G).
+	// Output returns the program of an AGENT_OUTPUT. t is the turn that it names, or the zero Turn (4G).
 	Output func(v View, t Turn, msg proto.Message) []Step
 
-	// Error is the program of an ERROR of an agent or of SessionManager. t is the same (RT-011, RT-040).
+	// Error returns the program of an ERROR from an agent or SessionManager. t is as in Output (RT-011, RT-040).
 	Error func(v View, t Turn, msg proto.Message) []Step
 
-	// Cancels are the ids of the turns that a CANCEL or INTERRUPT is for; none: nobody speaks (RT-095 to RT-098).
+	// Cancels returns the ids of the turns that a CANCEL or INTERRUPT is for; empty if no turn is speaking (RT-095 to
+	// RT-098).
 	Cancels func(v View, msg proto.Message) []string
 
-	// Canceling is the program of a turn that is to be canceled (RT-099, RT-100).
+	// Canceling returns the program that begins a turn's cancellation (RT-099, RT-100).
 	Canceling func(v View, t Turn) []Step
 
-	// Stops reports whether a CANCEL_ACK or STREAM_STOPPED is that of the turn that it names (RT-102).
+	// Stops reports whether a CANCEL_ACK or STREAM_STOPPED acknowledges the turn's CANCEL (RT-102).
 	Stops func(v View, t Turn, msg proto.Message) bool
 
-	// Stopped is the program of a turn whose CANCEL is acknowledged (RT-103 to RT-105).
+	// Stopped returns the program after a turn's CANCEL was acknowledged (RT-103 to RT-105).
 	Stopped func(v View, t Turn) []Step
 
-	// CancelTimeout is the program of a turn whose CANCEL was not acknowledged in time (RT-G01).
+	// CancelTimeout returns the program for a missing acknowledgement of a CANCEL (RT-G01).
 	CancelTimeout func(v View, t Turn) []Step
 
-	// Switch is the program of a SWITCH_AGENT of the frontend (RT-032).
+	// Switch returns the program of a SWITCH_AGENT from the frontend (RT-032).
 	Switch func(v View, agent string, msg proto.Message) []Step
 
 	// Handover refuses a HANDOVER_REQUEST (4F).
 	Handover func(v View, from, to string) *Refusal
 
-	// Begin is the program of a transaction (4D, 4E, 4F, 4H).
+	// Begin returns the program that begins a transaction (4D, 4E, 4F, 4H).
 	Begin func(v View, tx Transaction) []Step
 
-	// Correlate tells which transaction an answer is for, by its id; "": none. open are those that wait for such an
+	// Correlate returns the id of the transaction that an answer is for; "" if none. open lists those that await such an
 	// answer, oldest first (RT-062).
 	Correlate func(v View, msg proto.Message, open []Transaction) string
 
-	// Answered is the program of a transaction when its answer came; it is over then (4D, 4E, 4F, 4H).
+	// Answered returns the program of a transaction after its answer; the transaction has ended by then (4D, 4E, 4F,
+	// 4H).
 	Answered func(v View, tx Transaction, msg proto.Message) []Step
 
-	// Fallback is the agent that is active in place of the one that was removed; "": none (RT-112).
+	// Fallback returns the agent that replaces a removed active one; "" if none (RT-112).
 	Fallback func(v View, removed string) string
 }
 
-// Role is what a party is.
+// Role is the role of a party.
 type Role string
 
 // The roles.
 const (
 	Frontend Role = "frontend"
-	Agent    Role = "agent" // of the session, or not
+	Agent    Role = "agent" // in the session or not
 	Manager  Role = "manager"
 	Self     Role = "self"
-	Nobody   Role = "nobody" // is only observed
+	Nobody   Role = "nobody" // only observes
 )
 
-// Refusal is why something is not done: the subtype of the ERROR, and a text that names the mend.
+// Refusal is why a request is refused: the subtype of the ERROR, and a text that says how to fix it.
 type Refusal struct{ Subtype, Text string }
 
-// Correct is the policy of the source.
+// Correct is the policy that the source prescribes.
 var Correct = Policy{
 	Role:          correctRole,
 	Takes:         correctTakes,
@@ -128,7 +131,7 @@ var Correct = Policy{
 	Fallback:      correctFallback,
 }
 
-// withDefaults has the decisions of Correct where p has none.
+// withDefaults replaces nil functions by those of Correct.
 func (p Policy) withDefaults() Policy {
 	own, correct := reflect.ValueOf(&p).Elem(), reflect.ValueOf(Correct)
 	for i := range own.NumField() {
@@ -139,7 +142,7 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
-// correctRole goes by the sender.
+// correctRole derives the role from the sender.
 func correctRole(_ View, msg proto.Message) Role {
 	switch msg.Sender {
 	case proto.FromFrontend:
@@ -154,7 +157,7 @@ func correctRole(_ View, msg proto.Message) Role {
 	return Agent
 }
 
-// correctTakes what is sent to SYSTEM, and from agents on BROADCAST; once, and nothing of its own.
+// correctTakes accepts messages to SYSTEM, and from agents also on BROADCAST, each only once, and none of its own.
 func correctTakes(v View, msg proto.Message, from Role, again bool) bool {
 	if again || from == Self || from == Nobody || msg.SessionID != v.SessionID() {
 		return false
@@ -168,7 +171,7 @@ func correctTakes(v View, msg proto.Message, from Role, again bool) bool {
 	return false
 }
 
-// correctMember refuses whom agents_in_session does not have.
+// correctMember refuses agents that are not in agents_in_session.
 func correctMember(v View, agent string) *Refusal {
 	if v.Has(agent) {
 		return nil
@@ -176,17 +179,17 @@ func correctMember(v View, agent string) *Refusal {
 	return &Refusal{proto.AgentNotFound, fmt.Sprintf("agent %.80q is not in the session: invite it first", agent)}
 }
 
-// correctTarget is who is mentioned, else who is active, else the default.
+// correctTarget returns the mentioned agent, else the active one, else the default.
 func correctTarget(v View, _ proto.Message, mentioned string) string {
 	return cmp.Or(mentioned, v.Active(), v.Default())
 }
 
-// correctIDs are kept as they came.
+// correctIDs keeps the ids as sent.
 func correctIDs(_ View, msg proto.Message) (trace, turn string) {
 	return text(msg, proto.TraceID), text(msg, proto.TurnID)
 }
 
-// correctInput switches first, if need be (RT-090).
+// correctInput switches first if necessary (RT-090).
 func correctInput(_ View, _ Turn, mention bool) []Step {
 	if mention {
 		return []Step{Activate, TellSwitch, Route, Accept}
@@ -194,7 +197,7 @@ func correctInput(_ View, _ Turn, mention bool) []Step {
 	return []Step{Route, Accept}
 }
 
-// correctAcks takes the ack of the turn's agent while it is waited for.
+// correctAcks accepts the awaited ack of the turn's agent.
 func correctAcks(_ View, t Turn, msg proto.Message) bool {
 	return t.Status == Routing && t.Agent == msg.Sender
 }
@@ -208,7 +211,7 @@ func correctRouteTimeout(View, Turn) []Step { return []Step{Fail, TellRouteTimeo
 // correctSwitch switches.
 func correctSwitch(View, string, proto.Message) []Step { return []Step{Activate, TellSwitch} }
 
-// correctHandover is from an agent of the session to another one that is not active.
+// correctHandover requires an agent of the session as source, and another, inactive one as target.
 func correctHandover(v View, from, to string) *Refusal {
 	if r := correctMember(v, from); r != nil {
 		return r
@@ -222,8 +225,8 @@ func correctHandover(v View, from, to string) *Refusal {
 	return nil
 }
 
-// correctBegin asks SessionManager, or the frontend; before a removal or a close it silences who speaks (RT-106,
-// RT-152).
+// correctBegin asks SessionManager or the frontend; before a removal or a close it silences the speaking agents
+// (RT-106, RT-152).
 func correctBegin(_ View, tx Transaction) []Step {
 	switch tx.Kind {
 	case proto.RemoveAgent:
@@ -240,7 +243,7 @@ func correctBegin(_ View, tx Transaction) []Step {
 	return nil
 }
 
-// correctAnswered does what was asked for, and tells it.
+// correctAnswered performs the request and publishes the result.
 func correctAnswered(_ View, _ Transaction, msg proto.Message) []Step {
 	switch Subtype(msg) {
 	case proto.AddAgentDone:
@@ -255,7 +258,7 @@ func correctAnswered(_ View, _ Transaction, msg proto.Message) []Step {
 	return nil
 }
 
-// correctFallback is the agent that is longest in the session.
+// correctFallback returns the agent longest in the session.
 func correctFallback(v View, _ string) string {
 	if all := v.Agents(); len(all) > 0 {
 		return all[0]

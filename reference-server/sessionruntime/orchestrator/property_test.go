@@ -13,7 +13,7 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// judge watches a machine from outside: it knows what was sent and what came out, and what that must be like.
+// judge observes a machine from outside: it records what was sent and published, and checks it.
 type judge struct {
 	t      *rapid.T
 	m      *Machine
@@ -26,7 +26,7 @@ type judge struct {
 	sent   int
 }
 
-// judged is what is known of a turn.
+// judged is what the judge knows about a turn.
 type judged struct {
 	agent                                string
 	accepted, routed, timedOut, canceled int
@@ -54,7 +54,7 @@ func (j *judge) turn(id any) *judged {
 	return j.turns[s]
 }
 
-// send delivers a message. When that may be published again, all of it was judged.
+// send delivers a message and judges everything published in response.
 func (j *judge) send(msg proto.Message) {
 	j.sent++
 	msg.ID, msg.SessionID, msg.Target = fmt.Sprint(j.sent), "s", cmp.Or(msg.Target, proto.ToSystem)
@@ -66,7 +66,7 @@ func (j *judge) send(msg proto.Message) {
 	}
 }
 
-// input wants an input to be accepted and routed, or refused, and nothing between.
+// input requires an input to be either accepted and routed, or refused.
 func (j *judge) input(out []proto.Message) {
 	count := map[string]int{}
 	for _, msg := range out {
@@ -95,7 +95,7 @@ func (j *judge) all(in proto.Message, out []proto.Message) {
 	j.state()
 }
 
-// ack counts what can be an ack of a turn's own agent, before the answer.
+// ack counts possible acks of a turn's own agent, before the machine's answer.
 func (j *judge) ack(in proto.Message) {
 	if in.Subtype != proto.CancelAck && in.Subtype != proto.StreamStopped {
 		return
@@ -175,7 +175,7 @@ func (j *judge) must(ok bool, in, msg proto.Message) {
 	}
 }
 
-// state compares what the machine says of itself with what it said on the bus.
+// state compares the machine's reported state with what it published.
 func (j *judge) state() {
 	agents := j.m.Agents()
 	if len(agents) != len(j.agents) || slices.ContainsFunc(agents, func(id string) bool { return !j.agents[id] }) ||
@@ -195,7 +195,7 @@ func (j *judge) state() {
 	}
 }
 
-// Whatever the parties say, in whatever order: nothing breaks, and what is said is consistent.
+// Whatever the parties send, in any order, the machine does not fail and its output is consistent.
 func TestRandomSequences(t *testing.T) {
 	one := func(t *rapid.T, of ...string) string { return rapid.SampledFrom(of).Draw(t, "word") }
 	agent := func(t *rapid.T) string { return one(t, "a", "b", "c", "d", "x", "") }
@@ -239,7 +239,7 @@ func TestRandomSequences(t *testing.T) {
 	})
 }
 
-// Messages of any form, from anybody, do no harm.
+// Messages of any form, from any sender, cause no failure.
 func TestRandomMessages(t *testing.T) {
 	words := rapid.SampledFrom([]any{
 		nil, "", "a", "b", "t1", "x1", "frontend", "session", "session_manager", "SYSTEM", "BROADCAST", "MENTION", "@b x",

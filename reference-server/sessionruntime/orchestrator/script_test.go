@@ -14,7 +14,7 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// ackLimit is how long the machines of the tests wait for an ack, in virtual time.
+// ackLimit is how long the test machines wait for an ack, in virtual time.
 const ackLimit = 10 * time.Second
 
 // stage is a machine and its parties, in virtual time.
@@ -22,8 +22,8 @@ type stage struct {
 	t    testing.TB
 	m    *Machine
 	n    int
-	last proto.Message   // that was sent
-	out  []proto.Message // that was published about it
+	last proto.Message   // the last message sent
+	out  []proto.Message // the messages published in response
 }
 
 func newStage(t testing.TB, o Options) *stage {
@@ -38,7 +38,7 @@ func newStage(t testing.TB, o Options) *stage {
 	return &stage{t: t, m: New(o)}
 }
 
-// message fills in what a message has besides its meaning.
+// message fills in the fields that do not matter to the test.
 func (s *stage) message(msg proto.Message) proto.Message {
 	s.n++
 	msg.ID, msg.SessionID = cmp.Or(msg.ID, fmt.Sprint("in-", s.n)), cmp.Or(msg.SessionID, "s")
@@ -52,7 +52,7 @@ func (s *stage) send(msg proto.Message) []proto.Message {
 	return s.out
 }
 
-// pass lets virtual time go by. Time-outs take place when they are due.
+// pass advances virtual time. Timeouts fire when they are due.
 func (s *stage) pass(d time.Duration) (out []proto.Message) {
 	end := time.Now().Add(d)
 	for {
@@ -66,8 +66,8 @@ func (s *stage) pass(d time.Duration) (out []proto.Message) {
 	}
 }
 
-// play executes a script. A line "> party verb arguments" is an action, and the lines "< …" behind it are all that is
-// published about it, in order.
+// play executes a script. A line "> party verb arguments" is an action; the lines "< …" after it are everything
+// published in response, in order.
 //
 //	> ui input T text       > ui mention T agent     > ui cancel T          > ui interrupt T    > ui switch agent
 //	> ui remove agent TX    > ui invite agent TX     > ui open TX           > ui close TX
@@ -194,7 +194,7 @@ func byAgent(who, verb, arg, more string) proto.Message {
 	return msg
 }
 
-// describe is a message in a line: receiver, event or subtype, and what matters of it.
+// describe formats a message as one line: receiver, event or subtype, and the relevant content.
 func describe(msg proto.Message) string {
 	to := map[string]string{proto.ToFrontend: "ui", proto.ToSystem: "sm", proto.ToAgent: msg.TargetID}[msg.Target]
 	payload := payloadOf(msg)
@@ -253,7 +253,7 @@ func playAll(t *testing.T, all []script) {
 	}
 }
 
-// lines describes what is published.
+// lines describes published messages.
 func lines(msgs []proto.Message) []string {
 	all := []string{}
 	for _, msg := range msgs {
@@ -262,7 +262,7 @@ func lines(msgs []proto.Message) []string {
 	return all
 }
 
-// only wants one message of the subtype or event among those, and returns it.
+// only requires exactly one message of the subtype or event, and returns it.
 func only(t testing.TB, msgs []proto.Message, kind string) proto.Message {
 	t.Helper()
 	i := slices.IndexFunc(msgs, func(msg proto.Message) bool { return cmp.Or(msg.Subtype, msg.Event) == kind })

@@ -11,12 +11,12 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// fault is an orchestrator that gets one thing wrong, and how it shows: what is published about the last action of a
-// script differs. want is what it is with the fault, got by the correct one is something else.
+// fault is an orchestrator with one fault and its symptom: the messages published about the last action of a script.
+// want lists them for the faulty orchestrator; the correct one publishes something else.
 type fault struct {
 	name   string
 	spoil  func(o *Options)
-	script string // actions alone
+	script string // only actions
 	want   string // lines of the last action, separated by "; "
 }
 
@@ -26,7 +26,7 @@ func telling(f Outbound) func(*Options) { return func(o *Options) { o.Outbound =
 
 func taking(f Inbound) func(*Options) { return func(o *Options) { o.Inbound = f } }
 
-// perform executes the actions of a script, and tells what the last one gave.
+// perform executes the actions of a script and returns what the last one published.
 func perform(t *testing.T, o Options, script string) (last string) {
 	s := newStage(t, o)
 	for line := range strings.Lines(script) {
@@ -37,7 +37,7 @@ func perform(t *testing.T, o Options, script string) (last string) {
 	return last
 }
 
-// A fault that a real implementation might have is a small wrapper around the correct machine.
+// A realistic fault is a small wrapper around the correct machine.
 func TestSeams(t *testing.T) {
 	for _, f := range slices.Concat(inputFaults, cancelFaults, agentFaults, messageFaults) {
 		t.Run(f.name, func(t *testing.T) {
@@ -55,12 +55,12 @@ func TestSeams(t *testing.T) {
 	}
 }
 
-// without takes steps out of a program.
+// without removes steps from a program.
 func without(program []Step, some ...Step) []Step {
 	return slices.DeleteFunc(program, func(s Step) bool { return slices.Contains(some, s) })
 }
 
-// order has a transaction of that kind begin with another program.
+// order gives transactions of a kind another program.
 func order(kind string, program ...Step) func(*Options) {
 	return deciding(Policy{Begin: func(v View, tx Transaction) []Step {
 		if tx.Kind == kind {
@@ -70,7 +70,7 @@ func order(kind string, program ...Step) func(*Options) {
 	}})
 }
 
-// upon has an answer of that subtype followed by another program.
+// upon gives answers of a subtype another program.
 func upon(subtype string, program ...Step) func(*Options) {
 	return deciding(Policy{Answered: func(v View, tx Transaction, msg proto.Message) []Step {
 		if Subtype(msg) == subtype {
@@ -145,7 +145,7 @@ var inputFaults = []fault{
 		"> ui input t1\n> a error t1", ""},
 }
 
-// heSpeaks are the actions by which turn t1 of a begins to speak.
+// heSpeaks makes turn t1 of a speak.
 const heSpeaks = "> ui input t1\n> a chunk t1 one\n"
 
 var cancelFaults = []fault{
@@ -307,7 +307,7 @@ var messageFaults = []fault{
 	}), heSpeaks + "> b handover - c\n> ui confirm", "sm SWITCH_AGENT a c HANDOVER_CONFIRM; c HANDOVER_CONTEXT b c [one]"},
 }
 
-// The view tells what the machine knows.
+// The view shows the machine's state.
 func TestView(t *testing.T) {
 	var seen []string
 	look := func(v View, msg proto.Message) []proto.Message {

@@ -7,38 +7,38 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// Step is one thing that a machine does. A program is a list of them. A step that has nothing to work on, as one of
-// turns in the program of a transaction, does nothing.
+// Step is one action of a machine. A program is a list of steps. A step that does not apply, such as a turn step in
+// the program of a transaction, does nothing.
 type Step string
 
 // Steps of a turn.
 const (
-	Route            Step = "route"              // USER_INPUT to the turn's agent; INPUT_ACK is waited for
+	Route            Step = "route"              // USER_INPUT to the turn's agent; start waiting for INPUT_ACK
 	Accept           Step = "accept"             // EVENT TURN_ACCEPTED
 	Start            Step = "start"              // the turn is RUNNING
 	TellStarted      Step = "tell started"       // EVENT AGENT_STARTED
 	Fail             Step = "fail"               // the turn is FAILED
 	TellRouteTimeout Step = "tell route timeout" // ERROR ROUTE_TIMEOUT
-	Speak            Step = "speak"              // the turn speaks, as the last one
-	// AGENT_OUTPUT or ERROR to the frontend, as it came; also without a turn
+	Speak            Step = "speak"              // the turn becomes the last one that spoke
+	// AGENT_OUTPUT or ERROR to the frontend, unchanged; also without a turn
 	Forward           Step = "forward"
 	Complete          Step = "complete"            // the turn is COMPLETED
 	Report            Step = "report"              // ERROR UNEXPECTED_OUTPUT; also without a turn
-	Cancel            Step = "cancel"              // the turn is CANCELED, and no ack is waited for
+	Cancel            Step = "cancel"              // the turn is CANCELED, and no ack is awaited any more
 	TellCanceled      Step = "tell canceled"       // EVENT CANCELED
-	Resume            Step = "resume"              // transactions that waited for the turn's ack go on
+	Resume            Step = "resume"              // continue transactions that waited for the turn's ack
 	TellCancelTimeout Step = "tell cancel timeout" // ERROR CANCEL_TIMEOUT
-	Abandon           Step = "abandon"             // transactions that waited for the turn's ack are over
+	Abandon           Step = "abandon"             // end transactions that waited for the turn's ack
 )
 
 // Steps of a transaction.
 const (
-	// what follows comes once its CANCELs are acknowledged, and nobody speaks whom it silences
+	// wait until the CANCELs are acknowledged and no turn to be silenced speaks
 	Await       Step = "await"
 	TellBegun   Step = "tell begun"   // EVENT AGENT_REMOVING or ADDING_AGENT
 	Request     Step = "request"      // CONTROL REQUEST_... to SYSTEM
 	Unbind      Step = "unbind"       // the agent leaves agents_in_session
-	FallBack    Step = "fall back"    // if the agent is active, another one becomes so: CONTROL SWITCH_AGENT
+	FallBack    Step = "fall back"    // if the agent is active, activate another one: CONTROL SWITCH_AGENT
 	Register    Step = "register"     // the agent joins agents_in_session
 	Prompt      Step = "prompt"       // CONTROL HANDOVER_UI_PROMPT to the frontend
 	GiveContext Step = "give context" // CONTROL HANDOVER_CONTEXT to the agent
@@ -46,26 +46,26 @@ const (
 	TellFailed  Step = "tell failed"  // ERROR ADD_AGENT_FAILED, REMOVE_AGENT_FAILED or SESSION_FAILED
 )
 
-// Steps of both, and of a switch.
+// Steps of turns, transactions and switches.
 const (
-	// CONTROL CANCEL to the turn's agent, and EVENT CANCEL_SENT; of a transaction: to all that it silences
+	// CONTROL CANCEL to the turn's agent, and EVENT CANCEL_SENT; in a transaction for all turns that it silences
 	Interrupt  Step = "interrupt"
-	Activate   Step = "activate"    // the agent of the turn, the transaction, the switch is active
-	TellSwitch Step = "tell switch" // CONTROL SWITCH_AGENT to SYSTEM, if that is another one than before the program
+	Activate   Step = "activate"    // make the agent of the turn, transaction or switch active
+	TellSwitch Step = "tell switch" // CONTROL SWITCH_AGENT to SYSTEM, if the program has changed the active agent
 )
 
-// job is what a program works on.
+// job is the subject of a program.
 type job struct {
 	t   *turn        // nil without a turn
 	tx  *transaction // nil without a transaction
 	msg proto.Message
 
-	agent           string // that Activate makes active
+	agent           string // the agent for Activate
 	trigger, reason string // of a switch
-	before          string // who was active before the program; set by run
+	before          string // the active agent before the program; set by run
 }
 
-// run executes a program. It stops at an Await that has to wait; proceed executes the rest.
+// run executes a program. It stops at an Await that must wait; proceed executes the rest.
 func (m *Machine) run(j *job, program []Step) {
 	j.before = m.active
 	for i, s := range program {
@@ -80,7 +80,7 @@ func (m *Machine) run(j *job, program []Step) {
 	}
 }
 
-// step looks for a step of what the program works on, then for one of all programs.
+// step executes a step of the turn or transaction, or else one of the common steps.
 func (m *Machine) step(j *job, s Step) {
 	if j.t != nil && m.turnStep(j, s) || j.tx != nil && m.txStep(j, s) {
 		return

@@ -8,7 +8,7 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// What counts, by who says it to whom.
+// Which messages are handled, by sender and target.
 func TestTakes(t *testing.T) {
 	input, ack := userInput("x", object{"turn_id": "t1"}), byAgent("a", "ack", "t0", "")
 	receipt := proto.Message{Event: "CONTROL", Subtype: "REMOVE_AGENT_DONE", Sender: "session_manager",
@@ -35,7 +35,7 @@ func TestTakes(t *testing.T) {
 		{"ack to SYSTEM", to(ack, "SYSTEM"), true},
 		{"ack on BROADCAST", to(ack, "BROADCAST"), true},
 		{"ack to the frontend", to(ack, "FRONTEND"), false},
-		{"ack of the frontend", from(ack, "frontend"), true}, // an ERROR: it means nothing
+		{"ack of the frontend", from(ack, "frontend"), true}, // an ERROR: a frontend can't send it
 		{"ack, the subtype in metadata",
 			proto.Message{Event: "CONTROL", Sender: "a", Metadata: object{"subtype": "INPUT_ACK", "turn_id": "t0"}}, true},
 		{"ack as an EVENT",
@@ -61,7 +61,7 @@ func TestTakes(t *testing.T) {
 	}
 }
 
-// One message through two subscriptions is one message. What was only observed has not been handled.
+// A message that arrives through two subscriptions is handled once. A message that was only observed was not handled.
 func TestTheSameMessageTwice(t *testing.T) {
 	inBubble(t, func(s *stage) {
 		msg := proto.Message{ID: "m1", Event: "USER_INPUT", Sender: "frontend", Target: "BROADCAST"}

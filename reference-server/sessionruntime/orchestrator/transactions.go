@@ -7,18 +7,18 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// transaction is a chain of actions that is open (2.3).
+// transaction is an open chain of actions (2.3).
 type transaction struct {
 	Transaction
-	waits  []*turn // whose CANCEL_ACK it waits for
+	waits  []*turn // turns whose CANCEL_ACK it awaits
 	paused bool    // at an Await
-	rest   []Step  // of its program
-	turn   *turn   // whose output a handover passes on; nil if there is none
+	rest   []Step  // remaining steps of its program
+	turn   *turn   // turn whose output a handover passes on; nil if there is none
 }
 
 func (tx *transaction) ids() IDs { return IDs{Trace: tx.TraceID, Turn: tx.TurnID, Tx: tx.ID} }
 
-// begin opens a transaction. Its id is that of the request, if it has one that no other has.
+// begin opens a transaction. It uses the id of the request if that is present and unique.
 func (m *Machine) begin(tx *transaction) {
 	if len(m.txs) >= m.o.Limits.Transactions {
 		m.refuse(tx.Request, &Refusal{proto.Overloaded, "too many transactions are open: try again when one is over"})
@@ -33,7 +33,7 @@ func (m *Machine) jobOf(tx *transaction) *job {
 	return &job{tx: tx, msg: tx.Request, agent: tx.Agent, trigger: tx.Kind, reason: reasonOf(tx.Request)}
 }
 
-// txID is the tx_id of a request; "" if it has none that can be used.
+// txID returns the tx_id of a request; "" if it has no usable one.
 func (m *Machine) txID(msg proto.Message) string {
 	id := m.id(msg, proto.TxID)
 	if slices.ContainsFunc(m.txs, func(tx *transaction) bool { return tx.ID == id }) {
@@ -42,7 +42,7 @@ func (m *Machine) txID(msg proto.Message) string {
 	return id
 }
 
-// id is an id of a message; "" if it has none, or one that is too long.
+// id returns an id of a message; "" if it is absent or too long.
 func (m *Machine) id(msg proto.Message, name string) string {
 	if id := text(msg, name); len(id) <= m.o.Limits.ID {
 		return id
@@ -55,7 +55,7 @@ func (m *Machine) close(tx *transaction) {
 	tx.waits, tx.rest, tx.paused = nil, nil, false
 }
 
-// silences are the turns that speak and must not once a transaction goes on.
+// silences returns the speaking turns that must be silenced before a transaction continues.
 func (m *Machine) silences(tx *transaction) (all []*turn) {
 	for _, t := range m.speaking {
 		if tx.Kind == proto.SessionClose || tx.Kind == proto.RemoveAgent && t.Agent == tx.Agent {
@@ -65,7 +65,7 @@ func (m *Machine) silences(tx *transaction) (all []*turn) {
 	return all
 }
 
-// silence cancels them. One CANCEL is enough for all that wait for its ack.
+// silence cancels them. A single CANCEL serves all transactions that wait for its ack.
 func (m *Machine) silence(tx *transaction) {
 	for _, t := range m.silences(tx) {
 		m.interrupt(t, tx.ID, tx.Kind)
@@ -75,7 +75,7 @@ func (m *Machine) silence(tx *transaction) {
 	}
 }
 
-// proceed goes on behind an Await, unless somebody has begun to speak in the meantime.
+// proceed continues after an Await, unless another turn has begun to speak meanwhile.
 func (m *Machine) proceed(tx *transaction) {
 	if !tx.paused || len(tx.waits) > 0 {
 		return
@@ -88,7 +88,7 @@ func (m *Machine) proceed(tx *transaction) {
 	m.run(m.jobOf(tx), program)
 }
 
-// answers are the answers that transactions wait for, by their kind.
+// answers lists the answers that transactions await, by kind.
 var answers = map[string][]string{
 	proto.InviteAgent:     {proto.AddAgentDone, proto.AddAgentFailed},
 	proto.RemoveAgent:     {proto.RemoveAgentDone, proto.RemoveAgentFailed},
@@ -97,8 +97,8 @@ var answers = map[string][]string{
 	proto.HandoverRequest: {proto.HandoverConfirm, proto.HandoverReject},
 }
 
-// correctCorrelate goes by tx_id. An answer without one is for the agent that it names; one that names none is for the
-// turn that it names; and one that says nothing is for the only transaction that there is.
+// correctCorrelate matches an answer by tx_id, else by the agent that it names, else by the turn that it names. An
+// answer without any of these belongs to the only open transaction.
 func correctCorrelate(_ View, msg proto.Message, open []Transaction) string {
 	if id := text(msg, proto.TxID); id != "" {
 		if slices.ContainsFunc(open, func(tx Transaction) bool { return tx.ID == id }) {
@@ -125,7 +125,7 @@ func correctCorrelate(_ View, msg proto.Message, open []Transaction) string {
 	return only(func(Transaction) bool { return true })
 }
 
-// waiting are the transactions that an answer of that subtype can be for.
+// waiting returns the transactions that an answer of that subtype can belong to.
 func (m *Machine) waiting(subtype string) (open []Transaction) {
 	for _, tx := range m.txs {
 		if tx.Asked && slices.Contains(answers[tx.Kind], subtype) {
@@ -135,7 +135,7 @@ func (m *Machine) waiting(subtype string) (open []Transaction) {
 	return open
 }
 
-// answered finds the transaction of an answer; nil if there is none.
+// answered returns the transaction of an answer; nil if there is none.
 func (m *Machine) answered(msg proto.Message) *transaction {
 	open := m.waiting(Subtype(msg))
 	if len(open) == 0 {
@@ -149,7 +149,7 @@ func (m *Machine) answered(msg proto.Message) *transaction {
 	return m.txs[i]
 }
 
-// conclude does what an answer asks for. The transaction is over before, so that a second answer finds none.
+// conclude executes the program of an answer. It closes the transaction first, so that a second answer finds none.
 func (m *Machine) conclude(tx *transaction, msg proto.Message) {
 	program := m.o.Policy.Answered(m, tx.Transaction, msg)
 	m.close(tx)

@@ -8,16 +8,16 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// turn is the record of a turn, and what of it is nobody else's.
+// turn is the record of a turn plus the machine's private state.
 type turn struct {
 	Turn
-	due      time.Time // of Waiting
-	open     bool      // in Machine.open
+	due      time.Time // deadline of Waiting
+	open     bool      // whether it is in Machine.open
 	cancelTx string    // tx_id of the last CANCEL
-	spoken   uint64    // Machine.spoken at its last output
+	spoken   uint64    // value of Machine.spoken at its last output
 }
 
-// view is the turn as others see it; the zero Turn of none.
+// view returns the public record of the turn; the zero Turn for nil.
 func (t *turn) view() Turn {
 	if t == nil {
 		return Turn{}
@@ -54,7 +54,7 @@ func (m *Machine) input(msg proto.Message) {
 	m.run(j, m.o.Policy.Input(m, t.view(), mention))
 }
 
-// targetOf is the agent that an input goes to, or why there is none.
+// targetOf returns the agent for an input, or why there is none.
 func (m *Machine) targetOf(msg proto.Message) (agent string, mention bool, r *Refusal) {
 	mentioned, mention := m.o.Policy.Mention(m, msg)
 	if mention && mentioned == "" {
@@ -67,7 +67,7 @@ func (m *Machine) targetOf(msg proto.Message) (agent string, mention bool, r *Re
 	return agent, mention, m.o.Policy.Member(m, agent)
 }
 
-// route passes an input on: what the sender put into payload and metadata stays there.
+// route passes an input on, keeping the sender's payload and metadata.
 func (m *Machine) route(j *job) {
 	out := m.New(proto.UserInput, j.msg.Subtype, proto.ToAgent, j.t.Agent, j.msg.Payload, IDs{})
 	out.Metadata = cloned(j.msg.Metadata)
@@ -106,7 +106,7 @@ func (m *Machine) tellRouteTimeout(t *turn) {
 		object{"turn_id": t.ID, "agent_id": t.Agent}, t.ids())
 }
 
-// end gives a turn in flight its last status. An ack of a CANCEL may still be to come.
+// end gives a turn in flight its final status. The ack of a CANCEL may still arrive.
 func (m *Machine) end(t *turn, s Status) {
 	m.hush(t)
 	if t.Status.InFlight() {
@@ -117,7 +117,7 @@ func (m *Machine) end(t *turn, s Status) {
 	}
 }
 
-// hush is the end of speaking.
+// hush marks a turn as no longer speaking.
 func (m *Machine) hush(t *turn) {
 	if t.Speaking {
 		t.Speaking = false
@@ -131,8 +131,7 @@ func (m *Machine) wait(t *turn, what string, limit time.Duration) {
 
 func (m *Machine) unwait(t *turn) { t.Waiting, t.due = "", time.Time{} }
 
-// settle moves a turn for which nothing is to come to those that are only remembered, of which the oldest are
-// forgotten.
+// settle moves a turn that expects nothing more to the finished ones, and forgets the oldest of these.
 func (m *Machine) settle(t *turn) {
 	if !t.open || t.Status.InFlight() || t.Waiting == proto.CancelAck {
 		return
@@ -148,8 +147,8 @@ func (m *Machine) settle(t *turn) {
 	}
 }
 
-// turnOf is the turn that a message of an agent names, or the only one of the agent that it can mean; nil if there is
-// none.
+// turnOf returns the turn that an agent's message names, else the agent's only open turn that it can mean; nil if
+// there is none.
 func (m *Machine) turnOf(msg proto.Message, meant func(t *turn) bool) (found *turn) {
 	if id := text(msg, proto.TurnID); id != "" {
 		return m.turns[id]
@@ -165,7 +164,7 @@ func (m *Machine) turnOf(msg proto.Message, meant func(t *turn) bool) (found *tu
 	return found
 }
 
-// lastTurn is the turn of an agent that spoke last; nil if it has not spoken.
+// lastTurn returns the agent's turn that spoke last; nil if it has not spoken.
 func (m *Machine) lastTurn(agent string) (last *turn) {
 	for _, t := range m.turns {
 		if t.Agent == agent && t.spoken > 0 && (last == nil || t.spoken > last.spoken) {

@@ -7,7 +7,7 @@ import (
 	proto "parley/protocol/sessionruntime"
 )
 
-// Status of a turn (2.2).
+// Status is the status of a turn (2.2).
 type Status string
 
 // The statuses.
@@ -28,27 +28,27 @@ type Turn struct {
 	RequestedBy string // user_id of the input, else its sender
 	Agent       string // target_agent_id
 	Status      Status
-	Waiting     string // proto.InputAck or proto.CancelAck: what is waited for, and timed; "" if nothing is
-	CancelSent  bool   // and not acknowledged, be it that nothing is waited for any more
+	Waiting     string // the awaited ack, proto.InputAck or proto.CancelAck; "" if none
+	CancelSent  bool   // and not acknowledged, even if the wait has timed out
 	Speaking    bool
 	CreatedAt   time.Time
-	LastOutput  time.Time // zero before the first
-	Output      []any     // payloads that were forwarded, the oldest first; what is beyond Limits.Output is missing
+	LastOutput  time.Time // zero before the first output
+	Output      []any     // forwarded payloads, oldest first, within Limits.Output
 }
 
-// Transaction is a chain of actions that waits for somebody (2.3).
+// Transaction is a chain of actions that awaits an answer (2.3).
 type Transaction struct {
 	ID, TraceID string // TraceID: "" if the request has none
 	// the subtype that began it: proto.RemoveAgent, InviteAgent, HandoverRequest, SessionOpen, SessionClose
 	Kind    string
-	Agent   string        // that is removed, invited ("" if the request names none), or handed over to
-	From    string        // agent that hands over
-	TurnID  string        // of the request, or the turn whose output a handover passes on; "" if none
-	Asked   bool          // the request or the prompt is out: an answer can come
-	Request proto.Message // that began it
+	Agent   string        // removed, invited ("" if the request names none), or handover target
+	From    string        // the agent that hands over
+	TurnID  string        // of the request, or of the turn whose output a handover passes on; "" if none
+	Asked   bool          // the request or the prompt was sent, so an answer can arrive
+	Request proto.Message // the message that began it
 }
 
-// View is a machine's state (2). It is valid only during the call that it is handed to, and not to be changed.
+// View is a machine's state (2). It is valid only during the call that receives it and must not be changed.
 type View interface {
 	SessionID() string
 	Now() time.Time
@@ -57,23 +57,23 @@ type View interface {
 	Default() string       // the agent that takes the input while none is active; "": none
 	Agents() []string      // agents_in_session, longest first
 	Has(id string) bool    // whether the agent is one of them
-	Speaking() []string    // ids of the turns that speak, the last one spoke last
-	Interruptible() bool   // user_interruptible: somebody speaks
-	SpeakingAgent() string // speaking_agent_id: of the turn that spoke last; "": none
+	Speaking() []string    // ids of the speaking turns, the last one spoke last
+	Interruptible() bool   // user_interruptible: a turn is speaking
+	SpeakingAgent() string // speaking_agent_id: the agent of the turn that spoke last; "": none
 
-	Turn(id string) (Turn, bool)   // the zero Turn if it is unknown, or forgotten
+	Turn(id string) (Turn, bool)   // the zero Turn if unknown or forgotten
 	Turns() []Turn                 // in flight, or with a CANCEL in flight, oldest first
 	Transactions() []Transaction   // open, oldest first
-	LastOutput(agent string) []any // of the agent's turn that spoke last
+	LastOutput(agent string) []any // output of the agent's turn that spoke last
 
-	// New makes a message of the machine: a fresh id, sender and timestamp, and metadata with the ids that are not "".
+	// New makes a message of the machine with a new id, sender and timestamp, and the non-empty ids in its metadata.
 	New(event, subtype, target, targetID string, payload any, ids IDs) proto.Message
 
-	// Send publishes a message past Outbound. Correct never does.
+	// Send publishes a message, bypassing Outbound. Correct never does.
 	Send(msg proto.Message)
 }
 
-// IDs are the ids in the metadata of a message; "" is none.
+// IDs are the ids in a message's metadata; "" means none.
 type IDs struct{ Trace, Turn, Tx string }
 
 func (ids IDs) metadata() map[string]any {
@@ -94,7 +94,7 @@ var _ View = (*Machine)(nil)
 // SessionID implements View.
 func (m *Machine) SessionID() string { return m.o.SessionID }
 
-// Now implements View: when the message that is handled came, or the time-out.
+// Now implements View: the time of the current message or timeout.
 func (m *Machine) Now() time.Time { return m.now }
 
 // Active implements View.
