@@ -9,12 +9,10 @@ import (
 
 // correctMention recognises, in this order:
 //
-//  1. payload.mentioned_agent_id, with or without the subtype MENTION (RT-084)  2. the subtype MENTION, of the
-//
-// message or in metadata (RT-083), with the agent from the first of these places that has
-//
-//	one: metadata.mentioned_agent_id, metadata.target_agent_id, metadata.agent_id; payload.selected_agent_id,
-//	payload.agent_id (a selection in the GUI, RT-085); target_id; a leading "@id" of a payload that is a string
+//  1. payload.mentioned_agent_id, with or without the subtype MENTION (RT-084)
+//  2. the subtype MENTION, of the message or in metadata (RT-083), with the agent from the first of these places that
+//     has one: metadata.mentioned_agent_id, metadata.target_agent_id, metadata.agent_id; payload.selected_agent_id,
+//     payload.agent_id (a selection in the GUI, RT-085); target_id; a leading "@id" of a payload that is a string
 //
 // A member that is null or "" counts as absent; one that is not a string makes a mention without a readable agent.
 func correctMention(v View, msg proto.Message) (agent string, is bool) {
