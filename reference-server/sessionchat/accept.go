@@ -7,11 +7,11 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// accept requires one of the three types (SC-055), the fields that each requires (SC-029 to SC-037), and options that
-// are an object whose model, if there is one, is a string; other keys of options, and other fields, may be anything
+// accept requires one of the three types (SC-055), the fields of each type (SC-029 to SC-037), and, if present,
+// options that are an object with a model that is a string. Other keys of options and other fields may have any value
 // (SC-034).
 //
-// An empty agent_id or content counts as missing: the one names no session, the other asks the model nothing.
+// An empty agent_id or content counts as missing: the former names no session, the latter asks nothing.
 func accept(_ Manager, _ ConnInfo, msg Message) *Refusal {
 	kind, isString := msg["type"].(string)
 	if !isString {

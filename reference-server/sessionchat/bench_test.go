@@ -11,7 +11,7 @@ func stores(b *testing.B, run func(b *testing.B, o Options)) {
 	b.Run("file", func(b *testing.B) { run(b, Options{DB: filepath.Join(b.TempDir(), "chat.db")}) })
 }
 
-// One echo turn on a fresh session: what a fence costs.
+// BenchmarkEchoTurn measures one echo turn on a fresh session: the cost of a fence.
 func BenchmarkEchoTurn(b *testing.B) {
 	stores(b, func(b *testing.B, o Options) {
 		c := start(b, o).dial()
@@ -23,7 +23,8 @@ func BenchmarkEchoTurn(b *testing.B) {
 	})
 }
 
-// A turn of each of 100 sessions at the same time, on one connection; 10 pieces each.
+// BenchmarkHundredSessions measures one turn in each of 100 concurrent sessions on one connection, with 10 pieces
+// each.
 func BenchmarkHundredSessions(b *testing.B) {
 	stores(b, func(b *testing.B, o Options) {
 		o.Limits.History = 10
@@ -42,7 +43,7 @@ func BenchmarkHundredSessions(b *testing.B) {
 	})
 }
 
-// The pieces of one long answer.
+// BenchmarkStream measures the pieces of one long answer.
 func BenchmarkStream(b *testing.B) {
 	c := start(b, Options{}).dial()
 	for b.Loop() {

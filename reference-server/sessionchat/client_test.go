@@ -15,7 +15,7 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = time.Minute
 
 // object is a decoded JSON object.
@@ -31,7 +31,7 @@ type bench struct {
 	close  func()
 }
 
-// start starts a server whose backend is a brain, unless the options name another.
+// start starts a server, by default with a brain as backend.
 func start(t testing.TB, o Options) *bench {
 	t.Helper()
 	brain := llm.New()
@@ -66,7 +66,7 @@ func start(t testing.TB, o Options) *bench {
 	return b
 }
 
-// client is one party on a WebSocket.
+// client is a client on a WebSocket.
 type client struct {
 	t  testing.TB
 	ws *websocket.Conn
@@ -112,7 +112,7 @@ func (c *client) interrupt(agentID string) {
 	c.send(object{"type": "interrupt", "agent_id": agentID})
 }
 
-// next is the next message, whose envelope must be whole.
+// next returns the next message, which must have a complete envelope.
 func (c *client) next() object {
 	c.t.Helper()
 	msg, err := c.read()
@@ -143,7 +143,7 @@ func (c *client) read() (object, error) {
 	return msg, nil
 }
 
-// want is the next message, which must be of the type; its body is returned.
+// want requires the next message to have the type and returns its body.
 func (c *client) want(kind string) object {
 	c.t.Helper()
 	msg := c.next()
@@ -153,7 +153,7 @@ func (c *client) want(kind string) object {
 	return msg["message"].(object)
 }
 
-// refused wants the next message to be an error with the code.
+// refused requires the next message to be an error with the code.
 func (c *client) refused(agentID any, code string) {
 	c.t.Helper()
 	msg := c.next()
@@ -164,7 +164,7 @@ func (c *client) refused(agentID any, code string) {
 	}
 }
 
-// closed wants the connection to end with the status, whatever comes before.
+// closed requires the connection to end with the status, ignoring earlier messages.
 func (c *client) closed(code websocket.StatusCode) {
 	c.t.Helper()
 	for {
@@ -177,7 +177,7 @@ func (c *client) closed(code websocket.StatusCode) {
 	}
 }
 
-// answered is a turn as it was told.
+// answered is a turn as the client received it.
 type answered struct {
 	session string
 	system  object
@@ -186,10 +186,10 @@ type answered struct {
 	result  object
 }
 
-// text is what was streamed.
+// text returns the streamed text.
 func (a answered) text() string { return strings.Join(a.streams, "") }
 
-// turn reads one whole turn, of which every message must name the agent_id and one session.
+// turn reads one whole turn; every message must name the agent_id and the same session.
 func (c *client) turn(agentID string) answered {
 	c.t.Helper()
 	var a answered
@@ -201,7 +201,7 @@ func (c *client) turn(agentID string) answered {
 	}
 }
 
-// add takes a message for the next one of a turn; false if it is the last.
+// add adds a message to a turn; it returns false for the last one.
 func (c *client) add(a *answered, agentID string, msg object) (more bool) {
 	c.t.Helper()
 	session, _ := msg["session_id"].(string)
@@ -228,7 +228,7 @@ func (c *client) add(a *answered, agentID string, msg object) (more bool) {
 	return true
 }
 
-// ask sends a chat, and reads its turn, which must succeed.
+// ask sends a chat and reads its turn, which must succeed.
 func (c *client) ask(agentID, content string) answered {
 	c.t.Helper()
 	c.chat(agentID, content)
@@ -244,7 +244,7 @@ func (c *client) succeeded(a answered) {
 	}
 }
 
-// held sends a chat that the brain holds, and reads up to where it does.
+// held sends a chat that the brain holds, and reads up to that point.
 func (c *client) held(agentID, nonce string) (session string) {
 	c.t.Helper()
 	c.chat(agentID, "[[hold "+nonce+"]]")
@@ -270,7 +270,7 @@ func (c *client) outcome(agentID string) string {
 	}
 }
 
-// quiet fails if anything stands on the connection before the answer to a ping.
+// quiet fails if anything arrives before the reply to a ping.
 func (c *client) quiet() {
 	c.t.Helper()
 	c.send(object{"type": "ping"})

@@ -11,22 +11,22 @@ import (
 	"parley/reference-server/web"
 )
 
-// conn is one connection, and the turns that it asked for.
+// conn is a connection and the turns that it asked for.
 type conn struct {
 	*connection.Outbox
 	info  ConnInfo
 	turns map[*turn]struct{} // guarded by Server.mu
 }
 
-// smooth is how many bytes a turn that streams is ahead of the reader, so that a pong or the result of an interrupt
-// comes soon.
+// smooth is how many bytes a streaming turn may be ahead of the reader, so that a pong or the result of an interrupt
+// arrives soon.
 const smooth = 256 << 10
 
 func newConn(ctx context.Context, info ConnInfo, outgoing int) *conn {
 	return &conn{connection.New(ctx, connection.Limits{Bytes: outgoing}), info, map[*turn]struct{}{}}
 }
 
-// serveWebSocket is one connection, from the handshake to its end. Opening it creates nothing (SC-001).
+// serveWebSocket serves one connection from handshake to end. Opening it creates nothing (SC-001).
 func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	l := s.o.Limits
 	c := newConn(context.WithoutCancel(r.Context()), ConnInfo{"conn_" + rand.Text(), r.URL.Query()}, l.Outgoing)
@@ -47,7 +47,7 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// greet handles what the policy has a connection begin with.
+// greet handles the policy's initial messages of a connection.
 func (s *Server) greet(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Server) greet(c *conn) {
 	}
 }
 
-// disconnect forgets a connection that has ended. Its sessions stay (SC-059), its turns end (SC-054).
+// disconnect removes a connection that has ended. Its sessions stay (SC-059), its turns end (SC-054).
 func (s *Server) disconnect(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *Server) disconnect(c *conn) {
 		return
 	}
 	for t := range c.turns {
-		if t.cancel == nil { // it waits for another
+		if t.cancel == nil { // it is still queued
 			s.forget(t)
 			continue
 		}
@@ -74,8 +74,8 @@ func (s *Server) disconnect(c *conn) {
 	}
 }
 
-// emit hands a message to a connection, by way of Outbound. Locked, so that messages stand on a connection in the order
-// of the changes that they tell of.
+// emit passes a message to a connection through Outbound. The caller holds the lock, so that messages are sent in the
+// order of the changes that they report.
 func (s *Server) emit(c *conn, msg Message) {
 	if s.m.conns.Get(c.info.ID) != nil {
 		s.o.Outbound(s.m, c.info, msg, s.m.Send)

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// childDB makes the test binary a server on that file, until its input ends; with childUnsynced, one that leaves it to
-// the system when the file is written.
+// childDB makes the test binary a server on that file until its input ends; with childUnsynced it leaves the disk
+// writes to the operating system.
 const (
 	childDB       = "PARLEY_TEST_SESSIONCHAT_DB"
 	childUnsynced = "PARLEY_TEST_SESSIONCHAT_UNSYNCED"
@@ -38,7 +38,7 @@ func serveChild(file string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// child is a server in a process of its own.
+// child is a server in a separate process.
 type child struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -73,7 +73,7 @@ func spawn(t *testing.T, file string, env ...string) *child {
 	return c
 }
 
-// kill is SIGKILL: the process has no say in it.
+// kill sends SIGKILL: the process can't react.
 func (c *child) kill() {
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
@@ -81,15 +81,15 @@ func (c *child) kill() {
 	c.http.CloseIdleConnections()
 }
 
-// told is what a client was told of a session, over all lives of the server.
+// told is what clients were told about a session, over all lives of the server.
 type told struct {
 	session string
-	asked   []string // contents of the turns that were begun, or may have been
-	begun   int      // turns of which a system message came
+	asked   []string // contents of the turns that began, or may have begun
+	begun   int      // turns with a received system message
 	answers map[string]string
 }
 
-// check compares a session as it is stored with what was told of it.
+// check compares a stored session with what clients were told about it.
 func (k *told) check(t *testing.T, s Store, agentID string) {
 	t.Helper()
 	if k.session == "" {
@@ -112,7 +112,7 @@ func (k *told) check(t *testing.T, s Store, agentID string) {
 	}
 }
 
-// A session is stored before anything about it is told (SC-018, SC-023).
+// A session is stored before any message about it is sent (SC-018, SC-023).
 func TestCrashAtTheFirstMessage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
 	sessions := map[string]string{}
@@ -174,7 +174,7 @@ func TestCrashAtRandomMoments(t *testing.T) {
 	}
 }
 
-// listen takes note of as many messages.
+// listen records n messages.
 func listen(c *client, known map[string]*told, n int) {
 	streamed := map[string]string{}
 	for range n {

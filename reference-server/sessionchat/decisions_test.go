@@ -204,7 +204,7 @@ func persisting(what func(at Moment) Saving) func(*Options) {
 	return deciding(func() Policy { return Policy{Persist: func(_ TurnView, at Moment) Saving { return what(at) }} })
 }
 
-// forgottenWhenIdle makes sessions leave memory as a limit of the server does.
+// forgottenWhenIdle makes sessions leave memory, as a server's limit does.
 func forgottenWhenIdle(b *bench) bool {
 	c := b.dial()
 	c.plain("a", "[[echo a1]]")

@@ -7,11 +7,11 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// weight is the text of a turn in bytes, with something for the rest of it.
+// weight returns the size of a turn's text in bytes, plus an allowance for the rest of it.
 func (t *Turn) weight() int { return 64 + len(t.Content) + len(t.Answer) }
 
-// messages is the conversation up to the last turn, whose answer is asked for. The roles alternate, as models want
-// them: where a turn ended before anything was said, a note stands in for the answer.
+// messages returns the conversation up to the last turn, whose answer is wanted. The roles alternate, as models
+// require: for a turn without an answer, a note takes its place.
 func messages(turns []*Turn) []llm.Message {
 	var all []llm.Message
 	for i, t := range turns {
@@ -23,7 +23,7 @@ func messages(turns []*Turn) []llm.Message {
 	return all
 }
 
-// answer is what was said in an earlier turn, or a note why nothing was.
+// answer returns the answer of an earlier turn, or a note on why there is none.
 func (t *Turn) answer() string {
 	switch {
 	case t.Answer != "":
@@ -36,7 +36,7 @@ func (t *Turn) answer() string {
 	return "[no answer: interrupted]"
 }
 
-// trim drops the oldest turns until the limits hold; the last one always stays.
+// trim drops the oldest turns until the limits hold, but never the last one.
 func trim(turns []*Turn, l Limits) []*Turn {
 	bytes, first := 0, len(turns)
 	for first > 0 {

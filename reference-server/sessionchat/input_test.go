@@ -77,7 +77,7 @@ var badInput = []struct {
 	{`{"type":"interrupt","agent_id":"nobody"}`, "nobody", "not_running"},
 }
 
-// What is refused starts no session and asks no model, and leaves the connection usable.
+// Refused input starts no session, asks no model, and leaves the connection usable.
 func TestBadInput(t *testing.T) {
 	b := start(t, Options{})
 	c := b.dial()

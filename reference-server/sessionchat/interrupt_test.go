@@ -27,7 +27,7 @@ func TestInterrupt(t *testing.T) {
 	if len(got) != 3 || got[1].Role != "assistant" || got[1].Text != "holding h1" {
 		t.Errorf("history: %+v", got)
 	}
-	b.brain.Release("h2") // the other one goes on (SC-036)
+	b.brain.Release("h2") // the other one continues (SC-036)
 	if got := c.outcome("other"); got != "success" {
 		t.Errorf("other: %s", got)
 	}
@@ -62,7 +62,7 @@ func TestInterruptWhileStreaming(t *testing.T) {
 	c.ask("a", "[[echo after]]")
 }
 
-// What waits behind the interrupted turn runs.
+// Turns queued after the interrupted one still run.
 func TestInterruptKeepsTheQueue(t *testing.T) {
 	c := start(t, Options{}).dial()
 	c.held("a", "h1")
@@ -74,7 +74,7 @@ func TestInterruptKeepsTheQueue(t *testing.T) {
 	c.succeeded(c.turn("a"))
 }
 
-// Another connection may interrupt, and hears of it too.
+// Another connection may interrupt, and also gets the result.
 func TestInterruptFromElsewhere(t *testing.T) {
 	b := start(t, Options{})
 	c, d := b.dial(), b.dial()
@@ -91,8 +91,8 @@ func TestInterruptFromElsewhere(t *testing.T) {
 // gated is a store whose calls wait for the test.
 type gated struct {
 	Store
-	arrived chan string // what a call is about to do
-	pass    chan error  // what it fails with, unless nil
+	arrived chan string // the call that is about to run
+	pass    chan error  // its error, or nil
 }
 
 func (g *gated) wait(what string) error {
@@ -127,11 +127,11 @@ func gate(t *testing.T) *gated {
 	return &gated{inner, make(chan string), make(chan error)}
 }
 
-// An interrupt at any moment ends the turn with one result; the session works afterwards.
+// An interrupt at any moment ends the turn with one result, and the session still works.
 func TestInterruptAtEveryMoment(t *testing.T) {
 	for _, row := range []struct{ moment, result string }{
 		{"lookup", "interrupted"}, {"save the start", "interrupted"},
-		{"save the end", "success"}, // all had been said
+		{"save the end", "success"}, // the answer was complete
 	} {
 		t.Run(row.moment, func(t *testing.T) {
 			g := gate(t)
@@ -168,7 +168,7 @@ func TestInterruptAtEveryMoment(t *testing.T) {
 	}
 }
 
-// quietAmid makes sure that what was sent has been handled, and skips what is told of a turn meanwhile.
+// quietAmid waits until everything sent has been handled, skipping a turn's messages meanwhile.
 func (c *client) quietAmid(t *testing.T) {
 	t.Helper()
 	c.send(object{"type": "ping"})

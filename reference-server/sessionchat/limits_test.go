@@ -13,13 +13,13 @@ import (
 	"parley/llm"
 )
 
-// idled is a policy, and the keys of the sessions that leave memory.
+// idled returns a policy, and a channel with the keys of the sessions that leave memory.
 func idled() (Policy, <-chan string) {
 	keys := make(chan string, 100)
 	return Policy{OnIdle: func(_ Manager, key string) { keys <- key }}, keys
 }
 
-// An idle session leaves memory, and is resumed at its next chat (SC-053, SC-048, SC-016); a busy one stays.
+// An idle session leaves memory and is resumed at its next chat (SC-053, SC-048, SC-016); a busy one stays.
 func TestIdle(t *testing.T) {
 	for name, file := range map[string]string{"memory": "", "file": filepath.Join(t.TempDir(), "chat.db")} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// Sessions that are idle make room for others; those that are not can't.
+// Idle sessions make room for others; busy ones don't.
 func TestTooManySessions(t *testing.T) {
 	policy, idle := idled()
 	b := start(t, Options{Policy: policy, Limits: Limits{Sessions: 2}})
@@ -93,7 +93,7 @@ func TestMemoryLimit(t *testing.T) {
 	c.succeeded(c.turn("b"))
 	c.succeeded(c.turn("b"))
 	c.chat("e", "[[echo end]]"+big+big)
-	if e := c.turn("e"); e.result["code"] != "overloaded" { // there is room for the question, and none for the answer
+	if e := c.turn("e"); e.result["code"] != "overloaded" { // there is room for the question but not for the answer
 		t.Errorf("turn: %v", e.result)
 	}
 	c.ask("c", "[[echo small]]")
@@ -126,7 +126,7 @@ func TestAnswerLimit(t *testing.T) {
 }
 
 func TestTurnLimit(t *testing.T) {
-	c := start(t, Options{Limits: Limits{Turn: 3 * time.Second}}).dial() // more than a turn takes that is not held
+	c := start(t, Options{Limits: Limits{Turn: 3 * time.Second}}).dial() // longer than a turn that is not held takes
 	c.held("a", "never")
 	if got := c.next()["message"].(object); got["subtype"] != "error" || got["code"] != "model_failed" {
 		t.Errorf("result: %v", got)
@@ -148,7 +148,7 @@ func TestTooManyConnections(t *testing.T) {
 	b.dial().quiet()
 }
 
-// flood speaks for as long as it may.
+// flood sends as much as it can.
 type flood struct{ ended chan struct{} }
 
 func (f flood) Answer(ctx context.Context, r llm.Request, emit func(llm.Part) error) error {
@@ -163,7 +163,7 @@ func (f flood) Answer(ctx context.Context, r llm.Request, emit func(llm.Part) er
 	}
 }
 
-// A client that does not read is cut off, and nobody else waits for it.
+// A client that does not read is dropped without delaying any other client.
 func TestSlowReader(t *testing.T) {
 	policy, ended := leaving(10)
 	backend := flood{make(chan struct{})}
@@ -180,7 +180,7 @@ func TestSlowReader(t *testing.T) {
 	b.server.balanced(t)
 }
 
-// A client that asks without reading, likewise.
+// Likewise a client that asks without reading.
 func TestOutgoingLimit(t *testing.T) {
 	policy, ended := leaving(10)
 	b := start(t, Options{Policy: policy, Limits: Limits{Outgoing: 64 << 10}})
@@ -198,7 +198,7 @@ func TestOutgoingLimit(t *testing.T) {
 	c.ask("a", "[[echo n]]")
 }
 
-// The largest message goes through as it is, to the model, the store, and back.
+// The largest message passes unchanged to the model, the store, and back.
 func TestLargestMessage(t *testing.T) {
 	c := start(t, Options{}).dial()
 	envelope := len(`{"type":"chat","agent_id":"a","content":""}`)

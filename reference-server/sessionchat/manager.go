@@ -12,38 +12,39 @@ import (
 	"parley/reference-server/connection"
 )
 
-// manager is the session_manager of the source: the sessions in memory, and the queues of turns before them. It is
-// guarded by Server.mu.
+// manager is the session_manager of the source: the sessions in memory and their queues of turns. It is guarded by
+// Server.mu.
 type manager struct {
 	o     Options
 	conns *connection.Registry[string, conn]
 
 	sessions map[string]*session // by Policy.Key
 	queues   map[string][]*turn  // by Policy.Queue; the first one runs
-	bytes    int                 // of text: histories, waiting contents, answers in the making
+	bytes    int                 // total bytes of text: histories, queued contents, unfinished answers
 
-	idle  list.List   // of *session: those that no turn uses, longest idle first
-	timer *time.Timer // fires when the first of them has been idle for too long
+	idle  list.List   // of *session: the unused ones, longest idle first
+	timer *time.Timer // fires when the first of them has been idle too long
 }
 
 var _ Manager = (*manager)(nil)
 
-// session is a session in memory. Its fields are guarded by Server.mu; loading is taken before that, never under it.
+// session is a session in memory. Its fields are guarded by Server.mu; lock loading before Server.mu, never while
+// holding it.
 type session struct {
 	key      string
 	storeKey string // Policy.Key in the store, once loaded
-	loaded   bool   // id and turns are those of the session; before, they are empty
+	loaded   bool   // id and turns are valid; before that they are empty
 	id       string
 	turns    []*Turn
 	weight   int // of the turns
 
-	users   int // turns that wait or run; none of them: the session is idle
+	users   int // queued and running turns; 0: the session is idle
 	running []*turn
 
 	idleSince time.Time
 	place     *list.Element // in manager.idle
 
-	loading sync.Mutex // one turn at a time obtains the session
+	loading sync.Mutex // serializes obtaining the session
 }
 
 func newManager(o Options) *manager {
@@ -105,7 +106,7 @@ func (m *manager) running(key string) []*turn {
 	return nil
 }
 
-// use returns the session of a key for a turn, an empty one if it is not in memory; nil if there is no room for it.
+// use returns the session of a key for a turn, or an empty one if it is not in memory; nil if there is no room.
 func (m *manager) use(key string) *session {
 	sess := m.sessions[key]
 	if sess == nil {
@@ -125,7 +126,7 @@ func (m *manager) use(key string) *session {
 	return sess
 }
 
-// release ends the use by a turn.
+// release ends a turn's use of the session.
 func (m *manager) release(sess *session) {
 	sess.users--
 	switch {
@@ -142,7 +143,7 @@ func (m *manager) release(sess *session) {
 	}
 }
 
-// expire evicts the sessions that have been idle for too long, and sets the timer for the next one.
+// expire evicts the sessions that have been idle too long, and sets the timer for the next one.
 func (m *manager) expire() {
 	for front := m.idle.Front(); front != nil; front = m.idle.Front() {
 		if left := m.o.Idle - time.Since(front.Value.(*session).idleSince); left > 0 {
@@ -153,7 +154,7 @@ func (m *manager) expire() {
 	}
 }
 
-// evictOldest removes the session that is idle for longest; the store has it. False if none is idle.
+// evictOldest removes the longest-idle session from memory; the store has it. It returns false if none is idle.
 func (m *manager) evictOldest() bool {
 	front := m.idle.Front()
 	if front == nil {
@@ -166,7 +167,7 @@ func (m *manager) evictOldest() bool {
 	return true
 }
 
-// reserve counts text in; false if there is no room for it, even without the sessions that are idle.
+// reserve adds bytes to the total, evicting idle sessions if necessary; false if there is no room.
 func (m *manager) reserve(bytes int) bool {
 	for m.bytes+bytes > m.o.Limits.Memory {
 		if !m.evictOldest() {
@@ -177,7 +178,7 @@ func (m *manager) reserve(bytes int) bool {
 	return true
 }
 
-// reweigh brings the count of a session's text up to date, after a change of its turns.
+// reweigh updates the byte count of a session after a change of its turns.
 func (m *manager) reweigh(sess *session) {
 	sess.turns = trim(sess.turns, m.o.Limits)
 	m.bytes -= sess.weight
@@ -188,13 +189,13 @@ func (m *manager) reweigh(sess *session) {
 	m.bytes += sess.weight
 }
 
-// enqueue puts a turn into its queue; first if it is to run now.
+// enqueue adds a turn to its queue; first reports whether it is to run now.
 func (m *manager) enqueue(t *turn) (first bool) {
 	m.queues[t.queue] = append(m.queues[t.queue], t)
 	return len(m.queues[t.queue]) == 1
 }
 
-// dequeue takes a turn out of its queue, and returns the one that is to run next if that one was running.
+// dequeue removes a turn from its queue. If it was running, dequeue returns the next turn to run.
 func (m *manager) dequeue(t *turn) (next *turn) {
 	q := m.queues[t.queue]
 	i := slices.Index(q, t)

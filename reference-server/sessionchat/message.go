@@ -12,32 +12,32 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// Message is a JSON object of the wire: a decoded client message, in which absent and null members differ and numbers
-// are of type Number; or one of the server's, with the members of protocol/sessionchat.Message. A map, so that a faulty
-// server can get every member wrong.
+// Message is a JSON object on the wire: a decoded client message, in which absent and null members differ and numbers
+// are of type Number; or a server message with the members of protocol/sessionchat.Message. It is a map, so that a
+// faulty server can change any member.
 type Message map[string]any
 
-// With returns a copy in which the member has the value v.
+// With returns a copy with the member set to v.
 func (m Message) With(name string, v any) Message {
 	c := maps.Clone(m)
 	c[name] = v
 	return c
 }
 
-// Without returns a copy that lacks the member.
+// Without returns a copy without the member.
 func (m Message) Without(name string) Message {
 	c := maps.Clone(m)
 	delete(c, name)
 	return c
 }
 
-// Type is the message_type of a server message.
+// Type returns the message_type of a server message.
 func (m Message) Type() string {
 	kind, _ := m["message_type"].(string)
 	return kind
 }
 
-// Body is what stands in message; nil if that is no object.
+// Body returns the member message; nil if it is not an object.
 func (m Message) Body() map[string]any {
 	body, _ := m["message"].(map[string]any)
 	return body
@@ -46,19 +46,19 @@ func (m Message) Body() map[string]any {
 // Number is a JSON number as it was sent. An option that this server does not know may be a number of any size.
 type Number string
 
-// MarshalJSON writes the number as it came.
+// MarshalJSON writes the number in its original form.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
 var keepNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) error {
 	if dec.PeekKind() != '0' {
-		return errors.ErrUnsupported // the default does the rest
+		return errors.ErrUnsupported // use the default marshalling
 	}
 	number, err := dec.ReadValue()
 	*v = Number(number)
 	return err
 }))
 
-// decode reads a message strictly: an object, names matched by case and not repeated, valid UTF-8.
+// decode reads a message strictly: a JSON object in valid UTF-8 with case-sensitive, unique names.
 func decode(data []byte) (Message, *Refusal) {
 	var msg Message
 	if err := json.Unmarshal(data, &msg, keepNumbers); err != nil {
@@ -70,10 +70,10 @@ func decode(data []byte) (Message, *Refusal) {
 	return msg, nil
 }
 
-// rfc3339Millis has the milliseconds always, as JavaScript's toISOString does.
+// rfc3339Millis always has milliseconds, like JavaScript's toISOString.
 const rfc3339Millis = "2006-01-02T15:04:05.000Z"
 
-// newMessage makes a server message. agentID is a string or nil; a session id that is not known becomes null (SC-056).
+// newMessage makes a server message. agentID is a string or nil; an unknown session id becomes null (SC-056).
 func newMessage(kind string, agentID any, sessionID string, body map[string]any) Message {
 	msg := Message{
 		"message_type": kind, "agent_id": agentID, "session_id": nil, "message": body,
@@ -85,7 +85,7 @@ func newMessage(kind string, agentID any, sessionID string, body map[string]any)
 	return msg
 }
 
-// errorMessage answers a message that started no turn. agentID is what the client sent as such.
+// errorMessage answers a message that started no turn. agentID is the client's value.
 func errorMessage(agentID any, sessionID string, r *Refusal) Message {
 	return newMessage(proto.ErrorMessage, stringOrNil(agentID), sessionID, map[string]any{"code": r.Code, "text": r.Text})
 }
@@ -97,7 +97,7 @@ func stringOrNil(v any) any {
 	return nil
 }
 
-// encode writes a message with its members in order. A model may cut its text inside of a character: what is no UTF-8
+// encode writes a message with its members in order. A model may cut its text inside a character: invalid UTF-8
 // becomes U+FFFD.
 func (m Message) encode() ([]byte, error) {
 	return json.Marshal(map[string]any(m), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))

@@ -6,7 +6,7 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// handle acts on what a connection sent.
+// handle handles a message from a connection.
 func (s *Server) handle(c *conn, data []byte) {
 	msg, refusal := decode(data)
 	s.mu.Lock()
@@ -25,7 +25,7 @@ func (s *Server) handle(c *conn, data []byte) {
 	}
 }
 
-// dispatch acts on a message. Locked.
+// dispatch handles a decoded message. The caller holds the lock.
 func (s *Server) dispatch(c *conn, msg Message) {
 	agentID, _ := msg["agent_id"].(string)
 	refusal := s.o.Policy.Accept(s.m, c.info, msg)
@@ -48,7 +48,7 @@ func (s *Server) dispatch(c *conn, msg Message) {
 	}
 }
 
-// sessionID is that of the session that a message names, "" if it is not in memory.
+// sessionID returns the id of the session that a message names; "" if it is not in memory.
 func (s *Server) sessionID(c *conn, msg Message) string {
 	agentID, isString := msg["agent_id"].(string)
 	if !isString {
@@ -57,7 +57,7 @@ func (s *Server) sessionID(c *conn, msg Message) string {
 	return s.m.SessionID(s.o.Policy.Key(c.info, agentID, InMemory))
 }
 
-// chat queues a turn, and starts it if nothing runs before it (SC-002, SC-013). The turn sends the rest.
+// chat queues a turn, and starts it if it is first (SC-002, SC-013). The turn sends the other messages.
 func (s *Server) chat(c *conn, agentID string, msg Message) *Refusal {
 	if s.ending {
 		return &Refusal{proto.Overloaded, "the server closes: connect again"}
@@ -89,8 +89,8 @@ func (s *Server) chat(c *conn, agentID string, msg Message) *Refusal {
 	return nil
 }
 
-// interrupt ends the running turn of a session (SC-035, SC-036). The turn's result acknowledges it; what waits behind
-// the turn runs. It creates nothing (SC-002).
+// interrupt ends the running turn of a session (SC-035, SC-036). The turn's result acknowledges it; queued turns
+// still run. It creates nothing (SC-002).
 func (s *Server) interrupt(c *conn, agentID string) *Refusal {
 	found := false
 	key := s.o.Policy.Key(c.info, agentID, InMemory)

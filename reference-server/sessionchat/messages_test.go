@@ -8,7 +8,7 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// rewriting changes messages of a type, all of them for "".
+// rewriting changes messages of a type; "" means all.
 func rewriting(kind string, f func(m Manager, msg Message) Message) func(*Options) {
 	return telling(func(m Manager, msg Message, send func(Message)) {
 		if kind == "" || msg.Type() == kind {
@@ -33,7 +33,7 @@ func count(turn []object, kind string) (n int) {
 	return n
 }
 
-// sessions counts those in memory.
+// sessions returns the number of sessions in memory.
 func (b *bench) sessions() int {
 	b.server.mu.Lock()
 	defer b.server.mu.Unlock()
@@ -90,7 +90,7 @@ var messagesAndStores = []fault{
 	}), func(b *bench) bool {
 		c := b.dial()
 		c.held("a", "h")
-		c.chat("a", "[[echo n]]") // its system shows that the first turn has ended
+		c.chat("a", "[[echo n]]") // its system message shows that the first turn has ended
 		c.interrupt("a")
 		return c.next()["message_type"] != "result"
 	}},
@@ -190,7 +190,7 @@ func (a asynchronous) Save(_ context.Context, key, sessionID string, t *Turn) er
 	return nil
 }
 
-// mixed keeps every turn as that of another session.
+// mixed stores every turn under another session.
 type mixed struct{ Store }
 
 func (m mixed) Save(ctx context.Context, key, sessionID string, t *Turn) error {

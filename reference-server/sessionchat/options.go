@@ -11,45 +11,44 @@ import (
 	"parley/reference-server/defaults"
 )
 
-// Options configures a Server. The zero value keeps its sessions in memory and answers with a brain of its own.
+// Options configures a Server. The zero value keeps its sessions in memory and answers with a new llm.Brain.
 type Options struct {
-	DB    string // file of the sessions; "" keeps them for as long as the server lives
-	Store Store  // in place of the one that DB names; the server closes it
+	DB    string // file of the sessions; "" keeps them in memory
+	Store Store  // replaces the store that DB names; the server closes it
 
-	// Unsynced leaves it to the system when the file is written to the disk: what is saved survives the end of the
-	// process, but not a loss of power. It is for a file that is thrown away in the end: no chat waits for a disk that is
-	// busy.
+	// Unsynced leaves it to the operating system when the file is written to disk: saved data survives the process, but
+	// not a loss of power. It is for temporary files, so that no chat waits for a busy disk.
 	Unsynced bool
 
-	Idle  time.Duration // a session that nobody used for so long leaves memory; 10 minutes without it
-	Model string        // asked for by a chat whose options name none; "default" without it
+	Idle  time.Duration // a session idle for this long leaves memory; default: 10 minutes
+	Model string        // used if a chat's options name none; default: "default"
 
-	Backend      Backend      // answers the conversations; a new llm.Brain without it
-	Policy       Policy       // Correct, where a decision is nil
-	Inbound      Inbound      // sees client messages before the server does; may be nil
-	Outbound     Outbound     // sees messages before their connection does; may be nil
-	Logger       *slog.Logger // discards without it
-	AllowOrigins []string     // Origin values accepted besides loopback ones; "null" and "*" stand for themselves
-	Limits       Limits       // DefaultLimits for fields that are zero
+	Backend      Backend      // answers the conversations; default: a new llm.Brain
+	Policy       Policy       // nil functions default to those of Correct
+	Inbound      Inbound      // sees client messages before the server; may be nil
+	Outbound     Outbound     // sees messages before their connection; may be nil
+	Logger       *slog.Logger // default: discard
+	AllowOrigins []string     // accepted Origin values besides loopback ones; "null" and "*" stand for themselves
+	Limits       Limits       // zero fields default to DefaultLimits
 }
 
-// Backend is the model behind the sessions, in the words of the source: the SDK client. *llm.Brain is one.
+// Backend is the model behind the sessions; the source calls it the SDK client. *llm.Brain is one.
 //
-// Answer hands the pieces of the answer to emit, one after the other. It returns soon after ctx ends: an interrupt
-// takes effect no earlier. It is called by many goroutines at once.
+// Answer passes the pieces of the answer to emit in order. It must return soon after ctx ends, because an interrupt
+// waits for that. It is called by many goroutines concurrently.
 type Backend interface {
 	Answer(ctx context.Context, r llm.Request, emit func(llm.Part) error) error
 }
 
-// Inbound sees a decoded client message, and returns the messages to handle in its place: none drops it. The message
-// may be changed in place. What can't be decoded never comes here.
+// Inbound sees a decoded client message and returns the messages to handle instead; an empty result drops it. The
+// message may be changed in place. Inbound does not see texts that can't be decoded.
 //
-// It is called with the server's lock held, so it may call no method of the Server.
+// It is called with the server's lock held, so it must not call methods of the Server.
 type Inbound func(m Manager, from ConnInfo, msg Message) []Message
 
-// Outbound sees a message on its way to a connection, and sends what is to be sent in its place. send may be called any
-// number of times, for any connection, during the call or later, by any goroutine; what has been sent must not change
-// any more. Called like Inbound.
+// Outbound sees a message on its way to a connection and sends its replacements. send may be called any number of
+// times, for any connection, during the call or later, by any goroutine; a message must not change after it was sent.
+// The same locking rules as for Inbound apply.
 type Outbound func(m Manager, to ConnInfo, msg Message, send func(connID string, msg Message))
 
 // ConnInfo describes a connection.
@@ -58,29 +57,29 @@ type ConnInfo struct {
 	Query url.Values // of the request that opened it
 }
 
-// Limits bounds what a Server keeps and waits for.
+// Limits bounds what a Server keeps and its waits.
 type Limits struct {
-	Connections int // open connections; further ones get 503
-	Sessions    int // sessions in memory; the one idle for longest makes room, else "overloaded"
-	Queue       int // chats that wait for the turn of their session; one more gets "overloaded"
+	Connections int // open connections; more get 503
+	Sessions    int // sessions in memory; beyond it the longest-idle one is evicted, else "overloaded"
+	Queue       int // queued chats per session; another gets "overloaded"
 
-	Message  int64 // bytes of a client message; more closes the connection with 1009
-	AgentID  int   // bytes of an agent_id; more is "invalid_message"
-	Answer   int   // bytes of one answer of the model; more fails the turn
-	Outgoing int   // bytes that may wait for a slow reader; a message more cuts it off
-	Memory   int   // bytes of text in memory, over all sessions; the ones idle for longest make room, else "overloaded"
-	Database int64 // bytes of the database; a chat that finds no room in it gets "overloaded"
+	Message  int64 // bytes of a client message; a larger one closes the connection with 1009
+	AgentID  int   // bytes of an agent_id; a longer one is "invalid_message"
+	Answer   int   // bytes of one answer of the model; beyond it the turn fails
+	Outgoing int   // bytes waiting for a slow reader; beyond it the connection is dropped
+	Memory   int   // bytes of text in memory, over all sessions; beyond it the longest-idle are evicted, else "overloaded"
+	Database int64 // bytes of the database; a chat that does not fit gets "overloaded"
 
-	History      int // turns of one session that are kept, and that the model is shown
-	HistoryBytes int // their text in bytes; the oldest turns go first, in memory and in what a store hands out
+	History      int // turns of one session that are kept and shown to the model
+	HistoryBytes int // bytes of their text; the oldest turns are dropped first, in memory and when a store is read
 
 	Turn  time.Duration // a whole turn
-	Store time.Duration // the wait for the lock of the database; an operation of the store takes twice as long at most
+	Store time.Duration // wait for the database lock; an operation of the store takes at most twice as long
 	Write time.Duration // one write to a connection
 	Close time.Duration // the wait for the client's half of a closing handshake
 }
 
-// DefaultLimits are the limits that hold where Options names none.
+// DefaultLimits are the default limits.
 var DefaultLimits = Limits{
 	Connections:  4096,
 	Sessions:     4096,

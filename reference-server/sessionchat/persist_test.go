@@ -47,7 +47,7 @@ func TestPersistence(t *testing.T) {
 	}
 }
 
-// A database that is locked fails the turn, never the server.
+// A locked database fails the turn, never the server.
 func TestLockedDatabase(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
 	b := start(t, Options{DB: file, Limits: Limits{Store: 200 * time.Millisecond}})
@@ -78,7 +78,7 @@ func TestLockedDatabase(t *testing.T) {
 	c.ask("unknown", "[[echo u1]]")
 }
 
-// The turn fails with the store at each of its uses; what is not saved is not told as such.
+// A turn fails if any of its store operations fails; unsaved data is never reported as saved.
 func TestStoreFails(t *testing.T) {
 	broken := errors.New("disk on fire")
 	for _, row := range []struct {

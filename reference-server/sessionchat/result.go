@@ -10,7 +10,7 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// Why the context of a turn ends.
+// Reasons for the end of a turn's context.
 var (
 	errInterrupted = errors.New("interrupted")
 	errGone        = errors.New("the connection has ended")
@@ -26,10 +26,10 @@ type storeError struct{ err error }
 func (e *storeError) Error() string { return e.err.Error() }
 func (e *storeError) Unwrap() error { return e.err }
 
-// StoreFailed is the code of a turn whose session could not be read or saved; the binding names none for it.
+// StoreFailed is the code for a turn whose session could not be read or saved; the binding names none for it.
 const StoreFailed = "store_failed"
 
-// finish ends the turn: the whole answer, then, once it is saved, the result.
+// finish ends the turn: it sends the whole answer and, once that is saved, the result.
 func (t *turn) finish(err error) {
 	s := t.s
 	s.mu.Lock()
@@ -60,11 +60,11 @@ func (t *turn) finish(err error) {
 	s.forget(t)
 }
 
-// tell sends a message of the turn to the connection that asked. The result goes to the one that interrupted, too, if
-// that is another: it has nothing else to go by. Locked.
+// tell sends a message of the turn to the connection that asked. If another connection interrupted, that also gets
+// the result, because it has no other confirmation. The caller holds the lock.
 func (t *turn) tell(kind string, body map[string]any) {
 	id := t.view.SessionID
-	if t.kept == nil { // a session that could not be saved has no id to go by
+	if t.kept == nil { // a session that could not be saved has no id
 		id = t.sess.id
 	}
 	msg := newMessage(kind, t.agentID, id, body)
@@ -74,7 +74,7 @@ func (t *turn) tell(kind string, body map[string]any) {
 	}
 }
 
-// result is the body of the last message. Locked.
+// result returns the body of the last message. The caller holds the lock.
 func (t *turn) result(err error) map[string]any {
 	body := map[string]any{
 		"subtype":     outcome(err),
@@ -87,7 +87,7 @@ func (t *turn) result(err error) map[string]any {
 	return body
 }
 
-// outcome is the subtype of a result.
+// outcome returns the subtype of a result.
 func outcome(err error) string {
 	switch {
 	case err == nil:
@@ -103,7 +103,7 @@ func isStoreError(err error) bool {
 	return is
 }
 
-// failure names what went wrong, without what the store says of itself.
+// failure describes what went wrong, without details of the store.
 func failure(err error) (code, text string) {
 	switch {
 	case errors.Is(err, ErrFull), errors.Is(err, errNoMemory):

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// fault is a server that gets one thing wrong, and what can be seen of it: shows is true on it, and false on a correct
-// one.
+// fault is a server with one fault and its symptom: shows returns true for it, and false for a correct server.
 type fault struct {
 	name  string
 	spoil func(o *Options)
@@ -29,7 +28,7 @@ func taking(f func(msg Message) []Message) func(*Options) {
 	return func(o *Options) { o.Inbound = func(_ Manager, _ ConnInfo, msg Message) []Message { return f(msg) } }
 }
 
-// A fault that a real implementation might have is a small wrapper around the correct server.
+// A realistic fault is a small wrapper around the correct server.
 func TestSeams(t *testing.T) {
 	for _, f := range append(decisions, messagesAndStores...) {
 		t.Run(f.name, func(t *testing.T) {
@@ -47,7 +46,7 @@ func TestSeams(t *testing.T) {
 
 // Probes.
 
-// plain reads up to the result of a turn, without a look at its form.
+// plain reads up to the result of a turn without checking its form.
 func (c *client) plain(agentID, content string) (all []object) {
 	c.t.Helper()
 	c.chat(agentID, content)
@@ -71,7 +70,7 @@ func decodeObject(t testing.TB, data []byte) object {
 	return object(msg)
 }
 
-// said is what a turn said in all.
+// said returns all the text of a turn.
 func said(turn []object) string {
 	var text strings.Builder
 	for _, msg := range turn {
@@ -96,8 +95,8 @@ func recalls(want string, steps ...string) func(b *bench) bool {
 	}
 }
 
-// afterDisconnect returns a client, and the session of "a", in which a turn of another connection ran when that one
-// ended. The client's own chat was queued behind it, so its result proves that the server has seen the end.
+// afterDisconnect returns a client and the session of "a" after another connection ended during its turn there. The
+// client's own chat was queued after that turn, so its result proves that the server has handled the disconnect.
 func (b *bench) afterDisconnect() (d *client, session any) {
 	c, d := b.dial(), b.dial()
 	session = c.held("a", "h")

@@ -14,23 +14,23 @@ import (
 	"parley/reference-server/web"
 )
 
-// Server is the handler. It is safe for concurrent use; Close ends what it has running.
+// Server is the handler. It is safe for concurrent use; Close ends its connections and turns.
 type Server struct {
 	o     Options
 	mux   *http.ServeMux
 	store Store
 
-	ctx   context.Context // of all turns; ends by Close
+	ctx   context.Context // of all turns; canceled by Close
 	stop  context.CancelCauseFunc
 	turns sync.WaitGroup
 
 	closing sync.Once
-	closed  chan struct{} // when everything has ended
-	failed  error         // of closing the store; set before closed is closed
+	closed  chan struct{} // closed when everything has ended
+	failed  error         // error of closing the store; set before closed is closed
 
 	mu     sync.Mutex
 	m      *manager
-	ending bool // Close has been called
+	ending bool // Close was called
 }
 
 // New returns a server. It fails as OpenStore does.
@@ -56,16 +56,16 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP implements http.Handler. Pages from elsewhere are refused.
+// ServeHTTP implements http.Handler. It refuses requests from pages of other origins.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if web.Admit(w, r, s.o.AllowOrigins) {
 		s.mux.ServeHTTP(w, r)
 	}
 }
 
-// Close interrupts all turns, sends their results, ends all connections (1001), and closes the store. When ctx ends
-// first it cuts the connections off and returns an error that wraps that of ctx; the rest goes on. Connections that are
-// opened later get 503. It may be called again, and waits again.
+// Close interrupts all turns, sends their results, closes all connections (1001), and closes the store. If ctx ends
+// first, it drops the connections and returns an error that wraps ctx's; cleanup continues in the background. Later
+// connections get 503. Close may be called again, and waits again.
 func (s *Server) Close(ctx context.Context) error {
 	s.closing.Do(func() { go s.close() })
 	select {

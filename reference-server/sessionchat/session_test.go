@@ -20,7 +20,7 @@ var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a
 func TestFirstChatCreates(t *testing.T) {
 	b := start(t, Options{})
 	c := b.dial()
-	c.quiet() // opening says nothing (SC-001)
+	c.quiet() // opening sends nothing (SC-001)
 	first := c.ask("a", "[[stream n1 3]]")
 	if !uuid.MatchString(first.session) || len(first.streams) != 3 || first.system["resumed"] != false ||
 		first.system["model"] != "default" {
@@ -53,7 +53,7 @@ func TestSessionsAreApart(t *testing.T) {
 	}
 }
 
-// An agent_id is an opaque key, and content goes through as it is (SC-019, SC-060).
+// An agent_id is an opaque key, and content is passed on unchanged (SC-019, SC-060).
 func TestOddStrings(t *testing.T) {
 	b := start(t, Options{})
 	c := b.dial()
@@ -139,7 +139,7 @@ func TestModelFails(t *testing.T) {
 	if a.result["subtype"] != "error" || a.result["code"] != "model_failed" || a.whole != nil || len(a.streams) != 2 {
 		t.Errorf("failed turn: %+v", a)
 	}
-	c.chat("a", "[[fail n2]]") // before anything is said
+	c.chat("a", "[[fail n2]]") // before any output
 	if a := c.turn("a"); a.result["subtype"] != "error" || a.streams != nil {
 		t.Errorf("failed turn: %+v", a)
 	}
@@ -222,7 +222,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// stuck is a backend that does not end with its context until it is let go.
+// stuck is a backend that ignores its context until it is released.
 type stuck chan struct{}
 
 func (s stuck) Answer(context.Context, llm.Request, func(llm.Part) error) error {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"modernc.org/sqlite" // registers the driver "sqlite", too
+	"modernc.org/sqlite" // also registers the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -19,11 +19,11 @@ const (
 	schemaVersion = 1
 	pageSize      = 4096 // SQLite's default
 
-	setUpTime = 10 * time.Second // the wait for a database that another program has locked, when it is opened
+	setUpTime = 10 * time.Second // wait for a database that another program has locked, on opening
 	retryTime = 10 * time.Millisecond
 )
 
-// schema keeps a key byte for byte: TEXT compares by memcmp, NUL included.
+// schema compares keys byte for byte: TEXT uses memcmp, NUL included.
 const schema = `
 CREATE TABLE sessions (
 	id         INTEGER PRIMARY KEY,
@@ -54,9 +54,9 @@ const (
 	deleteTurns = `DELETE FROM turns WHERE session = ? AND n <= ?`
 )
 
-// sqliteStore is a Store in one SQLite database: WAL, and synchronous=FULL unless Options.Unsynced, so that what is
-// committed survives a loss of power too. It has one connection, which is what a database in memory needs, and all that
-// one writer can use.
+// sqliteStore is a Store in one SQLite database: WAL, and synchronous=FULL unless Options.Unsynced, so that committed
+// data also survives a loss of power. It has one connection: an in-memory database requires that, and a single writer
+// can't use more.
 type sqliteStore struct {
 	db           *sql.DB
 	history      int
@@ -91,8 +91,8 @@ func openSQLite(file string, unsynced bool, l Limits) (Store, error) {
 	return &sqliteStore{db: db, history: l.History, historyBytes: l.HistoryBytes}, nil
 }
 
-// prepareFile returns the URI of a file that can be opened. A new one is for its owner's eyes only, as are the files
-// that SQLite puts beside it.
+// prepareFile returns the URI of a file that can be opened. Only the owner may read a new file and those that SQLite
+// puts beside it.
 func prepareFile(file string) (uri string, err error) {
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -113,8 +113,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// retrySetUp tries until the database is not in the way of another program for a moment: a change to WAL fails at once
-// where another connection reads or closes, without the wait of busy_timeout.
+// retrySetUp retries while another program briefly blocks the database: a change to WAL fails at once if another
+// connection reads or closes, without waiting for busy_timeout.
 func retrySetUp(db *sql.DB) error {
 	ctx, cancel := context.WithTimeout(context.Background(), setUpTime)
 	defer cancel()
@@ -131,14 +131,14 @@ func retrySetUp(db *sql.DB) error {
 	}
 }
 
-// failedWith reports whether an error is one of SQLite with a primary code.
+// failedWith reports whether an error is an SQLite error with a primary code.
 func failedWith(err error, code int) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && e.Code()&0xff == code
 }
 
-// setUp makes the schema in an empty database, and refuses one that another program or a newer server has made,
-// unchanged.
+// setUp creates the schema in an empty database. It refuses a database of another program or a newer server and
+// leaves it unchanged.
 func setUp(ctx context.Context, db *sql.DB) error {
 	err := within(ctx, db, func(tx *sql.Tx) error {
 		var version, tables int
@@ -162,11 +162,11 @@ func setUp(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, `PRAGMA journal_mode = WAL`) // stays "memory" where there is no file
+	_, err = db.ExecContext(ctx, `PRAGMA journal_mode = WAL`) // stays "memory" without a file
 	return err
 }
 
-// within commits what f did, or nothing of it.
+// within runs f in a transaction and commits all of it or nothing.
 func within(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *sqliteStore) Lookup(ctx context.Context, key string) (r Record, found b
 	return r, true, nil
 }
 
-// read returns turns oldest first, as many of the last ones as fit.
+// read returns the last turns that fit, oldest first.
 func (s *sqliteStore) read(rows *sql.Rows) ([]Turn, error) {
 	var turns []Turn
 	for bytes := 0; rows.Next(); {
@@ -245,5 +245,5 @@ func (s *sqliteStore) Save(ctx context.Context, key, sessionID string, t *Turn) 
 	return nil
 }
 
-// Close implements Store. SQLite moves what stands in the WAL to the file.
+// Close implements Store. SQLite moves the WAL's contents to the file.
 func (s *sqliteStore) Close() error { return s.db.Close() }

@@ -79,7 +79,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// private fails if others than the owner may read the files of a database.
+// private fails if others than the owner may read a database's files.
 func private(t *testing.T, file string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*"))
@@ -94,7 +94,7 @@ func private(t *testing.T, file string) {
 	}
 }
 
-// What is saved is on the disk before anybody is told, unless a file is meant to be thrown away.
+// Saved data is on the disk before any client is told, unless the file is temporary.
 func TestStoreSynced(t *testing.T) {
 	for unsynced, want := range map[bool]int{false: 2, true: 0} { // FULL, OFF
 		s := open(t, Options{DB: filepath.Join(t.TempDir(), "s.db"), Unsynced: unsynced}).(*sqliteStore)
@@ -181,7 +181,7 @@ func contents(t *testing.T, file string) string {
 	return string(data)
 }
 
-// Two servers may open one new file at the same time.
+// Two servers may open the same new file concurrently.
 func TestOpenStoreTogether(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "both.db")
 	errs := make(chan error)

@@ -15,26 +15,26 @@ import (
 // Server.mu, or before it starts; its answer belongs to its goroutine.
 type turn struct {
 	s           *Server
-	c           *conn // that asked, and gets the messages
-	interrupter *conn // that interrupted
+	c           *conn // the connection that asked and gets the messages
+	interrupter *conn // the connection that interrupted
 	sess        *session
 	queue       string
 	agentID     string
 	content     string
 	model       string
-	reserved    int // bytes of manager.bytes
+	reserved    int // its part of manager.bytes
 
 	ctx     context.Context // of the backend's answer
 	cancel  context.CancelCauseFunc
 	started time.Time
 
 	view    TurnView
-	kept    *Turn // its place in the session's history; nil until the session is obtained
+	kept    *Turn // its entry in the session's history; nil until the session is obtained
 	request llm.Request
-	answer  strings.Builder // what was sent so far
+	answer  strings.Builder // text sent so far
 }
 
-// start runs a turn that is first in its queue. Locked.
+// start runs the first turn of a queue. The caller holds the lock.
 func (s *Server) start(t *turn) {
 	if s.ending {
 		return
@@ -54,7 +54,7 @@ func (s *Server) start(t *turn) {
 	})
 }
 
-// forget removes a turn, and starts the one that waits for it. Locked.
+// forget removes a turn and starts the next one. The caller holds the lock.
 func (s *Server) forget(t *turn) {
 	delete(t.c.turns, t)
 	t.sess.running = slices.DeleteFunc(t.sess.running, func(o *turn) bool { return o == t })
@@ -65,15 +65,16 @@ func (s *Server) forget(t *turn) {
 	}
 }
 
-// unreserve counts the text of a turn as that of its session, as far as it stands there. Locked.
+// unreserve counts the turn's text as its session's, as far as it is in the history. The caller holds the lock.
 func (t *turn) unreserve() {
 	t.s.m.bytes -= t.reserved
 	t.reserved = 0
 	t.s.m.reweigh(t.sess)
 }
 
-// obtain is get_or_create_client of the source: the session in memory, else from the store, else a new one; saved, and
-// then told of (SC-006 to SC-011, SC-018). It is not interrupted: a turn has a session, or fails.
+// obtain is get_or_create_client of the source: it takes the session from memory, else from the store, else makes a
+// new one, saves it, and then announces it (SC-006 to SC-011, SC-018). It can't be interrupted: a turn gets a
+// session, or fails.
 func (t *turn) obtain() error {
 	sess, s := t.sess, t.s
 	sess.loading.Lock()
@@ -102,7 +103,7 @@ func (t *turn) obtain() error {
 	t.kept = kept
 	sess.loaded, sess.id = true, v.SessionID
 	sess.turns = append(sess.turns, kept)
-	t.unreserve() // it counts as the session's from here
+	t.unreserve() // from here on it counts as the session's
 	t.request = llm.Request{
 		API: llm.APIInProcess, Model: t.model, Stream: true,
 		Messages: s.o.Policy.History(v, messages(sess.turns)),
@@ -111,7 +112,7 @@ func (t *turn) obtain() error {
 	return nil
 }
 
-// load reads a session that is not in memory. sess.loading is held.
+// load reads a session that is not in memory. The caller holds sess.loading.
 func (t *turn) load() error {
 	sess, s := t.sess, t.s
 	s.mu.Lock()
@@ -144,7 +145,7 @@ func (t *turn) load() error {
 	return nil
 }
 
-// save keeps a turn. An interrupt does not end it: what was said is history.
+// save stores a turn. An interrupt does not cancel that: what was said is history.
 func (t *turn) save(what Saving, kept Turn) error {
 	if !what.Session {
 		return nil
@@ -165,9 +166,9 @@ func (s *Server) storeContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), 2*s.o.Limits.Store)
 }
 
-// ask has the backend answer, and sends each piece as it comes (SC-012, SC-020).
+// ask asks the backend and sends each piece of the answer as it arrives (SC-012, SC-020).
 func (t *turn) ask() error {
-	if err := context.Cause(t.ctx); err != nil { // nothing is asked for a turn that has ended
+	if err := context.Cause(t.ctx); err != nil { // do not ask the backend for a turn that has ended
 		return err
 	}
 	return t.s.o.Backend.Answer(t.ctx, t.request, func(p llm.Part) error {
@@ -178,7 +179,7 @@ func (t *turn) ask() error {
 	})
 }
 
-// say sends a piece of the answer, unless the turn has been ended.
+// say sends a piece of the answer, unless the turn has ended.
 func (t *turn) say(text string) error {
 	if text == "" {
 		return nil

@@ -10,7 +10,7 @@ import (
 
 func everything(llm.Request) bool { return true }
 
-// Sessions run side by side on one connection (SC-004, SC-024 to SC-028).
+// Sessions run concurrently on one connection (SC-004, SC-024 to SC-028).
 func TestInterleaving(t *testing.T) {
 	b := start(t, Options{})
 	c := b.dial()
@@ -67,7 +67,7 @@ func TestQueue(t *testing.T) {
 	d.quiet()
 	c.chat("a", "[[echo fourth]]")
 	c.refused("a", "overloaded")
-	d.ask("b", "[[echo other]]") // the queue is that of one session
+	d.ask("b", "[[echo other]]") // each session has its own queue
 	b.brain.Release("h")
 	if got := c.outcome("a"); got != "success" {
 		t.Errorf("first: %s", got)
@@ -82,7 +82,8 @@ func TestQueue(t *testing.T) {
 	d.quiet()
 }
 
-// A disconnect ends the turns of the connection, waiting ones too; the session goes on elsewhere (SC-054, SC-059).
+// A disconnect ends the turns of the connection, including queued ones; other connections can continue the session
+// (SC-054, SC-059).
 func TestDisconnect(t *testing.T) {
 	b := start(t, Options{})
 	c, d := b.dial(), b.dial()
@@ -107,14 +108,13 @@ func TestDisconnect(t *testing.T) {
 	}
 }
 
-// leaving is a policy, and the connections that have ended.
+// leaving returns a policy, and a channel with the connections that have ended.
 func leaving(room int) (Policy, <-chan string) {
 	ended := make(chan string, room)
 	return Policy{OnDisconnect: func(_ Manager, c ConnInfo) bool { ended <- c.ID; return true }}, ended
 }
 
-// A race of everything: chats, interrupts, disconnects. Every turn that is told ends in one result, and nothing stays
-// busy.
+// Chats, interrupts and disconnects race. Every announced turn ends with one result, and no session stays busy.
 func TestStorm(t *testing.T) {
 	const parties, chats = 4, 25
 	policy, ended := leaving(parties*chats + 1)
@@ -160,7 +160,7 @@ func storm(c *client, party, i int) {
 	_ = c.ws.CloseNow()
 }
 
-// balanced fails unless nothing runs or waits, every turn of a session is whole, and all text is counted.
+// balanced fails unless nothing runs or waits, every turn of a session is complete, and all text is counted.
 func (s *Server) balanced(t *testing.T) {
 	t.Helper()
 	s.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"parley/reference-server/sessionchat"
 )
 
-// modelKey is the environment variable of the key that --model-url may want. It has a name of its own, so that no key
-// meant for somebody else is sent there.
+// modelKey is the environment variable with the API key for --model-url. It is specific to this program, so that no
+// other service's key is sent there.
 const modelKey = "PARLEY_MODEL_KEY"
 
 var service = launch.Service{
@@ -33,7 +33,7 @@ API answers conversations; its API key, if it needs one, is read from ` + modelK
 	},
 }
 
-// served makes the server that `parley serve` serves.
+// served makes the server for `parley serve`.
 func served(o sessionchat.Options, modelURL string, at launch.Place) (launch.Handler, error) {
 	if o.Idle < 0 {
 		return nil, launch.Usagef("--idle: %v is not more than nothing (write it like 30s or 10m)", o.Idle)
@@ -53,7 +53,7 @@ func served(o sessionchat.Options, modelURL string, at launch.Place) (launch.Han
 	return h, nil
 }
 
-// welcoming is the correct policy, and logs connections. It runs under the server's lock.
+// welcoming is the correct policy with logging of connections. It runs under the server's lock.
 func welcoming(log *slog.Logger) sessionchat.Policy {
 	return sessionchat.Policy{OnConnect: func(_ sessionchat.Manager, c sessionchat.ConnInfo) []sessionchat.Message {
 		log.Info("connected", "conn", c.ID, "transport", "ws")
@@ -61,8 +61,7 @@ func welcoming(log *slog.Logger) sessionchat.Policy {
 	}}
 }
 
-// told logs the beginning and the end of turns, and nothing of their content.
-// It runs under the server's lock.
+// told logs the beginning and end of turns, but no contents. It runs under the server's lock.
 func told(log *slog.Logger) sessionchat.Outbound {
 	type sender = func(connID string, msg sessionchat.Message)
 	return func(_ sessionchat.Manager, to sessionchat.ConnInfo, msg sessionchat.Message, send sender) {

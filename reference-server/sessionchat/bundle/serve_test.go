@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// chat has one turn, by these flags, with the agent_id "a", and returns its session and its answer.
+// chat runs one turn with the agent_id "a" on a server with these flags, and returns its session and answer.
 func chat(t *testing.T, content string, flags ...string) (session, answer string) {
 	t.Helper()
 	f := pflag.NewFlagSet("serve", pflag.ContinueOnError)
@@ -73,7 +73,7 @@ func chat(t *testing.T, content string, flags ...string) (session, answer string
 	}
 }
 
-// TestDatabase: sessions go on in another server with the same file.
+// TestDatabase checks that sessions continue in another server with the same file.
 func TestDatabase(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "chat.db")
 	first, _ := chat(t, "[[recall n]] [[echo n]]", "--db", db)
@@ -83,7 +83,7 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
-// TestModelURL: the model that is named answers, and is asked for the one that is named.
+// TestModelURL checks that the given model answers, and is asked by the given name.
 func TestModelURL(t *testing.T) {
 	brain := llm.New()
 	s, err := stub.Start(brain)

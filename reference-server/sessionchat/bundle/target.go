@@ -1,5 +1,5 @@
-// Package bundle is what is bundled for session-chat: a server, its mutants, and how it is launched and served. A
-// process of its own has its sessions in a file, so that they outlive it.
+// Package bundle has the bundled targets of session-chat (a server), their mutants, and how to launch and serve them.
+// A separate server process keeps its sessions in a file, so that they survive it.
 package bundle
 
 import (
@@ -16,8 +16,9 @@ import (
 	"parley/target"
 )
 
-// How long the server keeps a session that nobody uses in memory: short, so that resuming is a matter of course, and
-// for mutants longer than a loaded machine may pause, as what a rest excuses would not kill them.
+// How long the server keeps an idle session in memory: short for the correct server, so that sessions are resumed
+// often; for mutants longer than a loaded machine may pause, because a fault that idle eviction could excuse does not
+// kill a mutant.
 const (
 	idle       = 200 * time.Millisecond
 	mutantIdle = time.Second
@@ -26,7 +27,7 @@ const (
 //go:embed profile.yaml
 var profile string
 
-// Target is what is bundled.
+// Target has the bundled targets of the protocol.
 var Target = launch.Target{
 	Protocol: proto.Protocol,
 	Short:    "the WebSocket /chat/ws",
@@ -42,12 +43,12 @@ var Target = launch.Target{
 	}},
 }
 
-// resting is what a profile says of how long sessions stay in memory.
+// resting returns the part of a profile that says how long sessions stay in memory.
 func resting(d time.Duration) string { return fmt.Sprintf("session-chat: {idle: %v}\n", d) }
 
 // made makes the correct server, or one with a fault.
 func made(o launch.Options) (launch.Handler, error) {
-	// Nothing but the turn itself takes its time.
+	// Only the turn itself may take time.
 	so := sessionchat.Options{Idle: idle, Limits: sessionchat.Limits{Store: launch.Unhurried, Write: launch.Unhurried}}
 	if o.Brain != nil {
 		so.Backend = o.Brain

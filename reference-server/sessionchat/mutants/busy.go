@@ -6,18 +6,17 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// busyFaults fail where a session is asked again while it answers, or once a turn has gone another way than the usual
-// one.
+// busyFaults fail when a session gets a chat while it is answering, or after a turn that ended in an unusual way.
 var busyFaults = map[string]fault{
 	"busy-answers-as-another": busyAsAnother,
 	"busy-wrecks":             busyWrecks,
 	"failure-wrecks":          failureWrecks,
 }
 
-// busyAsAnother answers the second chat under an agent_id of its own: each task has one.
+// busyAsAnother answers the second chat under its own agent_id, because each task has one.
 func busyAsAnother(o *options) {
-	waiting := map[string]int{} // agent_id → turns to come that were asked while another ran
-	forks := map[string]int{}   // agent_id → number of the fork that answers; 0 for none
+	waiting := map[string]int{} // agent_id → pending turns that were queued while another ran
+	forks := map[string]int{}   // agent_id → number of the fork that answers; 0: none
 	o.Inbound = noting(func(m manager, _ connInfo, msg message) {
 		if id := asked(msg); id != "" && m.Running(id) {
 			waiting[id]++
@@ -37,7 +36,7 @@ func busyAsAnother(o *options) {
 	}
 }
 
-// busyWrecks loses the lock of a session that was asked twice at once.
+// busyWrecks loses the lock of a session that gets a second chat while busy.
 func busyWrecks(o *options) {
 	wrecked := map[string]bool{}
 	o.Policy.Accept = refusing("busy", "this session is busy", func(m manager, _ connInfo, msg message) bool {
@@ -48,7 +47,7 @@ func busyWrecks(o *options) {
 	})
 }
 
-// failureWrecks leaves a session unusable once a turn of it has failed.
+// failureWrecks leaves a session unusable after a failed turn.
 func failureWrecks(o *options) {
 	wrecked := map[string]bool{}
 	o.Policy.Accept = refusing("session_failed", "this session has failed",

@@ -11,7 +11,7 @@ import (
 	"parley/reference-server/sessionchat"
 )
 
-// connectionFaults tie to a connection what belongs to a session, or the reverse.
+// connectionFaults bind session state to a connection, or the reverse.
 var connectionFaults = map[string]fault{
 	"creates-on-connect": deciding(rules{OnConnect: createsOnConnect}),
 	"greets-by-the-model": deciding(rules{OnConnect: func(manager, connInfo) []message {
@@ -19,16 +19,16 @@ var connectionFaults = map[string]fault{
 	}}),
 	"announces-sessions": announces,
 
-	// It keeps the sessions in the handler of the connection.
+	// The connection's handler keeps the sessions.
 	"session-per-connection": deciding(rules{Key: func(c connInfo, agentID string, _ sessionchat.Place) string {
 		return c.ID + " " + agentID
 	}}),
 
-	// Nobody but its first connection may use a session, for as long as that is open.
+	// While a session's first connection is open, only that connection may use it.
 	"session-of-one-connection": holding("in_use", "this session is open elsewhere",
 		func(m manager, c connInfo, holder string) bool { return holder != c.ID && isOpen(m, holder) }),
 
-	// A session is held for the connection that asked last until that lets it go, which it never does once it has ended.
+	// A session is held for the connection that asked last until that releases it, which it never does if it has ended.
 	"disconnect-leaves-busy": holding("busy", "this session is busy",
 		func(m manager, _ connInfo, holder string) bool { return !isOpen(m, holder) }),
 
@@ -37,7 +37,7 @@ var connectionFaults = map[string]fault{
 	"rest-forgets":              restForgets,
 }
 
-// createsOnConnect has a session ready before anybody asks.
+// createsOnConnect creates a session before any chat.
 func createsOnConnect(m manager, c connInfo) []message {
 	m.Send(c.ID, announcement("default", rand.Text()))
 	return nil
@@ -53,7 +53,7 @@ func announces(o *options) {
 	}
 }
 
-// holding refuses the chats of a session in some cases, by the connection that asked it last.
+// holding refuses some chats of a session, depending on the connection that last used it.
 func holding(code, text string, where func(m manager, c connInfo, holder string) bool) fault {
 	return func(o *options) {
 		holders := map[string]string{} // agent_id → connection
@@ -71,7 +71,7 @@ func holding(code, text string, where func(m manager, c connInfo, holder string)
 	}
 }
 
-// disconnectForgets removes the sessions of a connection with it, from the store too.
+// disconnectForgets removes the sessions of a connection when it ends, from the store too.
 func disconnectForgets(o *options) {
 	lost, ids := losing(o), noted(o)
 	o.Policy.OnDisconnect = func(_ manager, c connInfo) bool {
@@ -84,13 +84,13 @@ func isOpen(m manager, connID string) bool {
 	return slices.ContainsFunc(m.Connections(), func(c connInfo) bool { return c.ID == connID })
 }
 
-// restForgets deletes what nobody uses for a while, from the store too.
+// restForgets deletes idle sessions, from the store too.
 func restForgets(o *options) {
 	lost := losing(o)
 	o.Policy.OnIdle = func(_ manager, key string) { lost.lose(key) }
 }
 
-// disconnectEndsAll cancels every answer of the model when a connection ends: they run in one group of tasks.
+// disconnectEndsAll cancels all of the model's answers when a connection ends, because they run in one task group.
 func disconnectEndsAll(o *options) {
 	group := &tasks{backend: o.Backend, cancels: map[*llm.Request]context.CancelFunc{}}
 	o.Backend = group
@@ -100,7 +100,7 @@ func disconnectEndsAll(o *options) {
 	}
 }
 
-// tasks is a backend whose answers can be cancelled together.
+// tasks is a backend whose answers can be canceled together.
 type tasks struct {
 	backend sessionchat.Backend
 	mu      sync.Mutex

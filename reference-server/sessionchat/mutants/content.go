@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// contentFaults ask the model something else than the user has said.
+// contentFaults ask the model something other than what the user said.
 var contentFaults = map[string]fault{
 	"content-trimmed":            saying(strings.TrimSpace),
 	"content-trimmed-right":      saying(func(s string) string { return strings.TrimRight(s, "\r\n") }),
@@ -47,12 +47,12 @@ func saying(f func(content string) string) fault {
 	return deciding(rules{Content: func(_, content string) string { return f(content) }})
 }
 
-// head is the beginning of a text, of n bytes at most.
+// head returns the first n bytes of a text.
 func head(s string, n int) string { return s[:min(len(s), n)] }
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// printable drops control characters, but for those that stand in any text.
+// printable drops control characters, except those that occur in any text.
 func printable(r rune) rune {
 	if unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) {
 		return -1
@@ -60,7 +60,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// narrow replaces what has no place in UCS-2.
+// narrow replaces characters outside of UCS-2.
 func narrow(r rune) rune {
 	if r > 0xffff {
 		return unicode.ReplacementChar
@@ -68,7 +68,7 @@ func narrow(r rune) rune {
 	return r
 }
 
-// unquoted reads a text as one between quotes of a program.
+// unquoted unescapes a text as if it were a quoted string in a program.
 func unquoted(s string) string {
 	var b strings.Builder
 	for s != "" {
@@ -82,7 +82,7 @@ func unquoted(s string) string {
 	return b.String()
 }
 
-// reencoded takes a text that is JSON for data.
+// reencoded treats a text that is JSON as data.
 func reencoded(s string) string {
 	var v any
 	if json.Unmarshal([]byte(s), &v) != nil {
@@ -91,7 +91,7 @@ func reencoded(s string) string {
 	return text(v)
 }
 
-// trimmedLater passes the first words of a session as they are, and puts later ones into a prompt line by line.
+// trimmedLater passes the first content of a session on unchanged, and inserts later ones into a prompt line by line.
 func trimmedLater(o *options) {
 	begun := map[string]bool{}
 	o.Policy.Content = func(key, s string) string {

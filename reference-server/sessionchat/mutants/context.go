@@ -7,7 +7,7 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// contextFaults ask the model with other turns than those of the session.
+// contextFaults ask the model with turns other than the session's.
 var contextFaults = map[string]fault{
 	"shares-context":         sharing(func(turnView) string { return "" }),
 	"context-per-connection": sharing(func(v turnView) string { return v.Conn }),
@@ -32,7 +32,7 @@ func sharing(name func(v turnView) string) fault {
 	}
 }
 
-// leaksWhatRuns keeps the conversation that is being answered in a place that all sessions use.
+// leaksWhatRuns keeps the conversation that is being answered in state shared by all sessions.
 func leaksWhatRuns(o *options) {
 	running := map[string][]llm.Message{} // by agent_id
 	o.Policy.History = func(v turnView, messages []llm.Message) []llm.Message {
@@ -46,7 +46,7 @@ func leaksWhatRuns(o *options) {
 	o.Outbound = hearing(ended(), func(msg message) { delete(running, agentOf(msg)) })
 }
 
-// leaksWhenSwitching has the last message of the session left in front of the other's.
+// leaksWhenSwitching prepends the last message of the previous session when a connection switches.
 func leaksWhenSwitching(o *options) {
 	last := map[string]llm.Message{} // by connection
 	switched := false
@@ -62,17 +62,17 @@ func leaksWhenSwitching(o *options) {
 	}
 }
 
-// shortened shows the model a part of the conversation.
+// shortened shows the model only part of the conversation.
 func shortened(to func(messages []llm.Message) []llm.Message) fault {
 	return deciding(rules{History: func(_ turnView, messages []llm.Message) []llm.Message { return to(messages) }})
 }
 
-// remembering shows the model the last turns only, beside the new message.
+// remembering shows the model only the last turns, plus the new message.
 func remembering(turns int) fault {
 	return shortened(func(messages []llm.Message) []llm.Message { return messages[max(0, len(messages)-1-2*turns):] })
 }
 
-// forgetsFirst begins the conversation with the turn after the one that made the session.
+// forgetsFirst omits the first turn of the session.
 func forgetsFirst(messages []llm.Message) []llm.Message {
 	if len(messages) > 1 {
 		return messages[2:]
@@ -80,16 +80,16 @@ func forgetsFirst(messages []llm.Message) []llm.Message {
 	return messages
 }
 
-// forgettingAfter starts the conversation afresh after a turn that has ended in one way, and keeps the session.
+// forgettingAfter restarts the conversation after a turn with a certain outcome, but keeps the session.
 func forgettingAfter(how string) fault {
 	return func(o *options) {
-		length, from := map[string]int{}, map[string]int{} // by agent_id: of its conversation, and what is left out of it
+		length, from := map[string]int{}, map[string]int{} // by agent_id: messages in its conversation, and how many to omit
 		o.Policy.History = func(v turnView, messages []llm.Message) []llm.Message {
 			length[v.AgentID] = len(messages)
 			return messages[min(from[v.AgentID], len(messages)-1):]
 		}
 		o.Outbound = hearing(ended(how), func(msg message) {
-			from[agentOf(msg)] = length[agentOf(msg)] + 1 // with the note that stands for its answer
+			from[agentOf(msg)] = length[agentOf(msg)] + 1 // counting the note that stands for its answer
 		})
 	}
 }

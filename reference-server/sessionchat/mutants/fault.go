@@ -25,20 +25,20 @@ type (
 	object   = map[string]any
 )
 
-// correct is what a fault falls back on.
+// correct is the policy that faults fall back on.
 var correct = sessionchat.Correct
 
-// fault puts itself into the options of a server, which have a store and a backend. What it remembers it makes anew at
-// each call: it is that of one server. Policy, Inbound and Outbound need no lock of their own, as the server has one.
+// fault sets itself up in the options of a server, which have a store and a backend. Each call makes new state, so
+// that it belongs to one server. Policy, Inbound and Outbound need no lock, because the server holds one.
 type fault func(o *options)
 
-// deciding is a fault in decisions that remember nothing.
+// deciding is a stateless fault in the decisions.
 func deciding(r rules) fault { return func(o *options) { o.Policy = r } }
 
-// accepting judges messages by a function that may change its copy of one before the correct server judges it.
+// accepting judges messages; it may change its copy of one before the correct server judges it.
 type accepting = func(m manager, c connInfo, msg message) *refusal
 
-// refusing refuses some messages that a correct server may take.
+// refusing refuses some messages that a correct server may accept.
 func refusing(code, text string, which func(m manager, c connInfo, msg message) bool) accepting {
 	return func(m manager, c connInfo, msg message) *refusal {
 		if which(m, c, msg) {
@@ -48,13 +48,13 @@ func refusing(code, text string, which func(m manager, c connInfo, msg message) 
 	}
 }
 
-// inbound is what a server does about a client message: the messages to handle in its place.
+// inbound returns the messages to handle instead of a client message.
 type inbound = sessionchat.Inbound
 
-// receiving is a fault in how messages are taken that remembers nothing.
+// receiving is a stateless fault in incoming messages.
 func receiving(f inbound) fault { return func(o *options) { o.Inbound = f } }
 
-// taking has f handle the client messages of a type.
+// taking applies f to the client messages of a type.
 func taking(kind string, f inbound) inbound {
 	return func(m manager, from connInfo, msg message) []message {
 		if msg["type"] == kind {
@@ -64,7 +64,7 @@ func taking(kind string, f inbound) inbound {
 	}
 }
 
-// noting has f see the client messages before they are judged; it may change them.
+// noting shows f the client messages before they are judged; f may change them.
 func noting(f func(m manager, from connInfo, msg message)) inbound {
 	return func(m manager, from connInfo, msg message) []message {
 		f(m, from, msg)
@@ -77,13 +77,13 @@ func misreading(kind string, f func(msg message)) fault {
 	return receiving(taking(kind, noting(func(_ manager, _ connInfo, msg message) { f(msg) })))
 }
 
-// outbound is what a server does about a message on its way to a client.
+// outbound handles a message on its way to a client.
 type outbound = sessionchat.Outbound
 
-// telling is a fault in how messages are sent that remembers nothing.
+// telling is a stateless fault in outgoing messages.
 func telling(f outbound) fault { return func(o *options) { o.Outbound = f } }
 
-// meant is a choice of server messages.
+// meant selects server messages.
 type meant func(msg message) bool
 
 // rewriting changes some server messages.
@@ -105,7 +105,7 @@ func silent(some meant) fault {
 	})
 }
 
-// twice sends some server messages once more.
+// twice sends some server messages twice.
 func twice(some meant) fault {
 	return telling(func(_ manager, to connInfo, msg message, send sender) {
 		send(to.ID, msg)
@@ -115,7 +115,7 @@ func twice(some meant) fault {
 	})
 }
 
-// hearing has f see some server messages before they are sent.
+// hearing shows f some server messages before they are sent.
 func hearing(some meant, f func(msg message)) outbound {
 	return func(_ manager, to connInfo, msg message, send sender) {
 		if some(msg) {
@@ -125,7 +125,7 @@ func hearing(some meant, f func(msg message)) outbound {
 	}
 }
 
-// asked is the agent_id of a chat that a correct server takes; "" for any other message.
+// asked returns the agent_id of a chat that a correct server accepts; "" for any other message.
 func asked(msg message) string {
 	agentID, _ := msg["agent_id"].(string)
 	content, _ := msg["content"].(string)
@@ -135,7 +135,7 @@ func asked(msg message) string {
 	return agentID
 }
 
-// ofTurn reports whether a server message is one of a turn.
+// ofTurn reports whether a server message belongs to a turn.
 func ofTurn(msg message) bool {
 	switch msg.Type() {
 	case proto.SystemMessage, proto.StreamMessage, proto.AssistantMessage, proto.ResultMessage:
@@ -144,43 +144,43 @@ func ofTurn(msg message) bool {
 	return false
 }
 
-// ofModel reports whether a server message has words of the model. The others, which the server makes itself, end the
-// turn for a client that waits, so a fault that spoils these alone is found at once.
+// ofModel reports whether a server message carries the model's words. The others, made by the server itself, end the
+// turn for a waiting client, so faults only in these are found at once.
 func ofModel(msg message) bool {
 	return msg.Type() == proto.StreamMessage || msg.Type() == proto.AssistantMessage
 }
 
-// typed reports whether a server message is of a type.
+// typed selects server messages of a type.
 func typed(kind string) meant {
 	return func(msg message) bool { return msg.Type() == kind }
 }
 
-// ended reports whether a server message is the result of a turn that has ended in one way; in any way, without it.
+// ended selects the results of turns with one of the outcomes; without arguments, all results.
 func ended(how ...string) meant {
 	return func(msg message) bool {
 		return msg.Type() == proto.ResultMessage && (len(how) == 0 || msg.Body()["subtype"] == how[0])
 	}
 }
 
-// agentOf is the agent_id of a server message; "" if it has none.
+// agentOf returns the agent_id of a message; "" if it has none.
 func agentOf(msg message) string {
 	agentID, _ := msg["agent_id"].(string)
 	return agentID
 }
 
-// announcement is a message about a session outside of any turn.
+// announcement returns a message about a session outside of any turn.
 func announcement(agentID, sessionID string) message {
 	return message{"message_type": proto.SystemMessage, "agent_id": agentID, "session_id": sessionID,
 		"message": object{"subtype": "init"}, "timestamp": "2026-01-01T00:00:00.000Z"}
 }
 
-// lives counts how often the session of each agent_id has been lost: from then on its key is another, and so is what
-// the server and its store know of it.
+// lives counts how often the session of each agent_id has been lost. Each loss changes its key, so the server and its
+// store no longer know it.
 type lives map[string]int
 
 const nextLife = "\x00life "
 
-// losing has a server that can lose sessions.
+// losing makes a server that can lose sessions.
 func losing(o *options) lives {
 	l := lives{}
 	o.Policy.Key = func(_ connInfo, agentID string, _ sessionchat.Place) string {
@@ -192,7 +192,7 @@ func losing(o *options) lives {
 	return l
 }
 
-// lose ends the sessions of agent_ids, or of keys.
+// lose ends the sessions of agent_ids or keys.
 func (l lives) lose(keys ...string) {
 	for _, key := range keys {
 		agentID, _, _ := strings.Cut(key, nextLife)
@@ -200,10 +200,10 @@ func (l lives) lose(keys ...string) {
 	}
 }
 
-// used keeps which agent_ids each connection has asked, oldest first.
+// used lists the agent_ids of each connection's chats, oldest first.
 type used map[string][]string
 
-// noted has a server that notes the chats as they come in.
+// noted makes a server that records incoming chats.
 func noted(o *options) used {
 	u := used{}
 	o.Inbound = noting(func(_ manager, from connInfo, msg message) { u.note(from, msg) })
@@ -216,7 +216,7 @@ func (u used) note(from connInfo, msg message) {
 	}
 }
 
-// last is the agent_id that a connection asked last; "" if none.
+// last returns the agent_id of a connection's last chat; "" if none.
 func (u used) last(connID string) string {
 	if ids := u[connID]; len(ids) > 0 {
 		return ids[len(ids)-1]
@@ -224,7 +224,7 @@ func (u used) last(connID string) string {
 	return ""
 }
 
-// left is the agent_id that a connection asked last, if a message is a chat of another one; else "".
+// left returns the agent_id of the connection's last chat if the message is a chat of another one; else "".
 func (u used) left(from connInfo, msg message) string {
 	if id, last := asked(msg), u.last(from.ID); id != "" && id != last {
 		return last

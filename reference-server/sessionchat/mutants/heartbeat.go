@@ -8,17 +8,17 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// heartbeatFaults get pings wrong.
+// heartbeatFaults handle pings incorrectly.
 var heartbeatFaults = map[string]fault{
 	"ping-unanswered":    receiving(taking(proto.PingType, func(manager, connInfo, message) []message { return nil })),
 	"ping-answered-once": answeredOnce,
 
-	// It knows no such type, or requires of every message what it requires of a chat.
+	// It does not know the type, or requires of every message what it requires of a chat.
 	"ping-refused": pingRefused(proto.UnknownType, "unknown type ping", func(message) bool { return true }),
 	"ping-needs-agent-id": pingRefused(proto.MissingField, "agent_id is required",
 		func(msg message) bool { return agentOf(msg) == "" }),
 
-	// It looks up an agent_id that is not there, and the exception ends the connection.
+	// It looks up a missing agent_id, and the exception ends the connection.
 	"ping-closes": receiving(taking(proto.PingType, closeWith(websocket.StatusInternalError))),
 
 	// It obtains a session for every message, and announces it.
@@ -46,7 +46,7 @@ func pingRefused(code, text string, which func(msg message) bool) fault {
 	})})
 }
 
-// pingEnds has one receiver, and whatever it receives ends what is being sent.
+// pingEnds has a single receiver, where anything received ends what is being sent.
 func pingEnds(m manager, _ connInfo, msg message) []message {
 	var all []message
 	for _, key := range m.Sessions() {
@@ -57,7 +57,7 @@ func pingEnds(m manager, _ connInfo, msg message) []message {
 	return append(all, msg)
 }
 
-// pingForgets takes a ping for the sign of a new client, and clears the sessions of the connection.
+// pingForgets takes a ping as the sign of a new client, and clears the sessions of the connection.
 func pingForgets(o *options) {
 	lost, ids := losing(o), used{}
 	o.Inbound = noting(func(_ manager, from connInfo, msg message) {

@@ -7,7 +7,7 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// idFaults get the session_id wrong.
+// idFaults send a wrong session_id.
 var idFaults = map[string]fault{
 	"id-per-turn":           deciding(rules{SessionID: func(turnView) string { return rand.Text() }}),
 	"id-per-connection":     deciding(rules{SessionID: func(v turnView) string { return "ws-" + v.Conn }}),
@@ -45,7 +45,7 @@ func counting(o *options) {
 	}
 }
 
-// nullLater sends the session_id of an agent_id up to the first message of a type, and never again.
+// nullLater sends the session_id of an agent_id only up to the first message of a type.
 func nullLater(last string) fault {
 	return func(o *options) {
 		told := map[string]bool{}

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// index is a store that knows its keys, in the order of their latest use, as the table of a real server does. It keeps
-// them beside the sessions.
+// index is a store that knows its keys in the order of their last use, as a real server's table does. It keeps the
+// index beside the sessions.
 type index struct {
 	store
 	mu   sync.Mutex
@@ -28,7 +28,7 @@ func newIndex(inner store) *index {
 	return x
 }
 
-// use puts a key last.
+// use moves a key to the end.
 func (x *index) use(key, sessionID string) {
 	x.ids[key] = sessionID
 	x.keys = append(slices.DeleteFunc(x.keys, func(k string) bool { return k == key }), key)
@@ -53,13 +53,13 @@ func (x *index) all() []string {
 	return slices.Clone(x.keys)
 }
 
-// last is the key that was used last; none of an empty store.
+// last returns the key used last; none if the store is empty.
 func (x *index) last() []string {
 	keys := x.all()
 	return keys[max(0, len(keys)-1):]
 }
 
-// allIfKnown are all keys, if a key is one of them.
+// allIfKnown returns all keys if key is one of them.
 func (x *index) allIfKnown(key string) []string {
 	if keys := x.all(); slices.Contains(keys, key) {
 		return keys
@@ -67,7 +67,7 @@ func (x *index) allIfKnown(key string) []string {
 	return nil
 }
 
-// anotherThan is the key that was used last, for any that is known.
+// anotherThan returns the key used last for any known key.
 func anotherThan(x *index, key string) []string {
 	if x.allIfKnown(key) == nil {
 		return nil
@@ -75,7 +75,7 @@ func anotherThan(x *index, key string) []string {
 	return x.last()
 }
 
-// announce sends a connection messages about sessions that exist.
+// announce sends a connection messages about existing sessions.
 func (x *index) announce(m manager, c connInfo, keys []string) {
 	for _, key := range keys {
 		x.mu.Lock()

@@ -30,7 +30,7 @@ var interruptFaults = map[string]fault{
 	"interrupt-creates":         interruptCreates,
 }
 
-// interruptOf is the interrupt of an agent_id.
+// interruptOf returns the interrupt of an agent_id.
 func interruptOf(agentID string) message {
 	return message{"type": proto.InterruptType, "agent_id": agentID}
 }
@@ -39,7 +39,7 @@ func hitting(f func(m manager, key string) []string) fault {
 	return deciding(rules{InterruptTargets: func(m manager, _ connInfo, key string) []string { return f(m, key) }})
 }
 
-// allIfIdle asks for the tasks of a session that has none, and an empty filter is no filter.
+// allIfIdle selects all sessions for an idle one, because an empty filter matches everything.
 func allIfIdle(m manager, key string) []string {
 	if m.Running(key) {
 		return []string{key}
@@ -47,7 +47,7 @@ func allIfIdle(m manager, key string) []string {
 	return m.Sessions()
 }
 
-// interruptsUsed goes by what the connection has asked so far.
+// interruptsUsed selects the targets from the connections' earlier chats.
 func interruptsUsed(which func(ids used, conn, key string) []string) fault {
 	return func(o *options) {
 		ids := noted(o)
@@ -55,7 +55,7 @@ func interruptsUsed(which func(ids used, conn, key string) []string) fault {
 	}
 }
 
-// lastOfEach is the session that is meant, and what each of the other connections has asked last.
+// lastOfEach returns the named session, and the last session of each other connection.
 func lastOfEach(ids used, conn, key string) []string {
 	all := []string{key}
 	for other := range ids {
@@ -66,7 +66,7 @@ func lastOfEach(ids used, conn, key string) []string {
 	return all
 }
 
-// retyped knows a client message by another type.
+// retyped treats a client message type as another.
 func retyped(kind, as string) fault {
 	return receiving(noting(func(_ manager, _ connInfo, msg message) {
 		switch msg["type"] {
@@ -78,18 +78,18 @@ func retyped(kind, as string) fault {
 	}))
 }
 
-// interruptCloses cancels the task of the connection with that of the turn.
+// interruptCloses cancels the connection's task together with the turn's.
 func interruptCloses(m manager, from connInfo, _ message) {
 	m.End(from.ID, websocket.StatusInternalError, "")
 }
 
-// interruptEnds removes the session with its turn, from the store too.
+// interruptEnds removes the session together with its turn, from the store too.
 func interruptEnds(o *options) {
 	lost := losing(o)
 	o.Outbound = hearing(ended(proto.Interrupted), func(msg message) { lost.lose(agentOf(msg)) })
 }
 
-// flagging interrupts the turns of the sessions that an interrupt has flagged; once clears the flag.
+// flagging interrupts the turns of the sessions that an interrupt has flagged; with once, that clears the flag.
 func flagging(flag func(flagged, running bool) bool, once bool) fault {
 	return func(o *options) {
 		flags := map[string]bool{}
@@ -107,7 +107,7 @@ func flagging(flag func(flagged, running bool) bool, once bool) fault {
 	}
 }
 
-// interruptCreates obtains the session as a chat does, and announces it, before it looks for a turn.
+// interruptCreates obtains and announces the session, as for a chat, before it looks for a turn.
 func interruptCreates(o *options) {
 	ids := map[string]bool{}
 	o.Inbound = noting(func(m manager, from connInfo, msg message) {

@@ -16,7 +16,7 @@ import (
 	"parley/reference-server/sessionchat"
 )
 
-// keyFaults take one agent_id for another.
+// keyFaults mistake one agent_id for another.
 var keyFaults = map[string]fault{
 	"folds-case":               keyed(strings.ToLower),
 	"trims-agent-id":           keyed(strings.TrimSpace),
@@ -31,12 +31,12 @@ var keyFaults = map[string]fault{
 	"a-file-per-agent-id":      func(o *options) { o.Store = files{o.Store} },
 }
 
-// keyed looks sessions up under another key than the agent_id, which its messages have as it was sent.
+// keyed looks up sessions by a key other than the agent_id, but messages carry the agent_id as sent.
 func keyed(f func(agentID string) string) fault {
 	return deciding(rules{Key: func(_ connInfo, agentID string, _ sessionchat.Place) string { return f(agentID) }})
 }
 
-// finding takes the first session that matches, and makes one where none does.
+// finding uses the first matching session, and makes one if there is none.
 func finding(matches func(known, agentID string) bool) fault {
 	return func(o *options) {
 		var known []string
@@ -51,19 +51,19 @@ func finding(matches func(known, agentID string) bool) fault {
 	}
 }
 
-// like is SQL's LIKE with that pattern.
+// like returns a regexp equivalent to SQL's LIKE with that pattern.
 func like(pattern, flags string) *regexp.Regexp {
 	quoted := strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(pattern))
 	return regexp.MustCompile(`(?s` + flags + `)\A` + quoted + `\z`)
 }
 
-// refusingIDs takes agent_ids for identifiers, in which some letters may not be.
+// refusingIDs requires agent_ids to be identifiers, in which some characters are not allowed.
 func refusingIDs(letter func(r rune) bool) fault {
 	return deciding(rules{Accept: refusing(proto.InvalidMessage, "agent_id is malformed",
 		func(_ manager, _ connInfo, msg message) bool { return strings.ContainsFunc(asked(msg), letter) })})
 }
 
-// files is a store with a file per session, named after its agent_id. Folders are not made.
+// files is a store with one file per session, named after its agent_id. It creates no folders.
 type files struct{ store }
 
 func (f files) Save(ctx context.Context, key, sessionID string, t *turn) error {
@@ -73,7 +73,7 @@ func (f files) Save(ctx context.Context, key, sessionID string, t *turn) error {
 	return f.store.Save(ctx, key, sessionID, t)
 }
 
-// echoFaults tell another agent_id than was sent, in the messages of the model.
+// echoFaults send back another agent_id than the client sent, in the model's messages.
 var echoFaults = map[string]fault{
 	"echoes-in-lower-case": echoing(strings.ToLower),
 	"echoes-trimmed":       echoing(strings.TrimSpace),
@@ -89,7 +89,7 @@ func echoing(f func(agentID string) string) fault {
 	return rewriting(ofModel, func(msg message) message { return msg.With("agent_id", f(agentOf(msg))) })
 }
 
-// numbered sends an agent_id of digits as a number, as it comes out of an array's keys in PHP.
+// numbered sends an agent_id of digits as a number, as PHP's array keys do.
 func numbered(msg message) message {
 	if n, err := strconv.ParseInt(agentOf(msg), 10, 64); err == nil && strconv.FormatInt(n, 10) == agentOf(msg) {
 		return msg.With("agent_id", sessionchat.Number(agentOf(msg)))

@@ -6,7 +6,7 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// memberFaults leave members out of messages, or give them another type: everywhere, or in messages of one kind.
+// memberFaults omit members of messages, or change their type: everywhere, or in messages of one kind.
 var memberFaults = map[string]fault{
 	"no-agent-id":             rewriting(ofTurn, lacking("agent_id")),
 	"no-agent-id-in-stream":   rewriting(typed(proto.StreamMessage), lacking("agent_id")),

@@ -19,8 +19,8 @@ var set = catalogue.New(catalogueYAML,
 // All returns the catalogue, in its order.
 func All() []catalogue.Mutant { return set.All() }
 
-// Handler returns the mutant of that id. Policy, Inbound and Outbound of the options are replaced. It fails as
-// sessionchat.New does, and for an id that has no row.
+// Handler returns the mutant with that id. It replaces Policy, Inbound and Outbound of the options. It fails as
+// sessionchat.New does, and for an unknown id.
 func Handler(id string, o sessionchat.Options) (*sessionchat.Server, error) {
 	o.Policy, o.Inbound, o.Outbound = sessionchat.Policy{}, nil, nil
 	if o.Store == nil {

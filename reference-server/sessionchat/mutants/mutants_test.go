@@ -15,7 +15,7 @@ import (
 	"parley/reference-server/sessionchat"
 )
 
-// said is what a client of any mutant may say: something for each fault to go wrong with.
+// said is what a client sends to any mutant: something that triggers each fault.
 var said = []string{
 	`{"type":"chat","agent_id":"red","content":"[[stream r1 5]]"}`,
 	`{"type":"chat","agent_id":"red","content":"[[hold r2]]"}`,
@@ -40,7 +40,7 @@ var said = []string{
 	`{"type":"chat","agent_id":"43","content":"[[echo d1]]"}`,
 }
 
-// Every mutant serves two clients, whatever it makes of them, and closes in order.
+// Every mutant serves two clients, whatever it does to them, and closes properly.
 func TestEveryMutantServes(t *testing.T) {
 	for _, m := range All() {
 		t.Run(m.ID, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestEveryMutantServes(t *testing.T) {
 	}
 }
 
-// converse says everything, and leaves when it has heard something: a message, or the end of the connection.
+// converse sends everything, and leaves after it has received a message or the connection has ended.
 func converse(t *testing.T, url string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -87,7 +87,7 @@ func converse(t *testing.T, url string) {
 	})
 	for _, text := range said {
 		if conn.Write(ctx, websocket.MessageText, []byte(text)) != nil {
-			break // it has ended the connection
+			break // the mutant has ended the connection
 		}
 	}
 	<-heard

@@ -6,7 +6,7 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// optionFaults get the options of a chat wrong.
+// optionFaults handle the options of a chat incorrectly.
 var optionFaults = map[string]fault{
 	"options-refused":       refusingOptions(func(object) bool { return true }),
 	"options-refused-empty": refusingOptions(func(o object) bool { return len(o) == 0 }),
@@ -24,8 +24,8 @@ func refusingOptions(which func(options object) bool) fault {
 		})})
 }
 
-// choosing has a server that keeps the names of models. choose gets the name in the options of a chat, "" if there is
-// none, and what is kept; it returns what the chat is answered by, "" for the default, and what is kept then.
+// choosing makes a server that remembers model names. choose gets the name in the chat's options ("" if none) and the
+// remembered one; it returns the model for this chat ("" for the default) and the name to remember.
 func choosing(perSession bool, choose func(named, kept string) (now, keep string)) fault {
 	return func(o *options) {
 		kept := map[string]string{}
@@ -40,11 +40,11 @@ func choosing(perSession bool, choose func(named, kept string) (now, keep string
 	}
 }
 
-// byFirst configures the server by the first options that it sees.
+// byFirst configures the server by the first options that it receives.
 func byFirst(named, kept string) (string, string) { return cmp.Or(kept, named), cmp.Or(kept, named) }
 
-// byLast configures the server by each options that it sees.
+// byLast configures the server by every options that it receives.
 func byLast(named, kept string) (string, string) { return cmp.Or(named, kept), cmp.Or(named, kept) }
 
-// oneLate configures a client that has been sent the message already.
+// oneLate applies the options only to the next chat.
 func oneLate(named, kept string) (string, string) { return kept, named }

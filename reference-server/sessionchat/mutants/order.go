@@ -7,7 +7,7 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// orderFaults lose, repeat, disorder or hold back what the model says.
+// orderFaults lose, repeat, reorder or delay the model's output.
 var orderFaults = map[string]fault{
 	"pieces-reversed":           piecewise(reversed),
 	"pieces-swapped-in-pairs":   piecewise(swappedInPairs),
@@ -70,19 +70,19 @@ func swappedInPairs(pieces []message) []message {
 	return pieces
 }
 
-// sorted puts them into the order of their texts, in which 10 stands before 2.
+// sorted sorts the pieces by text, so that 10 comes before 2.
 func sorted(pieces []message) []message {
 	slices.SortStableFunc(pieces, func(a, b message) int { return strings.Compare(words(a), words(b)) })
 	return pieces
 }
 
-// words are the text of a piece.
+// words returns the text of a piece.
 func words(piece message) string {
 	s, _ := piece.Body()["text"].(string)
 	return s
 }
 
-// with is a message with another member of its body.
+// with returns a message with another member in its body.
 func with(msg message, name string, v any) message {
 	body := object{name: v}
 	for key, old := range msg.Body() {
@@ -93,7 +93,8 @@ func with(msg message, name string, v any) message {
 	return msg.With("message", body)
 }
 
-// lastPieceLost never sends the last of several pieces, nor has the whole answer it: each is held back until the next.
+// lastPieceLost holds each piece back until the next one, so that the last of several is never sent; it is missing
+// from the whole answer too.
 func lastPieceLost(o *options) {
 	held, told := map[string]message{}, map[string]string{} // by agent_id
 	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
@@ -102,7 +103,7 @@ func lastPieceLost(o *options) {
 		case proto.StreamMessage:
 			late := held[id]
 			held[id] = msg
-			if told[id] == "" { // the first is told at once
+			if told[id] == "" { // the first is sent at once
 				late, held[id] = msg, nil
 			}
 			if late != nil {
@@ -120,8 +121,8 @@ func lastPieceLost(o *options) {
 	}
 }
 
-// oneBuffer holds each piece back until the next one comes, in a place that all sessions use: what waits there when
-// another session speaks goes out with its words, under its agent_id.
+// oneBuffer holds each piece back until the next one, in a buffer shared by all sessions: if another session speaks
+// next, the held text is sent with that session's piece and agent_id.
 func oneBuffer(o *options) {
 	var held message
 	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
@@ -143,7 +144,7 @@ func oneBuffer(o *options) {
 	}
 }
 
-// answerBehindTheEnd sends the whole answer when everything else is done.
+// answerBehindTheEnd sends the whole answer after everything else.
 func answerBehindTheEnd(o *options) {
 	held := map[string]message{} // by agent_id
 	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
@@ -178,7 +179,7 @@ func wordsBehindTheEnd(o *options) {
 	}
 }
 
-// toldAtItsEnd collects a turn, and sends it when it is whole.
+// toldAtItsEnd collects a turn and sends it when it is complete.
 func toldAtItsEnd(o *options) {
 	held := map[string][]message{} // by agent_id
 	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
@@ -197,7 +198,7 @@ func toldAtItsEnd(o *options) {
 	}
 }
 
-// endToldAgainLater sends the end of a turn once more where the next turn of the session begins.
+// endToldAgainLater repeats the end of a turn when the session's next turn begins.
 func endToldAgainLater(o *options) {
 	last := map[string]message{} // by agent_id
 	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {

@@ -13,7 +13,7 @@ import (
 	"parley/reference-server/sessionchat"
 )
 
-// requiredFaults get a chat wrong that lacks what it requires, or has it in another form.
+// requiredFaults mishandle a chat whose required fields are missing or malformed.
 var requiredFaults = map[string]fault{
 	"agent-id-in-camel-case": misreading(proto.ChatType, func(msg message) { msg["agent_id"] = msg["agentId"] }),
 	"agent-id-by-session-id": misreading(proto.ChatType, bySessionID),
@@ -51,7 +51,7 @@ func setDefault(msg message, field, value string) {
 	}
 }
 
-// reading reads a field of a chat as a text where its value is of some kind.
+// reading converts a field of a chat to a string if its value is of some kind.
 func reading(field string, kind func(v any) bool, as func(v any) string) fault {
 	return misreading(proto.ChatType, func(msg message) {
 		if v, present := msg[field]; present && kind(v) {
@@ -80,7 +80,7 @@ func isComposite(v any) bool {
 
 func isForeign(r rune) bool { return r > unicode.MaxASCII }
 
-// text is what a value is as a string: its JSON, or the word for null.
+// text returns a value as a string: its JSON, or a word for null.
 func text(v any) string {
 	if v == nil {
 		return "None"
@@ -92,7 +92,7 @@ func text(v any) string {
 	return string(data)
 }
 
-// parts joins the texts of a multimodal content.
+// parts joins the texts of multimodal content.
 func parts(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -110,7 +110,7 @@ func parts(v any) string {
 	return ""
 }
 
-// contentOptional asks the model nothing where there is no content.
+// contentOptional accepts a chat without content and asks the model with none.
 func contentOptional(m manager, c connInfo, msg message) *refusal {
 	if _, present := msg["content"]; msg["type"] == proto.ChatType && !present {
 		msg = msg.With("content", "nothing")
@@ -127,7 +127,7 @@ func onlyContent(good func(content string) bool) fault {
 		})})
 }
 
-// ofLastChat takes a chat without agent_id for one of the session that its connection asked last.
+// ofLastChat treats a chat without agent_id as one of the session that its connection used last.
 func ofLastChat(o *options) {
 	ids := used{}
 	o.Inbound = noting(func(_ manager, from connInfo, msg message) {
@@ -138,7 +138,7 @@ func ofLastChat(o *options) {
 	})
 }
 
-// without does something else with a chat whose field is missing, or no string.
+// without handles a chat differently if a field is missing or not a string.
 func without(field string, instead inbound) fault {
 	return receiving(taking(proto.ChatType, func(m manager, from connInfo, msg message) []message {
 		if _, isString := msg[field].(string); !isString {
@@ -148,7 +148,7 @@ func without(field string, instead inbound) fault {
 	}))
 }
 
-// dropAbsent logs that there is no such field, and continues.
+// dropAbsent logs that the field is missing, and continues.
 func dropAbsent(field string) inbound {
 	return func(_ manager, _ connInfo, msg message) []message {
 		if _, present := msg[field]; !present {
@@ -165,12 +165,12 @@ func closeWith(code websocket.StatusCode) inbound {
 	}
 }
 
-// askFirst refuses the message when the model has been asked already.
+// askFirst refuses the message only after it has asked the model.
 func askFirst(_ manager, _ connInfo, msg message) []message {
 	return []message{msg.With("content", text(msg["content"])), msg}
 }
 
-// createFirst refuses the message when its session has been made already.
+// createFirst refuses the message only after it has created the session.
 func createFirst(m manager, from connInfo, msg message) []message {
 	if id := agentOf(msg); id != "" {
 		m.Send(from.ID, announcement(id, rand.Text()))
@@ -178,7 +178,7 @@ func createFirst(m manager, from connInfo, msg message) []message {
 	return []message{msg}
 }
 
-// refusalEnds removes the session that a refused chat has named, as it does after a failure.
+// refusalEnds removes the session that a refused chat names, as after a failure.
 func refusalEnds(o *options) {
 	lost := losing(o)
 	o.Policy.Accept = func(m manager, c connInfo, msg message) *refusal {

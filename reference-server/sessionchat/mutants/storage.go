@@ -9,7 +9,7 @@ import (
 	"parley/reference-server/sessionchat"
 )
 
-// storageFaults lose or mistake what outlives a process.
+// storageFaults lose or misread what should survive a process.
 var storageFaults = map[string]fault{
 	"saves-nothing":            saving(func(turnView) saved { return saved{} }),
 	"saves-no-history":         saving(func(turnView) saved { return saved{Session: true} }),
@@ -29,7 +29,7 @@ func saving(what func(v turnView) saved) fault {
 	return deciding(rules{Persist: func(v turnView, _ sessionchat.Moment) saved { return what(v) }})
 }
 
-// savesNoMore keeps the history of a session up to where it was resumed: later turns meet an INSERT OR IGNORE.
+// savesNoMore stores no turns of a session after it was resumed, as with INSERT OR IGNORE.
 func savesNoMore(o *options) {
 	resumed := map[string]bool{}
 	o.Policy.Persist = func(v turnView, _ sessionchat.Moment) saved {
@@ -48,7 +48,7 @@ func forgetting(which func(r record) bool) fault {
 	}})
 }
 
-// unreadable has sessions, and fails to read them.
+// unreadable has sessions but fails to read them.
 type unreadable struct{ store }
 
 func (u unreadable) Lookup(ctx context.Context, key string) (record, bool, error) {
@@ -59,7 +59,7 @@ func (u unreadable) Lookup(ctx context.Context, key string) (record, bool, error
 	return r, found, err
 }
 
-// late keeps everything in memory, and writes it when it is closed.
+// late keeps everything in memory and writes it when it is closed.
 type late struct {
 	store
 	mu   sync.Mutex
@@ -106,7 +106,7 @@ func (l *late) Close() error {
 	return errors.Join(append(failed, l.store.Close())...)
 }
 
-// resuming reads the sessions of other keys than the one that was asked for, as one: their turns in a row, under the
+// resuming reads the sessions of other keys than requested, combined into one: all turns in order, with the
 // session_id of the last.
 func resuming(instead func(x *index, key string) []string) fault {
 	return func(o *options) { o.Store = misled{newIndex(o.Store), instead} }
@@ -137,7 +137,7 @@ func (m misled) Lookup(ctx context.Context, key string) (all record, found bool,
 	return all, found, nil
 }
 
-// resumesOnConnect takes up what the store had when the server started, as soon as somebody is there.
+// resumesOnConnect resumes all sessions from the store at the first connection.
 func resumesOnConnect(o *options) {
 	x := newIndex(o.Store)
 	o.Store = x

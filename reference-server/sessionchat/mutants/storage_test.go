@@ -42,7 +42,7 @@ func closeStore(t *testing.T, s store) {
 	}
 }
 
-// A store that saves when it stops has everything in memory, and loses it unless it is closed.
+// A store that saves on shutdown keeps everything in memory and loses it unless it is closed.
 func TestLateStore(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sessions.db")
 	inner := open(t, file)
@@ -64,7 +64,7 @@ func TestLateStore(t *testing.T) {
 	}
 }
 
-// An index knows the keys in the order of their use, those of an earlier process too.
+// An index has the keys in the order of their use, including those of an earlier process.
 func TestIndex(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sessions.db")
 	x := newIndex(open(t, file))

@@ -10,7 +10,7 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// switchingFaults fail where one connection goes from session to session.
+// switchingFaults fail when one connection switches between sessions.
 var switchingFaults = map[string]fault{
 	"one-session-per-connection": oneSession,
 	"switch-needs-a-message":     needsSwitch,
@@ -25,7 +25,7 @@ var switchingFaults = map[string]fault{
 	"answers-under-first-asked":  underAsked(func(ids []string) string { return ids[0] }),
 }
 
-// oneSession serves the agent_id that a connection began with.
+// oneSession serves only the first agent_id of a connection.
 func oneSession(o *options) {
 	ids := used{}
 	o.Policy.Accept = refusing(proto.InvalidMessage, "this connection belongs to another session: open one more",
@@ -38,7 +38,7 @@ func oneSession(o *options) {
 		})
 }
 
-// needsSwitch requires a message before it goes to another session.
+// needsSwitch requires a message before a connection switches to another session.
 func needsSwitch(o *options) {
 	current := map[string]string{} // connection → agent_id
 	o.Policy.Accept = func(m manager, c connInfo, msg message) *refusal {
@@ -57,7 +57,7 @@ func needsSwitch(o *options) {
 	}
 }
 
-// needsCreate requires a message that makes a session before it is used.
+// needsCreate requires a message that creates a session before it is used.
 func needsCreate(o *options) {
 	made := map[string]bool{}
 	o.Policy.Accept = func(m manager, c connInfo, msg message) *refusal {
@@ -72,7 +72,7 @@ func needsCreate(o *options) {
 	}
 }
 
-// switchCloses has clients connect anew for another session.
+// switchCloses makes clients reconnect for another session.
 func switchCloses(o *options) {
 	ids := used{}
 	o.Inbound = func(m manager, from connInfo, msg message) []message {
@@ -85,7 +85,7 @@ func switchCloses(o *options) {
 	}
 }
 
-// switchForgets removes the session that is left, from the store too.
+// switchForgets removes the previous session on a switch, from the store too.
 func switchForgets(o *options) {
 	lost, ids := losing(o), used{}
 	o.Inbound = noting(func(_ manager, from connInfo, msg message) {
@@ -96,7 +96,7 @@ func switchForgets(o *options) {
 	})
 }
 
-// switchCancels interrupts the session that is left.
+// switchCancels interrupts the previous session on a switch.
 func switchCancels(o *options) {
 	ids := used{}
 	o.Inbound = func(m manager, from connInfo, msg message) []message {
@@ -108,7 +108,7 @@ func switchCancels(o *options) {
 	}
 }
 
-// returning calls f for each turn whose connection had another session before.
+// returning calls f for each turn whose connection used another session before.
 func returning(f func(v turnView)) func(v turnView) {
 	last := map[string]string{} // connection → agent_id
 	return func(v turnView) {
@@ -119,9 +119,9 @@ func returning(f func(v turnView)) func(v turnView) {
 	}
 }
 
-// returnForgets begins a conversation anew whenever its connection comes back to it.
+// returnForgets restarts a conversation whenever its connection returns to it.
 func returnForgets(o *options) {
-	from, length := map[string]int{}, 0 // what is left out, by agent_id
+	from, length := map[string]int{}, 0 // messages to omit, by agent_id
 	back := returning(func(v turnView) { from[v.AgentID] = length - 1 })
 	o.Policy.History = func(v turnView, messages []llm.Message) []llm.Message {
 		length = len(messages)
@@ -130,7 +130,7 @@ func returnForgets(o *options) {
 	}
 }
 
-// returnRefused has closed the session that a connection has left.
+// returnRefused closes the session that a connection switches away from.
 func returnRefused(o *options) {
 	ids := used{}
 	o.Policy.Accept = refusing("session_closed", "this session has been closed",
@@ -144,7 +144,7 @@ func returnRefused(o *options) {
 		})
 }
 
-// returnRenames forks the session that a connection comes back to.
+// returnRenames forks the session that a connection returns to.
 func returnRenames(o *options) {
 	var id string
 	back := returning(func(turnView) { id = rand.Text() })
@@ -157,8 +157,8 @@ func returnRenames(o *options) {
 	}
 }
 
-// underAsked passes the model's words on under one of the agent_ids that the connection has asked so far, whichever
-// turn speaks.
+// underAsked sends the model's words under one of the agent_ids that the connection has used, whichever turn is
+// speaking.
 func underAsked(which func(ids []string) string) fault {
 	return func(o *options) {
 		ids := noted(o)

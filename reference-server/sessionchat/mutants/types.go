@@ -6,7 +6,7 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// typeFaults take for a chat what is none, or the reverse, and suffer from what is no message at all.
+// typeFaults mistake other messages for chats or the reverse, or fail on texts that are not messages.
 var typeFaults = map[string]fault{
 	"chat-named-message":   retyped(proto.ChatType, "message"),
 	"chat-named-query":     retyped(proto.ChatType, "query"),
@@ -28,7 +28,7 @@ func takenAsChat(which func(kind any, present bool) bool) fault {
 	}))
 }
 
-// batches takes a list of messages for what it lists.
+// batches treats a list of messages as its elements.
 func batches(_ manager, _ connInfo, data []byte, why *refusal) ([]message, *refusal) {
 	var list []message
 	if json.Unmarshal(data, &list) != nil {
@@ -37,7 +37,7 @@ func batches(_ manager, _ connInfo, data []byte, why *refusal) ([]message, *refu
 	return list, nil
 }
 
-// junkEnds cleans up as at the end of the connection when its handler has thrown, and goes on: its sessions are gone.
+// junkEnds cleans up as if the connection had ended when its handler throws, and continues without its sessions.
 func junkEnds(o *options) {
 	lost, ids := losing(o), noted(o)
 	o.Policy.Malformed = func(_ manager, c connInfo, _ []byte, why *refusal) ([]message, *refusal) {
