@@ -11,15 +11,15 @@ import (
 var (
 	imported = regexp.MustCompile(`(?m)^import \{ ([\w$]+(?:, [\w$]+)*) \} from "\./([\w-]+\.js)";\n`)
 	exported = regexp.MustCompile(`(?m)^export ((?:async function|function|const|class) ([\w$]+))`)
-	beyond   = regexp.MustCompile(`(?m)^(?:import\b|export\b).*`) // what is left of both has an unknown form
+	beyond   = regexp.MustCompile(`(?m)^(?:import\b|export\b).*`) // anything left by the other two has an unknown form
 )
 
-// bundle makes one script of the modules that entry needs, entry itself last. Each of the others is a function that is
-// called once and returns what it exports, so that its own names stay its own. It knows what the page's modules use,
-// one import or export to a line, and names any other form in its error.
+// bundle combines the modules that entry needs into one script, entry last. Every other module becomes a function
+// that is called once and returns its exports, so that its names stay private. It supports only the forms that the
+// page's modules use, one import or export per line, and reports any other form as an error.
 func bundle(files map[string][]byte, entry string) ([]byte, error) {
 	var out bytes.Buffer
-	var path []string // the modules that are being written, from entry on
+	var path []string // the modules being written, from entry on
 	written := map[string]bool{}
 	var write func(name string) error
 	write = func(name string) error {

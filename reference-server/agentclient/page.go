@@ -1,18 +1,18 @@
-// Package agentclient is the bundled target of the agent-client protocol: a page by which people talk to a server of
-// the agent-select protocol, in Chinese and English. It does what agent-client.zh.md says, over the default binding.
+// Package agentclient is the bundled target of the agent-client protocol: a page for talking to a server of the
+// agent-select protocol, in Chinese and English. It implements agent-client.zh.md over the default binding.
 //
-// The door is New: an http.Handler that serves the files of the page, which are part of the program. The page takes
-// these URL parameters:
+// The entry point is New: an http.Handler that serves the embedded files of the page. The page takes these URL
+// parameters:
 //
 //	server=URL   address of the server, for the address field; without it, the page's own origin
 //	connect      connect at once, without a click
 //	lang=zh|en   language; without it, the one chosen last, else that of the browser
 //
-// The page is plain ES modules, one concern each: connection.js the stream and the requests, agents.js the main agents
-// and their selector, sessions.js, chat.js, requests.js confirmations and questions, log.js, prompts.js; app.js wires
-// them. They are served as one script, so that the page loads with four requests. Nothing in it waits: what an event
-// changes is changed when its handler returns. A faulty client is made by Options.Patch, so that no fault stands inside
-// this code.
+// The page is plain ES modules, one concern each: connection.js the stream and the requests, agents.js the main
+// agents and their selector, sessions.js, chat.js, requests.js confirmations and questions, log.js, prompts.js;
+// app.js wires them. They are served as one script, so that the page loads with four requests. Nothing is deferred:
+// the effects of an event are complete when its handler returns. Options.Patch makes faulty clients, so this code
+// contains no faults.
 package agentclient
 
 import (
@@ -33,10 +33,10 @@ var page embed.FS
 
 const (
 	index = "index.html"
-	entry = "app.js" // with all modules in it
+	entry = "app.js" // served with all modules in it
 )
 
-// kinds are the types of the page's files.
+// kinds lists the content types of the page's files.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -44,16 +44,15 @@ var kinds = map[string]string{
 	".svg":  "image/svg+xml; charset=utf-8",
 }
 
-// policy lets the page run nothing but its own files. It may connect anywhere, because its users' servers are
-// elsewhere.
+// policy restricts the page to its own files. It may connect anywhere, because the users' servers are elsewhere.
 const policy = "default-src 'self'; connect-src *; object-src 'none'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'"
 
-// Options are how a page differs from the one that is shipped. The zero value is the shipped one.
+// Options are deviations from the shipped page. The zero value is the shipped page.
 type Options struct {
-	// Patch returns what takes the place of a file, given its name, such as "agents.js", and its content, which is the
-	// callee's to keep. It is called once per file, by New, which panics if modules no longer fit together. Nil serves all
-	// files as shipped.
+	// Patch returns the replacement of a file, given its name, such as "agents.js", and its content, which it may
+	// modify. New calls it once per file and panics if the modules no longer fit together. Nil serves all files as
+	// shipped.
 	Patch func(name string, body []byte) []byte
 }
 
@@ -94,7 +93,7 @@ func New(o Options) *Page {
 	return p
 }
 
-// Files returns the files of the page by name, each module for itself. The content is the caller's to keep.
+// Files returns the files of the page by name, with separate modules. The caller owns the content.
 func Files() map[string][]byte {
 	files := map[string][]byte{}
 	entries, err := page.ReadDir("page")
@@ -111,7 +110,7 @@ func Files() map[string][]byte {
 	return files
 }
 
-// nameOf is the name of the file at a path: "/" is index.html.
+// nameOf returns the name of the file at a path: "/" is index.html.
 func nameOf(path string) string {
 	if path == "/" {
 		return index
@@ -119,14 +118,14 @@ func nameOf(path string) string {
 	return strings.TrimPrefix(path, "/")
 }
 
-// Has reports whether a URL path is one of the page's. All others can be given to the server that the page talks to.
+// Has reports whether a URL path belongs to the page. All others can be left to the server that the page talks to.
 func (p *Page) Has(path string) bool {
 	_, found := p.files[nameOf(path)]
 	return found && strings.HasPrefix(path, "/")
 }
 
-// ServeHTTP answers GET and HEAD for the files below "/": 404 for anything else, 405 for other methods, 304 for a file
-// that the browser has.
+// ServeHTTP answers GET and HEAD for the files: 404 for any other path, 405 for other methods, 304 for a file that
+// the browser has cached.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)

@@ -25,7 +25,7 @@ func TestFiles(t *testing.T) {
 	p := New(Options{})
 	for name, shipped := range Files() {
 		res := get(p, http.MethodGet, "/"+name)
-		if path.Ext(name) == ".js" { // part of one script
+		if path.Ext(name) == ".js" { // part of the one script
 			if name != entry && res.StatusCode != http.StatusNotFound {
 				t.Errorf("%s: status %d", name, res.StatusCode)
 			}
@@ -46,7 +46,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// references are what a file needs: sources and links of the page, imports of its scripts.
+// references matches what a file needs: sources and links of the page, imports of its scripts.
 var references = regexp.MustCompile(`(?:\b(?:src|href)=|\bimport\s*\(?\s*|\bfrom\s+|\burl\(\s*)["']([^"'#][^"']*)["']`)
 
 func TestReferencesExist(t *testing.T) {
@@ -56,7 +56,7 @@ func TestReferencesExist(t *testing.T) {
 		for _, m := range references.FindAllSubmatch(body, -1) {
 			found++
 			if path.Ext(name) == ".js" {
-				continue // bundle finds what it imports
+				continue // bundle finds the imports
 			}
 			if target := path.Join("/", string(m[1])); !p.Has(target) {
 				t.Errorf("%s refers to %s, which is not served", name, target)
@@ -68,7 +68,7 @@ func TestReferencesExist(t *testing.T) {
 	}
 }
 
-// Every file but index.html is there because another needs it.
+// Every file but index.html is needed by another one.
 func TestFilesAreReferred(t *testing.T) {
 	referred := map[string]bool{index: true}
 	for _, body := range Files() {

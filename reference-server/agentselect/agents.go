@@ -4,7 +4,7 @@ import (
 	proto "parley/protocol/agentselect"
 )
 
-// Agent is a main agent: what a list shows of it, and what it gives to a conversation.
+// Agent is a main agent: its list entry and its configuration for conversations.
 type Agent struct {
 	ID          string
 	Name        string
@@ -13,15 +13,15 @@ type Agent struct {
 	Tools       []string
 }
 
-// Info is what a list shows of the agent.
+// Info returns the agent's list entry.
 func (a Agent) Info() proto.AgentInfo {
 	return proto.AgentInfo{ID: a.ID, Name: a.Name, Description: a.Description}
 }
 
-// Config is what the agent gives to a conversation.
+// Config returns the agent's configuration for a conversation.
 func (a Agent) Config() Config { return Config{AgentID: a.ID, Prompt: a.Prompt, Tools: a.Tools} }
 
-// The tools that make a turn wait for the user. All others are answered at once; none is ever executed.
+// The tools that make a turn wait for the user. All others return at once; none is ever executed.
 const (
 	confirmedTool = "run_command"
 	questionTool  = "ask_user"

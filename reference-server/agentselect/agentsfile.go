@@ -21,8 +21,8 @@ import (
 
 // agentsFile is the configured list of agents: the built-in ones, then those of the file in its order.
 //
-// current looks at the file again each time. A file that is not understood, or that names an agent twice, keeps the
-// last list that was understood, and is logged once; a file that is gone names no agents.
+// current checks the file each time. If the file is invalid, or repeats an agent, the last valid list stays and the
+// error is logged once; a missing file means no custom agents.
 type agentsFile struct {
 	path  string
 	limit int64
@@ -34,15 +34,15 @@ type agentsFile struct {
 	known []Agent
 }
 
-// stamp is what a look at the file's metadata tells.
+// stamp is the file's metadata at the last read.
 type stamp struct {
 	size    int64
 	changed time.Time
 	read    time.Time
 }
 
-// settled is how much older than the reading a change must be for equal metadata to mean equal content. File
-// systems round the time of a change, so a second write in the same tick can leave size and time as they were.
+// settled is how much older than the read a change must be for equal metadata to imply equal content. File systems
+// round modification times, so a second write in the same tick can leave size and time unchanged.
 const settled = 2 * time.Second
 
 func newAgentsFile(path string, limit int64, log *slog.Logger) (*agentsFile, error) {
@@ -50,14 +50,14 @@ func newAgentsFile(path string, limit int64, log *slog.Logger) (*agentsFile, err
 	if path == "" {
 		return f, nil
 	}
-	// A server that starts on a broken file has no last good list to keep.
+	// A server that starts with an invalid file has no last valid list.
 	if err := f.refresh(); err != nil {
 		return nil, fmt.Errorf("agents file %s: %w", path, err)
 	}
 	return f, nil
 }
 
-// current returns the agents that now exist.
+// current returns the agents that exist now.
 func (f *agentsFile) current() []Agent {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,7 +117,7 @@ func readLimited(path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// parseAgents reads the tables [[agents]]. Without tools an agent may ask and have commands confirmed.
+// parseAgents reads the tables [[agents]]. By default an agent has the question tool and the confirmed tool.
 func parseAgents(data []byte) ([]Agent, error) {
 	var file struct {
 		Agents []struct {

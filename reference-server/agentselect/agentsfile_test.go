@@ -47,7 +47,7 @@ func TestCustomAgents(t *testing.T) {
 		t.Errorf("request %+v", got)
 	}
 
-	// A change takes effect at the next turn, switch and connection, and is announced to nobody (AS-026, AS-027).
+	// A change takes effect at the next turn, switch and connection, without an announcement (AS-026, AS-027).
 	write(t, path, strings.ReplaceAll(reviewer, "MARK-1", "MARK-2")+"[[agents]]\nid = \"late\"\nname = \"Late\"\n")
 	c.chat("[[echo k2]]")
 	c.until("complete")
@@ -60,7 +60,7 @@ func TestCustomAgents(t *testing.T) {
 	c.switchTo("late")
 	c.switched("code_reviewer", "late")
 
-	// The agent of a session may vanish; the session does not.
+	// A session's agent may disappear; the session does not.
 	write(t, path, reviewer)
 	c.chat("[[echo k3]]")
 	if d := c.want("error"); d["errorCode"] != nil {
@@ -131,7 +131,7 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-// A file rewritten in the same tick, with the same size, differs in content alone.
+// A file rewritten in the same tick with the same size differs only in content.
 func TestChangeThatMetadataHides(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agents.toml")
 	write(t, path, reviewer)

@@ -18,7 +18,7 @@ import (
 	proto "parley/protocol/agentselect"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = time.Minute
 
 // bench is a server on a loopback socket.
@@ -56,7 +56,7 @@ func start(t *testing.T, o Options) *bench {
 // object is a decoded JSON object.
 type object = map[string]any
 
-// do sends a request and returns status and decoded answer.
+// do sends a request and returns the status and the decoded response.
 func (b *bench) do(method, path string, body any, header ...string) (int, object) {
 	b.t.Helper()
 	var payload []byte
@@ -91,7 +91,7 @@ func (b *bench) do(method, path string, body any, header ...string) (int, object
 	return res.StatusCode, answer
 }
 
-// client is one party with an open stream.
+// client is a client with an open stream.
 type client struct {
 	*bench
 	id     string
@@ -150,7 +150,7 @@ func data(ev object) object {
 	return d
 }
 
-// next is the next event.
+// next returns the next event.
 func (c *client) next() object {
 	c.t.Helper()
 	select {
@@ -165,7 +165,7 @@ func (c *client) next() object {
 	return nil
 }
 
-// until reads up to an event of the type, and returns it and what came before.
+// until reads up to an event of the type, and returns it with the events before it.
 func (c *client) until(kind string) (ev object, before []object) {
 	c.t.Helper()
 	for {
@@ -177,7 +177,7 @@ func (c *client) until(kind string) (ev object, before []object) {
 	}
 }
 
-// want is the next event, which must be of the type; its data is returned.
+// want requires the next event to have the type and returns its data.
 func (c *client) want(kind string) object {
 	c.t.Helper()
 	ev := c.next()
@@ -187,7 +187,7 @@ func (c *client) want(kind string) object {
 	return data(ev)
 }
 
-// quiet fails if anything stands on the stream before the answer to an unknown agent id.
+// quiet fails if any event precedes the reply to an unknown agent id.
 func (c *client) quiet() {
 	c.t.Helper()
 	c.send(object{"type": "switch_agent", "agentId": "fence-1"})
@@ -236,7 +236,7 @@ func (c *client) switchTo(id string) {
 }
 func (c *client) chat(text string) { c.t.Helper(); c.send(object{"type": "chat", "content": text}) }
 
-// switched wants the next event to tell of a switch.
+// switched requires the next event to report a switch.
 func (c *client) switched(from, to string) {
 	c.t.Helper()
 	if d := c.want("agent_switched"); d["previousAgentId"] != from || d["currentAgentId"] != to {
@@ -244,7 +244,7 @@ func (c *client) switched(from, to string) {
 	}
 }
 
-// refused wants the next event to be a refusal that lists the agents which the client was offered.
+// refused requires the next event to be a refusal that lists the agents offered to the client.
 func (c *client) refused(code string) object {
 	c.t.Helper()
 	d := c.want("error")

@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/connection"
 )
 
-// conn is one connection, and whether it accepts messages.
+// conn is a connection, including whether it accepts messages.
 type conn struct {
 	*connection.Outbox
 	info  ConnInfo
@@ -29,13 +29,13 @@ func (c *conn) awaitReady(ctx context.Context) bool {
 	return false
 }
 
-// receipt collects what the handling of one request wrote, so that its HTTP answer can wait for it.
+// receipt collects the events written while handling a request, so that the HTTP response can wait for them.
 type receipt struct {
 	mu      sync.Mutex
 	waiting []func(context.Context)
 }
 
-// add waits for what is queued for a connection.
+// add adds everything queued for a connection.
 func (r *receipt) add(c *conn) {
 	if r == nil {
 		return
@@ -53,7 +53,7 @@ func (r *receipt) add(c *conn) {
 	})
 }
 
-// wait returns when all of it stands on the streams, or never will.
+// wait returns when all of it has been written, or can't be written any more.
 func (r *receipt) wait(ctx context.Context) {
 	r.mu.Lock()
 	waiting := r.waiting

@@ -13,7 +13,7 @@ import (
 // EventData is the data of an event.
 type EventData map[string]any
 
-// With returns a copy of d in which key has the value v.
+// With returns a copy of d with key set to v.
 func (d EventData) With(key string, v any) EventData {
 	c := maps.Clone(d)
 	c[key] = v
@@ -31,13 +31,13 @@ func (d EventData) Without(key string) EventData {
 type Event struct {
 	Type      string
 	Data      EventData
-	RequestID string // of a request to the user, or of the WebSocket request that this answers
+	RequestID string // of a request to the user, or of the WebSocket request that this event answers
 }
 
-// isoMillis is ISO 8601 with milliseconds, as JavaScript's toISOString writes it.
+// isoMillis is ISO 8601 with milliseconds, like JavaScript's toISOString.
 const isoMillis = "2006-01-02T15:04:05.000Z"
 
-// encode writes the envelope of the binding: type, data, timestamp, and requestId where there is one.
+// encode writes the binding's envelope: type, data, timestamp, and requestId if there is one.
 func (ev Event) encode(now time.Time) ([]byte, error) {
 	return json.Marshal(struct {
 		Type      string    `json:"type"`
@@ -60,7 +60,7 @@ func errorEvent(message string) Event {
 	return Event{Type: proto.ErrorEvent, Data: EventData{"message": message}}
 }
 
-// refusalEvent carries availableAgents with every code (AS-014, AS-072, AS-075).
+// refusalEvent includes availableAgents for every code (AS-014, AS-072, AS-075).
 func refusalEvent(r *Refusal, agents []Agent) Event {
 	return Event{Type: proto.ErrorEvent, Data: EventData{
 		"errorCode": r.Code, "message": r.Message, "availableAgents": infos(agents),

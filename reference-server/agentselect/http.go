@@ -33,7 +33,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// from reads a JSON object and finds the connection that it is from, or answers why it can't.
+// from reads a JSON object and finds the connection that sent it, or responds with an error.
 func (s *Server) from(w http.ResponseWriter, r *http.Request, find func(Message) *conn) (Message, *conn) {
 	data, err := io.ReadAll(r.Body)
 	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
@@ -56,23 +56,22 @@ func (s *Server) from(w http.ResponseWriter, r *http.Request, find func(Message)
 	return msg, c
 }
 
-// Number is a JSON number as it was sent. An id that is a number is refused as an id, however large the number
-// (AS-077).
+// Number is a JSON number as it was sent. A numeric id is refused as an id, whatever its size (AS-077).
 type Number string
 
-// MarshalJSON writes the number as it came.
+// MarshalJSON writes the number in its original form.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
 var keepNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) error {
 	if dec.PeekKind() != '0' {
-		return errors.ErrUnsupported // the default does the rest
+		return errors.ErrUnsupported // use the default marshalling
 	}
 	number, err := dec.ReadValue()
 	*v = Number(number)
 	return err
 }))
 
-// decode reads a message strictly: an object, keys matched by case and not repeated, valid UTF-8.
+// decode reads a message strictly: a JSON object in valid UTF-8 with case-sensitive, unique keys.
 func decode(data []byte) (Message, error) {
 	var msg Message
 	if err := json.Unmarshal(data, &msg, keepNumbers); err != nil {
@@ -84,13 +83,13 @@ func decode(data []byte) (Message, error) {
 	return msg, nil
 }
 
-// connection finds the connection that a body names.
+// connection returns the connection that a body names.
 func (s *Server) connection(msg Message) *conn {
 	id, _ := msg["connectionId"].(string)
 	return s.m.conns.Get(id)
 }
 
-// asker is the connection of a message: the one it names, else the one that has its session open.
+// asker returns the connection of a message: the one it names, else the one that has its session open.
 func (s *Server) asker(msg Message) *conn {
 	if c := s.connection(msg); c != nil {
 		return c
@@ -108,7 +107,7 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 	}
 	var told receipt
 	err := s.handle(c, msg, &told)
-	told.wait(r.Context()) // what answers the message stands on the stream before its HTTP answer
+	told.wait(r.Context()) // the events in reply are written to the stream before the HTTP response
 	if err != nil {
 		web.Refuse(w, http.StatusBadRequest, err.Error())
 		return
@@ -116,7 +115,7 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 	web.Answer(w, http.StatusOK, map[string]any{"success": true})
 }
 
-// binding serves what binds a session to the connection that the body names.
+// binding handles requests that bind a session to the connection named in the body.
 func (s *Server) binding(bind func(*conn, Message) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		msg, c := s.from(w, r, s.connection)

@@ -53,7 +53,7 @@ func TestBadRequests(t *testing.T) {
 
 func TestMessageByItsSession(t *testing.T) {
 	c := start(t, Options{}).connect().create()
-	for _, conn := range []string{"", "conn_x"} { // the session tells whose message it is
+	for _, conn := range []string{"", "conn_x"} { // the session identifies the connection
 		c.send(object{"type": "switch_agent", "agentId": "debugger", "sessionId": c.sess, "connectionId": conn})
 		c.want("agent_switched")
 	}
@@ -142,7 +142,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// A reader who does not read loses the connection when his queue is full, and holds up nobody.
+// A client that does not read loses its connection when its queue is full, without delaying any other.
 func TestSlowReader(t *testing.T) {
 	b := start(t, Options{Limits: Limits{Queue: 8, Write: patience}})
 	raw, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
@@ -191,7 +191,7 @@ func TestCloseEndsStreamsAndTurns(t *testing.T) {
 	}
 }
 
-// Messages that come before agent_list has been written wait for it (AS-106).
+// Messages that arrive before agent_list has been written wait for it (AS-106).
 func TestMessagesWaitForTheList(t *testing.T) {
 	b := start(t, Options{})
 	c := newConn(t.Context(), ConnInfo{ID: "conn_early"}, 8)

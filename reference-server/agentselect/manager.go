@@ -9,7 +9,7 @@ import (
 	"parley/reference-server/connection"
 )
 
-// manager keeps connections, sessions and their bindings. It is guarded by Server.mu; sending alone needs no lock.
+// manager holds connections, sessions and their bindings. It is guarded by Server.mu; only sending needs no lock.
 type manager struct {
 	policy Policy
 	file   *agentsFile
@@ -27,7 +27,7 @@ type manager struct {
 
 var _ Manager = (*manager)(nil)
 
-// session is a conversation. Its agent stands in manager.agents.
+// session is a conversation. Its agent is in manager.agents.
 type session struct {
 	id      string
 	owner   string // connection that its events go to, or ""
@@ -69,8 +69,8 @@ func (m *manager) Owner(id string) string {
 	return ""
 }
 
-// Running: a controller that is parked waits for the user and not for the model. What it waits for is in
-// pendingInteractions, so that each of the two facts of section 4.3 can hold alone (AS-111).
+// Running ignores parked controllers, which wait for the user and not for the model. What they wait for is in
+// pendingInteractions, so that each of the two conditions of section 4.3 can hold alone (AS-111).
 func (m *manager) Running(id string) bool {
 	c := m.sessionControllers[id]
 	return c != nil && !c.parked
@@ -106,7 +106,7 @@ func (m *manager) NewSession(c ConnInfo) string {
 	return s.id
 }
 
-// create makes a session for the connection, with the initial agent that was asked for, if one was.
+// create makes a session for the connection, with the requested initial agent, if any.
 func (m *manager) create(c ConnInfo, initial string) (string, error) {
 	if len(m.sessions) >= m.limits.Sessions && !m.evict() {
 		return "", errFull
@@ -120,7 +120,7 @@ func (m *manager) create(c ConnInfo, initial string) (string, error) {
 	return id, nil
 }
 
-// bind follows section 4.3: what was created or loaded belongs to the connection from now on.
+// bind follows section 4.3: a created or loaded session belongs to the connection from now on.
 func (m *manager) bind(how Occasion, c ConnInfo, id string) {
 	b := m.policy.Bind(m, how, c, id)
 	if b.Release {
@@ -138,7 +138,7 @@ func (m *manager) bind(how Occasion, c ConnInfo, id string) {
 	}
 }
 
-// leave forgets a connection that has ended. Its sessions stay, and can be loaded by another.
+// leave removes a connection that has ended. Its sessions stay and can be loaded by another.
 func (m *manager) leave(conn string) {
 	m.conns.Remove(conn)
 	delete(m.defaults, conn)
@@ -149,7 +149,7 @@ func (m *manager) leave(conn string) {
 	}
 }
 
-// evict removes the oldest session that nobody has open and that has nothing to do.
+// evict removes the oldest idle session that no connection has open.
 func (m *manager) evict() bool {
 	for _, id := range m.order {
 		if m.Owner(id) == "" && m.sessionControllers[id] == nil && len(m.pendingInteractions[id]) == 0 {
@@ -183,7 +183,7 @@ func (m *manager) interaction(requestID string) *interaction {
 	return nil
 }
 
-// settle removes a pending request, and its session's entry with the last one.
+// settle removes a pending request, and with the last one its session's entry.
 func (m *manager) settle(it *interaction) {
 	rest := slices.DeleteFunc(m.pendingInteractions[it.session], func(o *interaction) bool { return o == it })
 	if len(rest) == 0 {

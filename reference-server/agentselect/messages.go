@@ -6,13 +6,13 @@ import (
 	proto "parley/protocol/agentselect"
 )
 
-// badMessage is the error of a message that can't be understood. Over HTTP it becomes a 400, on a WebSocket an error
-// event without errorCode.
+// badMessage is the error for an invalid message. Over HTTP it becomes a 400, on a WebSocket an error event without
+// errorCode.
 type badMessage struct{ reason string }
 
 func (e *badMessage) Error() string { return e.reason }
 
-// handle acts on a message of a connection. Events that answer it are noted in r.
+// handle handles a message from a connection and records the events in reply in r.
 func (s *Server) handle(c *conn, msg Message, r *receipt) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,12 +36,13 @@ func (s *Server) handle(c *conn, msg Message, r *receipt) error {
 	return nil
 }
 
-// target is the session that a message acts on, "" if there is none.
+// target returns the session that a message acts on; "" if there is none.
 func (s *Server) target(c *conn, msg Message) string {
 	return s.o.Policy.Target(s.m, c.info, msg)
 }
 
-// noSession is the refusal of a message whose session does not exist, or that names none on an unbound connection.
+// noSession returns the refusal of a message whose session does not exist, or that names none on an unbound
+// connection.
 func noSession(msg Message) *Refusal {
 	if id, present := msg["sessionId"]; present {
 		return &Refusal{proto.SessionNotFound, fmt.Sprintf("Session not found: %v", id)}
@@ -49,7 +50,7 @@ func noSession(msg Message) *Refusal {
 	return &Refusal{proto.SessionNotFound, "No session is bound to this connection"}
 }
 
-// switchAgent answers on the session's own connection if it succeeds (AS-095), and to the client that asked if not.
+// switchAgent replies to the session's own connection on success (AS-095), otherwise to the asking client.
 func (s *Server) switchAgent(c *conn, msg Message, r *receipt) {
 	sw := Switch{Conn: c.info.ID, Session: s.target(c, msg)}
 	sw.AgentID, _ = msg["agentId"].(string)
@@ -62,13 +63,13 @@ func (s *Server) switchAgent(c *conn, msg Message, r *receipt) {
 		return
 	}
 	announceOn := s.m.Owner(sw.Session)
-	if announceOn == "" { // nobody has the session open
+	if announceOn == "" { // no connection has the session open
 		announceOn = c.info.ID
 	}
 	s.emit(announceOn, switchedEvent(sw.Previous, to), r)
 }
 
-// judge asks in the order: form of the id, session, busy, existence (AS-076).
+// judge checks in this order: form of the id, session, busy, existence (AS-076).
 func (s *Server) judge(sw Switch, msg Message) (Agent, *Refusal) {
 	if refusal := s.o.Policy.CheckID(msg["agentId"]); refusal != nil {
 		return Agent{}, refusal
@@ -86,7 +87,7 @@ func (s *Server) judge(sw Switch, msg Message) (Agent, *Refusal) {
 	return to, nil
 }
 
-// chat starts a turn. What becomes of it is told on the stream.
+// chat starts a turn. The stream reports its result.
 func (s *Server) chat(c *conn, msg Message, r *receipt) error {
 	content, isString := msg["content"].(string)
 	if !isString || content == "" {
@@ -107,7 +108,7 @@ func (s *Server) chat(c *conn, msg Message, r *receipt) error {
 	return nil
 }
 
-// abort ends a running turn and what it waits for (AS-068). An idle session has nothing to end, and nothing is told.
+// abort ends a running turn and its pending requests (AS-068). For an idle session it does and sends nothing.
 func (s *Server) abort(c *conn, msg Message, r *receipt) {
 	id := s.target(c, msg)
 	if id == "" {

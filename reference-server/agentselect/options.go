@@ -8,46 +8,46 @@ import (
 	"parley/llm"
 )
 
-// Options configures a Server. The zero value serves the built-in agents with a brain of its own.
+// Options configures a Server. The zero value serves the built-in agents with a new brain.
 type Options struct {
-	AgentsFile   string       // TOML file of custom agents; none without it
-	Brain        *llm.Brain   // answers the conversations; a new one without it
-	Policy       Policy       // Correct where it has no decision of its own
-	Inbound      Inbound      // sees client messages before the server does; may be nil
-	Outbound     Outbound     // sees events before their connection does; may be nil
-	Logger       *slog.Logger // discards without it
-	AllowOrigins []string     // Origin values accepted besides loopback ones; "null" and "*" stand for themselves
-	Limits       Limits       // DefaultLimits for fields that are zero
+	AgentsFile   string       // TOML file of custom agents; default: none
+	Brain        *llm.Brain   // answers the conversations; default: a new one
+	Policy       Policy       // nil functions default to those of Correct
+	Inbound      Inbound      // sees client messages before the server; may be nil
+	Outbound     Outbound     // sees events before their connection; may be nil
+	Logger       *slog.Logger // default: discard
+	AllowOrigins []string     // accepted Origin values besides loopback ones; "null" and "*" stand for themselves
+	Limits       Limits       // zero fields default to DefaultLimits
 }
 
 // Message is a decoded client message. Absent and null members differ.
 type Message map[string]any
 
-// Inbound sees a decoded client message, which it may change, and reports whether it is to be handled. Over HTTP a
-// message that is not is answered as accepted.
+// Inbound sees a decoded client message, which it may change, and reports whether to handle it. Over HTTP an ignored
+// message gets a success response.
 //
-// It is called with the server's lock held, so it may call no method of the Server.
+// It is called with the server's lock held, so it must not call methods of the Server.
 type Inbound func(m Manager, from ConnInfo, msg Message) bool
 
-// Outbound sees an event on its way to a connection, and sends what is to be sent in its place. send may be called any
-// number of times, for any connection, during the call or later, by any goroutine. Called like Inbound.
+// Outbound sees an event on its way to a connection and sends its replacements. send may be called any number of
+// times, for any connection, during the call or later, by any goroutine. The same locking rules as for Inbound apply.
 type Outbound func(m Manager, to ConnInfo, ev Event, send func(connID string, ev Event))
 
-// Limits bounds what a Server keeps and waits for.
+// Limits bounds what a Server keeps and its waits.
 type Limits struct {
 	Body        int64         // bytes of an HTTP body or a WebSocket message
 	AgentsFile  int64         // bytes of the agents file
-	Connections int           // open connections; further ones get 503
-	Sessions    int           // sessions; the oldest one that is idle and has no connection makes room, else 503
+	Connections int           // open connections; more get 503
+	Sessions    int           // sessions; beyond it the oldest idle one without a connection is evicted, else 503
 	History     int           // messages kept per session
 	Queue       int           // events waiting for a slow reader; one more ends its connection
 	ModelCalls  int           // model calls of one turn
-	Turn        time.Duration // a whole turn, with the time that it waits for the user
+	Turn        time.Duration // a whole turn, including waits for the user
 	Write       time.Duration // one write to a connection
 	Heartbeat   time.Duration // between two SSE comments on a quiet stream
 }
 
-// DefaultLimits are the limits that hold where Options names none.
+// DefaultLimits are the default limits.
 var DefaultLimits = Limits{
 	Body:        1 << 20,
 	AgentsFile:  1 << 20,

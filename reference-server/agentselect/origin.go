@@ -6,7 +6,7 @@ import (
 	"parley/reference-server/web"
 )
 
-// admit refuses pages from elsewhere, and answers the preflights of those that may come.
+// admit refuses requests from pages of other origins, and answers preflight requests from allowed ones.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 	if !web.Admit(w, r, s.o.AllowOrigins) {
 		return false

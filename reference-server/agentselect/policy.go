@@ -7,43 +7,43 @@ import (
 	proto "parley/protocol/agentselect"
 )
 
-// Policy is what the protocol prescribes: one decision each. A decision that is nil is made as by Correct, so that a
-// faulty server is a policy with one of them.
+// Policy has the decisions that the protocol prescribes. A nil function defaults to that of Correct, so a faulty
+// server is a policy with one function.
 //
-// All are called with the server's lock held, one at a time.
+// The functions are called with the server's lock held, one at a time.
 type Policy struct {
-	// Agents returns the agents that exist, as seen for a purpose, from those that now stand in the configuration.
+	// Agents returns the agents that exist for a purpose, given those in the configuration.
 	Agents func(why Purpose, now []Agent) []Agent
 
-	// InitialAgent is the id of the agent of a connection without session, or of a session just created on it (3.4).
+	// InitialAgent returns the agent's id for a connection without a session, or for a session just created on it (3.4).
 	InitialAgent func(c ConnInfo) string
 
-	// CheckID judges the form of agentId as sent, nil if it is missing (3.6, 4.1).
+	// CheckID checks the form of agentId as sent; raw is nil if it is missing (3.6, 4.1).
 	CheckID func(raw any) *Refusal
 
-	// Target is the session that a message acts on, "" if there is none (4.1).
+	// Target returns the session that a message acts on; "" if there is none (4.1).
 	Target func(m Manager, c ConnInfo, msg Message) string
 
-	// AgentKey names the place where the agent of a session is kept (4.3: every sessionId has its own).
+	// AgentKey returns the key under which a session's agent is kept (4.3: every sessionId has its own).
 	AgentKey func(session, conn string) string
 
-	// Busy reports whether a switch of this session is refused (4.3).
+	// Busy reports whether to refuse a switch of this session (4.3).
 	Busy func(m Manager, session string) bool
 
-	// Bind returns what the creation or the loading of a session on a connection does (4.3).
+	// Bind returns the effect of creating or loading a session on a connection (4.3).
 	Bind func(m Manager, how Occasion, c ConnInfo, session string) Binding
 
-	// Commit is told of every switch that was judged, and calls set to change the session's agent.
+	// Commit is called for every judged switch, and calls set to change the session's agent.
 	Commit func(sw Switch, set func(agentID string))
 
-	// Configure returns what a model call of a turn is made with (3.5).
+	// Configure returns the configuration for a model call (3.5).
 	Configure func(t TurnView) Config
 
 	// Abort returns what an abort ends (3.5).
 	Abort func() AbortEffect
 }
 
-// Purpose is what a list of agents is wanted for.
+// Purpose is the use of a list of agents.
 type Purpose string
 
 // The purposes.
@@ -54,7 +54,7 @@ const (
 	ForTurn    Purpose = "turn"    // configuration of a conversation
 )
 
-// Occasion is what makes a binding.
+// Occasion is the cause of a binding.
 type Occasion string
 
 // The occasions.
@@ -66,30 +66,30 @@ const (
 // Refusal is why a switch fails: an error code of section 4.2 and a text.
 type Refusal struct{ Code, Message string }
 
-// Binding is what binding a session to a connection changes.
+// Binding is the effect of binding a session to a connection.
 type Binding struct {
 	Owner   bool // the session's events go to the connection
-	Default bool // the connection's messages without sessionId act on the session
-	Release bool // the session's former connection no longer acts on it by default
+	Default bool // messages on the connection without a sessionId act on the session
+	Release bool // the session is no longer the default of its former connection
 }
 
 // Switch is a judged switch_agent.
 type Switch struct {
 	Conn, Session     string
-	AgentID, Previous string   // AgentID is "" if what was sent is not a string
-	Refusal           *Refusal // nil if it succeeds
+	AgentID, Previous string   // AgentID is "" if the client sent no string
+	Refusal           *Refusal // nil if the switch succeeds
 }
 
-// TurnView is a model call that is about to be made.
+// TurnView is an upcoming model call.
 type TurnView struct {
 	Session string
-	Turn    int    // of the session, from 1
-	Call    int    // of the turn, from 1
-	Now     Config // of the session's agent at this moment
-	Started Config // what the first call of the turn was made with
+	Turn    int    // number within the session, from 1
+	Call    int    // number within the turn, from 1
+	Now     Config // of the session's current agent
+	Started Config // configuration of the turn's first call
 }
 
-// Config is what an agent gives to a conversation.
+// Config is an agent's configuration for a conversation.
 type Config struct {
 	AgentID string
 	Prompt  string
@@ -106,30 +106,30 @@ type ConnInfo struct {
 	Query     url.Values // of the request that opened it
 }
 
-// Manager is the server's state, named after the SSEManager of section 4.3. It is valid only during the call that it is
-// handed to. Correct only reads it; the methods that change it check nothing, and are there for faulty policies.
+// Manager is the server's state, named after the SSEManager of section 4.3. It is valid only during the call that
+// receives it. Correct only reads it; the methods that change it check nothing and are meant for faulty policies.
 type Manager interface {
 	Connections() []ConnInfo // oldest first
 	Sessions() []string      // oldest first
 	Exists(session string) bool
-	DefaultSession(conn string) string // "" if the connection is bound to none
+	DefaultSession(conn string) string // "" if the connection has none
 	Owner(session string) string       // "" if the session has no connection
 	Running(session string) bool       // sessionControllers has an unfinished entry
 	Pending(session string) []string   // types of the requests in pendingInteractions, oldest first
 	AgentOf(session string) string     // current agent id
-	Agents() []Agent                   // as they now stand in the configuration
+	Agents() []Agent                   // as currently configured
 
-	NewSession(c ConnInfo) string // owned by the connection, not its default
+	NewSession(c ConnInfo) string // owned by the connection, but not its default
 	SetDefault(conn, session string)
 	SetAgentOf(session, agentID string)
 }
 
-// Correct is the policy of the source.
+// Correct is the policy that the source prescribes.
 var Correct = Policy{
 	// Always the current ones (AS-027, AS-052).
 	Agents: func(_ Purpose, now []Agent) []Agent { return now },
 
-	// general for everybody (AS-055, AS-056), whatever the URL says (AS-021).
+	// general for every connection (AS-055, AS-056), whatever the URL says (AS-021).
 	InitialAgent: func(ConnInfo) string { return proto.General },
 
 	CheckID: checkID,
@@ -138,7 +138,7 @@ var Correct = Policy{
 	// The session (AS-093).
 	AgentKey: func(session, _ string) string { return session },
 
-	// Either fact alone, of this session alone (AS-109 to AS-112).
+	// Either condition, and only for this session (AS-109 to AS-112).
 	Busy: func(m Manager, session string) bool { return m.Running(session) || len(m.Pending(session)) > 0 },
 
 	// The session moves to the connection entirely (AS-094, AS-100, AS-101).
@@ -146,14 +146,14 @@ var Correct = Policy{
 		return Binding{Owner: true, Default: true, Release: true}
 	},
 
-	// The agent changes if the switch succeeds, and only then (AS-053).
+	// The agent changes if and only if the switch succeeds (AS-053).
 	Commit: func(sw Switch, set func(string)) {
 		if sw.Refusal == nil {
 			set(sw.AgentID)
 		}
 	},
 
-	// A turn keeps what it started with (AS-061, AS-062).
+	// A turn keeps its initial configuration (AS-061, AS-062).
 	Configure: func(t TurnView) Config {
 		if t.Call == 1 {
 			return t.Now
@@ -161,11 +161,11 @@ var Correct = Policy{
 		return t.Started
 	},
 
-	// Both (AS-068).
+	// Both the turn and its pending requests (AS-068).
 	Abort: func() AbortEffect { return AbortEffect{Turn: true, Interactions: true} },
 }
 
-// withDefaults has the decisions of Correct where p has none.
+// withDefaults replaces nil functions by those of Correct.
 func (p Policy) withDefaults() Policy {
 	own, correct := reflect.ValueOf(&p).Elem(), reflect.ValueOf(Correct)
 	for i := range own.NumField() {
@@ -176,7 +176,7 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
-// checkID finds an id empty before it finds it malformed (AS-070, AS-073, AS-077, AS-080). A missing one counts as
+// checkID checks for an empty id before a malformed one (AS-070, AS-073, AS-077, AS-080). A missing id counts as
 // empty, one that is not a string as malformed.
 func checkID(raw any) *Refusal {
 	id, isString := raw.(string)
@@ -189,7 +189,8 @@ func checkID(raw any) *Refusal {
 	return nil
 }
 
-// targetOf is the named session if it exists, and without a name the connection's own (AS-081, AS-082, AS-091, AS-104).
+// targetOf returns the named session if it exists, or without a name the connection's default (AS-081, AS-082,
+// AS-091, AS-104).
 func targetOf(m Manager, c ConnInfo, msg Message) string {
 	raw, present := msg["sessionId"]
 	if !present {

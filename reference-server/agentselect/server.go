@@ -13,7 +13,7 @@ import (
 	"parley/reference-server/web"
 )
 
-// Server is the handler. It is safe for concurrent use; Close ends what it has running.
+// Server is the handler. It is safe for concurrent use; Close ends its streams and turns.
 type Server struct {
 	o   Options
 	mux *http.ServeMux
@@ -40,8 +40,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends all streams and turns, and waits for them. When ctx ends first it cuts the streams off, and returns the
-// error of ctx. Streams that are opened later get 503.
+// Close ends all streams and turns, and waits for them. If ctx ends first, it drops the streams and returns ctx's
+// error. Later streams get 503.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -58,7 +58,7 @@ func (s *Server) Close(ctx context.Context) error {
 	return err
 }
 
-// begin counts a turn in, unless the server has been closed. Locked.
+// begin registers a turn, unless the server has been closed. The caller holds the lock.
 func (s *Server) begin() bool {
 	if s.closed {
 		return false
@@ -67,8 +67,9 @@ func (s *Server) begin() bool {
 	return true
 }
 
-// connect admits a connection and queues its greeting: connected, and right behind it agent_list (AS-030, AS-033,
-// AS-105). Once they are written it accepts messages (AS-106). It returns nil when it has refused the request.
+// connect admits a connection and queues its greeting: connected, immediately followed by agent_list (AS-030, AS-033,
+// AS-105). The connection accepts messages once they are written (AS-106). connect returns nil after refusing the
+// request.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request, transport string) *conn {
 	info := ConnInfo{ID: newID("conn"), Transport: transport, Query: r.URL.Query()}
 	s.mu.Lock()
@@ -95,18 +96,18 @@ func (s *Server) disconnect(c *conn) {
 	s.m.leave(c.info.ID)
 }
 
-// agents are those that exist for a purpose. Locked.
+// agents returns the agents for a purpose. The caller holds the lock.
 func (s *Server) agents(why Purpose) []Agent { return s.o.Policy.Agents(why, s.m.file.current()) }
 
-// emit hands an event to a connection, by way of Outbound. Locked, so that events stand on a stream in the order of
-// the changes that they tell of.
+// emit passes an event to a connection through Outbound. The caller holds the lock, so that events are sent in the
+// order of the changes that they report.
 func (s *Server) emit(connID string, ev Event, r *receipt) {
 	if c := s.m.conns.Get(connID); c != nil {
 		s.o.Outbound(s.m, c.info, ev, func(to string, ev Event) { s.send(to, ev, r) })
 	}
 }
 
-// emitTo hands an event to the one connection of a session (AS-094, AS-095). Locked.
+// emitTo passes an event to a session's connection (AS-094, AS-095). The caller holds the lock.
 func (s *Server) emitTo(session string, ev Event, r *receipt) { s.emit(s.m.Owner(session), ev, r) }
 
 // send queues an event. It needs no lock.

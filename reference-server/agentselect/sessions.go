@@ -23,7 +23,7 @@ func (s *Server) createSession(c *conn, msg Message) (string, error) {
 	return s.m.create(c.info, id)
 }
 
-// loadSession moves a session to the connection; what happens in it is told there from now on (AS-094, AS-101).
+// loadSession moves a session to the connection, which gets its events from now on (AS-094, AS-101).
 func (s *Server) loadSession(c *conn, msg Message) (string, error) {
 	id, isString := msg["sessionId"].(string)
 	if !isString {
@@ -41,7 +41,7 @@ func (s *Server) loadSession(c *conn, msg Message) (string, error) {
 	return id, nil
 }
 
-// deleteSession ends what runs in the session and forgets it.
+// deleteSession ends the session's running turn and removes the session.
 func (s *Server) deleteSession(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"parley/reference-server/connection"
 )
 
-// serveEvents is the stream: each event is one data line that holds the envelope.
+// serveEvents serves the stream: each event is one data line with the envelope.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	c := s.connect(w, r, "sse")
 	if c == nil {
@@ -21,7 +21,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
 	write := func(line []byte) error {
-		// Where a wrapped writer has no deadline, writing without one is all that can be done.
+		// A wrapped writer may not support deadlines; then writes have none.
 		_ = control.SetWriteDeadline(time.Now().Add(s.o.Limits.Write))
 		if _, err := w.Write(line); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 )
 
 func TestGreeting(t *testing.T) {
-	c := start(t, Options{}).connect("?agentId=debugger") // AS-021: without effect
+	c := start(t, Options{}).connect("?agentId=debugger") // AS-021: no effect
 	if got := agentIDs(c.list["agents"]); !slices.Equal(got, proto.BuiltinIDs) {
 		t.Errorf("agents %v", got)
 	}
@@ -104,7 +104,7 @@ func TestLoadMovesTheSession(t *testing.T) {
 	a.want("message")
 	other.load(a.sess)
 	b.brain.Release("move")
-	ev, _ := other.until("complete") // later events of the turn come here
+	ev, _ := other.until("complete") // later events of the turn arrive here
 	if data(ev)["sessionId"] != a.sess {
 		t.Errorf("complete %v", ev)
 	}
@@ -131,8 +131,8 @@ func TestAnswerStandsOnTheStreamBeforeTheHTTPAnswer(t *testing.T) {
 	c := start(t, Options{}).connect().create()
 	for range 50 {
 		c.switchTo("debugger")
-		// The bytes were written before the HTTP answer; the reading goroutine may still have to be scheduled, so this
-		// only shows that the event is the next one.
+		// The bytes were written before the HTTP response, but the reading goroutine may not have run yet, so this only
+		// shows that the event is the next one.
 		c.want("agent_switched")
 	}
 }

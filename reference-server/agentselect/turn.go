@@ -16,10 +16,10 @@ import (
 // controller is an entry of sessionControllers: the right to end a turn.
 type controller struct {
 	cancel context.CancelFunc
-	parked bool // the turn waits for the user
+	parked bool // waiting for the user
 }
 
-// interaction is an entry of pendingInteractions: a request that the user has not answered.
+// interaction is an entry of pendingInteractions: an unanswered request to the user.
 type interaction struct {
 	id         string
 	session    string
@@ -38,10 +38,10 @@ type turn struct {
 	messages []llm.Message
 }
 
-// errEnded ends a turn that was aborted: whoever did it has said so already.
+// errEnded ends a turn that was aborted; the abort has already been reported.
 var errEnded = errors.New("turn ended")
 
-// startTurn begins a conversation with the agent that the session has now. Locked.
+// startTurn begins a conversation with the session's current agent. The caller holds the lock.
 func (s *Server) startTurn(sess *session, content string) {
 	if !s.begin() {
 		return
@@ -52,7 +52,7 @@ func (s *Server) startTurn(sess *session, content string) {
 	sess.turns++
 	sess.remember(s.o.Limits.History, llm.Message{Role: llm.RoleUser, Text: content})
 	t := &turn{s: s, session: sess.id, number: sess.turns, ctl: ctl, messages: slices.Clone(sess.history)}
-	first, err := t.configure(1) // here, so that a switch that follows at once comes too late for this turn (AS-061)
+	first, err := t.configure(1) // here, so that a switch that follows immediately does not affect this turn (AS-061)
 	go func() {
 		defer s.turns.Done()
 		defer cancel()
@@ -64,7 +64,8 @@ func (s *Server) startTurn(sess *session, content string) {
 	}()
 }
 
-// remember appends to the history and drops the oldest turns beyond the limit. It starts with a user's message.
+// remember appends to the history and drops the oldest turns beyond the limit, so that the history starts with a user
+// message.
 func (sess *session) remember(limit int, more ...llm.Message) {
 	h := append(sess.history, more...)
 	for len(h) > limit {
@@ -77,7 +78,7 @@ func (sess *session) remember(limit int, more ...llm.Message) {
 	sess.history = slices.Clone(h)
 }
 
-// configure asks the policy what a call is made with. Locked.
+// configure asks the policy for the configuration of a call. The caller holds the lock.
 func (t *turn) configure(call int) (Config, error) {
 	id := t.s.m.AgentOf(t.session)
 	now, ok := findAgent(t.s.agents(ForTurn), id)
@@ -95,7 +96,7 @@ func (t *turn) configure(call int) (Config, error) {
 	return cfg, nil
 }
 
-// run calls the model until it asks for no more tools.
+// run calls the model until it requests no more tools.
 func (t *turn) run(ctx context.Context, cfg Config) error {
 	for call := 1; ; call++ {
 		if call > t.s.o.Limits.ModelCalls {
@@ -114,7 +115,7 @@ func (t *turn) run(ctx context.Context, cfg Config) error {
 	}
 }
 
-// locked runs f under the lock, unless the turn has been ended.
+// locked runs f under the lock, unless the turn has ended.
 func (t *turn) locked(f func() error) error {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
@@ -124,8 +125,8 @@ func (t *turn) locked(f func() error) error {
 	return f()
 }
 
-// say tells the session's connection, unless the turn has been ended. It waits until the event is written, so that a
-// model that speaks fast does not make a slow reader of everybody.
+// say sends an event to the session's connection, unless the turn has ended. It waits until the event is written, so
+// that a fast model does not overrun every reader.
 func (t *turn) say(ctx context.Context, ev Event) error {
 	var told receipt
 	err := t.locked(func() error { t.s.emitTo(t.session, ev, &told); return nil })
@@ -133,7 +134,7 @@ func (t *turn) say(ctx context.Context, ev Event) error {
 	return err
 }
 
-// call makes one model call; more is true if it asked for tools, whose results are then in messages.
+// call makes one model call; more reports whether it requested tools, whose results are then in messages.
 func (t *turn) call(ctx context.Context, cfg Config) (more bool, err error) {
 	var text strings.Builder
 	var calls []llm.ToolCall
@@ -174,7 +175,7 @@ func messageEvent(content string, streaming bool) Event {
 	}}
 }
 
-// use answers a tool call, as far as the agent may use the tool. Nothing is ever executed.
+// use returns the result of a tool call, or that the agent may not use the tool. Nothing is ever executed.
 func (t *turn) use(ctx context.Context, cfg Config, c llm.ToolCall) (string, error) {
 	switch {
 	case !slices.Contains(cfg.Tools, c.Name):
@@ -219,13 +220,13 @@ func requestEvent(it *interaction, c llm.ToolCall) Event {
 	if json.Unmarshal([]byte(c.Arguments), &arguments) == nil {
 		data["arguments"] = arguments
 	}
-	if it.kind == proto.QuestionRequestEvent { // where a client looks for what to show
+	if it.kind == proto.QuestionRequestEvent { // where clients look for the text to show
 		data["question"], data["options"] = arguments["question"], arguments["options"]
 	}
 	return Event{Type: it.kind, Data: data, RequestID: it.id}
 }
 
-// finish takes the turn from the books and tells how it ended. before is where its own messages begin.
+// finish removes the turn and reports how it ended. Its own messages begin at before.
 func (t *turn) finish(before int, err error) {
 	_ = t.locked(func() error {
 		t.s.end(t.session, AbortEffect{Turn: true, Interactions: true})
@@ -247,7 +248,7 @@ func failureText(err error) string {
 	return fmt.Sprintf("The conversation failed: %v", err)
 }
 
-// approves reads the response to a confirmation: true, or one of the words that clients send for it.
+// approves reads the response to a confirmation: true, or one of the words that clients send for yes.
 func approves(response any) bool {
 	switch v := response.(type) {
 	case bool:

@@ -44,7 +44,7 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// A model that speaks faster than the stream can be written fills no queue.
+// A model that produces output faster than the stream can be written fills no queue.
 func TestFastModel(t *testing.T) {
 	c := start(t, Options{Limits: Limits{Queue: 4}}).connect().create()
 	c.chat("[[stream fast 500]]")
@@ -93,7 +93,7 @@ func TestAbort(t *testing.T) {
 	} {
 		c := start(t, Options{}).connect().create()
 		c.chat(text)
-		c.next() // it speaks, or asks
+		c.next() // output or a request
 		c.send(object{"type": "abort", "sessionId": c.sess})
 		ev, _ := c.until("complete")
 		if d := data(ev); d["cancelled"] != true || d["sessionId"] != c.sess {
@@ -130,7 +130,7 @@ func TestConfirmation(t *testing.T) {
 	c.switchTo("debugger")
 	c.refused("agent_busy") // AS-065
 
-	// An answer of another kind, or to another request, is none.
+	// A response of another kind, or to another request, is rejected.
 	c.send(object{"type": "user_question_response", "requestId": ev["requestId"], "response": true})
 	c.want("error")
 	c.send(object{"type": "tool_confirmation_response", "requestId": "req_none", "response": true})

@@ -10,8 +10,8 @@ import (
 	"parley/reference-server/connection"
 )
 
-// serveWebSocket offers the same events and messages on one socket. The socket is the correlation, so connectionId is
-// not looked at.
+// serveWebSocket serves the same events and messages on one socket. The socket identifies the connection, so
+// connectionId is ignored.
 func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 	c := s.connect(w, r, "ws")
 	if c == nil {
@@ -43,7 +43,7 @@ func (s *Server) receive(c *conn, kind websocket.MessageType, data []byte) {
 	}
 }
 
-// handleFrame acts on a message; on a WebSocket sessions are created and loaded by messages too.
+// handleFrame handles a message; on a WebSocket, messages also create and load sessions.
 func (s *Server) handleFrame(c *conn, msg Message) error {
 	switch msg["type"] {
 	case proto.SessionCreateType:
@@ -66,8 +66,7 @@ func (s *Server) bindByFrame(c *conn, msg Message, done string, bind func(*conn,
 	return nil
 }
 
-// complain tells of a frame that can't be handled. Only failed loads have an errorCode: that of a session that is not
-// there.
+// complain reports a frame that can't be handled. Only a failed load has an errorCode: that of a missing session.
 func (s *Server) complain(c *conn, msg Message, err error) {
 	ev := errorEvent(err.Error())
 	ev.RequestID, _ = msg["requestId"].(string)

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// socket is one party on a WebSocket.
+// socket is a client on a WebSocket.
 type socket struct {
 	t  *testing.T
 	ws *websocket.Conn
@@ -81,7 +81,7 @@ func TestWebSocket(t *testing.T) {
 		t.Errorf("switched %v", d)
 	}
 
-	// Loading moves the session, from a stream to a socket and back alike.
+	// Loading moves the session between stream and socket, in both directions.
 	other := b.connect()
 	other.load(session)
 	other.switchTo("general")

@@ -1,5 +1,5 @@
-// Package bundled is the list of the bundled targets. It is one of two places that know protocols by name; the other is
-// the list of the protocols that Parley judges, parley/steps/protocols.
+// Package bundled lists the bundled targets. It is one of two places that know protocols by name; the other is
+// parley/steps/protocols, the list of the protocols that Parley judges.
 package bundled
 
 import (
@@ -11,7 +11,7 @@ import (
 	sessionruntime "parley/reference-server/sessionruntime/bundle"
 )
 
-// All are the bundled targets.
+// All has the bundled targets.
 var All = launch.Targets{
 	agentselect.Target,
 	agentclient.Target,

@@ -19,7 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestEveryRole: what is judged is bundled, in every role: it can be launched, has mutants, and can be served.
+// TestEveryRole checks that every role of every judged protocol is bundled: it can be launched, has mutants, and can
+// be served.
 func TestEveryRole(t *testing.T) {
 	if got, want := bundled.All.Protocols(), protocols.All.Names(); len(got) != len(want) {
 		t.Errorf("bundled are %v, and judged are %v", got, want)
@@ -54,7 +55,7 @@ func TestEveryRole(t *testing.T) {
 	}
 }
 
-// TestStepsKnowNoTarget: who judges imports nothing of what is bundled.
+// TestStepsKnowNoTarget checks that the judging packages import none of the bundled targets.
 func TestStepsKnowNoTarget(t *testing.T) {
 	for _, folder := range []string{"steps", "runner", "doctor", "probe", "driver", "monitor", "reports"} {
 		err := filepath.WalkDir(filepath.Join("..", "..", folder), func(path string, d fs.DirEntry, err error) error {
@@ -73,8 +74,8 @@ func TestStepsKnowNoTarget(t *testing.T) {
 	}
 }
 
-// TestWalls: the bundled servers and their mutants share the vocabulary and the model with the harness, and nothing by
-// which it reads or judges. Who launches them knows targets and runs, and no steps.
+// TestWalls checks that the bundled servers and their mutants share with the harness only the vocabulary and the
+// model, and nothing that reads or judges. The launching packages know targets and runs, but no steps.
 func TestWalls(t *testing.T) {
 	seen := 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

@@ -1,5 +1,5 @@
-// Package catalogue holds the mutants of bundled targets: a YAML file with one row per fault, and the functions that
-// put the faults into the options of a target.
+// Package catalogue reads the mutants of bundled targets: a YAML file with one row per fault, and the functions that
+// put the faults into a target's options.
 package catalogue
 
 import (
@@ -14,16 +14,16 @@ import (
 
 // Mutant is a row of a catalogue.
 type Mutant struct {
-	ID         string   `yaml:"id"`         // named after what the target does wrong
-	Clauses    []string `yaml:"clauses"`    // the clauses that it breaks; others may suffer, but need not
-	Why        string   `yaml:"why"`        // why a real implementation would have this fault
+	ID         string   `yaml:"id"`         // what the target does wrong
+	Clauses    []string `yaml:"clauses"`    // the clauses that it must break; it may break others
+	Why        string   `yaml:"why"`        // how a real implementation acquires this fault
 	Control    string   `yaml:"control"`    // tag expression of scenarios that must still pass; may be empty
-	Transports []string `yaml:"transports"` // where it shows; all of its protocol's if empty
-	Greeting   string   `yaml:"greeting"`   // "broken": a client does not get connected
+	Transports []string `yaml:"transports"` // where it shows; if empty, on all transports of its protocol
+	Greeting   string   `yaml:"greeting"`   // "broken": clients can't connect
 }
 
-// Reader returns a function that returns the rows of a catalogue, in their order, each time as new copies. The text is
-// embedded in the program: the function panics if it is malformed, or has unknown keys.
+// Reader returns a function that returns new copies of the rows of a catalogue, in order. The text is embedded in the
+// program: the function panics if it is malformed or has unknown keys.
 func Reader(text []byte) func() []Mutant {
 	read := sync.OnceValues(func() ([]Mutant, error) {
 		var rows []Mutant
@@ -46,12 +46,12 @@ func Reader(text []byte) func() []Mutant {
 
 // Set is a catalogue with its faults: functions that change the options O of a target.
 type Set[O any] struct {
-	All    func() []Mutant // the rows, in their order
+	All    func() []Mutant // the rows, in order
 	text   []byte
 	faults map[string]func(*O)
 }
 
-// New makes a set of a catalogue and the faults by id, grouped by subject. It panics if two groups have the same id.
+// New combines a catalogue with its faults by id, grouped by subject. It panics if two groups share an id.
 func New[O any, F ~func(*O)](text []byte, groups ...map[string]F) Set[O] {
 	s := Set[O]{All: Reader(text), text: text, faults: map[string]func(*O){}}
 	for _, group := range groups {
@@ -65,10 +65,10 @@ func New[O any, F ~func(*O)](text []byte, groups ...map[string]F) Set[O] {
 	return s
 }
 
-// IDs are the ids of all faults, sorted.
+// IDs returns the ids of all faults, sorted.
 func (s Set[O]) IDs() []string { return slices.Sorted(maps.Keys(s.faults)) }
 
-// Put puts the fault of an id into options; "" puts none. It fails for an unknown id.
+// Put puts the fault with that id into the options; "" puts none. It fails for an unknown id.
 func (s Set[O]) Put(id string, o *O) error {
 	if id == "" {
 		return nil
@@ -83,11 +83,11 @@ func (s Set[O]) Put(id string, o *O) error {
 
 var (
 	kebab = regexp.MustCompile(`\A[a-z0-9]+(-[a-z0-9]+)*\z`)
-	// a row that is commented out, as no scenario kills the mutant yet
+	// a row commented out because no scenario kills the mutant yet
 	survivor = regexp.MustCompile(`(?m)^# - id: (\S+)$`)
 )
 
-// Problems reports what is wrong with the set: rows and faults that lack each other, and incomplete rows. tested
+// Problems returns what is wrong with the set: rows without faults, faults without rows, and incomplete rows. tested
 // reports whether a clause is tested.
 func (s Set[O]) Problems(tested func(clause string) bool) (found []string) {
 	say := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }

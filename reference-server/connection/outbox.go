@@ -1,6 +1,5 @@
-// Package connection is what the bundled servers share about their connections: the frames that wait to be written to
-// one (Outbox), the WebSocket that carries them (Outbox.Serve), and the list of those that are open (Registry). It
-// knows no protocol.
+// Package connection has what the bundled servers share about connections: the frames waiting to be written (Outbox),
+// the WebSocket that carries them (Outbox.Serve), and the list of open connections (Registry). It knows no protocol.
 package connection
 
 import (
@@ -13,14 +12,14 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Why a connection has ended.
+// Why a connection ended.
 var (
 	ErrEnded = errors.New("the connection has ended")
 	ErrSlow  = errors.New("the connection was dropped: too much waits to be read")
 )
 
-// Outbox holds the frames that are to be written to one connection, in order, and has the context of that connection.
-// It is safe for concurrent use; Next, Pump and Serve are called by one goroutine at a time.
+// Outbox holds the frames to be written to one connection, in order, and that connection's context. It is safe for
+// concurrent use; Next, Pump and Serve are called by one goroutine at a time.
 type Outbox struct {
 	limits Limits
 	ctx    context.Context
@@ -29,21 +28,21 @@ type Outbox struct {
 	mu       sync.Mutex
 	queue    []entry
 	frames   int // in the queue
-	bytes    int // of the queue, and of what is being written
-	writing  int // of what is being written
+	bytes    int // of the queue and of the current write
+	writing  int // of the current write
 	farewell *websocket.CloseError
-	wake     chan struct{} // has room for one
-	room     chan struct{} // closed when something has been written; nil while nobody waits for that
+	wake     chan struct{} // buffers one signal
+	room     chan struct{} // closed when something has been written; nil while no goroutine waits for that
 }
 
-// entry is a frame, or what is to be called when the frames before it have been written.
+// entry is a frame, or a function to call when the frames before it have been written.
 type entry struct {
 	frame []byte
 	then  func()
 }
 
-// Limits bound what waits for a slow reader. A frame that exceeds them ends the connection; a single one may always
-// wait.
+// Limits bound what may wait for a slow reader. A frame that exceeds them ends the connection; a single frame may
+// always wait.
 type Limits struct{ Frames, Bytes int } // 0: no limit
 
 // New returns the outbox of a connection, which ends with ctx.
@@ -53,13 +52,13 @@ func New(ctx context.Context, l Limits) *Outbox {
 	return b
 }
 
-// Context ends with the connection; its cause says why.
+// Context ends with the connection; its cause is the reason.
 func (b *Outbox) Context() context.Context { return b.ctx }
 
-// End ends the connection at once. What is queued is dropped, unless a farewell comes after it.
+// End ends the connection at once. Queued frames are dropped, unless a farewell follows them.
 func (b *Outbox) End(cause error) { b.end(cause) }
 
-// Push queues frames and never waits: a reader who is too slow loses the connection, and nobody else anything. Behind a
+// Push queues frames without waiting: a reader that is too slow loses its connection and delays no other. After a
 // farewell nothing is queued.
 func (b *Outbox) Push(frames ...[]byte) {
 	b.mu.Lock()
@@ -79,14 +78,14 @@ func (b *Outbox) Push(frames ...[]byte) {
 	}
 }
 
-// Then has f called once everything that is queued has been written; never, if the connection ends before.
+// Then calls f once everything queued has been written, or never if the connection ends first.
 func (b *Outbox) Then(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.add(entry{then: f})
 }
 
-// add queues an entry; false if it comes too late. Locked.
+// add queues an entry; false if it comes too late. The caller holds the lock.
 func (b *Outbox) add(e entry) bool {
 	if b.farewell != nil || b.ctx.Err() != nil {
 		return false
@@ -103,7 +102,7 @@ func (b *Outbox) ring() {
 	}
 }
 
-// Finish ends the connection after what is queued. The first farewell counts.
+// Finish ends the connection after the queued frames. Only the first farewell counts.
 func (b *Outbox) Finish(bye websocket.CloseError) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,19 +112,19 @@ func (b *Outbox) Finish(bye websocket.CloseError) {
 	}
 }
 
-// Over reports whether nothing that the other side sends counts any more.
+// Over reports whether to ignore everything that the other side sends from now on.
 func (b *Outbox) Over() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.farewell != nil || b.ctx.Err() != nil
 }
 
-// Next waits for the next frame; with the call the one before it counts as written. Its error is a websocket.CloseError
-// behind the last frame before a farewell, the cause of the connection's end, or the error of ctx, before which what
-// has been queued by then is returned.
+// Next waits for the next frame; calling it marks the previous frame as written. Its error is a websocket.CloseError
+// after the last frame before a farewell, the cause of the connection's end, or ctx's error, after all frames queued
+// by then.
 func (b *Outbox) Next(ctx context.Context) ([]byte, error) {
 	for {
-		over := ctx.Err() // asked before the queue: what was queued before ctx ended is there by now
+		over := ctx.Err() // checked before the queue, so that frames queued before ctx ended are returned
 		e, err := b.take()
 		switch {
 		case err != nil:
@@ -146,7 +145,7 @@ func (b *Outbox) Next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// take returns the first entry; nil where there is none yet.
+// take returns the first entry; nil if there is none yet.
 func (b *Outbox) take() (*entry, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,8 +171,8 @@ func (b *Outbox) take() (*entry, error) {
 	return nil, nil
 }
 
-// AwaitRoom waits until no more than so many bytes wait to be written, or the connection or ctx ends: who speaks fast
-// does not make a slow reader of the other side.
+// AwaitRoom waits until at most so many bytes are waiting to be written, or the connection or ctx ends, so that a
+// fast writer does not overrun its reader.
 func (b *Outbox) AwaitRoom(ctx context.Context, bytes int) {
 	for {
 		b.mu.Lock()
@@ -196,17 +195,17 @@ func (b *Outbox) AwaitRoom(ctx context.Context, bytes int) {
 	}
 }
 
-// Wire is where frames are written to.
+// Wire is the destination of the frames.
 type Wire struct {
 	Write func(ctx context.Context, frame []byte) error
 
-	// Beat is called when nothing has been written for as long as Quiet says. Nil: never.
+	// Beat is called when nothing has been written for the time Quiet. Nil: never.
 	Quiet time.Duration
 	Beat  func(ctx context.Context) error
 }
 
-// Pump writes until everything before the farewell is written, which it returns as a websocket.CloseError; or until the
-// connection ends, or a write fails. A write gets the context of the connection.
+// Pump writes everything before the farewell and returns that as a websocket.CloseError; it returns earlier if the
+// connection ends or a write fails. Writes get the context of the connection.
 func (b *Outbox) Pump(w Wire) error {
 	for {
 		frame, err := b.nextWithin(w)

@@ -14,7 +14,7 @@ import (
 
 var bye = websocket.CloseError{Code: websocket.StatusGoingAway, Reason: "bye"}
 
-// read reads the frames that wait, up to an error.
+// read reads the queued frames, up to an error.
 func read(b *Outbox) (frames []string, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -71,7 +71,7 @@ func TestOutboxLimits(t *testing.T) {
 	} {
 		b := New(t.Context(), row.limits)
 		for _, frame := range row.frames {
-			b.Then(func() {}) // which counts for nothing
+			b.Then(func() {}) // which does not count
 			b.Push([]byte(frame))
 		}
 		if slow := errors.Is(context.Cause(b.Context()), ErrSlow); slow != row.slow {
@@ -81,7 +81,7 @@ func TestOutboxLimits(t *testing.T) {
 	}
 }
 
-// TestPump: what comes behind a frame is called once that is written, and room is what has been written.
+// TestPump checks that a callback runs once the frame before it is written, and that written frames make room.
 func TestPump(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(t.Context(), Limits{})
@@ -132,7 +132,7 @@ func TestPumpFails(t *testing.T) {
 	}
 }
 
-// TestAwaitRoomEnds: nobody waits for room on a connection that has ended.
+// TestAwaitRoomEnds checks that AwaitRoom returns when the connection has ended.
 func TestAwaitRoomEnds(t *testing.T) {
 	b := New(t.Context(), Limits{})
 	b.Push([]byte("one"))
@@ -146,7 +146,7 @@ func TestAwaitRoomEnds(t *testing.T) {
 	other.AwaitRoom(ctx, 0)
 }
 
-// TestLastFrame: what was queued before a reader's context ended is read, whenever it looks.
+// TestLastFrame checks that frames queued before a reader's context ended are read, whenever it reads.
 func TestLastFrame(t *testing.T) {
 	for range 20000 {
 		b := New(context.Background(), Limits{})

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// Why a connection is not admitted.
+// Why a connection is refused.
 var (
 	ErrClosing = errors.New("the server closes")
 	ErrMany    = errors.New("no more connections")
 )
 
-// Registry holds the open connections of a server. It has a lock of its own, so that they can be found at any time. It
-// is made by NewRegistry.
+// Registry holds the open connections of a server. It has its own lock, so that they can be looked up at any time.
+// NewRegistry makes one.
 type Registry[ID comparable, C any] struct {
 	max  int
 	open sync.WaitGroup
@@ -25,12 +25,12 @@ type Registry[ID comparable, C any] struct {
 	closed bool
 }
 
-// NewRegistry returns a registry that admits so many connections.
+// NewRegistry returns a registry that admits at most max connections.
 func NewRegistry[ID comparable, C any](max int) *Registry[ID, C] {
 	return &Registry[ID, C]{max: max, byID: map[ID]*C{}}
 }
 
-// Add admits a connection, which is to be removed. It fails with ErrMany, and after Close with ErrClosing.
+// Add admits a connection, which must later be removed. It fails with ErrMany, and after Close with ErrClosing.
 func (r *Registry[ID, C]) Add(id ID, c *C) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *Registry[ID, C]) Add(id ID, c *C) error {
 	return nil
 }
 
-// Remove forgets a connection that was admitted.
+// Remove removes an admitted connection.
 func (r *Registry[ID, C]) Remove(id ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,7 +55,7 @@ func (r *Registry[ID, C]) Remove(id ID) {
 	r.open.Done()
 }
 
-// Get finds a connection; nil where it is not open.
+// Get returns a connection; nil if it is not open.
 func (r *Registry[ID, C]) Get(id ID) *C {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +83,7 @@ func (r *Registry[ID, C]) Close() {
 // Wait waits until all connections have been removed.
 func (r *Registry[ID, C]) Wait() { r.open.Wait() }
 
-// Await waits until f returns, or fails with the error of ctx.
+// Await waits until f returns, or returns ctx's error.
 func Await(ctx context.Context, f func()) error {
 	done := make(chan struct{})
 	go func() {

@@ -12,19 +12,19 @@ import (
 	"github.com/coder/websocket"
 )
 
-// WebSocket says how a WebSocket is served.
+// WebSocket configures how to serve a WebSocket.
 type WebSocket struct {
-	Message int64         // bytes of a message; more closes the connection with 1009
-	Write   time.Duration // for one write; more ends the connection
-	Close   time.Duration // for the client's half of a closing handshake
-	Ping    time.Duration // a ping is sent when nothing has been written for so long; 0: none
+	Message int64         // maximum bytes of a message; a larger one closes the connection with 1009
+	Write   time.Duration // maximum time of one write; a slower one ends the connection
+	Close   time.Duration // maximum wait for the client's half of a closing handshake
+	Ping    time.Duration // idle time before a ping; 0: no pings
 
-	// Receive takes the messages of the client, one after the other.
+	// Receive handles the client's messages in order.
 	Receive func(kind websocket.MessageType, data []byte)
 }
 
-// Serve accepts the WebSocket of a request, whose Origin has been judged, writes what is queued to it, and hands on
-// what comes, until the connection ends. It ends the outbox.
+// Serve accepts the WebSocket of a request whose Origin has been checked, writes the queued frames to it, and passes
+// on incoming messages until the connection ends. It ends the outbox.
 func (b *Outbox) Serve(w http.ResponseWriter, r *http.Request, o WebSocket) {
 	defer b.End(ErrEnded)
 	raw := &hijacked{ResponseWriter: w}
@@ -39,7 +39,7 @@ func (b *Outbox) Serve(w http.ResponseWriter, r *http.Request, o WebSocket) {
 	pumped := make(chan struct{})
 	go func() {
 		defer close(pumped)
-		defer b.End(ErrEnded) // which ends the reading
+		defer b.End(ErrEnded) // ends the reading
 		b.write(ws, o)
 	}()
 	for {
@@ -53,7 +53,7 @@ func (b *Outbox) Serve(w http.ResponseWriter, r *http.Request, o WebSocket) {
 	<-pumped
 }
 
-// write writes until the connection ends, and says farewell.
+// write writes until the connection ends, then closes the WebSocket.
 func (b *Outbox) write(ws *websocket.Conn, o WebSocket) {
 	within := func(do func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(b.ctx, o.Write)
@@ -68,14 +68,14 @@ func (b *Outbox) write(ws *websocket.Conn, o WebSocket) {
 	}
 	err := b.Pump(wire)
 	if bye, ok := errors.AsType[websocket.CloseError](err); ok {
-		// Only the end of the connection ends the wait for the client's half of the handshake.
+		// Only the end of the connection stops the wait for the client's half of the handshake.
 		defer time.AfterFunc(o.Close, func() { b.End(ErrEnded) }).Stop()
 		_ = ws.Close(bye.Code, bye.Reason)
 	}
 }
 
-// hijacked remembers the socket below a WebSocket: nothing else ends a closing handshake that the client does not
-// answer.
+// hijacked remembers the socket below a WebSocket, because only closing that ends a closing handshake which the
+// client does not answer.
 type hijacked struct {
 	http.ResponseWriter
 	conn net.Conn
@@ -87,8 +87,8 @@ func (h *hijacked) Hijack() (conn net.Conn, rw *bufio.ReadWriter, err error) {
 	return h.conn, rw, err
 }
 
-// TextOnly reports whether a message is to be handled. One that is not a text, or not UTF-8, ends the connection, and
-// what comes after a farewell is ignored.
+// TextOnly reports whether to handle a message. One that is not text, or not UTF-8, ends the connection; after a
+// farewell all are ignored.
 func (b *Outbox) TextOnly(kind websocket.MessageType, data []byte) bool {
 	switch {
 	case b.Over():

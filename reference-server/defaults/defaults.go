@@ -3,8 +3,8 @@ package defaults
 
 import "reflect"
 
-// Fill sets the fields of a struct that are zero or nil, of limits or of decisions, to those of another; and so within
-// fields that are structs. All fields are exported.
+// Fill sets the zero or nil fields of a struct, such as limits or decisions, to those of fallback, recursively for
+// fields that are structs. All fields must be exported.
 func Fill[T any](given *T, fallback T) {
 	fill(reflect.ValueOf(given).Elem(), reflect.ValueOf(fallback))
 }

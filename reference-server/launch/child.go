@@ -15,7 +15,7 @@ import (
 	"parley/target"
 )
 
-// The environment by which this program is told to be a bundled target. PARLEY_PORT, PARLEY_DRIVER and PARLEY_MODEL_URL
+// The environment variables that make this program a bundled target. PARLEY_PORT, PARLEY_DRIVER and PARLEY_MODEL_URL
 // come from package target.
 const (
 	childProtocol = "PARLEY_BUNDLED"
@@ -24,7 +24,7 @@ const (
 	childDir      = "PARLEY_BUNDLED_DIR"   // its folder
 )
 
-// command starts this program again.
+// command returns the command that starts this program again.
 func (l *launcher) command() (*target.Command, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -37,7 +37,7 @@ func (l *launcher) command() (*target.Command, error) {
 	return c, nil
 }
 
-// process starts the server as a process. Its model is the brain behind a stub.
+// process starts the server as a separate process. Its model is the brain behind a stub.
 func (l *launcher) process(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
 	command, err := l.command()
 	if err != nil {
@@ -60,7 +60,7 @@ func (l *launcher) process(ctx context.Context, o target.LaunchOptions) (target.
 	return &modelled{Instance: running.(*target.Instance), stub: srv}, nil
 }
 
-// modelled is a process whose model is a stub of its own.
+// modelled is a process with its own model stub.
 type modelled struct {
 	*target.Instance
 	stub *stub.Server
@@ -71,7 +71,7 @@ func (m *modelled) Stop(ctx context.Context) error {
 	return errors.Join(m.Instance.Stop(ctx), m.stub.Close(ctx))
 }
 
-// speaking adds processes over stdio to a server: none is started before it is asked for.
+// speaking adds stdio processes to a server; none is started before it is requested.
 func (l *launcher) speaking(ctx context.Context, o target.LaunchOptions, s target.Running) (target.Running, error) {
 	command, err := l.command()
 	if err != nil {
@@ -86,7 +86,7 @@ func (l *launcher) speaking(ctx context.Context, o target.LaunchOptions, s targe
 	return &speaking{Running: s, Piper: piped.(target.Piper), piped: piped}, nil
 }
 
-// speaking is a server that can be had as processes over stdio too.
+// speaking is a server that can also run as stdio processes.
 type speaking struct {
 	target.Running
 	target.Piper
@@ -98,7 +98,7 @@ func (s *speaking) Stop(ctx context.Context) error {
 	return errors.Join(s.Running.Stop(ctx), s.piped.Stop(ctx))
 }
 
-// Child makes this process the bundled target that a launcher has started it as, and ends it; in any other process it
+// Child runs this process as the bundled target that a launcher started it for, and exits; in any other process it
 // returns at once.
 func (ts Targets) Child() {
 	protocol := os.Getenv(childProtocol)
@@ -117,7 +117,7 @@ func (ts Targets) Child() {
 	os.Exit(0)
 }
 
-// child serves at the port that a launcher has picked, or speaks.
+// child serves on the port that the launcher picked, or speaks on stdio.
 func (r *Role) child() error {
 	o := Options{Fault: os.Getenv(childFault), Dir: os.Getenv(childDir), ModelURL: os.Getenv("PARLEY_MODEL_URL")}
 	port := os.Getenv("PARLEY_PORT")
@@ -131,7 +131,7 @@ func (r *Role) child() error {
 	return serve(handler, port)
 }
 
-// serve serves until the process is told to end, and then closes in order.
+// serve serves until the process is told to stop, and then shuts down.
 func serve(handler Handler, port string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

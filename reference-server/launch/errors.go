@@ -7,10 +7,10 @@ import (
 	"parley/runner"
 )
 
-// ErrInVain ends a Serving.Run that has not done what it was to do, and has said so.
+// ErrInVain is returned by a Serving.Run that failed and has already said so.
 var ErrInVain = errors.New("in vain")
 
-// Usagef is the error of a flag that cannot be, or whose value cannot.
+// Usagef returns an error about an invalid flag or flag value.
 func Usagef(format string, args ...any) error {
 	return &runner.UsageError{Msg: fmt.Sprintf(format, args...)}
 }

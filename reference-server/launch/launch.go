@@ -1,9 +1,9 @@
-// Package launch launches what is bundled: a Target says what that is for a protocol, and this package, which knows no
-// protocol by name, makes servers within this process of it, processes of their own, mutants, and what `parley serve`
-// serves.
+// Package launch launches the bundled targets. A Target describes those of a protocol; this package, which knows no
+// protocol by name, runs them within this process or as separate processes, and makes mutants and the servers of
+// `parley serve`.
 //
-// A server within this process listens on loopback. A process of its own is this program again, told by its environment
-// what to be: every program that launches bundled targets calls Targets.Child first, tests in TestMain.
+// A server within this process listens on loopback. A separate process is this program again, configured by its
+// environment: every program that launches bundled targets must call Targets.Child first, tests in TestMain.
 package launch
 
 import (
@@ -23,12 +23,12 @@ import (
 	"parley/target"
 )
 
-// Unhurried is what a bundled server waits for the harness and for the machine, where its limit is no clause: they are
-// as slow as each other, and what a slow machine costs a target is no fault that a verdict may be about.
+// Unhurried is how long a bundled server waits for the harness and the machine where no clause depends on its limit.
+// The server shares their speed, so a slow machine must not become a fault that a verdict reports.
 const Unhurried = 5 * time.Minute
 
-// Unhurry makes limits what the harness waits for a server that is known to answer within milliseconds: they only tell
-// apart a slow machine and a missing answer. Longer ones stay.
+// Unhurry raises limits to what the harness waits for a server known to answer within milliseconds: they only
+// distinguish a slow machine from a missing answer. Longer limits stay.
 func Unhurry(l *target.Limits) {
 	for _, d := range []*target.Duration{&l.Open, &l.Event, &l.Turn, &l.HTTP, &l.Hook, &l.Reload} {
 		d.Duration = max(d.Duration, time.Minute)
@@ -42,109 +42,109 @@ type Handler interface {
 	Close(ctx context.Context) error
 }
 
-// Target is what is bundled for a protocol.
+// Target has the bundled targets of a protocol.
 type Target struct {
-	Protocol string // its id
-	Short    string // what `parley serve` serves, in half a line
-	Roles    []Role // one for each party that can be under test, the default one first
+	Protocol string // the protocol's id
+	Short    string // what `parley serve` serves, as a short phrase
+	Roles    []Role // one per party that can be under test, the default first
 }
 
-// Role is what is bundled for one party of a protocol. Either Make or Launcher is there.
+// Role is the bundled target for one party of a protocol. It has either Make or Launcher.
 type Role struct {
 	Name string
 
-	// Profile describes the target, in YAML, but for where it is and how it is started. Faulty lies over it for its
-	// mutants; it may be empty.
+	// Profile describes the target in YAML, except for its location and how to start it. Faulty overrides it for mutants
+	// and may be empty.
 	Profile, Faulty string
 
-	// Mutants are the rows of its catalogue. Each is judged over the one transport where it shows, or else over the
+	// Mutants returns the rows of the catalogue. Each is judged over the one transport where it shows, or else over the
 	// protocol's first.
 	Mutants func() []catalogue.Mutant
 
-	// Models says that a model answers its conversations.
+	// Models reports whether a model answers its conversations.
 	Models bool
 
-	// Files says that it needs a folder of its own within this process; as a process it has one anyhow.
+	// Files reports whether it needs its own folder within this process; a separate process always has one.
 	Files bool
 
 	// Make makes the server.
 	Make func(o Options) (Handler, error)
 
-	// Restarts says that a scenario which has its target to itself may restart it, and gets a process of its own.
+	// Restarts reports whether a scenario with exclusive use of its target may restart it, and gets a separate process.
 	Restarts bool
 
-	// Speak is the target on stdin and stdout, until in ends. Nil: it does not speak there.
+	// Speak runs the target on stdin and stdout until in ends. Nil: not supported.
 	Speak func(ctx context.Context, o Options, in io.Reader, out io.Writer) error
 
-	// Extend adds to a server within this process what can be done to it beyond talking to it. Nil: nothing.
+	// Extend adds capabilities to a server within this process beyond talking to it. Nil: none.
 	Extend func(s *Server) target.Running
 
-	// Launcher launches a target that is no server.
+	// Launcher launches a target that is not a server.
 	Launcher func(o Options) target.Launcher
 
-	// Serve is how `parley serve` serves it.
+	// Serve describes how `parley serve` serves it.
 	Serve Service
 }
 
-// Options say what is to be launched.
+// Options describe what to launch.
 type Options struct {
-	Fault string // id of a mutant; "": the correct one
+	Fault string // id of a mutant; "": the correct target
 
-	Dir      string     // a folder of its own; "" where Role.Files does not ask for one
-	Brain    *llm.Brain // answers its conversations, within this process
-	ModelURL string     // base URL of the API that answers them, of a process of its own; "" within this one
+	Dir      string     // its folder; "" unless Role.Files asks for one
+	Brain    *llm.Brain // answers its conversations within this process
+	ModelURL string     // base URL of the API that answers the conversations of a separate process; "" within this one
 }
 
-// Service is how `parley serve` serves a role.
+// Service describes how `parley serve` serves a role.
 type Service struct {
-	Long     string   // what it is, and what its flags are for
+	Long     string   // describes the service and its flags
 	Examples []string // arguments of `parley serve PROTOCOL`
 
-	Paths    []string // of its connections
-	Announce bool     // the URL of the first of them is told too
+	Paths    []string // paths of its connections
+	Announce bool     // also print the URL of the first path
 	Page     bool     // there is a page at /
 
-	// NotServer says why it is no server, as the end of a sentence; "" where it is one.
+	// NotServer says why it is not a server, as the end of a sentence; "" if it is one.
 	NotServer string
 
-	// Flags adds its own flags, and returns what is done once they are parsed. Nil: it has none, and Role.Make makes
-	// the server, without a model.
+	// Flags adds its flags, and returns what to do once they are parsed. Nil: it has no flags, and Role.Make makes the
+	// server, without a model.
 	Flags func(f *pflag.FlagSet) Serving
 }
 
-// Serving is what is done by the flags of a Service. The errors of its functions are *runner.UsageError where a flag is
-// to blame.
+// Serving is what a Service does after its flags are parsed. Its functions return a *runner.UsageError if a flag is
+// at fault.
 type Serving struct {
-	// Make makes the server. One that has something to tell on stdout, beyond its URLs, is a Teller too.
+	// Make makes the server. If it has more to print on stdout than its URLs, it is also a Teller.
 	Make func(at Place) (Handler, error)
 
-	// Run is done in the place of serving, by what is no server, or speaks. ErrInVain: what it was to do is not done, and
-	// it has said so.
+	// Run runs instead of serving, for a target that is not a server or that speaks on stdio. It returns ErrInVain if it
+	// failed and has already said so.
 	Run func(ctx context.Context, at Place) error
 
-	// Speaks reports whether the flags say to speak on stdin and stdout in the place of listening. Nil: never.
+	// Speaks reports whether the flags ask for stdin and stdout instead of listening. Nil: never.
 	Speaks func() bool
 }
 
-// Place is what a server has around it.
+// Place is the environment of a server.
 type Place struct {
-	AllowOrigins []string // of pages, besides loopback ones
+	AllowOrigins []string // origins of pages, besides loopback ones
 	Log          *slog.Logger
 	In           io.Reader
 	Out, Err     io.Writer
 }
 
-// Teller tells on stdout what there is to know about a server, a line each.
+// Teller returns the lines to print on stdout about a server.
 type Teller interface{ Tell() []string }
 
-// Targets are what is bundled, one for each protocol, in the order in which they are run.
+// Targets are the bundled targets, one per protocol, in the order in which they run.
 type Targets []Target
 
-// Subject is a bundled target, ready to be run.
+// Subject is a bundled target that is ready to run.
 type Subject struct {
 	Profile  *target.Profile
 	Launcher target.Launcher
-	Brain    *llm.Brain // answers its conversations; nil where it has none
+	Brain    *llm.Brain // answers its conversations; nil if it has none
 }
 
 // Protocols lists the protocols.
@@ -156,7 +156,7 @@ func (ts Targets) Protocols() []string {
 	return all
 }
 
-// Find is the target of a protocol; nil where there is none.
+// Find returns the target of a protocol; nil if there is none.
 func (ts Targets) Find(protocol string) *Target {
 	i := slices.IndexFunc(ts, func(t Target) bool { return t.Protocol == protocol })
 	if i < 0 {
@@ -165,7 +165,7 @@ func (ts Targets) Find(protocol string) *Target {
 	return &ts[i]
 }
 
-// Role is that of a name, "" the default one; nil where there is none.
+// Role returns the role with that name, "" for the default one; nil if there is none.
 func (t *Target) Role(name string) *Role {
 	if t == nil {
 		return nil
@@ -177,8 +177,8 @@ func (t *Target) Role(name string) *Role {
 	return &t.Roles[i]
 }
 
-// For makes the bundled target of a protocol in a role ("": the default one), with a brain of its own where it has a
-// model; nil where there is none. The kinds are those of the protocols.
+// For makes the bundled target of a protocol in a role ("": the default one), with a new brain if it has a model; nil
+// if there is none. kinds are those of the protocols.
 func (ts Targets) For(kinds target.Kinds, protocol, role string) *Subject {
 	r := ts.Find(protocol).Role(role)
 	if r == nil {
@@ -192,7 +192,7 @@ func (ts Targets) For(kinds target.Kinds, protocol, role string) *Subject {
 	return s
 }
 
-// profile is that of the correct target. A mistake in it is one of this program's, and panics.
+// profile returns the profile of the correct target. An error in it is a bug in this program, and panics.
 func (r *Role) profile(kinds target.Kinds, over ...string) *target.Profile {
 	p, err := kinds.ForLauncher("the profile of the bundled "+r.Name, append([]string{r.Profile}, over...)...)
 	if err != nil {
@@ -202,7 +202,8 @@ func (r *Role) profile(kinds target.Kinds, over ...string) *target.Profile {
 	return p
 }
 
-// MutantProfile describes the target of which the mutants of a protocol's role are made; nil where there is none.
+// MutantProfile returns the profile of the target from which the mutants of a protocol's role are made; nil if there
+// is none.
 func (ts Targets) MutantProfile(kinds target.Kinds, protocol, role string) *target.Profile {
 	r := ts.Find(protocol).Role(role)
 	if r == nil {
@@ -213,7 +214,7 @@ func (ts Targets) MutantProfile(kinds target.Kinds, protocol, role string) *targ
 	return p
 }
 
-// Mutants are the mutants of the bundled target of a protocol's role, ready to be run; none where there is no such
+// Mutants returns the mutants of the bundled target of a protocol's role, ready to run; none if there is no such
 // target.
 func (ts Targets) Mutants(kinds target.Kinds, protocol, role string) []runner.Mutant {
 	r := ts.Find(protocol).Role(role)
@@ -235,7 +236,7 @@ func (ts Targets) Mutants(kinds target.Kinds, protocol, role string) []runner.Mu
 	return out
 }
 
-// InProcess launches servers of a role within this process, and nothing else: one that Make makes, whatever it is.
+// InProcess launches servers of a role within this process only, made by Make.
 func (r Role) InProcess(o Options) target.Launcher {
 	r.Restarts, r.Speak = false, nil
 	return r.launcher(nil, "", o)
@@ -256,7 +257,7 @@ type launcher struct {
 	options  Options
 }
 
-// Private implements target.Launcher: each launch is a server of its own.
+// Private implements target.Launcher: each launch is a separate server.
 func (l *launcher) Private() bool { return true }
 
 // Launch implements target.Launcher.

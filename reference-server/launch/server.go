@@ -12,13 +12,13 @@ import (
 	"parley/target"
 )
 
-// InThisProcess has what nobody can do to a target within this process, but to talk to it.
+// InThisProcess implements the methods of target.Running that a target within this process does not support.
 type InThisProcess struct{}
 
-// Stderr implements target.Running: a target in this process has none of its own.
+// Stderr implements target.Running: a target in this process has no stderr of its own.
 func (InThisProcess) Stderr() string { return "" }
 
-// Restart implements target.Running: a scenario that restarts its target has one of its own, which is a process.
+// Restart implements target.Running: a scenario that restarts its target gets a separate process.
 func (InThisProcess) Restart(context.Context, bool) error {
 	return &target.NotDeclaredError{Key: "hooks.restart"}
 }
@@ -45,10 +45,10 @@ type Server struct {
 	stopped error
 }
 
-// Handler is what Role.Make has made.
+// Handler returns the result of Role.Make.
 func (s *Server) Handler() Handler { return s.handler }
 
-// Dir is the folder of its own; "" where it has none.
+// Dir returns the server's folder; "" if it has none.
 func (s *Server) Dir() string { return s.dir }
 
 // BaseURL implements target.Running.
@@ -64,7 +64,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return s.stopped
 }
 
-// clear takes the folder away.
+// clear removes the folder.
 func (s *Server) clear() error {
 	if s.dir == "" {
 		return nil
@@ -72,7 +72,7 @@ func (s *Server) clear() error {
 	return os.RemoveAll(s.dir)
 }
 
-// serve makes the server, and serves on loopback.
+// serve makes the server and serves it on loopback.
 func (l *launcher) serve() (*Server, error) {
 	o, s := l.options, &Server{served: make(chan error, 1)}
 	var err error

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Origin is the Origin of a request, and whether it may come: one of a loopback address, or one that allow names;
-// "null" and "*" stand for themselves. A request without Origin does not come from a page: it may come, and its origin
-// is "".
+// Origin returns the Origin of a request, and whether it is allowed: a loopback address, or one in allow, where
+// "null" and "*" stand for themselves. A request without Origin does not come from a page: it is allowed, and its
+// origin is "".
 func Origin(r *http.Request, allow []string) (origin string, ok bool) {
 	all, present := r.Header["Origin"]
 	if !present {

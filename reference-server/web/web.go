@@ -1,4 +1,4 @@
-// Package web is the HTTP side of the bundled servers: which pages they let in, and how they answer in JSON.
+// Package web is the HTTP side of the bundled servers: which pages they admit, and JSON responses.
 package web
 
 import (
@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Admit reports whether a request may come, and refuses one of a page from elsewhere. A page that may come may read the
-// answer.
+// Admit reports whether a request is allowed, and refuses requests from pages of other origins. An admitted page may
+// read the response.
 func Admit(w http.ResponseWriter, r *http.Request, allow []string) bool {
 	from, ok := Origin(r, allow)
 	if !ok {
@@ -22,7 +22,7 @@ func Admit(w http.ResponseWriter, r *http.Request, allow []string) bool {
 	return true
 }
 
-// Answer writes an HTTP answer.
+// Answer writes a JSON response.
 func Answer(w http.ResponseWriter, status int, body map[string]any) {
 	data, err := json.Marshal(body, json.Deterministic(true))
 	if err != nil {
@@ -34,12 +34,12 @@ func Answer(w http.ResponseWriter, status int, body map[string]any) {
 	_, _ = w.Write(data)
 }
 
-// Refuse answers why a request is not served.
+// Refuse responds with the reason why a request is not served.
 func Refuse(w http.ResponseWriter, status int, reason string) {
 	Answer(w, status, map[string]any{"success": false, "error": reason})
 }
 
-// Health answers that the server is there.
+// Health responds that the server is running.
 func Health(w http.ResponseWriter, _ *http.Request) {
 	Answer(w, http.StatusOK, map[string]any{"status": "ok"})
 }

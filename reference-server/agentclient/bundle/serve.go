@@ -28,8 +28,7 @@ is the first line on stdout. The flags of agent-select configure the server.`,
 	},
 }
 
-// besidePage is a server of agent-select with the page of agent-client at the same origin. The paths of the page are
-// its own.
+// besidePage is an agent-select server with the agent-client page at the same origin. The page handles its own paths.
 type besidePage struct {
 	launch.Handler // the server
 	page           *agentclient.Page

@@ -1,5 +1,5 @@
-// Package bundle is what is bundled for agent-client: a page, its mutants, and how it is launched, and served beside an
-// agent-select server.
+// Package bundle has the bundled target of agent-client (a page), its mutants, and how to launch it and to serve it
+// beside an agent-select server.
 package bundle
 
 import (
@@ -18,20 +18,20 @@ import (
 //go:embed profile.yaml
 var profile string
 
-// faulty is how the profile of mutants differs: a fault may well be that the selector has another id.
+// faulty overrides the profile for mutants: a faulty selector may have another id.
 var faulty = fmt.Sprintf(`
 limits: {quiet: 100ms}
 agent-client: {hooks: {selector: "#%s, #%s"}}
 `, proto.SelectorID, mutants.OtherSelectorID)
 
-// Target is what is bundled.
+// Target has the bundled target of the protocol.
 var Target = launch.Target{
 	Protocol: proto.Protocol,
 	Short:    "a page by which people talk to the agent-select server beside it, or to another one",
 	Roles:    []launch.Role{client(made)},
 }
 
-// client is the one role. Make makes the page of a fault, "" for none.
+// client is the only role. make makes the page with the fault; "" means none.
 func client(make func(fault string) (*agentclient.Page, error)) launch.Role {
 	return launch.Role{
 		Name:    proto.Client,
@@ -55,7 +55,7 @@ func made(fault string) (*agentclient.Page, error) {
 	return agentclient.New(o), nil
 }
 
-// Launcher serves pages whose files are changed.
+// Launcher serves pages with patched files.
 func Launcher(patch func(name string, body []byte) []byte) target.Launcher {
 	page := func(string) (*agentclient.Page, error) {
 		return agentclient.New(agentclient.Options{Patch: patch}), nil
@@ -63,7 +63,7 @@ func Launcher(patch func(name string, body []byte) []byte) target.Launcher {
 	return client(page).InProcess(launch.Options{})
 }
 
-// endless has nothing to end.
+// endless is a handler that needs no closing.
 type endless struct{ http.Handler }
 
 // Close implements launch.Handler.

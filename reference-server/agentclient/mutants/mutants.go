@@ -1,10 +1,10 @@
-// Package mutants is the catalogue of faulty pages of agent-client: each is the bundled one with a single named fault
-// that a real page might have, and each breaks few clauses. They prove that the suite bites.
+// Package mutants is the catalogue of faulty pages of agent-client: each is the bundled one with one named fault that
+// a real page might have, and breaks few clauses. They prove that the suite finds faults.
 //
-// A fault is a patch of the files that are served, so that none stands inside the correct page. The rows stand in the
-// YAML files, by subject. Scenarios that often have to pass in spite of a fault, its control, are @connect (before the
-// connection), @AC-098 (a list is shown), @preflight-3 (a switch is requested), @AC-065 (it succeeds), @AC-048 (it is
-// refused) and @AC-095 (an agent is preselected).
+// A fault is a patch of the served files, so the correct page contains none. The rows are in the YAML files, by
+// subject. Frequent control scenarios, which must pass in spite of a fault, are @connect (before the connection),
+// @AC-098 (a list is shown), @preflight-3 (a switch is requested), @AC-065 (it succeeds), @AC-048 (it is refused) and
+// @AC-095 (an agent is preselected).
 package mutants
 
 import (
@@ -22,33 +22,34 @@ import (
 
 // Mutant is a faulty page.
 type Mutant struct {
-	ID      string   `yaml:"id"`      // named after what the page does wrong
-	Clauses []string `yaml:"clauses"` // those that it breaks; another may suffer, but need not
-	Why     string   `yaml:"why"`     // why a real page would have this fault
+	ID      string   `yaml:"id"`      // what the page does wrong
+	Clauses []string `yaml:"clauses"` // the clauses that it must break; it may break others
+	Why     string   `yaml:"why"`     // how a real page acquires this fault
 	Control string   `yaml:"control"` // tag expression of scenarios that must still pass
-	Found   string   `yaml:"found"`   // of a right fault that nothing finds: what would; "": it is found
+	Found   string   `yaml:"found"`   // for a correct fault that no scenario finds: what would find it; else ""
 	Patches []Patch  `yaml:"patches"`
 }
 
 // Patch is a change of one file of the page.
 type Patch struct {
 	File string `yaml:"file"` // its name, such as "agents.js"
-	Old  string `yaml:"old"`  // what is replaced; it stands there once. "": New is appended
+	Old  string `yaml:"old"`  // text to replace, which must occur once; "": append New
 	New  string `yaml:"new"`
 }
 
 //go:embed *.yaml
 var texts embed.FS
 
-// subjects are the files of the catalogue, in its order.
+// subjects lists the files of the catalogue, in order.
 var subjects = []string{
 	"lists", "places", "switching", "requests", "preselection", "switched", "errors", "logs", "loss", "overlooked",
 }
 
-// OtherSelectorID is the id of the selector of a page that does not follow the document.
+// OtherSelectorID is the selector's id in a page that does not follow the document.
 const OtherSelectorID = "agentSelector"
 
-// every is the catalogue with the faults that nothing finds. The texts are embedded: it panics if one is malformed.
+// every returns the catalogue including the faults that no scenario finds. The texts are embedded: it panics if one
+// is malformed.
 var every = sync.OnceValue(func() (all []Mutant) {
 	for _, name := range subjects {
 		text, err := texts.ReadFile(name + ".yaml")
@@ -64,7 +65,7 @@ var every = sync.OnceValue(func() (all []Mutant) {
 	return all
 })
 
-// All returns the catalogue, in its order. It is the caller's to keep.
+// All returns the catalogue in order. The caller owns the slice.
 func All() []Mutant {
 	all := slices.DeleteFunc(slices.Clone(every()), func(m Mutant) bool { return m.Found != "" })
 	for i := range all {
@@ -73,7 +74,7 @@ func All() []Mutant {
 	return all
 }
 
-// Rows returns the catalogue as that of a server, in its order.
+// Rows returns the catalogue in order, in the form used for servers.
 func Rows() []catalogue.Mutant {
 	var out []catalogue.Mutant
 	for _, m := range All() {
@@ -82,8 +83,7 @@ func Rows() []catalogue.Mutant {
 	return out
 }
 
-// Options returns the options of the mutant of that id, "" for the correct page: o with its patches. It fails for an id
-// that has no row.
+// Options returns o with the patches of a mutant; an id of "" means the correct page. It fails for an unknown id.
 func Options(id string, o agentclient.Options) (agentclient.Options, error) {
 	if id == "" {
 		return o, nil
@@ -97,8 +97,8 @@ func Options(id string, o agentclient.Options) (agentclient.Options, error) {
 	return o, nil
 }
 
-// Patch returns what is served in place of a file of the bundled page, which it may change. It panics if what a patch
-// replaces does not stand there once: the catalogue is then behind the page.
+// Patch returns the patched content of a file of the bundled page; it may modify body. It panics if the text to
+// replace does not occur exactly once, which means that the catalogue is out of step with the page.
 func (m Mutant) Patch(name string, body []byte) []byte {
 	for _, p := range m.Patches {
 		if p.File != name {

@@ -47,7 +47,7 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// Every binding clause that is tested has a mutant, or one that survives.
+// Every tested binding clause has a mutant, possibly a surviving one.
 func TestEveryClauseHasAMutant(t *testing.T) {
 	ledger, err := features.Ledger(proto.Protocol)
 	if err != nil {
@@ -112,7 +112,7 @@ func TestPatchThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// checkAll is a script of Node that reads modules without running them: each argument is a file.
+// checkAll is a Node script that parses modules without running them: each argument is a file.
 const checkAll = `
 const { readFileSync } = require("fs"), { SourceTextModule } = require("vm");
 for (const file of process.argv.slice(1)) {
@@ -124,7 +124,7 @@ for (const file of process.argv.slice(1)) {
   }
 }`
 
-// A page that does not parse is not the faulty page that it is meant to be.
+// A page that does not parse is not the intended faulty page.
 func TestPatchedModulesParse(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

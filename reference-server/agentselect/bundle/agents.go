@@ -14,7 +14,7 @@ import (
 	"parley/target"
 )
 
-// configured are the custom agents that the profile says the server has.
+// configured returns the custom agents in the profile.
 var configured = sync.OnceValue(func() []target.CustomAgent {
 	var p struct {
 		Agents target.Agents `yaml:"agents"`
@@ -25,10 +25,10 @@ var configured = sync.OnceValue(func() []target.CustomAgent {
 	return p.Agents.Custom
 })
 
-// agentsFile is where a server has its custom agents.
+// agentsFile returns the path of a server's custom agents.
 func agentsFile(dir string) string { return filepath.Join(dir, "main-agents.toml") }
 
-// editable is a server whose configuration can be edited.
+// editable is a server with an editable configuration.
 type editable struct {
 	*launch.Server
 	file string
@@ -64,7 +64,7 @@ func (s *editable) Hook(_ context.Context, name string, a target.CustomAgent) er
 	return write(s.file, kept)
 }
 
-// write replaces the file in one step, as editors do.
+// write replaces the file atomically, as editors do.
 func write(path string, agents []target.CustomAgent) error {
 	type row struct {
 		ID          string   `toml:"id"`

@@ -10,7 +10,7 @@ import (
 	"parley/reference-server/launch"
 )
 
-// Paths are those of its connections.
+// Paths are the paths of the server's connections.
 var Paths = []string{"/events", "/agents/ws"}
 
 var service = launch.Service{
@@ -24,7 +24,7 @@ var service = launch.Service{
 	Flags: func(f *pflag.FlagSet) launch.Serving { return launch.Serving{Make: Flags(f)} },
 }
 
-// Flags adds the flags of the server, and returns what makes it by them.
+// Flags adds the server's flags, and returns a function that makes the server from them.
 func Flags(f *pflag.FlagSet) func(launch.Place) (launch.Handler, error) {
 	agents := f.String("agents", "", "TOML `FILE` of custom agents; changes take effect while serving")
 	return func(at launch.Place) (launch.Handler, error) {
@@ -37,7 +37,7 @@ func Flags(f *pflag.FlagSet) func(launch.Place) (launch.Handler, error) {
 	}
 }
 
-// told logs what connections are told about themselves: that they stand, and switches. It runs under the server's lock.
+// told logs when connections are ready, and switches. It runs under the server's lock.
 func told(log *slog.Logger) agentselect.Outbound {
 	type sender = func(connID string, ev agentselect.Event)
 	return func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send sender) {

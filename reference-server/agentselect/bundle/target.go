@@ -1,5 +1,5 @@
-// Package bundle is what is bundled for agent-select: a server with one custom agent, its mutants, and how it is
-// launched and served.
+// Package bundle has the bundled target of agent-select (a server with one custom agent), its mutants, and how to
+// launch and serve them.
 package bundle
 
 import (
@@ -16,14 +16,14 @@ import (
 //go:embed profile.yaml
 var profile string
 
-// Target is what is bundled.
+// Target has the bundled target of the protocol.
 var Target = launch.Target{
 	Protocol: proto.Protocol,
 	Short:    "an event stream at /events and what belongs to it, and the WebSocket /agents/ws",
 	Roles:    []launch.Role{server(made)},
 }
 
-// server is the one role. Make makes the server of a fault, "" for none.
+// server is the only role. make makes the server with the fault; "" means none.
 func server(make func(fault string, o agentselect.Options) (launch.Handler, error)) launch.Role {
 	return launch.Role{
 		Name:    target.Server,
@@ -54,13 +54,13 @@ func made(fault string, o agentselect.Options) (launch.Handler, error) {
 	return mutants.Handler(fault, o)
 }
 
-// Launcher launches servers that are made otherwise, within this process.
+// Launcher launches servers made by another function, within this process.
 func Launcher(brain *llm.Brain, make func(agentselect.Options) (launch.Handler, error)) target.Launcher {
 	role := server(func(_ string, o agentselect.Options) (launch.Handler, error) { return make(o) })
 	return role.InProcess(launch.Options{Brain: brain})
 }
 
-// Delayed launches the server that is correct in everything but answers each message with the answer to the one before.
+// Delayed launches a server that is correct except that it answers each message with the answer to the previous one.
 func Delayed(brain *llm.Brain) target.Launcher {
 	return Launcher(brain, func(o agentselect.Options) (launch.Handler, error) { return mutants.Delayed(o) })
 }

@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/agentselect"
 )
 
-// availableFaults spoil availableAgents.
+// availableFaults send wrong availableAgents.
 var availableFaults = map[string]fault{
 	"no-available-agents":            without(refuses(proto.AgentNotFound), availableKey),
 	"available-agents-null":          available(null, proto.AgentNotFound),
@@ -36,7 +36,7 @@ var availableFaults = map[string]fault{
 
 const availableKey = "availableAgents"
 
-// available changes the list in the refusals of a code.
+// available changes the list in refusals with a code.
 func available(f func(list []proto.AgentInfo) any, code string) fault {
 	return with(refuses(code), availableKey, func(d eventData) any { return f(d[availableKey].([]proto.AgentInfo)) })
 }
@@ -69,7 +69,7 @@ func joined(list []proto.AgentInfo) any {
 
 func firstTwice(list []proto.AgentInfo) any { return append(slices.Clone(list), list[0]) }
 
-// keeping keeps some keys of each entry.
+// keeping keeps only some keys of each entry.
 func keeping(keys ...string) func([]proto.AgentInfo) any {
 	return func(l []proto.AgentInfo) any { return entries(l, keys...) }
 }
@@ -101,7 +101,7 @@ func othersOnly(m manager, to *connInfo, ev *event) {
 		func(a proto.AgentInfo) bool { return a.ID == current }))
 }
 
-// fromStart answers one purpose by the first list that was read.
+// fromStart uses the first list that was read for one purpose.
 func fromStart(purpose agentselect.Purpose) fault {
 	return func(o *options) {
 		var first []agent
@@ -117,7 +117,7 @@ func fromStart(purpose agentselect.Purpose) fault {
 	}
 }
 
-// availableFromConnect repeats to each client what it was told when it connected.
+// availableFromConnect repeats to each client the list that it got on connecting.
 func availableFromConnect(o *options) {
 	told := map[string]any{}
 	o.Outbound = changed(of(proto.AgentListEvent, proto.ErrorEvent), func(_ manager, to *connInfo, ev *event) {

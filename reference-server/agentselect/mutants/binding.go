@@ -4,7 +4,7 @@ import (
 	"parley/reference-server/agentselect"
 )
 
-// bindingFaults bind sessions and connections wrongly.
+// bindingFaults bind sessions and connections incorrectly.
 var bindingFaults = map[string]fault{
 	"create-does-not-bind":   binding(agentselect.OnCreate, agentselect.Binding{Owner: true}),
 	"create-takes-no-events": binding(agentselect.OnCreate, agentselect.Binding{Default: true}),
@@ -33,7 +33,7 @@ func binding(when agentselect.Occasion, b agentselect.Binding) fault {
 	}})
 }
 
-// loadKeepsEvents goes on telling the former connection of a session what happens in it.
+// loadKeepsEvents also keeps sending a session's events to its former connection.
 func loadKeepsEvents(o *options) {
 	former := map[string]string{}
 	o.Policy.Bind = func(m manager, how agentselect.Occasion, c connInfo, session string) agentselect.Binding {
@@ -50,7 +50,7 @@ func loadKeepsEvents(o *options) {
 	}
 }
 
-// owner is the connection where the session of the asker lives.
+// owner returns the connection that owns the asker's session.
 func owner(m manager, asker connInfo) connInfo {
 	if id := m.Owner(m.DefaultSession(asker.ID)); id != "" {
 		asker.ID = id
@@ -58,7 +58,7 @@ func owner(m manager, asker connInfo) connInfo {
 	return asker
 }
 
-// keepsFirst keeps the default session of a connection that has one, on one occasion.
+// keepsFirst keeps an existing default session of a connection, on one occasion.
 func keepsFirst(when agentselect.Occasion) func(manager, agentselect.Occasion, connInfo, string) agentselect.Binding {
 	return func(m manager, how agentselect.Occasion, c connInfo, session string) agentselect.Binding {
 		b := correct.Bind(m, how, c, session)
@@ -70,14 +70,14 @@ func keepsFirst(when agentselect.Occasion) func(manager, agentselect.Occasion, c
 // bindsAtConnect makes a session for every connection.
 func bindsAtConnect(m manager, to *connInfo, _ *event) { m.SetDefault(to.ID, m.NewSession(*to)) }
 
-// sharesSession binds every connection to the session that was created last.
+// sharesSession binds every connection to the session created last.
 func sharesSession(m manager, to *connInfo, _ *event) {
 	if all := m.Sessions(); len(all) > 0 {
 		m.SetDefault(to.ID, all[len(all)-1])
 	}
 }
 
-// bindingsDryUp has room for a few bindings, and none is ever given back.
+// bindingsDryUp has room for a few bindings and never frees any.
 func bindingsDryUp(o *options) {
 	left := 4
 	o.Policy.Bind = func(m manager, how agentselect.Occasion, c connInfo, session string) agentselect.Binding {

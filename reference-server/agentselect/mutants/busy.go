@@ -47,12 +47,12 @@ func forgetting(kind string) func(m manager, session string) bool {
 	}
 }
 
-// orBusy finds the sessions of a set busy, whatever they do.
+// orBusy treats a set of sessions as always busy.
 func orBusy(always map[string]bool) func(m manager, session string) bool {
 	return func(m manager, session string) bool { return always[session] || correct.Busy(m, session) }
 }
 
-// busyAfterTurn never takes a finished controller from its books.
+// busyAfterTurn never removes a finished controller.
 func busyAfterTurn(o *options) {
 	started := map[string]bool{}
 	o.Policy.Configure = func(t agentselect.TurnView) agentselect.Config {
@@ -62,7 +62,7 @@ func busyAfterTurn(o *options) {
 	o.Policy.Busy = orBusy(started)
 }
 
-// busyAfterFailure takes it only where the turn ends well.
+// busyAfterFailure removes a controller only if its turn succeeds.
 func busyAfterFailure(o *options) {
 	failed := map[string]bool{}
 	o.Outbound = changed(of(proto.ErrorEvent), func(m manager, to *connInfo, ev *event) {
@@ -81,7 +81,7 @@ func busyAfterRequest(o *options) {
 	o.Policy.Busy = orBusy(asked)
 }
 
-// appliedIfBusy has changed the agent by the time it finds the session busy.
+// appliedIfBusy changes the agent before it finds the session busy.
 func appliedIfBusy(sw agentselect.Switch, set func(string)) {
 	correct.Commit(sw, set)
 	if sw.Refusal != nil && sw.Refusal.Code == proto.AgentBusy {
@@ -89,7 +89,7 @@ func appliedIfBusy(sw agentselect.Switch, set func(string)) {
 	}
 }
 
-// asItIsNow switches the turn in progress.
+// asItIsNow switches the running turn, too.
 func asItIsNow(t agentselect.TurnView) agentselect.Config { return t.Now }
 
 func aborting(effect agentselect.AbortEffect) fault {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// needed are the clauses that at least one mutant must break: those that a server can break on the wire. A clause of
-// level MAY, such as AS-122, has nothing to break; its shape is that of AS-051, AS-072 and AS-075.
+// needed returns the clauses that at least one mutant must break: those that a server can break on the wire. A clause
+// of level MAY, such as AS-122, can't be broken; its shape is that of AS-051, AS-072 and AS-075.
 func needed() (all []string) {
 	for _, r := range [][2]int{
 		{5, 19}, {21, 27}, {29, 31}, {33, 34}, {40, 62}, {64, 66}, {68, 77}, {79, 85}, {87, 101}, {103, 106},

@@ -9,7 +9,7 @@ import (
 	"parley/reference-server/agentselect"
 )
 
-// configFaults mistreat the agents file.
+// configFaults handle the agents file incorrectly.
 var configFaults = map[string]fault{
 	"list-from-start":          fromStart(agentselect.ForConnect),
 	"validates-from-start":     fromStart(agentselect.ForSwitch),
@@ -23,7 +23,7 @@ var configFaults = map[string]fault{
 		func(old []byte, _ eventData) []byte { return bytes.TrimSuffix(old, []byte("\n")) }),
 }
 
-// acceptsDeleted still knows every agent that it has ever known.
+// acceptsDeleted keeps accepting agents that have been removed.
 func acceptsDeleted(o *options) {
 	var known []agent
 	o.Policy.Agents = func(why agentselect.Purpose, now []agent) []agent {
@@ -56,7 +56,7 @@ func refusesAdded(o *options) {
 	}
 }
 
-// keepsNames shows each agent for ever under the name under which it was first seen.
+// keepsNames shows each agent forever under its first name.
 func keepsNames(o *options) {
 	names := map[string]string{}
 	o.Policy.Agents = func(_ agentselect.Purpose, now []agent) []agent {
@@ -71,7 +71,7 @@ func keepsNames(o *options) {
 	}
 }
 
-// pushesChanges tells everybody of a new list, as soon as anything makes it look at the file.
+// pushesChanges sends everyone a changed list as soon as anything makes it read the file.
 func pushesChanges(o *options) {
 	var known string
 	var send sender
@@ -86,7 +86,7 @@ func pushesChanges(o *options) {
 	}
 	o.Outbound = func(m manager, to connInfo, ev event, s sender) {
 		if greets(ev) {
-			// Who is just being connected hears of it by the greeting.
+			// A client that is just connecting gets the list with the greeting.
 			send = func(id string, ev event) {
 				if id != to.ID {
 					s(id, ev)
@@ -103,7 +103,7 @@ func pushesChanges(o *options) {
 	}
 }
 
-// writing writes the agents file anew at each switch.
+// writing rewrites the agents file at each switch.
 func writing(f func(old []byte, d eventData) []byte) fault {
 	return func(o *options) {
 		path := o.AgentsFile

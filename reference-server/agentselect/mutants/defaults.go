@@ -5,7 +5,7 @@ import (
 	"parley/reference-server/agentselect"
 )
 
-// defaultFaults have another agent for those who have not chosen.
+// defaultFaults use a wrong default agent.
 var defaultFaults = map[string]fault{
 	"url-agent-id": starting(
 		fromQuery("agentId", "currentAgentId", "initialAgentId", "mainAgent", "agent_id")),
@@ -18,7 +18,7 @@ var defaultFaults = map[string]fault{
 
 func starting(f func(c connInfo) string) fault { return deciding(rules{InitialAgent: f}) }
 
-// fromQuery takes the agent from the URL of the stream.
+// fromQuery takes the agent from the stream's URL.
 func fromQuery(keys ...string) func(c connInfo) string {
 	return func(c connInfo) string {
 		for _, key := range keys {
@@ -30,7 +30,7 @@ func fromQuery(keys ...string) func(c connInfo) string {
 	}
 }
 
-// startingInTurn gives connection after connection another agent, as a server with several workers may.
+// startingInTurn rotates the initial agent from connection to connection, as a server with several workers might.
 func startingInTurn(agents ...string) fault {
 	return func(o *options) {
 		of := map[string]string{}
@@ -43,7 +43,8 @@ func startingInTurn(agents ...string) fault {
 	}
 }
 
-// startsWithLast starts everybody with the agent that was last switched to, by anybody. It returns where that is kept.
+// startsWithLast starts all sessions with the target of the last switch by any client. It returns the location of
+// that id.
 func startsWithLast(o *options) *string {
 	last := proto.General
 	o.Policy.InitialAgent = func(connInfo) string { return last }
@@ -51,7 +52,7 @@ func startsWithLast(o *options) *string {
 	return &last
 }
 
-// committed looks at every switch that succeeds.
+// committed calls f for every successful switch.
 func committed(f func(sw agentselect.Switch)) func(agentselect.Switch, func(string)) {
 	return func(sw agentselect.Switch, set func(string)) {
 		correct.Commit(sw, set)
@@ -61,7 +62,7 @@ func committed(f func(sw agentselect.Switch)) func(agentselect.Switch, func(stri
 	}
 }
 
-// secondInherits starts a session with the agent of the newest one that is open.
+// secondInherits starts a session with the agent of the newest open one.
 func secondInherits(o *options) {
 	newest := startsWithLast(o)
 	o.Outbound = func(m manager, to connInfo, ev event, send sender) {

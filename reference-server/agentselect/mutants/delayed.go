@@ -9,13 +9,13 @@ import (
 	"parley/reference-server/agentselect"
 )
 
-// Delayed returns a server that is correct in everything but its timing: each client message is answered by what
-// belongs to the message before it on the same connection, the first by nothing but an HTTP answer of success.
-// Connecting, and creating and loading sessions, are answered at once.
+// Delayed returns a server that is correct except for its timing: it answers each client message with the answer to
+// the previous one on the same connection, and the first with only an HTTP success. It answers connecting, and
+// creating and loading sessions, at once.
 func Delayed(o agentselect.Options) (Server, error) { return build(delayed, o) }
 
 func delayed(o *options) {
-	due := map[string][]func(){} // connection → what belongs to its latest message
+	due := map[string][]func(){} // connection → reply to its latest message
 	o.Outbound = func(_ manager, to connInfo, ev event, send sender) {
 		unbound := ev.Type == proto.ErrorEvent && ev.RequestID != "" // a session could not be created or loaded
 		if atOnce(ev) || unbound {
@@ -35,7 +35,7 @@ func delayed(o *options) {
 	on("/message", answeredLate())(o)
 }
 
-// answeredLate shifts the HTTP answers as the events are.
+// answeredLate delays the HTTP responses like the events.
 func answeredLate() serve {
 	var mu sync.Mutex
 	latest := map[any]*httptest.ResponseRecorder{}

@@ -22,26 +22,25 @@ type (
 	sender    = func(connID string, ev event)
 )
 
-// correct is what a fault falls back on.
+// correct is the policy that faults fall back on.
 var correct = agentselect.Correct
 
-// fault puts itself into the options of a server. What it remembers it makes anew at each call: it is that of one
-// server.
+// fault sets itself up in the options of a server. Each call makes new state, so that it belongs to one server.
 type fault func(o *options)
 
-// options are those of the server, and what is wrapped around its handler; nil: nothing.
+// options are the server's options and an optional wrapper around its handler.
 type options struct {
 	agentselect.Options
 	wrap func(http.Handler) http.Handler
 }
 
-// both is two halves of one fault.
+// both combines two parts of one fault.
 func both(a, b fault) fault { return func(o *options) { a(o); b(o) } }
 
-// deciding is a fault in decisions that remember nothing.
+// deciding is a stateless fault in the decisions.
 func deciding(r rules) fault { return func(o *options) { o.Policy = r } }
 
-// receiving is a fault in how messages are taken: f may change one, and reports whether it is handled.
+// receiving is a fault in incoming messages: f may change one, and reports whether to handle it.
 func receiving(f agentselect.Inbound) fault { return func(o *options) { o.Inbound = f } }
 
 // misreading changes messages of a type.
@@ -54,17 +53,17 @@ func misreading(kind string, f func(msg message)) fault {
 	})
 }
 
-// dropping does not handle messages of a type, where they are such.
+// dropping ignores some messages of a type.
 func dropping(kind string, where func(m manager, from connInfo, msg message) bool) fault {
 	return receiving(func(m manager, from connInfo, msg message) bool {
 		return msg["type"] != kind || !where(m, from, msg)
 	})
 }
 
-// which is a choice of events.
+// which selects events.
 type which func(ev event) bool
 
-// of are the events of some types.
+// of selects events of some types.
 func of(kinds ...string) which {
 	return func(ev event) bool { return slices.Contains(kinds, ev.Type) }
 }
@@ -76,7 +75,7 @@ var (
 	atOnce   = of(proto.ConnectedEvent, proto.AgentListEvent, proto.SessionCreatedEvent, proto.SessionLoadedEvent)
 )
 
-// refuses are the refusals of switches by some codes, by all without one. Other errors have no code.
+// refuses selects refusals of switches with some codes; without arguments, all refusals. Other errors have no code.
 func refuses(codes ...string) which {
 	return func(ev event) bool {
 		code, coded := ev.Data["errorCode"]
@@ -85,10 +84,10 @@ func refuses(codes ...string) which {
 	}
 }
 
-// telling is a fault in how events are told.
+// telling is a fault in outgoing events.
 func telling(f outbound) fault { return func(o *options) { o.Outbound = f } }
 
-// changed changes some events, or the connection that they go to.
+// changed changes some events, or their recipient.
 func changed(what which, f func(m manager, to *connInfo, ev *event)) outbound {
 	return func(m manager, to connInfo, ev event, send sender) {
 		if what(ev) {
@@ -103,33 +102,33 @@ func rewriting(what which, f func(d eventData) eventData) fault {
 	return telling(changed(what, func(_ manager, _ *connInfo, ev *event) { ev.Data = f(ev.Data) }))
 }
 
-// with replaces a field by what the data have for it.
+// with sets a field to a value derived from the data.
 func with(what which, key string, value func(d eventData) any) fault {
 	return rewriting(what, func(d eventData) eventData { return d.With(key, value(d)) })
 }
 
-// fixed is a value that does not depend on the data.
+// fixed returns a constant value.
 func fixed(v any) func(eventData) any { return func(eventData) any { return v } }
 
-// copied is what another field has.
+// copied returns the value of another field.
 func copied(key string) func(eventData) any { return func(d eventData) any { return d[key] } }
 
-// without leaves a field out.
+// without removes a field.
 func without(what which, key string) fault {
 	return rewriting(what, func(d eventData) eventData { return d.Without(key) })
 }
 
-// moved calls a field otherwise.
+// moved renames a field.
 func moved(what which, key, to string) fault {
 	return rewriting(what, func(d eventData) eventData { return d.With(to, d[key]).Without(key) })
 }
 
-// renamed calls events otherwise.
+// renamed changes the type of events.
 func renamed(what which, kind string) fault {
 	return telling(changed(what, func(_ manager, _ *connInfo, ev *event) { ev.Type = kind }))
 }
 
-// silent keeps events to itself.
+// silent suppresses events.
 func silent(what which) fault {
 	return telling(func(_ manager, to connInfo, ev event, send sender) {
 		if !what(ev) {
@@ -138,7 +137,7 @@ func silent(what which) fault {
 	})
 }
 
-// before tells something else before some events.
+// before sends another event before some events.
 func before(what which, more func(m manager, to connInfo) event) fault {
 	return telling(func(m manager, to connInfo, ev event, send sender) {
 		if what(ev) {
@@ -148,7 +147,7 @@ func before(what which, more func(m manager, to connInfo) event) fault {
 	})
 }
 
-// elsewhere tells some events on another connection.
+// elsewhere sends some events on another connection.
 func elsewhere(what which, on func(m manager, to connInfo) connInfo) fault {
 	return telling(changed(what, func(m manager, to *connInfo, _ *event) { *to = on(m, *to) }))
 }

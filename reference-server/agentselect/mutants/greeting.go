@@ -8,7 +8,7 @@ import (
 	"parley/reference-server/agentselect"
 )
 
-// greetingFaults spoil the beginning of a connection, or tell agent_list at other times.
+// greetingFaults mishandle the beginning of a connection, or send agent_list at other times.
 var greetingFaults = map[string]fault{
 	"no-list":                silent(lists),
 	"list-named-agents":      renamed(lists, "agents"),
@@ -33,7 +33,7 @@ var greetingFaults = map[string]fault{
 	"answers-queries":        answersQueries,
 }
 
-// dryUp loses events once there have been some.
+// dryUp suppresses events after the first few.
 func dryUp(what which, after int) fault {
 	return func(o *options) {
 		left := after
@@ -46,7 +46,7 @@ func dryUp(what which, after int) fault {
 	}
 }
 
-// agentList is an agent_list for a connection as it is now.
+// agentList returns a current agent_list for a connection.
 func agentList(m manager, c connInfo) event {
 	agents := m.Agents()
 	infos := make([]proto.AgentInfo, len(agents))
@@ -60,7 +60,7 @@ func agentList(m manager, c connInfo) event {
 	return event{Type: proto.AgentListEvent, Data: eventData{"agents": infos, currentKey: current}}
 }
 
-// listLate holds the list back until the first answer has gone out, or for a while.
+// listLate holds the list back until the first reply has been sent, or for a while.
 func listLate(after time.Duration) fault {
 	return func(o *options) {
 		held := map[string]func(){}
@@ -101,7 +101,7 @@ func welcome(manager, connInfo) event {
 	return event{Type: proto.MessageEvent, Data: eventData{"role": "assistant", "content": "Welcome!"}}
 }
 
-// sending is what an event was sent with last: there is no other way to send one where no event is due.
+// sending returns the last send function: there is no other way to send an event at other times.
 func sending(o *options) *sender {
 	last, told := new(sender), o.Outbound
 	o.Outbound = func(m manager, to connInfo, ev event, send sender) {
@@ -115,7 +115,7 @@ func sending(o *options) *sender {
 	return last
 }
 
-// answersQueries knows a message that asks for the list, whatever it is called.
+// answersQueries answers any message that asks for the list, whatever its type.
 func answersQueries(o *options) {
 	send := sending(o)
 	o.Inbound = func(m manager, from connInfo, msg message) bool {
@@ -128,7 +128,7 @@ func answersQueries(o *options) {
 	}
 }
 
-// listWithBinding sends the list again when a session has been created, or loaded.
+// listWithBinding sends the list again when a session has been created or loaded.
 func listWithBinding(when agentselect.Occasion) fault {
 	return func(o *options) {
 		send := sending(o)

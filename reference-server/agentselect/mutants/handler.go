@@ -25,10 +25,10 @@ func All() []Mutant { return rows() }
 // Server is a faulty server.
 type Server interface {
 	http.Handler
-	Close(ctx context.Context) error // as that of agentselect.Server
+	Close(ctx context.Context) error // as for agentselect.Server
 }
 
-// Handler returns the mutant of that id. Policy, Inbound and Outbound of the options are replaced.
+// Handler returns the mutant with that id. It replaces Policy, Inbound and Outbound of the options.
 func Handler(id string, o agentselect.Options) (Server, error) {
 	f, ok := faults()[id]
 	if !ok {
@@ -59,7 +59,7 @@ type wrapped struct {
 
 func (w *wrapped) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
 
-// registered are the implementations, by subject.
+// registered returns the implementations by subject.
 func registered() []map[string]fault {
 	return []map[string]fault{
 		idFaults, refusalFaults, availableFaults, listFaults, greetingFaults, configFaults, switchedFaults, messageFaults,
@@ -67,7 +67,7 @@ func registered() []map[string]fault {
 	}
 }
 
-// faults are all implementations by id.
+// faults returns all implementations by id.
 func faults() map[string]fault {
 	all := map[string]fault{}
 	for _, some := range registered() {

@@ -27,7 +27,7 @@ var idFaults = map[string]fault{
 	"unicode-lower-case":       pattern(`^[\p{Ll}0-9_-]+$`),
 	"unicode-digits":           pattern(`^[a-z\p{Nd}_-]+$`),
 	"dot-in-pattern":           pattern(`^[a-z0-9_.-]+$`),
-	"range-in-pattern":         pattern(`^[a-z0-9+-_]+$`), // + to _ is a range that holds most signs and all capitals
+	"range-in-pattern":         pattern(`^[a-z0-9+-_]+$`), // + to _ is a range with most punctuation and all capitals
 	"blank-in-pattern":         pattern(`^[a-z0-9_ -]+$`),
 	"no-hyphen-in-pattern":     pattern(`^[a-z0-9_]+$`),
 	"no-digits-in-pattern":     pattern(`^[a-z_-]+$`),
@@ -54,7 +54,7 @@ var idFaults = map[string]fault{
 	"crashes-on-object":         both(deafTo(isObject), failingOn(isObject)),
 }
 
-// cleaning changes ids that are text before they are judged.
+// cleaning changes string ids before they are judged.
 func cleaning(f func(id string) string) fault {
 	return misreading(proto.SwitchAgentType, func(msg message) {
 		if id, isString := msg["agentId"].(string); isString {
@@ -65,7 +65,7 @@ func cleaning(f func(id string) string) fault {
 
 func checking(f func(raw any) *refusal) fault { return deciding(rules{CheckID: f}) }
 
-// pattern judges the form of ids by another expression.
+// pattern checks ids against another expression.
 func pattern(expression string) fault {
 	form := regexp.MustCompile(expression)
 	return checking(func(raw any) *refusal {
@@ -80,7 +80,7 @@ func pattern(expression string) fault {
 	})
 }
 
-// textOnly takes any text for an id.
+// textOnly accepts any string as an id.
 func textOnly(raw any) *refusal {
 	if id, isString := raw.(string); isString && id != "" {
 		return nil
@@ -88,7 +88,7 @@ func textOnly(raw any) *refusal {
 	return correct.CheckID(raw)
 }
 
-// recoding refuses one id by another code and text.
+// recoding refuses one id with another code and text.
 func recoding(id, code, text string) fault {
 	return checking(func(raw any) *refusal {
 		if raw == id {
@@ -106,7 +106,7 @@ func malformedIsInvalid(raw any) *refusal {
 	return r
 }
 
-// substituting takes the default agent for some ids, as `agentId || "general"` does.
+// substituting replaces some ids by the default agent, as `agentId || "general"` does.
 func substituting(where func(raw any) bool) fault {
 	return misreading(proto.SwitchAgentType, func(msg message) {
 		if where(msg["agentId"]) {
@@ -121,7 +121,7 @@ func falsy(raw any) bool {
 
 func isNumber(raw any) bool {
 	switch raw.(type) {
-	case agentselect.Number, float64: // off the wire, and in a body that was peeked at
+	case agentselect.Number, float64: // from the wire, or from a peeked body
 		return true
 	}
 	return false
@@ -162,7 +162,7 @@ func unwrapObject(msg message) {
 	}
 }
 
-// crashing answers some ids by the text of an exception, without a code.
+// crashing answers some ids with the text of an exception, without a code.
 func crashing(where func(raw any) bool) fault {
 	const text = "Cannot read properties of undefined (reading 'trim')"
 	return both(
@@ -176,7 +176,7 @@ func crashing(where func(raw any) bool) fault {
 	)
 }
 
-// deafTo drops switches to ids of some kind.
+// deafTo ignores switches to some ids.
 func deafTo(where func(raw any) bool) fault {
 	return dropping(proto.SwitchAgentType, func(_ manager, _ connInfo, msg message) bool { return where(msg["agentId"]) })
 }

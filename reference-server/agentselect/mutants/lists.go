@@ -6,7 +6,7 @@ import (
 	proto "parley/protocol/agentselect"
 )
 
-// listFaults spoil the content of agent_list.
+// listFaults send a wrong agent_list.
 var listFaults = map[string]fault{
 	"list-without-builtins":     offering(custom),
 	"list-of-two-builtins":      offering(func(l []proto.AgentInfo) any { return slices.Delete(slices.Clone(l), 1, 2) }),
@@ -49,14 +49,14 @@ func splitList(d eventData) eventData {
 	return d.With("agents", builtin(all)).With("customAgents", custom(all))
 }
 
-// joinedBy adds an agent that nobody can switch to.
+// joinedBy adds an agent that can't be selected.
 func joinedBy(id string) func([]proto.AgentInfo) any {
 	return func(l []proto.AgentInfo) any {
 		return append(slices.Clone(l), proto.AgentInfo{ID: id, Name: "Legacy", Description: "Kept for old projects"})
 	}
 }
 
-// each changes the entries one by one.
+// each changes the entries one at a time.
 func each(f func(i int, entry map[string]any)) func([]proto.AgentInfo) any {
 	return func(l []proto.AgentInfo) any {
 		all := entries(l, "id", "name", "description")
@@ -67,7 +67,7 @@ func each(f func(i int, entry map[string]any)) func([]proto.AgentInfo) any {
 	}
 }
 
-// lastNull has null for a key of the last entry, as for an agent whose author left it out.
+// lastNull sends null for a key of the last entry, as for an agent whose author omitted it.
 func lastNull(key string) func([]proto.AgentInfo) any {
 	return func(l []proto.AgentInfo) any {
 		return each(func(i int, e map[string]any) {
@@ -78,7 +78,7 @@ func lastNull(key string) func([]proto.AgentInfo) any {
 	}
 }
 
-// localised has an object by language where a text is due.
+// localised sends an object keyed by language instead of a string.
 func localised(key string) func([]proto.AgentInfo) any {
 	return each(func(_ int, e map[string]any) { e[key] = map[string]any{"zh": e[key]} })
 }

@@ -21,7 +21,7 @@ var messageFaults = map[string]fault{
 	"old-chat-needs-agent-id": dropping(proto.ChatType, namesNoAgent),
 }
 
-// retyped knows the switch by another type.
+// retyped expects another type for the switch.
 func retyped(kind string) fault {
 	return receiving(func(_ manager, _ connInfo, msg message) bool {
 		switch msg["type"] {
@@ -34,13 +34,13 @@ func retyped(kind string) fault {
 	})
 }
 
-// inData reads the agent from an object inside of the message.
+// inData reads the agent from a nested object.
 func inData(msg message) {
 	fields, _ := msg["data"].(map[string]any)
 	msg["agentId"] = fields["agentId"]
 }
 
-// anyCase reads the field as encoding/json does: the last one wins, whatever its case.
+// anyCase reads the field as encoding/json does: ignoring case, the last one wins.
 func anyCase(msg message) {
 	for _, key := range []string{"AgentId", "agentid", "AGENTID", "AgentID"} {
 		if v, present := msg[key]; present {
@@ -66,7 +66,7 @@ func hasUnknownField(_ manager, _ connInfo, msg message) bool {
 	return false
 }
 
-// deafToOldClients chats only with clients that have chosen an agent.
+// deafToOldClients handles chats only from clients that have chosen an agent.
 func deafToOldClients(o *options) {
 	chosen := map[string]bool{}
 	o.Inbound = func(_ manager, from connInfo, msg message) bool {

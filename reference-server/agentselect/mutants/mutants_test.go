@@ -14,7 +14,7 @@ func mutant(id string) func(agentselect.Options) (Server, error) {
 
 func soundServer(o agentselect.Options) (Server, error) { return agentselect.New(o) }
 
-// Every mutant starts, and lets a client connect unless its row says otherwise.
+// Every mutant starts, and lets clients connect unless its row says otherwise.
 func TestGreeting(t *testing.T) {
 	for _, m := range All() {
 		t.Run(m.ID, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
-// Every mutant shows: some play that a client can watch goes another way than with the correct server.
+// Every mutant shows: at least one play has a different transcript than with the correct server.
 func TestEveryMutantShows(t *testing.T) {
 	sound := map[string]string{}
 	for name, play := range plays {

@@ -21,7 +21,8 @@ import (
 	"parley/reference-server/agentselect"
 )
 
-// How long a test waits for what must come. A mutant that lets it down costs that much, so it gets less.
+// How long a test waits for an expected event. Each wait that a mutant lets fail costs the whole time, so mutants get
+// less.
 const (
 	patience          = time.Minute
 	patienceWithFault = 2 * time.Second
@@ -29,8 +30,8 @@ const (
 
 type object = map[string]any
 
-// stage is a server whose parties are called in process. Events stand on a stream before the HTTP answer to the message
-// that they answer, so what a party has heard can be read without waiting.
+// stage is a server whose clients are called in process. Events are written to a stream before the HTTP response to
+// their message, so a client's received events can be read without waiting.
 type stage struct {
 	t      *testing.T
 	server Server
@@ -38,7 +39,7 @@ type stage struct {
 	agents string // path of the agents file
 	log    strings.Builder
 	wait   time.Duration
-	vain   bool // something was waited for that did not come: what follows is not waited for
+	vain   bool // an awaited event did not arrive; later waits are skipped
 }
 
 const customAgents = `
@@ -79,7 +80,7 @@ func (s *stage) configure(text string) {
 // note writes to the transcript.
 func (s *stage) note(format string, args ...any) { fmt.Fprintf(&s.log, format+"\n", args...) }
 
-// party has a stream open.
+// party is a client with an open stream.
 type party struct {
 	*stage
 	name string
@@ -90,7 +91,7 @@ type party struct {
 	done chan struct{}
 }
 
-// stream is the answer to GET /events, in memory.
+// stream is the response to GET /events, in memory.
 type stream struct {
 	mu     sync.Mutex
 	header http.Header
@@ -122,13 +123,13 @@ func (w *stream) read() (text string, status int, more <-chan struct{}) {
 	return w.text.String(), w.status, w.heard
 }
 
-// join opens a stream and waits for the greeting, or for as much of it as there will be.
+// join opens a stream and waits for the greeting, or as much of it as will arrive.
 func (s *stage) join(name, query string) *party {
 	s.t.Helper()
 	p := s.open(name, query)
 	p.await(func(events []object) bool {
 		return countOf(events, "agent_list") > 0 && countOf(events, "connected") > 0
-	}, 1500*time.Millisecond) // more than list-late takes
+	}, 1500*time.Millisecond) // longer than list-late delays
 	p.identify()
 	return p
 }
@@ -160,7 +161,7 @@ func (p *party) leave() {
 	<-p.done
 }
 
-// events are those heard so far.
+// events returns the events received so far.
 func (p *party) events() (all []object) {
 	text, _, _ := p.out.read()
 	for line := range strings.Lines(text) {
@@ -175,7 +176,7 @@ func (p *party) events() (all []object) {
 	return all
 }
 
-// await waits until what was heard is enough, for a while.
+// await waits for a limited time until enough events were received.
 func (p *party) await(enough func(events []object) bool, limit time.Duration) bool {
 	if p.vain {
 		limit = 0
@@ -211,7 +212,7 @@ func countOf(events []object, kind string) (n int) {
 	return n
 }
 
-// post sends a request on the party's behalf and notes the answer.
+// post sends a request for the party and records the response.
 func (p *party) post(path string, body object) object {
 	p.t.Helper()
 	if _, given := body["connectionId"]; !given {
@@ -222,7 +223,7 @@ func (p *party) post(path string, body object) object {
 	return decoded
 }
 
-// ask sends a request and returns the answer. It may be called by several goroutines at once.
+// ask sends a request and returns the response. It may be called concurrently.
 func (p *party) ask(path string, body object) (status int, decoded object) {
 	p.t.Helper()
 	payload, err := json.Marshal(body)
@@ -250,7 +251,7 @@ func (p *party) switchTo(id any) { p.t.Helper(); p.send(object{"type": "switch_a
 
 var volatile = regexp.MustCompile(`"timestamp":"[^"]*"`)
 
-// transcript is what was done and heard, without what differs from run to run.
+// transcript returns what was sent and received, without what differs from run to run.
 func (s *stage) transcript(parties ...*party) string {
 	text := fmt.Sprintf("waited in vain: %v\n%s", s.vain, s.log.String())
 	for _, p := range parties {
@@ -275,7 +276,7 @@ func (p *party) chat(text string) {
 	p.send(object{"type": "chat", "content": text, "sessionId": p.sess})
 }
 
-// begun waits until the latest turn speaks or asks.
+// begun waits until the latest turn sends output or a request.
 func (p *party) begun() {
 	p.await(func(events []object) bool {
 		speaks := false
@@ -291,7 +292,7 @@ func (p *party) begun() {
 	}, p.wait)
 }
 
-// release lets a held turn go on, and answers the last request.
+// release lets a held turn continue, and answers the last request.
 func (p *party) release() {
 	p.t.Helper()
 	p.brain.Release("b1")
@@ -331,7 +332,7 @@ func (s *stage) joinEarly(name string) *party {
 	return p
 }
 
-// statusOf sends a message and returns the status of its HTTP answer.
+// statusOf sends a message and returns the status of its HTTP response.
 func (p *party) statusOf(body object) int {
 	p.t.Helper()
 	before := p.log.Len()

@@ -10,13 +10,13 @@ import (
 	proto "parley/protocol/agentselect"
 )
 
-// playNames are the plays, quick ones first.
+// playNames lists the plays, quick ones first.
 var playNames = []string{
 	"early", "ids", "agents", "clients", "sessions", "urls", "initial", "config", "busy", "late", "second", "flight",
 	"deleted", "aborts", "turns",
 }
 
-// plays are what clients may do with a server. Each returns the parties whose streams tell.
+// plays are sequences of client actions. Each returns the parties whose streams matter.
 var plays = map[string]func(s *stage) []*party{
 	"ids": func(s *stage) []*party {
 		a := s.join("A", "").create()
@@ -129,7 +129,7 @@ var plays = map[string]func(s *stage) []*party{
 		a.begun()
 		s.brain.Release("d1")
 		switched := func(events []object) bool { return countOf(events, "agent_switched") > 0 }
-		for range 40 { // nothing tells when a turn has ended late
+		for range 40 { // nothing signals the late end of a turn
 			if a.switchTo(proto.Debugger); a.await(switched, 10*time.Millisecond) {
 				break
 			}
@@ -167,7 +167,7 @@ var plays = map[string]func(s *stage) []*party{
 			}
 		}
 		s.note("two switches in flight form a chain: %v", chained)
-		return nil // which of them came first is chance
+		return nil // their order is random
 	},
 	"deleted": func(s *stage) []*party {
 		a := s.join("A", "").create()
@@ -190,7 +190,7 @@ var plays = map[string]func(s *stage) []*party{
 		a.switchTo("code_reviewer")
 		a.chat("[[echo c4]]")
 		a.count("complete", 4)
-		s.brain.Release("c1") // whoever still listens to it
+		s.brain.Release("c1") // for any client that still listens
 		return []*party{a}
 	},
 	"turns": func(s *stage) []*party {

@@ -10,7 +10,7 @@ import (
 	proto "parley/protocol/agentselect"
 )
 
-// raceFaults go wrong where two things happen at once, or one after its time.
+// raceFaults fail when two things happen at once, or one happens late.
 var raceFaults = map[string]fault{
 	"late-end-clears-busy":      lateEnd,
 	"second-chat-clears-busy":   secondChat(manager.Running),
@@ -19,8 +19,7 @@ var raceFaults = map[string]fault{
 	"chats-run-elsewhere":       chatsElsewhere,
 }
 
-// lateEnd ends an aborted turn when its model has answered, and not before; that clears the books of whatever runs by
-// then.
+// lateEnd ends an aborted turn only when its model has answered, and then clears the state of whatever runs by then.
 func lateEnd(o *options) {
 	var mu sync.Mutex
 	said, cleared := map[string]string{}, map[string]bool{}
@@ -51,7 +50,7 @@ func lateEnd(o *options) {
 	}
 }
 
-// hearOut waits for an answer that nobody wants any more.
+// hearOut waits for the unwanted answer.
 func hearOut(brain *llm.Brain, text string, then func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -61,8 +60,7 @@ func hearOut(brain *llm.Brain, text string, then func()) {
 	}
 }
 
-// secondChat refuses a message while the session is at work, as it should, and takes the session from the books by
-// the way.
+// secondChat refuses a message while the session is busy, as it should, but marks the session as idle.
 func secondChat(while func(m manager, session string) bool) fault {
 	return func(o *options) {
 		cleared := map[string]bool{}
@@ -77,12 +75,12 @@ func secondChat(while func(m manager, session string) bool) fault {
 	}
 }
 
-// previousOnArrival notes the agent in use when a switch arrives, and carries the switch out once it has looked
-// elsewhere: for so long others may come in between.
+// previousOnArrival records the current agent when a switch arrives, and executes the switch only after a pause in
+// which other switches may intervene.
 func previousOnArrival(o *options) {
-	const meeting = 500 * time.Millisecond // how long the first of two waits for the second
+	const meeting = 500 * time.Millisecond // how long the first of two switches waits for the second
 	var mu sync.Mutex
-	current, noted := map[string]any{}, map[[2]any]any{} // by connection; by connection and agent
+	current, noted := map[string]any{}, map[[2]any]any{} // keyed by connection; by connection and agent
 	waiting := map[string]chan struct{}{}
 	o.Outbound = changed(confirms, func(_ manager, to *connInfo, ev *event) {
 		mu.Lock()
@@ -129,7 +127,7 @@ func previousOnArrival(o *options) {
 	})(o)
 }
 
-// chatsElsewhere starts a session of its own for every message of a session but the first.
+// chatsElsewhere starts a separate session for every message of a session but the first.
 func chatsElsewhere(o *options) {
 	chats := map[string]int{}
 	o.Inbound = func(m manager, from connInfo, msg message) bool {

@@ -6,7 +6,7 @@ import (
 	proto "parley/protocol/agentselect"
 )
 
-// refusalFaults tell refusals wrongly: code, text, event.
+// refusalFaults send wrong refusals: code, text, event.
 var refusalFaults = map[string]fault{
 	"camel-case-codes": with(
 		refuses(), "errorCode", func(d eventData) any { return camel(d["errorCode"].(string)) }),
@@ -80,14 +80,14 @@ func shouted(key string) func(d eventData) any {
 	return func(d eventData) any { return strings.ToUpper(d[key].(string)) }
 }
 
-// unboundRenamed has another code for a missing session than for an unknown one.
+// unboundRenamed uses another code for a missing session than for an unknown one.
 func unboundRenamed(m manager, to *connInfo, ev *event) {
 	if m.DefaultSession(to.ID) == "" {
 		ev.Data = ev.Data.With("errorCode", "no_session")
 	}
 }
 
-// toldAgain repeats the last confirmation of a connection when a switch of it is refused.
+// toldAgain repeats a connection's last confirmation when its switch is refused.
 func toldAgain(o *options) {
 	last := map[string]event{}
 	o.Outbound = func(_ manager, to connInfo, ev event, send sender) {
@@ -101,7 +101,7 @@ func toldAgain(o *options) {
 	}
 }
 
-// confirmation is an agent_switched that stays where it is.
+// confirmation returns an agent_switched to the current agent.
 func confirmation(m manager, c connInfo) event {
 	id := m.AgentOf(m.DefaultSession(c.ID))
 	return event{Type: proto.AgentSwitchedEvent, Data: eventData{

@@ -4,7 +4,7 @@ import (
 	"parley/reference-server/agentselect"
 )
 
-// sessionFaults take the agent of one session for that of another, or tell the wrong connection.
+// sessionFaults use the agent of another session, or send to the wrong connection.
 var sessionFaults = map[string]fault{
 	"shared-agent":          deciding(rules{AgentKey: func(_, _ string) string { return "" }}),
 	"agent-per-connection":  deciding(rules{AgentKey: func(_, conn string) string { return conn }}),
@@ -34,7 +34,7 @@ func targeting(f func(m manager, c connInfo, msg message) string) fault {
 	return deciding(rules{Target: f})
 }
 
-// orElse takes another session for one that is not there, where that was named, or where it was not.
+// orElse uses another session if the named one does not exist, or if none was named.
 func orElse(other func(m manager, c connInfo) string, named bool) func(manager, connInfo, message) string {
 	return func(m manager, c connInfo, msg message) string {
 		session := correct.Target(m, c, msg)
@@ -45,7 +45,7 @@ func orElse(other func(m manager, c connInfo) string, named bool) func(manager, 
 	}
 }
 
-// broadcasting tells the others first.
+// broadcasting sends to the other connections first.
 func broadcasting(what which) fault {
 	return telling(func(m manager, to connInfo, ev event, send sender) {
 		for _, c := range m.Connections() {
@@ -57,7 +57,7 @@ func broadcasting(what which) fault {
 	})
 }
 
-// announcesToAsker tells of a switch where it was asked for, whosever session it is.
+// announcesToAsker sends agent_switched to the asking connection, whichever session it is about.
 func announcesToAsker(o *options) {
 	asker := connInfo{}
 	o.Inbound = func(_ manager, from connInfo, _ message) bool {
@@ -81,7 +81,7 @@ func newest(m manager, c connInfo) connInfo {
 	return c
 }
 
-// unnamed acts for another connection where no session is named.
+// unnamed acts for another connection if no session is named.
 func unnamed(which func(manager, connInfo) connInfo) func(manager, connInfo, message) string {
 	return func(m manager, c connInfo, msg message) string {
 		if _, present := msg["sessionId"]; !present {
@@ -111,7 +111,7 @@ func needsName(m manager, c connInfo, msg message) string {
 	return correct.Target(m, c, msg)
 }
 
-// sessionOfLastSwitch remembers one session for all messages that name none.
+// sessionOfLastSwitch uses one session for all messages that name none.
 func sessionOfLastSwitch(o *options) {
 	last := ""
 	o.Policy.Target = func(m manager, c connInfo, msg message) string {

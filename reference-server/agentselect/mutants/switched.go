@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/agentselect"
 )
 
-// switchedFaults spoil agent_switched, or the switch that it tells of.
+// switchedFaults send a wrong agent_switched, or switch incorrectly.
 var switchedFaults = map[string]fault{
 	"silent-switches":        silent(confirms),
 	"switched-in-camel-case": renamed(confirms, "agentSwitched"),
@@ -73,7 +73,7 @@ func nameOfPrevious(m manager, _ *connInfo, ev *event) {
 	ev.Data = ev.Data.With(nameKey, nameOf(m, ev.Data[previousKey].(string)))
 }
 
-// nameFromStart remembers the name of the first agent that was switched to.
+// nameFromStart repeats the name of the first agent that was switched to.
 func nameFromStart(o *options) {
 	var name any
 	with(confirms, nameKey, func(d eventData) any {
@@ -88,7 +88,7 @@ func snake(d eventData) eventData {
 	return eventData{"previous_agent_id": d[previousKey], "current_agent_id": d[currentKey], "agent_name": d[nameKey]}
 }
 
-// firstSwitchOnly confirms every switch and carries out the first of a session.
+// firstSwitchOnly confirms every switch but executes only the first of a session.
 func firstSwitchOnly(o *options) {
 	switched := map[string]bool{}
 	o.Policy.Commit = func(sw agentselect.Switch, set func(string)) {
@@ -99,14 +99,14 @@ func firstSwitchOnly(o *options) {
 	}
 }
 
-// busyAfterFirst takes the switch for a task, and never ends it.
+// busyAfterFirst treats the switch as a task that never ends.
 func busyAfterFirst(o *options) {
 	switched := map[string]bool{}
 	o.Policy.Commit = committed(func(sw agentselect.Switch) { switched[sw.Session] = true })
 	o.Policy.Busy = orBusy(switched)
 }
 
-// deduplicates drops a switch that a connection has sent before.
+// deduplicates drops a switch to an agent that the connection has requested before.
 func deduplicates(o *options) {
 	seen := map[[2]any]bool{}
 	dropping(proto.SwitchAgentType, func(_ manager, from connInfo, msg message) bool {
@@ -122,7 +122,7 @@ func to(id string) func(agentselect.Switch) string {
 	return func(agentselect.Switch) string { return id }
 }
 
-// committing changes the agent on refusals of some codes, on all without one.
+// committing changes the agent despite refusals with some codes; without codes, despite all.
 func committing(to func(sw agentselect.Switch) string, codes ...string) fault {
 	return deciding(rules{Commit: func(sw agentselect.Switch, set func(string)) {
 		correct.Commit(sw, set)
@@ -139,7 +139,7 @@ func resetsOwn(m manager, to *connInfo, _ *event) {
 	}
 }
 
-// forSwitch sees other agents where it looks for the one that is asked for.
+// forSwitch changes the agents among which the requested one is looked up.
 func forSwitch(f func(now []agent) []agent) fault {
 	return deciding(rules{Agents: func(why agentselect.Purpose, now []agent) []agent {
 		if why != agentselect.ForSwitch {
@@ -155,7 +155,7 @@ func knowing(keep func(a agent) bool) fault {
 	})
 }
 
-// nameOfNext looks names up by place, and is one off.
+// nameOfNext looks names up by index, off by one.
 func nameOfNext(now []agent) []agent {
 	moved := make([]agent, len(now))
 	for i, a := range now {

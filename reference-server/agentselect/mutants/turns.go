@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/agentselect"
 )
 
-// turnFaults give conversations the wrong configuration.
+// turnFaults use the wrong configuration for conversations.
 var turnFaults = map[string]fault{
 	"keeps-the-prompt":      configuring(func(c *config) { c.Prompt = general().Prompt }),
 	"keeps-the-tools":       configuring(func(c *config) { c.Tools = general().Tools }),
@@ -27,7 +27,7 @@ type config = agentselect.Config
 
 func general() agent { return agentselect.Builtins()[0] }
 
-// configuring spoils what a correct server would give.
+// configuring changes the correct configuration.
 func configuring(spoil func(c *config)) fault {
 	return deciding(rules{Configure: func(t agentselect.TurnView) config {
 		c := correct.Configure(t)
@@ -38,7 +38,7 @@ func configuring(spoil func(c *config)) fault {
 
 // allTools offers every agent the tools of all.
 func allTools(c *config) {
-	all := []string{"list_changes"} // of the custom agent
+	all := []string{"list_changes"} // tool of the custom agent
 	for _, a := range append(agentselect.Builtins(), agent{Tools: c.Tools}) {
 		all = append(all, a.Tools...)
 	}
@@ -54,7 +54,7 @@ func ifCustom(spoil func(c *config)) func(c *config) {
 	}
 }
 
-// oneTurnLate answers with what it loaded at the end of the turn before.
+// oneTurnLate uses the configuration loaded for the previous turn.
 func oneTurnLate(o *options) {
 	loaded := map[string]config{}
 	o.Policy.Configure = func(t agentselect.TurnView) config {
@@ -81,7 +81,7 @@ func firstTurnDecides(o *options) {
 	}
 }
 
-// turnsShareAgent keeps an agent per session, and asks the model with the one that was switched to last.
+// turnsShareAgent keeps an agent per session but uses the last one switched to for every turn.
 func turnsShareAgent(o *options) {
 	last, now := "", []agent(nil)
 	o.Policy.Agents = func(_ agentselect.Purpose, all []agent) []agent {
@@ -98,7 +98,7 @@ func turnsShareAgent(o *options) {
 	}
 }
 
-// customSticks leaves a part of a custom agent behind when a session goes back to a built-in one.
+// customSticks keeps part of a custom agent's configuration when a session returns to a built-in agent.
 func customSticks(stick func(c *config, last config)) fault {
 	return func(o *options) {
 		last := map[string]config{}
@@ -114,7 +114,7 @@ func customSticks(stick func(c *config, last config)) fault {
 	}
 }
 
-// promptLost goes on without the agent's prompt once a tool has answered.
+// promptLost continues without the agent's prompt after a tool result.
 func promptLost(t agentselect.TurnView) config {
 	c := correct.Configure(t)
 	if t.Call > 1 {
@@ -123,7 +123,7 @@ func promptLost(t agentselect.TurnView) config {
 	return c
 }
 
-// abortKeepsAgent leaves the configuration of an aborted turn for the next one.
+// abortKeepsAgent reuses the configuration of an aborted turn for the next one.
 func abortKeepsAgent(o *options) {
 	aborted := map[string]bool{}
 	running := map[string]config{}

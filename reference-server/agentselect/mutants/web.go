@@ -14,7 +14,7 @@ import (
 	proto "parley/protocol/agentselect"
 )
 
-// webFaults are about HTTP alone.
+// webFaults concern only HTTP.
 var webFaults = map[string]fault{
 	"events-as-json":          eventsWith(http.StatusOK, "application/json"),
 	"events-as-plain-text":    eventsWith(http.StatusOK, "text/plain; charset=utf-8"),
@@ -35,7 +35,7 @@ var webFaults = map[string]fault{
 	"switch-wants-session-id": refusedOver(http.StatusBadRequest, namesNoSession),
 }
 
-// serve is the handling of a request, by what would handle it otherwise.
+// serve handles a request; next is the correct handler.
 type serve func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 func wrapping(f serve) fault {
@@ -46,7 +46,7 @@ func wrapping(f serve) fault {
 	}
 }
 
-// on takes over one path.
+// on intercepts one path.
 func on(path string, f serve) fault {
 	return wrapping(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.URL.Path == path {
@@ -57,7 +57,7 @@ func on(path string, f serve) fault {
 	})
 }
 
-// at answers one route.
+// at handles one route.
 func at(route string, f http.HandlerFunc) fault {
 	method, path, _ := strings.Cut(route, " ")
 	return on(path, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -73,7 +73,7 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-// head changes what is about to be sent before the body of an answer.
+// head changes the response before its body is sent.
 type head struct {
 	http.ResponseWriter
 	status      int
@@ -104,16 +104,16 @@ func fail(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `{"success":false,"error":"no such session"}`)
 }
 
-// peek reads the JSON body of a request, and puts it back.
+// peek reads the JSON body of a request and restores it.
 func peek(r *http.Request) map[string]any {
-	data, _ := io.ReadAll(io.LimitReader(r.Body, 2<<20)) // beyond the limit of the server, which refuses it
+	data, _ := io.ReadAll(io.LimitReader(r.Body, 2<<20)) // beyond the server's own limit
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	var body map[string]any
 	_ = json.Unmarshal(data, &body)
 	return body
 }
 
-// deletesNothing takes a session from the list that it shows, and keeps it.
+// deletesNothing confirms the deletion of a session without deleting it.
 func deletesNothing(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.Method == http.MethodDelete && strings.HasPrefix(r.URL.Path, "/session/") {
 		succeed(w, r)
@@ -122,7 +122,7 @@ func deletesNothing(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(w, r)
 }
 
-// loadSucceeds answers that it has loaded what does not exist.
+// loadSucceeds confirms loading sessions that do not exist.
 func loadSucceeds(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	answer := httptest.NewRecorder()
 	next.ServeHTTP(answer, r)
@@ -133,14 +133,14 @@ func loadSucceeds(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	copyTo(w, answer)
 }
 
-// copyTo sends an answer that has been recorded.
+// copyTo sends a recorded response.
 func copyTo(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
 	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
-// loadNeedsOwner loads a session only on the connection that has created it.
+// loadNeedsOwner loads a session only on the connection that created it.
 func loadNeedsOwner(o *options) {
 	var mu sync.Mutex
 	owner := map[any]any{}
@@ -184,13 +184,13 @@ func ignoresInitialAgent(w http.ResponseWriter, r *http.Request, next http.Handl
 	next.ServeHTTP(w, r)
 }
 
-// namesNoSession reports whether a switch names none, as that of an older client of other messages would.
+// namesNoSession reports whether a message has no sessionId.
 func namesNoSession(msg map[string]any) bool {
 	_, named := msg["sessionId"]
 	return !named
 }
 
-// refusedOver answers some switches by an HTTP status alone.
+// refusedOver answers some switches with only an HTTP status.
 func refusedOver(status int, where func(msg map[string]any) bool) fault {
 	return on("/message", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if body := peek(r); body["type"] == proto.SwitchAgentType && where(body) {
@@ -201,12 +201,12 @@ func refusedOver(status int, where func(msg map[string]any) bool) fault {
 	})
 }
 
-// failingOn answers switches by 500 where the id is of some kind.
+// failingOn answers switches to some ids with 500.
 func failingOn(where func(raw any) bool) fault {
 	return refusedOver(http.StatusInternalServerError, func(msg map[string]any) bool { return where(msg["agentId"]) })
 }
 
-// byStatus refuses by an HTTP status instead of an event.
+// byStatus refuses with an HTTP status instead of an event.
 func byStatus(status int, codes ...string) fault {
 	return func(o *options) {
 		var mu sync.Mutex
