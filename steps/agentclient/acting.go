@@ -15,7 +15,7 @@ import (
 	"parley/transcript"
 )
 
-// act has the user do something. What a person could not do is a *browser.ActError.
+// act performs a user action. An action that a person could not perform is a *browser.ActError.
 func (s *suite) act(ctx context.Context, label string, what fields) error {
 	s.remember()
 	p, limit := s.now, s.Env.Event()
@@ -41,7 +41,7 @@ func (s *suite) act(ctx context.Context, label string, what fields) error {
 	return steps.NotTestedf("%s: %v", label, err)
 }
 
-// does is act for what a scenario cannot go on without: if it cannot be done, these clauses are broken.
+// does is act for an action that the scenario requires: if it fails, these clauses are broken.
 func (s *suite) does(ctx context.Context, label string, what fields, clauses ...string) error {
 	if what["do"] == "click" || what["do"] == "type" {
 		s.ready(ctx, what["on"].(string))
@@ -57,20 +57,20 @@ func (s *suite) does(ctx context.Context, label string, what fields, clauses ...
 
 func click(on string) fields { return fields{"do": "click", "on": on} }
 
-// usable reports whether a look shows a control that can be used.
+// usable reports whether a snapshot shows a control that can be used.
 func usable(l *snapshot.Page, on string) bool {
 	return l != nil && l.Controls[on].Visible && !l.Controls[on].Disabled
 }
 
-// ready waits for a control that the user is about to click or type into: what enables it may still be on its way to
-// the page.
+// ready waits until a control that the user is about to click or type into is usable; the cause may still be on its
+// way to the page.
 func (s *suite) ready(ctx context.Context, on string) {
 	if l, at := s.latest(); on != session && !usable(l, on) {
 		_, _ = s.awaitSight(ctx, at, s.looking(func(l *snapshot.Page) bool { return usable(l, on) }))
 	}
 }
 
-// settle lets the page finish what it has begun.
+// settle lets the page finish its current work.
 func (s *suite) settle(ctx context.Context) {
 	if e, ok := s.now.conn.(evident); ok {
 		limited, cancel := deadline.WithLimit(ctx, s.Env.Event())
@@ -79,7 +79,7 @@ func (s *suite) settle(ctx context.Context) {
 	}
 }
 
-// emitRaw writes to the page's event stream. A scenario cannot go on if the page has none open.
+// emitRaw writes to the page's event stream. Without an open stream the scenario can't continue.
 func (s *suite) emitRaw(ctx context.Context, kind string, body []byte) (int, error) {
 	st := s.now.server.stream()
 	if st == nil {
@@ -92,12 +92,12 @@ func (s *suite) emitRaw(ctx context.Context, kind string, body []byte) (int, err
 	return n, nil
 }
 
-// comment has the server send a comment, which is no event.
+// comment sends a comment on the event stream, which is not an event.
 func (s *suite) comment(ctx context.Context, text string) (int, error) {
 	return s.emitRaw(ctx, "comment", []byte(": "+text+"\n\n"))
 }
 
-// emit has the server send an event, with the server's time as it was last set.
+// emit sends an event, with the server's time as last set.
 func (s *suite) emit(ctx context.Context, kind string, data fields) error {
 	p := s.now
 	s.remember()
@@ -113,17 +113,18 @@ func (s *suite) emit(ctx context.Context, kind string, data fields) error {
 	return err
 }
 
-// stamp is a time as the sources write it.
+// stamp formats a time as the sources do.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// Ways in which a step has the server send an event other than usual.
+// Variations of the events that a step sends.
 const (
 	untimed      = " without a timestamp"
 	undocumented = " with undocumented fields"
 	oddly        = untimed + `|` + undocumented
 )
 
-// clock gives the server a time that no other event has, and that no clock of this machine shows; untimed: none.
+// clock sets the server's time to one that no other event has and that is unlike this machine's clock; untimed: no
+// time.
 func (s *suite) clock(odd string) {
 	s.now.at = time.Time{}
 	if odd != untimed {
@@ -132,14 +133,14 @@ func (s *suite) clock(odd string) {
 	}
 }
 
-// asked waits for a request of the page, from its latest act on.
+// asked waits for a request from the page since the user's latest act.
 func (s *suite) asked(ctx context.Context, kind string) (transcript.Record, *steps.Miss) {
 	return s.Await(ctx, steps.Wait{Conn: s.now.server.party, After: s.now.act - 1, Match: func(r *transcript.Record) bool {
 		return r.Dir == transcript.Received && r.Kind == transcript.Request && r.Event != nil && r.Event.Type == kind
 	}})
 }
 
-// answered waits until the page has received the answer to its request, and has handled it.
+// answered waits until the page has received and handled the response to its request.
 func (s *suite) answered(ctx context.Context, request int) {
 	var asking string // how the browser records it
 	for _, r := range s.T.All() {
@@ -148,7 +149,7 @@ func (s *suite) answered(ctx context.Context, request int) {
 			asking = method + " " + s.now.server.l.URL() + path
 		}
 	}
-	made := map[int]bool{} // records of the page's requests of this path
+	made := map[int]bool{} // records of the page's requests with this path
 	_, miss := s.Await(ctx, steps.Wait{Conn: s.now.name, After: s.now.act - 1, Match: func(r *transcript.Record) bool {
 		switch {
 		case r.Kind == transcript.Ask && r.Label == asking:
@@ -164,8 +165,8 @@ func (s *suite) answered(ctx context.Context, request int) {
 	s.settle(ctx)
 }
 
-// requests are the page's requests of a kind behind a record: as its server received them, or as its browser recorded
-// them, in the order in which they were made.
+// requests returns the page's requests of a kind after a record: as received by its server, and as recorded by its
+// browser, in the order in which they were made.
 func (s *suite) requests(kind string, after int) (received, made []transcript.Record) {
 	for _, r := range s.T.After(after) {
 		switch {

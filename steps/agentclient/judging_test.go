@@ -60,7 +60,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// of makes a look whose selector has options: "*" before one that is selected, "-" before one that is disabled.
+// of returns a snapshot whose selector has options: "*" before a selected one, "-" before a disabled one.
 func of(texts ...string) *snapshot.Page {
 	l := &snapshot.Page{}
 	for i, text := range texts {
@@ -193,7 +193,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// wires are the default binding, and one that differs in what can differ.
+// wires returns the default binding and one with every possible difference.
 func wires() map[string]wire {
 	other := selectwire.Default()
 	other.Envelope = selectwire.Envelope{Type: "/kind", Data: "/body/it", Timestamp: "/at", RequestID: "/rid"}

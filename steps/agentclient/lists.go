@@ -17,7 +17,7 @@ import (
 	"parley/steps/agentclient/binding"
 )
 
-// namesOf are the names of agents in a step.
+// namesOf matches the names of agents in a step.
 const namesOf = `"[^"]*"(?:(?:, | and )"[^"]*")*`
 
 func (s *suite) registerLists(sc *godog.ScenarioContext) {
@@ -53,8 +53,8 @@ func (s *suite) registerLists(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the selector is (still )?(enabled|disabled)( during the switch)?$`, s.isUsable)
 }
 
-// listsThose lists the usual agents, no agents, or those that are named. Of the usual ones General is current if the
-// step does not say which.
+// listsThose sends the usual agents, none, or the named ones. Of the usual ones General is current unless the step
+// says otherwise.
 func (s *suite) listsThose(ctx context.Context, which, stated, current string) error {
 	agents, p := usual, s.now
 	switch which {
@@ -73,7 +73,7 @@ func (s *suite) listsThose(ctx context.Context, which, stated, current string) e
 	return s.lists(ctx, agents, current, "")
 }
 
-// lists sends an agent_list. It has a time of its own.
+// lists sends an agent_list with a distinct time.
 func (s *suite) lists(ctx context.Context, agents []agent, current, odd string) error {
 	s.clock(odd)
 	p := s.now
@@ -101,7 +101,7 @@ func (s *suite) listsMany(ctx context.Context, n int) error {
 	return s.lists(ctx, agents, "agent_0", "")
 }
 
-// listsTable lists agents by their ids and names.
+// listsTable sends the agents of a table, by id and name.
 func (s *suite) listsTable(ctx context.Context, table *godog.Table) error {
 	var agents []agent
 	for _, row := range table.Rows {
@@ -111,7 +111,7 @@ func (s *suite) listsTable(ctx context.Context, table *godog.Table) error {
 	return s.lists(ctx, agents, agents[0].id, "")
 }
 
-// those are the agents of names in quotes.
+// those returns the agents with the quoted names.
 func (p *page) those(names string) []agent {
 	var out []agent
 	for _, m := range inQuotes.FindAllStringSubmatch(names, -1) {
@@ -122,7 +122,7 @@ func (p *page) those(names string) []agent {
 
 var inQuotes = regexp.MustCompile(`"([^"]*)"`)
 
-// unless says what is wrong, or "" if nothing is.
+// unless returns "" if right, else the formatted message.
 func unless(right bool, format string, args ...any) string {
 	if right {
 		return ""
@@ -146,7 +146,7 @@ func (s *suite) hasID(_ context.Context, id string) error {
 		Observed: fmt.Sprintf("the id %q", l.Select.ID), At: n})
 }
 
-// misplaced says what is wrong with the selector's place; "" if nothing is.
+// misplaced describes what is wrong with the selector's place; "" if nothing is.
 func misplaced(l *snapshot.Page) string {
 	sel, button := l.Select.Rect, l.Controls[newSession].Rect
 	switch {
@@ -178,8 +178,8 @@ func misplaced(l *snapshot.Page) string {
 	return ""
 }
 
-// unlike says how the options differ from the agents, after so many others; "" if they do not. An option may show more
-// than the name.
+// unlike describes how the options after the first ones differ from the agents; "" if they do not. An option may show
+// more than the name.
 func unlike(l *snapshot.Page, agents []agent, after int) string {
 	var others []string
 	count := make([]int, len(agents))
@@ -207,7 +207,7 @@ func unlike(l *snapshot.Page, agents []agent, after int) string {
 	return unless(len(others) == 0, "there are also %q; the options are %s", others, options(l))
 }
 
-// options are the options of a look, for people.
+// options formats the options of a snapshot.
 func options(l *snapshot.Page) string {
 	var out []string
 	for _, o := range l.Select.Options {
@@ -259,8 +259,8 @@ func (s *suite) optionsAre(ctx context.Context, afterOne, which string) error {
 	return err
 }
 
-// onlyOption judges an option that stands alone. Whether it is enabled is a check of its own, on which nothing else
-// that the scenario is about depends.
+// onlyOption judges an option that is the only one. Whether it is enabled is a separate check, on which nothing else
+// in the scenario depends.
 func (s *suite) onlyOption(ctx context.Context, text, how string) error {
 	alone, off := []string{"AC-098"}, []string(nil)
 	switch text {
@@ -289,7 +289,7 @@ func (s *suite) onlyOption(ctx context.Context, text, how string) error {
 		Observed: "the options are " + options(l), At: n})
 }
 
-// closed says why the first option cannot be chosen; "" if it can.
+// closed describes why the first option cannot be chosen; "" if it can.
 func closed(l *snapshot.Page) string {
 	switch {
 	case len(l.Select.Options) == 0 || l.Select.Options[0].Disabled:
@@ -300,8 +300,8 @@ func closed(l *snapshot.Page) string {
 	return unless(l.Select.Visible, "the selector is not visible")
 }
 
-// anyKnown says which agents that a scenario can name are among the options; "" if none is: an empty list has replaced
-// the last one.
+// anyKnown lists the options if any agent known to the scenarios is among them; "" if none is: an empty list has
+// replaced the previous one.
 func anyKnown(l *snapshot.Page) string {
 	for _, a := range known {
 		if slices.ContainsFunc(l.Select.Options, func(o snapshot.Option) bool { return contains(o.Text, a.name) }) {
@@ -320,7 +320,7 @@ func (s *suite) firstOption(ctx context.Context, text string) error {
 		}})
 }
 
-// noneUnknown judges that a page on which no agent is current reports none as unknown (AC-G02).
+// noneUnknown judges that a page without a current agent reports none as unknown (AC-G02).
 func (s *suite) noneUnknown(ctx context.Context) error {
 	before := s.now.idle
 	err := s.keeps(ctx, sight{"no option for an unknown agent, as none is current", []string{"AC-103", "AC-106"},
@@ -337,7 +337,7 @@ func (s *suite) noneUnknown(ctx context.Context) error {
 		}})
 }
 
-// selection are the clauses that are judged by which option is selected.
+// selection lists the clauses that are judged by the selected option.
 var selection = []string{
 	"AC-007", "AC-013", "AC-017", "AC-022", "AC-024", "AC-026", "AC-031", "AC-036", "AC-038", "AC-046", "AC-048", "AC-057",
 	"AC-058", "AC-059", "AC-065", "AC-039", "AC-111", "AC-117", "AC-085", "AC-079", "AC-124", "AC-119",
@@ -359,9 +359,8 @@ func notSelected(name string) func(*snapshot.Page) string {
 	}
 }
 
-// notBack are the clauses of a page that still shows the agent that the server has refused, and none if the step names
-// that agent: the page has not rolled back, and what else a scenario expects of its selection says nothing about other
-// clauses.
+// notBack returns the clauses if the page still shows the agent that the server refused, and none if the step names
+// that agent. In that case the page has not rolled back, and its selection says nothing about other clauses.
 func (s *suite) notBack(named string, clauses ...string) (broken []string, what string) {
 	a := s.now.refused
 	l, _ := s.latest()
@@ -371,7 +370,7 @@ func (s *suite) notBack(named string, clauses ...string) (broken []string, what 
 	return clauses, "the agent that the server refused is still selected"
 }
 
-// withoutSelected is a look without the option that is selected.
+// withoutSelected returns a snapshot without the selected option.
 func withoutSelected(l *snapshot.Page) *snapshot.Page {
 	out := *l
 	out.Select.Options = slices.DeleteFunc(slices.Clone(l.Select.Options),

@@ -46,14 +46,14 @@ func (s *suite) logsError(ctx context.Context, code, prompt, when string) error 
 		s.time(when, "AC-091"), level(texts.Error, "AC-091"))
 }
 
-// part is something that an entry of the log has to have.
+// part is something that a log entry must contain.
 type part struct {
 	what    string
 	clauses []string
 	in      func(snapshot.Row) bool
 }
 
-// has is in of a part of the text.
+// has makes a part's in function from a test of the text.
 func has(in func(string) bool) func(snapshot.Row) bool {
 	return func(row snapshot.Row) bool { return in(row.Text) }
 }
@@ -71,8 +71,7 @@ func number(n int) func(string) bool {
 	return whole.MatchString
 }
 
-// time is what the latest event's entry has to have of the time: that of the server, in whatever time zone, or this
-// machine's.
+// time returns the time part of the latest event's entry: the server's time, in any time zone, or this machine's.
 func (s *suite) time(which string, clauses ...string) part {
 	if which == "the server's time" {
 		at := s.now.at
@@ -89,10 +88,10 @@ func (s *suite) time(which string, clauses ...string) part {
 	})}
 }
 
-// shown reports whether a text has a time of day, to the second, whatever the time zone's hours; or the time as a
+// shown reports whether a text shows the time, either as a time of day to the second, in any time zone, or as a
 // number.
 func shown(row string, at time.Time) bool {
-	for _, at := range []time.Time{at.UTC(), at.Local()} { // there are time zones of half hours
+	for _, at := range []time.Time{at.UTC(), at.Local()} { // some time zones are off by half an hour
 		clock := fmt.Sprintf(`\d\s*[:：时h]\s*%02d\s*[:：分m]\s*%02d(\D|$)`, at.Minute(), at.Second())
 		if regexp.MustCompile(clock).MatchString(row) {
 			return true
@@ -101,17 +100,17 @@ func shown(row string, at time.Time) bool {
 	return strings.Contains(row, strconv.FormatInt(at.Unix(), 10))
 }
 
-// logs waits for a new entry that has these parts. A part that is missing breaks the clauses of the part.
+// logs waits for a new entry with these parts. A missing part breaks its clauses.
 func (s *suite) logs(ctx context.Context, parts ...part) error {
 	p, before := s.now, s.now.idle
-	best := -1 // the most parts that an entry has had
+	best := -1 // the most parts found in one entry
 	var missing []part
 	var row snapshot.Row
 	_, miss := s.awaitSight(ctx, max(p.word, p.act), s.looking(func(l *snapshot.Page) bool {
 		for _, r := range fresh(before, l) {
 			lacks := slices.DeleteFunc(slices.Clone(parts), func(t part) bool { return t.in(r) })
 			n := len(parts) - len(lacks)
-			if n > best && (p.unfenced == nil || n == len(parts)) { // an entry of a fence comes close to nothing
+			if n > best && (p.unfenced == nil || n == len(parts)) { // an entry of a fence is not a close match
 				best, missing, row = n, lacks, r
 			}
 		}
@@ -139,7 +138,7 @@ func (s *suite) logs(ctx context.Context, parts ...part) error {
 	return s.Judge(checks...)
 }
 
-// fresh are the entries that a log has now and had not before, at whichever end they are added.
+// fresh returns the log entries that are new, at either end of the log.
 func fresh(before, now *snapshot.Page) []snapshot.Row {
 	had := map[string]int{}
 	if before != nil {

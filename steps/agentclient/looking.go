@@ -12,7 +12,7 @@ import (
 	"parley/transcript"
 )
 
-// sight is how the page should look: why says what is wrong with a look, "" if nothing is.
+// sight is an expected look of the page: why describes what is wrong in a snapshot, "" if nothing is.
 type sight struct {
 	expected string
 	clauses  []string
@@ -22,7 +22,7 @@ type sight struct {
 // way is sees or keeps.
 type way func(context.Context, sight) error
 
-// way is keeps for a step that says "still", and sees for any other.
+// way returns keeps for a step that says "still", and sees for any other.
 func (s *suite) way(still string) way {
 	if still != "" {
 		return s.keeps
@@ -30,7 +30,7 @@ func (s *suite) way(still string) way {
 	return s.sees
 }
 
-// snapshotOf is the look that a record of the current page holds; nil if it holds none.
+// snapshotOf returns the snapshot in a record of the current page; nil if there is none.
 func (s *suite) snapshotOf(r *transcript.Record) *snapshot.Page {
 	if r.Conn != s.now.name || r.Kind != transcript.Snapshot || r.Event == nil {
 		return nil
@@ -39,7 +39,7 @@ func (s *suite) snapshotOf(r *transcript.Record) *snapshot.Page {
 	return l
 }
 
-// looking matches looks at the current page that are as they should be.
+// looking matches snapshots of the current page for which is returns true.
 func (s *suite) looking(is func(*snapshot.Page) bool) func(*transcript.Record) bool {
 	return func(r *transcript.Record) bool {
 		l := s.snapshotOf(r)
@@ -47,10 +47,10 @@ func (s *suite) looking(is func(*snapshot.Page) bool) func(*transcript.Record) b
 	}
 }
 
-// latest is the latest look at the page, and the number of its record; nil if there is none yet.
+// latest returns the latest snapshot of the page and the number of its record; nil if there is none yet.
 func (s *suite) latest() (*snapshot.Page, int) { return s.before(s.T.Len()) }
 
-// before is the latest look at the page up to a record.
+// before returns the latest snapshot of the page up to a record.
 func (s *suite) before(mark int) (*snapshot.Page, int) {
 	all := s.T.All()
 	for i := len(all) - 1; i >= 0; i-- {
@@ -61,7 +61,7 @@ func (s *suite) before(mark int) (*snapshot.Page, int) {
 	return nil, 0
 }
 
-// remember keeps what is visible before something happens, to tell what is new afterwards.
+// remember keeps the current snapshot, so that a later step can tell what is new.
 func (s *suite) remember() {
 	s.now.unfenced = nil
 	if l, _ := s.latest(); l != nil {
@@ -69,17 +69,17 @@ func (s *suite) remember() {
 	}
 }
 
-// sees waits until the page looks as it should. The latest look counts too.
+// sees waits until the page looks as expected. The latest snapshot counts too.
 func (s *suite) sees(ctx context.Context, want sight) error {
 	_, err := s.saw(ctx, want, nil)
 	return err
 }
 
-// instead names the clauses that are broken if something else is missing than what was looked for, and says what it
-// is; without clauses there is nothing of the kind.
+// instead returns the clauses that are broken if something other than the awaited sight is missing, and describes it;
+// it returns no clauses if nothing is.
 type instead func() (clauses []string, what string)
 
-// saw is sees for what may be missing because of something else, and reports whether it was seen.
+// saw is sees for a sight that may be missing for another reason, and reports whether it was seen.
 func (s *suite) saw(ctx context.Context, want sight, other instead) (bool, error) {
 	mark := max(s.now.act, s.now.word)
 	if l, _ := s.before(mark); l != nil && want.why(l) == "" { // whether it stays so shows once everything is handled
@@ -117,11 +117,11 @@ func (s *suite) saw(ctx context.Context, want sight, other instead) (bool, error
 	return false, s.Need(c)
 }
 
-// keeps judges that the page stays as it should be until it has handled everything that it was sent: from before the
-// latest act or event on, or if it was otherwise then, from when it first is so.
+// keeps judges that the page keeps looking as expected until it has handled everything sent to it: from before the
+// latest act or event on, or, if it looked different then, from the first match on.
 func (s *suite) keeps(ctx context.Context, want sight) error {
 	after := max(s.now.word, s.now.act)
-	if l, _ := s.before(after); l != nil && want.why(l) != "" { // what it is to keep may still be on its way to the page
+	if l, _ := s.before(after); l != nil && want.why(l) != "" { // the expected look may still be on its way to the page
 		right := s.looking(func(l *snapshot.Page) bool { return want.why(l) == "" })
 		if r, miss := s.awaitSight(ctx, after, right); miss == nil {
 			after = r.N - 1
@@ -148,17 +148,16 @@ func (s *suite) keeps(ctx context.Context, want sight) error {
 	return s.Need(c)
 }
 
-// shows is the key under which a run learns whether the target shows chat messages, which serve as fences: with a
-// session, and without one.
+// shows is the key in Env.Learnt for whether the target shows chat messages, which serve as fences, with or without a
+// session.
 type shows struct{ session bool }
 
-// lateness is how long an idle page may take to show something: the limit of a wait without a fence, and half of that
-// behind one.
+// lateness is how long an idle page may take to show something; the limits of awaitSight and comesBack derive from it.
 const lateness = time.Second
 
-// awaitSight waits for what a page should show. Once it shows a message that it was sent later, it has handled all that
-// came before, and gets little more time: what it shows later does not depend on anything that it was sent. Without a
-// fence the event limit holds.
+// awaitSight waits until the page shows something. Once the page shows a message that was sent later, it has handled
+// everything before, and gets little more time, because later changes do not depend on what was sent. Without a fence
+// the event limit applies.
 func (s *suite) awaitSight(
 	ctx context.Context, after int, match func(*transcript.Record) bool,
 ) (transcript.Record, *steps.Miss) {
@@ -191,21 +190,21 @@ func (s *suite) awaitSight(
 	if fenced && (miss == nil || miss.At == 0) {
 		try.Over(miss == nil)
 	}
-	if miss != nil { // it has got so far, and shows something else
+	if miss != nil { // the page works, but shows something else
 		miss.Late = false
 	}
 	return rec, miss
 }
 
-// learnt is what this run has learnt about the target under a key, and whether it has learnt it.
+// learnt returns what this run has learned about the target under a key, and whether it has learned it.
 func (s *suite) learnt(key any) (yes, learnt bool) {
 	v, learnt := s.Env.Learnt.Load(key)
 	yes, _ = v.(bool)
 	return yes, learnt
 }
 
-// fence waits until the page has handled what the server has sent: a chat message sent now is visible by then. A page
-// that shows none is given the quiet window.
+// fence waits until the page has handled everything that the server has sent: until a chat message sent now is
+// visible. If the page shows no chat messages, it waits for the quiet window instead.
 func (s *suite) fence(ctx context.Context) error {
 	p := s.now
 	s.settle(ctx)
@@ -242,7 +241,7 @@ func (s *suite) fence(ctx context.Context) error {
 	return nil
 }
 
-// quiet stands in for a fence.
+// quiet replaces a fence.
 func (s *suite) quiet(ctx context.Context) error {
 	_, miss := s.Await(ctx, steps.Wait{Conn: s.now.name, After: s.T.Len(), Within: s.Env.Profile.Limits.Quiet.Duration,
 		Match: func(*transcript.Record) bool { return false }})

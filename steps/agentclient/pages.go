@@ -52,12 +52,12 @@ func (s *suite) registerPages(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the server ends the turn (with|without) cancelled$`, s.endsTurn)
 }
 
-// with is an act on the page of a name.
+// with returns an act on the named page.
 func with(name string, do func(context.Context, string) error) func(context.Context) error {
 	return func(ctx context.Context) error { return do(ctx, name) }
 }
 
-// inOrder does one thing after the other, up to the first that fails.
+// inOrder runs functions in order, up to the first that fails.
 func inOrder(ctx context.Context, do ...func(context.Context) error) error {
 	for _, f := range do {
 		if err := f(ctx); err != nil {
@@ -67,7 +67,7 @@ func inOrder(ctx context.Context, do ...func(context.Context) error) error {
 	return nil
 }
 
-// connects types the server's address if the page has a field for it, and connects.
+// connects types the server's address, if the page has a field for it, and connects.
 func (s *suite) connects(ctx context.Context) error {
 	if profile := binding.Of(s.Env.Profile); profile.Hooks.ServerURL != "" {
 		typing := fields{"do": "type", "on": serverURL, "text": profile.Server.For(s.now.server.l.URL())}
@@ -78,7 +78,7 @@ func (s *suite) connects(ctx context.Context) error {
 	return s.does(ctx, "the user connects", click(connect), "AC-025")
 }
 
-// absent breaks clauses by a request of the page that did not come.
+// absent breaks clauses because of a missing request from the page.
 func (s *suite) absent(miss *steps.Miss, expected string, clauses ...string) error {
 	c := miss.Check(expected, clauses...)
 	c.At = s.now.act
@@ -107,19 +107,19 @@ func (s *suite) connected(ctx context.Context, name string) error {
 	return inOrder(ctx, with(name, s.open), s.connects, s.requestsEvents, s.greets)
 }
 
-// usual are the agents of scenarios that are not about lists.
+// usual are the agents in scenarios that are not about lists.
 var usual = []agent{
 	{id: "general", name: "General", description: "通用主代理"},
 	{id: "debugger", name: "Debugger", description: "调试代理"},
 	{id: "code_reviewer", name: "Code Reviewer", description: "代码审查专家"},
 }
 
-// known are agents that scenarios name, whether they are listed or not.
+// known are the agents that scenarios name, whether or not they are listed.
 var known = append(slices.Clone(usual),
 	agent{id: "planner", name: "Planner", description: "规划代理"},
 	agent{id: "my_custom_agent", name: "My Custom Agent", description: "自定义主代理"})
 
-// called is the agent of a name in the page's latest list; one that is in none is its own name.
+// called returns the agent of a name in the page's latest list; an unlisted name becomes its own agent.
 func (p *page) called(name string) agent {
 	for _, list := range [][]agent{p.agents, known} {
 		if i := slices.IndexFunc(list, func(a agent) bool { return a.name == name }); i >= 0 {
@@ -165,7 +165,7 @@ func (s *suite) behaves(what string) {
 	})
 }
 
-// releases answers the requests that were held, and lets the page handle the answers.
+// releases answers the held requests and lets the page handle the answers.
 func (s *suite) releases(ctx context.Context) error {
 	s.remember()
 	s.now.word = s.T.Len()

@@ -15,24 +15,23 @@ import (
 // agent is an entry of the lists that the scripted server sends.
 type agent struct {
 	id, name, description string
-	more                  fields // members that the document does not have
+	more                  fields // members that are not in the document
 }
 
-// server is the scripted agent-select server of one page. What it answers is settled by the scenario; what happens is
-// in the transcript: its requests are those of the party "A api", its streams are the connections "A api 1", "A api 2",
-// …
+// server is the scripted agent-select server of one page. The scenario sets its answers; the transcript records what
+// happens: its requests are those of the party "A api", its streams are the connections "A api 1", "A api 2", …
 type server struct {
 	wire
-	party string // of the requests
+	party string // party of the requests in the transcript
 	nonce string
 	l     *sse.Listener
-	told  *driver.Tap // closed with the page: what it says on its way out is not judged
+	told  *driver.Tap // closed with the page: what the page sends while closing is not judged
 
 	mu       sync.Mutex
-	sessions []string // that it has given, the latest last
-	refuse   bool     // sessions are refused
-	hold     bool     // requests of the page are not answered yet
-	held     []func() // hand those answers out
+	sessions []string // sessions given, the latest last
+	refuse   bool     // refuse sessions
+	hold     bool     // do not answer the page's requests yet
+	held     []func() // send the held answers
 }
 
 // listen starts the scripted server of a page.
@@ -51,11 +50,11 @@ func (s *suite) listen(page string) (*server, error) {
 	return srv, nil
 }
 
-// retry is what every stream begins with.
+// retry labels the first line of every stream.
 const retry = "retry"
 
 func (v *server) opened(_ sse.Incoming, st *sse.Streamed) {
-	// A client that reconnects by itself, as EventSource does, is asked not to wait for long.
+	// This asks a client that reconnects by itself, as EventSource does, not to wait long.
 	_, _ = st.Emit(context.Background(), retry, []byte("retry: 10\n\n"))
 }
 
@@ -102,7 +101,7 @@ func (v *server) settled(kind string, data fields, ok bool) sse.Answer {
 	return sse.Answer{Body: encode(done)}
 }
 
-// release answers the requests that were held, and holds no more.
+// release answers the held requests and stops holding.
 func (v *server) release() {
 	v.mu.Lock()
 	held := v.held
@@ -120,7 +119,7 @@ func (v *server) set(change func()) {
 	change()
 }
 
-// stream is the page's event stream: the latest that stands.
+// stream returns the page's latest open event stream.
 func (v *server) stream() *sse.Streamed {
 	all := v.l.Streams(v.party)
 	if len(all) == 0 {
@@ -129,7 +128,7 @@ func (v *server) stream() *sse.Streamed {
 	return all[len(all)-1]
 }
 
-// stands reports whether an event stream stands, by its name in the transcript.
+// stands reports whether the named event stream is open.
 func (v *server) stands(conn string) bool {
 	for _, st := range v.l.Streams(v.party) {
 		if st.Conn() == conn {
@@ -139,10 +138,10 @@ func (v *server) stands(conn string) bool {
 	return false
 }
 
-// ofStreams reports whether a record's connection is an event stream of this server.
+// ofStreams reports whether a record belongs to an event stream of this server.
 func (v *server) ofStreams(r *transcript.Record) bool { return strings.HasPrefix(r.Conn, v.party+" ") }
 
-// close ends the server, and whatever it holds.
+// close closes the server and drops what it holds.
 func (v *server) close() {
 	v.release()
 	v.l.Close()

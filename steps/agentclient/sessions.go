@@ -17,8 +17,8 @@ func (s *suite) asksForNewSession(ctx context.Context) error {
 		"AC-043", "AC-054", "AC-096", "AC-107", "AC-056", "AC-117")
 }
 
-// reloads waits until a page that loads its session again by itself, as after a lost connection, has the answer: which
-// session it has would otherwise depend on whether that comes before the answer to what the user does next.
+// reloads waits for the answer if the page reloads its session by itself, as after a lost connection. Otherwise the
+// page's session would depend on whether that answer arrives before the answer to the user's next act.
 func (s *suite) reloads(ctx context.Context) {
 	p := s.now
 	if p.first == "" {
@@ -32,7 +32,7 @@ func (s *suite) reloads(ctx context.Context) {
 	}
 }
 
-// requestsSession waits for a request for a session, and until the page has handled the answer.
+// requestsSession waits for a session request, and until the page has handled the answer.
 func (s *suite) requestsSession(ctx context.Context) (transcript.Record, error) {
 	p := s.now
 	r, miss := s.asked(ctx, askCreate)
@@ -54,11 +54,10 @@ func (s *suite) requestsSession(ctx context.Context) (transcript.Record, error) 
 	return r, s.knows(ctx, r.N)
 }
 
-// showsIDs is the key under which a run learns whether the target shows the id of the session that it has.
+// showsIDs is the key in Env.Learnt for whether the target shows the id of its session.
 type showsIDs struct{}
 
-// knows waits until the page knows its new session. Most pages show its id; one that does not is given the quiet
-// window.
+// knows waits until the page knows its new session. Most pages show its id; the others get the quiet window.
 func (s *suite) knows(ctx context.Context, request int) error {
 	p, limits := s.now, s.Env.Profile.Limits
 	yes, learnt := s.learnt(showsIDs{})
@@ -89,7 +88,7 @@ func (s *suite) getsSession(ctx context.Context) error {
 	return nil
 }
 
-// sessionBegins judges the request for a session by the preselection.
+// sessionBegins checks the preselection in the session request.
 func (s *suite) sessionBegins(ctx context.Context, name string) error {
 	p := s.now
 	want := p.called(name).id
@@ -150,8 +149,8 @@ func (s *suite) says(ctx context.Context, text string) error {
 	return nil
 }
 
-// beginsToAnswer has the server send the beginning of a turn in one of the ways in which servers do: some repeat the
-// user's message, some send the answer in pieces and some message by message.
+// beginsToAnswer sends the beginning of a turn in one of the ways that servers use: some echo the user's message,
+// some send the answer in pieces, some as whole messages.
 func (s *suite) beginsToAnswer(ctx context.Context, how string) error {
 	p := s.now
 	echo := fields{"role": "user", "content": p.said, "sessionId": p.session}
@@ -170,16 +169,16 @@ func (s *suite) beginsToAnswer(ctx context.Context, how string) error {
 		if err := s.emit(ctx, vocab.MessageEvent, said); err != nil {
 			return err
 		}
-		if _, err := s.comment(ctx, "heartbeat"); err != nil { // as many servers send it
+		if _, err := s.comment(ctx, "heartbeat"); err != nil { // as many servers do
 			return err
 		}
 	}
 	p.unsent = way.unsent
-	return s.quiet(ctx) // what is drawn when it arrives may move what the user aims at next
+	return s.quiet(ctx) // late rendering may move the element that the user clicks next
 }
 
-// aborts has the user abort. A page may let a user do so only after one of the signs of a turn: if the server has not
-// sent that, it does now.
+// aborts has the user abort. A page may allow this only after some sign of a turn: signs that the server has not sent
+// yet, it sends now.
 func (s *suite) aborts(ctx context.Context) error {
 	can := func(l *snapshot.Page) bool { return usable(l, abort) }
 	s.settle(ctx)
@@ -202,7 +201,7 @@ func (s *suite) aborts(ctx context.Context) error {
 	return s.does(ctx, "the user aborts", click(abort), "AC-079", "AC-124")
 }
 
-// endsTurn has the server end a turn. Whether it says that it was aborted is up to it.
+// endsTurn has the server end a turn. It may or may not report that the turn was aborted.
 func (s *suite) endsTurn(ctx context.Context, how string) error {
 	d := fields{"sessionId": s.now.session}
 	if how == "with" {

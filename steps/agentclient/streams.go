@@ -18,7 +18,7 @@ func (s *suite) registerStreams(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the page reconnects$`, s.reconnects)
 }
 
-// stands waits until an event stream of the page stands that was opened after a record, and reports whether one does.
+// stands waits for an open event stream of the page that was opened after a record, and reports whether there is one.
 func (s *suite) stands(ctx context.Context, after int, within time.Duration) bool {
 	v := s.now.server
 	limited, cancel := deadline.WithLimit(ctx, s.Limit(within))
@@ -64,7 +64,7 @@ func (s *suite) closesStream(ctx context.Context) error {
 		Expected: "the event stream closed, as the user has disconnected", Observed: "it is still open"})
 }
 
-// reconnects waits until the page connects again: by itself, or else because the user connects.
+// reconnects waits until the page reconnects, by itself or else because the user connects.
 func (s *suite) reconnects(ctx context.Context) error {
 	p := s.now
 	if p.away {
@@ -88,13 +88,12 @@ func (s *suite) reconnects(ctx context.Context) error {
 	return s.greets(ctx)
 }
 
-// returns is the key under which a run learns whether the target connects again by itself, before a user would have it
-// do so.
+// returns is the key in Env.Learnt for whether the target reconnects by itself before a user would click.
 type returns struct{}
 
-// comesBack reports whether the page connects again by itself. A user takes about a second to notice a loss and to
-// click; a page that has not come back in that time once is given the quiet window from then on. A click on connect
-// between the attempts of a page that comes back by itself may lead to two event streams, about which no scenario is.
+// comesBack reports whether the page reconnects by itself. A user takes about a second to notice a loss and to click;
+// a page that has once failed to reconnect in that time gets only the quiet window from then on. A click on connect
+// between the attempts of a page that reconnects by itself may lead to two event streams, which no scenario covers.
 func (s *suite) comesBack(ctx context.Context) bool {
 	yes, learnt := s.learnt(returns{})
 	within := s.Env.Profile.Limits.Quiet.Duration

@@ -1,5 +1,5 @@
-// Package agentclient holds the steps of the agent-client features: a page is opened in a browser, the harness is its
-// server, and what a person would see of the page is judged, and what the page asks.
+// Package agentclient has the steps of the agent-client features: they open a page in a browser, act as its server,
+// and judge what a person would see on the page and what the page requests.
 package agentclient
 
 import (
@@ -29,36 +29,36 @@ type suite struct {
 	*steps.World
 	wire  wire
 	pages map[string]*page
-	now   *page // the one that the steps speak of
+	now   *page // the current page of the steps
 }
 
-// page is one page that is open, and its server.
+// page is an open page and its server.
 type page struct {
 	name   string
 	conn   driver.Conn
 	server *server
 
-	agents  []agent // as last listed
-	current string  // the id of the agent in use; "" is none
-	session string  // the one that it has; "" is none
-	first   string  // the one that it had first
+	agents  []agent // the last list
+	current string  // id of the current agent; "": none
+	session string  // the current session; "": none
+	first   string  // the first session
 	chosen  agent   // the latest choice
-	refused agent   // the same, once the server has refused it
+	refused agent   // the latest choice once the server has refused it
 
 	act       int            // record of the user's latest act
 	word      int            // record of the server's latest event
-	idle      *snapshot.Page // before that
-	unfenced  *snapshot.Page // before a fence that something was awaited behind; nil where there was none since
-	rest      *snapshot.Page // before the latest choice: how the selector looks when it does not switch
-	marks     []string       // the classes by which it looked busy
+	idle      *snapshot.Page // snapshot before that
+	unfenced  *snapshot.Page // snapshot before a fence within a wait; nil without one
+	rest      *snapshot.Page // snapshot before the latest choice, when the selector is not switching
+	marks     []string       // classes by which the selector looked busy
 	refusal   string         // the message of the server's latest error
-	at        time.Time      // the server's time in its latest event; zero: it gave none
-	emitted   time.Time      // when that was
-	asks      int            // switches that the scenario expects so far
+	at        time.Time      // the server's time in its latest event; zero: none
+	emitted   time.Time      // when that was sent
+	asks      int            // switches expected by the scenario so far
 	preselect int            // record of the first choice without a session
 	away      bool           // its server's port is closed
-	said      string         // by the user, last
-	unsent    []fields       // what a server may send of a turn, and the scripted one has not
+	said      string         // the user's last message
+	unsent    []fields       // possible events of a turn that the scripted server has not sent
 }
 
 // Protocol is the agent-client entry of the suite.
@@ -70,7 +70,7 @@ func (Protocol) Kind() target.Kind { return binding.Kind() }
 // Features implements steps.Protocol.
 func (Protocol) Features() fs.FS { return features.FS }
 
-// Bind implements steps.Protocol: the decoder of a scenario's records.
+// Bind implements steps.Protocol: it returns the decoder of a scenario's records.
 func (Protocol) Bind(env *steps.Env, _ target.Running) func(*transcript.Record) {
 	return wire{*selectwire.Of(env.Profile)}.decode
 }
@@ -118,7 +118,7 @@ type evident interface {
 	DOM(context.Context) (string, error)
 }
 
-// end keeps a picture of each page where something is wrong, and ends the servers.
+// end saves a picture of each page if something is wrong, and closes the servers.
 func (s *suite) end(ctx context.Context) {
 	for _, p := range s.pages {
 		if p.conn != nil && (s.Broken() || !s.Whole()) {
@@ -135,10 +135,10 @@ func (s *suite) end(ctx context.Context) {
 	}
 }
 
-// blocked is how the record of a request begins that was not let out.
+// blocked is the prefix of the record of a blocked request.
 const blocked = "blocked "
 
-// tellBlocked tells of each request to another host once in a run: it fails no clause.
+// tellBlocked reports each blocked request to another host once per run; it fails no clause.
 func (s *suite) tellBlocked() {
 	for _, r := range s.T.All() {
 		if what, ok := strings.CutPrefix(r.Label, blocked); ok && r.Kind == transcript.Ask {
@@ -160,11 +160,11 @@ func (s *suite) keepEvidence(ctx context.Context, p *page) {
 		s.Attach("page-"+p.name+".png", "image/png", png)
 	}
 	if dom, err := e.DOM(ctx); err == nil {
-		s.Attach("page-"+p.name+"-dom.txt", "text/html", []byte(dom)) // as text: opened, it must not come to life again
+		s.Attach("page-"+p.name+"-dom.txt", "text/html", []byte(dom)) // as text, so that it stays inert when opened
 	}
 }
 
-// open opens a page, and starts the server that it will be told of.
+// open opens a page and starts its server.
 func (s *suite) open(ctx context.Context, name string) error {
 	srv, err := s.listen(name)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *suite) open(ctx context.Context, name string) error {
 	profile := binding.Of(s.Env.Profile)
 	how := s.reading()
 	if first := s.pages["A"]; name != "A" && first != nil {
-		if e, ok := first.conn.(evident); ok { // two pages of one browser share what it keeps, as two tabs do
+		if e, ok := first.conn.(evident); ok { // two pages of one browser share storage, like two tabs
 			how.With = e.Profile()
 		}
 	}
@@ -189,7 +189,7 @@ func (s *suite) open(ctx context.Context, name string) error {
 	return nil
 }
 
-// reading is how pages are read, by the profile's hooks.
+// reading returns how to read pages, from the profile's hooks.
 func (s *suite) reading() *driver.Page {
 	c := binding.Of(s.Env.Profile)
 	h := c.Hooks
@@ -226,7 +226,7 @@ func (s *suite) reading() *driver.Page {
 	return how
 }
 
-// Names of a page's controls in acts and looks.
+// Names of a page's controls in acts and snapshots.
 const (
 	serverURL  = "server-url"
 	connect    = "connect"

@@ -30,7 +30,7 @@ func (s *suite) registerSwitching(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the selector no longer looks busy$`, s.looksIdle)
 }
 
-// chooses has the user choose an agent, with a session or without one.
+// chooses has the user choose an agent, with or without a session.
 func (s *suite) chooses(ctx context.Context, name string) error {
 	p, a := s.now, s.now.called(s.armed(name))
 	s.offers(ctx, a)
@@ -53,7 +53,7 @@ func (s *suite) chooses(ctx context.Context, name string) error {
 	return err
 }
 
-// offers waits until an agent can be chosen: what makes it so may still be on its way to the page.
+// offers waits until an agent can be chosen; the cause may still be on its way to the page.
 func (s *suite) offers(ctx context.Context, a agent) {
 	offered := func(l *snapshot.Page) bool {
 		return !l.Select.Disabled && slices.ContainsFunc(l.Select.Options, func(o snapshot.Option) bool {
@@ -65,7 +65,7 @@ func (s *suite) offers(ctx context.Context, a agent) {
 	}
 }
 
-// optionOf is the text of an agent's option, which may show more than its name: the shortest.
+// optionOf returns the text of an agent's option, which may show more than its name: the shortest match.
 func (s *suite) optionOf(a agent) string {
 	best := ""
 	if l, _ := s.latest(); l != nil {
@@ -103,7 +103,7 @@ func (s *suite) requestsSwitch(ctx context.Context, name string) error {
 		steps.CheckOf(r, d["sessionId"] == p.session,
 			fmt.Sprintf("a %s whose sessionId is %q, that of the page's session", vocab.SwitchAgentType, p.session),
 			"AC-045", "AC-051", "AC-055", "AC-116", "AC-017"))
-	for _, c := range checks { // one by one: what follows from the first that is wrong is not judged
+	for _, c := range checks { // one at a time: consequences of the first failure are not judged
 		if err := s.Judge(c); err != nil {
 			return err
 		}
@@ -111,8 +111,8 @@ func (s *suite) requestsSwitch(ctx context.Context, name string) error {
 	return nil
 }
 
-// noSwitch judges that there was none up to a later request of the page, which a scenario has awaited. The browser has
-// recorded what was requested before it, in order.
+// noSwitch judges that the page requested no switch before a later request that the scenario has awaited. The browser
+// records requests in order.
 func (s *suite) noSwitch() error {
 	clauses := []string{"AC-042", "AC-054", "AC-056", "AC-095", "AC-039", "AC-041"}
 	received, made := s.requests(vocab.SwitchAgentType, 0)
@@ -125,7 +125,7 @@ func (s *suite) noSwitch() error {
 	return s.Judge(steps.Check{Clauses: clauses, OK: true})
 }
 
-// noOtherSwitch judges that there were no more than those that the scenario has awaited.
+// noOtherSwitch judges that the page requested no more switches than the scenario has awaited.
 func (s *suite) noOtherSwitch() error {
 	asks := s.now.asks
 	found, made := s.requests(vocab.SwitchAgentType, 0)
@@ -161,7 +161,7 @@ func (s *suite) switches(ctx context.Context, from string, to agent, name, odd s
 	if odd == undocumented {
 		d["reason"], d["session"], d["seq"] = "user", fields{"id": "x"}, 7
 	}
-	s.settle(ctx) // what the page shows of its own request is not taken for what it shows of the event
+	s.settle(ctx) // so that effects of the page's own request are not mistaken for those of the event
 	if err := s.emit(ctx, vocab.AgentSwitchedEvent, d); err != nil {
 		return err
 	}
@@ -169,8 +169,8 @@ func (s *suite) switches(ctx context.Context, from string, to agent, name, odd s
 	return nil
 }
 
-// refuses sends an error, with the usual message of its code if text is "", and the agents of the latest list if it has
-// a list.
+// refuses sends an error, by default with the usual message of its code, and with the agents of the latest list if
+// the code has a list.
 func (s *suite) refuses(ctx context.Context, code, text string) error {
 	return s.refusesWith(ctx, code, text, s.now.agents)
 }
@@ -187,7 +187,7 @@ func (s *suite) refusesAgents(ctx context.Context, which string) error {
 	return s.refusesWith(ctx, vocab.AgentNotFound, "", available)
 }
 
-// refusesWith sends an error. Only agent_not_found has a list, nil for none.
+// refusesWith sends an error. Only agent_not_found has a list, which may be nil.
 func (s *suite) refusesWith(ctx context.Context, code, text string, available []agent) error {
 	s.clock("")
 	p := s.now
@@ -202,12 +202,12 @@ func (s *suite) refusesWith(ctx context.Context, code, text string, available []
 		d["availableAgents"] = available
 		p.agents = available
 	}
-	s.settle(ctx) // as for a switch: what the page shows of its own request is not taken for what it shows of the error
+	s.settle(ctx) // as for a switch: effects of the page's own request must not be mistaken for those of the error
 	return s.emit(ctx, vocab.ErrorEvent, d)
 }
 
-// busy reports whether the selector looks other than it did at rest, in one of the ways that the profile knows. The
-// first classes that change are those by which it looks busy: others may change for other reasons.
+// busy reports whether the selector differs from its state at rest in one of the ways that the profile knows. The
+// first classes that change count as its busy look; others may change for other reasons.
 func (s *suite) busy(l *snapshot.Page) bool {
 	p := s.now
 	switch {
@@ -223,7 +223,7 @@ func (s *suite) busy(l *snapshot.Page) bool {
 	})
 }
 
-// changed are the classes that only one of two looks has; nil if there are none.
+// changed returns the classes that only one of two snapshots has; nil if there are none.
 func changed(before, now []string) (out []string) {
 	for _, c := range slices.Concat(before, now) {
 		if slices.Contains(before, c) != slices.Contains(now, c) {

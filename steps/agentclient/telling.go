@@ -33,7 +33,7 @@ func (s *suite) registerTelling(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the server sends undocumented events$`, s.sendsUndocumented)
 }
 
-// folded is a text without what makes no difference to a reader: white space, and whether punctuation is full-width.
+// folded returns a text without irrelevant differences: white space and full-width punctuation.
 func folded(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -63,7 +63,7 @@ func more(before, now *snapshot.Page, text string) bool {
 	return count(now) > count(before)
 }
 
-// promptClauses are what the prompts are about.
+// promptClauses lists the clauses about each prompt.
 var promptClauses = []struct {
 	text    string
 	clauses []string
@@ -86,7 +86,7 @@ func clausesOf(text string) []string {
 	return []string{"AC-070", "AC-014", "AC-083", "AC-084", "AC-115"}
 }
 
-// prompts waits until a text is shown that was not visible before: on the page but for its log, or in a dialog.
+// prompts waits for a text that was not visible before, on the page outside of its log or in a dialog.
 func (s *suite) prompts(ctx context.Context, text string) error {
 	p, before := s.now, s.now.idle
 	text = s.armed(text)
@@ -108,7 +108,7 @@ func (s *suite) prompts(ctx context.Context, text string) error {
 		c.Observed, c.At = miss.Reason, miss.At
 	default:
 		l, n := s.latest()
-		if p.unfenced != nil { // what a fence has had the page show is none of it
+		if p.unfenced != nil { // ignore what a fence made the page show
 			l = p.unfenced
 		}
 		c.Observed, c.At = strings.Join(append(news, s.news(before, l, text)...), "; "), cmp.Or(at, n)
@@ -117,7 +117,7 @@ func (s *suite) prompts(ctx context.Context, text string) error {
 	return s.Judge(c)
 }
 
-// news is what the page shows instead of a text, in words.
+// news describes what the page shows instead of a text.
 func (s *suite) news(before, now *snapshot.Page, text string) (out []string) {
 	if now == nil {
 		return nil
@@ -131,7 +131,7 @@ func (s *suite) news(before, now *snapshot.Page, text string) (out []string) {
 	return out
 }
 
-// appeared is what a look has that the one before had not, roughly: the words between what they begin and end with.
+// appeared approximates what is new in a snapshot: the words between the common beginning and end.
 func appeared(before, now *snapshot.Page) string {
 	if before == nil {
 		return clip(now.Text)
@@ -156,7 +156,7 @@ func (s *suite) showsText(ctx context.Context, text string) error {
 	}})
 }
 
-// announces judges the system message about a switch, and that there is one of it (AC-060).
+// announces judges the system message about a switch, and that there is only one (AC-060).
 func (s *suite) announces(ctx context.Context, from, to string) error {
 	p, before := s.now, s.now.idle
 	text := fmt.Sprintf(texts.Switched, from, s.armed(to))
@@ -195,7 +195,7 @@ func inChat(l *snapshot.Page, text string) int {
 	return n
 }
 
-// namesAgents judges agents that are named in a prompt, or by the selector (AC-123).
+// namesAgents judges the agents named in a prompt or by the selector (AC-123).
 func (s *suite) namesAgents(ctx context.Context, list string) error {
 	p := s.now
 	agents := p.those(list)
@@ -219,7 +219,7 @@ func (s *suite) dialogHas(text string) bool {
 	})
 }
 
-// suggests records whether the page suggests what the user might do.
+// suggests records whether the page suggests what the user could do.
 func (s *suite) suggests(ctx context.Context, text string) error {
 	s.settle(ctx)
 	what := "the page does not suggest: " + text
@@ -236,7 +236,7 @@ func (s *suite) suggests(ctx context.Context, text string) error {
 // trap is the path that an armed text requests if it runs.
 const trap = "parley-trap"
 
-// armed is a text of a feature in which PARLEY is replaced by a script that makes a request.
+// armed returns a feature's text with PARLEY replaced by a script that makes a request.
 func (s *suite) armed(text string) string {
 	text = strings.ReplaceAll(text, `\"`, `"`)
 	return strings.ReplaceAll(text, "PARLEY", "fetch('/"+trap+"')")
@@ -259,7 +259,7 @@ func (s *suite) noScript(ctx context.Context) error {
 	return nil
 }
 
-// sendsUndocumented sends what a page has to ignore: event types that no document has, and a comment.
+// sendsUndocumented sends what a page must ignore: undocumented event types and a comment.
 func (s *suite) sendsUndocumented(ctx context.Context) error {
 	for _, e := range []struct {
 		kind string

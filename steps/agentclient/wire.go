@@ -15,16 +15,16 @@ import (
 	wjson "parley/wire/json"
 )
 
-// fields are the fields of an event or a request under the names of the default binding.
+// fields are the fields of an event or a request, by their default binding names.
 type fields = map[string]any
 
-// wire maps the events of the scripted server to what the page expects of its server, and the page's requests back. It
-// is pure: no I/O, no state.
+// wire maps the events of the scripted server to the wire that the page expects, and the page's requests back. It
+// does no I/O and has no state.
 type wire struct {
 	selectwire.Binding
 }
 
-// event encodes an event as an event stream has it. Its time, if it has one, stands beside its data and within: the
+// event encodes an event for an event stream. Its time, if any, is both beside and within its data, because the
 // sources have it in either place (AC-119).
 func (w wire) event(kind string, data fields, at any) []byte {
 	body := map[string]any{}
@@ -58,7 +58,7 @@ func (w wire) event(kind string, data fields, at any) []byte {
 	return out.Bytes()
 }
 
-// places are where the fields of events are within their data.
+// places returns where the fields of events are within their data.
 func (w wire) places() map[string]target.Pointer {
 	f := w.Fields.Event
 	return map[string]target.Pointer{
@@ -69,7 +69,7 @@ func (w wire) places() map[string]target.Pointer {
 	}
 }
 
-// listed is a list of agents as this wire has it; other values stay as they are.
+// listed converts a list of agents to this wire; other values stay unchanged.
 func (w wire) listed(name string, v any) any {
 	agents, ok := v.([]agent)
 	if !ok {
@@ -89,7 +89,7 @@ func (w wire) listed(name string, v any) any {
 	return out
 }
 
-// encode is JSON in which every string stands as it is.
+// encode returns JSON without HTML escaping.
 func encode(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -100,7 +100,7 @@ func encode(v any) []byte {
 	return bytes.TrimRight(buf.Bytes(), "\n")
 }
 
-// What a page asks, as Event.Type of its requests' records. The messages have their names in the vocabulary.
+// What a page asks, as Event.Type of its requests' records. The vocabulary names the messages.
 const (
 	askStream = "stream"
 	askCreate = "session_create"
@@ -134,7 +134,7 @@ func (w wire) decode(r *transcript.Record) {
 	}
 }
 
-// asked tells what a request asks for: a kind and, under the names of the default binding, its fields.
+// asked returns the kind of a request and, under the names of the default binding, its fields.
 func (w wire) asked(method, at string, body []byte) (kind string, data fields, ok bool) {
 	u, err := url.Parse(at)
 	if err != nil {
@@ -168,7 +168,7 @@ func (w wire) asked(method, at string, body []byte) (kind string, data fields, o
 	return name, data, true
 }
 
-// ends reports whether a path is an endpoint's, below whatever the page was told.
+// ends reports whether a path is an endpoint's, below any base path given to the page.
 func ends(path, endpoint string) bool {
 	endpoint, _, _ = strings.Cut(endpoint, "?")
 	return strings.HasSuffix(strings.TrimSuffix(path, "/"), strings.TrimSuffix(endpoint, "/"))

@@ -1,4 +1,4 @@
-// Package binding is the page of agent-client in a profile: where it is, and how it is used.
+// Package binding is the agent-client section of a profile: where the page is, and how to use it.
 package binding
 
 import (
@@ -18,13 +18,13 @@ import (
 //go:embed example.yaml
 var example string
 
-// SessionList is the capability that a profile may declare: the page lists its sessions, and loads one by a click.
+// SessionList is the optional capability of a page that lists its sessions and loads one on a click.
 const SessionList = server.SessionList
 
-// open is the default of limits.open: the first page waits for its browser to start.
+// open is the default of limits.open: the first page has to wait for the browser to start.
 const open = 20 * time.Second
 
-// Kind is what a profile of agent-client may say: the page, and the wire that it expects of its server, over sse.
+// Kind describes profiles of agent-client: the page, and the wire that it expects from its server, over sse.
 func Kind() target.Kind {
 	return target.Kind{
 		Protocol:     agentclient.Protocol,
@@ -66,86 +66,87 @@ func reach(p *target.Profile) target.Reach {
 	}
 }
 
-// Concurrency is how many scenarios run side by side where the profile does not say. Each has a page, all in one
-// browser: one more than there are processors, and 8 at most. More would only take them from each other.
+// Concurrency is the default number of concurrent scenarios. Each has a page, all in one browser: one more than there
+// are processors, and at most 8. More would only slow each other down.
 func Concurrency() int { return min(runtime.GOMAXPROCS(0)+1, 8) }
 
-// Of is the page of a profile of agent-client.
+// Of returns the agent-client section of a profile.
 func Of(p *target.Profile) *Binding { return target.SectionOf[Binding](p) }
 
 // anyServer stands for the base URL of the scripted server.
 const anyServer = "{url}"
 
-// Binding is the page of agent-client: where it is, and how it is used. What it says to its server is the wire of
-// agent-select, of which only what sse has counts.
+// Binding describes the page of agent-client: where it is, and how to use it. Its messages to the server are the wire
+// of agent-select, of which only sse applies.
 type Binding struct {
-	// Folder is that of a static page, relative to the profile, which the harness serves on a loopback port. Default "":
-	// the page is at Profile.URL. Folder resolves it.
+	// Folder is the folder of a static page, relative to the profile, which the harness serves on a loopback port.
+	// Default "": the page is at Profile.URL. The function PageFolder resolves it.
 	Folder string `yaml:"folder"`
 
-	// Page is the path of the page below the folder or the URL, such as /index.html?x=1. Default "/", or "" where the URL
-	// has a path that does not end with a slash: it is then the page's own. See PageURL.
+	// Page is the path of the page below the folder or the URL, such as /index.html?x=1. Default "/", or "" if the URL
+	// has a path that does not end with a slash, which is then the page's own. See PageURL.
 	Page string `yaml:"page"`
 
-	// File tells that the page is opened as a file: URL instead of being served: its origin is then null. Default false.
+	// File opens the page as a file: URL instead of serving it: its origin is then null. Default false.
 	File bool `yaml:"file"`
 
-	// Browser is the program of the browser, a name on the PATH or a path relative to the profile. Default "": a Chromium
-	// that is found on the PATH. BrowserProgram resolves it.
+	// Browser is the browser executable: a name on the PATH or a path relative to the profile. Default "": a Chromium
+	// found on the PATH. BrowserProgram resolves it.
 	Browser string `yaml:"browser"`
 
-	// Language is what the browser asks for. Default zh-CN.
+	// Language is the browser's preferred language. Default zh-CN.
 	Language string `yaml:"language"`
 
-	// Allow are the hosts, each a name or name:port, that the page may ask beside loopback and its own host. Default none.
+	// Allow lists the hosts, each a name or name:port, that the page may contact besides loopback and its own host.
+	// Default none.
 	Allow []string `yaml:"allow"`
 
 	Server PageServer `yaml:"server"`
 	Hooks  PageHooks  `yaml:"hooks"`
 }
 
-// PageServer is how the page is told its server's address: by a URL parameter, by the field PageHooks.ServerURL, or by
+// PageServer is how the page gets its server's address: from a URL parameter, from the field PageHooks.ServerURL, or
 // both.
 type PageServer struct {
 	Parameter string `yaml:"parameter"` // name of the URL parameter; default "": none
-	Value     string `yaml:"value"`     // what it is told; {url} in it is the scripted server; default {url}
+	Value     string `yaml:"value"`     // its value; {url} stands for the scripted server; default {url}
 }
 
 // PageHooks are the elements of the page. Each is a CSS selector, or text= and the visible text of a control; see
-// ByText. Those whose default is "" may be empty, and so may ServerURL and Sessions.
+// ByText. Those with the default "" may be empty, and so may ServerURL and Sessions.
 type PageHooks struct {
-	ServerURL  string `yaml:"server-url"`  // the field for the server's address; "": there is none; default #serverUrl
+	ServerURL  string `yaml:"server-url"`  // field for the server's address; "": none; default #serverUrl
 	Connect    string `yaml:"connect"`     // default #connectBtn
 	Disconnect string `yaml:"disconnect"`  // default #disconnectBtn
-	Selector   string `yaml:"selector"`    // of the agent; default #mainAgentSelect
+	Selector   string `yaml:"selector"`    // agent selector; default #mainAgentSelect
 	NewSession string `yaml:"new-session"` // default #newSessionBtn
-	Message    string `yaml:"message"`     // the field for the user's message; default #messageInput
+	Message    string `yaml:"message"`     // field for the user's message; default #messageInput
 	Send       string `yaml:"send"`        // default #sendBtn
 	Abort      string `yaml:"abort"`       // default #abortBtn
 	Chat       string `yaml:"chat"`        // default #chatBox
 	Log        string `yaml:"log"`         // the event log; default #eventLog
 
-	LogRow     string `yaml:"log-row"`     // an entry of the log; default "": a direct child of it
-	LevelInfo  string `yaml:"level-info"`  // what it, or something in it, matches; default "": by class or data-level
-	LevelError string `yaml:"level-error"` // the same
-	Loading    string `yaml:"loading"`     // visible during a switch; default "": by aria-busy or a change of class
-	Dismiss    string `yaml:"dismiss"`     // what closes a dialog that covers the page; default "": nothing
-	Sessions   string `yaml:"sessions"`    // the list of sessions; "": there is none; default #sessionList
-	Session    string `yaml:"session"`     // an entry of it, which a click loads; default "": a direct child of it
+	LogRow     string `yaml:"log-row"`     // log entry; default "": a direct child of the log
+	LevelInfo  string `yaml:"level-info"`  // matches an info entry or something in it; default "": class or data-level
+	LevelError string `yaml:"level-error"` // likewise for an error entry
+	Loading    string `yaml:"loading"`     // visible during a switch; default "": aria-busy or a change of class
+	Dismiss    string `yaml:"dismiss"`     // closes a dialog that covers the page; default "": none
+	Sessions   string `yaml:"sessions"`    // list of sessions; "": none; default #sessionList
+	Session    string `yaml:"session"`     // its entry, which a click loads; default "": a direct child of the list
 }
 
-// byText is how a hook begins that is no CSS selector.
+// byText is the prefix of a hook that is not a CSS selector.
 const byText = "text="
 
-// ByText is the visible text by which a hook of a page finds its control, and whether it does; else it is a CSS
+// ByText returns the visible text by which a hook finds its control, and whether it uses one; otherwise it is a CSS
 // selector.
 func ByText(hook string) (text string, ok bool) { return strings.CutPrefix(hook, byText) }
 
-// For is what the page is told of a scripted server at this base URL.
+// For returns the parameter's value for a scripted server at this base URL.
 func (s PageServer) For(server string) string { return strings.ReplaceAll(s.Value, anyServer, server) }
 
-// PageURL is what the browser opens: the page below a base URL (that of a Running), with the URL parameter that names
-// the scripted server, if there is one. A file: URL gets index.html where a server would add it.
+// PageURL returns the URL for the browser to open: the page below a base URL (that of a Running), with the URL
+// parameter for the scripted server, if there is one. A file: URL gets index.html where a server would add it.
 func (b Binding) PageURL(base, server string) string {
 	rest, fragment, hash := strings.Cut(base+b.Page, "#")
 	path, query, asked := strings.Cut(rest, "?")
@@ -168,7 +169,7 @@ func (b Binding) PageURL(base, server string) string {
 	return path
 }
 
-// PageFolder is the folder of Binding.Folder; "" where the page is at a URL.
+// PageFolder returns the resolved folder of the page; "" if the page is at a URL.
 func PageFolder(p *target.Profile) string {
 	folder := Of(p).Folder
 	if folder == "" || filepath.IsAbs(folder) {
@@ -177,8 +178,8 @@ func PageFolder(p *target.Profile) string {
 	return filepath.Join(p.Dir, folder)
 }
 
-// BrowserProgram is the program of Binding.Browser: a path, or a name that is to be found on the PATH; "" where any
-// Chromium will do.
+// BrowserProgram returns the resolved browser executable: a path, or a name to find on the PATH; "" if any Chromium
+// will do.
 func BrowserProgram(p *target.Profile) string {
 	program := Of(p).Browser
 	if filepath.Base(program) == program || program == "" || filepath.IsAbs(program) {
@@ -187,7 +188,7 @@ func BrowserProgram(p *target.Profile) string {
 	return filepath.Join(p.Dir, program)
 }
 
-// Default is the default binding of agent-client.
+// Default returns the default binding of agent-client.
 func Default() Binding {
 	return Binding{
 		Page: "/", Language: "zh-CN",

@@ -11,14 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestClientMistakes: those of a page and its hooks, one error each, with a place.
-// Heads of profiles that have a mistake.
+// Heads of profiles that have an error.
 const (
 	bare = "protocol: agent-client\n"
 	head = "url: http://x\nprotocol: agent-client\n"
 )
 
-// clientMistakes are what is wrong in a profile, and how its reader is told.
+// clientMistakes are errors in a profile, and their messages.
 var clientMistakes = []struct{ reason, head, yaml, want string }{
 	{"a driver of another protocol", head, "drivers: [sse]",
 		`p.yaml:3:11: drivers[0]: unknown driver "sse" (known here: browser)`},
@@ -130,18 +129,19 @@ var clientMistakes = []struct{ reason, head, yaml, want string }{
 		`p.yaml:3:30: agent-client.hooks.send: "a\\" is not a CSS selector: it ends in a \`},
 }
 
+// TestClientMistakes checks the errors of a page and its hooks, one each, with a location.
 func TestClientMistakes(t *testing.T) {
 	for _, tt := range clientMistakes {
 		t.Run(tt.reason, func(t *testing.T) { profiletest.Mistaken(t, kinds, tt.head+tt.yaml+"\n", tt.want) })
 	}
 }
 
-// atURL changes the binding of a profile of a page at a URL.
+// atURL changes the binding in the profile of a page at a URL.
 func atURL(f func(*Binding)) func(*target.Profile) {
 	return func(p *target.Profile) { p.URL = "http://x"; f(Of(p)) }
 }
 
-// clientProfiles are profiles, and what they change.
+// clientProfiles are profiles and what they change.
 var clientProfiles = []struct {
 	reason, yaml string
 	want         func(*target.Profile)
@@ -279,7 +279,7 @@ func TestBrowserProgram(t *testing.T) {
 
 func TestPageConcurrency(t *testing.T) {
 	p := Kind().New()
-	agentselect.Of(p).Correlation = agentselect.Correlation{Single: true} // each page has a server of its own
+	agentselect.Of(p).Correlation = agentselect.Correlation{Single: true} // each page has its own server
 	if got := p.ParallelOver(target.Browser); got != Concurrency() {
 		t.Errorf("by default %d", got)
 	}

@@ -12,7 +12,7 @@ import (
 	"parley/target"
 )
 
-// checker checks the page of a profile.
+// checker checks the agent-client section of a profile.
 type checker struct {
 	*target.Checker
 	b *Binding
@@ -39,7 +39,7 @@ func (c checker) binding() error {
 	)
 }
 
-// wholePage settles the page where the URL is all of it.
+// wholePage sets the page if the URL is all of it.
 func (c checker) wholePage() {
 	u, err := url.Parse(strings.Replace(c.Profile.URL, "{port}", "1", 1))
 	if err == nil && u.Path != "" && !strings.HasSuffix(u.Path, "/") && !c.Given("agent-client.page") {
@@ -70,7 +70,7 @@ func (c checker) page() error {
 	return nil
 }
 
-// languageTag is roughly the Language-Tag of RFC 5646.
+// languageTag approximates the Language-Tag of RFC 5646.
 var languageTag = regexp.MustCompile(`\A[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*\z`)
 
 func (c checker) language() error {
@@ -80,7 +80,7 @@ func (c checker) language() error {
 	return nil
 }
 
-// hostName is a name or an address, with or without a port.
+// hostName matches a name or an address, with or without a port.
 var hostName = regexp.MustCompile(`\A([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]+))?\z`)
 
 func (c checker) allow() error {
@@ -99,7 +99,7 @@ func (c checker) allow() error {
 	return nil
 }
 
-// pageServer checks that the page is told its server's address.
+// pageServer checks that the page gets its server's address.
 func (c checker) pageServer() error {
 	const value = "agent-client.server.value"
 	a := c.b
@@ -118,7 +118,7 @@ func (c checker) pageServer() error {
 	return nil
 }
 
-// Hooks of a page: those that may be empty, and those that are no control, so that no text finds them.
+// Hooks of a page that may be empty, and hooks that are not controls, so that no text finds them.
 var (
 	optionalHooks = []string{
 		"server-url", "log-row", "level-info", "level-error", "loading", "dismiss", "sessions", "session",
@@ -151,11 +151,11 @@ func (c checker) pageHooks() error {
 	return nil
 }
 
-// selectorMistake is what is wrong with the brackets and quotes of a CSS selector, in words; "" if nothing is. The rest
-// is for the browser to say.
+// selectorMistake describes an error in the brackets and quotes of a CSS selector; "" if there is none. The browser
+// checks the rest.
 func selectorMistake(s string) string {
 	closing := map[rune]rune{'(': ')', '[': ']'}
-	var open []rune // what is to come, the next one last
+	var open []rune // expected closing characters, the next one last
 	var quote rune
 	escaped := false
 	for _, r := range s {

@@ -12,9 +12,9 @@ import (
 	"parley/target"
 )
 
-// IsPage reports whether a path or URL can name nothing but a page, for ForPage: a folder, a file whose name ends in
-// .html or .htm, whether it is there or not, or a file: URL. A file of another name is that of a profile, for Load;
-// what is at another URL cannot be told by it.
+// IsPage reports whether a path or URL can only name a page, for ForPage: a folder, a file with a name ending in
+// .html or .htm, whether or not it exists, or a file: URL. Any other file is a profile, for Load; for other URLs the
+// name does not tell.
 func IsPage(pathOrURL string) bool {
 	if scheme, _, isURL := strings.Cut(pathOrURL, "://"); isURL {
 		return strings.EqualFold(scheme, "file")
@@ -28,9 +28,9 @@ func htmlFile(path string) bool {
 	return ext == ".html" || ext == ".htm"
 }
 
-// ForPage is the profile of a page that follows the default binding of agent-client. The page is a folder that has an
-// index.html, the file of a page, which are served; a file: URL, of either, which is opened as it is; or an http or
-// https URL as Kind.ForURL takes it. What cannot be one is a *ProfileError.
+// ForPage returns the profile of a page that follows the default binding of agent-client. The page is a folder with
+// an index.html or the file of a page, which are served; a file: URL of either, which is opened as it is; or an http
+// or https URL as accepted by Kind.ForURL. Anything else is a *ProfileError.
 func ForPage(pathOrURL string) (*target.Profile, error) {
 	scheme, _, isURL := strings.Cut(pathOrURL, "://")
 	switch {
@@ -42,7 +42,7 @@ func ForPage(pathOrURL string) (*target.Profile, error) {
 	return forFile(pathOrURL, pathOrURL)
 }
 
-// forFileURL is ForPage of a file: URL.
+// forFileURL is ForPage for a file: URL.
 func forFileURL(text string) (*target.Profile, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Path == "" || u.Host != "" && u.Host != "localhost" {
@@ -63,7 +63,7 @@ func forFileURL(text string) (*target.Profile, error) {
 	return p, nil
 }
 
-// filePath is the path of a file: URL's, which begins with a slash before the name of a drive too.
+// filePath returns the path of a file: URL, which has a slash even before a drive letter.
 func filePath(path string) string {
 	if drive := filepath.VolumeName(filepath.FromSlash(strings.TrimPrefix(path, "/"))); drive != "" {
 		path = strings.TrimPrefix(path, "/")
@@ -71,7 +71,7 @@ func filePath(path string) string {
 	return filepath.FromSlash(path)
 }
 
-// forFile is the profile of a page on the disk, which messages speak of by a name.
+// forFile returns the profile of a page on disk; messages refer to it by name.
 func forFile(path, name string) (*target.Profile, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -104,7 +104,7 @@ func forFile(path, name string) (*target.Profile, error) {
 	return p, nil
 }
 
-// splitPage makes the base URL and the page's path out of a page's URL.
+// splitPage splits a page's URL into the base URL and the page's path.
 func splitPage(p *target.Profile) {
 	scheme, rest, ok := strings.Cut(p.URL, "://")
 	i := strings.IndexAny(rest, "/?#")

@@ -24,7 +24,7 @@ import (
 // launcher serves the folder of a page, or opens it as files.
 type launcher struct{ p *target.Profile }
 
-// Launch checks that the folder has the page, and serves it on a free loopback port.
+// Launch checks that the folder contains the page, and serves it on a free loopback port.
 func (l launcher) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
 	folder, err := filepath.Abs(PageFolder(l.p))
 	if err != nil {
@@ -46,21 +46,21 @@ func (l launcher) Launch(ctx context.Context, o target.LaunchOptions) (target.Ru
 	return s, nil
 }
 
-// Private is true: every launch has a server of its own.
+// Private implements target.Launcher: each launch is a separate server.
 func (launcher) Private() bool { return true }
 
 // servedPage is the Running of a page in a folder.
 type servedPage struct {
 	base    string
 	root    *os.Root
-	server  *http.Server   // nil: the page is opened as files
-	accepts sync.WaitGroup // until the server accepts no more
-	answers sync.WaitGroup // until its connections have ended
+	server  *http.Server   // nil if the page is opened as files
+	accepts sync.WaitGroup // done once the server accepts no more connections
+	answers sync.WaitGroup // done once its connections have ended
 }
 
 var _ target.Running = (*servedPage)(nil)
 
-// open makes the page one that a browser can open.
+// open prepares the page for a browser.
 func (s *servedPage) open(folder string, a Binding, stderr io.Writer) *target.StartError {
 	u, err := url.Parse(a.Page)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *servedPage) open(folder string, a Binding, stderr io.Writer) *target.St
 	return nil
 }
 
-// serve serves the folder until Stop. Stderr gets the server's complaints; nil: nobody.
+// serve serves the folder until Stop. The server logs errors to stderr unless that is nil.
 func (s *servedPage) serve(stderr io.Writer) error {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *servedPage) serve(stderr io.Writer) error {
 	if stderr == nil {
 		stderr = io.Discard
 	}
-	files := http.FileServerFS(unlisted{s.root.FS()}) // no symbolic link leads out of a root
+	files := http.FileServerFS(unlisted{s.root.FS()}) // no symbolic link can lead out of a root
 	s.base = "http://" + l.Addr().String()
 	s.server = &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -107,7 +107,7 @@ func (s *servedPage) serve(stderr io.Writer) error {
 			}
 		},
 	}
-	s.accepts.Go(func() { _ = s.server.Serve(l) }) // ends by Close alone
+	s.accepts.Go(func() { _ = s.server.Serve(l) }) // ends only with Close
 	return nil
 }
 
@@ -126,20 +126,19 @@ func (s *servedPage) Restart(context.Context, bool) error {
 	return &target.NotDeclaredError{Key: "way to restart a page, other than opening it again"}
 }
 
-// Stop ends the server and its connections, without grace: no request changes anything.
+// Stop closes the server and its connections at once, because no request changes anything.
 func (s *servedPage) Stop(context.Context) error {
 	var err error
 	if s.server != nil {
 		err = s.server.Close()
 		s.accepts.Wait()
-		err = errors.Join(err, s.server.Close()) // what was accepted meanwhile
+		err = errors.Join(err, s.server.Close()) // connections accepted meanwhile
 		s.answers.Wait()
 	}
 	return errors.Join(err, s.root.Close())
 }
 
-// unlisted are files that are there where they can be read, and folders that do not tell what is in them: one without
-// an index.html is not there.
+// unlisted hides directory listings and unreadable files: a folder without an index.html does not exist.
 type unlisted struct{ fs.FS }
 
 func (u unlisted) Open(name string) (fs.File, error) {
@@ -158,7 +157,7 @@ const indexFile = "index.html"
 
 var errNoFile = errors.New("it is not a regular file")
 
-// fileOf is the file that a name stands for, that of a folder being its page, and whether it is one.
+// fileOf returns the file for a name, which for a folder is its page, or an error if there is none.
 func fileOf(files fs.FS, name string) (string, error) {
 	info, err := fs.Stat(files, name)
 	if err == nil && info.IsDir() {
@@ -171,11 +170,11 @@ func fileOf(files fs.FS, name string) (string, error) {
 	return name, err
 }
 
-// fileURL is the file: URL of a folder, without a slash at its end.
+// fileURL returns the file: URL of a folder, without a trailing slash.
 func fileURL(folder string) string {
 	p := filepath.ToSlash(folder)
 	if !strings.HasPrefix(p, "/") {
-		p = "/" + p // that of a drive
+		p = "/" + p // a drive letter
 	}
 	return strings.TrimRight((&url.URL{Scheme: "file", Path: p}).String(), "/")
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// site makes a folder of files, whose names lead to their texts, and gives its path.
+// site makes a folder of files from names and contents, and returns its path.
 func site(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -39,7 +39,7 @@ func site(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// page is the profile of a page in a folder.
+// page returns the profile of a page in a folder.
 func page(folder string, change ...func(*Binding)) *target.Profile {
 	p := Kind().New()
 	Of(p).Folder = folder
@@ -70,7 +70,7 @@ func launchPage(t *testing.T, p *target.Profile) target.Running {
 	return r
 }
 
-// ask sends a GET of a path, just as it is written.
+// ask sends a GET for a path exactly as written.
 func ask(t *testing.T, client *http.Client, base, path string) (status int, header http.Header, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base, nil)
@@ -90,7 +90,7 @@ func ask(t *testing.T, client *http.Client, base, path string) (status int, head
 	return res.StatusCode, res.Header, string(b)
 }
 
-// linkedSite is a site that has links out of its folder, and the folder that they lead to.
+// linkedSite returns a site with links out of its folder, and the folder that they lead to.
 func linkedSite(t *testing.T) (dir, outside string) {
 	t.Helper()
 	outside = site(t, map[string]string{"secret.txt": "secret", "index.html": "outside"})
@@ -109,7 +109,7 @@ func linkedSite(t *testing.T) (dir, outside string) {
 	return dir, outside
 }
 
-// TestServedPage: what is in the folder is served, and nothing else.
+// TestServedPage checks that only what is in the folder is served.
 func TestServedPage(t *testing.T) {
 	dir, outside := linkedSite(t)
 	r := launchPage(t, page(dir))
@@ -171,7 +171,7 @@ func TestServedPage(t *testing.T) {
 	}
 }
 
-// TestPageChanges: what is served is what is there now.
+// TestPageChanges checks that the current content is served.
 func TestPageChanges(t *testing.T) {
 	dir := site(t, map[string]string{"index.html": "old"})
 	r := launchPage(t, page(dir))
@@ -183,7 +183,7 @@ func TestPageChanges(t *testing.T) {
 	}
 }
 
-// TestPagesApart: every launch has a server, which ends with it, whoever is connected.
+// TestPagesApart checks that every launch has its own server, which ends with it even if clients are connected.
 func TestPagesApart(t *testing.T) {
 	p := page(site(t, map[string]string{"index.html": "x"}))
 	one, other := launchPage(t, p), launchPage(t, p)
@@ -205,7 +205,7 @@ func TestPagesApart(t *testing.T) {
 	if err := one.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.Copy(io.Discard, conn) // it ends, in one way or another
+	_, _ = io.Copy(io.Discard, conn) // it ends in one way or another
 	if conn, err := d.DialContext(t.Context(), "tcp", strings.TrimPrefix(one.BaseURL(), "http://")); err == nil {
 		_ = conn.Close()
 		t.Error("somebody still listens")
@@ -215,7 +215,7 @@ func TestPagesApart(t *testing.T) {
 	}
 }
 
-// TestPageAsFile: the folder is opened as it is.
+// TestPageAsFile checks that the folder is opened in place.
 func TestPageAsFile(t *testing.T) {
 	dir := site(t, map[string]string{"a b/index.html": "x"})
 	p := page(filepath.Join(dir, "a b"), func(a *Binding) { a.File = true })
@@ -232,7 +232,7 @@ func TestPageAsFile(t *testing.T) {
 	}
 }
 
-// TestPageCannot: what a page has no way to do.
+// TestPageCannot checks the operations that a page does not support.
 func TestPageCannot(t *testing.T) {
 	r := launchPage(t, page(site(t, map[string]string{"index.html": "x"})))
 	_, config := r.ConfigBytes()
@@ -252,7 +252,7 @@ func TestPageCannot(t *testing.T) {
 	}
 }
 
-// TestPageIsNotThere: the environment's fault, in words that name the folder.
+// TestPageIsNotThere checks that a missing page is an environment error that names the folder.
 func TestPageIsNotThere(t *testing.T) {
 	dir := site(t, map[string]string{"index.html": "x", "bare/a.txt": "x", "b/index.html/c": "x"})
 	if err := os.Symlink("/", filepath.Join(dir, "outside")); err != nil {
@@ -293,7 +293,7 @@ func TestPageIsNotThere(t *testing.T) {
 	}
 }
 
-// TestPageRelative: a folder is found from the profile that names it.
+// TestPageRelative checks that a folder is resolved relative to its profile.
 func TestPageRelative(t *testing.T) {
 	dir := site(t, map[string]string{"profile.yaml": "protocol: agent-client\nagent-client: {folder: dist}\n",
 		"dist/index.html": "built"})
@@ -377,7 +377,7 @@ func TestForNoPage(t *testing.T) {
 	}
 }
 
-// plainClient keeps no connection, and follows no redirection.
+// plainClient keeps no connections and follows no redirects.
 func plainClient() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},

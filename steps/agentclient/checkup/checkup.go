@@ -1,4 +1,4 @@
-// Package checkup is what parley doctor looks at in pages, the targets of agent-client.
+// Package checkup is what parley doctor checks in pages, the targets of agent-client.
 package checkup
 
 import (
@@ -8,7 +8,7 @@ import (
 	server "parley/steps/agentselect/binding"
 )
 
-// Guide is the doctor's guide to agent-client.
+// Guide returns the doctor's guide to agent-client.
 func Guide() doctor.Guide {
 	return doctor.Guide{
 		Checkups: map[string]doctor.Checkup{vocab.Client: page},
@@ -19,7 +19,7 @@ func Guide() doctor.Guide {
 	}
 }
 
-// page is the checkup of a page. Each item has a scenario; its hooks and its first requests are looked at before.
+// page is the checkup of a page. Each item has a scenario; the page's hooks and first requests are checked before.
 var page = doctor.Checkup{
 	Items: []doctor.Item{
 		{Key: "switch", Tag: "@doctor-switch",

@@ -19,7 +19,7 @@ import (
 	server "parley/steps/agentselect/binding"
 )
 
-// findBrowser says whether there is a browser, where, and which.
+// findBrowser reports whether there is a browser, where, and which version.
 func findBrowser(ctx context.Context, e *doctor.Exam) error {
 	path, err := browser.Find(e.Profile.Reach().Browser)
 	var missing *browser.MissingError
@@ -35,7 +35,7 @@ func findBrowser(ctx context.Context, e *doctor.Exam) error {
 	return nil
 }
 
-// versionOf is how a browser calls itself.
+// versionOf returns a browser's self-reported version.
 func versionOf(ctx context.Context, path string) string {
 	ctx, cancel := deadline.WithLimit(ctx, 10*time.Second)
 	defer cancel()
@@ -46,8 +46,8 @@ func versionOf(ctx context.Context, path string) string {
 	return "it does not tell its version"
 }
 
-// visitPage opens the page, says of each hook what it finds, before the page is connected or once it is, and what the
-// page asks of its server. Only a page that cannot be opened ends the examination.
+// visitPage opens the page and reports what each hook finds, before or after the page is connected, and what the page
+// requests from its server. Only a page that cannot be opened ends the examination.
 func visitPage(ctx context.Context, e *doctor.Exam) error {
 	hooks := visit.Hooks(binding.Of(e.Profile).Hooks)
 	v, err := visit.Open(ctx, e.Browser, e.Profile, e.Running.BaseURL(), hooks)
@@ -80,7 +80,7 @@ func visitPage(ctx context.Context, e *doctor.Exam) error {
 	return nil
 }
 
-// tellHook tells what a hook finds.
+// tellHook reports what a hook finds.
 func tellHook(e *doctor.Exam, key, hook string, before, after snapshot.Page) {
 	c, when := before.Controls[key], ""
 	if later := after.Controls[key]; !c.Found && later.Found {
@@ -99,10 +99,10 @@ func tellHook(e *doctor.Exam, key, hook string, before, after snapshot.Page) {
 	}
 }
 
-// laterHooks are those that may well be of what is not there before the page has a session.
+// laterHooks are those of elements that may appear only once the page has a session.
 var laterHooks = []string{"disconnect", "message", "send", "abort", "sessions"}
 
-// tellAsked tells what the page asked of its server when the user connected.
+// tellAsked reports the page's requests to its server after the user connected.
 func tellAsked(e *doctor.Exam, asked []string, trouble error) {
 	const what = "requests"
 	var cannot *browser.ActError

@@ -1,4 +1,4 @@
-// Package invariants judges the transcripts of pages: what a page asks of its server at all, whatever a scenario is
+// Package invariants judges the transcripts of pages: all requests of a page to its server, whatever the scenario is
 // about.
 package invariants
 
@@ -23,10 +23,10 @@ func All() []monitor.Monitor {
 	}
 }
 
-// api is how the party of a page's requests is called.
+// api is the suffix that names the party of a page's requests.
 const api = " api"
 
-// switchRequests holds each request to switch against what the user has chosen and what the server has given.
+// switchRequests checks each switch request against the user's choices and the sessions that the server has given.
 func switchRequests(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	choices, given := map[string]int{}, map[string][]string{} // by page
@@ -87,14 +87,14 @@ func member(r transcript.Record, name string) any {
 	return data[name]
 }
 
-// What a message would be called, or where a request would go, that makes, changes or deletes an agent.
+// Names of messages, and paths of requests, that create, change or delete an agent.
 var (
 	acts        = `(create|add|new|delete|remove|update|edit|save|rename)`
 	administers = regexp.MustCompile(`^` + acts + `[_-]?(main[_-]?)?agents?$|^(main[_-]?)?agents?[_-]?` + acts + `d?$`)
 	ofAgents    = regexp.MustCompile(`/(main[_-]?)?agents?(/[^/]+)?/?$`)
 )
 
-// noAdministration looks at every request that is none of those that the documents know.
+// noAdministration checks every request that the documents do not describe.
 func noAdministration(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	for _, r := range t {
@@ -102,14 +102,14 @@ func noAdministration(t []transcript.Record) []monitor.Finding {
 			continue
 		}
 		method, path, _ := strings.Cut(r.Label, " ")
-		if _, rest, ok := strings.Cut(path, "://"); ok { // as a browser tells of it
+		if _, rest, ok := strings.Cut(path, "://"); ok { // a full URL, as a browser records it
 			_, path, _ = strings.Cut(rest, "/")
 			path = "/" + path
 		}
 		path, _, _ = strings.Cut(strings.ToLower(path), "?")
 		breaks := r.Event == nil && method != "GET" && method != "HEAD" && ofAgents.MatchString(path) ||
 			r.Event != nil && administers.MatchString(strings.ToLower(r.Event.Type))
-		if !breaks && r.Kind == transcript.Ask { // that it has asked its server for other things shows in what the server got
+		if !breaks && r.Kind == transcript.Ask { // undocumented requests to its own server show in the server's records
 			continue
 		}
 		out = append(out, monitor.Finding{Clauses: []string{"AC-015"}, OK: !breaks, At: r.N,

@@ -10,8 +10,8 @@ import (
 	"parley/transcript"
 )
 
-// script makes a transcript of lines: "choose", "given s1", "ask {kind} k=v …", "get /path", "post /path"; "B " before
-// one that is of the second page.
+// script makes a transcript from lines: "choose", "given s1", "ask {kind} k=v …", "get /path", "post /path"; the
+// prefix "B " stands for the second page.
 func script(lines string) []transcript.Record {
 	var out []transcript.Record
 	for line := range strings.SplitSeq(lines, "; ") {
@@ -95,7 +95,7 @@ func TestMonitors(t *testing.T) {
 	}
 }
 
-// TestClausesAreDeclared: what is found is what is declared.
+// TestClausesAreDeclared checks that the monitors declare the clauses they find.
 func TestClausesAreDeclared(t *testing.T) {
 	for _, m := range All() {
 		declared := map[string]bool{}

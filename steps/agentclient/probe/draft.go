@@ -6,8 +6,8 @@ import (
 	"parley/steps/agentclient/visit"
 )
 
-// draft is the text of a session's profile: the hooks that were found, with what they find beside them, and those that
-// were not found as comments.
+// draft returns the profile of a session: the hooks that were found, with descriptions of their elements, and the
+// others as comments.
 func draft(s *probe.Session, found map[string]string) string {
 	p := s.Profile
 	w, a := probe.NewDraft(s, "a page, written by parley init from what the page showed"), binding.Of(p)

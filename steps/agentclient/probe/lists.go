@@ -10,7 +10,7 @@ import (
 	"parley/steps/agentclient/visit"
 )
 
-// listing are the hooks of the lists that a page makes of what it is told: by what is in them, and as they are guessed.
+// listing returns hooks for the lists of offered items: by their contents, and the guessed ones.
 func listing(key string) []string {
 	var by []string
 	switch key {
@@ -30,8 +30,8 @@ func listing(key string) []string {
 	return by
 }
 
-// lists looks for the select element of the agents, and the list of the sessions, by what the server has offered: what
-// was guessed before may be another.
+// lists finds the agent selector and the list of sessions by what the server has offered; this may replace an earlier
+// guess.
 func (p *inquiry) lists(ctx context.Context, v *visit.Visit) {
 	shows := func(key string, fits func(snapshot.Control) bool, text string) snapshot.Page {
 		return v.Shows(ctx, func(l snapshot.Page) bool { return offered(l, key, fits, text) != "" })
@@ -49,7 +49,7 @@ func (p *inquiry) lists(ctx context.Context, v *visit.Visit) {
 	}
 }
 
-// offered is the hook of what shows something that was offered, of the likeliest; "" for none.
+// offered returns the likeliest hook of an element that shows something offered; "" for none.
 func offered(l snapshot.Page, key string, fits func(snapshot.Control) bool, text string) string {
 	for _, hook := range listing(key) {
 		if c := l.Controls[key+" "+hook]; c.Found && fits(c) && shown(c, hook, text) {
@@ -59,22 +59,23 @@ func offered(l snapshot.Page, key string, fits func(snapshot.Control) bool, text
 	return ""
 }
 
-// shown reports whether an element shows a text, or is one by what it has within.
+// shown reports whether an element shows a text, or the hook finds it by its contents.
 func shown(c snapshot.Control, hook, text string) bool {
 	return strings.Contains(c.Text, text) || strings.Contains(hook, ":has(")
 }
 
-// revise takes what shows something that was offered for what a key means, and reports whether there is such a thing.
+// revise replaces the hook of a key by that of an element that shows something offered, and reports whether there is
+// one.
 func (p *inquiry) revise(l snapshot.Page, key string, fits func(snapshot.Control) bool, text, what string) bool {
 	hook := offered(l, key, fits, text)
 	if hook == "" {
 		return false
 	}
 	c := l.Controls[key+" "+hook]
-	if known := l.Controls[key]; p.hooks[key] != "" && known.Found && known.Rect == c.Rect { // it was guessed right
+	if known := l.Controls[key]; p.hooks[key] != "" && known.Found && known.Rect == c.Rect { // the guess was right
 		return true
 	}
-	if strings.Contains(hook, ":has(") && hookOf(c, hook) == hook { // a profile can name it by a guess that finds the same
+	if strings.Contains(hook, ":has(") && hookOf(c, hook) == hook { // a profile can use a guess that finds the same
 		i := slices.IndexFunc(listing(key), func(guess string) bool {
 			known := l.Controls[key+" "+guess]
 			return !strings.Contains(guess, ":has(") && known.Found && known.Rect == c.Rect

@@ -16,14 +16,14 @@ import (
 	server "parley/steps/agentselect/binding"
 )
 
-// inquiry opens a page and looks for what it is used by.
+// inquiry opens a page and finds the elements to use.
 type inquiry struct {
 	*probe.Session
 	browser *browser.Driver
-	hooks   map[string]string // what was found, by the keys of hooks
+	hooks   map[string]string // the found hooks, by key
 }
 
-// all looks for everything, and connects the page where that was found.
+// all finds everything, and connects the page if the required hooks were found.
 func (p *inquiry) all(ctx context.Context) error {
 	controls := map[string]string{}
 	for _, l := range likelyPlaces {
@@ -44,7 +44,7 @@ func (p *inquiry) all(ctx context.Context) error {
 	return p.asks(ctx)
 }
 
-// recognise takes from a look what is likely what.
+// recognise picks the likely elements from a snapshot.
 func (p *inquiry) recognise(l snapshot.Page) {
 	p.hooks = map[string]string{}
 	taken := map[snapshot.Rect]bool{}
@@ -60,10 +60,10 @@ func (p *inquiry) recognise(l snapshot.Page) {
 	}
 }
 
-// plainID is an id that somebody has thought of; others are made when the page is, and may be others the next time.
+// plainID matches a hand-written id; others are generated with the page and may change.
 var plainID = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_-]*\z`)
 
-// hookOf is how a profile names an element: by its id, where it has a plain one.
+// hookOf returns how a profile names an element: by its id, if it has a plain one.
 func hookOf(c snapshot.Control, hook string) string {
 	if plainID.MatchString(c.ID) {
 		return "#" + c.ID
@@ -71,7 +71,7 @@ func hookOf(c snapshot.Control, hook string) string {
 	return hook
 }
 
-// asks connects the page in a second visit, by what was found, and sees what it asks of its server.
+// asks connects the page in a second visit with the found hooks, and records its requests to the server.
 func (p *inquiry) asks(ctx context.Context) error {
 	if p.hooks["connect"] == "" {
 		p.Unseen("what it asks of its server: nothing that connects it was found")
@@ -116,7 +116,7 @@ func (p *inquiry) asks(ctx context.Context) error {
 	return nil
 }
 
-// missing are the controls that were not found before the page was connected.
+// missing returns the controls that were not found before the page was connected.
 func (p *inquiry) missing() (out []likely) {
 	late := []string{"disconnect", "new-session", "message", "send", "abort"}
 	for _, place := range likelyPlaces {
@@ -127,7 +127,7 @@ func (p *inquiry) missing() (out []likely) {
 	return out
 }
 
-// appeared takes what is there only once the page is connected, such as a button that has taken another's place.
+// appeared finds what exists only once the page is connected, such as a button that has replaced another.
 func (p *inquiry) appeared(ctx context.Context, v *visit.Visit) {
 	l, err := v.Look(ctx)
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"parley/steps/agentclient/visit"
 )
 
-// likely is where an element of a page is likely to be.
+// likely describes where an element of a page is likely to be.
 type likely struct {
-	key   string   // of agent-client.hooks
-	what  string   // in words
-	hooks []string // besides that of the default binding, the likeliest first
-	says  []string // what a button says
+	key   string   // key in agent-client.hooks
+	what  string   // description
+	hooks []string // besides that of the default binding, likeliest first
+	says  []string // likely texts of a button
 	fits  func(snapshot.Control) bool
 }
 
-// likelyPlaces are where elements are likely to be, in the order in which they are looked for: what one key has found
-// is no other's.
+// likelyPlaces lists where elements are likely to be, in search order: an element belongs to the first key that finds
+// it.
 var likelyPlaces = []likely{
 	{key: "server-url", what: "field for the server's address", fits: isField, hooks: []string{
 		`input[type=url]`, `input[id*=server i]`, `input[name*=server i]`, `input[placeholder^=http i]`, `input[id*=url i]`,
@@ -52,7 +52,7 @@ var likelyPlaces = []likely{
 		append([]string{`[role=log]`}, boxes(`:not([id*=history i],[id*=chats i])`, "chat")...)...)},
 }
 
-// boxes are hooks of what contains something, with one of the words in its id or, less likely, its class.
+// boxes returns hooks for containers with one of the words in the id or, less likely, the class.
 func boxes(without string, words ...string) []string {
 	const tags = ":is(div,section,article,main,aside,nav,ul,ol,table,tbody,pre)"
 	var ids, classes []string
@@ -77,7 +77,7 @@ func isButton(c snapshot.Control) bool {
 	return !slices.Contains([]string{"select", "option", "textarea", "label", "form", "body"}, c.Tag)
 }
 
-// candidates are the hooks by which an element is looked for, the likeliest first.
+// candidates returns the hooks to try for an element, likeliest first.
 func (l likely) candidates() []string {
 	out := append([]string{visit.Hooks(binding.Default().Hooks)[l.key]}, l.hooks...)
 	for _, text := range l.says {
@@ -86,7 +86,7 @@ func (l likely) candidates() []string {
 	return out
 }
 
-// missed says what was looked for in vain.
+// missed describes what was not found.
 func (l likely) missed() string {
 	if len(l.says) > 0 {
 		return "no " + l.what + " that says " + words.Either(l.says)
@@ -94,10 +94,10 @@ func (l likely) missed() string {
 	return "no " + l.what + " was recognised"
 }
 
-// wordy is what a hook of a box goes by.
+// wordy matches the words in a hook of a box.
 var wordy = regexp.MustCompile(`\[(id|class)\*="([^"]*)"`)
 
-// byWhat says what a hook of a key goes by.
+// byWhat describes what a hook of a key matches.
 func byWhat(key, hook string) string {
 	if hook == visit.Hooks(binding.Default().Hooks)[key] {
 		return "the id of the default binding"
@@ -111,8 +111,8 @@ func byWhat(key, hook string) string {
 	return hook
 }
 
-// pick is the likeliest hook that has found something which no other has, and what that is. What says more than it
-// should comes after what says just that.
+// pick returns the likeliest hook that finds an element not yet taken, and that element. Elements with more text than
+// expected come after those with just that text.
 func (l likely) pick(page snapshot.Page, taken map[snapshot.Rect]bool) (string, snapshot.Control) {
 	for _, exactly := range []bool{true, false} {
 		for _, hook := range l.candidates() {

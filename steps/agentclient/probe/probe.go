@@ -1,4 +1,4 @@
-// Package probe opens a page, looks for what it is used by, and writes its profile of agent-client.
+// Package probe opens a page, finds the elements to use, and writes its agent-client profile.
 package probe
 
 import (
@@ -8,7 +8,7 @@ import (
 	"parley/probe"
 )
 
-// Guide is how targets of agent-client are probed.
+// Guide returns how to probe targets of agent-client.
 func Guide() probe.Guide {
 	return probe.Guide{
 		Profile: profile,
@@ -22,9 +22,10 @@ buttons, and by words in ids and classes. It connects the page to a server of it
 	}
 }
 
-// profile asks the target, and gives the text of its profile. Without a browser the error is a *browser.MissingError.
+// profile examines the target and returns the text of its profile. Without a browser the error is a
+// *browser.MissingError.
 func profile(ctx context.Context, s *probe.Session) (string, error) {
-	s.Welcome() // what a page is cannot be told by what it says
+	s.Welcome() // a page's responses do not tell what it is
 	program, err := browser.Find(s.Profile.Reach().Browser)
 	if err != nil {
 		return "", err

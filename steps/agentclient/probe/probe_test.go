@@ -15,7 +15,7 @@ import (
 	"parley/target"
 )
 
-// TestRecognise: an element is what its likeliest sign says, and no element is two.
+// TestRecognise checks that the likeliest sign identifies an element, and that no element has two keys.
 func TestRecognise(t *testing.T) {
 	at := func(n float64) snapshot.Rect { return snapshot.Rect{Left: n, Width: 1, Height: 1} }
 	button := func(n float64, id, text string) snapshot.Control {
@@ -65,7 +65,7 @@ func TestRecognise(t *testing.T) {
 	}
 }
 
-// TestLikelyPlaces: every hook that can be seen at the beginning is looked for, and no other.
+// TestLikelyPlaces checks that the search covers exactly the hooks that can be seen at the beginning.
 func TestLikelyPlaces(t *testing.T) {
 	count := map[string]int{}
 	for _, place := range likelyPlaces {
@@ -85,7 +85,7 @@ func TestLikelyPlaces(t *testing.T) {
 	}
 }
 
-// TestDraft holds that whatever a page shows, the draft is a profile that says what was found.
+// TestDraft checks that for any page the draft is a valid profile with what was found.
 func TestDraft(t *testing.T) {
 	nasty := "a\nurl: http://evil\x00\u2028"
 	seen := map[string][]string{"connect": {nasty}, "no abort": {nasty}, "unseen": {nasty}, "requests": {nasty}}

@@ -9,14 +9,14 @@ import (
 	server "parley/steps/agentselect/binding"
 )
 
-// AsksFor reports whether a request, as Asked gives it, is for an endpoint.
+// AsksFor reports whether a request, in the form of Asked, is for an endpoint.
 func AsksFor(label string, e server.Endpoint) bool {
 	path, _, _ := strings.Cut(label, "?")
 	return path == e.Method+" "+e.Path
 }
 
-// Keys are the keys of the hooks that are on a page from its beginning, in the order of the profile. The others tell
-// how what comes later is read.
+// Keys returns the keys of the hooks that are on a page from the start, in profile order. The others describe how to
+// read later content.
 func Keys() []string {
 	later := []string{"log-row", "level-info", "level-error", "loading", "dismiss", "session"}
 	var out []string
@@ -28,7 +28,7 @@ func Keys() []string {
 	return out
 }
 
-// Hooks are the hooks of a profile, by their keys.
+// Hooks returns the hooks of a profile by key.
 func Hooks(h binding.PageHooks) map[string]string {
 	out := map[string]string{}
 	for f, v := range reflect.ValueOf(h).Fields() {

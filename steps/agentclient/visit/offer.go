@@ -12,17 +12,17 @@ import (
 	"parley/transcript"
 )
 
-// What the server of a visit offers, in words that no page has by itself.
+// What the server of a visit offers, in words that no page contains by itself.
 const (
 	Agent     = "parley-probe-agent"
 	AgentName = "Parley Probe Agent"
 	Session   = "parley-probe-session"
 )
 
-// session is an entry of its list of sessions.
+// session is an entry of the server's list of sessions.
 var session = fmt.Sprintf(`{"id":%[1]q,"sessionId":%[1]q,"name":%[1]q,"title":%[1]q}`, Session)
 
-// offering is what it says on each event stream.
+// offering lists the events sent on each event stream.
 var offering = []string{
 	`{"type":"connected","data":{"connectionId":"parley-probe"}}`,
 	fmt.Sprintf(`{"type":"agent_list","data":{"agents":[{"id":%q,"name":%q,"description":"one"},`+
@@ -30,10 +30,10 @@ var offering = []string{
 		Agent, AgentName),
 }
 
-// Offer has the server offer agents on every stream that is opened from now on.
+// Offer makes the server offer agents on every stream opened from now on.
 func (v *Visit) Offer() { v.offers.Store(true) }
 
-// offer tells a page that has connected of agents, after Offer.
+// offer sends agents to a page that has connected, once Offer was called.
 func (v *Visit) offer(_ sse.Incoming, st *sse.Streamed) {
 	if !v.offers.Load() {
 		return
@@ -45,7 +45,7 @@ func (v *Visit) offer(_ sse.Incoming, st *sse.Streamed) {
 	}
 }
 
-// Shows is the first look at the page that is as it should be, within the limit for events; without one, the latest.
+// Shows returns the first snapshot that matches within the limit for events, or else the latest.
 func (v *Visit) Shows(ctx context.Context, is func(snapshot.Page) bool) (l snapshot.Page) {
 	ctx, cancel := deadline.WithLimit(ctx, v.profile.Limits.Event.Duration)
 	defer cancel()

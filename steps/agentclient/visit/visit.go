@@ -1,5 +1,5 @@
-// Package visit opens a page in a browser beside a server that says nothing by itself, and sees what the page asks of
-// it: a first look at a page, on which no verdict depends.
+// Package visit opens a page in a browser beside a passive server and records the page's requests: a first look at a
+// page, on which no verdict depends.
 package visit
 
 import (
@@ -25,14 +25,14 @@ import (
 	"parley/transcript"
 )
 
-// Visit is a page that is open in a browser, which stays open, and a server that records what the page asks of it. The
-// server opens event streams and says nothing on them unless Offer was called. It answers everything else by success,
-// and with a session in a list.
+// Visit is an open page in a browser that stays open, and a server that records the page's requests. The server opens
+// event streams and sends nothing on them unless Offer was called. It answers everything else with success, and with
+// a session in a list.
 type Visit struct {
-	// Transcript records what is seen of the page, and what it asks.
+	// Transcript records what the page shows and requests.
 	Transcript *transcript.Transcript
 
-	// URL is that of the server.
+	// URL is the server's URL.
 	URL string
 
 	offers  atomic.Bool
@@ -41,15 +41,15 @@ type Visit struct {
 	server  *sse.Listener
 }
 
-// Patience is how long the browser may take for anything: it may have to be started first. A page that answers late is
-// found by the limits of its profile.
+// Patience is how long the browser may take for anything, because it may have to be started first. The limits of the
+// profile detect a slow page.
 const Patience = 20 * time.Second
 
-// asker is who asks the server, in the transcript.
+// asker names the party of the requests in the transcript.
 const asker = "page asks"
 
-// Open opens a profile's page, which is at a base URL, with a server that it is told of. Controls name the hooks that
-// are looked at and acted on. A page that cannot be opened is a *target.StartError.
+// Open opens a profile's page at a base URL, with its server. Controls name the hooks to read and act on. A page that
+// cannot be opened is a *target.StartError.
 func Open(
 	ctx context.Context, d *browser.Driver, p *target.Profile, base string, controls map[string]string,
 ) (*Visit, error) {
@@ -77,7 +77,7 @@ func Open(
 	return v, nil
 }
 
-// Close closes the page, and ends its server.
+// Close closes the page and its server.
 func (v *Visit) Close() {
 	_ = v.page.Close(driver.Graceful)
 	v.server.Close()
@@ -93,7 +93,7 @@ func (v *Visit) answer(in sse.Incoming) sse.Answer {
 	return sse.Answer{Body: fmt.Appendf(nil, `{"success":true,"sessions":[%s]}`, session)}
 }
 
-// Look is what is visible once the page has finished what it has begun.
+// Look returns what is visible once the page has finished its current work.
 func (v *Visit) Look(ctx context.Context) (snapshot.Page, error) {
 	ctx, cancel := deadline.WithLimit(ctx, Patience)
 	defer cancel()
@@ -103,7 +103,8 @@ func (v *Visit) Look(ctx context.Context) (snapshot.Page, error) {
 	return v.page.Look(ctx)
 }
 
-// Connect types the server's address, where there is a field for it, and connects: the controls server-url and connect.
+// Connect types the server's address, if there is a field for it, and connects, using the controls server-url and
+// connect.
 func (v *Visit) Connect(ctx context.Context) error {
 	acts := []map[string]string{{"do": "click", "on": "connect"}}
 	if a := binding.Of(v.profile); a.Hooks.ServerURL != "" {
@@ -123,7 +124,7 @@ func (v *Visit) Connect(ctx context.Context) error {
 	return nil
 }
 
-// Asked is what the page has asked its server, once it has asked anything within the limit for events.
+// Asked returns the page's requests to its server, after waiting for the first within the limit for events.
 func (v *Visit) Asked(ctx context.Context) []string {
 	ctx, cancel := deadline.WithLimit(ctx, v.profile.Limits.Event.Duration)
 	defer cancel()
@@ -140,7 +141,7 @@ func (v *Visit) Asked(ctx context.Context) []string {
 	return out
 }
 
-// Describe says in few words what a control is.
+// Describe describes a control in a few words.
 func Describe(c snapshot.Control) string {
 	text := c.Tag
 	if c.ID != "" {
