@@ -16,11 +16,11 @@ func (s *suite) registerAbsence(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) receives no message of the session "(\w+)"$`, s.receivesNoneOf)
 }
 
-// endOfFence is the kind of the wait for a fence's turn, for which no clause fails.
+// endOfFence is the kind of the wait for a fence's turn; its failure breaks no clause.
 const endOfFence = "the end of a fence's turn"
 
-// fence proves that everything which the target said to a client because of an earlier message has arrived: it waits
-// for a whole turn of an agent_id that nobody has used. A ping would not do, as it may overtake a chat.
+// fence proves that every reply to a client's earlier messages has arrived: it waits for a whole turn of a fresh
+// agent_id. A ping would not do, because it may overtake a chat.
 func (s *suite) fence(ctx context.Context, c *client) error {
 	name := fmt.Sprintf("fence%d", s.Serial())
 	t := &turn{kind: endOfFence}
@@ -36,7 +36,8 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 	return nil
 }
 
-// receivesNoSession proves that a client has received no message of any session since the latest act (SC-001, SC-002).
+// receivesNoSession proves that a client has received no message of any session since the latest act (SC-001,
+// SC-002).
 func (s *suite) receivesNoSession(ctx context.Context, client string) error {
 	return s.noSession(ctx, client, func(r *transcript.Record) bool { return true })
 }
@@ -46,8 +47,8 @@ func (s *suite) receivesNoneOf(ctx context.Context, client, name string) error {
 	return s.noSession(ctx, client, func(r *transcript.Record) bool { return text(r, inAgent) == ss.agentID })
 }
 
-// noSession looks for messages that tell of a session, up to the answer of a fence now, and up to the scenario's end
-// later. The fence's own session is not meant.
+// noSession looks for messages that reveal a session, now up to the answer of a fence, and again at the end of the
+// scenario. It ignores the fence's own session.
 func (s *suite) noSession(ctx context.Context, client string, meant func(*transcript.Record) bool) error {
 	from := s.mark
 	c := s.client(client)
@@ -71,8 +72,8 @@ func (s *suite) noSession(ctx context.Context, client string, meant func(*transc
 	return look()
 }
 
-// tellsOfSession matches a message that only a session has: the model's words, and a message of a turn, or one without
-// a type, that bears a session_id. What errors, pongs, greetings and other messages bear is their own matter (ruling
+// tellsOfSession matches a message that only a session has: the model's words, and a message of a turn or without a
+// type that carries a session_id. It ignores the session_id of errors, pongs, greetings and other messages (ruling
 // 3).
 func tellsOfSession(r *transcript.Record) bool {
 	if r.Event == nil || r.Dir != transcript.Received {
@@ -87,7 +88,7 @@ func tellsOfSession(r *transcript.Record) bool {
 	return false
 }
 
-// known reports whether a message is about an agent_id with which this very connection has chatted before it.
+// known reports whether a message is about an agent_id with which the same connection has chatted before.
 func (s *suite) known(r *transcript.Record) bool {
 	id, chatted := text(r, inAgent), false
 	for _, sent := range s.T.All() {
@@ -102,7 +103,7 @@ func (s *suite) known(r *transcript.Record) bool {
 	return chatted
 }
 
-// legal reports whether a chat has what it requires.
+// legal reports whether a chat has the required content.
 func legal(r *transcript.Record) bool {
 	_, content := member(r, "content").(string)
 	return content

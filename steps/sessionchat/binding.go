@@ -1,4 +1,4 @@
-// Package sessionchat holds the steps of the session-chat features: what clients do and observe, in the protocol's
+// Package sessionchat has the steps of the session-chat features: what clients do and observe, in the protocol's
 // terms.
 package sessionchat
 
@@ -18,7 +18,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// binding maps the protocol's messages to the target's wire and back. It is pure: no I/O, no state.
+// codec maps the protocol's messages to the target's wire and back. It does no I/O and has no state.
 type codec struct {
 	wire binding.Binding
 	base string
@@ -30,10 +30,10 @@ func newCodec(p *target.Profile, base string) *codec {
 
 func (b *codec) url() string { return b.base + b.wire.WS.Path }
 
-// fields are the fields of a client message under the names of the default binding.
+// fields are the fields of a client message, by their default binding names.
 type fields map[string]any
 
-// message encodes a client message: kind is its type, and without one it has none.
+// message encodes a client message of type kind; "" means no type.
 func (b *codec) message(kind string, f fields) (driver.Message, error) {
 	body := map[string]any{}
 	at := b.wire.Fields.Request
@@ -45,7 +45,7 @@ func (b *codec) message(kind string, f fields) (driver.Message, error) {
 			return driver.Message{}, fmt.Errorf("message %s: %w", kind, err)
 		}
 	}
-	for _, name := range slices.Backward(slices.Sorted(maps.Keys(f))) { // options before model, which is put into them
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(f))) { // options before model, which is set inside them
 		p, ok := places[name]
 		if !ok {
 			return driver.Message{}, fmt.Errorf("message %s has no field %s", kind, name)
@@ -73,22 +73,21 @@ func (b *codec) message(kind string, f fields) (driver.Message, error) {
 	return driver.Message{Label: kind, Body: bytes.TrimRight(buf.Bytes(), "\n")}, nil
 }
 
-// Members of a decoded server message, under the names of the default binding. A member that the message lacks is
-// absent.
+// Members of a decoded server message, by their default binding names. Missing members are absent.
 const (
 	inAgent   = "agent_id"
 	inSession = "session_id"
 	inType    = "message_type"
 	inMessage = "message"
 	inTime    = "timestamp"
-	inSubtype = "subtype" // canonical: success, interrupted, error, or as on the wire
+	inSubtype = "subtype" // canonical: success, interrupted or error, otherwise as on the wire
 	inCode    = "code"
-	inPiece   = "piece" // of a stream message: true where its text stands where the profile says
-	inText    = "text"  // every string within the message, in the order of its members' names
+	inPiece   = "piece" // of a stream message: true if its text is where the profile says
+	inText    = "text"  // every string in the message, ordered by member name
 )
 
-// decode fills a record's Event: the message in the protocol's terms, under the names of the default binding. Its Type
-// is "" where the message has none.
+// decode fills a record's Event with the message under the names of the default binding. Its Type is "" if the
+// message has none.
 func (b *codec) decode(r *transcript.Record) {
 	if r.Kind != transcript.Frame || r.Type != "text" {
 		return
@@ -155,10 +154,10 @@ func (b *codec) received(ev *transcript.Event, v any) {
 	ev.Data, ev.Timestamp = data, data[inTime]
 }
 
-// foreign marks a name of this wire that the default binding has for something which this wire calls otherwise.
+// foreign marks a name that the default binding uses for something that has another name on this wire.
 func foreign(name string) string { return "(" + name + ")" }
 
-// texts are the strings within a value.
+// texts returns the strings within a value.
 func texts(v any, into []string) []string {
 	switch v := v.(type) {
 	case string:
@@ -175,7 +174,7 @@ func texts(v any, into []string) []string {
 	return into
 }
 
-// sent gives the harness's own messages the same form, for the monitors.
+// sent decodes the harness's own messages into the same form, for the monitors.
 func (b *codec) sent(ev *transcript.Event, v any) {
 	f, data := b.wire.Fields.Request, map[string]any{}
 	for name, p := range map[string]target.Pointer{"agent_id": f.AgentID, "content": f.Content, "options": f.Options} {
@@ -195,7 +194,7 @@ func (b *codec) sent(ev *transcript.Event, v any) {
 	ev.Data = data
 }
 
-// member is a member of a decoded message; nil where it is null or absent.
+// member returns a member of a decoded message; nil if it is null or absent.
 func member(r *transcript.Record, name string) any {
 	if r.Event == nil {
 		return nil
@@ -204,7 +203,7 @@ func member(r *transcript.Record, name string) any {
 	return data[name]
 }
 
-// text is a member that is a string; "" otherwise.
+// text returns a member that is a string; "" otherwise.
 func text(r *transcript.Record, name string) string {
 	s, _ := member(r, name).(string)
 	return s

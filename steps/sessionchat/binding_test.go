@@ -12,7 +12,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// elsewhere is a wire on which everything is in another place and has another name, that of profiles/node-chat.yaml.
+// elsewhere is a wire with other locations and names for everything, that of profiles/node-chat.yaml.
 const elsewhere = `
 ws: {path: /api/v1/conversations/socket, subprotocols: [conversations.v1]}
 fields:
@@ -23,7 +23,7 @@ types: {system: init, stream: delta, assistant: answer, result: finished, pong: 
 outcomes: {success: completed, interrupted: stopped, error: failed}
 messages: {chat: send, interrupt: stop, ping: heartbeat}`
 
-// bound makes the binding of a profile that says this of its wire.
+// bound returns the codec of a profile with this wire.
 func bound(t testing.TB, wire string) *codec {
 	t.Helper()
 	p := profile(t, wire)
@@ -52,7 +52,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// everything are all fields of a chat.
+// everything returns all fields of a chat.
 func everything() fields {
 	return fields{"agent_id": "red", "content": "你好", "options": map[string]any{"x": []any{1, nil}}, "model": "m"}
 }
@@ -183,7 +183,7 @@ func TestMessageThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestMessageLeavesItsFields: the binding is pure, so that fields may be sent twice.
+// TestMessageLeavesItsFields checks that encoding does not change the fields, so that they may be sent twice.
 func TestMessageLeavesItsFields(t *testing.T) {
 	f := fields{"options": map[string]any{"x": 1}, "model": "m"}
 	for range 2 {
@@ -200,13 +200,13 @@ func TestMessageLeavesItsFields(t *testing.T) {
 	}
 }
 
-// heard is a record of a text frame that a target sent.
+// heard returns the record of a text frame sent by a target.
 func heard(data string) transcript.Record {
 	return transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Frame, Type: "text",
 		Bytes: []byte(data)}
 }
 
-// told renders what a record says in the protocol's terms; "" where it says nothing.
+// told formats a record in the protocol's terms; "" if it means nothing.
 func told(r transcript.Record) string {
 	if r.Event == nil {
 		return ""

@@ -14,36 +14,36 @@ import (
 	"parley/transcript"
 )
 
-// session is a conversation that a scenario knows by a name: the agent_id under which the harness chats, and what it
-// has learnt about it.
+// session is a conversation that a scenario knows by name: the agent_id that the harness uses, and what is known
+// about it.
 type session struct {
 	name    string
 	agentID string
-	id      string // session_id as received last; "" before
-	asker   string // the client that acted on it last
+	id      string // last received session_id; "" before the first
+	asker   string // last client that acted on it
 	turns   []*turn
 }
 
-// turn is one chat and what came of it.
+// turn is one chat and its result.
 type turn struct {
 	of     *session
 	client string
-	nonce  string // stands in the text, and in what the model answers
+	nonce  string // in the text and in the model's answer
 	text   any
-	echo   bool // the model answers with the text itself
-	pieces int  // of the answer, where the scenario asks for so many
+	echo   bool // the model answers with the same text
+	pieces int  // pieces of the answer, if the scenario asks for a number
 	mark   int  // record of the chat
 	over   bool
 	end    transcript.Record // its result
-	held   bool              // its model waits
+	held   bool              // its model is waiting
 	cut    bool              // interrupted, or its connection was lost
 	cutAt  int               // record of its first interrupt
 	failed bool              // its model fails
-	kind   string            // of the wait for its end (Wait.Kind); "": the step says it
-	extra  bool              // sent while another turn of the session ran: whether it is answered is open
+	kind   string            // kind of the wait for its end (Wait.Kind); "": set by the step
+	extra  bool              // sent while another turn of the session ran, so it may stay unanswered
 }
 
-// session finds a session by the name that the scenario gives it; its agent_id is unique to the scenario.
+// session returns the session with a name in the scenario; its agent_id is unique to the scenario.
 func (s *suite) session(name string) *session {
 	ss, ok := s.sessions[name]
 	if !ok {
@@ -97,7 +97,7 @@ func (s *suite) registerChatting(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) receives a message of the turn of "(\w+)" while it runs$`, s.receivesWhileItRuns)
 }
 
-// hello is a text of which nothing is required but an answer.
+// hello is a text that requires nothing but an answer.
 const hello = "[[echo %s]] Hello"
 
 func (s *suite) startsHeld(ctx context.Context, client, name string) error {
@@ -116,7 +116,7 @@ func (s *suite) chatsWithModel(ctx context.Context, client, name, model string) 
 	return s.chat(ctx, client, name, &turn{}, hello, fields{"model": model})
 }
 
-// chat sends a chat whose text carries a directive for the model; format has one %s for the turn's nonce.
+// chat sends a chat with a directive for the model in its text; format has one %s for the turn's nonce.
 func (s *suite) chat(ctx context.Context, client, name string, t *turn, format string, more ...fields) error {
 	t.of = s.session(name)
 	t.nonce = s.newNonce()
@@ -128,11 +128,11 @@ func (s *suite) chat(ctx context.Context, client, name string, t *turn, format s
 	return s.say(ctx, s.client(client), t, all)
 }
 
-// newNonce makes the nonce of a turn. A model that waits for it is released when the scenario ends.
+// newNonce makes the nonce of a turn. The end of the scenario releases a model that waits for it.
 func (s *suite) newNonce() string {
 	nonce := fmt.Sprintf("%s-%d", s.Nonce, s.Serial())
 	if brain := s.Env.Brain; brain != nil {
-		s.AtEnd(func() { brain.Release(nonce) }) // permanently: a target may ask for it later
+		s.AtEnd(func() { brain.Release(nonce) }) // permanently, because a target may ask for it later
 	}
 	return nonce
 }
@@ -160,8 +160,8 @@ func (s *suite) say(ctx context.Context, c *client, t *turn, more fields) error 
 	return nil
 }
 
-// chatsHeld brings a session into a turn that lasts until it is released or interrupted: by a model that waits, or by a
-// message of the profile's that takes long to answer.
+// chatsHeld starts a turn that lasts until it is released or interrupted, using a model that waits or a message from
+// the profile that takes long to answer.
 func (s *suite) chatsHeld(ctx context.Context, client, name string) error {
 	if text := s.Env.Profile.Provoke.RunningTurn; text != "" {
 		t := &turn{of: s.session(name), text: text, held: true}
@@ -183,7 +183,7 @@ func (s *suite) chatsHeld(ctx context.Context, client, name string) error {
 	return s.modelCalled(ctx, s.session(name).turn())
 }
 
-// hasChatted is a whole turn as a precondition: that it is answered at all is judged elsewhere.
+// hasChatted runs a whole turn as a precondition; other steps judge that it is answered.
 func (s *suite) hasChatted(ctx context.Context, client, name string) error {
 	if err := s.chat(ctx, client, name, &turn{}, hello); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (s *suite) hasChatted(ctx context.Context, client, name string) error {
 	return nil
 }
 
-// ofSession matches what the target says of a session, by its agent_id.
+// ofSession matches the target's messages about a session, by agent_id.
 func ofSession(ss *session, kinds ...string) func(*transcript.Record) bool {
 	return func(r *transcript.Record) bool {
 		if r.Dir != transcript.Received || r.Event == nil || text(r, inAgent) != ss.agentID {
@@ -208,16 +208,16 @@ func ofSession(ss *session, kinds ...string) func(*transcript.Record) bool {
 	}
 }
 
-// matching is a matcher of records, for lists of them.
+// matching adapts a matcher of records for lists of records.
 func matching(match func(*transcript.Record) bool) func(transcript.Record) bool {
 	return func(r transcript.Record) bool { return match(&r) }
 }
 
-// ofTurn are the message types that a turn consists of.
+// ofTurn lists the message types of a turn.
 var ofTurn = []string{vocab.SystemMessage, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage}
 
-// answers matches the message with which a turn is answered. An answer may come in pieces of any size, in which the
-// nonce is cut.
+// answers matches the message that answers a turn. An answer may come in pieces of any size, which may split the
+// nonce.
 func (s *suite) answers(t *turn) func(*transcript.Record) bool {
 	var pieces strings.Builder
 	match := ofSession(t.of, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage)
@@ -231,14 +231,14 @@ func (s *suite) answers(t *turn) func(*transcript.Record) bool {
 			return said != "" || r.Event.Type == vocab.ResultMessage
 		case r.Event.Type == vocab.StreamMessage:
 			pieces.WriteString(said)
-			_, after, found := strings.Cut(pieces.String(), t.nonce) // its last digits may be on their way
+			_, after, found := strings.Cut(pieces.String(), t.nonce) // its last digits may still be missing
 			return found && after != "" && mentions(t.nonce+after, t.nonce)
 		}
 		return mentions(said, t.nonce)
 	}
 }
 
-// learn keeps the session_id of a message.
+// learn records the session_id of a message.
 func (s *suite) learn(ss *session, r transcript.Record) {
 	for _, m := range s.Between(r.Conn, 0, r.N+1) {
 		if ofSession(ss)(&m) && m.N > s.mark0(ss) {
@@ -250,7 +250,7 @@ func (s *suite) learn(ss *session, r transcript.Record) {
 	s.Reached(steps.Given)
 }
 
-// mark0 is where the session's last turn begins.
+// mark0 returns the record where the session's last turn begins.
 func (s *suite) mark0(ss *session) int {
 	if t := ss.turn(); t != nil {
 		return t.mark
@@ -258,19 +258,18 @@ func (s *suite) mark0(ss *session) int {
 	return 0
 }
 
-// answeredClauses are the clauses that an answered chat keeps by itself; the tags of the scenario say which it is
-// about.
+// answeredClauses are the clauses that an answered chat satisfies; the tags of the scenario select those it is about.
 var answeredClauses = strings.Fields(`
 	SC-005 SC-013 SC-021 SC-024 SC-025 SC-026 SC-029 SC-032a SC-036 SC-037 SC-041 SC-052 SC-060`)
 
-// unanswered are the clauses that a missing answer breaks, where the scenario is about them: those, and the ones that
-// only what comes with an answer, or behind it, can keep.
+// unanswered are the clauses that a missing answer breaks, if the scenario is about them: those above, and those that
+// require something with or after an answer.
 var unanswered = append(strings.Fields(`
 	SC-002 SC-003 SC-004 SC-006 SC-008 SC-009 SC-012 SC-016 SC-017 SC-019 SC-020 SC-023 SC-027 SC-028 SC-030
 	SC-031 SC-035 SC-042 SC-046 SC-047 SC-048 SC-049 SC-050 SC-053 SC-054 SC-055
 	SC-057 SC-058 SC-059`), answeredClauses...)
 
-// receivesAnswer judges that a chat is answered under its agent_id, whatever becomes of its turn.
+// receivesAnswer judges that a chat is answered under its agent_id, whatever the outcome of its turn.
 func (s *suite) receivesAnswer(ctx context.Context, client, name string) error {
 	t := s.session(name).turn()
 	if t == nil || t.client != client {
@@ -304,7 +303,7 @@ func (s *suite) isAnswered(ctx context.Context, client, name string) error {
 	return nil
 }
 
-// instead says what came in place of an answer: first of all the same words under another agent_id.
+// instead describes what came instead of an answer, foremost the same words under another agent_id.
 func (s *suite) instead(t *turn, miss *steps.Miss) string {
 	heard := s.Between(t.client, t.mark, 0)
 	for _, r := range heard {
@@ -319,7 +318,7 @@ func (s *suite) instead(t *turn, miss *steps.Miss) string {
 	return miss.Reason
 }
 
-// answerOrNot records whether a chat that no clause obliges the target to take is answered (SC-034).
+// answerOrNot records whether the target answers a chat that it may refuse (SC-034).
 func (s *suite) answerOrNot(ctx context.Context, client, name string) error {
 	t, err := s.lastTurn(name)
 	if err != nil {
@@ -336,7 +335,7 @@ func (s *suite) answerOrNot(ctx context.Context, client, name string) error {
 	return nil
 }
 
-// receivesWhileItRuns judges that a turn is streamed: one of its messages comes while its model waits (SC-012).
+// receivesWhileItRuns judges that a turn is streamed: one of its messages arrives while its model waits (SC-012).
 func (s *suite) receivesWhileItRuns(ctx context.Context, client, name string) error {
 	t, err := s.heldTurn(name)
 	if err != nil {

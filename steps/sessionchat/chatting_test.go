@@ -75,8 +75,8 @@ var answeredRows = []struct {
 		[][]saying{{{kind: vocab.SystemMessage, body: map[string]any{"title": helloWords}}}, ends}, verdict.Failed},
 }
 
-// TestAnswered: a chat is answered by the model's words, in whatever portions they come, and by the end of its turn.
-// What is legal is judged by all monitors too.
+// TestAnswered checks that the model's words, in any portions, and the end of the turn answer a chat. All monitors
+// judge the legal cases too.
 func TestAnswered(t *testing.T) {
 	for _, r := range answeredRows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// TestChatsAgain: a session that may still be busy is asked until it answers, in whatever portions.
+// TestChatsAgain checks that a session that may still be busy is asked until it answers, in any portions.
 func TestChatsAgain(t *testing.T) {
 	const words = "[[echo n-1]] Again"
 	end := []saying{result(nil)}

@@ -29,14 +29,14 @@ func (s *suite) registerConnecting(sc *godog.ScenarioContext) {
 	})
 }
 
-// connect opens a connection and remembers how that went; steps that follow judge it.
+// connect opens a connection and records the result for later steps to judge.
 func (s *suite) connect(ctx context.Context, c *client) error {
 	if c.conn != nil {
 		s.endsTurnsOver(c)
 		_ = c.conn.Close(driver.Reset)
 	}
 	c.conn = nil
-	c.opened = s.T.Len() // after the old connection's end
+	c.opened = s.T.Len() // after the end of the old connection
 	conn, err := s.Open(ctx, driver.OpenOptions{Party: c.name, URL: s.bind.url(), Header: s.header()})
 	s.mark, c.openErr = c.opened, err
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *suite) connect(ctx context.Context, c *client) error {
 	return nil
 }
 
-// connected makes sure that a client has a connection.
+// connected ensures that a client has a connection.
 func (s *suite) connected(ctx context.Context, c *client) error {
 	if c.conn == nil {
 		if err := s.connect(ctx, c); err != nil {
@@ -95,8 +95,8 @@ func (s *suite) disconnect(name string, how driver.CloseMode) error {
 	return err
 }
 
-// restart ends the target and starts it again, at the same place and with the same data. Clients leave before it is
-// stopped; where it is killed they are there, during whatever runs.
+// restart stops the target and starts it again at the same place with the same data. For a stop the clients leave
+// first; for a kill they stay connected, whatever is running.
 func (s *suite) restart(ctx context.Context, kill bool) error {
 	how := "killed"
 	if !kill {
@@ -120,12 +120,12 @@ func (s *suite) restart(ctx context.Context, kill bool) error {
 func (s *suite) disconnectAll() {
 	for name, c := range s.clients {
 		if c.conn != nil {
-			_ = s.disconnect(name, driver.Reset) // it may be gone already
+			_ = s.disconnect(name, driver.Reset) // it may already be gone
 		}
 	}
 }
 
-// resumes notes that sessions may have left the target's memory: from now on they may be resumed.
+// resumes records that sessions may have left the target's memory, and may be resumed from now on.
 func (s *suite) resumes(format string, args ...any) {
 	s.T.Remark("", "%s: %s", invariants.Resumes, fmt.Sprintf(format, args...))
 }

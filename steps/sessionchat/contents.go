@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// contents are texts of users by the words that features use for them. %s is a directive with the nonce of the turn; it
-// stands where it does not hide the edges of the text.
+// contents are user texts, by their names in features. %s is a directive with the nonce of the turn, placed so that
+// it does not hide the edges of the text.
 var contents = map[string]string{
 	"Chinese":                  "你好，世界。%s 「引号」、全角ＡＢＣ",
 	"emoji":                    "👋🏽 %s 👩‍👩‍👧‍👦 🇨🇳",
@@ -28,10 +28,10 @@ var contents = map[string]string{
 	"format verbs":             "100%% %s {0} ${HOME} $(id)",
 }
 
-// chatsInText sends a text that is easily spoilt.
+// chatsInText sends a text that is easily corrupted.
 func (s *suite) chatsInText(ctx context.Context, client, name, kind string) error {
 	if kind == "great length" {
-		// about 130 KiB: more than 16 bits of a frame's length
+		// about 130 KiB: the length of the frame does not fit into 16 bits
 		filler := strings.Repeat("很长的文字 long text 0123456789 ", 4000)
 		return s.chat(ctx, client, name, &turn{}, "[[stream %s]] "+filler+"the end")
 	}
@@ -42,7 +42,7 @@ func (s *suite) chatsInText(ctx context.Context, client, name, kind string) erro
 	return s.chat(ctx, client, name, &turn{echo: true}, strings.ReplaceAll(format, "%s", "[[echo %[1]s]]"))
 }
 
-// keys are agent_ids by the words that features use for them: any string is one (SC-060). %s is unique to the scenario.
+// keys are agent_ids, by their names in features: any string is valid (SC-060). %s is unique to the scenario.
 var keys = map[string]string{
 	"capitals":                     "CaSe-%s",
 	"white space at its edges":     " %s ",
@@ -58,9 +58,9 @@ var keys = map[string]string{
 
 var manyLetters = strings.Repeat("k", 200)
 
-// chatsUnder chats with a session whose agent_id is easily spoilt.
+// chatsUnder chats with an agent_id that is easily corrupted.
 func (s *suite) chatsUnder(ctx context.Context, client, name, kind string) error {
-	if kind == "digits" { // what some languages take for a number
+	if kind == "digits" { // some languages would treat it as a number
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(s.Nonce + name))
 		s.session(name).agentID = fmt.Sprintf("1%010d", h.Sum32())
@@ -74,7 +74,7 @@ func (s *suite) chatsUnder(ctx context.Context, client, name, kind string) error
 	return s.chat(ctx, client, name, &turn{}, hello)
 }
 
-// near are agent_ids that a careless server takes for another one.
+// near are agent_ids that a careless server confuses with another one.
 var near = map[string]func(id string) string{
 	"its case folded":         strings.ToLower,
 	"a blank after it":        func(id string) string { return id + " " },
@@ -82,12 +82,12 @@ var near = map[string]func(id string) string{
 	"a zero before it":        func(id string) string { return "0" + id },
 	"a blank before it":       func(id string) string { return " " + id },
 	"a NUL after it":          func(id string) string { return id + "\u0000" },
-	"a wildcard in it":        func(id string) string { return id[:len(id)-1] + "_" }, // of SQL's LIKE
+	"a wildcard in it":        func(id string) string { return id[:len(id)-1] + "_" }, // SQL's LIKE
 	"its last character gone": func(id string) string { return id[:len(id)-1] },
 	"its accent composed":     func(id string) string { return strings.ReplaceAll(id, "e\u0301", "\u00e9") },
 }
 
-// chatsNear chats under an agent_id that differs from another session's in little.
+// chatsNear chats under an agent_id that differs only slightly from another session's.
 func (s *suite) chatsNear(ctx context.Context, client, name, other, how string) error {
 	change, ok := near[how]
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"parley/verdict"
 )
 
-// chats are what was sent when these lines were performed: agent_id and content of each.
+// chats returns the agent_id and content of each chat sent by these lines.
 func chats(t *testing.T, lines string) (agents, contents []string) {
 	t.Helper()
 	got := perform(t, "@SC-019", lines, nil)
@@ -30,7 +30,8 @@ func chats(t *testing.T, lines string) (agents, contents []string) {
 	return agents, contents
 }
 
-// TestTexts: every text that a feature can name has one directive, with the nonce of its turn, and nothing of a format.
+// TestTexts checks that every text known to features has one directive with the nonce of its turn, and no leftover
+// format verbs.
 func TestTexts(t *testing.T) {
 	var seen []string
 	for _, kind := range []string{"Chinese", "emoji", "combining marks", "other scripts", "astral characters", "JSON",
@@ -60,7 +61,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestAgentIDs: every agent_id that a feature can name is unique to the scenario, and the same for every chat.
+// TestAgentIDs checks that every agent_id known to features is unique to the scenario and the same for every chat.
 func TestAgentIDs(t *testing.T) {
 	var seen []string
 	for _, kind := range []string{"capitals", "white space at its edges", "Chinese", "emoji", "a combining accent",
@@ -78,7 +79,7 @@ func TestAgentIDs(t *testing.T) {
 	}
 }
 
-// TestDigits: an agent_id of digits alone is one that could be taken for a number.
+// TestDigits checks that a digits-only agent_id could be mistaken for a number.
 func TestDigits(t *testing.T) {
 	ids, _ := chats(t, "When client A chats with \"red\" under the agent_id of digits\n"+`When client A chats with "red"`)
 	if len(ids) != 2 || ids[0] != ids[1] || !regexp.MustCompile(`\A[1-9][0-9]{10}\z`).MatchString(ids[0]) {
@@ -86,7 +87,7 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// TestNearAgentIDs: what differs in little does differ.
+// TestNearAgentIDs checks that similar agent_ids do differ.
 func TestNearAgentIDs(t *testing.T) {
 	for _, r := range []struct{ one, how string }{
 		{"capitals", "its case folded"},
@@ -105,7 +106,7 @@ func TestNearAgentIDs(t *testing.T) {
 	}
 }
 
-// TestUnknownWords: a word that no step knows is a mistake of the feature, not of the target.
+// TestUnknownWords checks that a word unknown to the steps is an error of the feature, not of the target.
 func TestUnknownWords(t *testing.T) {
 	for _, line := range []string{
 		`When client A chats with "red" with a text of nonsense`,

@@ -11,7 +11,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// of is a record of another kind.
+// of returns a record of another kind.
 func of(r transcript.Record, kind transcript.Kind, typ string) transcript.Record {
 	r.Kind, r.Type = kind, typ
 	return r
@@ -197,8 +197,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestNamesThatMeanNothing: a name of the default binding that this wire calls otherwise is some name of the wire's
-// own.
+// TestNamesThatMeanNothing checks that a default binding name which this wire has renamed is just some name of the
+// wire's own.
 func TestNamesThatMeanNothing(t *testing.T) {
 	for _, kind := range []string{vocab.SystemMessage, vocab.StreamMessage, vocab.AssistantMessage,
 		vocab.ResultMessage, vocab.ErrorMessage, vocab.PongMessage} {
@@ -221,7 +221,7 @@ func TestNamesThatMeanNothing(t *testing.T) {
 	}
 }
 
-// TestDecodeKeepsLabels: what a driver has called a record stays.
+// TestDecodeKeepsLabels checks that decoding keeps a driver's label.
 func TestDecodeKeepsLabels(t *testing.T) {
 	r := heard(`{"message_type":"stream"}`)
 	r.Label = "text that is no UTF-8"
@@ -231,7 +231,7 @@ func TestDecodeKeepsLabels(t *testing.T) {
 	}
 }
 
-// TestDecodeKeepsTheEnvelope: what the sender wrote can still be looked at, wherever its members stand.
+// TestDecodeKeepsTheEnvelope checks that the original message stays available, wherever its members are.
 func TestDecodeKeepsTheEnvelope(t *testing.T) {
 	r := heard(`{"kind":"finished","meta":{"thread":"red"},"body":{"state":"stopped"},"seq":1}`)
 	bound(t, elsewhere).decode(&r)
@@ -282,7 +282,7 @@ func TestDecodeSent(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: what is sent on a wire is read back from it under the names of the default binding.
+// TestRoundTrip checks that what is sent on a wire is read back under the names of the default binding.
 func TestRoundTrip(t *testing.T) {
 	for _, wire := range []string{"", elsewhere, "messages: {chat: ping, ping: chat}",
 		"fields: {request: {type: /head/type, agent-id: /head/id, content: /body/text, options: /body/opts, model: /m}}"} {
@@ -320,8 +320,8 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever is said, it is decoded or is no event; a second time gives the same, and so does the message as
-// it was understood, where nothing in it was at fault.
+// FuzzDecode checks that any message is decoded or is no event, and that decoding again yields the same, also for the
+// decoded message itself if nothing in it was at fault.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"message_type":"stream","agent_id":"red","session_id":null,"message":{"text":"hi"},`+
 		`"timestamp":"t"}`), false, "text")

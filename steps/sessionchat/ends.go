@@ -11,9 +11,9 @@ import (
 	"parley/transcript"
 )
 
-// doubtful reports whether a result after a chat may be an earlier turn's: one of the session has ended before, by a
-// result of which this may be a second one, or by an error of which it may be the other half, and of the model's words
-// for this turn none has come yet. A failure is no second result of a turn that was none.
+// doubtful reports whether a result after a chat may belong to an earlier turn: none of the model's words for this
+// turn have arrived, and an earlier turn of the session ended, by a result that this one may repeat or by an error
+// that it may complete. A failure can only repeat or complete the end of a failed turn.
 func (s *suite) doubtful(t *turn, r transcript.Record) bool {
 	if s.Env.Brain == nil || t.nonce == "" || !t.of.endedBefore(t, text(&r, inSubtype) == vocab.Failed) {
 		return false
@@ -27,7 +27,7 @@ func (s *suite) doubtful(t *turn, r transcript.Record) bool {
 	return true
 }
 
-// endedBefore reports whether a turn of the session has ended before another one, where that is asked, by a failure.
+// endedBefore reports whether an earlier turn of the session has ended; with failed, only a failure counts.
 func (ss *session) endedBefore(t *turn, failed bool) bool {
 	for _, earlier := range ss.turns {
 		if earlier == t {
@@ -42,12 +42,12 @@ func (ss *session) endedBefore(t *turn, failed bool) bool {
 	return false
 }
 
-// dueAnswer is the kind of all waits for an answer that clauses demand, whichever step waits. An answer that no clause
-// demands is of another kind: a target that is right may leave it out, and is given no less time for the others then.
+// dueAnswer is the kind of every wait for an answer that clauses demand, whichever step waits. Optional answers have
+// another kind, so that a correct target that omits them does not lose time for the others.
 const dueAnswer = "the answer to a chat"
 
-// awaitAnswer waits until the target has answered a turn: with the model's words where a model of ours stands behind
-// it, and otherwise with any words. due: clauses demand the answer.
+// awaitAnswer waits until the target has answered a turn: with the model's words if it uses our model, otherwise with
+// any words. due reports whether clauses demand the answer.
 func (s *suite) awaitAnswer(ctx context.Context, t *turn, due bool) (transcript.Record, *steps.Miss) {
 	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: s.answers(t), Hopeless: s.ended(t)}
 	if due {
@@ -69,8 +69,8 @@ func (s *suite) awaitAnswer(ctx context.Context, t *turn, due bool) (transcript.
 	return rec, miss
 }
 
-// awaitUnlessRefused is Await, but for an error about the session it gives up at the event limit behind it, or behind a
-// fence: the error may be the answer to the chat, or no more than a warning.
+// awaitUnlessRefused is Await, except that after an error about the session it waits only for the event limit or a
+// fence: the error may refuse the chat, or be only a warning.
 func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (transcript.Record, *steps.Miss) {
 	var refused string
 	refusal, hopeless := ofSession(t.of, vocab.ErrorMessage), w.Hopeless
@@ -96,7 +96,7 @@ func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (
 	return rec, miss
 }
 
-// ended returns why a turn will not be answered any more.
+// ended returns a function that tells why a turn can't be answered any more.
 func (s *suite) ended(t *turn) func(*transcript.Record) string {
 	end := ofSession(t.of, vocab.ResultMessage)
 	return func(r *transcript.Record) string {
@@ -105,14 +105,15 @@ func (s *suite) ended(t *turn) func(*transcript.Record) string {
 				return "the answer under another agent_id: " + steps.Seen(*r)
 			}
 		}
-		if end(r) && !t.extra { // what ends may be the other turn
+		if end(r) && !t.extra { // the result may be the other turn's
 			return "the turn has ended: " + steps.Seen(*r)
 		}
 		return ""
 	}
 }
 
-// awaitEnd waits for the end of a turn, which is its result. That of an earlier turn is none, where its own follows.
+// awaitEnd waits for the end of a turn, its result. A result that may be an earlier turn's does not count if the
+// turn's own follows.
 func (s *suite) awaitEnd(ctx context.Context, t *turn) *steps.Miss {
 	if t.over {
 		return nil
@@ -135,7 +136,7 @@ func (s *suite) awaitEnd(ctx context.Context, t *turn) *steps.Miss {
 	return nil
 }
 
-// endOfAnswer matches the first result after, or with, the words that answer a turn.
+// endOfAnswer matches the first result after, or with, the answer to a turn.
 func (s *suite) endOfAnswer(t *turn) func(*transcript.Record) bool {
 	answer, answered := s.answers(t), false
 	return func(r *transcript.Record) bool {
@@ -144,9 +145,9 @@ func (s *suite) endOfAnswer(t *turn) func(*transcript.Record) bool {
 	}
 }
 
-// fenced waits for a message that a target sends at once, if at all. Where a quiet window brings nothing, it chats with
-// a fresh agent_id, and waits no longer than until that is answered, and then for twice the time that this took. The
-// window of a slow target is longer: the chat is to disturb nobody who merely needs time.
+// fenced waits for a message that a target sends at once or not at all. If the quiet window brings nothing, it chats
+// with a fresh agent_id, waits until that is answered, and then for twice the time that this took. A slow target gets
+// a longer quiet window, so that the chat does not disturb a target that only needs time.
 func (s *suite) fenced(ctx context.Context, w steps.Wait) (transcript.Record, *steps.Miss) {
 	within := w.Within
 	w.Within = s.Env.Undisturbed(s.Env.Profile.Limits.Quiet.Duration)
@@ -158,7 +159,7 @@ func (s *suite) fenced(ctx context.Context, w steps.Wait) (transcript.Record, *s
 	err := s.chat(ctx, w.Conn, name, fence, "[[echo %s]] fence")
 	s.mark = mark
 	delete(s.sessions, name)
-	if err != nil { // the connection has ended, and has said what it had to
+	if err != nil { // the connection has ended, so nothing more will arrive
 		return s.Await(ctx, w)
 	}
 	hopeless, end, behind := w.Hopeless, ofSession(fence.of, vocab.ResultMessage), 0
@@ -184,8 +185,8 @@ func (s *suite) fenced(ctx context.Context, w steps.Wait) (transcript.Record, *s
 	return rec, miss
 }
 
-// endsInAnyWay waits until a turn whose model fails is over: a result, an error about its session, or both. The result
-// may be long behind the error, so a session that has told one is not at rest for sure.
+// endsInAnyWay waits for the end of a turn whose model fails: a result, an error about its session, or both. The
+// result may arrive long after the error, so after an error the session may not be idle yet.
 func (s *suite) endsInAnyWay(ctx context.Context, name string) error {
 	t, err := s.lastTurn(name)
 	if err != nil {
@@ -199,7 +200,7 @@ func (s *suite) endsInAnyWay(ctx context.Context, name string) error {
 	if miss != nil {
 		return steps.NotTestedf("a turn whose model fails says nothing of it: %s", miss.Reason)
 	}
-	if rec.Event.Type == vocab.ErrorMessage { // what follows at once is seen by the monitors too
+	if rec.Event.Type == vocab.ErrorMessage { // the monitors also see what follows at once
 		if result, miss := s.awaitResult(ctx, t, rec.N, s.Env.Profile.Limits.Quiet.Duration); miss == nil {
 			rec = result
 		}
@@ -208,8 +209,8 @@ func (s *suite) endsInAnyWay(ctx context.Context, name string) error {
 	return nil
 }
 
-// canChatAgain judges that a session can be used after a turn that may still be ending: a refusal is followed by
-// another attempt, until the turn limit.
+// canChatAgain judges that a session is usable after a turn that may still be ending: after a refusal it tries again,
+// until the turn limit.
 func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 	ss := s.session(name)
 	until := deadline.In(s.Env.Turn())
@@ -219,7 +220,7 @@ func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 			return err
 		}
 		t := ss.turn()
-		t.extra = true // a result may be the earlier turn's: only the answer counts
+		t.extra = true // a result may be the earlier turn's, so only the answer counts
 		answer := s.answers(t)
 		within := s.Env.Turn()
 		if attempt > 1 {
@@ -246,7 +247,7 @@ func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 	}
 }
 
-// answeredAtLast waits for the end of a turn whose answer has come.
+// answeredAtLast waits for the end of a turn whose answer has arrived.
 func (s *suite) answeredAtLast(ctx context.Context, ss *session, answered transcript.Record) error {
 	t := ss.turn()
 	rec, miss := s.awaitResult(ctx, t, answered.N-1, s.Env.Turn())

@@ -17,7 +17,7 @@ import (
 	"parley/transcript"
 )
 
-// calls are the model's requests for a turn.
+// calls returns the model's requests for a turn.
 func (s *suite) calls(t *turn) []llm.Request {
 	if s.Env.Brain == nil || t.nonce == "" {
 		return nil
@@ -25,7 +25,7 @@ func (s *suite) calls(t *turn) []llm.Request {
 	return s.Env.Brain.Requests(t.nonce)
 }
 
-// modelCalled waits until the model has been asked for a turn, or the turn has ended without.
+// modelCalled waits until the model has been asked for a turn, or the turn has ended without that.
 func (s *suite) modelCalled(ctx context.Context, t *turn) error {
 	within, _ := s.AwaitModel(ctx, func(ctx context.Context) error {
 		running, cancel := context.WithCancel(ctx)
@@ -41,7 +41,7 @@ func (s *suite) modelCalled(ctx context.Context, t *turn) error {
 		_, err := s.Env.Brain.Await(running, t.nonce, 1)
 		cancel()
 		<-watched
-		if ctx.Err() == nil { // an end is no time-out
+		if ctx.Err() == nil { // distinguish the turn's end from a timeout
 			return nil
 		}
 		return err
@@ -61,7 +61,7 @@ func (s *suite) modelCalled(ctx context.Context, t *turn) error {
 	return steps.NotTestedf("the model was not asked for the chat of client %s with %s%s", t.client, t.of.name, why)
 }
 
-// endsUnasked matches the end of a turn whose model waits, or fails: the model has been asked before, or will not be.
+// endsUnasked matches the end of a turn whose model waits or fails: by then the model has been asked, or will not be.
 func (s *suite) endsUnasked(t *turn, r *transcript.Record) bool {
 	return r.Conn == t.client && ofSession(t.of, vocab.ResultMessage)(r) && !s.doubtful(t, *r)
 }
@@ -76,7 +76,7 @@ func userTexts(r llm.Request) []string {
 	return out
 }
 
-// spoken renders the messages of a request with their roles.
+// spoken formats the messages of a request with their roles.
 func spoken(r llm.Request) string {
 	var out []string
 	for _, m := range r.Messages {
@@ -89,7 +89,7 @@ func spoken(r llm.Request) string {
 	return strings.Join(out, ", ")
 }
 
-// quoted renders texts for a report, the long ones cut.
+// quoted formats texts for a report, shortening long ones.
 func quoted(list []string) string {
 	var out []string
 	for i, t := range list {
@@ -105,7 +105,7 @@ func quoted(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// textSent judges that the content of a chat reaches the model as it was written (SC-019).
+// textSent judges that the content of a chat reaches the model unchanged (SC-019).
 func (s *suite) textSent(name string) error {
 	if err := s.needModel(); err != nil {
 		return err
@@ -134,8 +134,8 @@ func (s *suite) textSent(name string) error {
 	return s.breach(clauses, t.mark, "the model asked with the text "+excerpt(want, got), "the text "+excerpt(got, want))
 }
 
-// newest are the texts of a user after the model's last answer: a target may send reminders of its own beside what its
-// user said.
+// newest returns the user messages after the model's last answer: a target may add its own reminders to the user's
+// text.
 func newest(r llm.Request) []string {
 	var out []string
 	for i := len(r.Messages) - 1; i >= 0 && r.Messages[i].Role != llm.RoleAssistant; i-- {
@@ -146,14 +146,13 @@ func newest(r llm.Request) []string {
 	return out
 }
 
-// standsIn finds a text as lines of their own in a message of several parts, which the record of a request joins by
-// line ends.
+// standsIn reports whether a text forms whole lines of a multipart message, whose parts the record of a request joins
+// with newlines.
 func standsIn(message, text string) bool {
 	return text != "" && strings.Contains("\n"+message+"\n", "\n"+text+"\n")
 }
 
-// same compares a text with what the record of a request keeps of it: that of a long one is cut, and ends in a note of
-// its length.
+// same compares a text with a request's record of it, which cuts a long text and appends its length.
 func same(kept, text string) bool {
 	if kept == text {
 		return true
@@ -163,7 +162,7 @@ func same(kept, text string) bool {
 		kept[at:] == fmt.Sprintf(" …[clipped from %d bytes]", len(text))
 }
 
-// excerpt quotes a text from a little before the place where it differs from another.
+// excerpt quotes a text from shortly before the place where it differs from another.
 func excerpt(a, b string) string {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -180,7 +179,7 @@ func (s *suite) usesModelOption() error {
 	return s.needModel()
 }
 
-// modelNoted records of which model the last turn of a session was asked (SC-033).
+// modelNoted records which model the last turn of a session used (SC-033).
 func (s *suite) modelNoted(name string) error {
 	t, err := s.askedTurn(name)
 	if err != nil {
@@ -191,7 +190,7 @@ func (s *suite) modelNoted(name string) error {
 	return nil
 }
 
-// modelNamed judges which model was asked for a turn (SC-033a).
+// modelNamed judges which model a turn used (SC-033a).
 func (s *suite) modelNamed(name, how, want string) error {
 	t, err := s.askedTurn(name)
 	if err != nil {
@@ -207,7 +206,7 @@ func (s *suite) modelNamed(name, how, want string) error {
 		Expected: expected, Observed: "model " + quoted(got)})
 }
 
-// modelsOf are the models that were asked for a turn.
+// modelsOf returns the models that a turn used.
 func (s *suite) modelsOf(t *turn) (names []string) {
 	for _, call := range s.calls(t) {
 		names = append(names, call.Model)
@@ -215,7 +214,7 @@ func (s *suite) modelsOf(t *turn) (names []string) {
 	return names
 }
 
-// rests waits for as long as the target declares that it keeps idle sessions in memory, and a little longer.
+// rests waits slightly longer than the target claims to keep idle sessions in memory.
 func (s *suite) rests(ctx context.Context, name string) error {
 	idle := binding.Of(s.Env.Profile).Idle.Duration
 	if idle == 0 {
@@ -229,7 +228,7 @@ func (s *suite) rests(ctx context.Context, name string) error {
 	defer cancel()
 	_, _ = s.T.Await(limit, s.T.Len(), func(*transcript.Record) bool { return false })
 	for name := range s.clients {
-		s.dropEnded(name) // no clause forbids the target to close an idle connection
+		s.dropEnded(name) // no clause forbids closing an idle connection
 	}
 	return nil
 }

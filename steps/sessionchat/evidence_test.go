@@ -9,7 +9,7 @@ import (
 	"parley/llm"
 )
 
-// asRecorded is what the record of a request keeps of a text that bears the directive of the nonce k.
+// asRecorded returns what a request's record keeps of a text with the directive of the nonce k.
 func asRecorded(t *testing.T, text string) string {
 	t.Helper()
 	b := llm.New()
@@ -35,7 +35,7 @@ func TestSame(t *testing.T) {
 		came     string // the text that reached the model
 		sent     string
 		want     bool
-		recorded bool // came is what the record says already
+		recorded bool // came is already in recorded form
 	}{
 		{"a short text", head + "你好", head + "你好", true, false},
 		{"a blank less", head + "你好", head + "你好 ", false, false},
@@ -74,7 +74,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestExcerpt: two long texts are shown where they differ, in few words.
+// TestExcerpt checks that two long texts are briefly quoted where they differ.
 func TestExcerpt(t *testing.T) {
 	base := strings.Repeat("很长", 100)
 	for _, r := range []struct{ reason, a, b, has string }{

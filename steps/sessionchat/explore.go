@@ -13,16 +13,15 @@ func (Protocol) Explored() []string {
 		@SC-041 @SC-050 @SC-059 @model`)
 }
 
-// act is one thing that may happen; what is not possible when its turn comes is left out, so that a sequence stays
-// legal when acts before it are taken away.
+// act is one possible action. An act that is impossible when its turn comes is skipped, so that a sequence stays
+// legal when shrinking removes earlier acts.
 type act struct{ what, client, session string }
 
 var acts = []string{"release", "chat", "answer", "hold", "pieces", "interrupt", "ping", "leave"}
 
-// Explore implements steps.Explorer: chats, interrupts, pings and lost connections of two clients with three sessions,
-// in any order, and then every turn ends and every session continues with its own id and history. Many acts are drawn,
-// as not all of them are possible in their turn; shrinking makes those that do not matter a release where nothing is
-// held, which says nothing.
+// Explore implements steps.Explorer: two clients chat with three sessions, interrupt, ping and lose connections in
+// any order; then every turn ends, and every session continues with its own id and history. It draws many acts,
+// because some will be impossible. Shrinking turns irrelevant acts into releases of nothing, which are skipped.
 func (Protocol) Explore(draw *rapid.T) []string {
 	one := rapid.Custom(func(t *rapid.T) act {
 		return act{
@@ -41,13 +40,13 @@ func (Protocol) Explore(draw *rapid.T) []string {
 	return p.lines
 }
 
-// play turns acts into the lines of a scenario, and knows which turns are open.
+// play converts acts into the lines of a scenario and tracks open turns.
 type play struct {
 	lines []string
 	open  map[string]*openTurn // by session
 	lost  map[string]bool      // sessions whose last connection was lost
-	there map[string]bool      // clients that are connected
-	owner map[string]string    // the client that acts on a session: between connections there is no order (ruling 7)
+	there map[string]bool      // connected clients
+	owner map[string]string    // the client that uses a session: there is no order between connections (ruling 7)
 	loose map[string]bool      // clients whose last interrupt may not have been read yet
 }
 
@@ -93,7 +92,7 @@ func (p *play) act(a act) {
 	}
 }
 
-// begin starts a turn where none is open.
+// begin starts a turn if none is open.
 func (p *play) begin(a act, t *openTurn) {
 	if t != nil && !t.cut || t != nil && p.holds(t.client) || p.lost[a.session] && p.holds(a.client) {
 		return
@@ -122,8 +121,8 @@ func (p *play) begin(a act, t *openTurn) {
 	p.open[a.session] = turn
 }
 
-// answer waits for the end of a turn that nothing keeps from ending. A target may run the turns of one connection one
-// after the other (SC-G05).
+// answer waits for the end of a turn that is free to end. A target may run the turns of one connection sequentially
+// (SC-G05).
 func (p *play) answer(session string, t *openTurn) {
 	switch {
 	case t == nil || p.holds(t.client):
@@ -149,7 +148,7 @@ func (p *play) holds(client string) bool {
 	return false
 }
 
-// leave loses a client's connection, with its turns.
+// leave closes a client's connection and drops its turns.
 func (p *play) leave(client string) {
 	if !p.there[client] {
 		return

@@ -11,7 +11,7 @@ import (
 	"parley/steps"
 )
 
-// These steps end a sequence of acts that nobody has written by hand: whatever came before, they hold.
+// registerExploring registers the steps that end a generated sequence of acts: they must hold whatever came before.
 func (s *suite) registerExploring(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the target has handled what client (\w+) sent$`, func(ctx context.Context, name string) error {
 		return s.fence(ctx, s.client(name))
@@ -20,8 +20,8 @@ func (s *suite) registerExploring(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^every session continues with its own id and history$`, s.everySessionGoesOn)
 }
 
-// everyTurnEnds lets every held turn go on and waits for the end of those whose client is still connected. A connection
-// that was lost may have taken its turns with it (SC-G06).
+// everyTurnEnds releases every held turn and waits for the end of the turns whose clients are still connected. A lost
+// connection may have ended its turns (SC-G06).
 func (s *suite) everyTurnEnds(ctx context.Context) error {
 	for _, ss := range s.inOrderOfNames() {
 		for _, t := range ss.turns {
@@ -42,20 +42,20 @@ func (s *suite) everyTurnEnds(ctx context.Context) error {
 	return nil
 }
 
-// lost reports whether the connection over which a turn was asked for has ended since.
+// lost reports whether the connection that asked for a turn has ended since.
 func (s *suite) lost(t *turn) bool {
 	c := s.client(t.client)
 	return c.conn == nil || c.opened > t.mark
 }
 
-// everySessionGoesOn chats once more with every session, and judges that it is answered as itself: with its agent_id
-// and session_id, its earlier turns before the model, and nobody else's.
+// everySessionGoesOn chats once more with every session, and judges that it answers with its own agent_id and
+// session_id, and that the model sees its own earlier turns and no others.
 func (s *suite) everySessionGoesOn(ctx context.Context) error {
 	for _, ss := range s.inOrderOfNames() {
 		if len(ss.turns) == 0 {
 			continue
 		}
-		client := ss.asker // whatever it sent before comes first
+		client := ss.asker // so that this comes after its earlier messages
 		for _, judge := range []func() error{
 			func() error { return s.canChatAgain(ctx, client, ss.name) }, // a turn of a lost connection may still be ending
 			func() error { return s.isSameIfKnown(ctx, ss) },

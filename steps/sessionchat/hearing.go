@@ -13,12 +13,12 @@ var (
 	_ steps.Prober       = Protocol{}
 )
 
-// Ours implements steps.Recognisable: a message with a message_type, or with most of what else a message has.
+// Ours implements steps.Recognisable: a message with a message_type, or with most of the other members.
 func (Protocol) Ours(message any, _ string) bool {
 	return steps.Text(message, inType) != "" || steps.Has(message, inAgent, inSession, inMessage, inTime) > 2
 }
 
-// Heard implements steps.Recognisable: a message whose type is where the profile says, and is one that it names.
+// Heard implements steps.Recognisable: a message of a known type at the profile's location.
 func (Protocol) Heard(ev *transcript.Event) bool {
 	return ev.Type != "" && ev.Type != foreign(ev.Type) && known[ev.Type]
 }
@@ -26,7 +26,7 @@ func (Protocol) Heard(ev *transcript.Event) bool {
 var known = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: true, vocab.AssistantMessage: true,
 	vocab.ResultMessage: true, vocab.PongMessage: true}
 
-// Places implements steps.Recognisable. A ping costs nothing, and an unknown type is refused.
+// Places implements steps.Recognisable. A ping has no effect, and an unknown type is refused.
 func (Protocol) Places() []steps.Place {
 	say := []string{`{"type":"` + vocab.PingType + `"}`, `{"type":"parley-hello"}`}
 	var out []steps.Place

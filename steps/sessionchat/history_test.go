@@ -11,8 +11,8 @@ import (
 	"parley/verdict"
 )
 
-// TestEarlierTurns: a request for a session's second turn holds the first. Where it does not, and the target had called
-// that turn a failure, both are told.
+// TestEarlierTurns checks that the request for a session's second turn contains the first. If it does not, and the
+// target had reported that turn as failed, the message says both.
 func TestEarlierTurns(t *testing.T) {
 	const one, two = "[[echo n-1]] Hello from client A", "[[echo n-2]] Hello from client A"
 	failure := result(map[string]any{"subtype": vocab.Failed, "code": "store_failed"})

@@ -9,27 +9,27 @@ import (
 	"parley/transcript"
 )
 
-// pass judges that clauses are kept, as a record shows.
+// pass records that clauses are satisfied, as a record shows.
 func (s *suite) pass(clauses []string, at int) error {
 	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: at})
 }
 
-// breach judges that clauses are broken.
+// breach records that clauses are broken.
 func (s *suite) breach(clauses []string, at int, expected, observed string) error {
 	return s.Judge(steps.Check{Clauses: clauses, Expected: expected, Observed: observed, At: at})
 }
 
-// fatal is breach, where the scenario cannot continue.
+// fatal is breach for a scenario that can't continue.
 func (s *suite) fatal(clauses []string, at int, expected, observed string) error {
 	return s.Need(steps.Check{Clauses: clauses, Expected: expected, Observed: observed, At: at})
 }
 
-// lacking is fatal for a message that did not come; observed is what came instead.
+// lacking is fatal for a missing message; observed is what came instead.
 func (s *suite) lacking(clauses []string, expected, observed string, miss *steps.Miss) error {
 	return s.Need(steps.Check{Clauses: clauses, Expected: expected, Observed: observed, At: miss.At, Miss: miss})
 }
 
-// lastTurn is the last turn of a session.
+// lastTurn returns the last turn of a session.
 func (s *suite) lastTurn(name string) (*turn, error) {
 	if t := s.session(name).turn(); t != nil {
 		return t, nil
@@ -37,7 +37,7 @@ func (s *suite) lastTurn(name string) (*turn, error) {
 	return nil, steps.NotTestedf("nobody has chatted with %s", name)
 }
 
-// heldTurn is the last turn of a session, whose model waits.
+// heldTurn returns the last turn of a session, whose model waits.
 func (s *suite) heldTurn(name string) (*turn, error) {
 	if t := s.session(name).turn(); t != nil && t.held {
 		return t, nil
@@ -45,7 +45,7 @@ func (s *suite) heldTurn(name string) (*turn, error) {
 	return nil, steps.NotTestedf("no turn of %s is held", name)
 }
 
-// askedTurn is the last turn of a session, for which the model was asked.
+// askedTurn returns the last turn of a session, for which the model was asked.
 func (s *suite) askedTurn(name string) (*turn, error) {
 	if t := s.session(name).turn(); t != nil && len(s.calls(t)) > 0 {
 		return t, nil
@@ -53,7 +53,7 @@ func (s *suite) askedTurn(name string) (*turn, error) {
 	return nil, steps.NotTestedf("the model was not asked for a chat of %s", name)
 }
 
-// since are the messages that the client of a turn has received, since its chat, about its session.
+// since returns the messages about its session that the client of a turn has received since its chat.
 func (s *suite) since(t *turn, kinds ...string) (list []transcript.Record) {
 	ours := ofSession(t.of, kinds...)
 	for _, r := range s.Between(t.client, t.mark, 0) {
@@ -64,7 +64,7 @@ func (s *suite) since(t *turn, kinds ...string) (list []transcript.Record) {
 	return list
 }
 
-// awaitResult waits for a result of the session of a turn, after a record.
+// awaitResult waits for a result in the session of a turn, after a record.
 func (s *suite) awaitResult(ctx context.Context, t *turn, after int, within time.Duration) (transcript.Record,
 	*steps.Miss) {
 	match := ofSession(t.of, vocab.ResultMessage)

@@ -10,8 +10,8 @@ import (
 	"parley/steps"
 )
 
-// inOrder judges that the pieces of an answer come whole and in order (SC-020). A target may pass them on one by one,
-// in other portions, as the text so far, or as one whole; each of these is an order of the model's words.
+// inOrder judges that the pieces of an answer arrive complete and in order (SC-020). A target may pass them on one at
+// a time, in other portions, as the text so far, or as a whole; each form keeps the order of the model's words.
 func (s *suite) inOrder(name string) error {
 	t := s.session(name).turn()
 	if t == nil || t.pieces == 0 {
@@ -40,7 +40,7 @@ func (s *suite) inOrder(name string) error {
 	return s.pass([]string{"SC-012", "SC-020"}, t.end.N)
 }
 
-// receivesUnchanged judges that the model's words reach the client unchanged (SC-020), where they are known: an echo of
+// receivesUnchanged judges that the model's words reach the client unchanged (SC-020) if they are known: an echo of
 // the chat.
 func (s *suite) receivesUnchanged(client, name string) error {
 	t := s.session(name).turn()
@@ -63,8 +63,8 @@ func (s *suite) receivesUnchanged(client, name string) error {
 	return s.breach([]string{"SC-020"}, t.end.N, expected, excerpt(heard, want))
 }
 
-// saidIn are the texts of a turn's messages of one type. Where some stream messages have their text where the profile
-// says, those that have not are of another kind.
+// saidIn returns the texts of a turn's messages of one type. If some stream messages have their text where the
+// profile says, those without are of another kind.
 func (s *suite) saidIn(t *turn, kind string) []string {
 	var all, placed []string
 	for _, r := range s.since(t, kind) {
@@ -79,15 +79,15 @@ func (s *suite) saidIn(t *turn, kind string) []string {
 	return all
 }
 
-// sequence reads the numbers of the pieces off a list of texts, and reports whether they count up from one: put
-// together, each the text so far, or put together and then once more the whole.
+// sequence reads the numbers of the pieces from a list of texts, and reports whether they count up from one:
+// concatenated, each as the text so far, or concatenated and then once more as a whole.
 func sequence(piece *regexp.Regexp, said []string, portions bool) ([]int, bool) {
 	if len(said) == 0 {
 		return nil, true
 	}
 	glue := "\n"
 	if portions {
-		glue = "" // a portion may end anywhere, in the middle of a piece too
+		glue = "" // a portion may end anywhere, even inside a piece
 	}
 	last := numbers(piece, said[len(said)-1])
 	switch all := numbers(piece, strings.Join(said, glue)); {
@@ -114,7 +114,7 @@ func counts(list []int) bool {
 	return true
 }
 
-// cumulative reports whether each text is the one before it and more.
+// cumulative reports whether each text extends the previous one.
 func cumulative(said []string) bool {
 	for i := 1; i < len(said); i++ {
 		if len(said[i]) <= len(said[i-1]) || !strings.HasPrefix(said[i], said[i-1]) {
@@ -124,7 +124,7 @@ func cumulative(said []string) bool {
 	return len(said) > 1
 }
 
-// growing reports the same by the pieces: a whole message may have more in it than the model's words.
+// growing is cumulative based on the pieces: a whole message may contain more than the model's words.
 func growing(piece *regexp.Regexp, said []string) bool {
 	last := 0
 	for _, text := range said {

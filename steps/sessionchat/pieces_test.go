@@ -10,10 +10,10 @@ import (
 	"parley/verdict"
 )
 
-// piece is what the model says for one of n, as a script has it.
+// piece returns the model's words for piece i of n, for a script.
 func piece(i, n int) string { return fmt.Sprintf("stream NONCE %d/%d ", i, n) }
 
-// pieces are some of three.
+// pieces returns some of three pieces.
 func pieces(which ...int) []string {
 	var out []string
 	for _, i := range which {
@@ -22,10 +22,10 @@ func pieces(which ...int) []string {
 	return out
 }
 
-// nonce is that of the first turn of a scenario that is played.
+// nonce is the nonce of a scenario's first turn.
 const nonce = "n-1"
 
-// whole is all that the model says in n pieces. The nonce is in it, so that it may be cut anywhere.
+// whole returns the model's complete words in n pieces. It contains the nonce, so that it may be cut anywhere.
 func whole(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -34,7 +34,7 @@ func whole(n int) string {
 	return strings.ReplaceAll(b.String(), "NONCE", nonce)
 }
 
-// portions cuts a text into parts of so many bytes.
+// portions cuts a text into parts of size bytes.
 func portions(text string, size int) []string {
 	var out []string
 	for part := range slices.Chunk([]byte(text), size) {
@@ -43,7 +43,7 @@ func portions(text string, size int) []string {
 	return out
 }
 
-// soFar is a text as it grows by so many bytes.
+// soFar returns a text as it grows by size bytes.
 func soFar(text string, size int) []string {
 	var out []string
 	for _, part := range portions(text, size) {
@@ -56,7 +56,7 @@ func soFar(text string, size int) []string {
 	return out
 }
 
-// between puts other messages between these.
+// between inserts other messages between these.
 func between(list []saying, other ...saying) []saying {
 	var out []saying
 	for i, m := range list {
@@ -77,7 +77,7 @@ func as(agent string, list []saying) []saying {
 
 func block(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
 
-// numbered are assistant messages that have an id beside their text.
+// numbered returns assistant messages with an id besides their text.
 func numbered(list ...string) []saying {
 	out := assistants(list...)
 	for i := range out {
@@ -256,8 +256,7 @@ var inOrderRows = []struct {
 	{"nothing", nil, verdict.Failed},
 }
 
-// TestInOrder: whatever portions the model's words come in, what counts is that they are all there, each once, and in
-// order.
+// TestInOrder checks that all of the model's words must arrive, each once and in order, in any portions.
 func TestInOrder(t *testing.T) {
 	for _, r := range inOrderRows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -268,7 +267,7 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
-// order plays a turn of n pieces, and says what is not as it should be about their order.
+// order plays a turn of n pieces, and returns what is wrong with their order.
 func order(t *testing.T, n int, script []saying, want verdict.Outcome) string {
 	t.Helper()
 	got := perform(t, "@SC-012 @SC-020",
@@ -290,7 +289,7 @@ func order(t *testing.T, n int, script []saying, want verdict.Outcome) string {
 	return ""
 }
 
-// TestPortions: pieces in portions of every size, and as a text that grows by them.
+// TestPortions checks pieces in portions of every size, and as a growing text.
 func TestPortions(t *testing.T) {
 	for _, n := range []int{1, 2, 12} {
 		text := whole(n)
@@ -309,7 +308,8 @@ func TestPortions(t *testing.T) {
 	}
 }
 
-// TestPiecesOfOtherTurns: the turns of a session are judged apart, and what was not asked for in pieces has none.
+// TestPiecesOfOtherTurns checks that the turns of a session are judged separately, and that a chat without requested
+// pieces has none.
 func TestPiecesOfOtherTurns(t *testing.T) {
 	script := append(streams(piece(1, 2), piece(2, 2)), result(nil))
 	rows := []struct {

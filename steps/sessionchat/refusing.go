@@ -14,7 +14,7 @@ import (
 	"parley/transcript"
 )
 
-// query is a message that is to start no session, and by what its effect would be known.
+// query is a message that must not start a session, and how to recognize its effect.
 type query struct {
 	client string
 	mark   int
@@ -33,7 +33,7 @@ func (s *suite) registerRefusing(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^it starts no session$`, s.noSessionOfIt)
 }
 
-// oddValues are JSON values by the words that features use for them; %s is a directive with the nonce.
+// oddValues are JSON values, by their names in features; %s is a directive with the nonce.
 var oddValues = map[string]func(directive string) any{
 	"null":           func(string) any { return nil },
 	"true":           func(string) any { return true },
@@ -86,7 +86,7 @@ func (s *suite) sendsType(ctx context.Context, client, name, which string) error
 	return s.sendIllegal(ctx, client, kind, f, nonce)
 }
 
-// chatFields are those of a legal chat.
+// chatFields returns the fields of a legal chat, and its nonce.
 func (s *suite) chatFields(name string) (fields, string) {
 	nonce := s.newNonce()
 	return fields{"agent_id": s.session(name).agentID, "content": fmt.Sprintf("[[echo %s]]", nonce)}, nonce
@@ -126,8 +126,7 @@ func (s *suite) sendQuery(ctx context.Context, client string, m driver.Message, 
 	return nil
 }
 
-// refusal matches what refuses a message: an error, or the end of its connection with 1003,
-// 1007 or 1008 (SC-G02).
+// refusal matches the refusal of a message: an error, or the end of its connection with 1003, 1007 or 1008 (SC-G02).
 func refusal(r *transcript.Record) bool {
 	if r.Dir != transcript.Received {
 		return false
@@ -138,7 +137,7 @@ func refusal(r *transcript.Record) bool {
 	return r.Event != nil && r.Event.Type == vocab.ErrorMessage
 }
 
-// isRefused judges that a chat without what it requires is refused (SC-030, SC-031).
+// isRefused judges that a chat without a required field is refused (SC-030, SC-031).
 func (s *suite) isRefused(ctx context.Context, client string) error {
 	q := s.illegal
 	if q == nil || q.client != client {
@@ -166,7 +165,7 @@ func (s *suite) isRefused(ctx context.Context, client string) error {
 		Expected: "a message of type " + vocab.ErrorMessage + ", or a close with 1003, 1007 or 1008"})
 }
 
-// accepted reports whether a turn has been answered in this scenario: the twin of every refusal.
+// accepted reports whether a turn has been answered in this scenario: the counterpart of every refusal.
 func (s *suite) accepted() bool {
 	for _, ss := range s.sessions {
 		for _, t := range ss.turns {
@@ -178,8 +177,8 @@ func (s *suite) accepted() bool {
 	return false
 }
 
-// reconnect forgets a connection that the target has ended: the next message goes over a new one. Behind an error the
-// close may still be on its way, so a fence finds out.
+// reconnect drops a connection that the target has ended: the next message uses a new one. After an error the close
+// may still be on its way, so a fence finds out.
 func (s *suite) reconnect(ctx context.Context, client string, by transcript.Record) error {
 	c := s.client(client)
 	if by.Kind == transcript.Closed {
@@ -194,19 +193,19 @@ func (s *suite) reconnect(ctx context.Context, client string, by transcript.Reco
 		c.conn = nil
 		return nil
 	}
-	// A chat was answered before the message, and none is after it: the connection does not work any more.
+	// A chat was answered before the message and none after it: the connection no longer works.
 	return s.fatal([]string{"SC-002", "SC-006", "SC-029", "SC-030", "SC-031", "SC-055"}, s.T.Len(),
 		"a connection that is closed, or one on which chats are still answered", err.Error())
 }
 
-// dropEnded forgets a connection that is known to have ended.
+// dropEnded drops a connection that is known to have ended.
 func (s *suite) dropEnded(client string) {
 	if c := s.client(client); s.endedAt(c) > 0 {
 		c.conn = nil
 	}
 }
 
-// answerNoted records what a target does with a message that no clause speaks of.
+// answerNoted records how a target handles a message that no clause covers.
 func (s *suite) answerNoted(ctx context.Context, client string) error {
 	q := s.illegal
 	if q == nil {
@@ -227,15 +226,15 @@ func (s *suite) answerNoted(ctx context.Context, client string) error {
 		return err
 	}
 	s.Note("answered by: %s", strings.TrimSpace(what))
-	// No clause decides about an empty text, or options of another type.
+	// No clause covers an empty text, or options of another type.
 	for _, id := range []string{"SC-030", "SC-031", "SC-032"} {
 		s.Observe(id, "answered by "+what)
 	}
 	return nil
 }
 
-// noSessionOfIt judges that an illegal message started no session and reached no model: before the answer of a fence,
-// and again at the end of the scenario.
+// noSessionOfIt judges that an illegal message started no session and reached no model, now up to the answer of a
+// fence, and again at the end of the scenario.
 func (s *suite) noSessionOfIt(ctx context.Context) error {
 	q := s.illegal
 	if q == nil {
@@ -245,7 +244,7 @@ func (s *suite) noSessionOfIt(ctx context.Context) error {
 	if err := s.reconnect(ctx, q.client, transcript.Record{}); err != nil {
 		return err
 	}
-	if c := s.client(q.client); c.conn == nil { // it was closed: the fence is one over a new connection
+	if c := s.client(q.client); c.conn == nil { // it was closed: the fence uses a new connection
 		if err := s.fence(ctx, c); err != nil {
 			return err
 		}

@@ -23,10 +23,10 @@ import (
 	wjson "parley/wire/json"
 )
 
-// saying is what a scripted target says. NONCE in its text stands for the nonce of the chat that it answers.
+// saying is a message of a scripted target. NONCE in its text stands for the nonce of the chat that it answers.
 type saying struct {
 	kind   string
-	agent  string // "" for that of the chat
+	agent  string // default: that of the chat
 	body   map[string]any
 	silent bool // the message has no body
 }
@@ -55,10 +55,10 @@ func result(body map[string]any) saying {
 	return saying{kind: vocab.ResultMessage, body: all}
 }
 
-// scripted is a target, and the driver to it: every chat is answered by the script before Send returns, so that nothing
-// needs to be waited for.
+// scripted is a target with its driver: the script answers every chat before Send returns, so that tests need not
+// wait.
 type scripted struct {
-	target.Running // what a scenario does not use
+	target.Running // methods that a scenario does not use
 	script         []saying
 }
 
@@ -108,11 +108,11 @@ func (c *scriptedConn) Send(_ context.Context, m driver.Message) (int, error) {
 
 func (c *scriptedConn) Close(driver.CloseMode) error { return nil }
 
-// ledger is read once: it has a clause for every line of the document.
+// ledger is read only once, because it has a clause for every line of the document.
 var ledger = sync.OnceValues(func() (*verdict.Ledger, error) { return features.Ledger(vocab.Protocol) })
 
-// perform runs the lines of one scenario against a target that says this to every chat. Its time limits are short: all
-// that will ever be said has been said when a step begins to wait.
+// perform runs the lines of one scenario against a target that answers every chat with the script. Its limits are
+// short, because every message has arrived when a step begins to wait.
 func perform(t *testing.T, tags, lines string, script []saying, change ...func(*steps.Env)) steps.Result {
 	t.Helper()
 	clauses, err := ledger()

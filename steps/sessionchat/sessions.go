@@ -28,7 +28,7 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^"(\w+)" is idle for longer than the target keeps idle sessions$`, s.rests)
 }
 
-// needModel says why what needs a model is not tested.
+// needModel returns why a step that needs a model is not tested.
 func (s *suite) needModel() error {
 	if s.Env.Brain == nil {
 		return steps.NotTestedf(noModel)
@@ -36,7 +36,7 @@ func (s *suite) needModel() error {
 	return nil
 }
 
-// told makes sure that a session's last turn has ended and its id is known.
+// told ensures that a session's last turn has ended and its id is known.
 func (s *suite) told(ctx context.Context, ss *session, clauses ...string) error {
 	t, err := s.lastTurn(ss.name)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *suite) told(ctx context.Context, ss *session, clauses ...string) error 
 	return s.fatal(clauses, t.end.N, expected, "none")
 }
 
-// isNew judges that a chat has created a session: it has an id of its own, and the model was sent nothing from before.
+// isNew judges that a chat has created a session: it has its own id, and the model got nothing from before.
 func (s *suite) isNew(ctx context.Context, name string) error {
 	ss := s.session(name)
 	clauses := []string{"SC-001", "SC-002", "SC-003", "SC-009", "SC-017", "SC-046", "SC-047", "SC-055", "SC-057"}
@@ -86,8 +86,8 @@ func (s *suite) isNew(ctx context.Context, name string) error {
 	return s.pass(clauses, ss.turns[0].mark)
 }
 
-// strangers are the nonces of directives in a request that belong to none of these turns: turns of another session, of
-// this scenario or of any other.
+// strangers returns the nonces of directives in a request that belong to none of these turns, but to another session
+// of this or any other scenario.
 func strangers(r llm.Request, own []*turn) []string {
 	mine := map[string]bool{}
 	for _, t := range own {
@@ -104,7 +104,7 @@ func strangers(r llm.Request, own []*turn) []string {
 	return out
 }
 
-// isSame judges that a session has kept its id. Where it may have been resumed meanwhile that is a clause of its own, a
+// isSame judges that a session has kept its id. If it may have been resumed meanwhile, a separate clause applies, a
 // SHOULD (SC-016a).
 func (s *suite) isSame(ctx context.Context, name string) error {
 	ss := s.session(name)
@@ -129,7 +129,7 @@ func (s *suite) isSame(ctx context.Context, name string) error {
 		Expected: fmt.Sprintf("session_id %q, as before", first), Observed: fmt.Sprintf("session_id %q", now)})
 }
 
-// idIn is the session_id that the messages of a turn bear; the last where there are several.
+// idIn returns the session_id in the messages of a turn; the last if there are several.
 func (s *suite) idIn(t *turn) string {
 	id, end := "", 0
 	if t.over {
@@ -158,7 +158,7 @@ func (s *suite) areDifferent(ctx context.Context, one, other string) error {
 		fmt.Sprintf("%q for both", a.id))
 }
 
-// alwaysHad judges the strict reading of SC-056: no message of a session without its id, the first ones included.
+// alwaysHad judges the strict reading of SC-056: every message of a session has its id, including the first ones.
 func (s *suite) alwaysHad(name string) error {
 	if _, err := s.lastTurn(name); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (s *suite) alwaysHad(name string) error {
 	return s.pass(clauses, 0)
 }
 
-// earlier are the nonces of the turns of a session before its last, as far as they were answered to their end.
+// earlier returns the nonces of the session's turns before the last that were fully answered.
 func (ss *session) earlier() []string {
 	var out []string
 	for _, t := range ss.turns[:len(ss.turns)-1] {
@@ -188,7 +188,7 @@ func (ss *session) earlier() []string {
 	return out
 }
 
-// earlierTurnsSent judges that a session continues: the request for its last turn holds its earlier ones (SC-008,
+// earlierTurnsSent judges that a session continues: the request for its last turn contains the earlier ones (SC-008,
 // SC-016).
 func (s *suite) earlierTurnsSent(name string) error {
 	if err := s.needModel(); err != nil {
@@ -221,8 +221,7 @@ func (s *suite) earlierTurnsSent(name string) error {
 		len(missing), strings.Join(missing, ", "), spoken(calls[len(calls)-1]))+ss.wentWrong(missing))
 }
 
-// wentWrong lists turns that were answered, and that the target then called a failure: the likeliest reason why they
-// are missing.
+// wentWrong lists turns that were answered but then reported as failed: the likeliest reason why they are missing.
 func (ss *session) wentWrong(nonces []string) string {
 	var out strings.Builder
 	for _, t := range ss.turns {
@@ -233,8 +232,8 @@ func (ss *session) wentWrong(nonces []string) string {
 	return out.String()
 }
 
-// absent lists the turns that a request does not hold: what the user said and what the model answered both name the
-// nonce, and the turns stand in the order in which they were.
+// absent lists the turns missing from a request: the user's and the model's message must both contain the nonce, and
+// the turns must be in their original order.
 func absent(r llm.Request, nonces []string) []string {
 	var all strings.Builder
 	all.WriteString(r.System)
@@ -254,7 +253,7 @@ func absent(r llm.Request, nonces []string) []string {
 	return out
 }
 
-// holds reports whether a nonce stands in what a request says of the conversation.
+// holds reports whether a nonce occurs in the conversation of a request.
 func holds(r llm.Request, nonce string) bool {
 	mentioned := func(m llm.Message) bool { return mentions(m.Text, nonce) }
 	return mentions(r.System, nonce) || slices.ContainsFunc(r.Messages, mentioned)
@@ -266,7 +265,8 @@ func mentions(said, nonce string) bool {
 	return times > 0
 }
 
-// find returns where a text first mentions a nonce, and how often it does: not as the beginning of a longer one.
+// find returns the position where a text first mentions a nonce, and how often it does, not counting prefixes of
+// longer ones.
 func find(said, nonce string) (first, times int) {
 	first = -1
 	for at := 0; nonce != ""; {

@@ -103,7 +103,7 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestEarlier: only turns that were answered to their end must stand before the model again.
+// TestEarlier checks that only fully answered turns must be in the model's context again.
 func TestEarlier(t *testing.T) {
 	ss := &session{turns: []*turn{
 		{nonce: "whole", over: true}, {nonce: "interrupted", over: true, cut: true},
@@ -115,8 +115,8 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// TestIdleIsTold: how long the target keeps idle sessions reaches the monitors through the transcript, and what is not
-// declared is not told.
+// TestIdleIsTold checks that a declared idle time reaches the monitors through the transcript, and that an undeclared
+// one does not.
 func TestIdleIsTold(t *testing.T) {
 	for _, r := range []struct {
 		idle  time.Duration

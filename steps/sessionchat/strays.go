@@ -9,10 +9,10 @@ import (
 	"parley/transcript"
 )
 
-// asked is the key, in Env.Learnt, of what the clients of any scenario have done to the session of an agent_id.
+// asked is the key, in Env.Learnt, of what clients of any scenario have done to the session of an agent_id.
 type asked struct{ agentID string }
 
-// deeds are what may end a turn of a session: an interrupt, a second chat, the end of a connection.
+// deeds records actions that may end a turn of a session: an interrupt, a second chat, the end of a connection.
 type deeds struct{ done atomic.Bool }
 
 func (s *suite) deeds(agentID string) *deeds {
@@ -20,7 +20,7 @@ func (s *suite) deeds(agentID string) *deeds {
 	return found.(*deeds)
 }
 
-// endsTurns notes that what a client does now may end the turns of a session.
+// endsTurns records that a client's current action may end turns of a session.
 func (s *suite) endsTurns(ss *session) { s.deeds(ss.agentID).done.Store(true) }
 
 // endsTurnsOver is endsTurns for all sessions that a client uses.
@@ -32,9 +32,8 @@ func (s *suite) endsTurnsOver(c *client) {
 	}
 }
 
-// findsStrays looks at each record that waits come by for the end of a turn that was interrupted, of this scenario or
-// of another, though nothing was done to its session that could end it: then the interrupt of another session has
-// (SC-036).
+// findsStrays checks every record that a wait reads. If a turn of this or another scenario ends as interrupted although
+// nothing was done to its session that could end it, the interrupt of another session has ended it (SC-036).
 func (s *suite) findsStrays() {
 	s.AtEnd(func() {
 		for _, ss := range s.sessions {

@@ -25,17 +25,17 @@ type suite struct {
 	bind     *codec
 	clients  map[string]*client
 	sessions map[string]*session
-	mark     int    // the latest act of anybody: absence is judged from here
-	illegal  *query // the last message that no clause lets start a session
+	mark     int    // the latest act of any client: absence is judged from here
+	illegal  *query // the last message that must not start a session
 }
 
-// client is one party of a scenario: a connection.
+// client is a client of a scenario with one connection.
 type client struct {
 	name    string
 	conn    driver.Conn
 	openErr error
-	opened  int // number of the record that asked for the connection
-	ping    int // mark of its last ping
+	opened  int // record of the request for the connection
+	ping    int // record of its last ping
 }
 
 // Protocol is the session-chat entry of the suite.
@@ -47,7 +47,7 @@ func (Protocol) Kind() target.Kind { return binding.Kind() }
 // Features implements steps.Protocol.
 func (Protocol) Features() fs.FS { return features.FS }
 
-// Bind implements steps.Protocol: the decoder of a scenario's records.
+// Bind implements steps.Protocol: it returns the decoder of a scenario's records.
 func (Protocol) Bind(env *steps.Env, run target.Running) func(*transcript.Record) {
 	return newCodec(env.Profile, run.BaseURL()).decode
 }
@@ -114,7 +114,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s.registerExploring(sc)
 }
 
-// header is sent with every connection to the target.
+// header returns the header for every connection to the target.
 func (s *suite) header() http.Header { return s.Env.Profile.Header() }
 
 func (s *suite) client(name string) *client {
@@ -126,7 +126,7 @@ func (s *suite) client(name string) *client {
 	return c
 }
 
-// send sends a message as a client's act, and connects the client where it is not connected.
+// send sends a message as a client's act, and connects the client if necessary.
 func (s *suite) send(ctx context.Context, c *client, m driver.Message) (int, error) {
 	if err := s.connected(ctx, c); err != nil {
 		return 0, err
@@ -151,7 +151,7 @@ func (s *suite) send(ctx context.Context, c *client, m driver.Message) (int, err
 	return mark, nil
 }
 
-// endedAt is the number of the record by which the target has ended a client's present connection; 0: it stands.
+// endedAt returns the number of the record where the target ended a client's current connection; 0: it is open.
 func (s *suite) endedAt(c *client) int {
 	for _, r := range s.Between(c.name, c.opened, 0) {
 		if r.Kind == transcript.Closed || r.Kind == transcript.Failure {

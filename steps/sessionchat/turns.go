@@ -24,7 +24,7 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^no turn of "(\w+)" runs any more$`, s.noneRuns)
 }
 
-// interrupts sends an interrupt for a session's agent_id, whether the session exists or not.
+// interrupts sends an interrupt for a session's agent_id, whether or not the session exists.
 func (s *suite) interrupts(ctx context.Context, client, name string) error {
 	c, ss := s.client(client), s.session(name)
 	m, err := s.bind.message(vocab.InterruptType, fields{"agent_id": ss.agentID})
@@ -46,7 +46,8 @@ func (s *suite) interrupts(ctx context.Context, client, name string) error {
 	return nil
 }
 
-// isInterrupted judges that an interrupt ends a turn whose model waits: nothing else can end it (SC-035, SC-036).
+// isInterrupted judges that an interrupt ends a turn whose model waits, because nothing else can end it (SC-035,
+// SC-036).
 func (s *suite) isInterrupted(ctx context.Context, name string) error {
 	t := s.session(name).turn()
 	if t == nil || !t.held || !t.cut {
@@ -76,15 +77,15 @@ func (s *suite) isInterrupted(ctx context.Context, name string) error {
 	return s.pass(clauses, rec.N)
 }
 
-// hasEnded releases a turn that was interrupted at a moment when it may have been too early or too late, and waits for
-// its end, whatever that is: the clauses are about what follows.
+// hasEnded releases a turn whose interrupt may have been too early or too late, and waits for its end, whatever the
+// outcome: the clauses are about what follows.
 func (s *suite) hasEnded(ctx context.Context, name string) error {
 	t, err := s.lastTurn(name)
 	if err != nil {
 		return err
 	}
 	if t.held && s.Env.Brain != nil {
-		// An interrupt that came in time has ended it already, or does before the model can speak on.
+		// A timely interrupt has ended it already, or does before the model can continue.
 		_, _ = s.awaitResult(ctx, t, t.mark, s.Env.Profile.Limits.Quiet.Duration)
 		s.Env.Brain.Release(t.nonce)
 	}
@@ -95,7 +96,7 @@ func (s *suite) hasEnded(ctx context.Context, name string) error {
 	return nil
 }
 
-// stillRuns judges that a turn whose model waits has not been ended by what was sent since: a fence proves it (SC-036).
+// stillRuns judges, with a fence, that nothing sent since has ended a turn whose model waits (SC-036).
 func (s *suite) stillRuns(ctx context.Context, name string) error {
 	t, err := s.heldTurn(name)
 	if err != nil {
@@ -117,7 +118,7 @@ func (s *suite) stillRuns(ctx context.Context, name string) error {
 	return s.fatal(clauses, r.N, "the turn of "+t.of.agentID+" still running", steps.Seen(r))
 }
 
-// releases lets the model of a turn speak on: that of the last turn of a session, or of the one before it.
+// releases lets the model continue with the last turn of a session, or with the one before.
 func (s *suite) releases(which, name string) error {
 	turns := s.session(name).turns
 	if which == "earlier turn" {
@@ -130,8 +131,8 @@ func (s *suite) releases(which, name string) error {
 	return nil
 }
 
-// runAtOnce makes sure that the models of two turns wait at the same time. A target that runs one turn after the other
-// is not at fault (SC-G05), but what the scenario is about cannot be seen.
+// runAtOnce ensures that the models of two turns wait at the same time. A target that runs turns sequentially is not
+// at fault (SC-G05), but the scenario can't be tested.
 func (s *suite) runAtOnce(ctx context.Context, one, other string) error {
 	if err := s.needModel(); err != nil {
 		return err
@@ -172,7 +173,7 @@ func (s *suite) pings(ctx context.Context, client string) error {
 	return nil
 }
 
-// getsPong judges the answer to a ping (SC-037a).
+// getsPong judges the reply to a ping (SC-037a).
 func (s *suite) getsPong(ctx context.Context, client string) error {
 	c := s.client(client)
 	rec, miss := s.fenced(ctx, steps.Wait{Conn: client, After: c.ping, Match: func(r *transcript.Record) bool {
@@ -191,7 +192,8 @@ func (s *suite) getsPong(ctx context.Context, client string) error {
 		Expected: "a " + vocab.PongMessage + " for the ping", Observed: miss.Reason})
 }
 
-// pingRefused judges that a ping without agent_id is legal: no error comes of it, and the connection stays (SC-037).
+// pingRefused judges that a ping without agent_id is legal: it causes no error, and the connection stays open
+// (SC-037).
 func (s *suite) pingRefused(c *client, miss *steps.Miss) error {
 	observed, at := miss.Reason, miss.At
 	if at == 0 {
@@ -205,8 +207,8 @@ func (s *suite) pingRefused(c *client, miss *steps.Miss) error {
 		Expected: "a ping without agent_id taken as a legal message", Observed: observed})
 }
 
-// noneRuns waits until a session that was asked twice at once can be asked again. A target may queue the second chat,
-// refuse it, or let it replace the first (SC-G05); which one it did is noted.
+// noneRuns waits until a session that got two chats at once is usable again. A target may queue the second chat,
+// refuse it, or let it replace the first (SC-G05); the step records which.
 func (s *suite) noneRuns(ctx context.Context, name string) error {
 	ss := s.session(name)
 	if len(ss.turns) < 2 {

@@ -1,5 +1,4 @@
-// Package binding is the wire of session-chat in a profile: what the default binding is, and where a target differs
-// from it.
+// Package binding is the session-chat section of a profile: the default binding, and how a target differs from it.
 package binding
 
 import (
@@ -12,10 +11,10 @@ import (
 //go:embed example.yaml
 var example string
 
-// OptionsModel is the capability that a profile may declare: the model that a chat's options name is used.
+// OptionsModel is the optional capability to use the model named in a chat's options.
 const OptionsModel = "options-model"
 
-// Kind is what a profile of session-chat may say.
+// Kind describes profiles of session-chat.
 func Kind() target.Kind {
 	return target.Kind{
 		Protocol:     sessionchat.Protocol,
@@ -39,46 +38,46 @@ func Kind() target.Kind {
 	}
 }
 
-// Of is the wire of a profile of session-chat.
+// Of returns the session-chat section of a profile.
 func Of(p *target.Profile) *Binding { return target.SectionOf[Binding](p) }
 
-// Binding is the wire of session-chat, where it differs from the default binding.
+// Binding is the wire of session-chat, as far as it differs from the default binding.
 type Binding struct {
-	WS target.WSWire `yaml:"ws"` // its path's default is /chat/ws
+	WS target.WSWire `yaml:"ws"` // the default path is /chat/ws
 
-	// Idle is the target's own limit, after which a session without activity leaves memory. Default 0: not known.
+	// Idle is the time after which the target removes an inactive session from memory. Default 0: unknown.
 	Idle target.Duration `yaml:"idle"`
 
 	Fields ChatFields `yaml:"fields"`
 
-	// How this wire calls what the default binding calls by the keys.
+	// The names on this wire, by their default binding names.
 	Types    map[string]target.Names `yaml:"types"`    // message_type; see TypeOf
-	Outcomes map[string]target.Names `yaml:"outcomes"` // the subtype of a result; see OutcomeOf
+	Outcomes map[string]target.Names `yaml:"outcomes"` // subtype of a result; see OutcomeOf
 	Messages map[string]string       `yaml:"messages"` // client messages; see MessageName
 }
 
-// ChatFields is where the fields are. Each is a JSON Pointer from the top of the message, or a bare name, which means
-// the member of that name.
+// ChatFields are the locations of fields. Each is a JSON Pointer from the top of the message, or a bare name, which
+// stands for the top-level member.
 type ChatFields struct {
 	Message ChatMessageFields `yaml:"message"`
 	Request ChatRequestFields `yaml:"request"`
 }
 
-// ChatMessageFields are within what the server sends.
+// ChatMessageFields are in server messages.
 type ChatMessageFields struct {
-	// Type is where the type stands. The first is where messages of a session keep it; the others are alternatives for
-	// messages that belong to no session, such as errors and pongs. Default [/message_type].
+	// Type is the location of the type. The first is that of messages of a session; the others are alternatives for
+	// messages of no session, such as errors and pongs. Default [/message_type].
 	Type      target.Pointers `yaml:"type"`
 	AgentID   target.Pointer  `yaml:"agent-id"`   // default /agent_id
 	SessionID target.Pointer  `yaml:"session-id"` // default /session_id
-	Body      target.Pointer  `yaml:"body"`       // default /message; "" is the whole message, on a wire that has no body
+	Body      target.Pointer  `yaml:"body"`       // default /message; "" is the whole message, for a wire without bodies
 	Timestamp target.Pointer  `yaml:"timestamp"`  // default /timestamp
 	Subtype   target.Pointer  `yaml:"subtype"`    // of a result; default /message/subtype
 	Code      target.Pointer  `yaml:"code"`       // of an error; default /message/code
 	Text      target.Pointer  `yaml:"text"`       // of a stream message; default /message/text
 }
 
-// ChatRequestFields are within what the client sends.
+// ChatRequestFields are in client messages.
 type ChatRequestFields struct {
 	Type    target.Pointer `yaml:"type"`     // default /type
 	AgentID target.Pointer `yaml:"agent-id"` // default /agent_id
@@ -87,17 +86,17 @@ type ChatRequestFields struct {
 	Model   target.Pointer `yaml:"model"`    // default /options/model
 }
 
-// TypeOf is the default name of a message_type on this wire. A name that the default binding does not have is returned
-// as it is; one that it has, but that this wire calls otherwise, means nothing here, and gives "".
+// TypeOf returns the default binding name of a message_type on this wire. A name unknown to the default binding is
+// returned unchanged. A default binding name that this wire has renamed means nothing here and yields "".
 func (b Binding) TypeOf(wire string) string { return target.Original(b.Types, wire) }
 
-// OutcomeOf is the default name of how a turn has ended, the subtype of a result, by the rules of TypeOf.
+// OutcomeOf returns the default binding name of a turn's outcome, the subtype of a result, by the rules of TypeOf.
 func (b Binding) OutcomeOf(wire string) string { return target.Original(b.Outcomes, wire) }
 
-// MessageName is what a client message of the default binding is called on this wire.
+// MessageName returns the name on this wire of a client message of the default binding.
 func (b Binding) MessageName(name string) string { return target.Renamed(b.Messages, name) }
 
-// Default is the default binding of session-chat.
+// Default returns the default binding of session-chat.
 func Default() Binding {
 	return Binding{
 		WS: target.WSWire{Path: sessionchat.Path},

@@ -85,7 +85,7 @@ var chatMistakes = []struct{ reason, yaml, want string }{
 		`p.yaml:3:38: session-chat.messages.interrupt: expected text, found a list`},
 }
 
-// TestChatMistakes: those of the wire of session-chat, one error each, with a place.
+// TestChatMistakes checks the errors of the wire of session-chat, one each, with a location.
 func TestChatMistakes(t *testing.T) {
 	const head = "url: http://x\nprotocol: session-chat\n"
 	for _, tt := range chatMistakes {
@@ -147,7 +147,7 @@ func TestParseChat(t *testing.T) {
 			want.Name, want.URL = "profile", "http://x"
 			tt.want(want)
 			got := profiletest.Parse(t, kinds,
-				tt.yaml+"\nprotocol: session-chat\nurl: http://x\n") // wherever the protocol stands
+				tt.yaml+"\nprotocol: session-chat\nurl: http://x\n") // wherever the protocol is given
 			if diff := profiletest.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

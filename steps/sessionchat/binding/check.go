@@ -7,7 +7,7 @@ import (
 	"parley/target"
 )
 
-// The names of the default binding that a profile may remap.
+// Names of the default binding that a profile may remap.
 var (
 	typeNames = []string{
 		sessionchat.SystemMessage, sessionchat.StreamMessage, sessionchat.AssistantMessage, sessionchat.ResultMessage,
@@ -17,7 +17,7 @@ var (
 	messageNames = []string{sessionchat.ChatType, sessionchat.InterruptType, sessionchat.PingType}
 )
 
-// check gives the first mistake in the wire.
+// check returns the first error in the wire.
 func check(c *target.Checker) error {
 	s := Of(c.Profile)
 	return cmp.Or(

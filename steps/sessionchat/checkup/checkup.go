@@ -1,4 +1,4 @@
-// Package checkup is what parley doctor looks at in targets of session-chat.
+// Package checkup is what parley doctor checks in targets of session-chat.
 package checkup
 
 import (
@@ -9,7 +9,7 @@ import (
 	"parley/target"
 )
 
-// Guide is the doctor's guide to session-chat.
+// Guide returns the doctor's guide to session-chat.
 func Guide() doctor.Guide {
 	return doctor.Guide{
 		Checkups: map[string]doctor.Checkup{target.Server: server},

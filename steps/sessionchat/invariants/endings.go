@@ -10,9 +10,10 @@ import (
 	"parley/transcript"
 )
 
-// nothingBehind judges that a turn has one result, which is its last message (SC-020): where every chat of a session
-// has had its result, neither another one comes nor any more words about its chats. Which result is whose is sure only
-// where one connection asks, and where no interrupt came while nothing ran: that may be answered by a result too.
+// nothingBehind judges that a turn has one result, which is its last message (SC-020): once every chat of a session
+// has its result, no other result and no more of the model's words about its chats may follow. Results can be matched
+// to chats only if a single connection asks and no interrupt arrived while nothing ran, because such an interrupt may
+// get its own result.
 func nothingBehind(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	agents := asked(t)
@@ -41,27 +42,27 @@ func nothingBehind(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// endings are what is known of the turns of one agent_id.
+// endings is what is known about the turns of one agent_id.
 type endings struct {
 	agent   string
-	conn    string            // that asks
-	agents  map[string]string // of every nonce
-	open    []chat            // without a result, the oldest first
-	last    ending            // the latest
-	before  int               // record of the ending before it
-	spoken  bool              // the model has spoken since the latest chat, or result
-	muddled bool              // which result is whose is not known
-	lenient bool              // an interrupt may have come after the end, and have a result of its own
+	conn    string            // the one that asks
+	agents  map[string]string // by nonce
+	open    []chat            // without a result, oldest first
+	last    ending            // the latest one
+	before  int               // record of the previous ending
+	spoken  bool              // the model has spoken since the latest chat or result
+	muddled bool              // results can't be matched to turns
+	lenient bool              // an interrupt may have come after the end and get its own result
 }
 
-// chat is one that has had no result.
+// chat is a chat without a result.
 type chat struct{ held, cut bool }
 
 // ending is the result of a turn.
 type ending struct {
 	record    transcript.Record
 	of        chat
-	wordless  bool // nothing of the turn came before it
+	wordless  bool // no words of the turn came before it
 	undivided bool // no other turn ran
 }
 
@@ -79,12 +80,12 @@ func (s *endings) sent(r transcript.Record, data map[string]any) {
 			s.lenient = s.lenient || s.open[0].cut || !s.open[0].held
 			s.open[0].cut = true
 		}
-	default: // of no type that the document knows: a result may be the answer to it
+	default: // a type unknown to the document, which may be answered with a result
 		s.lenient = true
 	}
 }
 
-// result takes a result for the end of the oldest turn that has none; where there is none, it is a second one.
+// result takes a result as the end of the oldest open turn; if there is none, it is a second result.
 func (s *endings) result(r transcript.Record) []monitor.Finding {
 	if len(s.open) == 0 {
 		if s.last.record.N == 0 || s.lenient {
@@ -94,15 +95,15 @@ func (s *endings) result(r transcript.Record) []monitor.Finding {
 	}
 	data, _ := r.Event.Data.(map[string]any)
 	of := s.open[0]
-	s.lenient = s.lenient || of.cut && data["subtype"] != vocab.Interrupted // it may have ended before it was interrupted
+	s.lenient = s.lenient || of.cut && data["subtype"] != vocab.Interrupted // it may have ended before the interrupt
 	s.before = s.last.record.N
 	s.last = ending{record: r, of: of, wordless: !s.spoken && len(noncesIn(r, s.agents)) == 0, undivided: len(s.open) == 1}
 	s.open, s.spoken = s.open[1:], false
 	return []monitor.Finding{{Clauses: []string{"SC-020"}, OK: true, At: r.N}}
 }
 
-// said judges words where no turn runs: they came after the end of theirs, or what was taken for that was a second
-// result of the turn before. The latter is so where another result follows.
+// said judges words while no turn runs: either they came after the end of their turn, or the supposed end was a
+// second result of the previous turn. It is the latter if another result follows.
 func (s *endings) said(r transcript.Record, rest []transcript.Record) []monitor.Finding {
 	if len(s.open) > 0 {
 		s.spoken = true

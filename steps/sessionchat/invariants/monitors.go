@@ -1,6 +1,6 @@
-// Package invariants holds the monitors of session-chat: what must hold of every message of a session, in every
-// transcript. They read records as the binding decodes them: Data under the names of the default binding, a member that
-// the message lacks absent.
+// Package invariants has the monitors of session-chat: what must hold for every message of a session, in every
+// transcript. They read records as decoded by the binding: Data has the names of the default binding, and missing
+// members are absent.
 package invariants
 
 import (
@@ -16,11 +16,11 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Resumes begins the remark of a scenario that sessions may have left the target's memory, because it was
-// restarted or they rested: what a session_id is then is no matter of SC-042 (see SC-016a).
+// Resumes begins a scenario's remark that sessions may have left the target's memory through a restart or idling.
+// SC-042 does not cover their session_id after that (see SC-016a).
 const Resumes = "sessions may be resumed"
 
-// Idle begins the remark of a scenario on how long the target keeps sessions that nobody uses.
+// Idle begins a scenario's remark on how long the target keeps idle sessions.
 const Idle = "the target keeps idle sessions for "
 
 // All lists the monitors of session-chat.
@@ -41,13 +41,13 @@ func All() []monitor.Monitor {
 	}
 }
 
-// turnTypes are the message types that only turns have.
+// turnTypes are the message types that occur only in turns.
 var turnTypes = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: true, vocab.AssistantMessage: true,
 	vocab.ResultMessage: true}
 
-// eachOfSession visits the messages that belong to a session of the harness: those of a turn, and those without a type
-// that bear an agent_id which it has used. Errors, pongs and a greeting that tells of nothing belong to none, and what
-// bears another agent_id is somebody else's.
+// eachOfSession visits the messages of the harness's sessions: those of a turn, and those without a type that carry
+// an agent_id which the harness has used. Errors, pongs and plain greetings belong to no session, and messages with
+// another agent_id to someone else's.
 func eachOfSession(t []transcript.Record, visit func(r transcript.Record, data map[string]any)) {
 	used := map[any]bool{}
 	for _, r := range t {
@@ -70,8 +70,8 @@ func eachOfSession(t []transcript.Record, visit func(r transcript.Record, data m
 	}
 }
 
-// shapes judges the members of each message (SC-038 to SC-040, SC-043, SC-044). session_id may be null (SC-056), but it
-// is there.
+// shapes judges the members of each message (SC-038 to SC-040, SC-043, SC-044). session_id may be null (SC-056) but
+// must be present.
 func shapes(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	text := func(v any) bool { _, ok := v.(string); return ok }
@@ -102,8 +102,8 @@ func shapes(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// idStays judges that a session_id never changes while the session stays in memory (SC-042), and is never unknown again
-// (SC-056). The backend assigns it, so that no agent_id of the client is one.
+// idStays judges that a session_id does not change while the session stays in memory (SC-042), and does not become
+// unknown again (SC-056). The backend assigns it, so it is never one of the client's agent_ids.
 func idStays(t []transcript.Record) []monitor.Finding {
 	out := agentsForIDs(t)
 	life := Lives(t)
@@ -121,7 +121,7 @@ func idStays(t []transcript.Record) []monitor.Finding {
 		was := known[k]
 		switch id, _ := data["session_id"].(string); {
 		case id == "" && was == "", was == "":
-			known[k] = id // the first of its kind proves nothing
+			known[k] = id // the first one proves nothing
 		case id == "":
 			out = append(out, monitor.Finding{Clauses: []string{"SC-056"}, At: r.N,
 				Expected: fmt.Sprintf("session_id %q, which is known", was),
@@ -139,7 +139,7 @@ func idStays(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// agentsForIDs finds messages, of whatever type, that bear an agent_id of their client in the place of a session_id.
+// agentsForIDs finds messages of any type that carry one of their client's agent_ids as the session_id.
 func agentsForIDs(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	type own struct{ conn, agent string }
@@ -161,9 +161,9 @@ func agentsForIDs(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// Lives counts how often, up to a record, the session of an agent_id may have left the target's memory: by a restart or
-// a rest that the scenario remarks on, by the end of a connection (SC-054, SC-059), or because nobody used it for as
-// long as the target keeps idle sessions (SC-053).
+// Lives returns a function that counts how often, up to a record, the session of an agent_id may have left the
+// target's memory: by a restart or a rest that the scenario remarks on, by the end of a connection (SC-054, SC-059),
+// or by idling for as long as the target keeps idle sessions (SC-053).
 func Lives(t []transcript.Record) func(agent string, n int) int {
 	var ends []int
 	rests := map[string][]int{}
@@ -180,7 +180,7 @@ func Lives(t []transcript.Record) func(agent string, n int) int {
 			agent, named := data["agent_id"].(string)
 			content, _ := data["content"].(string)
 			if !named || r.Dir == transcript.Sent && content == "" || r.Dir == transcript.Received && !turnTypes[r.Event.Type] {
-				continue // what starts no turn is no activity of a session
+				continue // a message that starts no turn is not activity of a session
 			}
 			if at, used := last[agent]; used && idle > 0 && r.At-at >= idle*3/4 {
 				rests[agent] = append(rests[agent], r.N)
@@ -195,7 +195,7 @@ func Lives(t []transcript.Record) func(agent string, n int) int {
 	}
 }
 
-// idsDiffer judges that every agent_id has a session of its own (SC-027).
+// idsDiffer judges that every agent_id has its own session (SC-027).
 func idsDiffer(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	owner, agents := map[string]string{}, map[string]bool{}
@@ -210,7 +210,7 @@ func idsDiffer(t []transcript.Record) []monitor.Finding {
 			owner[id] = agent
 		}
 		if agents[agent] = true; len(agents) == 1 {
-			return // one session differs from none
+			return // a single session can't be compared
 		}
 		f := monitor.Finding{Clauses: []string{"SC-027"}, OK: !taken || was == agent, At: r.N}
 		if !f.OK {
@@ -222,7 +222,7 @@ func idsDiffer(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// asked maps the nonces in the harness's chats to the agent_ids that they were sent under.
+// asked maps the nonces in the harness's chats to their agent_ids.
 func asked(t []transcript.Record) map[string]string {
 	out := map[string]string{}
 	for _, r := range t {
@@ -239,11 +239,11 @@ func asked(t []transcript.Record) map[string]string {
 	return out
 }
 
-// words are the message types by which the model speaks. A system message may quote what it likes.
+// words are the message types that carry the model's words. A system message may quote anything.
 var words = map[string]bool{vocab.StreamMessage: true, vocab.AssistantMessage: true, vocab.ResultMessage: true}
 
-// ownAgent judges that the model's words to a chat, which name its nonce, bear the chat's agent_id (SC-021), and bear
-// it as it was sent (SC-041).
+// ownAgent judges that the model's words about a chat, which contain its nonce, carry the chat's agent_id (SC-021),
+// unchanged (SC-041).
 func ownAgent(t []transcript.Record) []monitor.Finding {
 	var out []monitor.Finding
 	agents := asked(t)
@@ -264,8 +264,8 @@ func ownAgent(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-// noncesIn are the nonces that a message mentions: none as the beginning of a longer one. What a portion of a stream
-// ends in may go on in the next one, so it is none yet.
+// noncesIn returns the nonces that a message mentions, but not as a prefix of a longer one. A nonce at the end of a
+// stream portion does not count yet, because the next portion may extend it.
 func noncesIn(r transcript.Record, known map[string]string) []string {
 	data, _ := r.Event.Data.(map[string]any)
 	said, _ := data["text"].(string)

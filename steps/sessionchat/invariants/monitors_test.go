@@ -25,7 +25,7 @@ const (
 	interrupted = `A < result {"agent_id":"red","session_id":"s-1","subtype":"interrupted"}` + "\n"
 )
 
-// judged sums up what a monitor says, as a scenario's result does; monitor "" stands for all of them.
+// judged sums up a monitor's findings as a scenario's result does; monitor "" stands for all monitors.
 func judged(monitor string, records []transcript.Record) (kept, broken map[string]bool) {
 	kept, broken = map[string]bool{}, map[string]bool{}
 	for _, m := range All() {
@@ -70,7 +70,7 @@ func TestMonitors(t *testing.T) {
 	}
 }
 
-// TestForms: every member of a message in every form, for each of the types that a turn has.
+// TestForms checks every form of every member, for each message type of a turn.
 func TestForms(t *testing.T) {
 	members := []struct{ clause, name, fine string }{
 		{"SC-038", "agent_id", `"text" ""`},
@@ -105,7 +105,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// each are messages of a type, each with one of some texts.
+// each returns messages of a type, one per text.
 func each(kind string, list []string) string {
 	var b strings.Builder
 	for _, w := range list {
@@ -114,7 +114,7 @@ func each(kind string, list []string) string {
 	return b.String()
 }
 
-// grown are the beginnings of a text, each a letter longer than the one before it.
+// grown returns the prefixes of a text, each one letter longer.
 func grown(text string) []string {
 	var out []string
 	for i := range text {
@@ -123,8 +123,7 @@ func grown(text string) []string {
 	return out
 }
 
-// TestLegalStreams: whatever a server makes of the model's words, as long as it is legal no monitor has anything
-// against it.
+// TestLegalStreams checks that no monitor objects to any legal form of the model's words.
 func TestLegalStreams(t *testing.T) {
 	const end = "A < result red s-1: \n"
 	ask := "A > chat red: [[stream x-1 3]]\n"
@@ -186,7 +185,8 @@ func TestLegalStreams(t *testing.T) {
 	}
 }
 
-// TestEveryClauseIsKeptAndBroken: a monitor that cannot fail proves nothing.
+// TestEveryClauseIsKeptAndBroken checks that every clause can pass and fail: a monitor that cannot fail proves
+// nothing.
 func TestEveryClauseIsKeptAndBroken(t *testing.T) {
 	for _, m := range All() {
 		kept, broken := map[string]bool{}, map[string]bool{}
@@ -229,8 +229,8 @@ func TestMonitorsAreWellFormed(t *testing.T) {
 	}
 }
 
-// TestFindingsTell: a broken clause is told with what was expected, what was seen, and where; no finding is about a
-// clause that its monitor does not declare.
+// TestFindingsTell checks that a broken clause is reported with what was expected, observed, and where; and that
+// monitors report only clauses that they declare.
 func TestFindingsTell(t *testing.T) {
 	for _, r := range rows {
 		records := script(t, r.in)
@@ -250,7 +250,7 @@ func TestFindingsTell(t *testing.T) {
 	}
 }
 
-// TestWhere: a finding names the record that breaks the clause.
+// TestWhere checks that a finding names the record that breaks the clause.
 func TestWhere(t *testing.T) {
 	for _, r := range []struct {
 		monitor, reason, in string
@@ -283,7 +283,7 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// TestLives: how often the session "red" may have left memory, as each record of a transcript sees it.
+// TestLives checks how often the session "red" may have left memory, at each record of a transcript.
 func TestLives(t *testing.T) {
 	const red, other = "A > chat red: Hi\n", "A > chat blue: Hi\n"
 	for _, r := range []struct{ reason, in, want string }{
@@ -343,7 +343,7 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// FuzzMonitors: whatever a target sends, a monitor judges and does not fall over, and leaves the transcript as it was.
+// FuzzMonitors checks that monitors judge any transcript without failing, and leave it unchanged.
 func FuzzMonitors(f *testing.F) {
 	f.Add(`{"agent_id":"red","session_id":"s","text":"x-1"}`, `{"agent_id":["red"],"session_id":{},"text":7}`,
 		`{"agent_id":"red","content":"[[echo x-1]]"}`)

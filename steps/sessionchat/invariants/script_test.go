@@ -21,8 +21,8 @@ import (
 //	- a remark
 //	+ 45s
 //
-// where > is sent and < received, - stands for a message without a type, and + lets time pass. A message is whole where
-// its members are not given as JSON: an agent_id, a session_id (or null), and what it says.
+// where > is sent and < received, - stands for a message without a type, and + lets time pass. A message whose
+// members are not given as JSON is complete: an agent_id, a session_id (or null), and its text.
 func script(t testing.TB, lines string) []transcript.Record {
 	t.Helper()
 	var out []transcript.Record
@@ -62,7 +62,7 @@ func script(t testing.TB, lines string) []transcript.Record {
 	return out
 }
 
-// event reads a type, and the members of the message as JSON or in short.
+// event parses a type, and the members of the message as JSON or in short form.
 func event(t testing.TB, dir transcript.Dir, words []string) *transcript.Event {
 	t.Helper()
 	ev := &transcript.Event{Type: strings.TrimPrefix(words[0], "-")}
@@ -88,7 +88,7 @@ func event(t testing.TB, dir transcript.Dir, words []string) *transcript.Event {
 	return ev
 }
 
-// whole is a message that has everything.
+// whole returns a message with all members.
 func whole(kind string) map[string]any {
 	return map[string]any{"agent_id": "red", "session_id": "s-1", "message_type": kind, "message": map[string]any{},
 		"timestamp": "t", "text": ""}

@@ -2,7 +2,7 @@ package invariants
 
 import "slices"
 
-// row is a transcript that keeps clauses of a monitor, or breaks them.
+// row is a transcript that satisfies or breaks clauses of a monitor.
 type row struct {
 	monitor string
 	reason  string
@@ -11,7 +11,7 @@ type row struct {
 	broken  string
 }
 
-// rows: for every clause of a monitor transcripts that keep it and transcripts that break it.
+// rows has transcripts that satisfy and break every clause of a monitor.
 var rows = slices.Concat(shapesAndIDs, agentsAndEnds)
 
 // shapesAndIDs are about the members of messages and the ids of sessions.

@@ -11,16 +11,16 @@ import (
 	"parley/target"
 )
 
-// answers is what the messages of a session-chat server tell about its wire, as far as they can be understood.
+// answers is what a session-chat server's messages reveal about its wire.
 type answers struct {
-	wire    binding.Binding         // the default binding, with what was seen to differ
-	found   map[string]bool         // fields whose place was seen
-	types   map[string]target.Names // types that were seen, and their names here
-	strange []string                // names of types that were not understood, in their order
-	turn    []map[string]any        // the messages of the turn: those about its agent_id, if any bears that
+	wire    binding.Binding         // the default binding with the observed differences
+	found   map[string]bool         // fields whose location was seen
+	types   map[string]target.Names // seen types and their names here
+	strange []string                // unrecognized type names, in order
+	turn    []map[string]any        // the messages of the turn: those about its agent_id, if any carries it
 }
 
-// The fields of a message, by their keys in a profile.
+// The fields of a message, by their profile keys.
 const (
 	fieldType    = "type"
 	fieldAgent   = "agent-id"
@@ -32,11 +32,10 @@ const (
 	fieldCode    = "code"
 )
 
-// typeNames are the members that may hold a message's type, written in whichever way; the first that all messages have
-// is it.
+// typeNames are members that may hold a message's type, in any spelling; the first that all messages have is used.
 var typeNames = []string{"messagetype", "type", "event", "eventtype", "kind", "msgtype", "op"}
 
-// meanings are the names by which servers call the types of messages, beside those of the default binding.
+// meanings are alternative names of message types, besides those of the default binding.
 var meanings = map[string][]string{
 	proto.SystemMessage: {"init", "started", "start", "sessionstarted", "sessioncreated", "sessionready",
 		"turnstarted", "turnstart"},
@@ -49,7 +48,7 @@ var meanings = map[string][]string{
 	proto.PongMessage:  {"heartbeat", "heartbeatack", "pingack", "alive"},
 }
 
-// meaning is what a type of a message is called in the default binding; "" where that is not known.
+// meaning returns the default binding name of a message type; "" if unknown.
 func meaning(name string) string {
 	if _, ok := meanings[name]; ok {
 		return name
@@ -62,8 +61,7 @@ func meaning(name string) string {
 	return ""
 }
 
-// readTurn reads the messages that followed a chat with an agent_id which stands nowhere else, up to the end of its
-// turn.
+// readTurn reads the messages after a chat with a unique agent_id, up to the end of its turn.
 func readTurn(heard []map[string]any, agentID string) answers {
 	h := answers{wire: binding.Default(), found: map[string]bool{}, types: map[string]target.Names{}}
 	f := &h.wire.Fields.Message
@@ -84,13 +82,13 @@ func readTurn(heard []map[string]any, agentID string) answers {
 	return h
 }
 
-// set points a field to where it was found.
+// set records the location of a field.
 func (h *answers) set(p *target.Pointer, key string, at target.Pointer) {
 	*p = at
 	h.found[key] = true
 }
 
-// readType finds the member that all messages keep their type in.
+// readType finds the member with the type of all messages.
 func (h *answers) readType() {
 	for _, name := range typeNames {
 		keys := map[string]bool{}
@@ -105,7 +103,7 @@ func (h *answers) readType() {
 	}
 }
 
-// last is the last message of the turn; nil where there is none.
+// last returns the last message of the turn; nil if there is none.
 func (h *answers) last() map[string]any {
 	if len(h.turn) == 0 {
 		return nil
@@ -113,7 +111,7 @@ func (h *answers) last() map[string]any {
 	return h.turn[len(h.turn)-1]
 }
 
-// typeOf is the type of a message on this wire; "" where it has none.
+// typeOf returns the type of a message on this wire; "" if it has none.
 func (h *answers) typeOf(msg map[string]any) string {
 	for _, p := range h.wire.Fields.Message.Type {
 		if name := probe.Text(p, msg); name != "" {
@@ -123,7 +121,7 @@ func (h *answers) typeOf(msg map[string]any) string {
 	return ""
 }
 
-// readMembers finds what every message of a session has, beside its type.
+// readMembers finds the members that every message of a session has, besides its type.
 func (h *answers) readMembers(agentID string) {
 	f, last := &h.wire.Fields.Message, h.last()
 	at, id := probe.FindText(last, "", 3,
@@ -134,7 +132,7 @@ func (h *answers) readMembers(agentID string) {
 	if at, when := probe.FindText(last, "", 2, "timestamp", "time", "ts", "createdat", "at"); when != "" {
 		h.set(&f.Timestamp, fieldTime, at)
 	}
-	h.set(&f.Body, fieldBody, "") // on a wire without a body the message is its own
+	h.set(&f.Body, fieldBody, "") // without bodies the message is its own body
 	for _, name := range []string{"message", "body", "data", "payload"} {
 		if key := probe.MemberWhere(last, probe.IsObject, name); key != "" {
 			f.Body = probe.Pointer(key)
@@ -143,7 +141,7 @@ func (h *answers) readMembers(agentID string) {
 	}
 }
 
-// readTypes understands the types of a turn's messages by their names, and the one that ends it by its place too.
+// readTypes identifies the types of a turn's messages by name, and the last one also by position.
 func (h *answers) readTypes() {
 	for _, msg := range h.turn {
 		name := h.typeOf(msg)
@@ -163,7 +161,7 @@ func (h *answers) readTypes() {
 	}
 }
 
-// once reports whether only one message of a turn is of a type.
+// once reports whether only one message of a turn has a type.
 func (h *answers) once(name string) bool {
 	n := 0
 	for _, msg := range h.turn {
@@ -174,7 +172,7 @@ func (h *answers) once(name string) bool {
 	return n == 1
 }
 
-// name notes what this wire calls a type. A name means one thing only: the first that was noted.
+// name records what this wire calls a type. Each name has only one meaning: the first recorded.
 func (h *answers) name(kind, name string) {
 	for _, names := range h.types {
 		if slices.Contains(names, name) {
@@ -191,7 +189,7 @@ func (h *answers) name(kind, name string) {
 	h.wire.Types[kind] = h.types[kind]
 }
 
-// readDetail finds what only messages of one type have.
+// readDetail finds the members specific to one type.
 func (h *answers) readDetail(kind string, msg map[string]any) {
 	f := &h.wire.Fields.Message
 	switch kind {
@@ -212,8 +210,8 @@ func (h *answers) readDetail(kind string, msg map[string]any) {
 	}
 }
 
-// aside reads a message that answered something else than a chat, and gives its type. One that cannot be understood by
-// its name is of this kind. It may keep its type elsewhere than the messages of a session do.
+// aside reads a reply to something other than a chat, and returns its type. An unrecognized type name gets this kind.
+// The reply may keep its type elsewhere than a session's messages do.
 func (h *answers) aside(msg map[string]any, kind string) string {
 	f := &h.wire.Fields.Message
 	name, elsewhere := h.typeOf(msg), ""
@@ -241,7 +239,7 @@ func (h *answers) aside(msg map[string]any, kind string) string {
 	return name
 }
 
-// words says the types in one line: how each is called here.
+// words lists the types in one line, with their names here.
 func (h *answers) words() string {
 	var parts []string
 	for _, kind := range messageTypes {
@@ -255,6 +253,6 @@ func (h *answers) words() string {
 	return strings.Join(parts, ", ")
 }
 
-// messageTypes are the types of messages, in the order in which a client meets them.
+// messageTypes lists the types of messages in the order in which a client meets them.
 var messageTypes = []string{proto.SystemMessage, proto.StreamMessage, proto.AssistantMessage, proto.ResultMessage,
 	proto.PongMessage, proto.ErrorMessage}

@@ -14,13 +14,13 @@ import (
 	"parley/transcript"
 )
 
-// inquiry asks a running server what it is.
+// inquiry examines a running server.
 type inquiry struct{ *probe.Session }
 
-// usual are where a server may have its WebSocket, the likeliest first.
+// usual lists likely WebSocket paths, likeliest first.
 var usual = []string{proto.Path, "/ws", "/api/chat/ws", "/ws/chat", "/chat"}
 
-// all asks everything: the wire is read at the first path where a chat is answered.
+// all examines everything: it reads the wire at the first path where a chat is answered.
 func (p *inquiry) all(ctx context.Context) answers {
 	for _, path := range p.Paths(binding.Of(p.Profile).WS.Path, usual...) {
 		if h, ok := p.at(ctx, path); ok || ctx.Err() != nil {
@@ -60,7 +60,7 @@ func (p *inquiry) at(ctx context.Context, path string) (answers, bool) {
 	return h, true
 }
 
-// tell says what the messages of a turn say, and what they leave open.
+// tell reports what the messages of a turn reveal, and what they leave open.
 func (p *inquiry) tell(h answers) {
 	if !h.found[fieldType] {
 		p.Unseen("the messages have no member in common that looks like their type: see fields.message.type; one was %s",
@@ -91,7 +91,7 @@ func (p *inquiry) tell(h answers) {
 	}
 }
 
-// aside asks something that is no chat, and learns what the answer is called.
+// aside sends something other than a chat, and learns the type of the reply.
 func (p *inquiry) aside(c *chatter, h *answers, kind, what string, body map[string]any) {
 	heard := c.ask(body, p.Profile.Limits.Event)
 	if len(heard) == 0 {
@@ -105,14 +105,14 @@ func (p *inquiry) aside(c *chatter, h *answers, kind, what string, body map[stri
 	}
 }
 
-// chatter asks on one connection.
+// chatter sends messages on one connection.
 type chatter struct {
 	limits target.Limits
 	*probe.Line
 }
 
-// ask sends a message and gives the messages that follow, until the end of a turn, or until there are no more for a
-// while; the first may take until a limit.
+// ask sends a message and returns the messages that follow, until the end of a turn or a pause; the first may take up
+// to limit.
 func (c *chatter) ask(body map[string]any, limit target.Duration) []map[string]any {
 	mark, err := c.Send(body)
 	if err != nil {
@@ -132,14 +132,14 @@ func (c *chatter) ask(body map[string]any, limit target.Duration) []map[string]a
 	}
 }
 
-// after is how long another message may follow this one: not long where it ends a turn, or belongs to none.
+// after returns how long to wait for a message after this one: briefly if it ends a turn or belongs to none.
 func (c *chatter) after(msg map[string]any) target.Duration {
 	for _, name := range typeNames {
 		if key := probe.TextMember(msg, name); key != "" {
 			switch meaning(probe.Text(probe.Pointer(key), msg)) {
 			case proto.ResultMessage, proto.PongMessage:
 				return c.limits.Quiet
-			case proto.ErrorMessage: // the result of a failed turn may come long after it
+			case proto.ErrorMessage: // the result of a failed turn may come long after its error
 				return target.Duration{Duration: max(c.limits.Quiet.Duration, min(c.limits.Event.Duration, lateResult))}
 			}
 			break
@@ -148,7 +148,7 @@ func (c *chatter) after(msg map[string]any) target.Duration {
 	return c.limits.Event
 }
 
-// lateResult is how long a result is awaited after an error. A target may send none.
+// lateResult is how long to wait for a result after an error. A target may send none.
 const lateResult = time.Second
 
 // next waits for a text frame.

@@ -12,13 +12,13 @@ import (
 	"parley/transcript"
 )
 
-// telling is a message of a server, and how long after the one before it.
+// telling is a message of a server, and its delay after the previous one.
 type telling struct {
 	after time.Duration
 	text  string
 }
 
-// teller is a connection on which a server says the same whatever it is sent.
+// teller is a connection whose server always sends the same, whatever it receives.
 type teller struct {
 	t    *transcript.Transcript
 	says []telling
@@ -40,8 +40,8 @@ func (c *teller) Send(_ context.Context, m driver.Message) (int, error) {
 
 func (c *teller) Close(driver.CloseMode) error { return nil }
 
-// TestAsk: the result of a turn that has failed may come behind its error, and is waited for; behind a result, a pong,
-// or an error that stays alone no time is lost.
+// TestAsk checks that the result of a failed turn is awaited after its error, and that no time is lost after a
+// result, a pong, or an error that stays alone.
 func TestAsk(t *testing.T) {
 	const (
 		failure = `{"message_type":"error","agent_id":"me","message":{"code":"model_failed"}}`
@@ -83,7 +83,7 @@ func TestAsk(t *testing.T) {
 				if took := time.Since(began); len(heard) != row.heard || took != row.took {
 					t.Errorf("%d messages in %v, want %d in %v: %v", len(heard), took, row.heard, row.took, heard)
 				}
-				time.Sleep(time.Minute) // synthetic: the rest is said to nobody
+				time.Sleep(time.Minute) // synthetic: the rest is never received
 			})
 		})
 	}

@@ -5,7 +5,7 @@ import (
 	"parley/steps/sessionchat/binding"
 )
 
-// draft is the text of a session's profile.
+// draft returns the text of a session's profile.
 func draft(s *probe.Session, h answers) string {
 	w := probe.NewServerDraft(s)
 	w.List("drivers", s.Profile.Drivers)

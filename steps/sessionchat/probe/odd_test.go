@@ -16,8 +16,8 @@ import (
 	"parley/target"
 )
 
-// oddServer is a server with a wire of its own, at a usual path: a greeting, types in "event", no bodies, an end
-// without an outcome, and no pings.
+// oddServer is a server with an unusual wire at a usual path: a greeting, types in "event", no bodies, an end without
+// an outcome, and no pings.
 func oddServer(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/ws/chat" {
 		http.NotFound(w, r)

@@ -1,4 +1,4 @@
-// Package probe asks a running server what it speaks of session-chat, and writes its profile.
+// Package probe examines how a running server speaks session-chat, and writes its profile.
 package probe
 
 import (
@@ -7,7 +7,7 @@ import (
 	"parley/probe"
 )
 
-// Guide is how targets of session-chat are probed.
+// Guide returns how to probe targets of session-chat.
 func Guide() probe.Guide {
 	return probe.Guide{
 		Profile: profile,
@@ -21,7 +21,7 @@ far as it understands their names. The chat creates one session.`,
 	}
 }
 
-// profile asks the target, and gives the text of its profile.
+// profile examines the target and returns the text of its profile.
 func profile(ctx context.Context, s *probe.Session) (string, error) {
 	p := &inquiry{s}
 	return draft(s, p.all(ctx)), nil

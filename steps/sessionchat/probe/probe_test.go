@@ -14,7 +14,7 @@ import (
 
 var kinds = target.Kinds{binding.Kind()}
 
-// messages decodes messages of a server, a line each.
+// messages decodes a server's messages, one per line.
 func messages(t *testing.T, lines ...string) []map[string]any {
 	t.Helper()
 	var out []map[string]any
@@ -101,7 +101,8 @@ func TestReadTurn(t *testing.T) {
 	}
 }
 
-// TestAside: what answers a ping or nonsense may keep its type elsewhere, and a name means one thing only.
+// TestAside checks that a reply to a ping or to nonsense may keep its type elsewhere, and that a name has only one
+// meaning.
 func TestAside(t *testing.T) {
 	const usage = `{"kind":"usage","agent_id":"me","body":{}}`
 	turn := []string{`{"kind":"done","agent_id":"me","body":{}}`, usage, usage}
@@ -137,7 +138,7 @@ func TestAside(t *testing.T) {
 	}
 }
 
-// TestDraft holds that whatever a server says, the draft is a profile that says what was found out.
+// TestDraft checks that for any server the draft is a valid profile with the findings.
 func TestDraft(t *testing.T) {
 	p, err := binding.Kind().ForURL("http://127.0.0.1:3000/base")
 	if err != nil {
