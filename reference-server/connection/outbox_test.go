@@ -35,14 +35,14 @@ func TestOutboxEnds(t *testing.T) {
 		frames []string
 		err    error
 	}{
-		{"nothing has ended it", func(*Outbox) {}, []string{"a", "b"}, context.Canceled},
-		{"what is queued is dropped", func(b *Outbox) { b.End(why) }, nil, why},
-		{"a farewell comes behind what is queued", func(b *Outbox) { b.Finish(bye) }, []string{"a", "b"}, bye},
+		{"not ended", func(*Outbox) {}, []string{"a", "b"}, context.Canceled},
+		{"End drops queued frames", func(b *Outbox) { b.End(why) }, nil, why},
+		{"a farewell follows the queued frames", func(b *Outbox) { b.Finish(bye) }, []string{"a", "b"}, bye},
 		{"the first farewell counts", func(b *Outbox) { b.Finish(bye); b.Finish(websocket.CloseError{}) },
 			[]string{"a", "b"}, bye},
-		{"nothing is queued behind it", func(b *Outbox) { b.Finish(bye); b.Push([]byte("c")) }, []string{"a", "b"}, bye},
+		{"nothing is queued after it", func(b *Outbox) { b.Finish(bye); b.Push([]byte("c")) }, []string{"a", "b"}, bye},
 		{"the end drops nothing before a farewell", func(b *Outbox) { b.Finish(bye); b.End(why) }, []string{"a", "b"}, bye},
-		{"a farewell comes too late", func(b *Outbox) { b.End(why); b.Finish(bye) }, nil, why},
+		{"a farewell after the end is ignored", func(b *Outbox) { b.End(why); b.Finish(bye) }, nil, why},
 		{"empty frames are frames", func(b *Outbox) { b.Push(nil, []byte{}) }, []string{"a", "b", "", ""}, context.Canceled},
 	} {
 		b := New(t.Context(), Limits{})

@@ -44,10 +44,10 @@ var messagesAndStores = []fault{
 	{"swaps agent_id and session_id", rewriting("", func(_ Manager, msg Message) Message {
 		return msg.With("agent_id", msg["session_id"]).With("session_id", msg["agent_id"])
 	}), inTurn(func(turn []object) bool { return sessionOf(turn) == "a" })},
-	{"lacks the session_id", rewriting("stream",
+	{"omits the session_id", rewriting("stream",
 		func(_ Manager, msg Message) Message { return msg.Without("session_id") }),
 		inTurn(func(turn []object) bool { _, present := turn[1]["session_id"]; return !present })},
-	{"tells the time as a number", rewriting("", func(_ Manager, msg Message) Message { return msg.With("timestamp", 7) }),
+	{"sends the time as a number", rewriting("", func(_ Manager, msg Message) Message { return msg.With("timestamp", 7) }),
 		inTurn(func(turn []object) bool { _, isString := turn[0]["timestamp"].(string); return !isString })},
 	{"session_id changes in the middle of a turn", rewriting("result", func(_ Manager, msg Message) Message {
 		return msg.With("session_id", newUUID())

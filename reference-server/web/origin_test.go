@@ -12,19 +12,19 @@ func TestOrigin(t *testing.T) {
 		allow   []string
 		ok      bool
 	}{
-		{"no browser", nil, nil, true},
+		{"no Origin", nil, nil, true},
 		{"a page of this machine", []string{"http://localhost:3000"}, nil, true},
-		{"by its address", []string{"https://127.0.0.1"}, nil, true},
-		{"of version 6 too", []string{"http://[::1]:80"}, nil, true},
+		{"this machine by address", []string{"https://127.0.0.1"}, nil, true},
+		{"this machine by IPv6 address", []string{"http://[::1]:80"}, nil, true},
 		{"a page from elsewhere", []string{"https://example.org"}, nil, false},
-		{"one that is allowed", []string{"https://example.org"}, []string{"https://example.org"}, true},
-		{"another one", []string{"https://example.org:8443"}, []string{"https://example.org"}, false},
+		{"an allowed page", []string{"https://example.org"}, []string{"https://example.org"}, true},
+		{"an allowed host with another port", []string{"https://example.org:8443"}, []string{"https://example.org"}, false},
 		{"everybody", []string{"https://example.org"}, []string{"*"}, true},
 		{"a page from a file", []string{"null"}, nil, false},
-		{"that is allowed", []string{"null"}, []string{"null"}, true},
+		{"an allowed page from a file", []string{"null"}, []string{"null"}, true},
 		{"a name that begins like this machine's", []string{"http://localhost.example.org"}, nil, false},
-		{"two at once", []string{"http://localhost", "http://localhost"}, []string{"*"}, false},
-		{"no URL", []string{"http://[::1"}, nil, false},
+		{"two Origins", []string{"http://localhost", "http://localhost"}, []string{"*"}, false},
+		{"not a URL", []string{"http://[::1"}, nil, false},
 		{"nothing", []string{""}, nil, false},
 	} {
 		r := &http.Request{Header: http.Header{}}

@@ -23,11 +23,11 @@ func TestContains(t *testing.T) {
 		{"as it is", "[系统] 主代理已切换: General → Debugger", "主代理已切换: General → Debugger", true},
 		{"full-width punctuation", "当前会话有进行中的任务，请先终止对话后再切换主代理", texts.BusyPrompt, true},
 		{"full-width brackets", "未知/已失效（x）", fmt.Sprintf(texts.StaleFormat, "x"), true},
-		{"white space is nobody's business", "主代理ID\n不能为空", texts.EmptyIDPrompt, true},
+		{"white space is ignored", "主代理ID\n不能为空", texts.EmptyIDPrompt, true},
 		{"another word", "主代理 ID 不能为零", texts.EmptyIDPrompt, false},
 		{"another case", "general", "General", false},
 		{"part of it", "主代理 ID", texts.EmptyIDPrompt, false},
-		{"markup is no text", "&lt;b&gt;", "<b>", false},
+		{"markup is not text", "&lt;b&gt;", "<b>", false},
 	} {
 		if got := contains(r.text, r.part); got != r.want {
 			t.Errorf("%s: contains(%q, %q) = %v", r.reason, r.text, r.part, got)
@@ -86,9 +86,9 @@ func TestUnlike(t *testing.T) {
 		{"in another order, with more than the name", of("Debugger (调试代理)", "*General - 通用"), two, 0, true},
 		{"a placeholder", placeholder, two, 0, true},
 		{"a note that is disabled", of("-选择主代理", "*General", "Debugger"), two, 0, true},
-		{"behind another option", of("*未知/已失效 (x)", "General", "Debugger"), two, 1, true},
+		{"after another option", of("*未知/已失效 (x)", "General", "Debugger"), two, 1, true},
 		{"one is missing", of("*General"), two, 0, false},
-		{"one is there twice", of("*General", "Debugger", "Debugger"), two, 0, false},
+		{"one is repeated", of("*General", "Debugger", "Debugger"), two, 0, false},
 		{"one cannot be chosen", of("*General", "-Debugger"), two, 0, false},
 		{"one too many", of("*General", "Debugger", "Planner"), two, 0, false},
 		{"none", of(), two, 0, false},

@@ -77,11 +77,11 @@ var messageRows = []struct {
 	{"a ping", "", "ping", nil, `{"type":"ping"}`},
 	{"no type", "", "", fields{"agent_id": "red"}, `{"agent_id":"red"}`},
 	{"a type that the binding does not have", "", "x-unknown", nil, `{"type":"x-unknown"}`},
-	{"odd values stand as they are", "", "chat", fields{"agent_id": nil, "content": []any{"a"}, "options": 42},
+	{"odd values stay unchanged", "", "chat", fields{"agent_id": nil, "content": []any{"a"}, "options": 42},
 		`{"agent_id":null,"content":["a"],"options":42,"type":"chat"}`},
-	{"nothing is escaped that need not be", "", "chat", fields{"content": "<b>&amp;</b> 👋🏽"},
+	{"only what must be is escaped", "", "chat", fields{"content": "<b>&amp;</b> 👋🏽"},
 		`{"content":"<b>&amp;</b> 👋🏽","type":"chat"}`},
-	{"what must be escaped is", "", "chat", fields{"content": "a\"\\\n\u0001"},
+	{"special characters are escaped", "", "chat", fields{"content": "a\"\\\n\u0001"},
 		`{"content":"a\"\\\n\u0001","type":"chat"}`},
 
 	{"a chat elsewhere", elsewhere, "chat", everything(),
@@ -92,7 +92,7 @@ var messageRows = []struct {
 	{"no type elsewhere", elsewhere, "", fields{"content": "x"}, `{"text":"x"}`},
 	{"an unknown type elsewhere", elsewhere, "x-unknown", nil, `{"action":"x-unknown"}`},
 
-	{"nested places", "fields: {request: {type: /head/type, agent-id: /head/agent/id, content: /body/0/text, options: " +
+	{"nested fields", "fields: {request: {type: /head/type, agent-id: /head/agent/id, content: /body/0/text, options: " +
 		"/body/opts, model: /body/opts/deep/model}}", "chat", everything(),
 		`{"body":{"0":{"text":"你好"},"opts":{"deep":{"model":"m"},"x":[1,null]}},"head":{"agent":{"id":"red"},` +
 			`"type":"chat"}}`},
@@ -100,15 +100,15 @@ var messageRows = []struct {
 		`{"agent_id":"red","content":"你好","model":"m","options":{"x":[1,null]},"type":"chat"}`},
 	{"everything within the options", "fields: {request: {agent-id: /options/agent, content: /options/content}}",
 		"chat", everything(), `{"options":{"agent":"red","content":"你好","model":"m","x":[1,null]},"type":"chat"}`},
-	{"two places that are one, of which the message has one", "fields: {request: {agent-id: id, content: id}}",
+	{"two fields at the same location, one of them used", "fields: {request: {agent-id: id, content: id}}",
 		"interrupt", fields{"agent_id": "red"}, `{"id":"red","type":"interrupt"}`},
 	{"a type below the content of a message that has none", "fields: {request: {type: /content/type}}", "ping", nil,
 		`{"content":{"type":"ping"}}`},
-	{"a content at the place of the type, where there is no type", "fields: {request: {content: type}}", "",
+	{"a content at the location of the type, without a type", "fields: {request: {content: type}}", "",
 		fields{"content": "x"}, `{"type":"x"}`},
 	{"names that need escapes", "fields: {request: {agent-id: /a~1b/c~0d}}", "chat", fields{"agent_id": "red"},
 		`{"a/b":{"c~d":"red"},"type":"chat"}`},
-	{"names that are exchanged", "messages: {interrupt: ping, ping: interrupt}", "ping", nil, `{"type":"interrupt"}`},
+	{"swapped names", "messages: {interrupt: ping, ping: interrupt}", "ping", nil, `{"type":"interrupt"}`},
 }
 
 func TestMessage(t *testing.T) {
@@ -136,7 +136,7 @@ func TestMessageThatCannotBe(t *testing.T) {
 		want   string // in the error
 	}{
 		{"a field that no message has", "", fields{"session_id": "s"}, "session_id"},
-		{"what is no JSON", "", fields{"content": func() {}}, "encode chat"},
+		{"a value that JSON can't represent", "", fields{"content": func() {}}, "encode chat"},
 		{"a model within options that are a number", "", fields{"options": 42, "model": "m"},
 			`field /options/model: "options" is no object`},
 		{"a model within options that are a list", "", fields{"options": []any{}, "model": "m"},

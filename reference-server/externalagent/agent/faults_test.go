@@ -51,15 +51,15 @@ func callsBeforeSnapshot(w *world) bool {
 var decisionFaults = []fault{
 	{"talks before joined", deciding(Policy{MayTalk: func(View) bool { return true }}),
 		talksFirst},
-	{"does not come back", deciding(Policy{Reconnect: func(View) bool { return false }}), died},
+	{"does not reconnect", deciding(Policy{Reconnect: func(View) bool { return false }}), died},
 	{"ids are numbers", deciding(Policy{ID: func(_ View, _ string, n int, _ string) any { return n }}),
 		some(proto.RelayJoin, func(msg Message) bool { _, isNumber := msg["id"].(float64); return isNumber })},
-	{"ids come twice", deciding(Policy{ID: func(_ View, kind string, _ int, _ string) any { return kind }}),
+	{"ids are repeated", deciding(Policy{ID: func(_ View, kind string, _ int, _ string) any { return kind }}),
 		func(w *world) bool { return len(w.rules.ids) < len(w.sent) }},
 	{"takes another version", deciding(Policy{Accept: func(_ View, msg Message, _ string) string {
 		return problemOf(msg.With("v", proto.Version))
 	}}), some(proto.ToolCall, calls("junk"))},
-	{"dies of junk", deciding(Policy{Strange: func(_ View, o Oddity, _ Reaction) Reaction {
+	{"dies on junk", deciding(Policy{Strange: func(_ View, o Oddity, _ Reaction) Reaction {
 		if o.Kind == NoObject {
 			return Die
 		}
@@ -79,7 +79,7 @@ var decisionFaults = []fault{
 	}}), func(w *world) bool {
 		return callsBeforeSnapshot(w) && slices.Contains(w.afterTheCut(), proto.SnapshotGet)
 	}},
-	{"waits for an update for ever", deciding(Policy{Resync: func(_ View, why Occasion, _ bool) bool {
+	{"waits forever for an update", deciding(Policy{Resync: func(_ View, why Occasion, _ bool) bool {
 		return why != NoUpdate && why != CallConfirmed
 	}}), unfinished},
 	{"chooses from a result's uiSpec", deciding(Policy{State: func(v View, s State) State {
@@ -107,14 +107,14 @@ var decisionFaults = []fault{
 		func(w *world) bool {
 			return !slices.Equal(straight, book(w.t, &host{}, Options{Policy: w.m.o.Policy}).host.calls)
 		}},
-	{"calls what nobody announced", deciding(Policy{Choose: func(View, State, Call) Call {
+	{"calls an unannounced tool", deciding(Policy{Choose: func(View, State, Call) Call {
 		return Call{"win", object{}, "I want to."}
 	}}), some(proto.ToolCall, calls("win"))},
-	{"params are no object", deciding(Policy{Choose: func(_ View, _ State, c Call) Call {
+	{"params are not an object", deciding(Policy{Choose: func(_ View, _ State, c Call) Call {
 		return Call{c.Tool, []any{}, c.Reason}
 	}}), some(proto.ToolCall, func(msg Message) bool { _, isArray := msg.Payload()["params"].([]any); return isArray })},
-	{"dies of an error", deciding(Policy{Failed: func(View, Failure, Remedy) Remedy { return Despair }}), died},
-	{"makes a failing call again", deciding(Policy{Failed: func(View, Failure, Remedy) Remedy { return TryAgain }}),
+	{"dies on an error", deciding(Policy{Failed: func(View, Failure, Remedy) Remedy { return Despair }}), died},
+	{"repeats a failing call", deciding(Policy{Failed: func(View, Failure, Remedy) Remedy { return TryAgain }}),
 		func(w *world) bool {
 			all := w.of(proto.ToolCall)
 			return canonical(all[1].Payload()) == canonical(all[2].Payload())
@@ -171,7 +171,7 @@ var messageFaults = []fault{
 			send(msg)
 		}}
 	}, some(proto.ToolCall, func(msg Message) bool { return msg["id"] == "again" })},
-	{"hears no state.updated", func() Options {
+	{"ignores state.updated", func() Options {
 		return Options{Inbound: func(_ View, msg Message) []Message {
 			if msg.Type() == proto.StateUpdated {
 				return nil

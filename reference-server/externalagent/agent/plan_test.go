@@ -66,11 +66,11 @@ func TestFindsItsWayThroughUnknownFlows(t *testing.T) {
 				"enum": []any{"Ghent", "Bruges"}}})}, []string{`chooseCity {"city":"Ghent"}`}},
 			{object{"title": "Really?"}, []any{tool("cancel", nil), tool("confirmBooking", nil)}, []string{`confirmBooking {}`}},
 		}, []string{`chooseCity {"city":"Ghent"}`, `confirmBooking {}`}},
-		{"tools that nobody knows come before next, once", []page{
+		{"unknown tools come before next, once", []page{
 			{object{"title": "A"}, []any{tool("next", nil), tool("frobnicate", object{"x": object{"type": "integer"}})},
 				[]string{`next {}`}},
 		}, []string{`frobnicate {"x":1}`, `next {}`}},
-		{"what decorates comes last", []page{
+		{"decorating tools come last", []page{
 			{object{"title": "A"}, []any{tool("filter", object{"value": object{"type": "string"}}), tool("prev", nil),
 				tool("go", nil)}, []string{`prev {}`}},
 		}, []string{`go {}`, `filter {"value":"yes"}`, `prev {}`}},

@@ -104,7 +104,7 @@ var decisions = []fault{
 			p.raw(`{"v":"1","type":"snapshot.get","id":"x","payload":{}}`)
 		})[0].Type() == proto.SnapshotState
 	}},
-	{"restarts at a second start", deciding(Policy{Ready: func(_ View, msg Message, why *Refusal) *Refusal {
+	{"restarts on a second start", deciding(Policy{Ready: func(_ View, msg Message, why *Refusal) *Refusal {
 		if msg.Type() == proto.SessionStart {
 			return nil
 		}
@@ -114,7 +114,7 @@ var decisions = []fault{
 			p.send(proto.SessionStart, object{"studyId": "a", "participantId": "b"})
 		}), proto.SessionStarted)
 	}},
-	{"plays without a session", deciding(Policy{
+	{"works without a session", deciding(Policy{
 		Ready:     func(View, Message, *Refusal) *Refusal { return nil },
 		Announced: func(View, []proto.Tool, string, *proto.Tool) *proto.Tool { return &proto.Tool{} },
 		Execute:   func(_ View, _ Call, run func() *Refusal) *Refusal { run(); return nil },
@@ -156,13 +156,13 @@ var decisions = []fault{
 		quick := p.begun().answers(p.calling(proto.Select, object{"itemId": "m1"}))[0]
 		return len(spec(quick.Payload())["selected"].([]any)) == 0
 	}},
-	{"tells of no change", deciding(Policy{Updates: func(_ View, msg Message, _ bool) bool {
+	{"announces no change", deciding(Policy{Updates: func(_ View, msg Message, _ bool) bool {
 		return msg.PayloadText("toolName") != proto.Next
 	}}), func(p *party) bool {
 		p.begun().answers(p.calling(proto.Select, object{"itemId": "m1"}))
 		return p.types(p.calling(proto.Next, object{})) == "tool.result snapshot.state"
 	}},
-	{"snapshot has the house's own data", deciding(Policy{State: func(v View, in Part, s State) State {
+	{"snapshot has backend data", deciding(Policy{State: func(v View, in Part, s State) State {
 		if spec, shown := s.UISpec.(map[string]any); shown && in == InSnapshot {
 			item := spec["items"].([]any)[0].(map[string]any)
 			item["backendData"] = v.Backend(v.Shown())[item["id"].(string)]
@@ -183,7 +183,7 @@ var decisions = []fault{
 		return len(spec(p.answers(p.calling(proto.Select, object{"itemId": "m2"}))[1].Payload())["selected"].([]any)) != 1 ||
 			fmt.Sprint(spec(p.answers(p.calling(proto.Select, object{"itemId": "m3"}))[1].Payload())["selected"]) != "[m3]"
 	}},
-	{"fails by a result", deciding(Policy{Refused: func(_ View, request, msg Message) Message {
+	{"fails with a result", deciding(Policy{Refused: func(_ View, request, msg Message) Message {
 		return wire.Reply(request, proto.ToolResult, object{"ok": false, "code": msg.PayloadText("code")})
 	}}), func(p *party) bool {
 		return p.begun().answers(p.calling("teleport", object{}))[0].Payload()["ok"] == false
@@ -234,7 +234,7 @@ var messages = []fault{
 		p.begun()
 		return p.answers(func() { _ = p.h.Say("a") })[0].Payload()["stage"] == nil
 	}},
-	{"state comes before the result", func(o *Options) {
+	{"state precedes the result", func(o *Options) {
 		var held []Message
 		o.Outbound = func(_ View, msg Message, send func(Message)) {
 			if msg.Type() == proto.ToolResult {
@@ -251,7 +251,7 @@ var messages = []fault{
 		return p.begun().types(p.calling(proto.Highlight,
 			object{"itemId": "m1"})) == "state.updated tool.result snapshot.state"
 	}},
-	{"state is told before the change", taking(func(v View, msg Message) []Message {
+	{"state is sent before the change", taking(func(v View, msg Message) []Message {
 		if msg.Type() == proto.ToolCall {
 			s := v.State()
 			v.Send(wire.New(proto.StateUpdated, object{"source": "host", "uiSpec": s.UISpec,
@@ -286,7 +286,7 @@ func logOf(p *party) string {
 }
 
 var logs = []fault{
-	{"index begins anew", deciding(Policy{Record: func(_ View, e Entry) []Entry {
+	{"index restarts", deciding(Policy{Record: func(_ View, e Entry) []Entry {
 		e["eventIndex"] = 1
 		return []Entry{e}
 	}}), func(p *party) bool { return strings.Count(logOf(p), `"eventIndex":1,`) > 1 }},
@@ -294,7 +294,7 @@ var logs = []fault{
 		e["payload"] = object{"message": e["payload"]}
 		return []Entry{e}
 	}}), func(p *party) bool { return strings.Contains(logOf(p), `"payload":{"message":{`) }},
-	{"directions are those of the agent", deciding(Policy{Record: func(_ View, e Entry) []Entry {
+	{"directions are the agent's", deciding(Policy{Record: func(_ View, e Entry) []Entry {
 		e["direction"] = map[any]any{"in": "out", "out": "in"}[e["direction"]]
 		return []Entry{e}
 	}}), func(p *party) bool {
@@ -306,7 +306,7 @@ var logs = []fault{
 		}
 		return []Entry{e}
 	}}), func(p *party) bool { return !strings.Contains(logOf(p), proto.ToolCall) }},
-	{"file is named and not there", telling(func(_ View, msg Message, send func(Message)) {
+	{"names a missing file", telling(func(_ View, msg Message, send func(Message)) {
 		if msg.Type() == proto.SessionEnded {
 			msg.Payload()["logFile"] = "logs/study/none.jsonl"
 		}

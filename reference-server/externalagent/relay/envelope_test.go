@@ -25,9 +25,9 @@ var badEnvelopes = []struct {
 	replyTo      any
 }{
 	{"nothing", ``, nil},
-	{"no JSON", `{"v":`, nil},
-	{"no JSON, as a script writes it", `{v:'mvp-0.2'}`, nil},
-	{"cut behind its id", `{"id":"i","v":"mvp-0.2","type":"TYPE","payload":{`, "i"},
+	{"not JSON", `{"v":`, nil},
+	{"not JSON but JavaScript", `{v:'mvp-0.2'}`, nil},
+	{"cut after its id", `{"id":"i","v":"mvp-0.2","type":"TYPE","payload":{`, "i"},
 	{"two texts", `{"v":"mvp-0.2","type":"TYPE","id":"i","payload":{}} {}`, "i"},
 	{"an array", `[{"v":"mvp-0.2","type":"TYPE","id":"i","payload":{}}]`, nil},
 	{"a string", `"TYPE"`, nil},
@@ -36,8 +36,8 @@ var badEnvelopes = []struct {
 	{"invalid UTF-8", "{\"v\":\"mvp-0.2\",\"type\":\"TYPE\",\"id\":\"i\",\"payload\":{\"text\":\"\xff\"}}", "i"},
 	{"invalid UTF-8 in the id", "{\"v\":\"mvp-0.2\",\"type\":\"TYPE\",\"id\":\"\xff\",\"payload\":{}}", nil},
 	{"an unpaired surrogate", `{"v":"mvp-0.2","type":"TYPE","id":"i","payload":{"text":"\ud800"}}`, "i"},
-	{"a name twice", `{"v":"mvp-0.2","type":"TYPE","type":"TYPE","id":"i","payload":{}}`, "i"},
-	{"a name twice inside", `{"v":"mvp-0.2","type":"TYPE","id":"i","payload":{"a":[{"b":1,"b":1}]}}`, "i"},
+	{"a repeated name", `{"v":"mvp-0.2","type":"TYPE","type":"TYPE","id":"i","payload":{}}`, "i"},
+	{"a repeated name inside", `{"v":"mvp-0.2","type":"TYPE","id":"i","payload":{"a":[{"b":1,"b":1}]}}`, "i"},
 	{"the id twice", `{"v":"mvp-0.2","type":"TYPE","id":"h","id":"i","payload":{}}`, "i"},
 	{"too deep", nested("TYPE", MaxDepth+1), "i"},
 	{"much too deep", `{"id":"i","payload":{"x":` + strings.Repeat("[", 200_000), "i"},

@@ -57,7 +57,7 @@ var faults = []struct {
 		}
 		return why
 	}}), func(w pair) bool { return w.passes(`{"v":"mvp-0.1","type":"tool.call","payload":{}}`) }},
-	{"names twice accepted", deciding(Policy{Check: func(_ string, _ Party, e *Envelope, why *Refusal) *Refusal {
+	{"repeated names accepted", deciding(Policy{Check: func(_ string, _ Party, e *Envelope, why *Refusal) *Refusal {
 		if e.Fault == Duplicates {
 			return nil
 		}
@@ -73,7 +73,7 @@ var faults = []struct {
 		p.send(`{"v":"mvp-0.2","type":"relay.join","payload":{"role":"agent","sessionId":"s"}}`)
 		return first(p) == "relay.joined"
 	}},
-	{"sessions differ by their first letter alone", deciding(Policy{Key: func(sessionID string) string {
+	{"sessions differ only by their first letter", deciding(Policy{Key: func(sessionID string) string {
 		return sessionID[:1]
 	}}),
 		func(w pair) bool { return w.hears(w.b.join("agent", "s2")) }},
@@ -83,7 +83,7 @@ var faults = []struct {
 		w.a1.send(joining("j", "agent", "s"))
 		return idOf(w.a1, "replyTo") == nil
 	}},
-	{"joined unsaid", deciding(Policy{Joined: func(Relay, Party, proto.Join, Message) Message {
+	{"relay.joined not sent", deciding(Policy{Joined: func(Relay, Party, proto.Join, Message) Message {
 		return nil
 	}}), func(w pair) bool {
 		w.a1.send(joining("j", "agent", "s"))
@@ -200,7 +200,7 @@ var faults = []struct {
 		}
 		return w.a2.next() == tell("i", "x")
 	}},
-	{"speaks unasked, and ends", func(o *Options) {
+	{"sends unasked, and ends", func(o *Options) {
 		o.Inbound = func(r Relay, from Party, f Frame) []Frame {
 			if host, ok := r.Host(from.Session); ok && from.Role == proto.AgentRole {
 				r.Send(from.Conn, []byte(push("greeting")))

@@ -197,7 +197,7 @@ func TestInviteFields(t *testing.T) {
 		{"nothing", nil, nil, true},
 		{"an empty text", "", nil, true},
 		{"a spec that is null", object{"agent_spec": nil}, nil, true},
-		{"somebody who is there", object{"agent_spec": "a"}, nil, true},
+		{"an agent already in the session", object{"agent_spec": "a"}, nil, true},
 	}
 	for _, c := range specs {
 		t.Run(c.name, func(t *testing.T) {
@@ -311,9 +311,9 @@ var mentionFormsRows = []struct {
 	{"@b，text", userInput("@b，你好", asMention), "b"},
 	{"@b", userInput("@b", asMention), "b"},
 	{"@b.", userInput("@b.", asMention), "b"},
-	{"payload is before metadata", userInput(object{"mentioned_agent_id": "b"}, with(asMention, object{"agent_id": "c"})),
+	{"payload before metadata", userInput(object{"mentioned_agent_id": "b"}, with(asMention, object{"agent_id": "c"})),
 		"b"},
-	{"absent in payload, there in metadata",
+	{"absent in payload, present in metadata",
 		userInput(object{"mentioned_agent_id": nil}, with(asMention, object{"agent_id": "c"})), "c"},
 
 	{"no asMention: plain text", userInput("@b do it", nil), "a"},
@@ -323,10 +323,10 @@ var mentionFormsRows = []struct {
 	{"no asMention: empty", userInput(object{"mentioned_agent_id": ""}, nil), "a"},
 
 	{"nobody", userInput("do it", asMention), ""},
-	{"nobody behind the @", userInput("@", asMention), ""},
+	{"no name after the @", userInput("@", asMention), ""},
 	{"a number", userInput(object{"mentioned_agent_id": 7.0}, nil), ""},
-	{"somebody else", userInput("@d do it", asMention), ""},
-	{"somebody whose name begins alike", userInput("@b-2 do it", asMention), ""},
+	{"an absent agent", userInput("@d do it", asMention), ""},
+	{"a name with an agent's name as prefix", userInput("@b-2 do it", asMention), ""},
 }
 
 // What makes a message a mention, and of which agent.

@@ -90,12 +90,12 @@ var inputFaults = []fault{
 		Input: func(View, Turn, bool) []Step { return []Step{Route} },
 		Acked: func(View, Turn) []Step { return []Step{Start, Accept, TellStarted} },
 	}), "> ui input t1\n> a ack t1", "ui TURN_ACCEPTED t1 a; ui AGENT_STARTED t1 a"},
-	{"no time-out", deciding(Policy{RouteTimeout: func(View, Turn) []Step { return nil }}),
+	{"no timeout", deciding(Policy{RouteTimeout: func(View, Turn) []Step { return nil }}),
 		"> ui input t1\n> time 1h", ""},
-	{"time-out twice",
+	{"timeout twice",
 		deciding(Policy{RouteTimeout: func(View, Turn) []Step { return []Step{Fail, TellRouteTimeout, TellRouteTimeout} }}),
 		"> ui input t1\n> time 1h", "ui ERROR ROUTE_TIMEOUT t1 a; ui ERROR ROUTE_TIMEOUT t1 a"},
-	{"time-out although acked", deciding(Policy{Acks: func(View, Turn, proto.Message) bool { return false }}),
+	{"timeout although acked", deciding(Policy{Acks: func(View, Turn, proto.Message) bool { return false }}),
 		"> ui input t1\n> a ack t1\n> time 1h", "ui ERROR ROUTE_TIMEOUT t1 a"},
 	{"the turn does not fail", deciding(Policy{RouteTimeout: func(View, Turn) []Step { return []Step{TellRouteTimeout} }}),
 		"> ui input t1\n> time 1h\n> a final t1 x", "ui AGENT_STARTED t1 a; ui AGENT_OUTPUT t1 x"},
@@ -111,18 +111,18 @@ var inputFaults = []fault{
 		`> ui mention t1 b`, "a USER_INPUT t1; ui TURN_ACCEPTED t1 a"},
 	{"a mention does not switch", deciding(Policy{Input: func(View, Turn, bool) []Step { return []Step{Route, Accept} }}),
 		"> ui mention t1 b\n> ui input t2", "a USER_INPUT t2; ui TURN_ACCEPTED t2 a"},
-	{"a mention switches in silence",
+	{"a mention switches silently",
 		deciding(Policy{Input: func(View, Turn, bool) []Step { return []Step{Activate, Route, Accept} }}),
 		`> ui mention t1 b`, "b USER_INPUT t1; ui TURN_ACCEPTED t1 b"},
 	{"a mention switches too late",
 		deciding(Policy{Input: func(View, Turn, bool) []Step { return []Step{Route, Accept, Activate, TellSwitch} }}),
 		`> ui mention t1 b`, "b USER_INPUT t1; ui TURN_ACCEPTED t1 b; sm SWITCH_AGENT a b MENTION"},
-	{"the switch is told twice", deciding(Policy{Input: func(View, Turn, bool) []Step {
+	{"the switch is published twice", deciding(Policy{Input: func(View, Turn, bool) []Step {
 		return []Step{Activate, TellSwitch, TellSwitch, Route, Accept}
 	}}),
 		`> ui mention t1 b`,
 		"sm SWITCH_AGENT a b MENTION; sm SWITCH_AGENT a b MENTION; b USER_INPUT t1; ui TURN_ACCEPTED t1 b"},
-	{"routes to agents that are not there", deciding(Policy{Member: func(View, string) *Refusal { return nil }}),
+	{"routes to absent agents", deciding(Policy{Member: func(View, string) *Refusal { return nil }}),
 		`> ui mention t1 x`, "sm SWITCH_AGENT a x MENTION; x USER_INPUT t1; ui TURN_ACCEPTED t1 x"},
 	{"output is not checked", deciding(Policy{Output: func(View, Turn, proto.Message) []Step { return []Step{Forward} }}),
 		`> x chunk t9 one`, "ui AGENT_OUTPUT t9 one"},
@@ -141,7 +141,7 @@ var inputFaults = []fault{
 	}}), "> ui input t1\n> a final t1 x\n> a final t1 y", "ui AGENT_OUTPUT t1 y"},
 	{"an error fails nothing", deciding(Policy{Error: func(View, Turn, proto.Message) []Step { return []Step{Forward} }}),
 		"> ui input t1\n> a error t1\n> time 1h", "ui ERROR ROUTE_TIMEOUT t1 a"},
-	{"errors are kept back", deciding(Policy{Error: func(View, Turn, proto.Message) []Step { return []Step{Fail} }}),
+	{"errors are suppressed", deciding(Policy{Error: func(View, Turn, proto.Message) []Step { return []Step{Fail} }}),
 		"> ui input t1\n> a error t1", ""},
 }
 
@@ -152,10 +152,10 @@ var cancelFaults = []fault{
 	{"canceled without an ack",
 		deciding(Policy{Canceling: func(View, Turn) []Step { return []Step{Interrupt, Cancel, TellCanceled} }}),
 		heSpeaks + `> ui cancel`, "a CANCEL t1 a; ui CANCEL_SENT t1 a; ui CANCELED t1 a"},
-	{"canceled by the time-out",
+	{"canceled by the timeout",
 		deciding(Policy{CancelTimeout: func(View, Turn) []Step { return []Step{Cancel, TellCanceled, Resume} }}),
 		heSpeaks + "> ui remove b\n> ui cancel\n> time 10s", "ui CANCELED t1 a"},
-	{"removed after the time-out",
+	{"removed after the timeout",
 		deciding(Policy{CancelTimeout: func(View, Turn) []Step { return []Step{TellCancelTimeout, Cancel, Resume} }}),
 		heSpeaks + "> ui remove a\n> time 10s",
 		"ui ERROR CANCEL_TIMEOUT t1 a; ui AGENT_REMOVING a; sm REQUEST_REMOVE_AGENT a; sm SWITCH_AGENT a b REMOVE_AGENT"},
@@ -171,7 +171,7 @@ var cancelFaults = []fault{
 		}
 		return []proto.Message{msg}
 	}), heSpeaks + `> ui interrupt`, ""},
-	{"CANCEL is for whoever is active", deciding(Policy{Cancels: func(v View, _ proto.Message) (ids []string) {
+	{"CANCEL goes to the active agent", deciding(Policy{Cancels: func(v View, _ proto.Message) (ids []string) {
 		for _, t := range v.Turns() {
 			if t.Agent == v.Active() {
 				ids = append(ids, t.ID)
@@ -205,7 +205,7 @@ var agentFaults = []fault{
 	{"no fallback", order(proto.RemoveAgent, Request, Unbind), `> ui remove a`, "sm REQUEST_REMOVE_AGENT a"},
 	{"the removed agent stays in the session", order(proto.RemoveAgent, Request, FallBack),
 		"> ui remove b\n> ui switch b", "sm SWITCH_AGENT a b SWITCH_AGENT"},
-	{"removed is told before DONE", order(proto.RemoveAgent, Request, Unbind, TellDone), `> ui remove b`,
+	{"removed is published before DONE", order(proto.RemoveAgent, Request, Unbind, TellDone), `> ui remove b`,
 		"sm REQUEST_REMOVE_AGENT b; ui AGENT_REMOVED b"},
 	{"REMOVE_AGENT_DONE is ignored", upon(proto.RemoveAgentDone), "> ui remove b\n> sm REMOVE_AGENT_DONE b", ""},
 	{"REMOVE_AGENT_FAILED is taken for DONE", upon(proto.RemoveAgentFailed, TellDone),
@@ -229,7 +229,7 @@ var agentFaults = []fault{
 		"> a handover - b\n> ui confirm", "sm SWITCH_AGENT a b HANDOVER_CONFIRM"},
 	{"a handover gives the context first", upon(proto.HandoverConfirm, GiveContext, Activate, TellSwitch),
 		"> a handover - b\n> ui confirm", "b HANDOVER_CONTEXT a b []; sm SWITCH_AGENT a b HANDOVER_CONFIRM"},
-	{"the last transaction is meant",
+	{"answers go to the last transaction",
 		deciding(Policy{Correlate: func(_ View, _ proto.Message, open []Transaction) string { return open[len(open)-1].ID }}),
 		"> ui remove b x1\n> ui remove c x2\n> sm REMOVE_AGENT_DONE b x1", "ui AGENT_REMOVED c"},
 	{"a session that failed is opened", upon(proto.SessionFailed, TellDone), "> ui open\n> sm SESSION_FAILED",
@@ -253,11 +253,11 @@ var messageFaults = []fault{
 		deciding(Policy{Takes: func(v View, msg proto.Message, from Role, _ bool) bool {
 			return Correct.Takes(v, msg, from, false)
 		}}), "> ui input t1\n> again", "ui ERROR INVALID_MESSAGE"},
-	{"broadcast is business", deciding(Policy{Takes: func(v View, msg proto.Message, from Role, again bool) bool {
+	{"broadcasts are handled", deciding(Policy{Takes: func(v View, msg proto.Message, from Role, again bool) bool {
 		msg.Target = proto.ToSystem
 		return Correct.Takes(v, msg, from, again)
 	}}), `> broadcast t1`, "a USER_INPUT t1; ui TURN_ACCEPTED t1 a"},
-	{"acts upon its own echoes", deciding(Policy{
+	{"acts on its own echoes", deciding(Policy{
 		Role: func(v View, msg proto.Message) Role {
 			if msg.Sender == proto.FromSession {
 				return Frontend
@@ -266,12 +266,12 @@ var messageFaults = []fault{
 		},
 		Takes: func(v View, _ proto.Message, _ Role, again bool) bool { return !again },
 	}), `> echo b`, "sm SWITCH_AGENT a b SWITCH_AGENT"},
-	{"payload becomes a text",
+	{"payload becomes a string",
 		rewriting(proto.UserInput, func(_ View, msg *proto.Message) { msg.Payload = fmt.Sprint(msg.Payload) }),
 		"> ui mention t1 b\n> routed", " string"},
 	{"metadata are lost", rewriting(proto.AgentOutput, func(_ View, msg *proto.Message) { msg.Metadata = object{} }),
 		heSpeaks + `> a chunk t1 two`, "ui AGENT_OUTPUT two"},
-	{"the switch does not say from where", rewriting(proto.SwitchAgent, func(_ View, msg *proto.Message) {
+	{"the switch lacks from", rewriting(proto.SwitchAgent, func(_ View, msg *proto.Message) {
 		payload := cloned(payloadOf(*msg))
 		delete(payload, "from")
 		msg.Payload = payload
@@ -298,11 +298,11 @@ var messageFaults = []fault{
 			}
 		}
 	}, "> ui input t1\n> a ack t1", "ui AGENT_STARTED t1 a; ui TURN_ACCEPTED t1 a"},
-	{"something of its own is said", taking(func(v View, msg proto.Message) []proto.Message {
+	{"publishes a message of its own", taking(func(v View, msg proto.Message) []proto.Message {
 		v.Send(v.New(proto.Event, "DEBUG", proto.ToFrontend, "", nil, IDs{Turn: "t0"}))
 		return []proto.Message{msg}
 	}), `> ui input t1`, "ui DEBUG t0; a USER_INPUT t1; ui TURN_ACCEPTED t1 a"},
-	{"last output is that of anybody", rewriting(proto.HandoverContext, func(v View, msg *proto.Message) {
+	{"last output is that of any agent", rewriting(proto.HandoverContext, func(v View, msg *proto.Message) {
 		msg.Payload = with(payloadOf(*msg), object{"last_output": v.LastOutput(v.SpeakingAgent())})
 	}), heSpeaks + "> b handover - c\n> ui confirm", "sm SWITCH_AGENT a c HANDOVER_CONFIRM; c HANDOVER_CONTEXT b c [one]"},
 }

@@ -33,10 +33,10 @@ var clientMistakes = []struct{ reason, head, yaml, want string }{
 	{"its section, and no protocol", "url: http://x\n", "agent-client: {}",
 		`p.yaml:2:1: agent-client: the protocol of this profile is agent-select` +
 			` (delete this section, or write protocol: agent-client)`},
-	{"its server's wire has a mistake", head, "agent-select: {correlation: double}",
+	{"an error in its server's wire", head, "agent-select: {correlation: double}",
 		`p.yaml:3:29: agent-select.correlation: unknown correlation "double"` +
 			` (write single, {body: connectionId} or {header: X-Connection-Id})`},
-	{"an endpoint of its server has one", head, "agent-select: {sse: {stream: events}}",
+	{"an error in an endpoint of its server", head, "agent-select: {sse: {stream: events}}",
 		`p.yaml:3:30: agent-select.sse.stream: "events" does not start with a slash`},
 
 	{"no page", bare, "",
@@ -61,7 +61,7 @@ var clientMistakes = []struct{ reason, head, yaml, want string }{
 		`p.yaml:3:22: agent-client.page: "index.html" does not start with a slash (write it like /index.html?x=1)`},
 	{"a page elsewhere", head, "agent-client: {page: //y/index.html}",
 		`p.yaml:3:22: agent-client.page: "//y/index.html" is not a path (write it like /index.html?x=1)`},
-	{"a page that is no path", head, "agent-client: {page: /a%zz}",
+	{"a page that is not a path", head, "agent-client: {page: /a%zz}",
 		`p.yaml:3:22: agent-client.page: "/a%zz" is not a path (write it like /index.html?x=1)`},
 	{"a page above the folder", bare, "agent-client: {folder: dist, page: /../index.html}",
 		`p.yaml:2:36: agent-client.page: "/../index.html" leads upwards (a path below the folder or the url, without ..)`},
@@ -75,7 +75,7 @@ var clientMistakes = []struct{ reason, head, yaml, want string }{
 			` (take it out: agent-client.server says what it is)`},
 	{"an unknown key", head, "agent-client: {langauge: zh}",
 		`p.yaml:3:16: agent-client: unknown key "langauge" (did you mean "language"?)`},
-	{"text for a truth", head, "agent-client: {file: 'yes'}",
+	{"text for a bool", head, "agent-client: {file: 'yes'}",
 		`p.yaml:3:22: agent-client.file: expected true or false, found text`},
 	{"no language", head, "agent-client: {language: zh_CN}",
 		`p.yaml:3:26: agent-client.language: "zh_CN" is not a language tag (write it like zh-CN)`},
@@ -91,7 +91,7 @@ var clientMistakes = []struct{ reason, head, yaml, want string }{
 	{"text for hosts", head, "agent-client: {allow: a}",
 		`p.yaml:3:23: agent-client.allow: expected a list, found text (write it in brackets: [...])`},
 
-	{"nothing tells it its server", head, "agent-client: {hooks: {server-url: ''}}",
+	{"no way to pass the server's address", head, "agent-client: {hooks: {server-url: ''}}",
 		`p.yaml:3:36: agent-client.hooks.server-url: is empty, so that nothing tells the page its server's address` +
 			` (say where the field is, or give agent-client.server.parameter)`},
 	{"a server without its address", head, "agent-client: {server: {value: /events}}",
@@ -102,17 +102,17 @@ var clientMistakes = []struct{ reason, head, yaml, want string }{
 
 	{"an unknown hook", head, "agent-client: {hooks: {conect: a}}",
 		`p.yaml:3:24: agent-client.hooks: unknown key "conect" (did you mean "connect"?)`},
-	{"a hook that is needed", head, "agent-client: {hooks: {connect: ''}}",
+	{"an empty required hook", head, "agent-client: {hooks: {connect: ''}}",
 		`p.yaml:3:33: agent-client.hooks.connect: is empty (delete the line for the default)`},
 	{"a hook that is blank", head, "agent-client: {hooks: {loading: ' '}}",
 		`p.yaml:3:33: agent-client.hooks.loading: is empty (delete the line for the default)`},
-	{"a selector that YAML takes for a comment", head, "agent-client:\n  hooks:\n    connect: #connect\n    chat: p",
+	{"a selector that YAML reads as a comment", head, "agent-client:\n  hooks:\n    connect: #connect\n    chat: p",
 		`p.yaml:5:5: agent-client.hooks.connect: has no value` +
 			` (give it one, or delete the line; what starts with # is to be quoted)`},
-	{"no sessions, which it lists", head, "capabilities: [session-list]\nagent-client: {hooks: {sessions: ''}}",
+	{"no list, but the capability", head, "capabilities: [session-list]\nagent-client: {hooks: {sessions: ''}}",
 		`p.yaml:4:34: agent-client.hooks.sessions: is empty, and the page has session-list` +
 			` (say where the list is, or take the capability out)`},
-	{"text of no control", head, "agent-client: {hooks: {log-row: text=x}}",
+	{"text for a hook that is not a control", head, "agent-client: {hooks: {log-row: text=x}}",
 		`p.yaml:3:33: agent-client.hooks.log-row: "text=x" finds a control, which this hook does not name (write a CSS ` +
 			`selector)`},
 	{"no text", head, "agent-client: {hooks: {send: 'text= '}}",
@@ -125,7 +125,7 @@ var clientMistakes = []struct{ reason, head, yaml, want string }{
 		`p.yaml:3:36: agent-client.hooks.level-info: "[a='b]" is not a CSS selector: ' is missing`},
 	{"a brace", head, "agent-client: {hooks: {send: 'a {}'}}",
 		`p.yaml:3:30: agent-client.hooks.send: "a {}" is not a CSS selector: { has no place in one`},
-	{"an escape of nothing", head, `agent-client: {hooks: {send: 'a\'}}`,
+	{"an escape at the end", head, `agent-client: {hooks: {send: 'a\'}}`,
 		`p.yaml:3:30: agent-client.hooks.send: "a\\" is not a CSS selector: it ends in a \`},
 }
 
@@ -176,7 +176,7 @@ var clientProfiles = []struct {
 		})},
 	{"no sessions", "url: http://x\nagent-client: {hooks: {sessions: ''}}",
 		atURL(func(a *Binding) { a.Hooks.Sessions = "" })},
-	{"what is empty anyway", "url: http://x\nagent-client: {hooks: {log-row: '', level-info: '', level-error: '', " +
+	{"empty by default", "url: http://x\nagent-client: {hooks: {log-row: '', level-info: '', level-error: '', " +
 		"loading: '', dismiss: '', session: ''}}",
 		atURL(func(*Binding) {})},
 	{"a capability", "url: http://x\ncapabilities: [session-list]", func(p *target.Profile) {
@@ -251,7 +251,7 @@ func TestPageFolder(t *testing.T) {
 		{"none", abs, "", ""},
 		{"relative to the profile", abs, "dist", filepath.Join(abs, "dist")},
 		{"relative to the working directory", "", "dist", "dist"},
-		{"of its own", "x", abs, abs},
+		{"absolute", "x", abs, abs},
 	} {
 		p := Kind().New()
 		p.Dir, Of(p).Folder = tt.dir, tt.folder
@@ -267,7 +267,7 @@ func TestBrowserProgram(t *testing.T) {
 		{"any", "", ""},
 		{"a name on the PATH", "chromium", "chromium"},
 		{"a path", "./chromium", filepath.Join(dir, "chromium")},
-		{"a path of its own", filepath.Join(dir, "x"), filepath.Join(dir, "x")},
+		{"an absolute path", filepath.Join(dir, "x"), filepath.Join(dir, "x")},
 	} {
 		p := Kind().New()
 		p.Dir, Of(p).Browser = dir, tt.browser

@@ -33,21 +33,21 @@ func TestRecognise(t *testing.T) {
 		{"the id of the default binding comes first", map[string]snapshot.Control{
 			"connect #connectBtn": button(1, "connectBtn", "Go"), "connect text=连接": button(2, "other", "连接"),
 		}, map[string]string{"connect": "#connectBtn"}},
-		{"what says just that comes before what says more", map[string]snapshot.Control{
+		{"an exact text comes before a longer one", map[string]snapshot.Control{
 			"connect text=连接": button(1, "a", "断开连接"), "connect text=Connect": button(2, "b", "Connect"),
 		}, map[string]string{"connect": "#b"}},
-		{"what says more is better than nothing", map[string]snapshot.Control{
+		{"a longer text is better than none", map[string]snapshot.Control{
 			"new-session text=New chat": button(1, "", "+ New chat"),
 		}, map[string]string{"new-session": "text=New chat"}},
 		{"an option is no button", map[string]snapshot.Control{"connect text=连接": of(1, "option", "x")}, map[string]string{}},
 		{"a select element alone is the selector", map[string]snapshot.Control{
 			"selector #mainAgentSelect": of(1, "div", "mainAgentSelect"), "selector select": of(2, "select", "who"),
 		}, map[string]string{"selector": "#who"}},
-		{"no element is two", map[string]snapshot.Control{
+		{"no element has two keys", map[string]snapshot.Control{
 			"server-url input[type=url]": of(1, "input", "say"), "message input[id*=message i]": of(1, "input", "say"),
 			"message textarea": {},
 		}, map[string]string{"server-url": "#say"}},
-		{"an id that was made is no hook", map[string]snapshot.Control{"message textarea": of(1, "textarea", ":r1:")},
+		{"a generated id is not a hook", map[string]snapshot.Control{"message textarea": of(1, "textarea", ":r1:")},
 			map[string]string{"message": "textarea"}},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {

@@ -145,16 +145,16 @@ func TestLegalStreams(t *testing.T) {
 		{"nothing but a result", ask + end},
 		{"interrupted", ask + each("stream", words[:1]) + "A > interrupt {\"agent_id\":\"red\"}\n" + end},
 		{"the model fails", ask + "A < error red s-1: failing x-1 as asked\n" + end},
-		{"the id comes with the second message", ask + "A < system red null: \n" + each("stream", words) + end},
+		{"the id arrives with the second message", ask + "A < system red null: \n" + each("stream", words) + end},
 		{"messages of other types anywhere",
 			"A < hello {}\n" + ask + "A < usage {}\n" + each("stream", words[:2]) + "A < ping red null: x-1\n" +
 				each("stream", words[2:]) + end + "A < usage red null: x-1\n"},
-		{"another client's session is told to everybody",
+		{"another client's session is broadcast",
 			ask + "A < system green s-7: \n" + `A < result {"agent_id":"green"}` + "\n" + each("stream", words) +
 				"A < stream green s-8: hm\n" + end},
 		{"two sessions at once", ask + blue + each("stream", words[:1]) + "A < stream blue s-2: x-3\n" +
 			each("stream", words[1:]) + end + "A < result blue s-2: \n"},
-		{"two sessions at once, character by character, of which one's nonce begins the other's",
+		{"two sessions at once, character by character, where one nonce is a prefix of the other",
 			ask + "A > chat blue: [[stream x-11 3]]\n" + each("stream", chars) + blueSays(strings.Split(longer, "")) + end +
 				"A < result blue s-2: \n"},
 		{"the same as the text so far",
@@ -174,7 +174,7 @@ func TestLegalStreams(t *testing.T) {
 		{"two turns", ask + each("stream", words) + end + ask2 + "A < stream red s-1: x-2\n" + end},
 		{"a second connection takes over", ask + each("stream", words) + end +
 			"A closed\nB open\nB > chat red: [[echo x-2]]\nB < stream red s-9: x-2\nB < result red s-9: \n"},
-		{"a lost connection, whose turn is not heard of any more", ask + each("stream", words[:1]) +
+		{"a lost connection, with no more messages of its turn", ask + each("stream", words[:1]) +
 			"A closed\nB open\nB > chat red: [[echo x-2]]\nB < stream red s-1: x-2\nB < result red s-1: \n"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
@@ -292,8 +292,8 @@ func TestLives(t *testing.T) {
 		{"two restarts", rests + rests + red, "0 1 2"},
 		{"a rest", red + "- " + Resumes + ": red may have left the target's memory\n" + red, "0 0 1"},
 		{"any other remark", red + "- interop: none\n" + red, "0 0 0"},
-		{"a remark that has the words within", red + "- it is open whether " + Resumes + "\n" + red, "0 0 0"},
-		{"what is sent is no remark", red + "A > chat red: " + Resumes + "\n" + red, "0 0 0"},
+		{"a remark that contains the words", red + "- it is open whether " + Resumes + "\n" + red, "0 0 0"},
+		{"a sent message is not a remark", red + "A > chat red: " + Resumes + "\n" + red, "0 0 0"},
 		{"the end of a connection", red + "A closed\n" + red, "0 0 1"},
 		{"the end of another client's connection", red + "B closed\n" + red, "0 0 1"},
 		{"two ends", red + "A closed\nB closed\n" + red, "0 0 1 2"},
@@ -303,20 +303,20 @@ func TestLives(t *testing.T) {
 		{"idle for three quarters of that", idle + red + "+ 45s\n" + red, "0 0 1"},
 		{"idle for a little less", idle + red + "+ 44999ms\n" + red, "0 0 0"},
 		{"idle again", idle + red + "+ 60s\n" + red + "+ 60s\n" + red, "0 0 1 2"},
-		{"idle until the target speaks of it", idle + red + "+ 60s\nA < result red s-1: \n" + red, "0 0 1 1"},
+		{"idle until the target mentions it", idle + red + "+ 60s\nA < result red s-1: \n" + red, "0 0 1 1"},
 		{"idle over two connections", idle + red + "+ 60s\nB > chat red: Hi\n", "0 0 1"},
-		{"for how long it is kept is not known", red + "+ 24h\n" + red, "0 0"},
-		{"for how long it is kept is not to be read", "- " + Idle + "ever\n" + red + "+ 24h\n" + red, "0 0 0"},
-		{"that it is kept for no time is not known", "- " + Idle + "0s\n" + red + red, "0 0 0"},
+		{"unknown idle time", red + "+ 24h\n" + red, "0 0"},
+		{"unreadable idle time", "- " + Idle + "ever\n" + red + "+ 24h\n" + red, "0 0 0"},
+		{"an idle time of zero counts as unknown", "- " + Idle + "0s\n" + red + red, "0 0 0"},
 		{"before it was used for the first time", idle + "+ 24h\n" + red, "0 0"},
 		{"used by its turn meanwhile", idle + red + "+ 30s\nA < stream red s-1: a\n+ 30s\n" + red, "0 0 0 0"},
-		{"an interrupt meanwhile may be no use of it",
+		{"an interrupt meanwhile may not count as use",
 			idle + red + "+ 30s\n" + `A > interrupt {"agent_id":"red"}` + "\n+ 30s\n" + red, "0 0 0 1"},
 		{"used over another connection meanwhile", idle + red + "+ 30s\nB > chat red: Hi\n+ 30s\n" + red, "0 0 0 0"},
 		{"another session that was used meanwhile", idle + red + "+ 30s\n" + other + "+ 30s\n" + red, "0 0 0 1"},
-		{"a session in other capitals that was used meanwhile", idle + red + "+ 30s\nA > chat Red: Hi\n+ 30s\n" + red,
+		{"a session with other capitals used meanwhile", idle + red + "+ 30s\nA > chat Red: Hi\n+ 30s\n" + red,
 			"0 0 0 1"},
-		{"what belongs to no session does not use it",
+		{"messages of no session do not count as use",
 			idle + red + "+ 30s\nA < pong {}\nA < system {\"agent_id\":null}\nA < usage [1]\nA junk\nA open\n- a remark\n+ " +
 				"30s\n" + red, "0 0 0 0 0 0 0 0 1"},
 		{"another session that was idle", idle + red + other + "+ 30s\n" + red + "+ 30s\n" + other + red, "0 0 0 0 0 0"},
