@@ -124,13 +124,13 @@ func TestBadFrames(t *testing.T) {
 		c.chat("a", strings.Repeat("x", 1<<10))
 		c.closed(websocket.StatusMessageTooBig)
 	})
-	t.Run("as big as may be", func(t *testing.T) {
+	t.Run("maximum size", func(t *testing.T) {
 		c := b.dial()
 		msg := `{"type":"chat","agent_id":"a","content":"`
 		c.send(msg + strings.Repeat("x", 1<<10-len(msg)-2) + `"}`)
 		c.succeeded(c.turn("a"))
 	})
-	t.Run("nothing behind a bad frame counts", func(t *testing.T) {
+	t.Run("frames after a bad one are ignored", func(t *testing.T) {
 		c := b.dial()
 		if err := c.ws.Write(t.Context(), websocket.MessageBinary, nil); err != nil {
 			t.Fatal(err)

@@ -302,7 +302,7 @@ func TestStdioEnds(t *testing.T) {
 		}
 		_ = w.Close()
 	})
-	t.Run("nobody reads", func(t *testing.T) {
+	t.Run("no reader", func(t *testing.T) {
 		outR, outW := io.Pipe()
 		_ = outR.CloseWithError(io.ErrClosedPipe)
 		inR, inW := io.Pipe()

@@ -34,7 +34,7 @@ var removeScripts = []script{
 		< ui ERROR NO_AGENT t1
 		> sm REMOVE_AGENT_DONE a
 		< ui AGENT_REMOVED a`},
-	{name: "nobody, unknown, twice", lines: `
+	{name: "no agent, unknown, twice", lines: `
 		> ui remove -
 		< ui ERROR INVALID_MESSAGE
 		> ui remove x
@@ -115,7 +115,7 @@ var removeScripts = []script{
 		< ui AGENT_REMOVING a
 		< sm REQUEST_REMOVE_AGENT a
 		< sm SWITCH_AGENT a b REMOVE_AGENT`},
-	{name: "another one speaks", lines: speaking + `
+	{name: "another agent speaks", lines: speaking + `
 		> ui remove b
 		< ui AGENT_REMOVING b
 		< sm REQUEST_REMOVE_AGENT b
@@ -192,7 +192,7 @@ var inviteScripts = []script{
 		< ui AGENT_ADDED d
 		> ui switch d
 		< sm SWITCH_AGENT a d SWITCH_AGENT`},
-	{name: "SessionManager names nobody, or somebody else", lines: `
+	{name: "SessionManager names no agent, or another one", lines: `
 		> ui invite -
 		< sm REQUEST_ADD_AGENT
 		< ui ADDING_AGENT
@@ -217,7 +217,7 @@ var inviteScripts = []script{
 		< ui AGENT_ADDED d
 		> sm ADD_AGENT_FAILED e
 		< ui ERROR ADD_AGENT_FAILED e`},
-	{name: "an agent that is there", lines: `
+	{name: "an agent in the session", lines: `
 		> ui invite b
 		< ui ERROR INVALID_MESSAGE`},
 	{name: "unasked", lines: `

@@ -27,7 +27,7 @@ const alsoSpeaking = `
 func TestCancel(t *testing.T) { playAll(t, cancelScripts) }
 
 var cancelScripts = []script{
-	{name: "nobody speaks", lines: `
+	{name: "no turn speaks", lines: `
 		> ui cancel
 		< ui NO_ACTIVE_SPEAKING
 		> ui input t1
@@ -100,7 +100,7 @@ var cancelScripts = []script{
 		< ui CANCEL_SENT t1 a
 		> a stop t1
 		< ui CANCELED t1 a`},
-	{name: "an ack that comes too late ends the turn all the same", lines: speaking + `
+	{name: "a late ack still ends the turn", lines: speaking + `
 		> ui cancel
 		< a CANCEL t1 a
 		< ui CANCEL_SENT t1 a
@@ -147,7 +147,7 @@ var cancelScripts = []script{
 		< ui CANCELED t2 b
 		> a stop t1
 		< ui CANCELED t1 a`},
-	{name: "two speak: the one that is named", lines: speaking + alsoSpeaking + `
+	{name: "two speak: the named one", lines: speaking + alsoSpeaking + `
 		> ui cancel t1
 		< a CANCEL t1 a
 		< ui CANCEL_SENT t1 a

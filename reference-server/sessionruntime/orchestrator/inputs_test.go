@@ -37,7 +37,7 @@ var inputScripts = []script{
 		> a ack t1
 		< ui AGENT_STARTED t1 a
 		> time 1h`},
-	{name: "acks that mean nothing: of another agent, of no turn, twice", lines: `
+	{name: "ineffective acks: of another agent, of no turn, repeated", lines: `
 		> ui input t1
 		< a USER_INPUT t1
 		< ui TURN_ACCEPTED t1 a
@@ -83,7 +83,7 @@ var inputScripts = []script{
 		> a final t1 again
 		< ui ERROR UNEXPECTED_OUTPUT t1 a
 		> time 1h`},
-	{name: "turns side by side, each with its own time", lines: `
+	{name: "concurrent turns, each with its own timeout", lines: `
 		> ui input t1
 		< a USER_INPUT t1
 		< ui TURN_ACCEPTED t1 a
@@ -109,7 +109,7 @@ var inputScripts = []script{
 		< ui AGENT_OUTPUT t1 x
 		> ui input t1
 		< ui ERROR INVALID_MESSAGE`},
-	{name: "nobody is active: the first agent", o: Options{Agents: []string{"a", "b"}}, lines: `
+	{name: "no active agent: the first agent", o: Options{Agents: []string{"a", "b"}}, lines: `
 		> ui input t1
 		< a USER_INPUT t1
 		< ui TURN_ACCEPTED t1 a
@@ -117,11 +117,11 @@ var inputScripts = []script{
 		< sm SWITCH_AGENT null b MENTION
 		< b USER_INPUT t2
 		< ui TURN_ACCEPTED t2 b`},
-	{name: "nobody is active: the default agent", o: Options{Agents: []string{"a", "b"}, Default: "b"}, lines: `
+	{name: "no active agent: the default agent", o: Options{Agents: []string{"a", "b"}, Default: "b"}, lines: `
 		> ui input t1
 		< b USER_INPUT t1
 		< ui TURN_ACCEPTED t1 b`},
-	{name: "nobody is there", o: Options{Agents: []string{}}, lines: `
+	{name: "no agents", o: Options{Agents: []string{}}, lines: `
 		> ui input t1
 		< ui ERROR NO_AGENT t1
 		> ui mention t1 a
@@ -142,7 +142,7 @@ func TestMention(t *testing.T) {
 			> ui mention t1 a
 			< a USER_INPUT t1
 			< ui TURN_ACCEPTED t1 a`},
-		{name: "an agent that is not there", lines: `
+		{name: "an absent agent", lines: `
 			> ui mention t1 x
 			< ui ERROR AGENT_NOT_IN_SESSION t1
 			> ui input t1

@@ -36,7 +36,7 @@ var handoverScripts = []script{
 		< ui ERROR INVALID_MESSAGE
 		> ui reject x1
 		< ui ERROR INVALID_MESSAGE`},
-	{name: "the turn is not named: the last output", lines: speaking + `
+	{name: "no named turn: the last output", lines: speaking + `
 		> a handover - b
 		< ui HANDOVER_UI_PROMPT a b [one]`},
 	{name: "without output", lines: `
@@ -77,7 +77,7 @@ var handoverScripts = []script{
 		< sm SWITCH_AGENT a b SWITCH_AGENT
 		> ui confirm
 		< b HANDOVER_CONTEXT a b []`},
-	{name: "two are open: one is named or nothing is done", lines: `
+	{name: "two are open: an answer must name one", lines: `
 		> a handover - b
 		< ui HANDOVER_UI_PROMPT a b []
 		> a handover - c
@@ -93,7 +93,7 @@ var handoverScripts = []script{
 
 func TestOutput(t *testing.T) {
 	playAll(t, []script{
-		{name: "of no turn, of another agent, of nobody", lines: `
+		{name: "of no turn, of another agent, of an unknown agent", lines: `
 			> a chunk t9 x
 			< ui ERROR UNEXPECTED_OUTPUT t9 a
 			> a chunk - x

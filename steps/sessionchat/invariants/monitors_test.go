@@ -263,8 +263,8 @@ func TestWhere(t *testing.T) {
 			ask1 + "A < system red s-1: \nA < stream red null: \nA < result red s-1: ", 3},
 		{"session-ids-differ", "the later owner",
 			ask1 + blue + "A < system red s-1: \nA < system blue s-1: \nA < result red s-1: ", 4},
-		{"own-agent-id", "the words that went astray", ask1 + "A < stream red s-1: x-1 \nA < stream blue s-1: x-1 ", 3},
-		{"nothing-behind-the-end", "the words behind the end",
+		{"own-agent-id", "the misdirected words", ask1 + "A < stream red s-1: x-1 \nA < stream blue s-1: x-1 ", 3},
+		{"nothing-behind-the-end", "the words after the end",
 			ask1 + "A < stream red s-1: x-1 \nA < result red s-1: \nA < stream red s-1: x-1 ", 4},
 	} {
 		t.Run(r.monitor+"/"+r.reason, func(t *testing.T) {
