@@ -12,8 +12,9 @@ import (
 	"parley/transcript"
 )
 
-// bodyTime bounds the wait for a request's body where the browser does not tell it by itself.
-const bodyTime = time.Second
+// bodyTime bounds the wait for a request's body where the browser does not tell it by itself: a long one takes a busy
+// machine more than a second.
+const bodyTime = 10 * time.Second
 
 // What of the network's events is of use; the rest is not decoded.
 type (
