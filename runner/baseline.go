@@ -8,7 +8,7 @@ import (
 	"parley/verdict"
 )
 
-// checkBaseline refuses rows that name no clause of the ledger.
+// checkBaseline returns a *UsageError if a row names a clause that the ledger does not have.
 func checkBaseline(b *verdict.Baseline, l *verdict.Ledger) error {
 	if b == nil {
 		return nil
@@ -21,7 +21,7 @@ func checkBaseline(b *verdict.Baseline, l *verdict.Ledger) error {
 	return nil
 }
 
-// applyBaseline changes the outcome of clauses that the baseline knows, and tells what became of its rows.
+// applyBaseline sets clauses that fail as the baseline expects to expected-fail, and reports the state of each row.
 func (r *run) applyBaseline(clauses []reports.Clause) []reports.BaselineRow {
 	if r.o.Baseline == nil {
 		return nil
@@ -53,10 +53,10 @@ func (r *run) applyBaseline(clauses []reports.Clause) []reports.BaselineRow {
 	return out
 }
 
-// excuse changes the outcome of the clauses of scenarios which the baseline knows, and that of the scenarios to what is
-// left.
+// excuse sets the clauses of scenarios that the baseline excuses to expected-fail, and updates each scenario's
+// outcome.
 func excuse(scenarios []reports.Scenario, clauses []reports.Clause) {
-	over := map[string]verdict.Outcome{} // all scenarios
+	over := map[string]verdict.Outcome{} // by clause, over all scenarios
 	for _, c := range clauses {
 		over[c.ID] = c.Outcome
 	}
@@ -70,7 +70,7 @@ func excuse(scenarios []reports.Scenario, clauses []reports.Clause) {
 			}
 			found[sc.Clauses[j].Outcome] = true
 		}
-		for _, f := range sc.Failures { // those of monitors too, about clauses that the scenario is not tagged with
+		for _, f := range sc.Failures { // includes monitors' failures, whose clauses the scenario may not be tagged with
 			found[over[f.Clause]] = true
 		}
 		if !found[verdict.ExpectedFail] || sc.Outcome != verdict.Failed && sc.Outcome != verdict.Warned {

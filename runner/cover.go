@@ -2,8 +2,8 @@ package runner
 
 import "slices"
 
-// Cover returns as few of the mutants as a greedy choice needs for every clause that any of them breaks: again and
-// again, the first of those that break most of the clauses that are still open.
+// Cover returns a small set of mutants that together break every clause that any mutant breaks. It is greedy: it
+// repeatedly picks the first mutant that breaks the most uncovered clauses.
 func Cover(all []Mutant) []Mutant {
 	open := map[string]bool{}
 	for _, m := range all {

@@ -13,18 +13,18 @@ import (
 	"parley/verdict"
 )
 
-// A target whose process ends by itself takes down every scenario that runs at that moment. It is started again for
-// those that follow; those that ran are run again, each alone, so that the one which ends the process is blamed and the
-// others are not; what was wrong in what came before stays (standing). Where none of them ends it alone, it is the many
-// that end it: then all stay as they came.
+// When the target's process exits by itself, every scenario running at that moment is affected. The target is
+// restarted for the remaining scenarios. The affected ones run again, each alone, so that only the scenario that ends
+// the process is blamed. Failures of the first run that do not depend on the crash stand (standing). If no scenario
+// ends the process alone, the load of many does, and all results stay as they were.
 
-// maxCrashes is how often a target is started again before the run gives it up.
+// maxCrashes is how often a target is restarted before the run gives up.
 const maxCrashes = 20
 
-// noticed is how long the end of a process may lag behind the end of its connections.
+// noticed is how long the exit of a process may lag behind the closing of its connections.
 const noticed = 300 * time.Millisecond
 
-// alive is the shared target, started again when its process has ended by itself.
+// alive returns the shared target, and restarts it if its process has exited.
 func (r *run) alive(ctx context.Context) (target.Running, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +44,7 @@ func (r *run) alive(ctx context.Context) (target.Running, error) {
 	return next, nil
 }
 
-// exited reports whether a target's process has ended by itself, or does within a time.
+// exited reports whether a target's process has exited by itself, or does so within the given time.
 func exited(run target.Running, within time.Duration) bool {
 	e, ok := run.(target.Exiter)
 	if !ok || e.Exited() == nil {
@@ -68,8 +68,8 @@ func exited(run target.Running, within time.Duration) bool {
 	}
 }
 
-// crashed tells that the target's process ended during a scenario which did not pass. In the first round the scenario
-// is put aside; when it has run alone, the end of the process is part of its result.
+// crashed handles the exit of the target's process during a scenario that did not pass, and reports whether the
+// scenario was put aside. In the first round it is put aside; once it has run alone, the exit is part of its result.
 func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
 	if res.Run == nil || res.Outcome == verdict.Passed || !brokenOff(res.Records) || !exited(res.Run, noticed) {
 		return false
@@ -85,7 +85,7 @@ func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
 	return false
 }
 
-// tellEnd adds to a result how the target's process ended.
+// tellEnd adds to a result how the target's process exited.
 func tellEnd(res *steps.Result) (end string) {
 	end = fmt.Sprintf("the target's process ended during this scenario: %v", res.Run.(target.Exiter).ExitErr())
 	res.Notes = append(res.Notes, end)
@@ -95,12 +95,12 @@ func tellEnd(res *steps.Result) (end string) {
 	return end
 }
 
-// stillRunning is what a failure by blame expected.
+// stillRunning is the expectation in a failure that blame records.
 const stillRunning = "a target that goes on to run"
 
-// blame names the clause that a scenario has broken which ended the target's process: it ran alone. Where a step has
-// found one broken that binds, it is that; otherwise it is the first of those that the scenario could not test, for
-// which of them the target breaks cannot be told. The others were not tested.
+// blame names the clause broken by a scenario that ended the target's process when it ran alone. If a step has
+// already found a binding clause broken, that one stands. Otherwise it is the first clause that the scenario could
+// not test, since the actual one cannot be told. The other clauses are not tested.
 func (r *run) blame(res *steps.Result, end string) {
 	at, left := 0, -1
 	for _, rec := range res.Records {
@@ -145,7 +145,7 @@ func brokenOff(records []transcript.Record) bool {
 	return false
 }
 
-// again runs the bystanders of a crash, one at a time. What they do alone counts where one of them has ended the
+// again runs the bystanders of a crash one at a time. The new results count only if one of the scenarios ends the
 // process alone.
 func (r *run) again(ctx context.Context, d *driverRun) {
 	d.mu.Lock()
@@ -180,13 +180,13 @@ func (r *run) again(ctx context.Context, d *driverRun) {
 		tellEnd(&first[i].res)
 		blamed = blamed || first[i].res.Outcome == verdict.Failed
 	}
-	if !blamed { // no step has found anything: nothing tells whose the end was
+	if !blamed { // no step found a failure, so the scenario at fault is unknown
 		r.blame(&first[0].res, first[0].res.Notes[len(first[0].res.Notes)-1])
 	}
 	r.asTheyAre(d, first)
 }
 
-// asTheyAre takes results in whose scenarios are not run again.
+// asTheyAre accepts the results of scenarios that are not run again.
 func (r *run) asTheyAre(d *driverRun, list []aside) {
 	for _, a := range list {
 		r.accept(d, a.pl, a.res)

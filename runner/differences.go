@@ -13,8 +13,8 @@ import (
 	"parley/verdict"
 )
 
-// differences tells where one scenario went differently over two drivers, though both passed: the transports should
-// make none.
+// differences notes each scenario that passed over two drivers but took a different course over them. Transports
+// should not make a difference.
 func (r *run) differences() []reports.Note {
 	comparer, ok := r.protocol.(steps.Comparer)
 	if !ok {

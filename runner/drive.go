@@ -34,7 +34,7 @@ func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
 	r.tellRepeats(d)
 }
 
-// driveRest runs what follows preflight.
+// driveRest runs the scenarios after preflight.
 func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	d.crowded = parallel > 1 && r.o.Enough == nil
 	d.envs.Alone(parallel)
@@ -48,12 +48,12 @@ func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	r.explore(ctx, d)
 }
 
-// rest is the stage of the scenarios that are none of preflight.
+// rest is the stage of all scenarios outside preflight.
 const rest = 0
 
-// suite hands the scenarios of a stage to godog. What became of them is told by done, not by godog's exit code, which
-// counts skipped scenarios as passed. Files without planned scenarios are not read: that would take longer than a
-// short run itself.
+// suite runs the scenarios of a stage in godog. Results come through done, not from godog's exit code, which counts
+// skipped scenarios as passed. Feature files without planned scenarios are not parsed, since that would take longer
+// than a short run itself.
 func (r *run) suite(ctx context.Context, d *driverRun, stage, parallel int) {
 	tag := fmt.Sprintf("@preflight-%d", stage)
 	if stage == rest {
@@ -74,8 +74,8 @@ func (r *run) suite(ctx context.Context, d *driverRun, stage, parallel int) {
 	godog.TestSuite{Name: steps.Name(r.protocol) + "/" + d.name, ScenarioInitializer: s.Initialize, Options: o}.Run()
 }
 
-// files lists the feature files that have planned scenarios of a stage, as paths within the features. What is drawn at
-// random is in none.
+// files lists the feature files with planned scenarios of a stage, as paths within the features. Random sequences
+// have no file.
 func (d *driverRun) files(stage int) (out []string) {
 	for _, pl := range d.plan {
 		at, written := strings.CutPrefix(pl.Location, "features/")
@@ -97,7 +97,7 @@ func init() {
 		})
 }
 
-// begin gives a scenario its target, or says why it does not run.
+// begin gives a scenario its target, or the reason why it is skipped.
 func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps.Slot {
 	pl, ok := d.byKey[pickleKey(sc)]
 	switch {
@@ -128,13 +128,13 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	return s
 }
 
-// room is what a scenario takes of a target.
+// room is a scenario's share of the target's capacity.
 type room struct {
-	slot, turns steps.Lender // nil: not to be lent
+	slot, turns steps.Lender // nil: not lendable
 	leave       func()
 }
 
-// room has a scenario wait until there is room for it at the target.
+// room blocks until the target has room for the scenario.
 func (d *driverRun) room(ctx context.Context, p steps.Protocol, sc *godog.Scenario, pl Planned) (room, error) {
 	r := room{leave: func() {}}
 	if pl.Stage != rest {
@@ -161,8 +161,8 @@ func (d *driverRun) room(ctx context.Context, p steps.Protocol, sc *godog.Scenar
 	return r, nil
 }
 
-// nonce is what makes the names of a scenario unique: in the run, and among the runs, as a target may keep its
-// sessions. One that runs again has another, as the target, and the model, remember it.
+// nonce makes the names of a scenario unique within the run and across runs, since a target may keep its sessions. A
+// rerun gets a new nonce, because the target and the model remember the old one.
 func (r *run) nonce(d *driverRun, id string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -177,7 +177,7 @@ func (r *run) nonce(d *driverRun, id string) string {
 	return fmt.Sprintf("%s-%s-%x%s", strings.ToLower(strings.ReplaceAll(id, ".", "-")), d.name, r.salt, again)
 }
 
-// slot gives a scenario the shared target, or says why it does not run.
+// slot gives a scenario the shared target, or the reason why it is skipped.
 func (r *run) slot(ctx context.Context, d *driverRun, pl *Planned, nonce string) steps.Slot {
 	if why := d.gate(*pl); why != "" {
 		return steps.Slot{Skip: verdict.NotTested, Reason: why}
@@ -196,10 +196,10 @@ func (r *run) slot(ctx context.Context, d *driverRun, pl *Planned, nonce string)
 	return steps.Slot{Run: run, Nonce: nonce, Beside: beside, Release: r.lock.RUnlock}
 }
 
-// notPlanned marks what the selection left out: it is in no result.
+// notPlanned marks a scenario outside the selection; it appears in no result.
 const notPlanned verdict.Outcome = "not-planned"
 
-// exclusive gives a scenario a target of its own, or the shared one alone.
+// exclusive gives a scenario a target of its own, or exclusive use of the shared one.
 func (r *run) exclusive(ctx context.Context, nonce string) steps.Slot {
 	if !r.o.Launcher.Private() {
 		run, err := r.alive(ctx)
@@ -216,7 +216,7 @@ func (r *run) exclusive(ctx context.Context, nonce string) steps.Slot {
 	return steps.Slot{Run: own, Nonce: nonce, Release: func() { stopWithin(15*time.Second, own.Stop) }}
 }
 
-// gate says which preflight stage keeps a scenario from being asked.
+// gate names the preflight stage whose failure blocks the scenario; "" if none does.
 func (d *driverRun) gate(pl Planned) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -226,7 +226,7 @@ func (d *driverRun) gate(pl Planned) string {
 	return ""
 }
 
-// passed moves the preflight on, or closes it.
+// passed advances the preflight, or marks it as failed.
 func (r *run) passed(d *driverRun, pl Planned, res steps.Result) {
 	if pl.Stage == 0 {
 		return
@@ -245,7 +245,7 @@ func firstLine(s string) string {
 	return line
 }
 
-// done takes a scenario's result in: judgements, transcript, report.
+// done records a scenario's result: judgements, transcript, report.
 func (r *run) done(d *driverRun, res steps.Result) {
 	if res.Outcome == notPlanned {
 		return
@@ -256,7 +256,7 @@ func (r *run) done(d *driverRun, res steps.Result) {
 func (r *run) finish(d *driverRun, pl Planned, res steps.Result) {
 	defer r.recovered(pl)
 	if r.crashed(d, pl, &res) {
-		return // it runs again, alone, to tell the culprit from the bystanders
+		return // it runs again alone, to tell the culprit from the bystanders
 	}
 	d.mu.Lock()
 	if d.rerun != nil {
@@ -269,7 +269,7 @@ func (r *run) finish(d *driverRun, pl Planned, res steps.Result) {
 	}
 }
 
-// recovered, deferred, takes note of a mistake of ours, which must not look like the target's.
+// recovered must be deferred. It records a panic as a harness failure, so that the target is not blamed for it.
 func (r *run) recovered(pl Planned) {
 	if p := recover(); p != nil {
 		r.mu.Lock()
@@ -280,14 +280,14 @@ func (r *run) recovered(pl Planned) {
 	}
 }
 
-// accept takes in a result that is not about to be replaced by that of the scenario alone, but for an overload.
+// accept records a result that no rerun after a crash will replace; a rerun after an overload still may.
 func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
 	defer r.recovered(pl)
 	if res.Outcome == verdict.EnvError && pl.Stage != 1 {
 		res = lost(res)
 	}
 	if pl.Stage == 0 && (!pl.Exclusive() || wentAwayIn(res)) && r.setAside(d, pl, res) {
-		return // it may run again, alone, if the target was overloaded
+		return // it may run again alone if the target was overloaded
 	}
 	res = d.afresh(pl, res)
 	r.passed(d, pl, res)
@@ -297,7 +297,7 @@ func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
 	}
 }
 
-// keep takes a result into those of the run, and tells it.
+// keep stores a result in the run and reports it to the observer.
 func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
 	sc := r.scenario(d, pl, res)
 	r.mu.Lock()
@@ -321,7 +321,7 @@ func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
 
 const wentAway = "the target went away during the run"
 
-// lost turns "nobody listens" in the middle of a run into what it is: the target went away, and this was not tested.
+// lost turns "unreachable" in the middle of a run into not tested: the target went away.
 func lost(res steps.Result) steps.Result {
 	res.Outcome = verdict.NotTested
 	res.Reason = wentAway + ": " + res.Reason
@@ -333,7 +333,7 @@ func lost(res steps.Result) steps.Result {
 	return res
 }
 
-// judgements are those of a scenario over a driver.
+// judgements returns the judgements of a scenario over a driver.
 func judgements(driver, id string, res steps.Result) []verdict.Judgement {
 	all := slices.Concat(res.Clauses, res.Monitors)
 	for i := range all {

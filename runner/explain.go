@@ -22,20 +22,20 @@ import (
 	"parley/transcript"
 )
 
-// Patience of a look at what a server is. Nothing is judged by it.
+// Time limits for probing what a server is. Nothing is judged by them.
 const (
-	lookTime  = 2 * time.Second // for one place to say something
+	lookTime  = 2 * time.Second // for one place to answer
 	lookWhole = 3 * time.Second // for all of them, side by side
 )
 
-// ForeignError tells that somebody answers where the target should be who does not speak the protocol, or wants
-// credentials, or says nothing: what was seen, and what to do, in one line.
+// ForeignError says that the server at the target's address does not speak the protocol, requires credentials or
+// stays silent: what was seen and what to do, in one line.
 type ForeignError struct{ Msg string }
 
 func (e *ForeignError) Error() string { return e.Msg }
 
-// Recognise looks at the server at a base URL, for some seconds: a *ForeignError says that it does not speak its
-// profile's protocol, where that can be seen already. Nil says nothing: it may speak it in its own way.
+// Recognise probes the server at a base URL for a few seconds. It returns a *ForeignError if the server evidently
+// does not speak its profile's protocol. Nil proves nothing: the server may use a binding of its own.
 func Recognise(ctx context.Context, ps *steps.Protocols, p *target.Profile, base string) error {
 	protocol, err := ps.Find(p.Protocol)
 	rec, ok := protocol.(steps.Recognisable)
@@ -51,7 +51,8 @@ func Recognise(ctx context.Context, ps *steps.Protocols, p *target.Profile, base
 	return nil
 }
 
-// Explain says in one line why the server at a base URL is not taken for one of its profile's protocol, and what to do.
+// Explain says in one line why the server at a base URL is not recognised as speaking its profile's protocol, and
+// what to do.
 func Explain(ctx context.Context, ps *steps.Protocols, p *target.Profile, base string) error {
 	protocol, err := ps.Find(p.Protocol)
 	if err != nil {
@@ -63,7 +64,7 @@ func Explain(ctx context.Context, ps *steps.Protocols, p *target.Profile, base s
 	return &ForeignError{explain(ctx, ps, protocol, p, base, place.Driver, t.All())}
 }
 
-// ownPlace is where a profile has its target.
+// ownPlace returns the place where a profile has its target.
 func ownPlace(rec steps.Recognisable, p *target.Profile) steps.Place {
 	place := rec.Places()[0]
 	if own := p.PathOver(place.Driver); own != "" {
@@ -72,8 +73,8 @@ func ownPlace(rec steps.Recognisable, p *target.Profile) steps.Place {
 	return place
 }
 
-// visit opens a place, says what is to be said there, and listens until something of a protocol came, the connection
-// ended, or its time is over. Of no protocol it only opens.
+// visit opens a place, sends its messages, and listens until a message of the protocol arrives, the connection ends,
+// or the time is up. With a nil protocol it only opens the connection.
 func visit(ctx context.Context, protocol steps.Protocol, p *target.Profile, base string, place steps.Place,
 	rec steps.Recognisable, limit time.Duration) *transcript.Transcript {
 	ctx, cancel := deadline.WithLimit(ctx, limit)
@@ -108,18 +109,18 @@ func visit(ctx context.Context, protocol steps.Protocol, p *target.Profile, base
 	return t
 }
 
-// seen is what a server did when it was connected to.
+// seen is what a server did when it was probed.
 type seen struct {
 	asked  string // "GET /events"
 	status int    // of its answer; 0 without one
 	media  string // of its answer
 	body   string // of a refusal
 	fault  string // how the transport failed, or ended
-	said   string // the first that it said on an open connection
-	opened bool   // the connection was what was asked for: an event stream, or a socket
+	said   string // the first message on an open connection
+	opened bool   // the connection is of the requested kind: an event stream or a WebSocket
 }
 
-// seenIn reads what a server did from a transcript.
+// seenIn extracts what a server did from a transcript.
 func seenIn(records []transcript.Record) seen {
 	var s seen
 	for _, r := range records {
@@ -145,7 +146,7 @@ func seenIn(records []transcript.Record) seen {
 	return s
 }
 
-// askedAt is what a person sees of where a connection was opened: "GET /events", "WebSocket /chat/ws".
+// askedAt renders the request that opened a connection for people: "GET /events", "WebSocket /chat/ws".
 func askedAt(label string) string {
 	rest, socket := strings.CutSuffix(label, " (upgrade)")
 	if !socket {
@@ -164,18 +165,18 @@ func (s seen) says(words ...string) bool {
 	})
 }
 
-// decisive reports whether it makes no sense to try anything else: the server wants credentials, the transport is
-// another, or nobody answers.
+// decisive reports whether trying other places is pointless: the server requires credentials, uses another transport,
+// or is unreachable.
 func (s seen) decisive() bool {
 	return s.status == http.StatusUnauthorized || s.status == http.StatusForbidden || s.status == 0 || s.plainToTLS()
 }
 
-// plainToTLS reports whether a TLS server has told that it was spoken to without.
+// plainToTLS reports whether a TLS server has complained about plain HTTP.
 func (s seen) plainToTLS() bool {
 	return s.says("HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port")
 }
 
-// explain says in one line what is there in place of a target that speaks a protocol, and what to do.
+// explain says in one line what answers in place of a target that speaks the protocol, and what to do.
 func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, p *target.Profile, base, over string,
 	records []transcript.Record) string {
 	s, name := seenIn(records), steps.Name(protocol)
@@ -214,7 +215,7 @@ func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, 
 		protocol.(steps.Recognisable).PlaceKey(over), socketToo(over, base, protocol))
 }
 
-// socketToo says how to name a WebSocket without a profile.
+// socketToo explains how to name a WebSocket endpoint without a profile.
 func socketToo(over, base string, protocol steps.Protocol) string {
 	if over != ws.Name || protocol.Kind().Locate == nil {
 		return ""
@@ -222,7 +223,7 @@ func socketToo(over, base string, protocol steps.Protocol) string {
 	return ", or a URL such as ws" + strings.TrimPrefix(base, "http") + "/path"
 }
 
-// instead says what a server did in place of speaking the protocol.
+// instead says what a server did instead of speaking the protocol.
 func (s seen) instead(protocol string) string {
 	switch {
 	case s.opened && s.says("too big", "limited at"):
@@ -244,7 +245,7 @@ func (s seen) instead(protocol string) string {
 	return fmt.Sprintf("%s is answered by HTTP %d", s.asked, s.status)
 }
 
-// hangsUp says what to look at where a server hangs up without a word.
+// hangsUp says what to check when a server closes the connection without sending anything.
 func hangsUp(base string) string {
 	if strings.HasPrefix(base, "http:") {
 		return "is it the right port? does it want https? see its log"
@@ -259,7 +260,7 @@ func orNothing(text string) string {
 	return text
 }
 
-// lastPart is the end of a chain of errors, which tells what happened, on one line.
+// lastPart returns the end of an error chain, which says what happened, on one line.
 func lastPart(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for _, lead := range []string{"failed to WebSocket dial: ", "failed to send handshake request: "} {
@@ -270,7 +271,7 @@ func lastPart(text string) string {
 			text = cause
 		}
 	}
-	for _, op := range []string{"read tcp ", "dial tcp "} { // and between which ports
+	for _, op := range []string{"read tcp ", "dial tcp "} { // drops the addresses too
 		if rest, ok := strings.CutPrefix(text, op); ok {
 			if _, cause, ok := strings.Cut(rest, ": "); ok {
 				text = cause
@@ -281,8 +282,8 @@ func lastPart(text string) string {
 	return cut.Text(text, 160)
 }
 
-// elsewhere looks for a protocol that the server does speak, at the places where servers of each usually are, side by
-// side; and for a page. It says how to go on; "" when nothing was recognised.
+// elsewhere looks for a protocol that the server does speak, at the usual places of each protocol in parallel, and
+// for a web page. It says how to go on; "" if nothing was recognised.
 func elsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *target.Profile, base string) string {
 	ctx, cancel := deadline.WithLimit(ctx, lookWhole)
 	defer cancel()
@@ -290,7 +291,7 @@ func elsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *
 		protocol steps.Protocol
 		rec      steps.Recognisable
 		place    steps.Place
-		first    bool // the default place
+		first    bool // the protocol's default place
 		spoke    bool
 	}
 	var all []*candidate
@@ -341,7 +342,7 @@ func elsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *
 	return ""
 }
 
-// servesPage reports whether a base URL is answered by a page.
+// servesPage reports whether a base URL serves a web page.
 func servesPage(ctx context.Context, p *target.Profile, base string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/", nil)
 	if err != nil {

@@ -25,14 +25,14 @@ import (
 	"parley/verdict"
 )
 
-// exploring lets one exploration run at a time: rapid keeps its settings in global flags.
+// exploring allows one exploration at a time, because rapid keeps its settings in global flags.
 var exploring sync.Mutex
 
-// shrinking bounds the search for a shorter sequence that fails, unless Options.Shrinking does.
+// shrinking is the default for Options.Shrinking, which bounds the search for a shorter failing sequence.
 const shrinking = 15 * time.Second
 
 // explore draws sequences and runs each as a scenario. The first one that breaks a clause is shrunk to a minimal one,
-// which stands in the results as Gherkin; nothing is drawn behind it.
+// which appears in the results as Gherkin; after that, no more sequences are drawn.
 func (r *run) explore(ctx context.Context, d *driverRun) {
 	ex, ok := r.protocol.(steps.Explorer)
 	if !ok || len(d.explored) == 0 || d.gate(d.explored[0]) != "" {
@@ -45,7 +45,7 @@ func (r *run) explore(ctx context.Context, d *driverRun) {
 	e := &exploration{run: r, driver: d}
 	t := &property{}
 	done := make(chan struct{})
-	go func() { // a failed check ends its goroutine, as that of a test
+	go func() { // a failed check exits its goroutine, like a failed test
 		defer close(done)
 		rapid.Check(t, func(draw *rapid.T) {
 			lines := ex.Explore(draw)
@@ -65,8 +65,8 @@ func (r *run) explore(ctx context.Context, d *driverRun) {
 	}
 }
 
-// settings gives rapid what it takes from flags, and returns what undoes it. It writes no files, and a program that is
-// no test lacks the flags that it looks at.
+// settings sets the flags that rapid reads so that it writes no files, and returns a function that restores them. It
+// registers the testing flags first, which only test binaries have.
 func settings(checks int, seed int64, shrinking time.Duration) (restore func()) {
 	testing.Init()
 	if !flag.Parsed() {
@@ -76,7 +76,7 @@ func settings(checks int, seed int64, shrinking time.Duration) (restore func()) 
 	for name, value := range map[string]string{
 		"rapid.checks": strconv.Itoa(checks), "rapid.nofailfile": "true", "rapid.shrinktime": shrinking.String(),
 		"test.short": "false",
-		"rapid.seed": strconv.FormatUint(uint64(seed)&math.MaxInt64+1, 10), // 0 would be a random one
+		"rapid.seed": strconv.FormatUint(uint64(seed)&math.MaxInt64+1, 10), // 0 would mean a random seed
 	} {
 		if f := flag.Lookup(name); f != nil {
 			was[name] = f.Value.String()
@@ -90,14 +90,14 @@ func settings(checks int, seed int64, shrinking time.Duration) (restore func()) 
 	}
 }
 
-// exploration is what is known while sequences are tried.
+// exploration is the state of trying sequences.
 type exploration struct {
 	run     *run
 	driver  *driverRun
-	next    int // place of the next sequence in the plan
+	next    int // index of the next sequence in the plan
 	tries   int
-	failing *attempt // the last sequence that broke a clause; while it is shrunk, a shorter one
-	broke   int      // tries that broke a clause, the first one included
+	failing *attempt // the last sequence that broke a clause; during shrinking, a shorter one
+	broke   int      // tries that broke a clause, including the first
 }
 
 // attempt is one sequence that was run.
@@ -106,8 +106,8 @@ type attempt struct {
 	res   steps.Result
 }
 
-// patience is how often a sequence is tried: once, and while a failing one is made shorter more often, as what depends
-// on who is faster does not fail each time.
+// patience is how often a sequence is tried: once, but more often while a failing one is shrunk, because a race does
+// not fail every time.
 func (e *exploration) patience() int {
 	if e.failing == nil {
 		return 1
@@ -115,7 +115,7 @@ func (e *exploration) patience() int {
 	return 5
 }
 
-// try runs a sequence. One that breaks nothing is taken into the results, as long as none has.
+// try runs a sequence. Until one breaks a clause, its result goes into the results.
 func (e *exploration) try(ctx context.Context, lines []string) *steps.Result {
 	pl := e.driver.explored[e.next]
 	e.tries++
@@ -136,7 +136,7 @@ func (e *exploration) try(ctx context.Context, lines []string) *steps.Result {
 	return res
 }
 
-// keepFailing takes the shortest sequence that failed into the results, with its Gherkin.
+// keepFailing records the shortest failing sequence in the results, with its Gherkin.
 func (e *exploration) keepFailing(t *property) {
 	pl := e.driver.explored[e.next]
 	e.next++
@@ -149,19 +149,19 @@ func (e *exploration) keepFailing(t *property) {
 		Text: fmt.Sprintf("the shortest sequence that breaks a clause (%s):\n%s", again,
 			gherkin(e.run.protocol, a.lines, brokenBy(a.res)...))})
 	e.run.take(e.driver, pl, a.res)
-	e.driver.explored = e.driver.explored[:e.next] // what was not drawn was not planned
+	e.driver.explored = e.driver.explored[:e.next] // sequences that were not drawn do not count as planned
 	e.driver.plan = e.driver.plan[:e.driver.suite+e.next]
 }
 
-// take puts the result of a sequence into the results.
+// take records the result of a sequence.
 func (r *run) take(d *driverRun, pl Planned, res steps.Result) {
 	d.mu.Lock()
-	d.suspects = map[string]bool{} // behind the suite there are no bystanders
+	d.suspects = map[string]bool{} // sequences after the suite have no bystanders
 	d.mu.Unlock()
 	r.finish(d, pl, res)
 }
 
-// brokenBy are the tags of the clauses that a sequence has broken.
+// brokenBy returns the tags of the clauses that a sequence broke.
 func brokenBy(res steps.Result) (marks []string) {
 	for _, f := range res.Failures {
 		if tag := "@" + f.Clause; !slices.Contains(marks, tag) {
@@ -171,7 +171,7 @@ func brokenBy(res steps.Result) (marks []string) {
 	return marks
 }
 
-// gherkin writes a sequence as a feature: the scenario bears the tags of a random sequence where no others are given.
+// gherkin writes a sequence as a feature. If marks is empty, the scenario gets the tags of a random sequence.
 func gherkin(p steps.Protocol, lines []string, marks ...string) string {
 	var b strings.Builder
 	if len(marks) == 0 {
@@ -192,7 +192,7 @@ func gherkin(p steps.Protocol, lines []string, marks ...string) string {
 	return b.String()
 }
 
-// sequence runs a drawn sequence as a scenario of its own feature; nil where it could not be run.
+// sequence runs a drawn sequence as a scenario in its own feature; nil if it could not be run.
 func (r *run) sequence(ctx context.Context, d *driverRun, pl *Planned, lines []string, n int) *steps.Result {
 	file := fmt.Sprintf("%s/explored.feature", steps.Name(r.protocol))
 	fsys := fstest.MapFS{file: {Data: []byte(gherkin(r.protocol, lines))}}
@@ -208,7 +208,7 @@ func (r *run) sequence(ctx context.Context, d *driverRun, pl *Planned, lines []s
 	return got
 }
 
-// explorations plans n sequences, if the selection of tags takes them.
+// explorations plans n sequences, if the tag selection includes them.
 func explorations(p steps.Protocol, n int, sel tags.Expr) ([]Planned, error) {
 	if n == 0 {
 		return nil, nil
@@ -236,7 +236,7 @@ func explorations(p steps.Protocol, n int, sel tags.Expr) ([]Planned, error) {
 	return out, nil
 }
 
-// property is what rapid takes for a test.
+// property implements the test interface that rapid expects.
 type property struct {
 	said   string
 	failed bool

@@ -8,24 +8,25 @@ import (
 	"parley/driver/browser"
 )
 
-// A scenario that waits in vain does nothing at the target, and holds its slot for as long as a limit. It lends the
-// slot to the next one (steps.Lender), so that what a broken target leaves out is waited for side by side. Two bounds
-// hold: no scenario begins while as many as there are slots are active, and never are more open than four times that,
-// of pages twice, waiting ones included. A scenario that waits no longer goes on at once, since its limits run; until
-// others have ended, more are active than there are slots, and none begins.
+// slots limits how many scenarios run at once. A scenario that waits in vain puts no load on the target, but would hold
+// its slot for a whole limit. It therefore lends the slot to the next scenario (steps.Lender), so that the waits of a
+// broken target's scenarios overlap. Two bounds hold: no scenario begins while as many are active as there are slots,
+// and at most four times as many, or twice as many pages, are open, including those that wait. A scenario whose wait
+// ends goes on at once, because its limits are running. Until others have ended, more are then active than there are
+// slots, and none begins.
 //
-// Nothing is lent where somebody has named a number, which may be all the connections that the target takes, and where
+// Nothing is lent if the user has set the concurrency, which may be all the connections that the target takes, or if
 // each scenario starts a process.
 type slots struct {
 	mu    sync.Mutex
 	total int
-	free  int // below 0 where lenders have come back before those who borrowed have ended
+	free  int // negative while lenders are back before their borrowers have ended
 	lent  int
-	most  int     // that may be lent at once
-	queue []*wish // in the order in which they came
+	most  int     // limit of lent
+	queue []*wish // in order of arrival
 }
 
-// wish is one that waits for slots.
+// wish is a request for slots.
 type wish struct {
 	n       int
 	granted chan struct{}
@@ -33,7 +34,7 @@ type wish struct {
 
 func newSlots(total, most int) *slots { return &slots{total: total, free: total, most: most} }
 
-// take waits for n slots.
+// take blocks until n slots are granted.
 func (s *slots) take(ctx context.Context, n int) error {
 	s.mu.Lock()
 	w := &wish{n: n, granted: make(chan struct{})}
@@ -49,14 +50,14 @@ func (s *slots) take(ctx context.Context, n int) error {
 	defer s.mu.Unlock()
 	if i := slices.Index(s.queue, w); i >= 0 {
 		s.queue = slices.Delete(s.queue, i, i+1)
-	} else { // granted at the same moment
+	} else { // granted while ctx ended
 		s.free += n
 	}
 	s.grant()
 	return context.Cause(ctx)
 }
 
-// grant gives free slots to whoever is next. s is locked.
+// grant hands free slots to the queue in order. The caller holds s.mu.
 func (s *slots) grant() {
 	for len(s.queue) > 0 && s.free >= s.queue[0].n {
 		s.free -= s.queue[0].n
@@ -65,7 +66,7 @@ func (s *slots) grant() {
 	}
 }
 
-// give gives n slots back.
+// give returns n slots.
 func (s *slots) give(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +74,7 @@ func (s *slots) give(n int) {
 	s.grant()
 }
 
-// lender is the slots of one scenario.
+// lender holds the slots of one scenario.
 type lender struct {
 	s *slots
 	n int
@@ -100,13 +101,13 @@ func (l lender) Back() {
 	l.s.free -= l.n
 }
 
-// lendable is how many slots may be lent at once, of those over one driver.
+// lendable is how many slots of a driver may be lent at once.
 func (r *run) lendable(driver string, parallel int) int {
 	p := r.o.Profile
 	switch {
 	case r.o.Concurrency > 0, p.Concurrency > 0, r.o.Enough != nil, parallel == 1, p.StartsProcesses(driver):
 		return 0
-	case driver == browser.Name: // each has a page
+	case driver == browser.Name: // each scenario has a page
 		return parallel
 	}
 	return 3 * parallel

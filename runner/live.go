@@ -13,13 +13,13 @@ import (
 	"parley/transcript"
 )
 
-// Live is a live session with a target: steps at will, judged as in a run. Safe for concurrent use.
+// Live is a live session with a target: steps on demand, judged as in a run. Safe for concurrent use.
 type Live struct {
 	*steps.Live
 	Protocol steps.Protocol
 	Driver   string
-	URL      string // of the target; "" where it connects to the harness
-	Nonce    string // names that the harness gives carry it
+	URL      string // "" if the target connects to the harness
+	Nonce    string // part of the names that the harness generates
 	Redactor *transcript.Redactor
 
 	once  sync.Once
@@ -30,9 +30,9 @@ type Live struct {
 // liveFor bounds a live session.
 const liveFor = 7 * 24 * time.Hour
 
-// OpenLive launches the target of o, over the first of its drivers, and begins a session with it. Of the options those
-// that select, repeat or report are of no use. The errors are *UsageError, the errors of target.Launcher, and that of
-// a scenario that cannot run. The session lasts until ctx ends, or Close.
+// OpenLive launches the target of o over the first of its drivers, and begins a session with it. Options that select,
+// repeat or report are ignored. The error is a *UsageError, an error of target.Launcher, or that of a scenario that
+// cannot run. The session lasts until ctx ends or Close is called.
 func OpenLive(ctx context.Context, o Options) (*Live, error) {
 	profile := *o.Profile
 	profile.Limits.Scenario.Duration = liveFor
@@ -66,7 +66,7 @@ func OpenLive(ctx context.Context, o Options) (*Live, error) {
 	return l, nil
 }
 
-// Close ends the session and the target, and gives what came of the session as a scenario. It may be called again.
+// Close ends the session and the target, and returns the result of the session as a scenario. It may be called again.
 func (l *Live) Close() steps.Result {
 	l.once.Do(func() {
 		l.last = l.Live.Close()

@@ -13,8 +13,8 @@ import (
 	"parley/verdict"
 )
 
-// Count tells how many scenarios runs would run, each over each of its drivers, and runs nothing. A *UsageError says
-// why one of them cannot be.
+// Count returns how many scenarios the runs would execute, counting each driver, without running anything. It returns
+// a *UsageError if one of them cannot run.
 func Count(runs ...Options) (int, error) {
 	n := 0
 	for _, o := range runs {
@@ -28,12 +28,13 @@ func Count(runs ...Options) (int, error) {
 	return n, nil
 }
 
-// sideBySide is how many runs RunAll carries out at once: while one waits for its last scenarios the next is at work.
+// sideBySide is how many runs RunAll executes in parallel: while one waits for its last scenarios, the next is at
+// work.
 const sideBySide = 2
 
-// RunAll carries out runs, up to two at once and each against a target of its own, and merges what they found in the
-// order in which they were given. Those that ctx ends before they begin are in the results as not tested. Errors are
-// those of Run; Count tells beforehand whether there will be one.
+// RunAll executes runs, up to two in parallel and each against its own target, and merges their results in the given
+// order. Runs that have not begun when ctx ends are in the results as not tested. Errors are those of Run; Count
+// finds them in advance.
 func RunAll(ctx context.Context, runs ...Options) (*reports.Results, error) {
 	found := make([]*reports.Results, len(runs))
 	var g errgroup.Group
@@ -54,7 +55,7 @@ func RunAll(ctx context.Context, runs ...Options) (*reports.Results, error) {
 	return Merge(found...), nil
 }
 
-// leaveOut gives the results of a run that ctx has ended before it began.
+// leaveOut returns the results of a run that had not begun when ctx ended.
 func leaveOut(ctx context.Context, o Options) (*reports.Results, error) {
 	r, err := newRun(o)
 	if err != nil {
@@ -65,8 +66,8 @@ func leaveOut(ctx context.Context, o Options) (*reports.Results, error) {
 	return r.report(ctx), nil
 }
 
-// Merge makes one of the results of several runs of one suite, made on the same terms, in their order; of none it is
-// nil. The verdict is the worst; the exit code is the one that counts where several apply; the time is from the first
+// Merge merges the results of several runs of one suite with the same options, in order; it returns nil for no
+// results. The verdict is the worst; the exit code is the one with the highest precedence; the time spans the first
 // start to the last end.
 func Merge(results ...*reports.Results) *reports.Results {
 	if len(results) == 0 {
@@ -92,14 +93,14 @@ func Merge(results ...*reports.Results) *reports.Results {
 	return &all
 }
 
-// verdicts, the worst first.
+// verdicts, worst first.
 var verdicts = []verdict.Verdict{verdict.NonConformant, verdict.Incomplete, verdict.AsExpected, verdict.Conformant}
 
-// exits in the order of the contract: where several apply, the first counts.
+// exits in order of precedence: where several apply, the first counts.
 var exits = []int{verdict.ExitInterrupted, verdict.ExitUsage, verdict.ExitHarness, verdict.ExitUnreachable,
 	verdict.ExitNonConformant, verdict.ExitIncomplete, verdict.ExitConformant}
 
-// firstOf is whichever of two stands first in an order.
+// firstOf returns whichever of a and b comes first in an order.
 func firstOf[T comparable](order []T, a, b T) T {
 	if slices.Index(order, b) < slices.Index(order, a) {
 		return b
@@ -111,7 +112,7 @@ func ended(r *reports.Results) time.Time {
 	return r.Started.Add(time.Duration(math.Round(r.Duration * float64(time.Millisecond))))
 }
 
-// both joins what narrowed two runs; what is the same is said once.
+// both joins the filters of two runs, without repeating equal ones.
 func both(a, b string) string {
 	const and = "; "
 	parts := strings.Split(a, and)

@@ -20,12 +20,12 @@ import (
 	"parley/verdict"
 )
 
-// Mutant is a named fault of a bundled target, ready to be run.
+// Mutant is a named fault of a bundled target, ready to run.
 type Mutant struct {
 	ID      string
-	Clauses []string // every one of them must be broken by it
+	Clauses []string // all of which it must break
 	Why     string   // why a real implementation would have this fault
-	Control string   // tag expression of scenarios that must still pass; "" where the fault shows everywhere
+	Control string   // tag expression of scenarios that must still pass; "" if the fault shows everywhere
 	Drivers []string // over which it is judged
 	Launch  func(*llm.Brain) target.Launcher
 }
@@ -37,27 +37,27 @@ type MutantOptions struct {
 	Role        string          // of the targets; "": the protocol's first
 	Profile     *target.Profile // of the bundled target
 	Mutants     []Mutant
-	Concurrency int          // mutants side by side; 0: 24, and of pages, which share one browser, 8
-	Done        func(Killed) // told of each mutant as it is done, from many goroutines; may be nil
+	Concurrency int          // mutants in parallel; 0: 24, or 8 for pages, which share one browser
+	Done        func(Killed) // called for each mutant when done, concurrently; may be nil
 
-	// that pages share; nil where there are none. Opening one costs too much for a preflight of each mutant
+	// shared by pages; nil without pages. Opening one costs too much for a preflight of each mutant
 	browser driver.Driver
 }
 
-// Killed is what came of one mutant.
+// Killed is the result of one mutant.
 type Killed struct {
 	ID      string            `json:"id"`
 	Why     string            `json:"why"`
 	Clauses map[string]string `json:"clauses"`          // clause → how it was judged: "killed", or why not
 	Control []string          `json:"control_failures"` // control scenarios that did not pass
-	// clause → the scenario or monitor that killed it, with its driver
+	// clause → the scenario or monitor that killed it, and its driver
 	By       map[string]string `json:"killed_by"`
 	OK       bool              `json:"ok"`              // every clause killed, every control passed
 	Error    string            `json:"error,omitempty"` // the mutant could not be run
 	Duration float64           `json:"duration_ms"`
 }
 
-// KillMatrix is the proof that tested clauses bite.
+// KillMatrix shows that the tests of clauses detect faults.
 type KillMatrix struct {
 	Protocol string              `json:"protocol"`
 	Role     string              `json:"role"`
@@ -65,13 +65,13 @@ type KillMatrix struct {
 	Mutants  []Killed            `json:"mutants"`
 	Clauses  map[string][]string `json:"clauses"`  // clause → mutants that it killed
 	Unproved []string            `json:"unproved"` // binding tested clauses that no mutant proves
-	// mutants that some clause of theirs did not kill, or whose control failed
+	// mutants with a clause that was not killed, or with a failed control
 	Survived []string `json:"survived"`
 	OK       bool     `json:"ok"`
 	Duration float64  `json:"duration_ms"`
 }
 
-// Mutants runs each mutant against the clauses that it should break and its control scenarios, side by side.
+// Mutants runs each mutant against the clauses that it should break and its control scenarios, in parallel.
 func Mutants(ctx context.Context, o MutantOptions) (*KillMatrix, error) {
 	protocol, err := o.Protocols.Find(o.Protocol)
 	if err != nil {
@@ -124,7 +124,7 @@ func Mutants(ctx context.Context, o MutantOptions) (*KillMatrix, error) {
 	return m, nil
 }
 
-// sum fills the matrix from what came of the mutants.
+// sum fills the matrix from the results of the mutants.
 func (m *KillMatrix) sum(ledger *verdict.Ledger, concerned map[string][]string) {
 	for _, k := range m.Mutants {
 		for id, how := range k.Clauses {
@@ -148,16 +148,17 @@ func (m *KillMatrix) sum(ledger *verdict.Ledger, concerned map[string][]string) 
 
 const killed = "killed"
 
-// MutantLimit is Limits.Event of mutants: a fault may well be an answer that never comes, and each of these costs it.
-// They answer within milliseconds, and none waits for a disk to have what it writes.
+// MutantLimit is Limits.Event for mutants. It is short because a fault may be an answer that never comes, and each of
+// these costs a whole limit. Mutants answer within milliseconds, and none waits for disk writes.
 const MutantLimit = 2 * time.Second
 
-// unhurried is by how much longer the limits are of a mutant that did not fall by the short ones: then they are those
-// of a user.
+// unhurried is the factor by which limits grow for a mutant that survived the short ones; the result is a user's
+// limits.
 const unhurried = 5
 
-// kill runs one mutant. Short limits save time, and are no part of the proof: on a machine so busy that a scenario
-// reaches one of them, a mutant may not fall by them, or a control scenario not pass. Then those count that a user has.
+// kill runs one mutant. It tries short limits first to save time. On a busy machine a scenario may reach one of
+// these, so that the mutant survives or a control scenario fails. The mutant then runs again with a user's limits,
+// and that result counts.
 func kill(ctx context.Context, o MutantOptions, mu Mutant) Killed {
 	k := killWithin(ctx, o, mu, MutantLimit)
 	if k.OK || k.Error != "" || ctx.Err() != nil {
@@ -169,7 +170,7 @@ func kill(ctx context.Context, o MutantOptions, mu Mutant) Killed {
 	return k
 }
 
-// killWithin runs one mutant with a limit for an event, and others to match.
+// killWithin runs one mutant with the given event limit, and other limits to match.
 func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Duration) (k Killed) {
 	started := time.Now()
 	k = Killed{ID: mu.ID, Why: mu.Why, Clauses: map[string]string{}, By: map[string]string{}, Control: []string{}}
@@ -183,7 +184,7 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	p := o.Profile.Clone()
 	p.Limits.Event.Duration = limit
 	p.Limits.Turn.Duration, p.Limits.HTTP.Duration, p.Limits.Reload.Duration = 2*limit, 2*limit, 2*limit
-	if o.browser == nil { // a page waits for its browser, and may leave out one thing after the other until one proves a clause
+	if o.browser == nil { // a page waits for its browser, and may miss one thing after the other until a clause is proved
 		p.Limits.Open.Duration, p.Limits.Scenario.Duration = 2*limit, 4*limit
 	}
 	seen := &killing{control: control, hasControl: mu.Control != "", alive: map[string]bool{}}
@@ -208,7 +209,7 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	return k
 }
 
-// killing follows the run of a mutant: of interest are its control scenarios, and those that may still break a clause.
+// killing observes the run of a mutant. Only control scenarios and those that may still break a clause matter.
 type killing struct {
 	control    tags.Expr
 	hasControl bool
@@ -226,7 +227,7 @@ func (k *killing) ScenarioDone(sc reports.Scenario) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, f := range sc.Failures {
-		if f.Expected != stillRunning { // a crash kills nothing
+		if f.Expected != stillRunning { // a crash does not kill a mutant
 			delete(k.alive, f.Clause)
 		}
 	}
@@ -241,13 +242,13 @@ func (k *killing) enough(pl Planned) bool {
 	for id := range k.alive {
 		judges := func(m monitor.Monitor) bool { return slices.Contains(m.Clauses, id) }
 		if pl.has("@"+id) || slices.ContainsFunc(k.monitors, judges) {
-			return false // its own scenarios may break a clause, and a monitor may in any
+			return false // its scenarios may break a clause, and a monitor may in any scenario
 		}
 	}
 	return true
 }
 
-// selection is the tag expression for a mutant's clauses and control.
+// selection returns the tag expression for a mutant's clauses and control.
 func selection(mu Mutant) string {
 	var parts []string
 	for _, id := range mu.Clauses {
@@ -260,7 +261,7 @@ func selection(mu Mutant) string {
 	return expr
 }
 
-// judge holds the results of a mutant against what it should break.
+// judge compares the results of a mutant with what it should break.
 func judge(k *Killed, mu Mutant, run reports.Run, control tags.Expr) {
 	if run.Environment != "" {
 		k.Error = run.Environment
@@ -293,7 +294,7 @@ func judge(k *Killed, mu Mutant, run reports.Run, control tags.Expr) {
 	}
 }
 
-// onlyCrashed reports whether a clause failed for no other reason than that the target's process ended.
+// onlyCrashed reports whether a clause failed only because the target's process ended.
 func onlyCrashed(run reports.Run, id string) bool {
 	crashed := false
 	for _, sc := range run.Scenarios {
@@ -307,7 +308,7 @@ func onlyCrashed(run reports.Run, id string) bool {
 	return crashed
 }
 
-// killer names what found a clause broken.
+// killer names the scenario or monitor that found a clause broken.
 func killer(run reports.Run, id string) string {
 	for _, sc := range run.Scenarios {
 		for _, f := range sc.Failures {

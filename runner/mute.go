@@ -13,13 +13,12 @@ import (
 	"parley/transcript"
 )
 
-// A target of which nothing but the opening of a connection has come may be one whose first answer takes its time, or
-// one that will never say a word. A probe tells the one from the other: on a connection of its own it says what needs
-// no time to be answered. Where the probe and the stage of preflight that runs beside it both hear nothing whatever for
-// limits.event (firstWord), the stage is given up. A probe that hears anything, or cannot be sent, or whose connection
-// ends, shortens nothing.
+// A target that has accepted a connection but sent nothing may be slow with its first answer, or may never send
+// anything. A probe tells the two apart: on its own connection it sends messages that a target can answer at once. If
+// the probe and the preflight stage beside it both receive nothing at all for firstWord, the stage is given up. A
+// probe that receives anything, cannot be sent, or loses its connection changes nothing.
 
-// insist is how long a probe waits for an answer to one message before it sends the next.
+// insist is how long a probe waits for an answer to a message before it sends the next one.
 const insist = time.Second
 
 var errMute = errors.New("nothing whatever came from the target within limits.event")
@@ -38,7 +37,7 @@ func (r *run) stage(ctx context.Context, d *driverRun, stage int) {
 	d.envs.Begun = func(t *transcript.Transcript) {
 		select {
 		case begun <- t:
-		default: // a stage has one scenario
+		default: // a stage has only one scenario
 		}
 	}
 	defer func() { d.envs.Begun = nil }()
@@ -63,8 +62,8 @@ func (r *run) stage(ctx context.Context, d *driverRun, stage int) {
 	<-over
 }
 
-// firstWord is how long a target may take for its first word: limits.event, and where a process is started for the
-// connection, limits.open if that is longer, as an interpreter may still be loading.
+// firstWord is how long a target may take for its first message: limits.event. If a process is started for the
+// connection, it is limits.open if that is longer, since an interpreter may still be loading.
 func (d *driverRun) firstWord() time.Duration {
 	if d.name == stdio.Name {
 		return max(d.envs.Event(), d.envs.Profile.Limits.Open.Duration)
@@ -72,7 +71,7 @@ func (d *driverRun) firstWord() time.Duration {
 	return d.envs.Event()
 }
 
-// records are those of the preflight so far.
+// records returns all records of the preflight so far.
 func (d *driverRun) records() (all []transcript.Record) {
 	for _, h := range d.held {
 		all = append(all, h.res.Records...)
@@ -80,25 +79,25 @@ func (d *driverRun) records() (all []transcript.Record) {
 	return all
 }
 
-// wordless reports whether a target has done nothing but open connections.
+// wordless reports whether a target has done nothing but accept connections.
 func wordless(records []transcript.Record) bool {
 	return !slices.ContainsFunc(records, spoken)
 }
 
-// spoken matches what shows that somebody is there: whatever it says, and how it ends a connection.
+// spoken matches any sign of life of the target: any message, and the end of a connection.
 func spoken(r transcript.Record) bool {
 	return r.Dir == transcript.Received && r.Kind != transcript.Open && r.Label != "closed by the harness"
 }
 
-// probe is a connection on which a target is asked for a sign of life.
+// probe is a connection on which the target is asked for a sign of life.
 type probe struct {
 	conn driver.Conn
 	t    *transcript.Transcript
-	rest []driver.Message // that are not sent yet
+	rest []driver.Message // not sent yet
 }
 
-// probe connects and sends its first message. It does so before the stage begins: a target that handles one message
-// after the other answers it first. Nil where it cannot.
+// probe connects and sends its first message before the stage begins, because a target that handles messages in
+// sequence answers that one first. It returns nil if it cannot connect or send.
 func (r *run) probe(ctx context.Context, d *driverRun, p steps.Prober) *probe {
 	running, err := r.alive(ctx)
 	if err != nil {
@@ -122,8 +121,8 @@ func (r *run) probe(ctx context.Context, d *driverRun, p steps.Prober) *probe {
 	return &probe{conn, t, say[1:]}
 }
 
-// hearsNothing reports whether nothing whatever comes within a limit, and closes the connection. The rest of the
-// messages is sent meanwhile.
+// hearsNothing sends the remaining messages, reports whether nothing at all arrives within the limit, and closes the
+// connection.
 func (p *probe) hearsNothing(ctx context.Context, limit time.Duration) bool {
 	defer p.conn.Close(driver.Reset)
 	limited, cancel := deadline.WithLimit(ctx, limit)

@@ -16,19 +16,19 @@ import (
 	"parley/verdict"
 )
 
-// A target that is slow because many scenarios run at once is overloaded, and not wrong. Where answers were missing
-// while others came late, or connections were refused for want of room, the scenarios that had to do without are run
-// again, each alone, and judged by that. A missing answer among quick ones is no overload: that scenario stays failed.
-// What came and was wrong stays in any case (standing), since it might come right alone.
+// A target that is slow because many scenarios run at once is overloaded, not wrong. If answers were missing while
+// others came late, or connections were refused for lack of room, the affected scenarios run again alone and are
+// judged by that. A missing answer among quick ones is no sign of overload: that scenario stays failed. A wrong
+// message always stands (standing), since it might be right by chance when the scenario runs alone.
 
 const (
-	// so many are run again first: where none of them holds alone, the target is broken, and the rest stays as it is
+	// scenarios to run again first: if none of them passes alone, the target is broken, and the other results stay
 	probes   = 2
-	patience = 60 * time.Second // for all that run again
+	patience = 60 * time.Second // for all reruns together
 )
 
-// setAside keeps the result of a scenario that had to do without an answer while others ran, until it is known whether
-// the target was overloaded.
+// setAside holds back the result of a scenario that missed an answer while others ran, until it is known whether the
+// target was overloaded.
 func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -39,28 +39,29 @@ func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 	if !d.crowded || !short || !one.missed && !one.unheard && !one.cut {
 		return false
 	}
-	d.aside = append(d.aside, one) // no clause has failed by that yet, and no wait of others is shortened
+	d.aside = append(d.aside, one) // until then it fails no clause and shortens no waits
 	return true
 }
 
-// wentAwayIn reports whether nobody listened in a scenario, though somebody had before.
+// wentAwayIn reports whether the target was unreachable in a scenario after it had been reachable.
 func wentAwayIn(res steps.Result) bool { return strings.HasPrefix(res.Reason, wentAway) }
 
-// aside is a scenario that had to do without an answer, and what came of it.
+// aside is a scenario that missed an answer, with its result.
 type aside struct {
 	pl  Planned
 	res steps.Result
 
-	missed  bool // answers did not come in time, or were refused
-	unheard bool // nobody listened
+	missed  bool // answers were late or refused
+	unheard bool // the target was unreachable
 	cut     bool // see cutOff
-	excused bool // it was cut off by a target that has no more room
+	excused bool // it was cut off because the target had no more room
 }
 
-// refused reports whether the target has said that it has no room.
+// refused reports whether the target has reported that it has no room.
 func refused(records []transcript.Record) bool { return slices.ContainsFunc(records, steps.NoRoom) }
 
-// alone judges what was set aside: as it came, or, where the target was overloaded, by running it again without others.
+// alone decides the scenarios that were set aside. If the target was overloaded, each runs again alone; otherwise its
+// result stays.
 func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 	d.mu.Lock()
 	kept := d.aside
@@ -71,7 +72,7 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 	}
 	slowest := d.envs.Sluggish()
 	if strays, _ := d.envs.Strays(); strays > 0 {
-		r.asTheyCame(d, kept) // what came late was another scenario's
+		r.asTheyCame(d, kept) // the late answers belonged to other scenarios
 		return
 	}
 	full := slices.ContainsFunc(kept, func(a aside) bool { return refused(a.res.Records) })
@@ -90,7 +91,7 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 		kept[i].excused = kept[i].cut && room > 0
 	}
 	again := 0
-	d.envs.Forget() // what is missed alone is missed for other reasons, and within whole limits
+	d.envs.Forget() // answers missed alone have other causes; waits get their whole limits again
 	limited, cancel := deadline.WithLimitCause(ctx, patience, errNoTime)
 	defer cancel()
 	held := 0
@@ -124,18 +125,18 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 var errNoTime = errors.New("the target was overloaded, and no time was left to judge this again alone: give " +
 	"--concurrency 1")
 
-// asTheyCame takes in what was set aside.
+// asTheyCame finishes the scenarios that were set aside with their first results.
 func (r *run) asTheyCame(d *driverRun, kept []aside) {
 	for _, a := range kept {
 		r.finish(d, a.pl, a.res)
 	}
 }
 
-// repeat runs scenarios again, one at a time, and tells how many hold. One for which no time is left is not tested.
+// repeat runs scenarios again one at a time, and returns how many pass. A scenario without time left is not tested.
 func (r *run) repeat(ctx context.Context, d *driverRun, again []aside) int {
 	suspects, before := map[string]bool{}, map[string]steps.Result{}
 	for _, a := range again {
-		if a.excused { // all that it found wrong came behind the end of its connection
+		if a.excused { // its other failures come after the end of its connection
 			a.res.Failures = whateverWasLost(a.res.Failures, r.protocol.Monitors())
 		}
 		suspects[a.pl.key], before[a.pl.key] = true, a.res
@@ -152,14 +153,14 @@ func (r *run) repeat(ctx context.Context, d *driverRun, again []aside) int {
 	return d.hold
 }
 
-// whateverWasLost are the failures that no other message of the target could have prevented.
+// whateverWasLost returns the failures that no other message of the target could have prevented.
 func whateverWasLost(list []steps.Failure, monitors []monitor.Monitor) []steps.Failure {
 	return slices.DeleteFunc(slices.Clone(list), func(f steps.Failure) bool {
 		return !slices.ContainsFunc(monitors, func(m monitor.Monitor) bool { return m.Name == f.Monitor && m.PerRecord })
 	})
 }
 
-// afresh takes in what came of a scenario that was set aside, and has run again, alone.
+// afresh combines the first result of a scenario that was set aside with the result of its rerun.
 func (d *driverRun) afresh(pl Planned, res steps.Result) steps.Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()

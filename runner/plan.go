@@ -14,7 +14,7 @@ import (
 	"parley/steps"
 )
 
-// Planned is one scenario that a run intends to run over one driver. The list is fixed before the first one starts.
+// Planned is one scenario that a run will execute over one driver. The list is fixed before the first one starts.
 type Planned struct {
 	ID       string // <prefix>-<section>-<nn>, nn counts the scenarios of the feature file
 	Name     string
@@ -27,14 +27,14 @@ type Planned struct {
 	key      string
 }
 
-// Exclusive reports whether the scenario needs the target for itself.
+// Exclusive reports whether the scenario needs a target to itself.
 func (p Planned) Exclusive() bool { return p.has("@exclusive") }
 
 func (p Planned) has(tag string) bool {
 	return slices.Contains(p.Tags, tag)
 }
 
-// Needs is how far the target must have come in preflight for the scenario to be asked.
+// Needs returns the preflight progress that the scenario requires.
 func (p Planned) Needs() steps.Reach {
 	switch {
 	case p.Stage > 0:
@@ -45,8 +45,8 @@ func (p Planned) Needs() steps.Reach {
 	return steps.Answered
 }
 
-// Scenarios lists every scenario of a protocol, in the order of its feature files. Two that say the same in one file
-// are an error: they would be one.
+// Scenarios lists every scenario of a protocol, in the order of its feature files. Two identical scenarios in one
+// file are an error, since they would be taken for one.
 func Scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	protocol := steps.Name(p)
 	features, err := retrieve(fsys, "", protocol)
@@ -72,7 +72,7 @@ func Scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	return out, nil
 }
 
-// feature is one parsed file: godog's own type has no name outside of it.
+// feature is one parsed file; godog's own type is not exported.
 type feature struct {
 	doc     *messages.GherkinDocument
 	pickles []*messages.Pickle
@@ -90,7 +90,7 @@ func retrieve(fsys fs.FS, tags string, paths ...string) ([]feature, error) {
 	return out, nil
 }
 
-// keep leaves the scenarios that godog's own options select, with the ids that they have among all.
+// keep returns the scenarios selected by godog's own options, with the ids that they have among all.
 func keep(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([]Planned, error) {
 	if g.Tags == "" && len(g.Paths) == 0 {
 		return all, nil
@@ -124,8 +124,8 @@ func keep(all []Planned, fsys fs.FS, protocol string, g GodogOptions) ([]Planned
 	return out, nil
 }
 
-// pickleKey identifies a scenario, an Examples row included, by what it says: godog's ids count through all files of a
-// parse, and change with the files that are read.
+// pickleKey identifies a scenario, or one row of its Examples, by its content: godog's ids count through all files of
+// a parse, and change with the files that are read.
 func pickleKey(p *messages.Pickle) string {
 	var b strings.Builder
 	say := func(parts ...string) {
@@ -180,7 +180,7 @@ func (p *Planned) describe(doc *messages.GherkinDocument, pickle *messages.Pickl
 			}
 		}
 	})
-	file, _, _ := strings.Cut(pickle.Uri, ".feature") // a selection by line leaves the line in the name
+	file, _, _ := strings.Cut(pickle.Uri, ".feature") // a selection by line leaves the line number in the URI
 	p.Location = fmt.Sprintf("features/%s.feature:%d", file, line)
 }
 
@@ -200,8 +200,8 @@ func eachScenario(f *messages.Feature, visit func(rule string, s *messages.Scena
 	}
 }
 
-// forDriver leaves out what is about another transport, and what the selection leaves out. Preflight always runs: the
-// rest depends on it.
+// forDriver returns the scenarios for a driver: without those about another transport, and without those outside the
+// selection. Preflight always runs, because the rest depends on it.
 func forDriver(all []Planned, driver string, sel tags.Expr, unguarded bool) []Planned {
 	var out []Planned
 	for _, p := range all {

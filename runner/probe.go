@@ -8,7 +8,7 @@ import (
 	"github.com/cucumber/godog"
 )
 
-// Steps lists the texts of the steps of every scenario of a protocol, by the scenario's id.
+// Steps returns the step texts of every scenario of a protocol, by scenario id.
 func Steps(fsys fs.FS, p steps.Protocol) (map[string][]string, error) {
 	protocol := steps.Name(p)
 	planned, err := Scenarios(fsys, p)

@@ -7,10 +7,10 @@ import (
 	"parley/reports"
 )
 
-// tellRepeats tells once that the target sends events twice: no clause forbids it, and no copy has answered anything.
+// tellRepeats notes once that the target sends events twice. No clause forbids it, and no copy counted as an answer.
 func (r *run) tellRepeats(d *driverRun) {
 	count, kinds, first := d.envs.Again()
-	if strays, _ := d.envs.Strays(); count == 0 || strays > 0 { // what came twice may be another scenario's
+	if strays, _ := d.envs.Strays(); count == 0 || strays > 0 { // the repeated events may belong to another scenario
 		return
 	}
 	r.note(reports.Note{Kind: "target",

@@ -24,7 +24,7 @@ import (
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// scenario makes the report of one scenario, and keeps its transcript and what was kept beside it.
+// scenario makes the report of one scenario, and writes its transcript and evidence.
 func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scenario {
 	sc := r.blank(d, pl)
 	sc.Outcome, sc.Reason, sc.Duration = res.Outcome, r.redact.String(res.Reason), millis(res.Duration)
@@ -66,7 +66,7 @@ func (r *run) note(n reports.Note) {
 	r.notes = append(r.notes, n)
 }
 
-// blank is the report of a scenario that has not run.
+// blank returns the report of a scenario that has not run.
 func (r *run) blank(d *driverRun, pl Planned) reports.Scenario {
 	return reports.Scenario{ID: pl.ID, Name: pl.Name, Feature: pl.Feature, Rule: pl.Rule, Location: pl.Location,
 		Driver: d.name,
@@ -74,7 +74,7 @@ func (r *run) blank(d *driverRun, pl Planned) reports.Scenario {
 		Notes: []string{}, Failures: []reports.Failure{}}
 }
 
-// commandLine is how the run is called on the command line.
+// commandLine returns the command line of the run.
 func (r *run) commandLine() string {
 	if roles := steps.Roles(r.protocol); len(roles) > 1 {
 		return r.o.Again + " --role " + r.role
@@ -87,7 +87,7 @@ func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript
 	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor,
 		Count:    f.Count,
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
-		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes the two blanks at random
+		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes both kinds of space at random
 		Again: r.commandLine() + " --driver " + sc.Driver + " --tags @" + f.Clause}
 	out.At = place(records, f.At)
 	if out.At != "" {
@@ -101,7 +101,7 @@ func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript
 	return out
 }
 
-// place tells where a record stands; "" for none.
+// place describes the position of a record; "" for none.
 func place(records []transcript.Record, at int) string {
 	if at <= 0 || at > len(records) {
 		return ""
@@ -121,13 +121,13 @@ func excerpt(records []transcript.Record, at int, redact *transcript.Redactor) [
 		if rec.N == at {
 			mark = "> "
 		}
-		rec.Bytes, rec.Label = redact.Bytes(rec.Bytes), redact.String(rec.Label) // before it is clipped
+		rec.Bytes, rec.Label = redact.Bytes(rec.Bytes), redact.String(rec.Label) // before clipping
 		out = append(out, mark+rec.Line(240))
 	}
 	return out
 }
 
-// writeTranscript writes the wire evidence of a scenario.
+// writeTranscript writes the transcript of a scenario to a file.
 func writeTranscript(out, rel string, pl Planned, records []transcript.Record,
 	redact *transcript.Redactor) (*reports.Transcript, error) {
 	var b strings.Builder
@@ -143,14 +143,14 @@ func writeTranscript(out, rel string, pl Planned, records []transcript.Record,
 	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])}, nil
 }
 
-// maxEvidence bounds each file of evidence: how large a page becomes is up to the target.
+// maxEvidence bounds each evidence file, since the target determines the size of a page.
 const maxEvidence = 8 << 20
 
-// evidenceName is what may become the end of a file's name, wherever it lies.
+// evidenceName matches names that are safe as the end of a file name on any system.
 var evidenceName = regexp.MustCompile(`^[A-Za-z0-9-]+\.[A-Za-z0-9-]+$`)
 
-// writeEvidence keeps what a scenario has attached, with secrets blanked where it is text. What is too large is left
-// out, with a note.
+// writeEvidence writes what a scenario has attached, with secrets redacted in text. It leaves out what is too large,
+// and adds a note.
 func (r *run) writeEvidence(d *driverRun, pl Planned, list []steps.Evidence) []reports.Evidence {
 	if r.o.Out == "" {
 		return nil
@@ -176,7 +176,7 @@ func (r *run) writeEvidence(d *driverRun, pl Planned, list []steps.Evidence) []r
 	return out
 }
 
-// writeEvidence writes a file of evidence; its name begins with prefix.
+// writeEvidence writes one evidence file, whose name begins with prefix.
 func writeEvidence(out, prefix string, e steps.Evidence) (reports.Evidence, error) {
 	if !evidenceName.MatchString(e.Name) {
 		return reports.Evidence{}, fmt.Errorf("%q cannot be the name of a file of evidence", e.Name)
@@ -193,7 +193,7 @@ func writeEvidence(out, prefix string, e steps.Evidence) (reports.Evidence, erro
 		nil
 }
 
-// notWritten tells that a part of the results is missing, which is the harness's own failure.
+// notWritten notes that part of the results could not be written, which is a harness failure.
 func (r *run) notWritten(what string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,7 +242,7 @@ func (r *run) report(ctx context.Context) *reports.Results {
 		Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
 }
 
-// filtered tells what narrowed the run, or kept it from certifying.
+// filtered describes what narrowed the run or kept it from certifying.
 func (r *run) filtered() string {
 	var why []string
 	if r.o.Tags != "" {
@@ -258,7 +258,7 @@ func (r *run) filtered() string {
 	return strings.Join(why, "; ")
 }
 
-// certifying reports whether a driver's results count for the protocol.
+// certifying reports whether a driver's results count toward the protocol's verdict.
 func (r *run) certifying(driver string) bool { return slices.Contains(r.protocol.Certifying(), driver) }
 
 func (r *run) certified() bool {
@@ -274,7 +274,7 @@ func (r *run) describe() reports.Target {
 	return t
 }
 
-// outcomeOf is what came of a planned scenario; one that was never begun is accounted for too.
+// outcomeOf returns the report of a planned scenario, including one that never began.
 func (r *run) outcomeOf(d *driverRun, pl Planned) reports.Scenario {
 	if sc, ok := r.results[d.name][pl.ID]; ok {
 		return sc
@@ -291,7 +291,7 @@ func (r *run) outcomeOf(d *driverRun, pl Planned) reports.Scenario {
 	return sc
 }
 
-// clauses makes the outcome of every row of the ledger.
+// clauses computes the outcome of every row of the ledger.
 func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 	byClause := map[string][]verdict.Judgement{}
 	for _, j := range r.judged {
@@ -313,7 +313,7 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 			ByDriver:  map[string]verdict.Outcome{},
 			Scenarios: append([]string{}, slices.Sorted(maps.Keys(judges[row.ID]))...),
 			Monitors:  append([]string{}, monitors[row.ID]...)}
-		if row.Cross { // its section is of another document
+		if row.Cross { // its section belongs to another document
 			c.Section = r.o.Protocols.OfClause(row.ID) + " " + row.Section
 		}
 		if !row.Tested() {
@@ -330,16 +330,15 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 	return out
 }
 
-// goneAway reports whether a target that Parley has not started was gone in the middle of the run.
+// goneAway reports whether a target that Parley did not start went away during the run.
 func goneAway(scenarios []reports.Scenario) bool {
 	return slices.ContainsFunc(scenarios, func(sc reports.Scenario) bool { return strings.HasPrefix(sc.Reason, wentAway) })
 }
 
-// maxStderr bounds what a report keeps of a target's stderr, in bytes from its end.
+// maxStderr bounds how much of the end of a target's stderr a report keeps, in bytes.
 const maxStderr = 64 << 10
 
-// counts says which drivers' passes make a clause pass: the certifying one where it ran. A clause that only another
-// binding can show is judged over that.
+// counts tells which drivers' passes make a clause pass: only certifying ones if any of them judged it, else all.
 func (r *run) counts(js []verdict.Judgement) func(string) bool {
 	if slices.ContainsFunc(js, func(j verdict.Judgement) bool { return r.certifying(j.Driver) }) {
 		return r.certifying

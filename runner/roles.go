@@ -9,7 +9,7 @@ import (
 	"parley/steps"
 )
 
-// roleOf settles the role of a run's target.
+// roleOf determines the role of a run's target.
 func roleOf(p steps.Protocol, o Options) (string, error) {
 	known := steps.Roles(p)
 	role := cmp.Or(o.Role, o.Profile.Role, known[0])
@@ -20,12 +20,12 @@ func roleOf(p steps.Protocol, o Options) (string, error) {
 	return role, nil
 }
 
-// isJudged reports whether a clause is judged of targets of the run's role.
+// isJudged reports whether a clause applies to targets of the run's role.
 func (r *run) isJudged(id string) bool {
 	return len(steps.Roles(r.protocol)) == 1 || slices.Contains(r.concerned[id], r.role)
 }
 
-// roleName stands in the names of transcripts before the scenario's id: that of the role, where there are several.
+// roleName is the prefix of scenario ids in transcript names: the role, if the protocol has several.
 func (r *run) roleName() string {
 	if len(steps.Roles(r.protocol)) == 1 {
 		return ""
@@ -33,7 +33,7 @@ func (r *run) roleName() string {
 	return r.role + "-"
 }
 
-// forRole leaves the scenarios that judge targets of a role.
+// forRole returns the scenarios that apply to targets of a role.
 func forRole(p steps.Protocol, role string, all []Planned) []Planned {
 	if len(steps.Roles(p)) == 1 {
 		return all
@@ -41,7 +41,7 @@ func forRole(p steps.Protocol, role string, all []Planned) []Planned {
 	return slices.DeleteFunc(slices.Clone(all), func(pl Planned) bool { return !pl.has("@" + role) })
 }
 
-// concerned tells of each clause which roles of targets it is judged of.
+// concerned returns for each clause the roles of the targets to which it applies.
 func concerned(p steps.Protocol, all []Planned) map[string][]string {
 	out := map[string][]string{}
 	for _, role := range steps.Roles(p) {

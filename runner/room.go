@@ -12,13 +12,13 @@ import (
 	"parley/verdict"
 )
 
-// No clause says how many connections a target takes at once, so one that refuses, keeps waiting or closes what goes
-// beyond its room is not wrong. Whether it has such a limit is found out, and not guessed: once all scenarios have
-// ended, as many connections are opened, and left alone, as were open at once before, and a quarter more, since a
-// target notices late that one was closed. Where it has a limit, the scenarios that were cut off run again alone.
+// No clause says how many connections a target must take at once, so refusing, delaying or closing connections beyond
+// its capacity is not wrong. The limit is measured: after all scenarios have ended, as many idle connections are
+// opened as were open at once before, plus a quarter, since a target may notice closed ones late. If the target has a
+// limit, scenarios that were cut off run again alone.
 
-// cutOff reports whether a scenario may have been cut off for want of room: the target has ended a connection, or not
-// opened it, and nothing that it had said before was wrong.
+// cutOff reports whether a scenario may have been cut off for lack of room: the target closed or refused a
+// connection, and sent nothing wrong before that.
 func cutOff(res steps.Result) bool {
 	at, asked := 0, map[int]bool{}
 	for _, rec := range res.Records {
@@ -38,8 +38,8 @@ func cutOff(res steps.Result) bool {
 	})
 }
 
-// roomOf opens more connections than the scenarios had open at once, and returns how many the target took before it
-// refused one, had it wait or ended another; 0: it took them all.
+// roomOf opens more connections than the scenarios had open at once. It returns how many the target accepted before
+// it refused, delayed or closed one; 0 if it accepted them all.
 func (r *run) roomOf(ctx context.Context, d *driverRun) int {
 	o, most := d.envs.Opened()
 	if most < 2 || ctx.Err() != nil {

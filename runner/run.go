@@ -1,5 +1,5 @@
-// Package runner carries out one run: it launches the target, plans which scenarios will run, schedules them, lets
-// steps and monitors judge, and makes the results from which every report is written.
+// Package runner carries out one run: it launches the target, plans and schedules the scenarios, has steps and
+// monitors judge them, and produces the results from which every report is written.
 package runner
 
 import (
@@ -33,59 +33,60 @@ import (
 	"parley/verdict"
 )
 
-// Options says what to run.
+// Options configures a run.
 type Options struct {
-	Protocols *steps.Protocols // what can be judged
-	Profile   *target.Profile  // what is under test
-	Launcher  target.Launcher  // how it is started; nil: by its profile
-	Browser   driver.Driver    // the browser of pages, which stays open; nil: one of the run's own
-	// the brain behind a target in this process; nil: a stub is started when the profile asks for one
+	Protocols *steps.Protocols // available protocols
+	Profile   *target.Profile  // of the target under test
+	Launcher  target.Launcher  // how the target is started; nil: by its profile
+	Browser   driver.Driver    // for pages; stays open after the run; nil: the run opens its own
+	// the model behind an in-process target; nil: a stub is started if the profile asks for one
 	Brain *llm.Brain
 
-	Role            string   // of the target; "": what the profile declares, else the protocol's first
-	Drivers         []string // nil: what the profile declares
+	Role            string   // of the target; "": as the profile declares, else the protocol's first
+	Drivers         []string // nil: as the profile declares
 	Tags            string   // a Cucumber tag expression; "" selects everything
 	Strict          bool
 	AllowIncomplete bool
-	Concurrency     int // scenarios side by side; 0: the profile's
+	Concurrency     int // parallel scenarios; 0: the profile's
 	Seed            int64
-	Explore         int           // random sequences to run behind the features, where the protocol can be explored
-	Shrinking       time.Duration // bounds the search for a shorter sequence that fails, too; 0: 15 s
+	Explore         int           // random sequences to run after the features, if the protocol supports it
+	Shrinking       time.Duration // also bounds the search for a shorter failing sequence; 0: 15 s
 	Baseline        *verdict.Baseline
 
 	FS fs.FS // features; nil: the embedded ones
-	// asked before each scenario, from many goroutines: whether nothing depends on it any more; may be nil
+	// called before each scenario, concurrently; true skips it, since nothing depends on it any more; may be nil
 	Enough   func(Planned) bool
 	Out      string   // folder for transcripts and other evidence; "" keeps none
 	Observer Observer // may be nil
-	Again    string   // how this run is called on the command line, for "again" in failures
+	Again    string   // command line of this run, for "again" in failures
 	Godog    GodogOptions
 
-	known     bool // the target speaks its protocol: whatever it leaves out is judged
-	unguarded bool // no preflight: every scenario that is selected is asked
+	known     bool // the target is known to speak its protocol: whatever it omits is judged
+	unguarded bool // no preflight: every selected scenario runs
 }
 
-// GodogOptions lets a Go test show the run in godog's own formats.
+// GodogOptions shows the run in a Go test in godog's own formats.
 type GodogOptions struct {
 	Format string    // "" prints nothing
 	Output io.Writer // nil: os.Stdout
-	Tags   string    // a selection in godog's own dialect
-	Paths  []string  // a selection of feature files, such as tickets/3.3_unknown_ticket.feature:11
+	Tags   string    // a selection in godog's tag syntax
+	Paths  []string  // feature files to select, such as tickets/3.3_unknown_ticket.feature:11
 }
 
-// Observer follows a run. Its methods are called from many goroutines.
+// Observer follows a run. Its methods are called concurrently.
 type Observer interface {
 	Planned(total int)
 	ScenarioDone(reports.Scenario)
 }
 
-// Shrinker is what an observer offers beyond that wants to know of a sequence which is made shorter.
+// Shrinker is an optional interface of observers that follow the shrinking of a random sequence.
 type Shrinker interface {
-	// Shrinking tells that a random sequence has broken a clause, and by how many lines; called for each shorter one too.
+	// Shrinking reports that a random sequence of so many lines has broken a clause; it is called again for each shorter
+	// one.
 	Shrinking(lines int)
 }
 
-// UsageError tells that a run was asked for that cannot be: exit code 2.
+// UsageError says that the requested run is impossible: exit code 2.
 type UsageError struct{ Msg string }
 
 func (e *UsageError) Error() string { return e.Msg }
@@ -100,53 +101,53 @@ type run struct {
 	brain     *llm.Brain
 	modelURL  string
 	shared    target.Running // see alive
-	crashes   int            // how often its process has ended by itself
-	lastWords string         // what it wrote to stderr before that
-	lock      sync.RWMutex   // exclusive scenarios write, where they have no target of their own
+	crashes   int            // how often its process has exited by itself
+	lastWords string         // its stderr before that
+	lock      sync.RWMutex   // exclusive scenarios take the write lock if they share the target
 	redact    *transcript.Redactor
 	drivers   []*driverRun
 	started   time.Time
-	salt      uint32 // of the run's nonces
+	salt      uint32 // for the run's nonces
 
 	mu      sync.Mutex
 	results map[string]map[string]reports.Scenario // driver → scenario id
 	judged  []verdict.Judgement
 	traces  map[string]map[string][]string // scenario id → driver → normalised transcript
-	racing  map[string]bool                // scenarios whose course depends on who is faster
+	racing  map[string]bool                // scenarios whose course depends on a race
 	notes   []reports.Note
 	env     string // why the target could not be reached
 	broken  bool   // the harness failed
 }
 
-// driverRun is what a run knows of one driver.
+// driverRun is the state of a run over one driver.
 type driverRun struct {
 	name  string
 	d     closingDriver
-	plan  []Planned // the suite's scenarios, and behind them the explored ones
-	suite int       // how many of them are the suite's
+	plan  []Planned // the suite's scenarios, then the explored ones
+	suite int       // number of the suite's scenarios in plan
 	byKey map[string]Planned
 	envs  *steps.Env
 
 	mu      sync.Mutex
 	failed  string      // why preflight failed; "" when it did not
-	reached steps.Reach // how far the target has come in preflight
+	reached steps.Reach // the target's progress in preflight
 
-	heard bool        // something of the protocol has come
-	mute  atomic.Bool // nothing whatever has, for as long as it may take
-	held  []held      // results of preflight as long as nothing has
+	heard bool        // something of the protocol has arrived
+	mute  atomic.Bool // nothing at all has arrived within its limit
+	held  []held      // results of preflight, held back until something has arrived
 
-	explored   []Planned               // places of random sequences
-	bystanders []aside                 // scenarios during which the target's process ended, and what came of them then
-	culprits   int                     // scenarios that have ended it alone
-	rerun      *[]aside                // while bystanders run again: what comes of them
-	suspects   map[string]bool         // while these run again, alone: only they
-	before     map[string]steps.Result // while they do after an overload: what came of them beside others
-	hold       int                     // how many of those have passed
-	begun      map[string]int          // how often each scenario has, by its id
-	crowded    bool                    // while many scenarios run at once
-	aside      []aside                 // those among them that had to do without an answer
+	explored   []Planned               // placeholders for random sequences
+	bystanders []aside                 // scenarios during which the target's process exited, with their results
+	culprits   int                     // number of scenarios that ended the process alone
+	rerun      *[]aside                // results of bystanders, while they run again
+	suspects   map[string]bool         // during reruns, the only scenarios that run
+	before     map[string]steps.Result // during reruns after an overload, their first results
+	hold       int                     // number of those that passed
+	begun      map[string]int          // starts of each scenario, by id
+	crowded    bool                    // many scenarios are running at once
+	aside      []aside                 // scenarios that missed an answer meanwhile
 	workers    *slots                  // see occupying
-	slots      *slots                  // of the scenarios behind preflight
+	slots      *slots                  // of the scenarios after preflight
 }
 
 type closingDriver interface {
@@ -154,7 +155,7 @@ type closingDriver interface {
 	io.Closer
 }
 
-// Run carries out a run. A *UsageError means that nothing was run; every other problem is in the results.
+// Run carries out a run. On a *UsageError nothing was run; every other problem is in the results.
 func Run(ctx context.Context, o Options) (*reports.Results, error) {
 	r, err := newRun(o)
 	if err != nil {
@@ -233,7 +234,7 @@ func newRun(o Options) (*run, error) {
 	return r, r.openDrivers(all, explored, sel)
 }
 
-// openDrivers makes the drivers of a run, each with its plan.
+// openDrivers creates the drivers of a run, each with its plan.
 func (r *run) openDrivers(all, explored []Planned, sel tags.Expr) error {
 	for _, name := range driverNames(r.o) {
 		d, err := newDriver(name, r.protocol, r.o)
@@ -253,7 +254,7 @@ func (r *run) openDrivers(all, explored []Planned, sel tags.Expr) error {
 	return nil
 }
 
-// selects refuses a selection that selects nothing: it would judge nothing and look well.
+// selects rejects an empty selection: it would judge nothing and look successful.
 func selects(text string, sel tags.Expr, all []Planned) error {
 	for _, p := range all {
 		if sel.Match(p.Tags) {
@@ -274,7 +275,7 @@ func driverNames(o Options) []string {
 	return o.Profile.Drivers
 }
 
-// kept is a driver that is not closed with the run.
+// kept is a driver that stays open after the run.
 type kept struct{ driver.Driver }
 
 func (kept) Close() error { return nil }
@@ -343,13 +344,13 @@ func stopWithin(d time.Duration, stop func(context.Context) error) {
 	_ = stop(ctx)
 }
 
-// all runs every driver; side by side where the target takes several connections at once.
+// all runs every driver, in parallel if the target takes several connections at once.
 func (r *run) all(ctx context.Context) {
 	parallel := r.o.Concurrency
 	if parallel == 0 {
 		parallel = r.o.Profile.Parallel()
 	}
-	if r.o.Profile.Reach().Shared != "" { // whatever was asked for: more at once would disturb each other
+	if r.o.Profile.Reach().Shared != "" { // regardless of Concurrency: scenarios in parallel would disturb each other
 		parallel = 1
 	}
 	each := max(parallel/len(r.drivers), 1)
@@ -372,7 +373,7 @@ func (r *run) all(ctx context.Context) {
 	r.settle(ctx, each)
 }
 
-// writeTranscript keeps the wire evidence of a scenario, with secrets blanked.
+// writeTranscript writes the transcript of a scenario, with secrets redacted.
 func (r *run) writeTranscript(d *driverRun, pl Planned, records []transcript.Record) *reports.Transcript {
 	if r.o.Out == "" || len(records) == 0 {
 		return nil
@@ -388,8 +389,8 @@ func (r *run) writeTranscript(d *driverRun, pl Planned, records []transcript.Rec
 
 var errNoOut = errors.New("no folder for results")
 
-// PrepareOut makes the results' folder, and removes the transcripts and the evidence that an earlier run left in it:
-// those that bear the name of a driver. Whatever else lies there stays.
+// PrepareOut creates the results folder, and removes the transcripts and evidence of an earlier run, which it
+// recognises by the driver's name. Other files stay.
 func PrepareOut(dir string) error {
 	if dir == "" {
 		return errNoOut
@@ -411,7 +412,7 @@ func PrepareOut(dir string) error {
 	return nil
 }
 
-// leftovers are the patterns of the files that runs write below the results' folder, reports apart.
+// leftovers returns the patterns of the files that runs write below the results folder, except reports.
 func leftovers() []string {
 	var out []string
 	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name} {

@@ -7,11 +7,11 @@ import (
 	"parley/reports"
 )
 
-// long is how much time scenarios may take one after the other until a note says why they do.
+// long is how long sequential scenarios may take before a note explains why.
 const long = time.Minute
 
-// tellShared notes why a run took long whose scenarios had to run one after the other, and what would change that: the
-// target is slow and not wrong, and its author waits.
+// tellShared notes why a run with sequential scenarios took long, and how to change that. The target is slow but not
+// wrong.
 func (r *run) tellShared(d *driverRun, took time.Duration) {
 	reach := r.o.Profile.Reach()
 	if reach.Shared == "" || took < long {

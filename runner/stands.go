@@ -7,16 +7,16 @@ import (
 	"parley/verdict"
 )
 
-// What a scenario lacked beside others is judged by its run alone. What did come then and was wrong is wrong whatever
-// comes of it alone: those failures stand.
+// A scenario that missed something beside others is judged by its rerun alone. But what arrived wrong in the first
+// run is wrong whatever the rerun shows: those failures stand.
 
 const (
 	whileBeside = "what was wrong came while it ran beside others; the rest was judged by its run alone"
 	whenAlone   = "; that was when it ran again, alone"
 )
 
-// standing gives the result of a scenario that ran again, alone, with the failures that stand from its run beside
-// others, whose transcript is kept then.
+// standing returns the result of a scenario's rerun alone, with the failures of its first run that stand. If there
+// are any, the first run's transcript is kept.
 func standing(first, alone steps.Result) steps.Result {
 	wrong := slices.DeleteFunc(slices.Clone(first.Failures),
 		func(f steps.Failure) bool { return !f.Stands(first.Records) })
@@ -53,7 +53,7 @@ func standing(first, alone steps.Result) steps.Result {
 
 func byMonitor(f steps.Failure) bool { return f.Monitor != "" }
 
-// ofAnother is a failure of which the transcript that is kept tells nothing.
+// ofAnother adapts a failure of the rerun to the first run's transcript, which does not show it.
 func ofAnother(f steps.Failure) steps.Failure {
 	f.At = 0
 	f.Observed += whenAlone

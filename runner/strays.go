@@ -9,16 +9,16 @@ import (
 	"parley/verdict"
 )
 
-// setStraysApart judges no scenario by what others may have done to it: where answers arrive at clients of other
-// scenarios, what was missing or too much in a scenario that ran beside others is not tested. The clauses that this
-// breaks stay failed, and so does whatever failed in preflight and in scenarios that ran alone.
+// setStraysApart handles answers that arrive at clients of other scenarios. Failures of scenarios that ran beside
+// others become not tested, because another scenario may have caused them. Clauses that stray answers break stay
+// failed, as does everything that failed in preflight or in scenarios that ran alone.
 func (r *run) setStraysApart(d *driverRun) {
 	count, first := d.envs.Strays()
 	if count == 0 || r.o.Enough != nil {
 		return
 	}
 	broken := slices.DeleteFunc(slices.Clone(first.Clauses), func(id string) bool { return !d.breaks(r, id) })
-	if len(broken) == 0 { // nothing may be taken back for what is not told
+	if len(broken) == 0 { // a cause that is not reported justifies no change
 		return
 	}
 	slices.Sort(broken)
@@ -47,7 +47,7 @@ func (r *run) setStraysApart(d *driverRun) {
 		first.What, count, first.Seen, names, changed, first.Advice))})
 }
 
-// breaks reports whether a clause was found broken over a driver.
+// breaks reports whether a clause was judged broken over a driver.
 func (d *driverRun) breaks(r *run, clause string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +56,7 @@ func (d *driverRun) breaks(r *run, clause string) bool {
 	})
 }
 
-// unsettle takes the failures of a scenario back, but for those of some clauses.
+// unsettle withdraws the failures of a scenario, except those of the given clauses.
 func unsettle(sc *reports.Scenario, but []string, why string) (changed bool) {
 	worst := verdict.NotTested
 	var kept []reports.Failure

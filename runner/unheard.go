@@ -15,17 +15,17 @@ import (
 	"parley/verdict"
 )
 
-// A target from which nothing of the protocol has come by the end of preflight is not judged: it wants credentials,
-// speaks another protocol, or says nothing. So what preflight found is held back until something came.
+// A target that has sent nothing of the protocol by the end of preflight is not judged: it requires credentials,
+// speaks another protocol, or is silent. Preflight results are therefore held back until something arrives.
 
-// held is a result of preflight that is not told yet.
+// held is a preflight result that has not been reported yet.
 type held struct {
 	pl  Planned
 	res steps.Result
 }
 
-// recognisable gives the protocol of a target that is a server, on a network or at the end of a pipe, and has to be
-// recognised; nil of any other.
+// recognisable returns the protocol's Recognisable if the target is a server, on a network or behind a pipe; else
+// nil.
 func (r *run) recognisable(d *driverRun) steps.Recognisable {
 	p, ok := r.protocol.(steps.Recognisable)
 	listens := d.name == sse.Name || d.name == ws.Name || d.name == r3labs.Name || d.name == stdio.Name
@@ -35,8 +35,8 @@ func (r *run) recognisable(d *driverRun) steps.Recognisable {
 	return p
 }
 
-// hold keeps a result of preflight back as long as nothing of the protocol has come; it reports whether it did. A
-// process that has ended by itself is a target's fault, and is judged.
+// hold holds back a preflight result until something of the protocol arrives, and reports whether it did so. The exit
+// of a process by itself is the target's fault, and is judged at once.
 func (r *run) hold(d *driverRun, pl Planned, res steps.Result) bool {
 	p := r.recognisable(d)
 	if d.heard || p == nil || pl.Stage == 0 {
@@ -52,7 +52,7 @@ func (r *run) hold(d *driverRun, pl Planned, res steps.Result) bool {
 	return true
 }
 
-// release tells what was held back, changed by a function, if there is one.
+// release reports the results that were held back, after applying change if it is not nil.
 func (r *run) release(d *driverRun, change func(*steps.Result)) {
 	list := d.held
 	d.held = nil
@@ -64,8 +64,8 @@ func (r *run) release(d *driverRun, change func(*steps.Result)) {
 	}
 }
 
-// settle goes on with the drivers over which nothing of the protocol has come, where it came over another; where it
-// came over none, it says what is there instead.
+// settle continues with the drivers over which nothing of the protocol arrived, if it arrived over another driver. If
+// it arrived over none, settle says what is there instead.
 func (r *run) settle(ctx context.Context, parallel int) {
 	var mute []*driverRun
 	for _, d := range r.drivers {
@@ -79,7 +79,7 @@ func (r *run) settle(ctx context.Context, parallel int) {
 	if len(mute) == len(r.drivers) && ctx.Err() == nil {
 		d := mute[0]
 		first := d.held[0].res.Records
-		for _, h := range d.held { // what came last tells most: who opens has not answered yet
+		for _, h := range d.held { // the last one says most: in the first, opening may not have been answered yet
 			if len(h.res.Records) > 0 {
 				first = h.res.Records
 			}
@@ -106,7 +106,7 @@ func (r *run) settle(ctx context.Context, parallel int) {
 	}
 }
 
-// unspoken turns a result into that of a target which does not speak the protocol: no clause was judged.
+// unspoken changes a result to that of a target that does not speak the protocol: no clause is judged.
 func unspoken(res *steps.Result, why string) {
 	res.Outcome, res.Reason, res.Failures, res.Monitors = verdict.EnvError, why, nil, nil
 	for i := range res.Clauses {
@@ -114,7 +114,7 @@ func unspoken(res *steps.Result, why string) {
 	}
 }
 
-// explainProcess says in one line what a process does in place of speaking a protocol on its stdout.
+// explainProcess says in one line what a process does instead of speaking a protocol on its stdout.
 func explainProcess(protocol string, records []transcript.Record) string {
 	does := "says nothing on its stdout (is it still starting? does it flush each line?)"
 	if s := seenIn(records); s.said != "" {

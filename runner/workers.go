@@ -8,15 +8,14 @@ import (
 	"parley/steps"
 )
 
-// A turn whose model waits keeps a worker of its target busy, and some targets have few: Python's asyncio.to_thread has
-// four more than there are processors. When scenarios side by side have taken them all, each waits for another one's
-// turn, though the target is right. So no more turns than these wait for the model at once; a scenario that needs more
-// of them runs while no other has any.
+// maxHeld limits how many turns wait for the model at once. A turn that waits occupies a worker of the target, and some
+// targets have few: Python's asyncio.to_thread has four more than there are processors. If parallel scenarios took all
+// of them, each would wait for another's turn, though the target is right. A scenario that needs more runs only
+// while no other turn waits.
 const maxHeld = 4
 
-// Where a scenario waits in vain for long, its turns hold no worker, and count no more (steps.Slot.Turns).
-//
-// occupying has a scenario wait until the turns that it holds leave the target a worker, and returns how many they are.
+// occupying blocks until the turns that the scenario holds leave the target a worker, and returns their number. The
+// turns of a scenario that has waited in vain for long hold no worker, and stop counting (steps.Slot.Turns).
 func (d *driverRun) occupying(ctx context.Context, p steps.Protocol, sc *godog.Scenario) (held int, err error) {
 	holder, ok := p.(steps.Holder)
 	if !ok || !d.crowded {

@@ -12,7 +12,7 @@ type Expr struct {
 	match func(map[string]bool) bool
 }
 
-// String is the expression as it was given.
+// String returns the expression as it was given.
 func (e Expr) String() string { return e.text }
 
 // Match reports whether a scenario with these tags ("@" included) is selected.
@@ -38,7 +38,7 @@ func Tags(text string) []string {
 	return out
 }
 
-// SyntaxError tells where an expression cannot be understood. Column counts bytes from 1.
+// SyntaxError says where an expression is malformed. Column counts bytes from 1.
 type SyntaxError struct {
 	Text   string
 	Column int
@@ -73,7 +73,7 @@ type word struct {
 	at   int
 }
 
-// words cuts an expression at blanks and around parentheses.
+// words splits an expression at spaces and around parentheses.
 func words(text string) []word {
 	var out []word
 	start := -1
