@@ -10,29 +10,28 @@ import (
 	"parley/verdict"
 )
 
-// maxFollowing bounds what is kept under one failure: what follows shows how far a deviation reached, and no more than
-// that.
+// maxFollowing bounds the findings kept under one failure; they only show how far a deviation reaches.
 const maxFollowing = 20
 
-// deviation is where a model was wrong first. Behind its record the model knows nothing (RULINGS 9).
+// deviation is where a model was first proved wrong. After that record, the model knows nothing (RULINGS 9).
 type deviation struct {
 	model   string
 	at      int
 	failure *Failure
 }
 
-// following sorts the findings of one monitor in one transcript.
+// following sorts the findings of one monitor on one transcript.
 type following struct {
 	w          *World
 	m          monitor.Monitor
 	deviations []deviation
-	broken     map[string]*Failure // by clause: the first that breaks it
+	broken     map[string]*Failure // by clause: the first failure
 	kept       map[string]bool
-	follows    map[string]*Failure // by clause: what the first finding that follows, follows from
+	follows    map[string]*Failure // by clause: the deviation that its first following finding follows from
 }
 
-// monitored reduces a monitor's findings to one judgement per clause: the first that breaks it, else that it was kept,
-// else that all there was to say of it follows from a deviation.
+// monitored reduces a monitor's findings to one judgement per clause: the first failure; else passed, if a finding
+// shows that the clause was kept; else not tested, if every finding follows from a deviation.
 func (w *World) monitored(m monitor.Monitor, records []transcript.Record) (out []verdict.Judgement,
 	failures []Failure) {
 	f := &following{w: w, m: m, broken: map[string]*Failure{}, kept: map[string]bool{}, follows: map[string]*Failure{}}
@@ -60,7 +59,7 @@ func (w *World) monitored(m monitor.Monitor, records []transcript.Record) (out [
 	return out, failures
 }
 
-// stepsFound takes the deviations that steps have found before.
+// stepsFound adds the deviations that steps have found.
 func (f *following) stepsFound(records []transcript.Record) {
 	for i := range f.w.failures {
 		one := &f.w.failures[i]
@@ -74,15 +73,15 @@ func (f *following) stepsFound(records []transcript.Record) {
 	}
 }
 
-// ended notes that a failure of a clause that binds has ended a model. A SHOULD that is broken leaves it as it is:
-// otherwise a warning could hide a failure.
+// ended records that a failure has ended a model. Only failures of binding clauses do so: a broken SHOULD must not
+// let a warning hide a failure.
 func (f *following) ended(model string, at int, by *Failure) {
 	if model != "" && by.Outcome == verdict.Failed {
 		f.deviations = append(f.deviations, deviation{model, at, by})
 	}
 }
 
-// first is the deviation that a finding follows from; nil where it counts.
+// first returns the failure that a finding follows from; nil if the finding counts by itself.
 func (f *following) first(one monitor.Finding) *Failure {
 	var first *deviation
 	for i, d := range f.deviations {
@@ -116,7 +115,7 @@ func (f *following) take(one monitor.Finding) {
 			f.kept[id] = true
 			continue
 		}
-		if told := f.told(id, one); told != nil { // the scenario says so itself
+		if told := f.told(id, one); told != nil { // the scenario reports it already
 			fail = told
 		} else if f.broken[id] == nil && slices.Contains(f.m.Clauses, id) {
 			f.broken[id] = fail
@@ -130,7 +129,7 @@ func (f *following) take(one monitor.Finding) {
 	}
 }
 
-// follow keeps what follows.
+// follow adds a finding that follows from f.
 func (f *Failure) follow(one Failure) {
 	if len(f.Following) == maxFollowing {
 		f.MoreFollowing++
@@ -139,8 +138,8 @@ func (f *Failure) follow(one Failure) {
 	f.Following = append(f.Following, one)
 }
 
-// told is the failure by which the scenario has said just what a monitor has found, or that counts what it said there;
-// nil for none.
+// told returns the scenario's own failure that reports what a monitor has found, or that counts a failure which does;
+// nil if there is none.
 func (f *following) told(id string, one monitor.Finding) *Failure {
 	i := slices.IndexFunc(f.w.failures, func(told Failure) bool {
 		if told.Clause != id {

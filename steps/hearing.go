@@ -9,35 +9,36 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Recognisable is what a protocol offers beyond whose targets are servers: what shows that one speaks it. A target from
-// which nothing of the protocol ever came is not judged: it is another kind of server, or none.
+// Recognisable is an optional interface of protocols whose targets are servers. It recognises messages of the
+// protocol. A target that never sends any is not judged: it is another kind of server, or none.
 type Recognisable interface {
-	// Ours reports whether a decoded message can only be of this protocol's server, in the default binding. name is that
-	// of the event on an event stream; "" elsewhere.
+	// Ours reports whether a decoded message can only come from a server of this protocol, in the default binding. name
+	// is the event's name on an event stream; "" elsewhere.
 	Ours(message any, name string) bool
-	// Heard reports whether an event, as the binding of a profile has decoded it, is one of this protocol's server.
+	// Heard reports whether an event, decoded by the binding of a profile, comes from a server of this protocol.
 	Heard(ev *transcript.Event) bool
-	// Places are where servers of the protocol usually are, the default one first.
+	// Places returns where servers of the protocol usually are, the default one first.
 	Places() []Place
-	// PlaceKey is the key of a profile that says where the target is, over a driver.
+	// PlaceKey returns the profile key that sets the place of the target over a driver.
 	PlaceKey(driver string) string
 }
 
-// Prober is what a protocol offers beyond whose targets may take long for their first word in preflight, and have
-// something to say that takes no time.
+// Prober is an optional interface of protocols whose targets may take long for their first message in preflight, and
+// that have messages which a target can answer at once.
 type Prober interface {
-	// Probe is a connection, and messages that a target answers at once, the most harmless first.
+	// Probe returns a connection, and messages that a target answers at once, the most harmless first.
 	Probe(env *Env, run target.Running) (driver.OpenOptions, []driver.Message, error)
 }
 
-// Place is where a server may be found, and what is said there to have it say something.
+// Place is where a server may be found, and what to send there to make it answer.
 type Place struct {
 	Driver string
 	Path   string
-	Say    []string // messages, each a text frame; none on an event stream
+	Say    []string // messages, one text frame each; none on an event stream
 }
 
-// Heard reports whether anything of a protocol came in a transcript. What the target has only sent back does not count.
+// Heard reports whether a transcript has a message of a protocol from the target. Echoes of the harness's own
+// messages do not count.
 func Heard(p Recognisable, records []transcript.Record) bool {
 	for _, r := range records {
 		if r.Dir != transcript.Received || len(r.Bytes) == 0 {
@@ -63,7 +64,7 @@ func ours(p Recognisable, r transcript.Record) bool {
 	if !ok {
 		list = []any{v}
 	}
-	for _, v := range list { // a list of messages is badly said, and of the protocol all the same
+	for _, v := range list { // a list of messages is malformed, but still of the protocol
 		if p.Ours(v, name) {
 			return true
 		}
@@ -71,7 +72,7 @@ func ours(p Recognisable, r transcript.Record) bool {
 	return false
 }
 
-// sentBack reports whether a record holds what the harness has sent before it.
+// sentBack reports whether a record repeats what the harness sent before it.
 func sentBack(r transcript.Record, records []transcript.Record) bool {
 	for _, s := range records {
 		if s.N < r.N && s.Dir == transcript.Sent && bytes.Equal(s.Bytes, r.Bytes) {
@@ -81,14 +82,14 @@ func sentBack(r transcript.Record, records []transcript.Record) bool {
 	return false
 }
 
-// Text is the member of a decoded object that is text; "" where it is none.
+// Text returns a string member of a decoded object; "" if it is missing or no string.
 func Text(v any, name string) string {
 	obj, _ := v.(map[string]any)
 	s, _ := obj[name].(string)
 	return s
 }
 
-// Has counts the members of a decoded object among some names.
+// Has counts how many of the given names are members of a decoded object.
 func Has(v any, names ...string) (n int) {
 	obj, _ := v.(map[string]any)
 	for _, name := range names {

@@ -13,43 +13,43 @@ import (
 	"parley/verdict"
 )
 
-// Check is a Finding of a step. A scenario's tags say which of its clauses it may judge; the others are left to the
-// scenarios that are about them.
+// Check is a Finding of a step. The scenario's tags decide which of its clauses are judged; other scenarios judge the
+// rest.
 type Check = verdict.Finding
 
-// Miss tells that an awaited record did not come, and what came instead.
+// Miss says that an awaited record did not come, and why.
 type Miss = verdict.Miss
 
-// CheckOf is a Check of one record, which is what was observed.
+// CheckOf returns a Check of one record, with the record as the observation.
 func CheckOf(r transcript.Record, ok bool, expected string, clauses ...string) Check {
 	return Check{Clauses: clauses, OK: ok, Expected: expected, Observed: Seen(r), At: r.N}
 }
 
-// maxKept bounds the failures of one clause that a scenario keeps. Those beyond are counted on the last, whatever their
-// kind.
+// maxKept bounds the failures per clause that a scenario keeps. Further ones are only counted on the last, whatever
+// their group.
 const maxKept = 40
 
-// Failure is one clause that a finding has broken.
+// Failure is one clause that a finding broke.
 type Failure struct {
 	verdict.Finding // whose Observed, At and so on they are
 
 	Clause  string
 	Outcome verdict.Outcome
-	Monitor string // that has found it; "": a step has
-	// nothing came within its limit, or the target refused for want of room: it may be overloaded, and not wrong
+	Monitor string // the monitor that found it; "": a step
+	// nothing came within its limit, or the target refused for lack of room: it may be overloaded, not wrong
 	Missing bool
-	Count   int // how many of its kind there were, with this one; 0 for itself alone
+	Count   int // failures of the same group, including this one; 0 for this one alone
 
-	// what the model, which knew nothing more, would have said: it settles no clause. At most maxFollowing
+	// findings of a model that was already proved wrong; they decide no clause. At most maxFollowing
 	Following     []Failure
-	MoreFollowing int // how many more there were
+	MoreFollowing int // findings beyond those
 
-	since  int        // the last record when it was found
-	gone   bool       // a connection had ended before what was awaited came
-	others []*Failure // of its kind, that were counted
+	since  int        // number of records when it was found
+	gone   bool       // a connection ended before the awaited record came
+	others []*Failure // further failures counted in Count
 }
 
-// WorstOf is the outcome of a scenario by its failures.
+// WorstOf returns the outcome of a scenario with the given failures.
 func WorstOf(list []Failure) verdict.Outcome {
 	if slices.ContainsFunc(list, func(f Failure) bool { return f.Outcome == verdict.Failed }) {
 		return verdict.Failed
@@ -57,7 +57,7 @@ func WorstOf(list []Failure) verdict.Outcome {
 	return verdict.Warned
 }
 
-// BrokenError ends a scenario: a clause that it judges is broken. The failures themselves are with the world.
+// BrokenError ends a scenario that broke a clause which it judges. The World has the failures too.
 type BrokenError struct{ Failures []Failure }
 
 func (e *BrokenError) Error() string {
@@ -73,12 +73,12 @@ func (e *BrokenError) Error() string {
 	return msg
 }
 
-// NotTestedError ends a scenario whose precondition could not be reached. What it had not yet judged is not tested.
+// NotTestedError ends a scenario whose precondition could not be reached. Clauses not judged by then are not tested.
 type NotTestedError struct{ Reason string }
 
 func (e *NotTestedError) Error() string { return "not tested: " + e.Reason }
 
-// NotTestedf makes a NotTestedError.
+// NotTestedf returns a *NotTestedError.
 func NotTestedf(format string, args ...any) error {
 	return &NotTestedError{Reason: fmt.Sprintf(format, args...)}
 }
@@ -88,18 +88,18 @@ type NotApplicableError struct{ Reason string }
 
 func (e *NotApplicableError) Error() string { return "not applicable: " + e.Reason }
 
-// Judge records checks. Checks whose clauses the scenario is not tagged with decide nothing. A clause that is broken
-// does not end the scenario, so that it tells everything it can; what the scenario cannot go on without is for Need.
-// A broken SHOULD warns, and below that a difference is an observation.
+// Judge records checks. Clauses without a tag on the scenario are ignored. A broken clause does not end the scenario,
+// so that it reports as much as possible; use Need for a check that the rest of the scenario depends on. A broken
+// SHOULD is a warning; below that, a difference is an observation.
 func (w *World) Judge(checks ...Check) error {
 	w.judge(checks)
 	return nil
 }
 
-// judge records checks and returns the failures of clauses that bind.
+// judge records checks and returns the failures of binding clauses.
 func (w *World) judge(checks []Check) (broken []Failure) {
 	for _, c := range checks {
-		if w.isCut() { // what is missing then was not waited for, and what is not there was not looked for long enough
+		if w.isCut() { // after the cut nothing was waited for long enough to judge it
 			w.skip(c.Clauses)
 			continue
 		}
@@ -131,7 +131,7 @@ func (w *World) judge(checks []Check) (broken []Failure) {
 	return broken
 }
 
-// endedBy is the index of the failure by which a step has ended a model; -1: nothing has.
+// endedBy returns the index of the step failure that has ended a model; -1 if there is none.
 func (w *World) endedBy(model string) int {
 	return slices.IndexFunc(w.failures, func(f Failure) bool {
 		return model != "" && f.Outcome == verdict.Failed && slices.ContainsFunc(f.sightings(), func(s *Failure) bool {
@@ -140,7 +140,7 @@ func (w *World) endedBy(model string) int {
 	})
 }
 
-// keep keeps a failure, or counts it on one of its kind.
+// keep adds a failure, or counts it on one of the same group.
 func (w *World) keep(f Failure) {
 	if !slices.ContainsFunc(w.fresh, func(one Failure) bool {
 		return one.Clause == f.Clause && one.Group == f.Group &&
@@ -168,19 +168,19 @@ func (w *World) keep(f Failure) {
 	w.failures = append(w.failures, f)
 }
 
-// count counts another failure of its kind.
+// count counts another failure of the same group.
 func (f *Failure) count(other Failure) {
 	f.Count = max(f.Count, 1) + 1
 	f.Missing = f.Missing && other.Missing
 	f.others = append(f.others, &other)
 }
 
-// missing reports whether a difference is no more than an answer that was not there in time, or that the target had no
-// room for the request. What came in its place is wrong, however busy the target is.
+// missing reports whether a failed check only means that an answer was late, or that the target had no room for the
+// request. A wrong answer is wrong however busy the target is.
 func (w *World) missing(c Check) bool {
 	if at := w.T.After(c.At - 1); c.At > 0 && len(at) > 0 && at[0].Dir == transcript.Received {
 		switch at[0].Kind {
-		// a page looks like something at any time; what has failed has said nothing
+		// a page always looks like something; a failure carries no message
 		case transcript.Snapshot, transcript.Failure:
 		default:
 			return NoRoom(at[0])
@@ -189,7 +189,7 @@ func (w *World) missing(c Check) bool {
 	return c.Miss != nil && c.Miss.Late
 }
 
-// ended reports whether a difference is that a connection has ended before what was awaited came.
+// ended reports whether a check failed because the connection ended before the awaited record came.
 func (w *World) ended(c Check) bool {
 	if c.Miss == nil || c.Miss.At == 0 {
 		return false
@@ -198,11 +198,11 @@ func (w *World) ended(c Check) bool {
 	return len(at) > 0 && (at[0].Kind == transcript.Closed || at[0].Kind == transcript.Failure)
 }
 
-// sightings are where it and the others of its kind were found, in order.
+// sightings returns f and the failures counted on it, in order.
 func (f *Failure) sightings() []*Failure { return append([]*Failure{f}, f.others...) }
 
-// Need is Judge for a check without which the scenario cannot go on: it ends, with a *BrokenError where the check
-// breaks a clause that the scenario judges, and with a *NotTestedError where it breaks none.
+// Need is Judge for a check that the rest of the scenario depends on. If the check fails, the scenario ends: with a
+// *BrokenError if that breaks a clause which the scenario judges, else with a *NotTestedError.
 func (w *World) Need(c Check) error {
 	broken := w.judge([]Check{c})
 	switch {
@@ -216,24 +216,24 @@ func (w *World) Need(c Check) error {
 	return NotTestedf("expected %s; observed %s", c.Expected, c.Observed)
 }
 
-// Reach is how far a target has come in answering at all, right or wrong. What needs more is not asked.
+// Reach is how far a target has come in answering at all, right or wrong. Scenarios that need more are not run.
 type Reach int
 
 const (
 	Nothing  Reach = iota
-	Opened         // it has answered the opening of a connection
-	Greeted        // it has told a client what it tells every client
-	Given          // it has given a session
+	Opened         // it has accepted a connection
+	Greeted        // it has sent a client what it sends every client
+	Given          // it has provided a session
 	Answered       // it has answered a message
 )
 
-// Reached notes how far the target has come.
+// Reached records the target's progress.
 func (w *World) Reached(r Reach) { w.reached = max(w.reached, r) }
 
-// Broken reports whether the scenario has found anything that a clause forbids, or warns of.
+// Broken reports whether the scenario has found a failure or a warning.
 func (w *World) Broken() bool { return len(w.failures) > 0 }
 
-// Observe records an observation on a clause of any level: it never counts against the target.
+// Observe records an observation on a clause of any level, which never counts against the target.
 func (w *World) Observe(id, what string) {
 	if w.tags[id] {
 		w.settle(id, verdict.NotApplicable, "observed: "+what)
@@ -244,13 +244,13 @@ func (w *World) tagged(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !w.tags[id] })
 }
 
-// isCut reports whether the scenario was cut off, be it that its time is over and no wait has noticed.
+// isCut reports whether the scenario was cut off, including by the end of its time that no wait has noticed yet.
 func (w *World) isCut() bool {
 	w.cut = w.cut || w.over != nil && w.over() != nil
 	return w.cut
 }
 
-// cutBy says what has cut the scenario off.
+// cutBy returns the reason why the scenario was cut off.
 func (w *World) cutBy() string {
 	if w.why != "" {
 		return w.why
@@ -258,8 +258,8 @@ func (w *World) cutBy() string {
 	return "the scenario was cut off: interrupted, or out of time"
 }
 
-// skip notes that a check of clauses was left out, because the scenario was cut off.
-// An earlier check that was kept is then no pass.
+// skip records that a check of clauses was left out because the scenario was cut off. Earlier checks of these clauses
+// then do not count as passed.
 func (w *World) skip(ids []string) {
 	for _, id := range w.tagged(ids) {
 		if w.skipped == nil {
@@ -269,12 +269,11 @@ func (w *World) skip(ids []string) {
 	}
 }
 
-// voided reports whether the checks of a clause that were kept make no pass: the cut came before another check of it,
-// or
-// before steps that may have one.
+// voided reports whether passed checks of a clause do not count, because the scenario was cut off before another
+// check of it, or before steps that may have one.
 func (w *World) voided(id string) bool { return w.skipped[id] || w.cut && !w.whole }
 
-// settle keeps the worst that was said of a clause within the scenario.
+// settle keeps the worst outcome of a clause within the scenario.
 func (w *World) settle(id string, o verdict.Outcome, reason string) {
 	if !slices.Contains(w.judging, id) {
 		w.judging = append(w.judging, id)
@@ -300,7 +299,7 @@ func severity(o verdict.Outcome) int {
 	return 0
 }
 
-// outcome sums a scenario up from what its clauses came to and from the error that ended it.
+// outcome derives the scenario's outcome from those of its clauses and from the error that ended it.
 func (w *World) outcome(err error) (verdict.Outcome, string) {
 	var notTested *NotTestedError
 	var notApplicable *NotApplicableError
@@ -331,7 +330,7 @@ func (w *World) outcome(err error) (verdict.Outcome, string) {
 	return verdict.HarnessError, err.Error()
 }
 
-// clauseOutcomes lists what the scenario says of each of its tags, in order.
+// clauseOutcomes returns the judgement of each clause tag, in order.
 func (w *World) clauseOutcomes(total verdict.Outcome, reason string) (out []verdict.Judgement) {
 	for _, id := range slices.Sorted(maps.Keys(w.tags)) {
 		j, ok := w.judged[id]
@@ -352,7 +351,7 @@ func (w *World) clauseOutcomes(total verdict.Outcome, reason string) (out []verd
 	return out
 }
 
-// brief renders data with its short members first, so that a long list does not hide them where the text is clipped.
+// brief renders data with its short members first, so that clipping does not hide them behind a long list.
 func brief(v any) string {
 	obj, ok := v.(map[string]any)
 	if !ok {

@@ -13,10 +13,10 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// listing is where Step finds who only wants to know the expressions.
+// listing collects the expressions that Step registers for Expressions.
 var listing sync.Map // *godog.ScenarioContext → *[]string
 
-// Expressions are those of a protocol's steps, in the order in which they are registered.
+// Expressions returns the expressions of a protocol's steps, in the order of registration.
 func Expressions(p Protocol) []string {
 	var out []string
 	godog.TestSuite{
@@ -34,7 +34,7 @@ func Expressions(p Protocol) []string {
 	return out
 }
 
-// ExpressionOf is the expression that a step's text matches; "" where none does.
+// ExpressionOf returns the expression that a step's text matches; "" if none does.
 func ExpressionOf(expressions []string, text string) string {
 	for _, expr := range expressions {
 		if expression(expr).MatchString(text) {
@@ -44,10 +44,10 @@ func ExpressionOf(expressions []string, text string) string {
 	return ""
 }
 
-// Judges say which steps judge which clause: expressions of steps, sorted, by clause.
+// Judges says which steps judge which clause: sorted step expressions, by clause.
 type Judges map[string][]string
 
-// Add notes that a step judges a clause.
+// Add records that a step judges a clause.
 func (j Judges) Add(clause, expression string) {
 	if !slices.Contains(j[clause], expression) {
 		j[clause] = append(j[clause], expression)
@@ -55,13 +55,13 @@ func (j Judges) Add(clause, expression string) {
 	}
 }
 
-// AtEnd stands for the expression of what is judged behind the last step of a scenario.
+// AtEnd stands for the expression of checks after the last step of a scenario.
 const AtEnd = "the end of the scenario"
 
-// judgesFile has a protocol's Judges, beside its ledger.
+// judgesFile holds a protocol's Judges, beside its ledger.
 const judgesFile = "judges.yaml"
 
-// JudgesOf reads which steps of a protocol judge which clause, as its features say; nil where they do not say it.
+// JudgesOf reads a protocol's Judges from its features; nil if there is no such file.
 func JudgesOf(p Protocol) (Judges, error) {
 	b, err := fs.ReadFile(p.Features(), Name(p)+"/"+judgesFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +77,7 @@ func JudgesOf(p Protocol) (Judges, error) {
 	return out, nil
 }
 
-// StepWords is an expression as a person reads it: without its anchors.
+// StepWords returns an expression for people, without its anchors.
 func StepWords(expression string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$")
 }

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Lender is something of which a scenario has a part, and others wait for it: a slot among those that run side by side.
-// A scenario that waits, and most probably in vain, lends it to another one, and takes it back when it goes on.
+// Lender is a scenario's share of something that other scenarios wait for, such as a slot to run in. A scenario that
+// waits, most probably in vain, lends it to another and takes it back when it goes on.
 type Lender interface {
 	Lend() bool // false: no more may be lent
-	Back()      // called once for each Lend that was true
+	Back()      // called once for each Lend that returned true
 }
 
-// lull is how long a scenario has waited at least before its slot is lent. A target that takes longer may be slow
-// because so much is asked of it at once: then nothing is lent, unless it is no slower than it was when it was asked
-// alone.
+// lull is how long a scenario must have waited before its slot is lent. A target that takes longer to answer may be
+// slow because of the load. Then nothing is lent, unless the target is no slower than it was without parallel
+// scenarios.
 const lull = time.Second
 
-// slack is by how much a target may be slower than alone.
+// slack is how many times slower than without load a target may be.
 const slack = 2
 
-// Alone takes note of the pace of a target that no scenarios have asked side by side so far, before so many do. One
-// that handles one message at a time takes that many times as long, and is not waited for in vain.
+// Alone records the pace of the target before so many scenarios run in parallel. A target that handles one message at
+// a time takes that many times longer, so that waits for it are not in vain.
 func (e *Env) Alone(scenarios int) {
 	p := &e.patience
 	p.mu.Lock()
@@ -29,30 +29,30 @@ func (e *Env) Alone(scenarios int) {
 	p.alone, p.crowd = p.longest, scenarios
 }
 
-// lull is how long a wait lasts at least that may be in vain.
+// lull returns how long a wait must last before it is likely to be in vain.
 func (p *patience) lull() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(lull, slack*p.alone*time.Duration(p.crowd))
 }
 
-// easy reports whether what is awaited is not late for want of room.
+// easy reports whether the target is no slower than its pace without load allows.
 func (p *patience) easy() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.longest <= max(lull, slack*p.alone)
 }
 
-// quick reports whether the target has taken long for nothing.
+// quick reports whether the target has answered everything within a lull.
 func (p *patience) quick() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.longest <= lull
 }
 
-// Idles tells that the scenario does nothing from now on but wait for the target, until goesOn is called. Only one wait
-// at a time lends its slot. Held turns are lent later, and never of a slow target, which may need as many workers as it
-// has for those that there are.
+// Idles says that the scenario only waits for the target until goesOn is called. Only one wait at a time lends the
+// slot. Held turns are lent later, and never of a slow target, which may need all its workers for the turns that it
+// has.
 func (w *World) Idles() (goesOn func()) {
 	if w.lender == nil || !w.idle.CompareAndSwap(false, true) {
 		return func() {}
@@ -66,7 +66,7 @@ func (w *World) Idles() (goesOn func()) {
 	}
 }
 
-// lends has a lender lend after a time, if it may by then, or later.
+// lends makes a lender lend after a time, as soon as may allows it. The returned function takes back what was lent.
 func lends(l Lender, after time.Duration, may func() bool) (takesBack func()) {
 	if l == nil {
 		return func() {}

@@ -19,9 +19,9 @@ import (
 	"parley/verdict"
 )
 
-// Live is a scenario whose steps arrive while it runs, one at a time. It has the life of any other scenario: the same
-// hooks, handlers, world and monitors, so that a step judges exactly as it does in a run. It is tagged with every
-// tested clause of the ledger. Safe for concurrent use; steps wait for each other.
+// Live is a scenario whose steps arrive while it runs, one at a time. It has the life cycle of any other scenario:
+// the same hooks, handlers, world and monitors, so that steps judge as in a run. It is tagged with every tested
+// clause of the ledger. Safe for concurrent use; steps are serialised.
 type Live struct {
 	orders  chan order
 	closing chan struct{}
@@ -31,39 +31,39 @@ type Live struct {
 	result  Result
 }
 
-// Judged is what came of one step of a Live.
+// Judged is the result of one step of a Live.
 type Judged struct {
 	StepResult
-	Outcomes []verdict.Judgement // what this step, whatever came before, says of each clause that it judged; by clause
+	Outcomes []verdict.Judgement // what this step alone says of each clause that it judged; sorted by clause
 	Failures []Failure           // with what was expected and observed
 }
 
-// StepArg is what stands below a step: at most one of the two.
+// StepArg is a step's argument: at most one of the two.
 type StepArg struct {
 	Text  *string    // a doc string
 	Table [][]string // rows of a data table, all of one length; nil for none
 }
 
-// UndefinedError says that no step of the protocol reads like this.
+// UndefinedError says that no step of the protocol matches a text.
 type UndefinedError struct{ Text string }
 
 func (e *UndefinedError) Error() string { return fmt.Sprintf("no step reads %q", e.Text) }
 
-// ErrLiveOver is returned by everything that a Live is asked after its end.
+// ErrLiveOver is returned by the methods of a Live after its end.
 var ErrLiveOver = errors.New("the live session has ended")
 
-// order is what the goroutine of the scenario is asked to do.
+// order is a task for the scenario's goroutine.
 type order struct {
 	ctx  context.Context
 	do   func(ctx context.Context, r *scenario)
 	done chan<- struct{}
 }
 
-// going is the only step that is written in the feature of a Live.
+// going is the only step in the feature of a Live.
 const going = "the live session goes on"
 
-// OpenLive begins a live scenario of a suite, whose Done is told of its end. Env.Profile.Limits.Scenario bounds the
-// whole session. The error is that of a Slot that is skipped. The session ends with ctx, or by Close.
+// OpenLive begins a live scenario of a suite, whose Done is called at its end. Env.Profile.Limits.Scenario bounds the
+// whole session. If the Slot is skipped, OpenLive returns an error. The session ends with ctx, or by Close.
 func OpenLive(ctx context.Context, s *Suite) (*Live, error) {
 	l := &Live{orders: make(chan order), closing: make(chan struct{}), over: make(chan struct{})}
 	told := s.Done
@@ -110,7 +110,7 @@ func tagLine(ledger *verdict.Ledger) string {
 	return strings.Join(tags, " ") + "\n"
 }
 
-// run carries orders out until the session is closed.
+// run executes orders until the session is closed.
 func (l *Live) run(ctx context.Context, r *scenario) {
 	for {
 		select {
@@ -129,7 +129,7 @@ func (l *Live) run(ctx context.Context, r *scenario) {
 	}
 }
 
-// order has the scenario's goroutine do something, and waits for it.
+// order runs a function on the scenario's goroutine, and waits for it.
 func (l *Live) order(ctx context.Context, do func(ctx context.Context, r *scenario)) error {
 	done := make(chan struct{})
 	select {
@@ -143,26 +143,26 @@ func (l *Live) order(ctx context.Context, do func(ctx context.Context, r *scenar
 	return nil
 }
 
-// Expressions are those of the steps that can be done, in the order in which the protocol registers them.
+// Expressions returns the expressions of the available steps, in the order of registration.
 func (l *Live) Expressions() []string { return l.exprs }
 
-// Transcript is the record of the session. It grows on.
+// Transcript returns the transcript of the session, which keeps growing.
 func (l *Live) Transcript() *transcript.Transcript { return l.world.T }
 
-// Do carries a step out, which is written without its keyword. The error is an *UndefinedError, an *ArgumentError,
-// ErrLiveOver or the cause of ctx; what the step itself came to is in Judged. A step that ctx interrupts judges nothing
-// that it has not seen, and the session goes on.
+// Do executes a step, given without its keyword. The error is an *UndefinedError, an *ArgumentError, ErrLiveOver or
+// the cause of ctx; the step's own result is in Judged. A step interrupted by ctx judges only what it has seen, and
+// the session goes on.
 func (l *Live) Do(ctx context.Context, text string, arg StepArg) (out Judged, err error) {
 	failed := l.order(ctx, func(ctx context.Context, r *scenario) { out, err = r.carryOut(ctx, text, arg) })
 	return out, errors.Join(failed, err)
 }
 
-// Judge has the monitors judge everything that has happened so far: what they would say if the session ended now.
+// Judge runs the monitors on everything so far, and returns what they would say if the session ended now.
 func (l *Live) Judge(ctx context.Context) (out []verdict.Judgement, failures []Failure, err error) {
 	err = l.order(ctx, func(_ context.Context, r *scenario) {
 		kept := r.world.failures
 		r.world.failures = slices.Clone(kept)
-		for i := range r.world.failures { // what follows is added to the copies
+		for i := range r.world.failures { // the monitors add following findings to the copies
 			r.world.failures[i].Following = slices.Clone(kept[i].Following)
 		}
 		for _, m := range r.s.Protocol.Monitors() {
@@ -202,13 +202,13 @@ func (l *Live) Hang(ctx context.Context, party string, how driver.CloseMode) (er
 	return errors.Join(failed, err)
 }
 
-// Parties are those that have been connected, sorted.
+// Parties returns the names of all parties that have been connected, sorted.
 func (l *Live) Parties(ctx context.Context) (all []string, err error) {
 	err = l.order(ctx, func(_ context.Context, r *scenario) { all = r.world.Parties() })
 	return all, err
 }
 
-// Close ends the session as the end of a scenario does, and gives its result. It may be called again.
+// Close ends the session like any scenario, and returns its result. It may be called again.
 func (l *Live) Close() Result {
 	end := func(context.Context, *scenario) { close(l.closing) }
 	select {
@@ -232,7 +232,7 @@ func (e *NoPartyError) Error() string {
 	return fmt.Sprintf("%s is not connected (connected: %s)", e.Party, strings.Join(e.Known, ", "))
 }
 
-// carryOut does one step as godog would, and says what it came to.
+// carryOut executes one step as godog would, and returns its result.
 func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judged, error) {
 	at := slices.IndexFunc(r.handlers.exprs, func(expr string) bool { return expression(expr).MatchString(text) })
 	if at < 0 {
@@ -260,13 +260,13 @@ func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judg
 		w.settle(id, j.Outcome, j.Reason)
 	}
 	w.fresh, w.judging = nil, nil
-	if ctx.Err() != nil && w.over() == nil { // this step was interrupted, and not the session
+	if ctx.Err() != nil && w.over() == nil { // the step was interrupted, not the session
 		w.cut, w.why, w.skipped = false, "", nil
 	}
 	return out, nil
 }
 
-// status is what a step came to, in godog's words.
+// status is the result of a step in godog's terms.
 func status(err error, fresh []Failure) string {
 	switch {
 	case err == nil && len(fresh) == 0:
@@ -277,7 +277,7 @@ func status(err error, fresh []Failure) string {
 	return godog.StepFailed.String()
 }
 
-// call calls a handler. A panic is a fault of the harness, and ends the step alone.
+// call calls a handler. A panic is a harness failure, and ends only the step.
 func call(do reflect.Value, args []reflect.Value) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -292,7 +292,7 @@ func call(do reflect.Value, args []reflect.Value) (err error) {
 	return err
 }
 
-// ArgumentError says that what stands in or below a step does not fit it.
+// ArgumentError says that an argument of a step, in its text or below it, does not fit.
 type ArgumentError struct {
 	Text string
 	Err  error
@@ -301,8 +301,8 @@ type ArgumentError struct {
 func (e *ArgumentError) Error() string { return fmt.Sprintf("%q: %v", e.Text, e.Err) }
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// arguments are those of a handler: the context where it takes one, the groups of the expression, and what stands
-// below.
+// arguments returns the arguments of a handler: the context if it takes one, the groups of the expression, and the
+// argument below the step.
 func arguments(ctx context.Context, f reflect.Type, groups []string, below StepArg) (args []reflect.Value, err error) {
 	for i := range f.NumIn() {
 		switch in := f.In(i); {
@@ -336,7 +336,7 @@ func arguments(ctx context.Context, f reflect.Type, groups []string, below StepA
 	return args, nil
 }
 
-// value is a group of an expression as a handler takes it.
+// value converts a group of an expression to the type of a handler's parameter.
 func value(t reflect.Type, text string) (reflect.Value, error) {
 	v := reflect.New(t).Elem()
 	switch t.Kind() {
@@ -360,7 +360,7 @@ func value(t reflect.Type, text string) (reflect.Value, error) {
 	return v, nil
 }
 
-// table is a data table as godog hands it over.
+// table returns a data table as godog passes it.
 func table(rows [][]string) *godog.Table {
 	t := &godog.Table{}
 	for _, row := range rows {

@@ -10,18 +10,19 @@ import (
 	"parley/transcript"
 )
 
-// sluggish is the part of its limit that an answer takes which is late.
+// sluggish: an answer is late if it takes more than this fraction (1/sluggish) of its limit.
 const sluggish = 8
 
-// Sluggish is the longest time that the target has taken for an answer which came late in its limit; 0 where none did.
-// It tells a target that is overloaded from one that leaves things out.
+// Sluggish returns the longest time of an answer that came late in its limit; 0 if none did. It tells an overloaded
+// target from one that omits answers.
 func (e *Env) Sluggish() time.Duration {
 	e.load.Lock()
 	defer e.load.Unlock()
 	return e.slowest
 }
 
-// tookFor takes note of what has come. Limits below limits.event are for what should not come.
+// tookFor records the time of an answer. Limits below limits.event are ignored: they are for messages that should not
+// come.
 func (e *Env) tookFor(took, limit time.Duration) {
 	if limit < e.Event() || took < limit/sluggish {
 		return
@@ -31,22 +32,22 @@ func (e *Env) tookFor(took, limit time.Duration) {
 	e.slowest = max(e.slowest, took)
 }
 
-// tryAgainLater is a WebSocket close code, of the registry of RFC 6455, 11.7.
+// tryAgainLater is a WebSocket close code from the registry of RFC 6455, 11.7.
 const tryAgainLater = 1013
 
-// NoRoom reports whether a target says by a record that it has no room: HTTP 429 or 503, or the close code 1013.
+// NoRoom reports whether a record says that the target has no room: HTTP 429 or 503, or close code 1013.
 func NoRoom(r transcript.Record) bool {
 	return r.Dir == transcript.Received &&
 		(r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable || r.Status == tryAgainLater)
 }
 
-// Unheard reports whether a record tells that a request found nobody who listens.
+// Unheard reports whether a record says that the connection for a request was refused.
 func Unheard(r transcript.Record) bool {
 	return r.Kind == transcript.Failure && strings.Contains(r.Label, syscall.ECONNREFUSED.Error())
 }
 
-// Lacks reports whether a scenario had to do without something: answers that did not come in time, or that were refused
-// for want of room. All else that it has found wrong stands, whatever it finds when it runs again.
+// Lacks reports whether a scenario failed only by missing something: answers that came too late or were refused for
+// lack of room. Its other failures stand, whatever a rerun shows.
 func (r Result) Lacks() bool {
 	found, missing := false, false // by steps
 	for _, f := range r.Failures {
@@ -58,8 +59,8 @@ func (r Result) Lacks() bool {
 	return missing || !found
 }
 
-// Stands reports whether a failure holds whatever else befell the target at that moment: it is about a message that
-// came. What did not come, and the end of a connection, may be due to that.
+// Stands reports whether a failure holds regardless of the target's load at the time: it is about a message that
+// came. A missing message or the end of a connection may be due to the load.
 func (f Failure) Stands(records []transcript.Record) bool {
 	return !f.Missing && slices.ContainsFunc(f.sightings(), func(s *Failure) bool {
 		if s.gone || s.At <= 0 || s.At > len(records) || records[s.At-1].Dir != transcript.Received {
@@ -73,8 +74,8 @@ func (f Failure) Stands(records []transcript.Record) bool {
 	})
 }
 
-// Forget forgets what was learnt of the target's pace, and which clauses have failed: what it was asked for from now on
-// is asked in other circumstances. No scenario may run meanwhile.
+// Forget resets what was learnt of the target's pace, and which clauses have failed, because circumstances change
+// from now on. No scenario may run meanwhile.
 func (e *Env) Forget() {
 	e.patience.mu.Lock()
 	defer e.patience.mu.Unlock()

@@ -2,16 +2,17 @@ package steps
 
 import "io"
 
-// LogJudge is what a protocol offers beyond whose targets write logs that can be judged by themselves.
+// LogJudge is an optional interface of protocols whose targets write logs that can be judged on their own.
 type LogJudge interface {
-	// CheckLog judges a log: the lines of a session, "": of all. complete says that the sessions have ended. It gives
-	// everything but LogReport.File.
+	// CheckLog judges the lines of a session in a log, or of all sessions for "". complete says that the sessions have
+	// ended. It fills everything but LogReport.File.
 	CheckLog(r io.Reader, session string, complete bool) LogReport
-	// AboutLogs says what is judged, by what, for the help of check-log: half a line, and the rest of the sentence.
+	// AboutLogs describes what is judged, and by what, for the help of check-log: half a line, and the rest of the
+	// sentence.
 	AboutLogs() (what, by string)
 }
 
-// The verdicts on a log.
+// Verdicts on a log.
 const (
 	LogFine       = "fine"
 	LogFindings   = "findings"
@@ -19,12 +20,12 @@ const (
 	LogUnreadable = "unreadable" // LogReport.Error says why
 )
 
-// LogReport is what is said of a log, as check-log prints it.
+// LogReport is the result for a log, as check-log prints it.
 type LogReport struct {
 	File     string       `json:"file"`
 	Verdict  string       `json:"verdict"`
-	Session  string       `json:"session"`  // that was expected; where none was, that of the first line
-	Sessions []string     `json:"sessions"` // that stand in it
+	Session  string       `json:"session"`  // the expected session; without one, that of the first line
+	Sessions []string     `json:"sessions"` // in the log
 	Lines    int          `json:"lines"`
 	Events   int          `json:"events"`
 	Clauses  []LogTally   `json:"clauses"` // that were judged
@@ -42,7 +43,7 @@ type LogTally struct {
 	Broken int    `json:"broken"`
 }
 
-// LogFinding is that a line breaks a clause; line 0 is the log as a whole.
+// LogFinding is a line that breaks a clause; line 0 stands for the whole log.
 type LogFinding struct {
 	Clause   string `json:"clause"`
 	Line     int    `json:"line"`
@@ -50,14 +51,14 @@ type LogFinding struct {
 	Observed string `json:"observed"`
 }
 
-// LogNote is what no clause forbids.
+// LogNote is a remark on something that no clause forbids.
 type LogNote struct {
 	Line  int    `json:"line"`
 	Count int    `json:"count"`
 	Text  string `json:"text"`
 }
 
-// LogTorn is a last line that was cut off.
+// LogTorn is a truncated last line.
 type LogTorn struct {
 	Line  int    `json:"line"`
 	Bytes int    `json:"bytes"`

@@ -6,16 +6,16 @@ import (
 	"parley/driver"
 )
 
-// opened is what is known of the connections of all scenarios over one driver.
+// opened counts the connections of all scenarios over one driver.
 type opened struct {
 	mu    sync.Mutex
-	first *driver.OpenOptions // of the first that was open
+	first *driver.OpenOptions // options of the first connection that was opened
 	now   int
-	most  int // at once
+	most  int // maximum at once
 }
 
-// opens counts a connection from when it is asked for, and returns what counts it no more. Pages and processes are no
-// connections of the target's.
+// opens counts a connection as soon as it is requested, and returns a function that stops counting it. Pages and
+// processes are not connections to the target.
 func (e *Env) opens(o driver.OpenOptions) (closed func()) {
 	if o.Page != nil || o.Process != nil {
 		return func() {}
@@ -31,7 +31,7 @@ func (e *Env) opens(o driver.OpenOptions) (closed func()) {
 	}
 }
 
-// opensFirst keeps how the first connection was opened.
+// opensFirst keeps the options of the first connection.
 func (e *Env) opensFirst(o driver.OpenOptions) {
 	e.opened.mu.Lock()
 	defer e.opened.mu.Unlock()
@@ -40,7 +40,7 @@ func (e *Env) opensFirst(o driver.OpenOptions) {
 	}
 }
 
-// counted is a connection that is counted.
+// counted is a connection that is counted while it is open.
 type counted struct {
 	driver.Conn
 	once   sync.Once
@@ -54,7 +54,7 @@ func (c *counted) Close(how driver.CloseMode) error {
 	return err
 }
 
-// Opened returns how the first connection of the run was opened, and how many were open at once; 0 where none was.
+// Opened returns the options of the run's first connection, and the maximum open at once; 0 if there was none.
 func (e *Env) Opened() (first driver.OpenOptions, most int) {
 	e.opened.mu.Lock()
 	defer e.opened.mu.Unlock()

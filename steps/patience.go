@@ -11,55 +11,55 @@ import (
 	"parley/verdict"
 )
 
-// No document says how soon a message has to come, so the limits are long; and what is missing will mostly never come,
-// so each of many misses would cost a whole limit. A wait gets less only by these rules, in this order:
+// No document says how soon a message must come, so the limits are long. What is missing will mostly never come, so each
+// of many misses would cost a whole limit. A wait is shortened only by these rules, in this order:
 //
-//  1. A scenario whose clauses have all failed before in this run gets a fifth of each limit: whatever it misses, no clause
-//     comes to anything else.
-//  2. What the target has left out three times, each time within the whole limit, and has never sent but at once (within a twentieth of
-//     the limit), gets a fifth of the limit. Once is enough where the target has sent nothing whatever, and where no clause can fail for
-//     it (Wait.Proof); of what has never come a twentieth is left then, once it was missed three times, however long they were.
-//     A miss counts as one all the same: the target has missed the same kind within the whole limit. The first time that it comes later
-//     than at once, its waits are whole again for the rest of the run. This goes for waits that have begun, too.
-//  3. A wait that has a fence (Wait.Fence) ends once the fence was answered, if the target has missed the same kind once within the
-//     whole limit although a fence was answered, and nothing that was awaited has ever come behind the answer of a fence. A
-//     server that handles messages side by side does that, and there fences end no wait.
-//  4. Once an answer has been seen to come to a client of another scenario, a scenario that runs beside others gets a fifth of each
-//     limit, and so do its waits that have begun: what it misses may have gone elsewhere, and fails no clause but the one that this
-//     breaks. Nothing is learnt from it any more.
+//  1. A scenario whose clauses have all failed before in this run gets a fifth of each limit: whatever it misses, its
+//     clauses stay failed.
+//  2. A kind that the target has missed three times, each within the whole limit, gets a fifth of the limit, unless it
+//     has ever come later than at once (within a twentieth of the limit). One miss is enough if the target has sent
+//     nothing at all, or if no clause can fail for the kind (Wait.Proof). In the latter case a kind that has never come
+//     gets a twentieth after three misses within limits of any length. The first time that a kind comes later than at
+//     once, its waits are whole again for the rest of the run. All this also applies to waits in progress.
+//  3. A wait with a fence (Wait.Fence) ends at the fence's answer, if the target has missed the same kind once within
+//     the whole limit although a fence was answered, and no awaited record has ever come after a fence's answer. A
+//     server that handles messages in parallel may send them in that order; with such a server, fences end no wait.
+//  4. Once an answer has been seen to reach a client of another scenario, a scenario that runs beside others gets a
+//     fifth of each limit, also for waits in progress: what it misses may have gone elsewhere, and fails only the clause
+//     about such stray answers. Nothing is learnt from its waits any more.
 //
-// A kind is what is awaited: Wait.Kind, or the step that waits. What is missed of one kind shortens no wait of another.
-// No wait gets less than four times as long as the target has taken for anything. Limits that a profile sets are never
-// shortened. That something did not come within a shortened limit never proves absence: that takes a fence.
+// A kind is what is awaited: Wait.Kind, or the step that waits. Misses of one kind do not shorten waits of another. No
+// wait gets less than four times the target's longest answer. Limits set by a profile are never shortened. That
+// something did not come within a shortened limit never proves absence: that takes a fence.
 const (
 	misses   = 3
-	hurry    = 5               // what part of a limit is left
-	slower   = 4               // how many times as long as what the target has taken longest for
-	shortest = 2 * time.Second // a shorter wait is for what should not come, and says nothing about the target
+	hurry    = 5               // fraction of a limit that is left: 1/hurry
+	slower   = 4               // minimum of a wait, as a multiple of the longest answer
+	shortest = 2 * time.Second // shorter waits are for messages that should not come, and say nothing about the target
 
-	grace  = 500 * time.Millisecond // how long a wait goes on at least before its fence is sent
-	margin = time.Second            // and how long it lasts at least
+	grace  = 500 * time.Millisecond // minimum wait before a fence is sent
+	margin = time.Second            // minimum length of a wait that a fence ends
 )
 
-// patience knows what a target was waited for in vain, and in the end with success. It is safe for concurrent use.
+// patience records which waits for a target timed out and which succeeded. It is safe for concurrent use.
 type patience struct {
 	mu        sync.Mutex
 	kinds     map[string]*awaited
-	came      bool          // anything
-	longest   time.Duration // that anything took
-	alone     time.Duration // the same, before scenarios ran side by side
-	crowd     int           // how many have run since
-	overtaken bool          // something came behind the answer of a fence that was sent after it was due
+	came      bool          // anything has come
+	longest   time.Duration // longest wait that succeeded
+	alone     time.Duration // longest before scenarios ran in parallel
+	crowd     int           // scenarios in parallel since then
+	overtaken bool          // something came after the answer to a fence sent later than its cause
 	failed    map[string]bool
 }
 
-// awaited is what is known of one kind.
+// awaited records the waits of one kind.
 type awaited struct {
-	missed int // within the whole limit
-	short  int // within less
-	fenced int // of these, with a fence answered
+	missed int // waits that timed out within the whole limit
+	short  int // waits that timed out within a shortened limit
+	fenced int // those of missed with an answered fence
 	came   bool
-	slow   bool // it came, and not at once
+	slow   bool // it came, but not at once
 }
 
 func (p *patience) kind(name string) *awaited {
@@ -74,7 +74,7 @@ func (p *patience) kind(name string) *awaited {
 	return k
 }
 
-// of is how long a kind is waited for, of a limit. proof: no clause can fail for it.
+// of returns how long to wait for a kind, given its limit. proof: no clause can fail for it.
 func (p *patience) of(kind string, limit time.Duration, proof bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,43 +89,42 @@ func (p *patience) of(kind string, limit time.Duration, proof bool) time.Duratio
 	return p.part(limit)
 }
 
-// part is what is left of a limit. p is locked.
+// part shortens a limit. The caller holds p.mu.
 func (p *patience) part(limit time.Duration) time.Duration {
 	return min(limit, max(limit/hurry, slower*p.longest))
 }
 
-// fences is how long a wait goes on before its fence is sent: what is merely slow is not disturbed.
+// fences returns how long to wait before sending a fence, so that a merely slow target is not disturbed.
 func (p *patience) fences() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return min(max(grace, (slower-1)*p.longest), shortest)
 }
 
-// Undisturbed is a quiet window, made longer for a slow target: three times what it has taken for anything, and two
-// seconds at most.
+// Undisturbed extends a quiet window for a slow target, to three times its longest answer, but at most two seconds.
 func (e *Env) Undisturbed(quiet time.Duration) time.Duration {
 	e.patience.mu.Lock()
 	defer e.patience.mu.Unlock()
 	return max(quiet, min((slower-1)*e.patience.longest, shortest))
 }
 
-// closes reports whether the answer of a fence ends a wait of a kind, and how long that lasts at least.
+// closes reports whether the answer to a fence ends a wait of a kind, and the minimum length of that wait.
 func (p *patience) closes(kind string) (least time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(margin, slower*p.longest), p.kind(kind).fenced > 0 && !p.overtaken
 }
 
-// A waited is a wait that is over.
+// A waited is a finished wait.
 type waited struct {
 	kind        string
 	took, limit time.Duration
-	whole       bool // the limit was not shortened, and the wait not ended by a fence
+	whole       bool // neither shortened nor ended by a fence
 	came        bool
-	fenced      bool // the answer of its fence had come before
+	fenced      bool // its fence had been answered before
 }
 
-// over takes note of a wait.
+// over records a finished wait.
 func (p *patience) over(w waited) {
 	if w.limit < shortest {
 		return
@@ -148,8 +147,8 @@ func (p *patience) over(w waited) {
 	}
 }
 
-// Judged takes note of the clauses that a scenario has failed, once its result counts: a scenario that is run again is
-// none.
+// Judged records the clauses that a scenario failed, once its result counts. Results that a rerun will replace do
+// not.
 func (e *Env) Judged(res Result) {
 	e.patience.mu.Lock()
 	defer e.patience.mu.Unlock()
@@ -163,7 +162,7 @@ func (e *Env) Judged(res Result) {
 	}
 }
 
-// decided reports whether all clauses that the scenario judges have failed before in this run.
+// decided reports whether all clauses that the scenario judges have already failed in this run.
 func (w *World) decided() bool {
 	p := &w.Env.patience
 	p.mu.Lock()
@@ -176,14 +175,14 @@ func (w *World) decided() bool {
 	return len(w.tags) > 0
 }
 
-// Event is Limits.Event. World.Await shortens it where that changes no verdict.
+// Event returns Limits.Event. World.Await shortens it where that changes no verdict.
 func (e *Env) Event() time.Duration { return e.Profile.Limits.Event.Duration }
 
-// Turn is Limits.Turn. World.Await shortens it where that changes no verdict.
+// Turn returns Limits.Turn. World.Await shortens it where that changes no verdict.
 func (e *Env) Turn() time.Duration { return e.Profile.Limits.Turn.Duration }
 
-// Limit is how long a step may go on trying for what it does not await in one piece: the limit, or a part of it where
-// rule 1 or 4 shortens it.
+// Limit returns how long a step may keep trying if it does not wait in one piece: the limit, shortened by rule 1 or 4
+// if either applies.
 func (w *World) Limit(limit time.Duration) time.Duration {
 	if !w.Env.ours(limit) || !w.disturbed() && !w.decided() {
 		return limit
@@ -193,13 +192,13 @@ func (w *World) Limit(limit time.Duration) time.Duration {
 	return w.Env.patience.part(limit)
 }
 
-// ours reports whether a limit is one that no profile has set.
+// ours reports whether a limit is a default, not set by the profile.
 func (e *Env) ours(limit time.Duration) bool {
 	std, l := target.DefaultLimits(), e.Profile.Limits
 	return limit == std.Event.Duration && l.Event == std.Event || limit == std.Turn.Duration && l.Turn == std.Turn
 }
 
-// within is how long a kind is waited for, of a limit.
+// within returns how long to wait for a kind, given its limit.
 func (e *Env) within(kind string, limit time.Duration, proof bool) time.Duration {
 	if !e.ours(limit) {
 		return limit
@@ -207,14 +206,14 @@ func (e *Env) within(kind string, limit time.Duration, proof bool) time.Duration
 	return e.patience.of(kind, limit, proof)
 }
 
-// AwaitModel waits for what the target has its model asked, which takes a turn at most. It returns how long that was,
-// and the error of asked where it did not come. asked is called several times: others may learn meanwhile that less is
-// enough.
+// AwaitModel waits up to a turn for the target to query its model. It returns how long the wait was allowed to take,
+// and the error of asked on failure. asked is called several times, since other waits may meanwhile learn that a
+// shorter limit will do.
 func (w *World) AwaitModel(ctx context.Context, asked func(context.Context) error) (within time.Duration, err error) {
 	return w.AwaitModelFor(ctx, w.Env.Turn(), asked)
 }
 
-// AwaitModelFor is AwaitModel with another limit than a turn.
+// AwaitModelFor is AwaitModel with a limit other than a turn.
 func (w *World) AwaitModelFor(ctx context.Context, limit time.Duration,
 	asked func(context.Context) error) (within time.Duration, err error) {
 	const kind = "a question to the model"
@@ -250,7 +249,7 @@ func (w *World) AwaitModelFor(ctx context.Context, limit time.Duration,
 	return within, err
 }
 
-// A Try is a wait in several pieces, between which something is done. It learns like one wait.
+// A Try is a wait in several pieces with actions in between. It counts as one wait.
 type Try struct {
 	Within time.Duration // for all pieces; shortened like the limit of one wait
 
@@ -262,8 +261,7 @@ type Try struct {
 	off   func() bool
 }
 
-// Try begins a wait that takes a time at most, and stands for one of a limit, which is more. Its kind is that of the
-// step.
+// Try begins a wait of at most within that stands for a wait of the longer limit. Its kind is that of the step.
 func (w *World) Try(ctx context.Context, limit, within time.Duration) *Try {
 	t := &Try{Within: within, env: w.Env, kind: kindOf(ctx, Wait{}), limit: limit, whole: true, clock: deadline.In(limit),
 		off: w.disturbed}
@@ -280,7 +278,7 @@ func (w *World) Try(ctx context.Context, limit, within time.Duration) *Try {
 	return t
 }
 
-// Over ends a try whose pieces have taken all of their time, or until what was awaited came.
+// Over ends a Try whose time is up, or whose awaited record came.
 func (t *Try) Over(came bool) {
 	if !t.off() {
 		t.env.patience.over(waited{kind: t.kind, limit: t.limit, took: max(t.limit-t.clock.Left(), 0), whole: t.whole,
@@ -290,13 +288,12 @@ func (t *Try) Over(came bool) {
 
 type kindKey struct{}
 
-// withKind tells the waits of a step what kind of thing they are for, if they do not say so themselves: the step,
-// whoever and whatever it names.
+// withKind sets the kind of a step's waits that set none themselves: the step's text, without the names in it.
 func withKind(ctx context.Context, step string) context.Context {
 	return context.WithValue(ctx, kindKey{}, named.ReplaceAllString(step, "…"))
 }
 
-// named is what differs between two uses of a step: quoted text, and the names of parties.
+// named matches what differs between two uses of a step: quoted text, and the names of parties.
 var named = regexp.MustCompile(`"[^"]*"|\b[A-Z0-9]\b`)
 
 func kindOf(ctx context.Context, e Wait) string {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// StepPattern is the expression of a step as a person reads it: "…" in quotes is a text, … stands for anything, X for a
-// word, N for a number, (a|b) for one of them, and what stands in brackets may be left out.
+// StepPattern renders a step's expression for people: "…" in quotes is text, … stands for anything, X for a word, N
+// for a number, (a|b) for one of them, and brackets enclose optional parts.
 func StepPattern(expression string) string {
 	re, err := syntax.Parse(StepWords(expression), syntax.Perl)
 	if err != nil {
@@ -36,8 +36,8 @@ func pattern(re *syntax.Regexp) string {
 	return ""
 }
 
-// sequence puts parts behind each other. The parser takes what alternatives have in common out of them, within words
-// too: a part of a word that stands before alternatives goes back into each.
+// sequence concatenates parts. The parser factors common prefixes out of alternatives, even within words, so a
+// partial word before alternatives goes back into each of them.
 func sequence(parts []*syntax.Regexp) string {
 	var out string
 	for _, part := range parts {
@@ -55,7 +55,7 @@ func sequence(parts []*syntax.Regexp) string {
 	return out
 }
 
-// choices are the alternatives of an expression, whole.
+// choices returns the alternatives of an expression, in full.
 func choices(re *syntax.Regexp) []string {
 	switch {
 	case re.Op == syntax.OpAlternate:
@@ -75,7 +75,7 @@ func choices(re *syntax.Regexp) []string {
 	return []string{pattern(re)}
 }
 
-// group shows alternatives.
+// group renders alternatives.
 func group(all []string) string {
 	if len(all) == 1 {
 		return all[0]
@@ -83,7 +83,7 @@ func group(all []string) string {
 	return "(" + strings.Join(all, "|") + ")"
 }
 
-// bare is what a group without a role of its own holds.
+// bare renders the content of a group that has no meaning of its own.
 func bare(re *syntax.Regexp) *syntax.Regexp {
 	if re.Op == syntax.OpCapture {
 		return re.Sub[0]
@@ -91,7 +91,7 @@ func bare(re *syntax.Regexp) *syntax.Regexp {
 	return re
 }
 
-// repeated names what a class of characters stands for.
+// repeated names what a character class stands for.
 func repeated(re *syntax.Regexp) string {
 	switch re.String() {
 	case `\d`, `[0-9]`:

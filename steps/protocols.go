@@ -13,10 +13,10 @@ import (
 	"parley/verdict"
 )
 
-// Protocols are those that a program can judge, in the order in which they are documented; the first is that of a
-// profile which names none. They are read-only, and safe for concurrent use.
+// Protocols are the protocols that a program can judge, in the order of the documentation; the first is the default
+// of profiles. They are read-only, and safe for concurrent use.
 type Protocols struct {
-	// Version is that of the suite. It changes whenever a verdict may.
+	// Version is the version of the suite. It changes whenever a verdict may.
 	Version string
 
 	// Digest identifies the suite: "sha256:" over the names and bytes of its features and ledgers.
@@ -25,8 +25,8 @@ type Protocols struct {
 	All []Protocol
 }
 
-// NewProtocols makes the suite of a version from its protocols, in the order in which they are documented, and its
-// digest. Features that cannot be read are a mistake of the program's, and panic.
+// NewProtocols makes a suite of the given version from its protocols, in the order of the documentation, and computes
+// its digest. It panics if features cannot be read, which is a programming error.
 func NewProtocols(version string, all ...Protocol) *Protocols {
 	ps := &Protocols{Version: version, All: all}
 	h := sha256.New()
@@ -42,7 +42,7 @@ func NewProtocols(version string, all ...Protocol) *Protocols {
 // digest writes the names and bytes of all files in a folder.
 func digest(w io.Writer, fsys fs.FS, folder string) error {
 	return fs.WalkDir(fsys, folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == judgesFile { // which follows from the steps
+		if err != nil || d.IsDir() || d.Name() == judgesFile { // derived from the steps
 			return err
 		}
 		b, err := fs.ReadFile(fsys, path)
@@ -55,7 +55,7 @@ func digest(w io.Writer, fsys fs.FS, folder string) error {
 	})
 }
 
-// UnknownProtocolError says that a protocol was named which the suite does not have.
+// UnknownProtocolError says that the suite does not have the named protocol.
 type UnknownProtocolError struct {
 	Name  string
 	Known []string
@@ -65,7 +65,7 @@ func (e *UnknownProtocolError) Error() string {
 	return fmt.Sprintf("protocol %q is unknown; known: %s", e.Name, strings.Join(e.Known, ", "))
 }
 
-// Names are the ids of the protocols, sorted.
+// Names returns the ids of the protocols, sorted.
 func (ps *Protocols) Names() []string {
 	var all []string
 	for _, p := range ps.All {
@@ -75,14 +75,14 @@ func (ps *Protocols) Names() []string {
 	return all
 }
 
-// Sorted are the protocols, in the order of their ids.
+// Sorted returns the protocols, sorted by id.
 func (ps *Protocols) Sorted() []Protocol {
 	return slices.SortedFunc(slices.Values(ps.All), func(a, b Protocol) int {
 		return strings.Compare(a.Kind().Protocol, b.Kind().Protocol)
 	})
 }
 
-// Find is the protocol of an id. The error is an *UnknownProtocolError.
+// Find returns the protocol with an id. The error is an *UnknownProtocolError.
 func (ps *Protocols) Find(name string) (Protocol, error) {
 	for _, p := range ps.All {
 		if p.Kind().Protocol == name {
@@ -92,7 +92,7 @@ func (ps *Protocols) Find(name string) (Protocol, error) {
 	return nil, &UnknownProtocolError{name, ps.Names()}
 }
 
-// OfClause is the id of the protocol whose document has a clause; "" where none has.
+// OfClause returns the id of the protocol whose document has a clause; "" if none has.
 func (ps *Protocols) OfClause(id string) string {
 	for _, p := range ps.All {
 		if k := p.Kind(); strings.HasPrefix(id, k.Prefix+"-") {
@@ -102,7 +102,7 @@ func (ps *Protocols) OfClause(id string) string {
 	return ""
 }
 
-// Kinds are what the protocols say of their targets.
+// Kinds returns what the protocols say of their targets.
 func (ps *Protocols) Kinds() target.Kinds {
 	var all target.Kinds
 	for _, p := range ps.All {
@@ -111,7 +111,7 @@ func (ps *Protocols) Kinds() target.Kinds {
 	return all
 }
 
-// Roles are the roles that a target of a protocol can have, the default one first; nil for a protocol that is unknown.
+// Roles returns the roles that targets of a protocol can have, the default one first; nil for an unknown protocol.
 func (ps *Protocols) Roles(name string) []string {
 	p, err := ps.Find(name)
 	if err != nil {
@@ -120,7 +120,7 @@ func (ps *Protocols) Roles(name string) []string {
 	return slices.Clone(p.Kind().Roles)
 }
 
-// LedgerOf reads the clauses of a protocol.
+// LedgerOf reads the ledger of a protocol.
 func LedgerOf(p Protocol) (*verdict.Ledger, error) {
 	name := p.Kind().Protocol
 	b, err := fs.ReadFile(p.Features(), name+"/clauses.yaml")

@@ -8,12 +8,12 @@ import (
 	"github.com/cucumber/godog"
 )
 
-// compiled keeps the expressions of steps: godog registers every step anew for each scenario, and compiling them was a
+// compiled caches step expressions: godog registers every step anew for each scenario, and compiling them took a
 // third of a run's work.
 var compiled sync.Map // expression → *regexp.Regexp
 
-// Step registers a step under an expression that is anchored at both ends. Calling it with a malformed expression is a
-// mistake of ours, and panics.
+// Step registers a step under an expression anchored at both ends. It panics on a malformed expression, which is a
+// programming error.
 func Step(sc *godog.ScenarioContext, expr string, do any) {
 	if list, ok := listing.Load(sc); ok {
 		out := list.(*[]string)
@@ -27,7 +27,7 @@ func Step(sc *godog.ScenarioContext, expr string, do any) {
 	sc.Step(re, do)
 }
 
-// expression is a compiled expression, kept.
+// expression returns a compiled expression from the cache.
 func expression(expr string) *regexp.Regexp {
 	re, ok := compiled.Load(expr)
 	if !ok {
@@ -36,18 +36,18 @@ func expression(expr string) *regexp.Regexp {
 	return re.(*regexp.Regexp)
 }
 
-// handlers are what carries the steps of one scenario out. godog keeps a step's definition, and with it its handler,
-// until all scenarios have run; what a handler refers to, which is the scenario's whole world, is let go when the
-// scenario is over.
+// handlers are the step handlers of one scenario. godog keeps a step's definition, and with it its handler, until all
+// scenarios have run. To free the scenario's world earlier, the definition refers to the handler only by its index
+// here.
 type handlers struct {
 	do    []reflect.Value
-	exprs []string // of each
+	exprs []string // expression of each handler
 }
 
-// holding is where Step finds the handlers of a scenario while its steps are registered.
+// holding maps a scenario to its handlers while its steps are registered.
 var holding sync.Map // *godog.ScenarioContext → *handlers
 
-// held is a handler that refers to another one by its place alone.
+// held returns a handler that refers to another one only by its index.
 func (h *handlers) held(expr string, do any) any {
 	f := reflect.ValueOf(do)
 	at := len(h.do)
@@ -56,5 +56,5 @@ func (h *handlers) held(expr string, do any) any {
 		func(args []reflect.Value) []reflect.Value { return h.do[at].Call(args) }).Interface()
 }
 
-// release lets go of them. No step is carried out any more.
+// release drops the handlers. No step may run afterwards.
 func (h *handlers) release() { clear(h.do) }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// again are the events that a target has sent a second time, though nothing had asked for them.
+// again records events that a target sent a second time without being asked.
 type again struct {
 	mu    sync.Mutex
 	kinds []string
@@ -13,7 +13,7 @@ type again struct {
 	count int
 }
 
-// CameAgain takes note of an event of a kind that came a second time, where that breaks no clause.
+// CameAgain records an event of a kind that came a second time without breaking a clause.
 func (e *Env) CameAgain(kind, seen string) {
 	a := &e.again
 	a.mu.Lock()
@@ -27,7 +27,7 @@ func (e *Env) CameAgain(kind, seen string) {
 	}
 }
 
-// Again tells how many events came a second time, of which kinds, and the first of them; 0 for none.
+// Again returns how many events came a second time, their kinds, and the first of them; 0 for none.
 func (e *Env) Again() (count int, kinds []string, first string) {
 	e.again.mu.Lock()
 	defer e.again.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Span renders a time for a finding: in milliseconds below one second and otherwise in seconds, with three digits at
-// most. What is less than nothing is nothing.
+// Span renders a duration for a finding: in milliseconds below one second, otherwise in seconds, with at most three
+// digits. A negative duration counts as zero.
 func Span(d time.Duration) string {
 	d = max(d, 0)
 	if d < 999500*time.Microsecond {
@@ -15,7 +15,7 @@ func Span(d time.Duration) string {
 	return digits(d.Seconds()) + "s"
 }
 
-// digits renders a number with three digits, or as many as stand before its point.
+// digits renders a number with three digits, or with all digits before its point if these are more.
 func digits(n float64) string {
 	if n >= 100 {
 		return strconv.FormatFloat(n, 'f', 0, 64)

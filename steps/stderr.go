@@ -6,14 +6,14 @@ import (
 	"parley/transcript"
 )
 
-// Bounds of what is told of a target's stderr beside something that did not come. The report has more of it.
+// Bounds on the part of a target's stderr quoted when something did not come. The report has more of it.
 const (
 	maxCryLines = 3
 	maxCry      = 300 // bytes
 )
 
-// Cry is the end of what a target wrote to stderr, as the end of a sentence: the last lines, redacted, without control
-// characters. "" where it wrote nothing.
+// Cry returns the end of a target's stderr as the end of a sentence: the last lines, redacted, without control
+// characters; "" if there is none.
 func (w *World) Cry(stderr string) string { return Cry(w.Env.Redact, stderr) }
 
 // Cry is World.Cry outside of a scenario.
@@ -34,7 +34,7 @@ func Cry(redact *transcript.Redactor, stderr string) string {
 	return "; on its stderr: " + transcript.Printable(text)
 }
 
-// cry is Cry for a target that has said nothing at all on a connection since a record.
+// cry is Cry for a target that has sent nothing on a connection since a record.
 func (w *World) cry(conn string, after int) string {
 	if w.Target == nil || len(w.Between(conn, after, 0)) > 0 {
 		return ""

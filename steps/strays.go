@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// Stray is what a target did to one scenario because of another: where that happens, scenarios that run side by side
-// disturb each other.
+// Stray is a message or effect that reaches one scenario because of another. It shows that parallel scenarios disturb
+// each other.
 type Stray struct {
 	Clauses []string // that this breaks
 	What    string   // what happens, in the plural: "answers arrive on the connections of other clients"
-	Seen    string   // where it was seen, and what
-	Advice  string   // what the profile may have to say; "": nothing
+	Seen    string   // where it was seen, and what it was
+	Advice  string   // what to change in the profile; "": nothing
 }
 
-// strays are those of one run over one driver.
+// strays records the strays of one run over one driver.
 type strays struct {
 	mu    sync.Mutex
 	first Stray // with the clauses of all
 	count int
 }
 
-// Strayed takes note of a stray. Of several, the first is told, with the clauses that any of them breaks.
+// Strayed records a stray. The first one is reported, with the clauses that any of them breaks.
 func (w *World) Strayed(one Stray) {
 	s := &w.Env.strays
 	s.mu.Lock()
@@ -39,14 +39,14 @@ func (w *World) Strayed(one Stray) {
 // Beside reports whether other scenarios run at the same time.
 func (w *World) Beside() bool { return w.beside }
 
-// Strays returns how many strays were seen, and the first of them.
+// Strays returns the number of strays, and the first of them.
 func (e *Env) Strays() (count int, first Stray) {
 	e.strays.mu.Lock()
 	defer e.strays.mu.Unlock()
 	return e.strays.count, e.strays.first
 }
 
-// disturbed reports whether what is missing in this scenario may be another's doing that runs beside it.
+// disturbed reports whether another scenario running beside this one may be the cause of missing messages.
 func (w *World) disturbed() bool {
 	if !w.beside {
 		return false

@@ -23,31 +23,31 @@ import (
 	"parley/verdict"
 )
 
-// Protocol is what a protocol adds to the suite.
+// Protocol is what each protocol provides to the suite.
 type Protocol interface {
-	// Kind is what the protocol says of its targets: its id, their roles and drivers, and its section of a profile.
+	// Kind returns what the protocol says of its targets: its id, their roles and drivers, and its section of a profile.
 	Kind() target.Kind
-	// Features has the protocol's scenarios and its ledger, in the folder of its id.
+	// Features returns the protocol's scenarios and its ledger, in the folder of its id.
 	Features() fs.FS
-	// Bind makes the decoder that gives records their protocol events.
+	// Bind returns the decoder that adds the protocol's events to records.
 	Bind(env *Env, run target.Running) func(*transcript.Record)
-	// NotRunnable says why a scenario with these tags cannot run against this target; "" when it can.
+	// NotRunnable returns the reason why a scenario with these tags cannot run against this target; "" if it can.
 	NotRunnable(env *Env, tags []string) string
-	// Monitors judge every transcript.
+	// Monitors returns the monitors that judge every transcript.
 	Monitors() []monitor.Monitor
-	// Subprotocols are offered in the WebSocket handshake; nil for none.
+	// Subprotocols returns those offered in the WebSocket handshake; nil for none.
 	Subprotocols(p *target.Profile) []string
-	// Certifying are the drivers over which the protocol is judged; the others are extensions of ours.
+	// Certifying returns the drivers over which the protocol is judged; the others are our extensions.
 	Certifying() []string
-	// Stages says what each of the three preflight stages shows, for the reason why the rest is not asked.
+	// Stages says what each of the three preflight stages shows, to explain why later scenarios do not run.
 	Stages() [3]string
 	// Register registers the protocol's steps for one scenario. world returns the scenario's world once it has begun,
-	// and nil when it is skipped.
+	// and nil if it is skipped.
 	Register(sc *godog.ScenarioContext, world func() *World)
 }
 
-// Comparer is what a protocol of more than one transport offers beyond: how scenarios that passed over two of them are
-// held against each other.
+// Comparer is an optional interface of protocols with several transports. It compares scenarios that passed over two
+// of them.
 type Comparer interface {
 	// Course reduces a transcript to what must not depend on the transport.
 	Course(records []transcript.Record) []string
@@ -55,34 +55,34 @@ type Comparer interface {
 	SameCourse(a, b []string) bool
 }
 
-// Name is the id of a protocol.
+// Name returns the id of a protocol.
 func Name(p Protocol) string { return p.Kind().Protocol }
 
-// Roles are the roles that a target of a protocol can have, the default one first. Where there are several, a scenario
-// is for those whose names are among its tags.
+// Roles returns the roles that targets of a protocol can have, the default one first. If there are several, the tags
+// of a scenario name those to which it applies.
 func Roles(p Protocol) []string { return p.Kind().Roles }
 
-// Vetter is what a protocol offers beyond that reads more than the profile before it runs.
+// Vetter is an optional interface of protocols that read more than the profile before they run.
 type Vetter interface {
-	// Vet says what is wrong with what a profile names.
+	// Vet checks what a profile refers to.
 	Vet(p *target.Profile) error
 }
 
-// Explorer is what a protocol offers beyond that random sequences can be drawn for.
+// Explorer is an optional interface of protocols that can draw random sequences.
 type Explorer interface {
-	// Explore draws a sequence: the lines of a scenario, in the protocol's own steps. It is legal whatever was drawn.
+	// Explore draws a sequence: the lines of a scenario, in the protocol's own steps. Every sequence is legal.
 	Explore(draw *rapid.T) []string
-	// Explored are the tags of such a scenario: the clauses that any sequence judges, and what it needs.
+	// Explored returns the tags of such a scenario: the clauses that any sequence judges, and what it needs.
 	Explored() []string
 }
 
-// Holder is what a protocol offers beyond whose scenarios keep turns waiting for the model.
+// Holder is an optional interface of protocols whose scenarios keep turns waiting for the model.
 type Holder interface {
-	// Holds is how many turns a scenario keeps waiting at once, at most.
+	// Holds returns the maximum number of turns that a scenario keeps waiting at once.
 	Holds(sc *godog.Scenario) int
 }
 
-// Slot is what the runner gives a scenario: a target, or the reason why it does not run.
+// Slot is what the runner gives a scenario: a target, or the reason to skip it.
 type Slot struct {
 	Run     target.Running
 	Nonce   string
@@ -90,11 +90,11 @@ type Slot struct {
 	Reason  string
 	Beside  bool   // others run at the same time
 	Lender  Lender // nil: the slot is never lent
-	Turns   Lender // of what the turns that it holds take of the target; nil: none, or never lent
+	Turns   Lender // of the target's workers that held turns occupy; nil: no such turns, or never lent
 	Release func() // called once when the scenario is over; may be nil
 }
 
-// Result is what came of one scenario over one driver.
+// Result is the result of one scenario over one driver.
 type Result struct {
 	Scenario *godog.Scenario
 	Driver   string
@@ -102,57 +102,56 @@ type Result struct {
 	Reason   string
 	Clauses  []verdict.Judgement // of its tags, in order
 	Monitors []verdict.Judgement // of monitors
-	Failures []Failure           // of steps, and behind them those of monitors
+	Failures []Failure           // of steps, then of monitors
 	Notes    []string
 	Security []string // observations about the target's security
 	Steps    []StepResult
-	AtEnd    []string // clauses that were judged behind the last step, sorted
+	AtEnd    []string // clauses that were judged after the last step, sorted
 	Duration time.Duration
 	Records  []transcript.Record
 	Evidence []Evidence
-	Run      target.Running // the target that it ran against; nil when it did not run
-	Lost     int            // records beyond the transcript's bounds
+	Run      target.Running // the target it ran against; nil if it did not run
+	Lost     int            // records beyond the bounds of the transcript
 	Reached  Reach
-	Late     int // how often something had not come by its limit
+	Late     int // waits that reached their limit
 }
 
-// StepResult is one step of a scenario.
+// StepResult is the result of one step of a scenario.
 type StepResult struct {
 	Keyword  string
 	Text     string
 	Status   string
 	Duration time.Duration
 	Err      error
-	Clauses  []string // that it has judged, sorted
+	Clauses  []string // that the step judged, sorted
 }
 
-// UnreachableError tells that nobody listens where the target should be.
+// UnreachableError says that nothing listens at the target's address.
 type UnreachableError struct{ Err error }
 
 func (e *UnreachableError) Error() string { return "the target cannot be reached: " + e.Err.Error() }
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Unreachable reports whether an error of opening means that nobody listens where the target should be. Who accepts a
-// connection and resets it is there.
+// Unreachable reports whether an error of opening means that nothing listens at the target's address. A server that
+// accepts a connection and resets it is reachable.
 func Unreachable(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial" && !errors.Is(err, syscall.ECONNRESET)
 }
 
-// Is lets godog show what was not tested as skipped. godog counts skipped scenarios as passed; our own verdict does
-// not.
+// Is makes godog show as skipped what was not tested. godog counts skipped scenarios as passed; our verdict does not.
 func (e *NotTestedError) Is(other error) bool     { return other == godog.ErrSkip }
 func (e *NotApplicableError) Is(other error) bool { return other == godog.ErrSkip }
 
-// Suite runs one protocol's scenarios in godog, and tells what came of each.
+// Suite runs one protocol's scenarios in godog, and reports the result of each.
 type Suite struct {
 	Protocol Protocol
 	Env      *Env
-	Begin    func(ctx context.Context, sc *godog.Scenario) Slot // called by many goroutines
-	Done     func(Result)                                       // called by many goroutines, once per scenario
+	Begin    func(ctx context.Context, sc *godog.Scenario) Slot // called concurrently
+	Done     func(Result)                                       // called concurrently, once per scenario
 }
 
-// scenario is the life of one scenario.
+// scenario is the state of one running scenario.
 type scenario struct {
 	s       *Suite
 	world   *World
@@ -167,7 +166,7 @@ type scenario struct {
 	handlers *handlers // of its steps
 }
 
-// Initialize registers a scenario's hooks and steps: it is godog's ScenarioInitializer.
+// Initialize registers a scenario's hooks and steps; it is godog's ScenarioInitializer.
 func (s *Suite) Initialize(sc *godog.ScenarioContext) { s.initialize(sc) }
 
 func (s *Suite) initialize(sc *godog.ScenarioContext) *scenario {
@@ -214,7 +213,7 @@ func (r *scenario) afterStep(ctx context.Context, st *godog.Step, status godog.S
 	if err != nil && r.first == nil {
 		r.first = err
 	}
-	if found := r.world.fresh; len(found) > 0 && err == nil { // the step judged, and the scenario goes on
+	if found := r.world.fresh; len(found) > 0 && err == nil { // the step found failures, but the scenario goes on
 		status, err = godog.StepFailed, &BrokenError{Failures: found}
 	}
 	r.world.fresh = nil
@@ -237,8 +236,8 @@ func keyword(st *godog.Step) string {
 	return "*"
 }
 
-// after finishes the scenario: late judgements, monitors, the result. A scenario that broke a clause fails in godog
-// too.
+// after finishes the scenario: late judgements, monitors, the result. A scenario that broke a clause also fails in
+// godog.
 func (r *scenario) after(ctx context.Context, sc *godog.Scenario, err error) (context.Context, error) {
 	var fail error
 	r.once.Do(func() { fail = r.finish(sc, err) })
@@ -294,7 +293,7 @@ func (w *World) repeated(records []transcript.Record) (n int) {
 	return n
 }
 
-// result sums the scenario up and lets the monitors judge its transcript.
+// result sums up the scenario and runs the monitors on its transcript.
 func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	outcome, reason := w.outcome(err)
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason),
@@ -316,6 +315,6 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 		said, failures := w.monitored(m, res.Records)
 		res.Monitors, found = append(res.Monitors, said...), append(found, failures...)
 	}
-	res.Failures = slices.Concat(w.failures, found) // monitors have told what follows from the former
+	res.Failures = slices.Concat(w.failures, found) // the monitors have added following findings to the former
 	return res
 }

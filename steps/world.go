@@ -23,26 +23,25 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Env is what the scenarios of one run over one driver share. What it learns of the target while they run
-// is safe for concurrent use, and the rest read-only.
+// Env is shared by the scenarios of one run over one driver. What it learns of the target is safe for concurrent use;
+// the rest is read-only.
 type Env struct {
 	Profile *target.Profile
 	Role    string // the target's; see Roles
 	Driver  driver.Driver
 	Ledger  *verdict.Ledger
-	Brain   *llm.Brain // nil: no model that we control stands behind the target
+	Brain   *llm.Brain // nil: we do not control the model behind the target
 	Strict  bool
 	Redact  *transcript.Redactor
 
-	// RefusalIsAll is set once an HTTP refusal was followed by no event for the whole event limit: from then on a target
-	// that has never sent one is given only the quiet window for it.
+	// RefusalIsAll is set once no event has followed an HTTP refusal for the whole event limit. From then on, waits for
+	// an event after a refusal last only the quiet window, unless the target has sent one before.
 	RefusalIsAll atomic.Bool
 
-	// Begun, if not nil, is given the transcript of each scenario that begins. It is set while none runs.
+	// Begun, if not nil, is called with the transcript of each scenario that begins. Set it only while no scenario runs.
 	Begun func(*transcript.Transcript)
 
-	// Learnt is what the scenarios have found out about the target that the others go by too, under keys of the protocol's
-	// own.
+	// Learnt holds what scenarios have found out about the target for others to use, under keys of the protocol's own.
 	Learnt sync.Map
 
 	patience patience
@@ -54,27 +53,27 @@ type Env struct {
 	slowest time.Duration // see Sluggish
 }
 
-// World is one scenario's: its connections, its transcript, its judgements. Steps use it from one goroutine.
+// World is the state of one scenario: its connections, transcript and judgements. Steps use it from one goroutine.
 type World struct {
 	Env    *Env
 	Target target.Running
 	T      *transcript.Transcript
-	Nonce  string // unique in the run; every directive and fence of the scenario carries it
+	Nonce  string // unique in the run; in every directive and fence of the scenario
 	Tags   []string
 
-	// Watch, if not nil, is shown each record that waits have come by, of all parties, once.
+	// Watch, if not nil, is called once for each record that a wait has passed, whatever its party.
 	Watch   func(*transcript.Record)
-	watched int // the last of them
+	watched int // the last record shown to Watch
 
 	beside   bool            // other scenarios run at the same time
-	lender   Lender          // of its slot; nil: it lends none
-	turns    Lender          // of its held turns; nil: it has, or lends, none
-	idle     atomic.Bool     // it waits
+	lender   Lender          // of its slot; nil: the slot is not lent
+	turns    Lender          // of its held turns; nil: it has none, or they are not lent
+	idle     atomic.Bool     // a wait is in progress
 	tags     map[string]bool // clauses that the scenario may judge
 	judged   map[string]verdict.Judgement
 	failures []Failure
-	fresh    []Failure // found by the step that runs, one of each kind
-	judging  []string  // the clauses that the step which runs has judged
+	fresh    []Failure // failures of the current step, one per group
+	judging  []string  // clauses that the current step has judged
 	notes    []string
 	warnings []string // about security
 	evidence []Evidence
@@ -82,15 +81,15 @@ type World struct {
 	atEnd    []func()
 	serial   int
 	reached  Reach
-	late     int  // waits that have ended by their limit
-	whole    bool // every step was carried out
-	cut      bool // the scenario was cut off: what is missing from now on says nothing
+	late     int  // waits that reached their limit
+	whole    bool // every step was executed
+	cut      bool // the scenario was cut off: missing messages say nothing from then on
 	why      string
-	over     func() error    // not nil once the scenario's time is over; may be nil
-	skipped  map[string]bool // clauses of which a check was not judged, because the scenario was cut off
+	over     func() error    // returns an error once the scenario's time is up; may be nil
+	skipped  map[string]bool // clauses with a check that was skipped because the scenario was cut off
 }
 
-// NewWorld makes the world of one scenario. decode fills the protocol's view of each record.
+// NewWorld creates the world of one scenario. decode adds the protocol's events to each record.
 func NewWorld(env *Env, run target.Running, nonce string, tags []string, decode func(*transcript.Record)) *World {
 	w := &World{Env: env, Target: run, Nonce: nonce, Tags: tags, T: transcript.New(decode),
 		tags: map[string]bool{}, judged: map[string]verdict.Judgement{}, parties: map[string]driver.Conn{}}
@@ -107,7 +106,7 @@ func IsClause(tag string) bool {
 	if len(tag) < 6 || tag[2] != '-' {
 		return false
 	}
-	split := tag[6:] // of a clause that was split: AS-042a
+	split := tag[6:] // clauses may be split: AS-042a
 	return strings.Trim(tag[:2], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && strings.Trim(tag[3:6], "0123456789") == "" &&
 		len(split) <= 1 && strings.Trim(split, "abcdefghijklmnopqrstuvwxyz") == ""
 }
@@ -125,14 +124,14 @@ func (w *World) Note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// Security adds an observation about the target's security: it fails no clause, and stands out in every report.
+// Security adds an observation about the target's security: it fails no clause, but stands out in every report.
 func (w *World) Security(format string, args ...any) {
 	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
 }
 
-// Evidence is what a scenario keeps beside its transcript, such as a picture of what was to be seen.
+// Evidence is an attachment to a scenario's transcript, such as a screenshot.
 type Evidence struct {
-	Name string // of the file that it becomes: letters, digits, "-" and one "."
+	Name string // of its file: letters, digits, "-" and one "."
 	Type string // media type
 	Body []byte
 }
@@ -142,16 +141,16 @@ func (w *World) Attach(name, mediaType string, body []byte) {
 	w.evidence = append(w.evidence, Evidence{Name: name, Type: mediaType, Body: body})
 }
 
-// Serial returns 1, 2, 3, …: what makes names and nonces differ within a scenario.
+// Serial returns 1, 2, 3, …, to make names and nonces unique within a scenario.
 func (w *World) Serial() int { w.serial++; return w.serial }
 
-// AtEnd runs f once when the scenario's steps are over and before its connections are closed.
+// AtEnd registers f to run after the scenario's steps, before its connections are closed.
 func (w *World) AtEnd(f func()) { w.atEnd = append(w.atEnd, f) }
 
-// CutOff tells that the scenario cannot say anything more: what is missing from now on is nobody's fault.
+// CutOff marks the scenario as unable to say more: missing messages are not the target's fault from now on.
 func (w *World) CutOff() { w.cut = true }
 
-// Open connects a party. A target that refuses is a Miss with the reason.
+// Open connects a party. NotOpened turns its error into a Miss.
 func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
 	limited, cancel := deadline.WithLimit(ctx, w.Env.Profile.Limits.Open.Duration)
 	defer cancel()
@@ -171,22 +170,22 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 		_ = old.Close(driver.Reset)
 	}
 	w.Env.opensFirst(o)
-	if o.Page == nil && o.Process == nil { // what steps see of a page is more than a connection
+	if o.Page == nil && o.Process == nil { // page steps look at more than the connection
 		c = &counted{Conn: c, closed: closed}
 	}
 	w.parties[o.Party] = c
 	return c, nil
 }
 
-// Parties are those that have been connected, sorted.
+// Parties returns the names of all parties that have been connected, sorted.
 func (w *World) Parties() []string { return slices.Sorted(maps.Keys(w.parties)) }
 
-// lateError is that of a connection that was not open within its limit.
+// lateError wraps the error of a connection that did not open within its limit.
 type lateError struct{ error }
 
 func (e *lateError) Unwrap() error { return e.error }
 
-// NotOpened is the miss of a connection that could not be opened: nil for none.
+// NotOpened returns the Miss for an error of Open; nil for none.
 func NotOpened(err error) *Miss {
 	if err == nil {
 		return nil
@@ -195,11 +194,11 @@ func NotOpened(err error) *Miss {
 	return &Miss{Reason: err.Error(), Late: errors.As(err, &late)}
 }
 
-// Whole tells, to what runs at the scenario's end, whether every step was carried out: what was to be absent counts
-// only with all the rest, which shows that the target would have done it.
+// Whole reports, to functions registered by AtEnd, whether every step was executed. The absence of a message counts
+// only if the other steps show that the target had the chance to send it.
 func (w *World) Whole() bool { return w.whole }
 
-// Finish runs what waits for the scenario's end, and closes its connections.
+// Finish runs the functions registered by AtEnd, and closes the scenario's connections.
 func (w *World) Finish() {
 	for _, f := range w.atEnd {
 		f()
@@ -213,27 +212,27 @@ func (w *World) Finish() {
 // Wait describes an awaited record.
 type Wait struct {
 	Conn  string // party on whose connection it is expected
-	After int    // the mark: the number of the record that causes it
-	// Within is how long it may take; 0: Env.Event. What is less is a millisecond, and a limit that no profile sets may be
-	// shortened (patience.go).
+	After int    // number of the record that causes it
+	// Within is how long it may take; 0: Env.Event. The minimum is a millisecond. Limits that the profile does not set
+	// may be shortened (patience.go).
 	Within time.Duration
-	Kind   string // what is awaited, in few words; "": the step says it
-	Proof  bool   // it is awaited as a proof alone: where it does not come, something is not tested, and nothing fails
+	Kind   string // short name of what is awaited; "": the text of the step
+	Proof  bool   // it only serves as proof: if it does not come, something is not tested, and nothing fails
 	Match  func(*transcript.Record) bool
-	// Hopeless tells that the record can no longer come. What it returns is the reason; "" means go on. The end of
-	// the connection is hopeless in any case.
-	Hopeless func(*transcript.Record) string
-	// Fence, if not nil, sends a request whose answer comes behind the awaited record, and returns a matcher of that
-	// answer; nil where it cannot. It is called once, after a short first wait. See patience.go for when the answer ends
+	// Hopeless returns the reason why the record can no longer come; "" to go on. The end of the connection always ends
 	// the wait.
+	Hopeless func(*transcript.Record) string
+	// Fence, if not nil, sends a request whose answer comes after the awaited record, and returns a matcher for that
+	// answer; nil if it cannot. It is called once, after a short first wait. patience.go says when the answer ends the
+	// wait.
 	Fence func(context.Context) (answer func(*transcript.Record) bool)
-	// Sent, if not nil, says when that was sent which the record answers that Match has taken; zero: when the wait began.
+	// Sent, if not nil, returns when the request was sent that the matched record answers; zero: when the wait began.
 	Sent func() time.Time
 }
 
 var errLimit = errors.New("limit")
 
-// Await waits for a record, event-driven. A *Miss says why it did not come.
+// Await blocks until a record matches. A *Miss says why none came.
 func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	a := w.awaiting(ctx, e)
 	ctx, cancel := deadline.WithLimitCause(ctx, a.within, errLimit)
@@ -249,7 +248,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	switch {
 	case a.miss != nil:
 		return transcript.Record{}, a.miss
-	case (a.closed || errors.Is(err, errLimit)) && w.outgrown(): // it may have come, and was not kept
+	case (a.closed || errors.Is(err, errLimit)) && w.outgrown(): // it may have come beyond the transcript's bounds
 		w.cut, w.why = true, "the target sent more than a transcript holds: what came behind that is not known"
 		return transcript.Record{}, &Miss{Reason: w.why}
 	case a.closed:
@@ -259,7 +258,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 		w.late++
 		return transcript.Record{}, &Miss{Late: true, Reason: "nothing of the kind within " + Span(a.within) +
 			w.cry(e.Conn, e.After)}
-	case err != nil: // the run was interrupted, or the scenario has no time left: nothing is the target's fault any more
+	case err != nil: // interrupted or out of time: from now on nothing is the target's fault
 		w.cut = true
 		return transcript.Record{}, &Miss{Reason: "the scenario was cut off: " + err.Error()}
 	}
@@ -267,10 +266,10 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 	return rec, nil
 }
 
-// outgrown reports whether the scenario's transcript could not keep what was said in answer to what was asked. A target
-// that talks without being asked has itself to blame.
+// outgrown reports whether answers to the harness's requests exceed the transcript's bounds. A target that floods the
+// transcript unasked is itself at fault.
 func (w *World) outgrown() bool {
-	const answers = 10 // to one message, at most
+	const answers = 10 // at most, to one message
 	if w.T.Overflow() == 0 {
 		return false
 	}
@@ -286,16 +285,16 @@ func (w *World) outgrown() bool {
 	return received <= answers*sent
 }
 
-// awaiting is a wait that goes on.
+// awaiting is a wait in progress.
 type awaiting struct {
 	Wait
 	w             *World
 	kind          string
-	limit, within time.Duration // as the profile has it, and as it is
+	limit, within time.Duration // the profile's limit, and the one in effect
 	began         time.Time
-	clock         deadline.Deadline             // of the limit, since then
-	seen          int                           // the last record that was looked at
-	answer        func(*transcript.Record) bool // of the fence; nil before
+	clock         deadline.Deadline             // of limit, since began
+	seen          int                           // the last record looked at
+	answer        func(*transcript.Record) bool // matches the fence's answer; nil before the fence is sent
 	answered      int                           // record of that answer
 	closed        bool                          // the fence has ended the wait
 	miss          *Miss
@@ -305,14 +304,15 @@ func (w *World) awaiting(ctx context.Context, e Wait) *awaiting {
 	if e.Within == 0 {
 		e.Within = w.Env.Event()
 	}
-	e.Within = max(e.Within, time.Millisecond) // of a deadline that is over nothing is left
+	e.Within = max(e.Within, time.Millisecond) // the time may be up already
 	a := &awaiting{Wait: e, w: w, kind: kindOf(ctx, e), limit: e.Within, began: time.Now(), clock: deadline.In(e.Within),
 		seen: e.After}
 	a.within = min(w.Limit(a.limit), w.Env.within(a.kind, a.limit, a.Proof))
 	return a
 }
 
-// took is how long the target has taken so far, without the stalls of the harness, which no limit counts.
+// took returns how long the target has taken so far, without stalls of the harness, which do not count against
+// limits.
 func (a *awaiting) took() time.Duration {
 	if a.Sent != nil {
 		if at := a.Sent(); !at.IsZero() {
@@ -349,7 +349,7 @@ func (a *awaiting) run(ctx context.Context) (transcript.Record, error) {
 
 var errStage = errors.New("stage")
 
-// until looks for no longer than a stage of the wait: then the error is errStage.
+// until waits for at most a stage of the wait, after which the error is errStage.
 func (a *awaiting) until(ctx context.Context, stage time.Duration,
 	match func(*transcript.Record) bool) (transcript.Record, error) {
 	ctx, cancel := deadline.WithLimitCause(ctx, stage, errStage)
@@ -357,7 +357,7 @@ func (a *awaiting) until(ctx context.Context, stage time.Duration,
 	return a.look(ctx, match)
 }
 
-// look goes on from the last record that was looked at.
+// look continues after the last record looked at.
 func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
 	return a.w.T.Await(ctx, a.seen, func(r *transcript.Record) bool {
 		a.seen = r.N
@@ -369,7 +369,7 @@ func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool
 	})
 }
 
-// whole looks for the whole limit, or for what is left of it by what other waits learn meanwhile.
+// whole waits for the whole limit, unless other waits meanwhile learn that a shorter one will do.
 func (a *awaiting) whole(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
 	for a.within == a.limit && a.limit >= shortest {
 		rec, err := a.until(ctx, a.limit/hurry, match)
@@ -385,13 +385,13 @@ func (a *awaiting) whole(ctx context.Context, match func(*transcript.Record) boo
 	return a.look(ctx, match)
 }
 
-// record matches what ends the wait: what is awaited, or what says that it cannot come.
+// record matches what ends the wait: the awaited record, or one that rules it out.
 func (a *awaiting) record(r *transcript.Record) bool {
 	if a.Match(r) {
 		return true
 	}
 	if r.Kind == transcript.Failure && strings.HasPrefix(r.Label, driver.ResetTwice) {
-		a.w.cut, a.w.why = true, r.Label // whether the target has seen the request is anybody's guess
+		a.w.cut, a.w.why = true, r.Label // it is unknown whether the target received the request
 	}
 	if r.Dir == transcript.Received && r.Kind == transcript.Closed {
 		a.miss = &Miss{Reason: r.Label, At: r.N}
@@ -410,8 +410,8 @@ func (a *awaiting) isAnswer(r *transcript.Record) bool {
 	return a.answered > 0
 }
 
-// Between returns the received records of a party, but for those that came after we had closed its connection, with
-// numbers above after and below before (0: no upper bound).
+// Between returns the received records of a party numbered above after and below before (0: no upper bound), except
+// those that came after we closed its connection.
 func (w *World) Between(conn string, after, before int) []transcript.Record {
 	var out []transcript.Record
 	for _, r := range w.T.After(after) {
