@@ -9,13 +9,13 @@ import (
 	"parley/target"
 )
 
-// withoutBrowser is why a protocol of pages is left out of what was not asked for by name.
+// withoutBrowser says why a page protocol that was not asked for by name is left out.
 func withoutBrowser(protocol string) string {
 	return protocol + " was not run: no Chromium found (Debian: apt-get install chromium)"
 }
 
-// missingBrowser is why a target cannot be driven: it is a page, and there is no browser for it. Its error tells the
-// exit code.
+// missingBrowser returns an error if the target is a page and there is no browser to drive it. The error determines
+// the exit code.
 func missingBrowser(p *target.Profile) error {
 	if !slices.Contains(p.Drivers, browser.Name) {
 		return nil
@@ -28,8 +28,8 @@ func missingBrowser(p *target.Profile) error {
 	return err
 }
 
-// leaveOut keeps what can be judged on this machine, and says what is left out. What was asked for by name is not left
-// out unnoticed, nor is all that there is.
+// leaveOut keeps what can be judged on this machine, and says what is left out. It returns an error if something was
+// asked for by name or nothing remains.
 func leaveOut[T any](all []T, named bool, missing func(T) error, protocol func(T) string) (kept []T, left []string,
 	err error) {
 	for _, one := range all {
@@ -48,7 +48,7 @@ func leaveOut[T any](all []T, named bool, missing func(T) error, protocol func(T
 	return kept, left, err
 }
 
-// noteLeft keeps in the results what was left out, where the summary follows.
+// noteLeft adds what was left out to the notes of the last run, just before the summary.
 func noteLeft(r *reports.Results, left []string) {
 	if len(r.Runs) == 0 {
 		return

@@ -25,7 +25,7 @@ type checkLogOptions struct {
 	complete        bool
 }
 
-// textFormat is what check-log prints for people; jsonFormat is the other.
+// textFormat is the output format for people; jsonFormat is the other one.
 const textFormat = "text"
 
 func checkLogCommand(judge steps.LogJudge, s *streams) *cobra.Command {
@@ -76,7 +76,7 @@ events, of which nothing was judged.`,
 	return c
 }
 
-// logJudge is the first protocol whose logs can be judged; nil where there is none.
+// logJudge returns the first protocol that can judge logs; nil if there is none.
 func logJudge() steps.LogJudge {
 	for _, p := range suite.All {
 		if judge, ok := p.(steps.LogJudge); ok {
@@ -125,7 +125,8 @@ func checkLog(ctx context.Context, judge steps.LogJudge, args []string, o checkL
 	return logsExit(out.Files)
 }
 
-// logsExit is the exit code of a check: what could not be read weighs most, then findings, then what was not judged.
+// logsExit returns the exit code of a check. Unreadable logs come first, then findings, then logs that were not
+// judged.
 func logsExit(logs []steps.LogReport) error {
 	code := verdict.ExitConformant
 	for _, l := range logs {
@@ -144,7 +145,7 @@ func logsExit(logs []steps.LogReport) error {
 	return exitError{code}
 }
 
-// logFiles are the files that were named, and those in the folders that were.
+// logFiles returns the named files, and the logs in the named folders.
 func logFiles(args []string) ([]string, error) {
 	var out []string
 	for _, arg := range args {
@@ -168,8 +169,8 @@ func logFiles(args []string) ([]string, error) {
 	return unique(out), nil
 }
 
-// logsBelow finds *.jsonl in a folder and those within it. What is no file when it is opened, such as a pipe, is left
-// out.
+// logsBelow finds *.jsonl in a folder and its subfolders. It skips what is no regular file when opened, such as a
+// pipe.
 func logsBelow(dir string) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
@@ -196,7 +197,7 @@ func judgeLog(ctx context.Context, judge steps.LogJudge, name string, o checkLog
 	return l
 }
 
-// interruptedReader ends where its context does: a log may be of any length.
+// interruptedReader stops with its context, because a log may be of any length.
 type interruptedReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -209,7 +210,7 @@ func (r interruptedReader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// printLog writes the verdict on a log, and what there is to say of it.
+// printLog writes the verdict on a log, with its findings and notes.
 func printLog(w io.Writer, l steps.LogReport) error {
 	found := words.Counted(len(l.Findings)+l.Dropped, "finding")
 	verdicts := map[string]string{
@@ -271,7 +272,7 @@ func printLogs(w io.Writer, logs []steps.LogReport) error {
 	return err
 }
 
-// plainName keeps what a target chose, such as a file's name, from being more than a short text, to a terminal too.
+// plainName renders text chosen by a target, such as a file name, as short text that is safe on a terminal.
 func plainName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if strconv.IsGraphic(r) {

@@ -38,7 +38,7 @@ prints one line per item:
 	return c
 }
 
-// doctorHelp is what the protocols add to the help of the command.
+// doctorHelp returns what the protocols add to the help of the command.
 func doctorHelp() (about, examples string) {
 	sentences := []string{"If the profile allows it, the target is restarted."}
 	lines := []string{"  parley doctor --target my.yaml"}
@@ -56,7 +56,7 @@ func doctorHelp() (about, examples string) {
 	return strings.Join(sentences, " "), strings.Join(lines, "\n")
 }
 
-// examine examines a target and says what would not be tested.
+// examine examines a target and reports what would not be tested.
 func examine(ctx context.Context, name, protocol, role string, s *streams) error {
 	if name == "" {
 		return usagef("doctor: --target is missing (name a profile, or the URL of a running server)")
@@ -82,7 +82,7 @@ func examine(ctx context.Context, name, protocol, role string, s *streams) error
 	return nil
 }
 
-// given is a flag's value as a list: empty where the flag was not given.
+// given returns a flag's value as a list; empty if the flag was not given.
 func given(value string) []string {
 	if value == "" {
 		return nil

@@ -15,11 +15,10 @@ import (
 // allDrivers is every driver that --driver may name.
 var allDrivers = []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name}
 
-// everyDriver names all that a subject declares.
+// everyDriver selects all drivers that a subject declares.
 const everyDriver = "all"
 
-// bareDrivers are those by which the target of a bare URL may be tested, of which the user's word is taken: all that
-// the protocol has and that take a URL.
+// bareDrivers returns the drivers that the user may choose for a bare URL: all of the protocol that take a URL.
 func bareDrivers(k target.Kind) []string {
 	out := slices.DeleteFunc(slices.Clone(k.Drivers), func(d string) bool { return d == stdio.Name })
 	if slices.Contains(out, sse.Name) {
@@ -28,8 +27,8 @@ func bareDrivers(k target.Kind) []string {
 	return out
 }
 
-// usual are the drivers over which a subject is judged where none are asked for. A bundled target over stdio is the
-// same one in processes of its own, and shows nothing new.
+// usual returns the drivers over which a subject is judged by default. For a bundled target this excludes stdio,
+// which runs the same target in separate processes and shows nothing new.
 func (s *subject) usual() []string {
 	all := s.profile.Drivers
 	if s.bundled && len(all) > 1 {
@@ -38,8 +37,8 @@ func (s *subject) usual() []string {
 	return all
 }
 
-// drivers are those that a subject can be tested over: what its profile declares, and beside sse the interop driver,
-// which reads the same streams.
+// drivers returns the drivers available for a subject: those of its profile and, with sse, the interop driver, which
+// reads the same streams.
 func (s *subject) drivers() []string {
 	out := slices.Clone(s.profile.Drivers)
 	if slices.Contains(out, sse.Name) {
@@ -53,9 +52,9 @@ func (s *subject) has(driver string) bool {
 	return slices.Contains(s.drivers(), driver) || s.bare && slices.Contains(bareDrivers(s.profile.Kind()), driver)
 }
 
-// share gives each subject the drivers of those that were asked for which it has; without any these are its usual ones.
-// A driver that none of them has is a mistake, and so is a subject that has none of the drivers: it would be left out
-// unnoticed.
+// share assigns to each subject those of the requested drivers that it has; without any, its usual ones. A driver
+// that no subject has is an error. So is a subject with none of the drivers, which would otherwise be left out
+// silently.
 func share(subjects []*subject, asked []string) ([][]string, error) {
 	for _, d := range asked {
 		if err := someoneHas(subjects, d); err != nil {
@@ -78,7 +77,7 @@ func share(subjects []*subject, asked []string) ([][]string, error) {
 	return out, nil
 }
 
-// among are the drivers of those that were asked for which a subject has.
+// among returns those of the requested drivers that a subject has.
 func (s *subject) among(asked []string) []string {
 	var out []string
 	for _, d := range asked {
@@ -92,7 +91,7 @@ func (s *subject) among(asked []string) []string {
 	return unique(out)
 }
 
-// someoneHas refuses a driver that nobody knows, or that no subject has.
+// someoneHas rejects a driver that is unknown, or that no subject has.
 func someoneHas(subjects []*subject, d string) error {
 	known := append(slices.Clone(allDrivers), everyDriver)
 	switch {
@@ -109,7 +108,7 @@ func someoneHas(subjects []*subject, d string) error {
 		strings.Join(unique(declared), ", "))
 }
 
-// having are the protocols of the subjects that have one of the drivers.
+// having returns the protocols of the subjects that have one of the drivers.
 func having(subjects []*subject, asked []string) []string {
 	var out []string
 	for _, s := range subjects {

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// refusingEmpty has a command and its subcommands refuse a flag or an argument that is given and empty, before anything
-// else: most often a shell variable is not set, and --target "" must not judge the bundled servers instead. What
-// follows a -- is the command of a target, whose words may be empty.
+// refusingEmpty makes a command and its subcommands reject empty flag values and arguments before anything else. An
+// empty value mostly comes from an unset shell variable, and --target "" must not judge the bundled servers instead.
+// After a -- comes the command of a target, which may have empty words.
 func refusingEmpty(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		refusingEmpty(sub)
@@ -27,7 +27,7 @@ func refusingEmpty(c *cobra.Command) {
 	}
 }
 
-// noneEmpty says which flag or argument is empty.
+// noneEmpty reports the flag or argument that is empty as an error.
 func noneEmpty(c *cobra.Command, args []string) error {
 	var err error
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -49,7 +49,7 @@ func noneEmpty(c *cobra.Command, args []string) error {
 	return err
 }
 
-// flagTexts are the texts that a flag was given; texts is false where it takes none.
+// flagTexts returns the texts given to a flag; texts is false if it takes none.
 func flagTexts(f *pflag.Flag) (value []string, texts bool) {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return list.GetSlice(), true
@@ -57,7 +57,7 @@ func flagTexts(f *pflag.Flag) (value []string, texts bool) {
 	return []string{f.Value.String()}, f.Value.Type() == "string"
 }
 
-// blank reports whether there is nothing in a list, or an empty text.
+// blank reports whether a list is empty, or has an empty text.
 func blank(list []string) bool {
 	return len(list) == 0 || slices.ContainsFunc(list, func(text string) bool { return strings.TrimSpace(text) == "" })
 }

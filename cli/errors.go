@@ -17,22 +17,22 @@ import (
 	"parley/verdict"
 )
 
-// exitError ends a command with a code when everything has been said.
+// exitError ends a command with an exit code after all output is written.
 type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 
-// usagef is the error of a command that was asked for what cannot be: exit code 2.
+// usagef returns an error for wrong usage: exit code 2.
 func usagef(format string, args ...any) error {
 	return &runner.UsageError{Msg: fmt.Sprintf(named(format), args...)}
 }
 
-// suggest is the end of a message about an unknown word: the known one that was meant, or what else helps.
+// suggest ends a message about an unknown word: with the known word that may be meant, or with otherwise.
 func suggest(word string, known []string, otherwise string) string {
 	return " (" + words.Suggest(word, known, named(otherwise)) + ")"
 }
 
-// exitCode is the code that an error ends the process with.
+// exitCode returns the exit code of the process for an error.
 func exitCode(err error) int {
 	var (
 		done        exitError
@@ -61,7 +61,7 @@ func exitCode(err error) int {
 	return verdict.ExitHarness
 }
 
-// exit says what went wrong, unless that was said already, and gives the exit code.
+// exit prints an error that has not been printed yet, and returns the exit code.
 func (s *streams) exit(err error) int {
 	code := exitCode(err)
 	var said exitError
@@ -77,10 +77,10 @@ func (s *streams) exit(err error) int {
 	return code
 }
 
-// oneLine keeps a message on its line.
+// oneLine puts a message on one line.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// flagError turns what pflag says into wrong usage, with the flag that may have been meant.
+// flagError turns an error of pflag into a usage error that suggests the flag which may be meant.
 func flagError(c *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if errors.As(err, &missing) {
@@ -95,7 +95,7 @@ func flagError(c *cobra.Command, err error) error {
 	return usagef("%v (see %s --help)", err, c.CommandPath())
 }
 
-// noArgs refuses arguments, which most commands take none of.
+// noArgs rejects arguments. Most commands take none.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("%s takes no arguments, found %q (see %[1]s --help)", c.CommandPath(), args[0])

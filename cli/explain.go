@@ -47,13 +47,13 @@ func explain(_ context.Context, ids []string, s *streams) error {
 	return err
 }
 
-// entry is a clause in one of the ledgers that have it.
+// entry is a clause in one of the ledgers that contain it.
 type entry struct {
 	*book
 	verdict.Row
 }
 
-// find looks a clause up, in whichever case its id is written: in its own ledger, and in one that has it from there.
+// find looks up a clause, ignoring the case of its id, in its own ledger and in those that refer to it.
 func find(books []*book, id string) ([]entry, error) {
 	var found []entry
 	var known []string
@@ -74,8 +74,8 @@ func find(books []*book, id string) ([]entry, error) {
 	return nil, usagef("unknown clause %q (parley list shows all)", id)
 }
 
-// pagesOf are the pages about a clause: one for each ledger by which it is tested, and one where it is tested by none.
-// What the others say of it stands on the last.
+// pagesOf returns the pages about a clause: one for each ledger in which it is tested, or one if it is tested in
+// none. The other ledgers are mentioned on the last page.
 func pagesOf(found []entry) []string {
 	var pages []string
 	var others strings.Builder
@@ -91,7 +91,7 @@ func pagesOf(found []entry) []string {
 	return pages
 }
 
-// clauseID is an id as ledgers write it: "@as-042a" is AS-042a.
+// clauseID normalises an id: "@as-042a" is AS-042a.
 func clauseID(id string) string {
 	id = strings.ToUpper(strings.TrimPrefix(id, "@"))
 	if n := len(id); n > 6 {
@@ -100,7 +100,7 @@ func clauseID(id string) string {
 	return id
 }
 
-// observedWords says what it takes to see a clause.
+// observedWords says what is needed to observe a clause.
 var observedWords = map[string]string{
 	"wire":        "on the wire alone",
 	"wire+config": "on the wire, with hooks that change the target's configuration",
@@ -116,7 +116,7 @@ var observedWords = map[string]string{
 	"none":        "not observable from outside",
 }
 
-// page is everything about one clause.
+// page renders everything about one clause.
 func page(b *book, r verdict.Row) string {
 	var w strings.Builder
 	fmt.Fprintf(&w, "%s  %s  section %s of %s\n", r.ID, r.Level, r.Section, document(b, r))
@@ -144,7 +144,7 @@ func page(b *book, r verdict.Row) string {
 	return w.String()
 }
 
-// document is where a clause stands: a cross row is another protocol's.
+// document returns the document that contains a clause. A cross row comes from another protocol.
 func document(b *book, r verdict.Row) string {
 	if !r.Cross {
 		return b.ledger.Source
@@ -165,7 +165,7 @@ func observed(how string) string {
 	return how
 }
 
-// judges lists what judges a clause, and what proves that it bites.
+// judges lists what judges a clause, and which mutants show that its tests detect faults.
 func judges(w *strings.Builder, b *book, r verdict.Row) {
 	list := func(name string, lines []string) {
 		for _, l := range lines {
@@ -174,7 +174,7 @@ func judges(w *strings.Builder, b *book, r verdict.Row) {
 		}
 	}
 	var scenarios, monitors, faults []string
-	of := func(roles ...string) string { // where there are several, and not each of them is meant
+	of := func(roles ...string) string { // if the protocol has several roles, and not all of them are meant
 		if !roled(b.ledger.Protocol) || len(roles) == len(b.roles()) {
 			return ""
 		}
@@ -195,10 +195,10 @@ func judges(w *strings.Builder, b *book, r verdict.Row) {
 	list("mutants", faults)
 }
 
-// alone is the command that runs what judges a clause. A monitor judges the transcripts of all scenarios.
+// alone returns the command that runs only what judges a clause. A monitor judges the transcripts of all scenarios.
 func alone(b *book, r verdict.Row) string {
 	command := program + " run --protocol " + b.ledger.Protocol
-	var roles []string // of what is run
+	var roles []string // of the scenarios to run
 	for _, role := range b.roles() {
 		if slices.ContainsFunc(b.scenariosOf(r.ID), func(p runner.Planned) bool { return b.judges(p, role) }) {
 			roles = append(roles, role)

@@ -11,7 +11,7 @@ import (
 	"parley/reports"
 )
 
-// The formats of reports, and the files that they are kept in.
+// Formats of reports, and the files that hold them.
 const (
 	consoleFormat = "console"
 	jsonFormat    = "json"
@@ -27,7 +27,7 @@ var formats = []struct {
 	{"html", "report.html", reports.WriteHTML},
 }
 
-// formatNames is the value of --format that names all.
+// formatNames lists the values of --format.
 func formatNames() string {
 	var names []string
 	for _, f := range formats {
@@ -36,7 +36,7 @@ func formatNames() string {
 	return strings.Join(names, ",")
 }
 
-// parseFormats reads the value of --format.
+// parseFormats parses the value of --format.
 func parseFormats(list string) ([]string, error) {
 	known := strings.Split(formatNames(), ",")
 	var out []string
@@ -50,7 +50,7 @@ func parseFormats(list string) ([]string, error) {
 	return unique(out), nil
 }
 
-// writeFiles keeps results in a folder, in each of the named formats that has a file.
+// writeFiles writes results to a folder, in each of the named formats that has a file.
 func writeFiles(dir string, names []string, r *reports.Results) error {
 	for _, f := range formats {
 		if f.file == "" || !slices.Contains(names, f.name) {
@@ -63,13 +63,13 @@ func writeFiles(dir string, names []string, r *reports.Results) error {
 	return nil
 }
 
-// writeFile makes a file appear whole or not at all.
+// writeFile writes a file atomically.
 func writeFile(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // does nothing once it is renamed
+	defer os.Remove(f.Name()) // no effect after the rename
 	if err := write(f); err != nil {
 		_ = f.Close()
 		return err
@@ -84,7 +84,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return os.Rename(f.Name(), path)
 }
 
-// removeFiles takes away what an earlier run left in a folder, so that no report of another run stands there.
+// removeFiles removes the reports of an earlier run from a folder.
 func removeFiles(dir string) error {
 	for _, f := range formats {
 		if f.file == "" {
@@ -97,7 +97,7 @@ func removeFiles(dir string) error {
 	return nil
 }
 
-// writeOut writes results to stdout in one format. Dir is where they lie, as the user would type it.
+// writeOut writes results to stdout in one format. Dir is the folder of their files, as the user would type it.
 func (s *streams) writeOut(name string, r *reports.Results, o reports.ConsoleOptions) error {
 	if name == consoleFormat {
 		o.Width = s.OutWidth

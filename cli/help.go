@@ -17,7 +17,7 @@ const (
 // flagUsages is what cobra's template calls for the table of flags.
 var flagUsages = regexp.MustCompile(`\bFlagUsages\b`)
 
-// tidy wraps the help texts of a command and of those below it, and has them name this program.
+// tidy wraps the help texts of a command and its subcommands, and puts this program's name into them.
 func tidy(c *cobra.Command) {
 	c.Long, c.Example = wrapped(named(c.Long), helpColumns), named(c.Example)
 	c.SetUsageTemplate(flagUsages.ReplaceAllString(c.UsageTemplate(), fmt.Sprintf("FlagUsagesWrapped %d", flagColumns)))
@@ -26,8 +26,8 @@ func tidy(c *cobra.Command) {
 	}
 }
 
-// wrapped breaks each paragraph of a text into lines of at most so many columns, between words. A paragraph that begins
-// with a space stays as it is.
+// wrapped wraps each paragraph of a text at the given width, between words. A paragraph that begins with a space
+// stays as it is.
 func wrapped(text string, columns int) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {
@@ -38,7 +38,7 @@ func wrapped(text string, columns int) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// fill breaks one paragraph.
+// fill wraps one paragraph.
 func fill(text string, columns int) string {
 	var out strings.Builder
 	at := 0

@@ -21,7 +21,7 @@ import (
 type initOptions struct {
 	protocol, role, out string
 	force               bool
-	command             bool // the arguments are one, and no URL
+	command             bool // the arguments are a command, not a URL
 }
 
 func initCommand(s *streams) *cobra.Command {
@@ -35,7 +35,7 @@ func initCommand(s *streams) *cobra.Command {
 			o.command = c.ArgsLenAtDash() == 0
 			if len(args) == 1 && !c.Flags().Changed("protocol") {
 				if kind, isPage := suite.Kinds().OfPage(args[0]); isPage {
-					o.protocol = kind.Protocol // which is not that of servers
+					o.protocol = kind.Protocol // a page's protocol is not that of servers
 				}
 			}
 			return initialise(c.Context(), args, o, s)
@@ -54,7 +54,7 @@ func initCommand(s *streams) *cobra.Command {
 	return c
 }
 
-// initUse shows what init takes: a URL, what else the protocols know, and commands.
+// initUse shows what init takes: a URL, a command, or another argument that a protocol defines.
 func initUse() string {
 	use := "init URL"
 	if slices.ContainsFunc(suite.Kinds(), func(k target.Kind) bool { return k.ForPage != nil }) {
@@ -75,7 +75,7 @@ func initUse() string {
 	return use
 }
 
-// initLong is the help of init: a paragraph of its own, and what each protocol says of its probe.
+// initLong is the help of init: a general paragraph, and what each protocol says of its probe.
 func initLong() string {
 	parts := []string{`Probe a running server and write a profile of it. Each finding stands beside the
 observation that led to it;
@@ -87,7 +87,7 @@ protocol, wants credentials or does not answer, init prints one line, writes not
 	return strings.Join(parts, "\n\n")
 }
 
-// initExamples are the examples of all protocols.
+// initExamples returns the examples of all protocols.
 func initExamples() string {
 	var lines []string
 	for _, guide := range probeGuides() {
@@ -98,7 +98,7 @@ func initExamples() string {
 	return strings.Join(lines, "\n")
 }
 
-// probeGuides are what the protocols say of their probes, in the order of the suite.
+// probeGuides returns what the protocols say of their probes, in the order of the suite.
 func probeGuides() []probe.Guide {
 	var all []probe.Guide
 	for _, p := range suite.All {
@@ -150,7 +150,7 @@ func initialise(ctx context.Context, args []string, o initOptions, s *streams) e
 	return err
 }
 
-// given is what was given to be probed: a URL, a page, a command, or nothing where the target connects by itself.
+// given interprets what to probe: a URL, a page, a command, or nothing if the target connects by itself.
 func (o initOptions) given(protocol steps.Protocol, args []string) (probe.Options, error) {
 	kind := protocol.Kind()
 	p := probe.Options{Protocol: protocol, File: o.out}
@@ -178,7 +178,7 @@ func (o initOptions) given(protocol steps.Protocol, args []string) (probe.Option
 	return p, nil
 }
 
-// wanted says what to give to be probed.
+// wanted says which argument a probe needs.
 func wanted(kind target.Kind) string {
 	switch {
 	case kind.ForPage != nil:
@@ -190,12 +190,12 @@ func wanted(kind target.Kind) string {
 	return "give one URL, such as parley init http://localhost:3000"
 }
 
-// spoken reports whether the arguments are the command of a target that speaks over its stdin and stdout.
+// spoken reports whether the arguments are the command of a target that uses stdin and stdout.
 func (o initOptions) spoken(kind target.Kind, args []string) bool {
 	return o.command && slices.Contains(kind.Drivers, target.Stdio) && len(args) > 0 && !strings.Contains(args[0], "://")
 }
 
-// keep writes a profile that can be read, and no other.
+// keep writes a profile after checking that it can be read.
 func keep(o initOptions, text string) error {
 	if _, err := suite.Kinds().Parse([]byte(text), o.out, nil); err != nil {
 		return fmt.Errorf("what was found out makes no profile: %v\n%s", err, text)
@@ -207,7 +207,7 @@ func keep(o initOptions, text string) error {
 		}
 		return nil
 	}
-	f, err := os.OpenFile(o.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // nobody may have made it meanwhile
+	f, err := os.OpenFile(o.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // fails if the file exists by now
 	if err != nil {
 		return usagef("--out: %v", err)
 	}

@@ -11,11 +11,11 @@ import (
 	"parley/verdict"
 )
 
-// knownFailures are the baselines of protocols, from one file.
+// knownFailures are the baselines by protocol, from one file.
 type knownFailures map[string]*verdict.Baseline
 
-// loadBaseline reads a baseline, and gives its rows to the protocols whose clauses they name; "" gives none. A row of
-// no protocol at all is a mistake; one of a protocol that is not run has no effect.
+// loadBaseline reads a baseline, and splits its rows by the protocols whose clauses they name; "" yields none. A row
+// that fits no protocol is an error; one of a protocol that is not run has no effect.
 func loadBaseline(path string) (knownFailures, error) {
 	if path == "" {
 		return nil, nil

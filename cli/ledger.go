@@ -14,10 +14,10 @@ type book struct {
 	ledger    *verdict.Ledger
 	scenarios []runner.Planned
 	monitors  []monitor.Monitor
-	byStep    steps.Judges // nil where the features do not say which steps judge what
+	byStep    steps.Judges // nil if the features do not say which steps judge what
 }
 
-// openBook reads what the suite has about a protocol.
+// openBook reads the suite's data on a protocol.
 func openBook(protocol string) (*book, error) {
 	p, err := suite.Find(protocol)
 	if err != nil {
@@ -38,7 +38,7 @@ func openBook(protocol string) (*book, error) {
 	return &book{ledger, scenarios, p.Monitors(), byStep}, nil
 }
 
-// openBooks opens those of the named protocols; without names, all.
+// openBooks opens the books of the named protocols; without names, of all.
 func openBooks(protocols []string) ([]*book, error) {
 	if err := knownProtocols(protocols); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (b *book) monitorsOf(clause string) []monitor.Monitor {
 	return out
 }
 
-// faulty is a mutant, and the role of the target that it is made of.
+// faulty is a mutant and the role of its target.
 type faulty struct {
 	runner.Mutant
 	role string
@@ -98,10 +98,10 @@ func (b *book) mutantsOf(clause string) []faulty {
 	return out
 }
 
-// roles lists the roles that targets of the protocol can have, the usual one first.
+// roles lists the roles that targets of the protocol can have, the default one first.
 func (b *book) roles() []string { return suite.Roles(b.ledger.Protocol) }
 
-// rolesOf lists the roles of targets of which a clause is judged, by scenarios or by monitors.
+// rolesOf lists the roles of targets to which a clause applies, by scenarios or by monitors.
 func (b *book) rolesOf(clause string) []string {
 	return slices.DeleteFunc(b.roles(), func(role string) bool {
 		return !slices.ContainsFunc(b.scenariosOf(clause), func(p runner.Planned) bool { return b.judges(p, role) }) &&
@@ -109,21 +109,21 @@ func (b *book) rolesOf(clause string) []string {
 	})
 }
 
-// judges reports whether a scenario judges targets of a role.
+// judges reports whether a scenario applies to targets of a role.
 func (b *book) judges(p runner.Planned, role string) bool { return inRole(b.ledger.Protocol, role, p) }
 
-// scenarioRoles lists the roles of targets that a scenario judges.
+// scenarioRoles lists the roles of targets to which a scenario applies.
 func (b *book) scenarioRoles(p runner.Planned) []string {
 	return slices.DeleteFunc(b.roles(), func(role string) bool { return !b.judges(p, role) })
 }
 
-// monitorRoles lists the roles of targets that a monitor judges.
+// monitorRoles lists the roles of targets to which a monitor applies.
 func (b *book) monitorRoles(m monitor.Monitor) []string {
 	return slices.DeleteFunc(b.roles(), func(role string) bool { return !m.For(role) })
 }
 
-// narrowed is the book of those scenarios and monitors alone that judge targets of one of the roles; nil where there
-// are none. Without roles it is the whole book.
+// narrowed returns a book with only the scenarios and monitors that apply to one of the roles; nil if there are none.
+// Without roles it returns the whole book.
 func (b *book) narrowed(roles []string) *book {
 	if len(roles) == 0 {
 		return b
@@ -146,7 +146,7 @@ func (b *book) narrowed(roles []string) *book {
 	return out
 }
 
-// scenariosOf are the scenarios of a protocol of the suite.
+// scenariosOf returns the scenarios of a protocol.
 func scenariosOf(protocol string) ([]runner.Planned, error) {
 	p, err := suite.Find(protocol)
 	if err != nil {
@@ -155,7 +155,7 @@ func scenariosOf(protocol string) ([]runner.Planned, error) {
 	return runner.Scenarios(p.Features(), p)
 }
 
-// stepsOf are the steps that judge a clause, as the features say.
+// stepsOf returns the steps that judge a clause, according to the features.
 func (b *book) stepsOf(id string) []string {
 	var out []string
 	for _, expr := range b.byStep[id] {

@@ -53,7 +53,7 @@ type listedClause struct {
 	Section   string        `json:"section"`
 	Status    string        `json:"status"` // tested or excluded
 	Reason    string        `json:"reason,omitzero"`
-	Roles     []string      `json:"roles"` // of the targets of which it is judged
+	Roles     []string      `json:"roles"` // of the targets to which it applies
 	Scenarios []string      `json:"scenarios"`
 	Monitors  []string      `json:"monitors"`
 	Text      string        `json:"text"`
@@ -101,8 +101,8 @@ func list(_ context.Context, o listOptions, s *streams) error {
 	return s.clauseCount("", rows)
 }
 
-// narrow leaves of books what judges targets of some roles, and the books that have any of it; without roles it leaves
-// all.
+// narrow keeps of books only what applies to targets of the given roles, and drops books without any of it; without
+// roles it keeps all.
 func narrow(books []*book, roles []string) ([]*book, error) {
 	var protocols []string
 	for _, b := range books {
@@ -120,7 +120,7 @@ func narrow(books []*book, roles []string) ([]*book, error) {
 	return out, nil
 }
 
-// listClauses makes the rows of books; judged leaves out what nothing of them judges.
+// listClauses returns the rows of books; judged omits clauses that nothing in the books judges.
 func listClauses(books []*book, judged bool) []listedClause {
 	rows := []listedClause{}
 	for _, b := range books {
@@ -177,8 +177,8 @@ func (s *streams) clauseTable(rows []listedClause) error {
 	return w.Flush()
 }
 
-// clauseCount counts clauses by their status. One that several protocols judge is one, and tested where one of them
-// tests it.
+// clauseCount counts clauses by status. A clause in several ledgers counts once, and as tested if any of them tests
+// it.
 func (s *streams) clauseCount(of string, rows []listedClause) error {
 	all, tested := map[string]bool{}, map[string]bool{}
 	for _, r := range rows {
@@ -205,7 +205,7 @@ func (s *streams) scenarioTable(rows []listedScenario) error {
 	return err
 }
 
-// clip cuts the last column of a table where a terminal would wrap it; before is what stands to its left.
+// clip cuts the last column of a table to fit the terminal; before is the width of the columns to its left.
 func (s *streams) clip(text string, before int) string {
 	room := s.OutWidth - before
 	if s.OutTTY && s.OutWidth > 0 && room > 20 {

@@ -22,10 +22,9 @@ import (
 	"parley/verdict"
 )
 
-// Main carries out the command line of this process, for the protocols and targets that are given, and ends it with the
-// exit code.
+// Main runs the command line of this process for the given protocols and targets, and exits with the exit code.
 func Main(parts Parts) {
-	parts.Targets.Child() // a scenario that restarts its target has started this program as one
+	parts.Targets.Child() // a scenario that restarts its target runs this program as the target
 	suite, bundle = parts.Protocols, parts.Targets
 	if parts.Name != "" {
 		program = parts.Name
@@ -34,9 +33,9 @@ func Main(parts Parts) {
 	os.Exit(parley(os.Args[1:], terminal()))
 }
 
-// tuneGC lets a run, which allocates much and lives for a second, collect less often: a quarter of its time went there.
-// What GOGC says in the environment counts. From gcLimit bytes on it is collected as often as it must be; where more
-// than half of that is alive, whenever twice as much is there.
+// tuneGC makes garbage collection rarer, unless GOGC is set: a run allocates much and lives for about a second, of
+// which collection took a quarter. From gcLimit bytes on, the heap is collected as often as needed, but if more than
+// half of that is alive, only when the heap has doubled.
 func tuneGC() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(1000)
@@ -47,7 +46,7 @@ func tuneGC() {
 
 const gcLimit = 160 << 20
 
-// collected is garbage in every collection, so that its finalizer runs behind each.
+// collected becomes garbage in every collection, so that its finalizer runs after each.
 type collected struct{ _ [16]byte }
 
 func (c *collected) watch() { runtime.SetFinalizer(c, (*collected).tune) }
@@ -61,7 +60,7 @@ func (c *collected) tune() {
 	c.watch()
 }
 
-// parley carries out a command line and gives its exit code.
+// parley runs a command line and returns its exit code.
 func parley(args []string, s *streams) int {
 	ctx, stop := interruptible()
 	defer stop()
@@ -73,7 +72,7 @@ func parley(args []string, s *streams) int {
 	return s.exit(root.ExecuteContext(ctx))
 }
 
-// interruptible gives a context that the first SIGINT or SIGTERM ends. The second one ends the process at once.
+// interruptible returns a context that ends at the first SIGINT or SIGTERM. A second signal ends the process at once.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -128,7 +127,7 @@ be started or reached, or does not speak the protocol · 4 harness error · 5 in
 		RunE: func(c *cobra.Command, _ []string) error {
 			c.SetOut(s.Err)
 			_ = c.Help()
-			return exitError{verdict.ExitUsage} // nothing was asked for, and nothing was judged
+			return exitError{verdict.ExitUsage} // no command given, nothing judged
 		},
 	}
 	cobra.EnableCommandSorting = false
@@ -163,7 +162,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// knownCommand refuses what is no subcommand of c.
+// knownCommand rejects unknown subcommands of c.
 func knownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -54,7 +54,7 @@ Exit 1 if a mutant survives, or if no mutant is killed by a tested, binding clau
 	return c
 }
 
-// catalogue is the mutants of one protocol's targets of one role.
+// catalogue holds the mutants of one protocol's targets of one role.
 type catalogue struct {
 	protocol, role string
 	mutants        []runner.Mutant
@@ -98,7 +98,7 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	return nil
 }
 
-// kill runs the catalogues, one after the other.
+// kill runs the catalogues one after the other.
 func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBar) ([]*runner.KillMatrix, error) {
 	var out []*runner.KillMatrix
 	for _, c := range all {
@@ -119,8 +119,9 @@ func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBa
 	return out, nil
 }
 
-// catalogues are those of the named protocols and roles; without names, of all that have mutants. A protocol that has
-// none of the roles is in all that it has. What was named and has no mutants is a mistake: it would pass for proved.
+// catalogues returns the catalogues of the named protocols and roles; without names, of all that have mutants. A
+// protocol that has none of the roles is included in every role that it has. Naming something without mutants is an
+// error, since it would pass as proved.
 func catalogues(protocols, roles []string) ([]catalogue, error) {
 	if err := knownProtocols(protocols); err != nil {
 		return nil, err
@@ -157,7 +158,7 @@ func catalogues(protocols, roles []string) ([]catalogue, error) {
 	return out, nil
 }
 
-// mutable lists the targets that have mutants.
+// mutable lists the targets with mutants.
 func mutable() []string {
 	var out []string
 	for _, p := range bundle.Protocols() {
@@ -170,7 +171,7 @@ func mutable() []string {
 	return out
 }
 
-// chooseMutants leaves the mutants with these ids, and the catalogues that have some of them.
+// chooseMutants keeps the mutants with these ids, and drops empty catalogues.
 func chooseMutants(all []catalogue, only []string) ([]catalogue, error) {
 	if len(only) == 0 {
 		return all, nil
@@ -197,12 +198,13 @@ func chooseMutants(all []catalogue, only []string) ([]catalogue, error) {
 	return out, nil
 }
 
-// mutantBar shows how far a run of mutants is: one line that is redrawn on a terminal, a line a quarter elsewhere.
+// mutantBar shows the progress of a run of mutants: one line that is redrawn on a terminal, else a line every
+// quarter.
 type mutantBar struct {
 	w     io.Writer
 	tty   bool
 	total int
-	of    string // whose mutants are run; "" where all are of one kind
+	of    string // catalogue in progress; "" if there is only one
 
 	mu       sync.Mutex
 	n, quart int
@@ -236,7 +238,7 @@ func (b *mutantBar) end() {
 	}
 }
 
-// printMatrices prints kill matrices: as text one below the other, as JSON one object, or an array of several.
+// printMatrices prints kill matrices: as consecutive text, or as JSON: one object, or an array of several.
 func printMatrices(w io.Writer, matrices []*runner.KillMatrix, asJSON bool) error {
 	if asJSON {
 		enc := json.NewEncoder(w)
@@ -256,7 +258,7 @@ func printMatrices(w io.Writer, matrices []*runner.KillMatrix, asJSON bool) erro
 	return nil
 }
 
-// printMatrix prints a kill matrix: each clause with what it killed, then what survived.
+// printMatrix prints a kill matrix: each clause with its killed mutants, then the survivors.
 func printMatrix(w io.Writer, k *runner.KillMatrix) {
 	ids := slices.Sorted(maps.Keys(k.Clauses))
 	for _, id := range ids {

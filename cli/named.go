@@ -2,13 +2,13 @@ package cli
 
 import "regexp"
 
-// parleyName is how texts in this package name the program.
+// parleyName is the name of the program in texts of this package.
 const parleyName = "parley"
 
 var commandOf = regexp.MustCompile(`\b` + parleyName + `( [a-z])`)
 
-// named is a text whose command lines are those of this program. The text is one of this package: what others say may
-// have the word.
+// named puts this program's name into the command lines of a text. Use it only for texts of this package: others may
+// contain the word with another meaning.
 func named(text string) string {
 	if program == parleyName {
 		return text

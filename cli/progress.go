@@ -11,7 +11,7 @@ import (
 // follower shows the progress of runs on stderr: one live line on a terminal, plain lines elsewhere.
 type follower struct{ bar *reports.Progress }
 
-// follow says how many scenarios are to come and what each run judges, and starts the progress.
+// follow prints how many scenarios will run and what each run judges, and starts the progress display.
 func follow(s *streams, total int, abouts []string, color bool) *follower {
 	if len(abouts) == 1 {
 		fmt.Fprintf(s.Err, "%s of %s\n", words.Counted(total, "scenario"), abouts[0])
@@ -27,7 +27,7 @@ func follow(s *streams, total int, abouts []string, color bool) *follower {
 	return f
 }
 
-// Planned implements runner.Observer. What all runs have planned was told at the start.
+// Planned implements runner.Observer. follow has printed the total already.
 func (f *follower) Planned(int) {}
 
 // ScenarioDone implements runner.Observer.
@@ -39,7 +39,7 @@ func (f *follower) Shrinking(lines int) {
 		words.Counted(lines, "line")))
 }
 
-// tellInterrupt says that an interrupt was heard, as soon as it is. The returned function ends the waiting.
+// tellInterrupt prints a message as soon as an interrupt arrives. The returned function stops watching for it.
 func (f *follower) tellInterrupt(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		f.bar.Note("interrupted: the run is being ended; interrupt again to end at " +
@@ -47,5 +47,5 @@ func (f *follower) tellInterrupt(ctx context.Context) (stop func() bool) {
 	})
 }
 
-// stop takes the live line away.
+// stop removes the live line.
 func (f *follower) stop() { f.bar.Stop() }

@@ -10,13 +10,13 @@ import (
 	"parley/target"
 )
 
-// everyRole names all roles that targets of a protocol can have.
+// everyRole selects all roles that targets of a protocol can have.
 const everyRole = "all"
 
-// roled reports whether targets of a protocol can be of several roles. Only there the role is worth telling.
+// roled reports whether targets of a protocol can have several roles. Only then is the role worth mentioning.
 func roled(protocol string) bool { return len(suite.Roles(protocol)) > 1 }
 
-// titled is a protocol, with the role of its target where there are several.
+// titled returns a protocol's name, with the role of its target if there are several.
 func titled(protocol, role string) string {
 	if roled(protocol) {
 		return protocol + " " + role
@@ -24,8 +24,7 @@ func titled(protocol, role string) string {
 	return protocol
 }
 
-// rolesAmong are those of the roles that were asked for which targets of a protocol can have; nil where it has none of
-// them.
+// rolesAmong returns those of the requested roles that targets of a protocol can have; nil if it has none of them.
 func rolesAmong(protocol string, asked []string) []string {
 	var out []string
 	for _, r := range asked {
@@ -39,7 +38,7 @@ func rolesAmong(protocol string, asked []string) []string {
 	return unique(out)
 }
 
-// knownRoles refuses a role that none of the protocols has.
+// knownRoles rejects a role that none of the protocols has.
 func knownRoles(asked, protocols []string) error {
 	var known []string
 	for _, p := range protocols {
@@ -62,7 +61,7 @@ func knownRoles(asked, protocols []string) error {
 	return nil
 }
 
-// oneRole is the role that was asked for of a target; "" where none was.
+// oneRole returns the role requested for a target; "" if none was.
 func oneRole(protocol string, asked []string) (string, error) {
 	if err := knownRoles(asked, []string{protocol}); err != nil {
 		return "", err
@@ -77,8 +76,8 @@ func oneRole(protocol string, asked []string) (string, error) {
 	return "", usagef("--role: a target has one role at a time, and here are %s (choose one)", strings.Join(roles, ", "))
 }
 
-// as gives a target another role than its profile says; "" leaves it. It must come before the launcher is made. Keys
-// that have a meaning in one role alone are dropped or refused as they are when a profile is read.
+// as sets the role of a target instead of that in its profile; "" keeps it. Call it before making the launcher. Keys
+// with a meaning in one role only are dropped or rejected as when a profile is read.
 func as(p *target.Profile, role string) error {
 	if role == "" || role == p.Role {
 		return nil
@@ -106,7 +105,7 @@ func as(p *target.Profile, role string) error {
 	return nil
 }
 
-// inRole reports whether a scenario judges targets of a role.
+// inRole reports whether a scenario applies to targets of a role.
 func inRole(protocol, role string, p runner.Planned) bool {
 	return !roled(protocol) || slices.Contains(p.Tags, "@"+role)
 }

@@ -73,7 +73,7 @@ An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one 
 	return c
 }
 
-// aboutKinds is what the protocols say of their targets, a paragraph each.
+// aboutKinds describes the targets of each protocol, in a paragraph each.
 func aboutKinds() (text string) {
 	for _, kind := range suite.Kinds() {
 		if kind.About != "" {
@@ -83,7 +83,7 @@ func aboutKinds() (text string) {
 	return text
 }
 
-// runExamples are those of the protocols.
+// runExamples returns the examples of the protocols.
 func runExamples() string {
 	var lines []string
 	for _, kind := range suite.Kinds() {
@@ -94,7 +94,7 @@ func runExamples() string {
 	return strings.Join(lines, "\n")
 }
 
-// declare declares the flags of a run.
+// declare defines the flags of a run.
 func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.protocols, "protocol", nil,
 		"`PROTOCOL` to judge by; may be repeated (default that of the target; all without --target)")
@@ -125,7 +125,7 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
 
-// run judges what was asked for, and writes what it found.
+// run judges the selected targets, and writes the results.
 func run(ctx context.Context, o runOptions, s *streams) error {
 	asked, err := parseFormats(o.format)
 	if err != nil {
@@ -166,14 +166,14 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	return nil
 }
 
-// runs makes the runner's options, one for each target, and says what is left out; or says what is wrong with the
+// runs returns the runner's options for each target, and what is left out; the error says what is wrong with the
 // flags.
 func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 	if err := o.checkExplore(); err != nil {
 		return nil, nil, err
 	}
 	subjects, err := subjectsOf(o.target, o.protocols, o.roles)
-	if err == nil && !o.exploring { // a selection may well be of the random sequences alone
+	if err == nil && !o.exploring { // the selection may match only the random sequences
 		subjects, err = tagged(subjects, o.tags)
 	}
 	if err != nil {
@@ -207,8 +207,8 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 	return runs, append(left, pages...), err
 }
 
-// withoutPages leaves the pages out where transports were asked for, and no protocol: they have none of their own. It
-// says so.
+// withoutPages leaves out pages if other drivers but no protocol were asked for, and says so: pages run only in a
+// browser.
 func (o runOptions) withoutPages(subjects []*subject, named bool) (kept []*subject, left []string) {
 	if named || len(o.drivers) == 0 || slices.Contains(o.drivers, everyDriver) ||
 		slices.Contains(o.drivers, browser.Name) {
@@ -225,7 +225,7 @@ func (o runOptions) withoutPages(subjects []*subject, named bool) (kept []*subje
 	return kept, left
 }
 
-// checkExplore refuses an exploration of nothing, or of nobody in particular.
+// checkExplore rejects --explore without a positive number or without a protocol.
 func (o runOptions) checkExplore() error {
 	switch {
 	case o.exploring && o.explore < 1:
@@ -236,7 +236,7 @@ func (o runOptions) checkExplore() error {
 	return nil
 }
 
-// abouts says of each run what is judged, and in which role where there are several.
+// abouts says for each run what is judged, and in which role if there are several.
 func abouts(runs []runner.Options) []string {
 	var out []string
 	for _, o := range runs {
@@ -246,8 +246,8 @@ func abouts(runs []runner.Options) []string {
 	return out
 }
 
-// again is the command line that runs the same again; the runner adds the role, where there are several, and the driver
-// and the tags of a failure.
+// again returns the command line that repeats the run. The runner adds the role, if there are several, and a
+// failure's driver and tags.
 func (o runOptions) again(protocol string) string {
 	words := []string{program, "run", "--protocol", protocol}
 	if o.target != "" {
@@ -267,7 +267,7 @@ func (o runOptions) again(protocol string) string {
 
 var plainWord = regexp.MustCompile(`\A[\w@%+=:,./-]+\z`)
 
-// shellWord quotes a word for a shell, where it must be.
+// shellWord quotes a word for a shell if necessary.
 func shellWord(w string) string {
 	if plainWord.MatchString(w) {
 		return w
@@ -275,7 +275,7 @@ func shellWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// flagged says which flag a refused run is about.
+// flagged names the flag at fault when a run is rejected.
 func flagged(err error) error {
 	var usage *runner.UsageError
 	if errors.As(err, &usage) && strings.HasPrefix(usage.Msg, "tag expression") {
@@ -287,7 +287,7 @@ func flagged(err error) error {
 	return err
 }
 
-// prepareOut makes the folder for results, without the reports of an earlier run.
+// prepareOut creates the results folder, and removes the reports of an earlier run.
 func prepareOut(dir string) error {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return usagef("--out: %s is a file (name a folder)", dir)
@@ -301,7 +301,7 @@ func prepareOut(dir string) error {
 	return nil
 }
 
-// write keeps the results, and prints the report: on the console, or as JSON where nothing else is asked for.
+// write writes the results, and prints the report: on the console, or as JSON if only that is asked for.
 func (o runOptions) write(asked []string, r *reports.Results, s *streams) error {
 	if err := writeFiles(o.out, append([]string{jsonFormat}, asked...), r); err != nil {
 		return err

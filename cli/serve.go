@@ -24,7 +24,7 @@ import (
 // grace is how long connections and turns may take to end.
 const grace = 800 * time.Millisecond
 
-// serveOptions are the flags that every server takes.
+// serveOptions are the flags common to all servers.
 type serveOptions struct {
 	addr, token, cert, key string
 	origins                []string
@@ -39,7 +39,7 @@ With --token every request needs the header "Authorization: Bearer TOKEN", or ?t
 set headers, as with EventSource and WebSocket in a browser. An address that other machines can reach requires
 --token and TLS.`
 
-// serveCommand has a subcommand for each protocol. Without one it takes --protocol, and the flags of all of them.
+// serveCommand has a subcommand for each protocol. Used directly, it takes --protocol and the flags of all of them.
 func serveCommand(s *streams) *cobra.Command {
 	var protocol string
 	known := offersOf(bundle...)
@@ -89,7 +89,7 @@ are logged to stderr. ` + aboutServing,
 	return c
 }
 
-// longOf says what is served, in each role where there are several.
+// longOf describes what is served, in each role if there are several.
 func longOf(t launch.Target) string {
 	if len(t.Roles) == 1 {
 		return t.Roles[0].Serve.Long
@@ -101,7 +101,7 @@ func longOf(t launch.Target) string {
 	return text
 }
 
-// examplesOf lists command lines.
+// examplesOf lists example command lines.
 func examplesOf(targets ...launch.Target) string {
 	var lines []string
 	for _, t := range targets {
@@ -118,7 +118,7 @@ func examplesOf(targets ...launch.Target) string {
 	return strings.Join(lines, "\n")
 }
 
-// serve serves until ctx ends, which is its regular end.
+// serve serves until ctx ends, which is a regular end.
 func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
 	speaks := one.serving.Speaks != nil && one.serving.Speaks()
 	certificate, err := o.check(one.role.Serve.NotServer, speaks)
@@ -161,7 +161,7 @@ func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
 	return serveUntil(ctx, server, listener, handler)
 }
 
-// tell tells where the server is, and what it has to tell.
+// tell prints the server's address, and what the handler has to say.
 func (one *offer) tell(w io.Writer, scheme string, at net.Addr, handler launch.Handler) {
 	fmt.Fprintf(w, "%s://%s\n", scheme, at)
 	if one.role.Serve.Announce {
@@ -174,8 +174,8 @@ func (one *offer) tell(w io.Writer, scheme string, at net.Addr, handler launch.H
 	}
 }
 
-// check tells what is wrong with the flags of servers, and loads the certificate, nil without one. NotServer is that of
-// the role; speaks: it speaks on stdin and stdout.
+// check validates the flags of servers, and loads the certificate; nil without one. notServer says why the role is no
+// server, if it is none; speaks: the offer uses stdin and stdout.
 func (o *serveOptions) check(notServer string, speaks bool) (*tls.Certificate, error) {
 	switch {
 	case speaks:
@@ -206,7 +206,7 @@ func (o *serveOptions) check(notServer string, speaks bool) (*tls.Certificate, e
 	return &pair, nil
 }
 
-// checkDoors refuses the flags of servers for what is none, and says why it is none.
+// checkDoors rejects server flags for an offer that is no server, and says why it is none.
 func (o *serveOptions) checkDoors(why string, listening bool) error {
 	for _, f := range []struct {
 		name  string
@@ -222,13 +222,14 @@ func (o *serveOptions) checkDoors(why string, listening bool) error {
 	return nil
 }
 
-// loopback reports whether only this machine reaches a host. The empty host is every address of the machine.
+// loopback reports whether a host is reachable from this machine only. The empty host means every address of the
+// machine.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// listen listens, or tells that the server could not be started.
+// listen listens on an address; the error says that the server could not be started.
 func listen(addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err == nil {
@@ -240,7 +241,7 @@ func listen(addr string) (net.Listener, error) {
 	return nil, &target.StartError{Command: []string{"parley", "serve"}, Reason: "cannot be started", Err: err}
 }
 
-// serveUntil serves until ctx ends, then ends what goes on, within grace.
+// serveUntil serves until ctx ends, then ends all requests within grace.
 func serveUntil(ctx context.Context, server *http.Server, l net.Listener, handler launch.Handler) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -251,7 +252,7 @@ func serveUntil(ctx context.Context, server *http.Server, l net.Listener, handle
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	// The streams first: Shutdown waits for requests to end, and those never would. What does not end in time is cut off.
+	// Streams first: Shutdown waits for requests to end, and streams never would. What does not end in time is cut off.
 	err := handler.Close(ctx)
 	if server.Shutdown(ctx) != nil {
 		err = errors.Join(err, server.Close())

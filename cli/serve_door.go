@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// watch logs the end of connections, which are at these paths.
+// watch logs the end of the connections at the given paths.
 func watch(log *slog.Logger, sockets []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -22,7 +22,7 @@ func watch(log *slog.Logger, sockets []string, next http.Handler) http.Handler {
 	})
 }
 
-// guard lets nobody in without the token. Preflights of browsers, which can carry none, are let through.
+// guard rejects requests without the token. It admits CORS preflights of browsers, which cannot carry one.
 func guard(token string, next http.Handler) http.Handler {
 	if token == "" {
 		return next
@@ -30,7 +30,7 @@ func guard(token string, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		preflight := r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
-		// Digests are compared, so that the time tells nothing of the length either.
+		// Comparing digests keeps the timing from revealing the length too.
 		got := sha256.Sum256([]byte(carried(r)))
 		if !preflight && subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
@@ -41,7 +41,7 @@ func guard(token string, next http.Handler) http.Handler {
 	})
 }
 
-// carried is the token that a request carries.
+// carried returns the token of a request.
 func carried(r *http.Request) string {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if ok && strings.EqualFold(scheme, "Bearer") {
@@ -50,7 +50,7 @@ func carried(r *http.Request) string {
 	return r.URL.Query().Get("token")
 }
 
-// withoutToken is a request that no longer shows its token to anybody.
+// withoutToken returns a request with its token removed.
 func withoutToken(r *http.Request) *http.Request {
 	r = r.Clone(r.Context())
 	r.Header.Del("Authorization")

@@ -11,7 +11,7 @@ import (
 	"parley/reference-server/launch"
 )
 
-// offer is what can be served: a role of a protocol, by flags of its own.
+// offer is a role of a protocol that can be served, with its own flags.
 type offer struct {
 	protocol string
 	role     launch.Role
@@ -19,7 +19,7 @@ type offer struct {
 	serving  launch.Serving
 }
 
-// offers are those among which a command line chooses.
+// offers are the choices of a command line.
 type offers []*offer
 
 func offersOf(targets ...launch.Target) offers {
@@ -38,8 +38,8 @@ func offersOf(targets ...launch.Target) offers {
 	return out
 }
 
-// flags adds the flags of all offers to a command, and those of any server. What it returns serves the one that was
-// chosen.
+// flags adds the flags of all offers and of servers in general to a command. The returned function serves the chosen
+// offer.
 func (os offers) flags(c *cobra.Command) func(c *cobra.Command, protocol string, s *streams) error {
 	var o serveOptions
 	var role string
@@ -71,7 +71,7 @@ func (os offers) flags(c *cobra.Command) func(c *cobra.Command, protocol string,
 	}
 }
 
-// roles are those of the offers, each once; none where there is one protocol without roles.
+// roles returns the roles of the offers without repetition; none for a single protocol without roles.
 func (os offers) roles() []string {
 	var all []string
 	for _, one := range os {
@@ -80,12 +80,12 @@ func (os offers) roles() []string {
 	return unique(all)
 }
 
-// owns reports whether a flag is one of an offer's own.
+// owns reports whether a flag belongs to an offer.
 func (os offers) owns(flag string) bool {
 	return slices.ContainsFunc(os, func(one *offer) bool { return one.flags.Lookup(flag) != nil })
 }
 
-// choose is the offer of a protocol in a role, with the flags as they were given. Those of another offer are refused.
+// choose returns the offer of a protocol in a role, with the given flags applied. It rejects flags of other offers.
 func (os offers) choose(protocol, role string, f *pflag.FlagSet) (*offer, error) {
 	if err := knownProtocols([]string{protocol}); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (os offers) choose(protocol, role string, f *pflag.FlagSet) (*offer, error)
 	return mine.inRole(cmp.Or(role, suite.Roles(protocol)[0]), f)
 }
 
-// inRole is the offer of a role among those of one protocol.
+// inRole returns the offer of a role among those of one protocol.
 func (os offers) inRole(role string, f *pflag.FlagSet) (*offer, error) {
 	i := slices.IndexFunc(os, func(one *offer) bool { return one.role.Name == role })
 	chosen := os[i]
@@ -121,7 +121,7 @@ func (os offers) inRole(role string, f *pflag.FlagSet) (*offer, error) {
 		own := chosen.flags.Lookup(given.Name)
 		switch {
 		case failed != nil:
-		case own != nil && own != given: // it stands for that of another offer too
+		case own != nil && own != given: // another offer has a flag of the same name
 			failed = own.Value.Set(given.Value.String())
 		case own == nil && os.owns(given.Name):
 			i := slices.IndexFunc(os, func(one *offer) bool { return one.flags.Lookup(given.Name) != nil })

@@ -8,10 +8,10 @@ import (
 	"net/url"
 )
 
-// remember lets a page in which was opened with ?token=: what it loads, and its WebSocket, carry no token of their own.
-// Who has shown the token gets a cookie, which stands for it until the server ends. It is no copy of the token, since
-// servers at other ports of the same machine see it too. A browser that has the cookie may call from the server's own
-// origin, whatever that is called. Without a token there is nothing to remember.
+// remember admits a page that was opened with ?token=, although the files it loads and its WebSocket carry no token.
+// A client that has shown the token gets a cookie that replaces it until the server ends. The cookie is not a copy of
+// the token, since servers on other ports of the same machine see it too. With the cookie, a browser may call from
+// the server's own origin, whatever its name. Without a token, remember does nothing.
 func remember(token string, at net.Addr, secure bool, next http.Handler) http.Handler {
 	if token == "" {
 		return next
@@ -38,5 +38,5 @@ func remember(token string, at net.Addr, secure bool, next http.Handler) http.Ha
 	})
 }
 
-// same compares secrets.
+// same compares secrets in constant time.
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

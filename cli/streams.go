@@ -7,16 +7,16 @@ import (
 	"golang.org/x/term"
 )
 
-// streams are where a command reads and writes, and what is known about who reads there.
+// streams are the input and output of a command, with what is known about the terminal.
 type streams struct {
 	In                 io.Reader
 	Out, Err           io.Writer
 	OutTTY, ErrTTY     bool
-	OutWidth, ErrWidth int  // columns; 0 where nobody knows
-	Color              bool // nobody asked for none (NO_COLOR)
+	OutWidth, ErrWidth int  // columns; 0 if unknown
+	Color              bool // not disabled by NO_COLOR
 }
 
-// terminal is the process's own streams.
+// terminal returns the streams of the process.
 func terminal() *streams {
 	s := &streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Color: os.Getenv("NO_COLOR") == ""}
 	s.OutTTY, s.OutWidth = tty(os.Stdout)

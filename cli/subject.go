@@ -12,17 +12,17 @@ import (
 	"parley/target"
 )
 
-// subject is what is to be tested.
+// subject is a target to be tested.
 type subject struct {
 	profile  *target.Profile
 	launcher target.Launcher // nil: by the profile
-	brain    *llm.Brain      // of a target within this process; nil for others
-	bare     bool            // nothing but a URL is known of it
-	bundled  bool            // it is the suite's own
+	brain    *llm.Brain      // of an in-process target; nil for others
+	bare     bool            // only a URL is known
+	bundled  bool            // one of the suite's own
 }
 
-// subjectsOf are what --target, --protocol and --role name together: one target, or the bundled ones, one of each role
-// that was asked for. A protocol that has none of these roles is in its first one.
+// subjectsOf returns the subjects that --target, --protocol and --role select: one target, or the bundled ones in
+// each requested role. A protocol that has none of these roles is included in its first one.
 func subjectsOf(name string, protocols, roles []string) ([]*subject, error) {
 	if name != "" {
 		s, err := subjectOf(name, protocols, roles)
@@ -57,9 +57,8 @@ func subjectsOf(name string, protocols, roles []string) ([]*subject, error) {
 	return out, nil
 }
 
-// subjectOf makes a subject of a target, which is a URL, a page, or the file of a profile. A file says which protocol
-// the target speaks, and its role unless one is named; a URL does not: it is that of the first protocol unless one is
-// named, or that of a file, which is a page.
+// subjectOf makes a subject of a target: a URL, a page, or a profile. A profile sets the protocol, and the role
+// unless one is named. A URL has the first protocol unless one is named. A file that is a page has the page protocol.
 func subjectOf(name string, protocols, roles []string) (*subject, error) {
 	if err := knownProtocols(protocols); err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func pageSubject(kind target.Kind, name string, protocols, roles []string) (*sub
 	return s, nil
 }
 
-// source is how messages speak of where the subject's profile comes from.
+// source names the origin of the subject's profile in messages.
 func (s *subject) source() string {
 	if s.profile.Path != "" {
 		return s.profile.Path
@@ -139,7 +138,7 @@ func (s *subject) source() string {
 	return s.profile.Name
 }
 
-// speaks checks the protocols that were asked for against the subject's own.
+// speaks checks the requested protocols against the subject's own.
 func (s *subject) speaks(protocols []string) error {
 	for _, name := range protocols {
 		if name != s.profile.Protocol {
@@ -150,7 +149,7 @@ func (s *subject) speaks(protocols []string) error {
 	return nil
 }
 
-// knownProtocols refuses what is no protocol of the suite.
+// knownProtocols rejects unknown protocols.
 func knownProtocols(names []string) error {
 	known := suite.Names()
 	for _, name := range names {
@@ -166,8 +165,8 @@ func knownProtocols(names []string) error {
 	return nil
 }
 
-// tagged leaves out the subjects for which a tag expression selects nothing. Where it selects nothing at all, or is no
-// expression, they stay: the run will say so. Where it would select something in another role, that is a mistake.
+// tagged drops the subjects for which a tag expression selects nothing. If it selects nothing at all, or is invalid,
+// they stay, and the run reports the error. If it selects something only in another role, tagged returns an error.
 func tagged(subjects []*subject, expr string) ([]*subject, error) {
 	sel, err := tags.Parse(expr)
 	if err != nil || expr == "" {
@@ -194,7 +193,7 @@ func tagged(subjects []*subject, expr string) ([]*subject, error) {
 	return out, nil
 }
 
-// selected are the roles in which a selection selects scenarios of a protocol.
+// selected returns the roles in which a selection selects scenarios of a protocol.
 func selected(protocol string, sel tags.Expr) ([]string, error) {
 	all, err := scenariosOf(protocol)
 	if err != nil {
@@ -209,7 +208,7 @@ func selected(protocol string, sel tags.Expr) ([]string, error) {
 	return out, nil
 }
 
-// unique drops repetitions.
+// unique removes duplicates.
 func unique(words []string) []string {
 	var out []string
 	for _, w := range words {

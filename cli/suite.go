@@ -5,14 +5,14 @@ import (
 	"parley/steps"
 )
 
-// Parts is what a program's command line is about.
+// Parts configures the command line of a program.
 type Parts struct {
-	Name      string           // of the program, as help and hints have it; "": parley
-	Protocols *steps.Protocols // what it can judge
-	Targets   launch.Targets   // what it brings along to be judged, and to be served; may be nil
+	Name      string           // of the program in help and hints; "": parley
+	Protocols *steps.Protocols // that it can judge
+	Targets   launch.Targets   // bundled targets to judge and to serve; may be nil
 }
 
-// program, suite and bundle are what this program was given. Main sets them, and nobody else.
+// program, suite and bundle are the parts of this program. Only Main sets them.
 var (
 	program = parleyName
 	suite   *steps.Protocols

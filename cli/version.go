@@ -24,7 +24,7 @@ func version(_ context.Context, s *streams) error {
 	return err
 }
 
-// revision is the commit that it was built from, where the build knows.
+// revision returns the commit of the build, if known.
 func revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
