@@ -7,8 +7,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Baseline names clauses that are known to fail, each with its reason and optionally a date after which it counts
-// again.
+// Baseline names clauses that are known to fail, each with its reason and an optional last day.
 type Baseline struct {
 	Expected []Expected `yaml:"expected"`
 }
@@ -17,7 +16,7 @@ type Baseline struct {
 type Expected struct {
 	Clause  string `yaml:"clause"`
 	Reason  string `yaml:"reason"`
-	Expires string `yaml:"expires"` // YYYY-MM-DD, the last day on which the row holds; "" for no end
+	Expires string `yaml:"expires"` // YYYY-MM-DD, the last day on which the row applies; "" for no end
 }
 
 // ParseBaseline reads a baseline strictly.
@@ -44,7 +43,7 @@ func ParseBaseline(b []byte) (*Baseline, error) {
 	return out, nil
 }
 
-// last is the first moment at which the row does not hold any more, in UTC; the zero time when it has no end.
+// last returns the moment, in UTC, from which the row no longer applies; the zero time if it has no end.
 func (e Expected) last() (time.Time, error) {
 	if e.Expires == "" {
 		return time.Time{}, nil
@@ -53,16 +52,16 @@ func (e Expected) last() (time.Time, error) {
 	return t.AddDate(0, 0, 1), err
 }
 
-// States of a baseline row once it was applied.
+// States of a baseline row after it was applied.
 const (
 	RowApplied = "applied"        // the clause fails, as expected
-	RowStale   = "stale"          // the clause passes: the row must go
-	RowExpired = "expired"        // its time is over: the failure counts
-	RowUnknown = "unknown clause" // no clause of this run
+	RowStale   = "stale"          // the clause passes: remove the row
+	RowExpired = "expired"        // the row has expired: the failure counts
+	RowUnknown = "unknown clause" // this run has no such clause
 	RowUnused  = "not tested"     // the clause was not judged
 )
 
-// Apply changes an outcome by what the baseline expects, and tells the row's state.
+// Apply returns the outcome of a clause with the row applied, and the row's state.
 func (e Expected) Apply(o Outcome, known bool, now time.Time) (Outcome, string) {
 	end, _ := e.last()
 	switch {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Judgement is what one scenario over one driver says of one clause. Monitor names the monitor that said it, and is
-// empty when a step did.
+// Judgement is what one scenario over one driver says about one clause. Monitor names the monitor that said it; ""
+// for a step.
 type Judgement struct {
 	Clause   string  `json:"id"`
 	Driver   string  `json:"-"`
@@ -16,8 +16,8 @@ type Judgement struct {
 	Monitor  string  `json:"-"`
 }
 
-// Aggregate reduces the judgements of one clause: any failure, else any pass, else not applicable where every judge
-// says so, else not tested. Certifying names the drivers whose pass counts; a failure counts over any driver.
+// Aggregate reduces the judgements of one clause: any failure, else any pass, else not applicable if all say so, else
+// not tested. Certifying selects the drivers whose passes count; failures count over any driver.
 func Aggregate(js []Judgement, certifying func(driver string) bool) (o Outcome, why string,
 	byDriver map[string]Outcome) {
 	byDriver = map[string]Outcome{}
@@ -38,20 +38,20 @@ func Aggregate(js []Judgement, certifying func(driver string) bool) (o Outcome, 
 	return o, why, byDriver
 }
 
-// rank orders outcomes by which wins when several judges speak of one clause.
+// rank orders outcomes: with several judgements of a clause, the higher rank wins.
 var rank = map[Outcome]int{
 	Failed: 8, UnexpectedPass: 7, ExpectedFail: 6, Warned: 5, Passed: 4, HarnessError: 3, EnvError: 2, NotTested: 1,
 	NotApplicable: 0,
 }
 
-// NotRun is the reason of a clause whose every judge a selection has left out.
+// NotRun is the reason of a clause if the selection excludes all that could judge it.
 const NotRun = "no scenario that judges it was run"
 
 func reduce(js []Judgement) (Outcome, string) {
 	if len(js) == 0 {
 		return NotTested, NotRun
 	}
-	// Scenarios end in any order; which of them gives the reason must not depend on it.
+	// The reason must not depend on the order in which scenarios end.
 	worst := slices.MaxFunc(js, func(a, b Judgement) int {
 		return cmp.Or(cmp.Compare(rank[a.Outcome], rank[b.Outcome]), cmp.Compare(b.Driver, a.Driver),
 			cmp.Compare(b.Scenario, a.Scenario), cmp.Compare(b.Monitor, a.Monitor), cmp.Compare(b.Reason, a.Reason))
@@ -62,7 +62,7 @@ func reduce(js []Judgement) (Outcome, string) {
 	return worst.Outcome, worst.Reason
 }
 
-// ByLevel is the outcome of a broken clause of this level: failed where it binds (or in strict mode for a SHOULD),
+// ByLevel returns the outcome of a broken clause of a level: failed if it binds (or for a SHOULD in strict mode),
 // warned for a SHOULD, an observation for the rest.
 func ByLevel(l Level, strict bool) Outcome {
 	switch {
@@ -75,9 +75,9 @@ func ByLevel(l Level, strict bool) Outcome {
 	}
 }
 
-// Decide makes the verdict and the exit code of one run. Where several exit codes apply the order is 4, 3, 1, 5, 0 (2
-// is decided before anything runs). A run in which the baseline has excused anything is never conformant. filtered says
-// that a selection narrowed the run.
+// Decide returns the verdict and the exit code of one run. The precedence of exit codes is 4, 3, 1, 5, 0 (2 is
+// decided before anything runs). A run with failures excused by the baseline is never conformant. filtered says that
+// a selection narrowed the run.
 func Decide(clauses []Judgement, level func(clause string) Level, filtered, harness, unreachable,
 	allowIncomplete bool) (Verdict, int) {
 	failed, expected, untested := false, false, filtered

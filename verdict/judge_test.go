@@ -10,7 +10,7 @@ import (
 // sse certifies, as in agent-select.
 func sse(driver string) bool { return driver == "sse" }
 
-// by makes a judgement; its reason says where it came from.
+// by returns a judgement whose reason names its origin.
 func by(driver string, o Outcome) Judgement {
 	return Judgement{Clause: "AS-001", Driver: driver, Scenario: "s", Outcome: o, Reason: driver + " " + string(o)}
 }
@@ -55,7 +55,7 @@ func TestAggregate(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			for range 10 { // the order in which scenarios end says nothing
+			for range 10 { // the order in which scenarios end must not matter
 				rand.Shuffle(len(r.js), func(i, j int) { r.js[i], r.js[j] = r.js[j], r.js[i] })
 				given := append([]Judgement(nil), r.js...)
 				got, why, _ := Aggregate(r.js, sse)

@@ -14,14 +14,14 @@ type Row struct {
 	Level   Level  `yaml:"level"`
 	Section string `yaml:"section"`
 	Text    string `yaml:"text"`   // the statement, in English
-	Source  string `yaml:"source"` // the sentence of the source document, in the original
+	Source  string `yaml:"source"` // the sentence in the source document, in the original language
 	// wire, wire+config, wire+model, wire+user, wire+fault, wire+log, wire+page, page, config, model, log, none
 	Observed string   `yaml:"observed"`
 	Status   string   `yaml:"status"` // tested or excluded
 	Reason   string   `yaml:"reason"` // why it is excluded
 	Fair     string   `yaml:"fair"`   // the fair reading of a CONFLICT
-	Strict   string   `yaml:"strict"` // what --strict demands of a CONFLICT instead
-	Ruling   string   `yaml:"ruling"` // how the row is read
+	Strict   string   `yaml:"strict"` // what --strict requires instead, for a CONFLICT
+	Ruling   string   `yaml:"ruling"` // how the row is interpreted
 	See      []string `yaml:"see"`    // clauses of other ledgers that say the same
 	JudgedBy []string `yaml:"judged_by"`
 	Cross    bool     `yaml:"-"` // a row of another protocol's ledger that is judged here
@@ -43,8 +43,8 @@ type Ledger struct {
 
 var clauseID = regexp.MustCompile(`\A[A-Z]{2}-\d{3}[a-z]?\z`)
 
-// ParseLedger reads a ledger strictly: unknown keys, unknown levels or states, doubled or malformed ids, excluded
-// rows without a reason, and a ledger without clauses are errors.
+// ParseLedger reads a ledger strictly: unknown keys, levels or states, duplicate or malformed ids, excluded rows
+// without a reason, and a ledger without clauses are errors.
 func ParseLedger(b []byte) (*Ledger, error) {
 	l := &Ledger{byID: map[string]int{}}
 	if err := yaml.UnmarshalWithOptions(b, l, yaml.Strict()); err != nil {
@@ -94,7 +94,7 @@ func (r Row) check() error {
 // Rows returns every row, the protocol's own first.
 func (l *Ledger) Rows() []Row { return l.rows }
 
-// Row finds a clause.
+// Row looks up a clause.
 func (l *Ledger) Row(id string) (Row, bool) {
 	i, ok := l.byID[id]
 	if !ok {
@@ -103,7 +103,7 @@ func (l *Ledger) Row(id string) (Row, bool) {
 	return l.rows[i], true
 }
 
-// Level is the level of a clause; MUST for an unknown one, so that a slip is never lenient.
+// Level returns the level of a clause; MUST for an unknown one, so that a mistake is never lenient.
 func (l *Ledger) Level(id string) Level {
 	if r, ok := l.Row(id); ok {
 		return r.Level
@@ -111,10 +111,10 @@ func (l *Ledger) Level(id string) Level {
 	return Must
 }
 
-// Cover says which clauses scenarios and monitors judge. The keys are clause ids, the values name the judges.
+// Cover maps clause ids to the names of the scenarios or monitors that judge them.
 type Cover map[string][]string
 
-// Audit holds a ledger against what judges it. It returns one sentence per fault: a clause that is neither tested nor
+// Audit compares a ledger with what judges it. It returns one sentence per fault: a clause neither tested nor
 // excluded, a tag that names no clause, an excluded clause that is tagged.
 func (l *Ledger) Audit(scenarios, monitors Cover) []string {
 	var faults []string

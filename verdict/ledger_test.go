@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ledger is a small ledger in which a test replaces what it is about.
+// ledger is a small ledger; tests replace the part that they are about.
 const ledger = `protocol: agent-select
 source: agent-select.zh.md
 clauses:

@@ -1,9 +1,9 @@
-// Package verdict turns what scenarios and monitors saw into outcomes per clause and one verdict. It is pure: no I/O,
-// no clock, no knowledge of any protocol. The rules are those of docs/verdicts.md.
+// Package verdict turns what scenarios and monitors saw into outcomes per clause and one verdict. It is pure: it has
+// no I/O, no clock and no knowledge of any protocol. docs/verdicts.md has the rules.
 package verdict
 
-// Outcome is what came of a clause, or of a scenario. The values are distinct from end to end: what did not run has
-// never passed.
+// Outcome is the result of a clause or of a scenario. The values stay distinct all the way to the reports: what did
+// not run has never passed.
 type Outcome string
 
 const (
@@ -11,12 +11,12 @@ const (
 	Failed        Outcome = "failed"         // a MUST was broken
 	Warned        Outcome = "warned"         // a SHOULD was broken
 	NotApplicable Outcome = "not-applicable" // an optional feature that the target does not declare or use
-	NotTested     Outcome = "not-tested"     // a precondition could not be reached; the reason names which
-	HarnessError  Outcome = "harness-error"  // our fault
+	NotTested     Outcome = "not-tested"     // a precondition could not be reached; the reason names it
+	HarnessError  Outcome = "harness-error"  // the harness failed
 	// the target could not be started or reached, or is another kind of server
 	EnvError       Outcome = "environment-error"
 	ExpectedFail   Outcome = "expected-failure" // failed, and the baseline says so
-	UnexpectedPass Outcome = "unexpected-pass"  // passed, and the baseline said that it fails
+	UnexpectedPass Outcome = "unexpected-pass"  // passed, although the baseline expects a failure
 )
 
 // Outcomes lists every value, worst last, in the order in which reports count them.
