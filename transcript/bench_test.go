@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkAppendAwait is an event's way through a transcript: a driver appends, a step that waits is woken up and
-// finds it.
+// BenchmarkAppendAwait measures an event's way through a transcript: a driver appends it, and a waiting step wakes up
+// and finds it.
 func BenchmarkAppendAwait(b *testing.B) {
 	payload := []byte(`{"type":"agent_switched","data":{"currentAgentId":"debugger"}}`)
 	for _, waiters := range []int{1, 8, 64} {
@@ -41,7 +41,7 @@ func BenchmarkAppendAwait(b *testing.B) {
 	}
 }
 
-// BenchmarkAppend is a flood of events that nobody waits for.
+// BenchmarkAppend measures a flood of events without a waiting step.
 func BenchmarkAppend(b *testing.B) {
 	payload := make([]byte, 512)
 	b.ReportAllocs()

@@ -1,5 +1,5 @@
-// Package transcript is the one truth of a scenario: an append-only record of everything that was sent and observed,
-// numbered through the scenario, time-stamped, bounded, with waiting, excerpts, normalising and redaction.
+// Package transcript is the single source of truth on a scenario: an append-only, bounded record of everything sent
+// and observed, with numbers and timestamps, and with waiting, excerpts, normalisation and redaction.
 package transcript
 
 import (
@@ -11,24 +11,24 @@ import (
 	"parley/internal/cut"
 )
 
-// Dir tells who acted.
+// Dir says who acted.
 type Dir string
 
 const (
 	Sent     Dir = "sent"     // the harness wrote it
 	Received Dir = "received" // the target wrote it
-	Noted    Dir = "noted"    // the harness remarks on it; nothing was on the wire
+	Noted    Dir = "noted"    // a remark of the harness; nothing was on the wire
 )
 
-// Kind tells what a record holds.
+// Kind says what a record holds.
 type Kind string
 
 const (
-	Open     Kind = "open"     // a connection was asked for (sent), or stands (received)
-	Request  Kind = "request"  // an HTTP request beside the stream
+	Open     Kind = "open"     // a connection was requested (sent) or established (received)
+	Request  Kind = "request"  // an HTTP request apart from the stream
 	Response Kind = "response" // an HTTP answer
 	Stream   Kind = "event"    // a dispatched event of an event stream
-	Comment  Kind = "comment"  // a comment, retry or other line of an event stream that dispatches nothing
+	Comment  Kind = "comment"  // a comment, retry or other line of an event stream that dispatches no event
 	Frame    Kind = "frame"    // a WebSocket message
 	Closed   Kind = "closed"   // the connection ended
 	Failure  Kind = "failure"  // the transport failed: refused, reset, timed out
@@ -36,34 +36,34 @@ const (
 
 	Snapshot Kind = "look"     // what a person sees of a page
 	Act      Kind = "act"      // what the user does on a page
-	Ask      Kind = "ask"      // a request that a page makes, as its browser tells
-	Answered Kind = "answered" // such a request has ended
+	Ask      Kind = "ask"      // a request of a page, as reported by its browser
+	Answered Kind = "answered" // such a request has completed
 	Dialog   Kind = "dialog"   // a page's alert, confirm or prompt
-	Console  Kind = "console"  // a message on a page's console, or an exception that it did not catch
+	Console  Kind = "console"  // a message on a page's console, or an uncaught exception
 )
 
-// Record is one thing that happened. Records are values: what is handed out is never changed afterwards.
+// Record is one thing that happened. Records are values: once returned, they do not change.
 type Record struct {
 	N       int           // number within the scenario, from 1
 	At      time.Duration // since the scenario's start, monotonic
-	Conn    string        // the party whose connection it is, e.g. "A"; "" for none
+	Conn    string        // the party that owns the connection, e.g. "A"; "" for none
 	Dir     Dir
 	Kind    Kind
 	Label   string // for people: "POST /message", "agent_switched", "101"
 	Status  int    // HTTP status or WebSocket close code; 0 for none
 	Type    string // media type of a response; opcode "text" or "binary" of a frame; event type of an event stream
 	Bytes   []byte // the payload as on the wire, bounded
-	Cut     int    // how many bytes were cut off the payload
+	Cut     int    // number of bytes cut off the payload
 	Reply   int    // number of the record that this answers; 0 for none
-	Event   *Event // what the payload says in the protocol's terms; nil when it says nothing
-	Flushed bool   // an HTTP answer whose body has been read to its end
-	// the target said it after the harness had closed the connection: it is kept, and not judged. Event is nil
+	Event   *Event // the payload in the protocol's terms; nil if it has no meaning there
+	Flushed bool   // an HTTP response whose body was read to its end
+	// it came after the harness had closed the connection: it is kept, but not judged. Event is nil
 	Late bool
 }
 
-// Event is a protocol message, free of its transport's wrapping.
+// Event is a protocol message without its transport's wrapping.
 type Event struct {
-	Type      string // protocol name of the event
+	Type      string // the event's name in the protocol
 	Data      any    // decoded data: nil, bool, json.Number, string, []any or map[string]any
 	RequestID any    // id of a request to the user; nil for none
 	Timestamp any    // the sender's time; nil for none
@@ -72,7 +72,7 @@ type Event struct {
 	Again     bool // it equals an earlier event of its connection, and nothing was sent that it could answer
 }
 
-// Line renders a record for people, on one line of at most width characters (0: no bound).
+// Line renders a record for people, on one line of at most width characters (0: unlimited).
 func (r Record) Line(width int) string {
 	arrow := map[Dir]string{Sent: "->", Received: "<-", Noted: "--"}[r.Dir]
 	var b strings.Builder
@@ -101,10 +101,10 @@ func (r Record) Line(width int) string {
 	return cut.Text(b.String(), width)
 }
 
-// Printable is text as it stands on a line: what would break the line, or reorder it, is written as escapes.
+// Printable escapes what would break or reorder a line of text.
 func Printable(s string) string { return printable(s) }
 
-// printable keeps text as it is and writes what would break a line or is no UTF-8 as escapes.
+// printable escapes what would break a line, and invalid UTF-8.
 func printable(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {
@@ -126,7 +126,7 @@ func printable(s string) string {
 	return b.String()
 }
 
-// isBidi names the controls that reorder what a reader sees.
+// isBidi reports whether r is a control that reorders displayed text.
 func isBidi(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
 }

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Redactor blanks secrets in whatever leaves the process. The zero value blanks nothing. Safe for concurrent use
-// once built.
+// Redactor removes secrets from everything that leaves the process. The zero value removes nothing. Safe for
+// concurrent use once built.
 type Redactor struct{ secrets [][]byte }
 
-// Blank replaces a secret.
+// Blank is the replacement for a secret.
 const Blank = "«redacted»"
 
-// NewRedactor blanks the given values wherever they stand, also as they look within JSON, HTML, a URL and on a line of
-// a transcript. Values shorter than four characters are left alone: they would blank half of the text and hide nothing.
+// NewRedactor removes the given values wherever they occur, including their forms in JSON, HTML, a URL and a line of
+// a transcript. It ignores values shorter than four characters: they would redact half of the text and hide nothing.
 func NewRedactor(secrets ...string) *Redactor {
 	r := &Redactor{}
 	seen := map[string]bool{}
@@ -34,13 +34,13 @@ func NewRedactor(secrets ...string) *Redactor {
 	return r
 }
 
-// How a text stands in HTML, as browsers write it.
+// Escapes in HTML, as browsers write them.
 var (
 	inHTML      = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\u00a0", "&nbsp;")
 	inAttribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\u00a0", "&nbsp;")
 )
 
-// quoted is a text as it stands between the quotes of a JSON string.
+// quoted returns a text as it appears between the quotes of a JSON string.
 func quoted(s string, html bool) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -52,7 +52,7 @@ func quoted(s string, html bool) string {
 	return text[1 : len(text)-1]
 }
 
-// Bytes returns p with every secret blanked, those that overlap together; p itself when there is none in it.
+// Bytes returns p with every secret replaced, overlapping ones together; p itself if it contains none.
 func (r *Redactor) Bytes(p []byte) []byte {
 	if r == nil {
 		return p
@@ -71,7 +71,7 @@ func (r *Redactor) Bytes(p []byte) []byte {
 	}
 }
 
-// next finds the first stretch of p that secrets cover: one of them, or several that overlap.
+// next finds the first stretch of p that is covered by one secret, or by several that overlap.
 func (r *Redactor) next(p []byte) (start, end int) {
 	start = -1
 	for _, s := range r.secrets {
@@ -82,7 +82,7 @@ func (r *Redactor) next(p []byte) (start, end int) {
 	for grown := start >= 0; grown; {
 		grown = false
 		for _, s := range r.secrets {
-			// One that starts within the stretch and ends beyond it.
+			// A secret that starts within the stretch and ends beyond it extends it.
 			from := max(start+1, end-len(s)+1)
 			if from >= end {
 				continue

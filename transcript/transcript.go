@@ -11,18 +11,18 @@ import (
 	"parley/internal/cut"
 )
 
-// Bounds of one scenario's transcript. A peer that sends more is recorded up to here, and the overflow is told.
+// Bounds of one scenario's transcript. Records beyond them are only counted, and the overflow is reported.
 const (
 	MaxRecords = 50_000
 	MaxBytes   = 64 << 20
-	MaxPayload = 1 << 20 // of one record; the rest is counted in Record.Cut
-	MaxLabel   = 4 << 10 // of a label or a type, which a peer may choose; the rest is dropped
+	MaxPayload = 1 << 20 // of one record; Record.Cut counts the rest
+	MaxLabel   = 4 << 10 // of a label or a type, which the peer may choose; the rest is dropped
 )
 
 // Transcript is append-only. All methods are safe for concurrent use.
 type Transcript struct {
 	start  time.Time
-	decode func(*Record) // fills Record.Event; called once per record, before anyone sees it
+	decode func(*Record) // fills Record.Event; called once per record, before the record is visible
 
 	mu       sync.Mutex
 	records  []Record
@@ -31,13 +31,14 @@ type Transcript struct {
 	changed  chan struct{} // closed and replaced at each append
 }
 
-// New starts a transcript now. decode may be nil; it is called under the transcript's lock and must not call back.
+// New starts a transcript at the current time. decode may be nil; it runs under the transcript's lock and must not
+// call back.
 func New(decode func(*Record)) *Transcript {
 	return &Transcript{start: time.Now(), decode: decode, changed: make(chan struct{})}
 }
 
-// Append numbers, stamps and stores a record, and wakes who waits. It returns the record's number; 0 when the bounds
-// of the transcript are exceeded and the record was only counted.
+// Append numbers, timestamps and stores a record, and wakes waiters. It returns the record's number; 0 if the record
+// exceeds the bounds of the transcript and was only counted.
 func (t *Transcript) Append(r Record) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,7 +50,7 @@ func (t *Transcript) Append(r Record) int {
 	if t.decode != nil {
 		t.decode(&r)
 	}
-	if r.Late { // it has its label, and says nothing to who judges
+	if r.Late { // it keeps its label, but is not judged
 		r.Event = nil
 	}
 	t.bytes += r.bound()
@@ -59,11 +60,11 @@ func (t *Transcript) Append(r Record) int {
 	return r.N
 }
 
-// bound cuts a record to what is kept of it, and returns what it weighs. An event has all of its payload.
+// bound cuts a record to the part that is kept, and returns its size. An event refers to its whole payload.
 func (r *Record) bound() int {
 	weight := len(r.Bytes)
 	if len(r.Bytes) > MaxPayload {
-		kept := bytes.Clone(cut.Bytes(r.Bytes, MaxPayload)) // the whole is let go
+		kept := bytes.Clone(cut.Bytes(r.Bytes, MaxPayload)) // frees the whole payload
 		r.Cut += len(r.Bytes) - len(kept)
 		r.Bytes = kept
 		if r.Event == nil {
@@ -74,19 +75,19 @@ func (r *Record) bound() int {
 	return weight + len(r.Label) + len(r.Type)
 }
 
-// Remark records a note of the harness itself.
+// Remark records a note of the harness.
 func (t *Transcript) Remark(conn, format string, args ...any) {
 	t.Append(Record{Conn: conn, Dir: Noted, Kind: Remark, Label: fmt.Sprintf(format, args...)})
 }
 
-// Len is the number of the latest record.
+// Len returns the number of the latest record.
 func (t *Transcript) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.records)
 }
 
-// Overflow counts the records that exceeded the bounds and were not kept.
+// Overflow returns the number of records that exceeded the bounds and were dropped.
 func (t *Transcript) Overflow() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +107,7 @@ func (t *Transcript) After(mark int) []Record {
 // All returns every record so far.
 func (t *Transcript) All() []Record { return t.After(0) }
 
-// Judged are the records without those that are Late: all that counts for or against a target.
+// Judged returns the records that are not Late: all that count for or against a target.
 func Judged(records []Record) []Record {
 	if !slices.ContainsFunc(records, func(r Record) bool { return r.Late }) {
 		return records
@@ -114,9 +115,9 @@ func Judged(records []Record) []Record {
 	return slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.Late })
 }
 
-// Await returns the first record above mark for which match holds, as soon as it is there. It never polls. When the
-// context ends first it returns the context's cause; a record that was there before then is never missed. match sees
-// each record once, in order, and must not change it.
+// Await blocks until a record above mark matches, and returns the first one. It does not poll. If the context ends
+// first, it returns the context's cause; a record that was there before is never missed. match sees each record once,
+// in order, and must not change it.
 func (t *Transcript) Await(ctx context.Context, mark int, match func(*Record) bool) (Record, error) {
 	next := max(mark, 0)
 	for over := false; ; {
@@ -135,12 +136,12 @@ func (t *Transcript) Await(ctx context.Context, mark int, match func(*Record) bo
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			over = true // and one last look
+			over = true // look once more
 		}
 	}
 }
 
-// Excerpt renders the records around number n: before of them before it, after of them after it.
+// Excerpt renders record n with up to before records before it and after records after it.
 func (t *Transcript) Excerpt(n, before, after, width int) []string {
 	var out []string
 	for _, r := range t.All() {

@@ -212,7 +212,7 @@ func TestAwait(t *testing.T) {
 		reason string
 		mark   int
 		want   string
-		n      int // 0: it does not come
+		n      int // 0: no match
 	}{
 		{"the first of several", 0, "a", 1},
 		{"the first above the mark", 1, "a", 3},
@@ -227,7 +227,7 @@ func TestAwait(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			rec, err := tr.Await(gone(), r.mark, label(r.want)) // what is there is found, though the time is over
+			rec, err := tr.Await(gone(), r.mark, label(r.want)) // a present record is found even though the context has ended
 			if rec.N != r.n || (err == nil) != (r.n > 0) {
 				t.Errorf("Await = record %d, %v; want %d", rec.N, err, r.n)
 			}
@@ -292,7 +292,7 @@ func TestAwaitSeesEachRecordOnceInOrder(t *testing.T) {
 	all.Wait()
 }
 
-// TestAwaitMissesNothingAtTheEnd: a record that came before the time was over counts, whichever is noticed first.
+// TestAwaitMissesNothingAtTheEnd: a record that came before the context ended counts, whichever is noticed first.
 func TestAwaitMissesNothingAtTheEnd(t *testing.T) {
 	for range 100 {
 		tr := New(nil)
