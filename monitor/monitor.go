@@ -1,6 +1,6 @@
-// Package monitor holds the clauses that must hold in every transcript. A monitor is written once and judges every
-// scenario's transcript, whatever the scenario was about. Monitors are pure functions of the records; those of a
-// protocol sit in its subpackage.
+// Package monitor has the types for clauses that must hold in every transcript. A monitor is written once and judges
+// the transcript of every scenario, whatever its subject. Monitors are pure functions of the records; those of a
+// protocol are in its subpackage.
 package monitor
 
 import (
@@ -12,33 +12,33 @@ import (
 	"parley/verdict"
 )
 
-// Finding is what a monitor says of some clauses: that a record keeps them, or breaks them.
+// Finding is what a monitor says about some clauses: that a record keeps or breaks them.
 type Finding = verdict.Finding
 
 // Monitor judges whole transcripts.
 type Monitor struct {
-	Name    string   // short and stable: it stands in results
-	Clauses []string // every clause that it may judge
-	Text    string   // what it holds to be true, in one sentence
-	Roles   []string // the roles of the targets that it judges; nil: all that the protocol has
+	Name    string   // short and stable, since it appears in results
+	Clauses []string // all that it may judge
+	Text    string   // its claim, in one sentence
+	Roles   []string // of the targets that it judges; nil: all roles of the protocol
 	Check   func([]transcript.Record) []Finding
 
-	// PerRecord says that what it finds in a record depends on no other that the target has sent: it is wrong whatever
-	// else was lost.
+	// PerRecord says that a finding on a record does not depend on other records of the target: the record is wrong even
+	// if others were lost.
 	PerRecord bool
 
-	// Of names the model that a record belongs to, so that a deviation that a step has found there ends it too; "" for
-	// none. Nil: steps tell for themselves, by Finding.Model.
+	// Of names the model of a record, so that a deviation found there by a step ends the model for the monitor too; ""
+	// for none. Nil: steps name it themselves, in Finding.Model.
 	Of func(transcript.Record) string
 }
 
-// Covers reports whether a deviation of the model named by outer is one of the model named by inner: the same, or a
-// part of it.
+// Covers reports whether a deviation of the model outer also affects the model inner, which is the same or a part of
+// it.
 func Covers(outer, inner string) bool {
 	return outer != "" && (inner == outer || strings.HasPrefix(inner, outer+"/"))
 }
 
-// For reports whether a monitor judges targets of a role.
+// For reports whether a monitor applies to targets of a role.
 func (m Monitor) For(role string) bool { return len(m.Roles) == 0 || slices.Contains(m.Roles, role) }
 
 // Describe renders a record for a finding.
