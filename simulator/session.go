@@ -23,33 +23,33 @@ import (
 	"parley/verdict"
 )
 
-// Session is one live session with a target. Safe for concurrent use; steps wait for each other.
+// Session is one live session with a target. Safe for concurrent use; steps are serialised.
 type Session struct {
 	live   *runner.Live
 	ledger *verdict.Ledger
 
 	mu    sync.Mutex
 	done  []Did
-	told  map[finding]bool // what monitors have said and Follow has passed on
+	told  map[finding]bool // findings of monitors that Follow has reported
 	worst map[string]verdict.Outcome
 }
 
-// Did is a step that was carried out, with what came of it.
+// Did is a step that was executed, with its result.
 type Did struct {
 	Text   string
 	Arg    steps.StepArg
 	Judged steps.Judged
-	From   int // the number of the last record before it
+	From   int // number of the last record before it
 }
 
-// finding tells one finding of a monitor from another.
+// finding identifies a finding of a monitor.
 type finding struct {
 	monitor, clause string
 	at              int
 }
 
-// Open launches the target of o, or reaches it, and begins a session with it: see runner.OpenLive for the options that
-// count, and for the errors. The session lasts until ctx ends, or Close.
+// Open launches or reaches the target of o, and begins a session with it. See runner.OpenLive for the options that
+// apply and for the errors. The session lasts until ctx ends or Close is called.
 func Open(ctx context.Context, o runner.Options) (*Session, error) {
 	live, err := runner.OpenLive(ctx, o)
 	if err != nil {
@@ -63,27 +63,27 @@ func Open(ctx context.Context, o runner.Options) (*Session, error) {
 	return &Session{live: live, ledger: ledger, told: map[finding]bool{}, worst: map[string]verdict.Outcome{}}, nil
 }
 
-// Protocol is the id of the session's protocol.
+// Protocol returns the id of the session's protocol.
 func (s *Session) Protocol() string { return steps.Name(s.live.Protocol) }
 
-// Driver is the name of the transport.
+// Driver returns the name of the transport.
 func (s *Session) Driver() string { return s.live.Driver }
 
-// URL is the target's; "" where it connects to the harness.
+// URL returns the target's URL; "" if the target connects to the harness.
 func (s *Session) URL() string { return s.live.URL }
 
-// Transcript is the record of everything that was sent and received. It grows on.
+// Transcript returns the transcript of everything sent and received, which keeps growing.
 func (s *Session) Transcript() *transcript.Transcript { return s.live.Transcript() }
 
-// Redact blanks the secrets of the profile in a text that leaves the process.
+// Redact removes the profile's secrets from a text that leaves the process.
 func (s *Session) Redact(text string) string { return s.live.Redactor.String(text) }
 
-// Ledger has the clauses of the protocol.
+// Ledger returns the clauses of the protocol.
 func (s *Session) Ledger() *verdict.Ledger { return s.ledger }
 
-// Do carries a step out, with what stands below it. A keyword (Given, When, Then, And, But, *) before it is left out.
-// The error is an *UndefinedError with steps that read alike, a *steps.ArgumentError, steps.ErrLiveOver or the cause of
-// ctx: then nothing was done, but for the last, where the step was interrupted. What the step came to is in Judged.
+// Do executes a step with its argument. It ignores a keyword (Given, When, Then, And, But, *) before the step. The
+// error is an *UndefinedError with similar steps, a *steps.ArgumentError, steps.ErrLiveOver or the cause of ctx. Only
+// in the last case was the step begun, and interrupted. The step's own result is in Judged.
 func (s *Session) Do(ctx context.Context, text string, arg steps.StepArg) (steps.Judged, error) {
 	text = withoutKeyword(text)
 	from := s.Transcript().Len()
@@ -103,7 +103,7 @@ func (s *Session) Do(ctx context.Context, text string, arg steps.StepArg) (steps
 	return judged, err
 }
 
-// settle keeps the worst that was said of a clause. mu is locked.
+// settle keeps the worst outcome of a clause. The caller holds s.mu.
 func (s *Session) settle(j verdict.Judgement) {
 	if was, ok := s.worst[j.Clause]; !ok || rank(j.Outcome) > rank(was) {
 		s.worst[j.Clause] = j.Outcome
@@ -116,14 +116,15 @@ func rank(o verdict.Outcome) int {
 	}, o)
 }
 
-// Steps are those that were carried out and not undone, in order.
+// Steps returns the executed steps that were not undone, in order.
 func (s *Session) Steps() []Did {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.done)
 }
 
-// Undo takes the last step out of what Scenario writes; false where there is none. What the target was told it keeps.
+// Undo removes the last step from what Scenario writes; false if there is none. It does not undo the step's effect on
+// the target.
 func (s *Session) Undo() (Did, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +136,7 @@ func (s *Session) Undo() (Did, bool) {
 	return last, true
 }
 
-// Outcomes are the worst judgements so far, of steps and monitors, by clause.
+// Outcomes returns the worst outcomes so far, of steps and monitors, by clause.
 func (s *Session) Outcomes() map[string]verdict.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,8 +147,8 @@ func (s *Session) Outcomes() map[string]verdict.Outcome {
 	return out
 }
 
-// Close ends the session as the end of a scenario does, ends the target that it has started, and gives what came of it.
-// It may be called again.
+// Close ends the session like any scenario, stops the target if the session started it, and returns the result. It
+// may be called again.
 func (s *Session) Close() steps.Result {
 	res := s.live.Close()
 	s.mu.Lock()
@@ -160,32 +161,32 @@ func (s *Session) Close() steps.Result {
 	return res
 }
 
-// Party is one party of a session, whose steps begin with its name.
+// Party is one party of a session. Its steps begin with its name.
 type Party struct {
 	s    *Session
 	name string
 }
 
-// Party is the party of a name, such as "client A" or "agent B".
+// Party returns the party with a name, such as "client A" or "agent B".
 func (s *Session) Party(name string) Party { return Party{s, name} }
 
-// Do carries out the step that begins with the party's name and goes on with text.
+// Do executes the step that consists of the party's name and text.
 func (p Party) Do(ctx context.Context, text string) (steps.Judged, error) {
 	return p.s.Do(ctx, p.name+" "+text, steps.StepArg{})
 }
 
-// Event is something that Follow tells: a record, or a monitor's finding on records so far.
+// Event is what Follow reports: a record, or a monitor's finding on the records so far.
 type Event struct {
 	Record  *transcript.Record // nil: a finding
 	Failure steps.Failure      // with Monitor, Clause, Expected, Observed and At
 }
 
-// quiet is how long nothing has come before monitors judge: they see whole exchanges, and a flood costs them once.
+// quiet is how long the monitors wait after the last record, so that they see whole exchanges and a flood costs only
+// one run.
 const quiet = 30 * time.Millisecond
 
-// Follow tells of each record behind mark as it comes, and of what the monitors find in them, each finding once, until
-// ctx or the session ends. It returns the number of the last record. tell is called from one goroutine; while it works,
-// records wait.
+// Follow reports each record after mark as it comes, and each finding of the monitors once, until ctx or the session
+// ends. It returns the number of the last record. It calls tell from one goroutine; records queue up meanwhile.
 func (s *Session) Follow(ctx context.Context, mark int, tell func(Event)) int {
 	t := s.Transcript()
 	fresh := false
@@ -203,14 +204,14 @@ func (s *Session) Follow(ctx context.Context, mark int, tell func(Event)) int {
 		if ctx.Err() != nil {
 			return mark
 		}
-		if err != nil { // quiet
+		if err != nil { // quiet has passed without a record
 			fresh = false
 			s.monitor(ctx, tell)
 		}
 	}
 }
 
-// monitor tells what monitors find that was not told before.
+// monitor reports the findings of monitors that were not reported before.
 func (s *Session) monitor(ctx context.Context, tell func(Event)) {
 	said, failures, err := s.live.Judge(ctx)
 	if err != nil {

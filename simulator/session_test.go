@@ -31,7 +31,7 @@ func open(t *testing.T, protocol string) *simulator.Session {
 	return s
 }
 
-// TestSteps: steps are carried out one at a time, each with what it judged.
+// TestSteps: steps run one at a time, each with its own judgements.
 func TestSteps(t *testing.T) {
 	s := open(t, "agent-select")
 	for _, step := range []struct {
@@ -63,7 +63,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestMistakes: what cannot be done says what to do in its place, and the session goes on.
+// TestMistakes: an impossible step returns an error that suggests an alternative, and the session goes on.
 func TestMistakes(t *testing.T) {
 	s := open(t, "agent-select")
 	text := "a text"
@@ -92,9 +92,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestJudgesLikeARun: scenarios that pass in a run pass step by step, each in a session of its own, for every clause.
-// Those that restart the target or need a place of their own are left out, and so are those with a text or table below
-// a step.
+// TestJudgesLikeARun: scenarios that pass in a run also pass step by step, each in its own session, for every clause.
+// Excluded are scenarios that restart the target or need a target of their own, and those with step arguments.
 func TestJudgesLikeARun(t *testing.T) {
 	for _, protocol := range []string{"agent-select", "session-chat", "session-runtime"} {
 		t.Run(protocol, func(t *testing.T) {
@@ -121,7 +120,7 @@ func TestJudgesLikeARun(t *testing.T) {
 					var notTested *steps.NotTestedError
 					var notApplicable *steps.NotApplicableError
 					if errors.As(got.Err, &notTested) || errors.As(got.Err, &notApplicable) {
-						break // the bundled target does not do it, in a run either
+						break // the bundled target does not do it in a run either
 					}
 					var below *steps.ArgumentError
 					if errors.As(err, &below) {

@@ -9,12 +9,12 @@ import (
 	"parley/steps"
 )
 
-// keyword is what may stand before a step.
+// keyword matches the keyword before a step.
 var keyword = regexp.MustCompile(`^(?:Given|When|Then|And|But|\*)\s+`)
 
 func withoutKeyword(text string) string { return keyword.ReplaceAllString(strings.TrimSpace(text), "") }
 
-// UndefinedError says that no step reads like a text, and which come closest.
+// UndefinedError says that no step matches a text, and lists the closest ones.
 type UndefinedError struct {
 	Text  string
 	Alike []string
@@ -28,7 +28,7 @@ func (e *UndefinedError) Error() string {
 	return text
 }
 
-// Patterns are the steps of the protocol as a person reads them.
+// Patterns returns the steps of the protocol as shown to people.
 func (s *Session) Patterns() []string {
 	var all []string
 	for _, expr := range s.live.Expressions() {
@@ -37,8 +37,8 @@ func (s *Session) Patterns() []string {
 	return all
 }
 
-// Search finds the steps that share most words with a text, the closest first; at most n, and all for n = 0. Without
-// words all steps are found, in their order.
+// Search returns the steps that share the most words with a text, the closest first; at most n, or all for n = 0. For
+// a text without words it returns all steps, in their order.
 func (s *Session) Search(text string, n int) []string {
 	wanted := wordsOf(text)
 	type hit struct {
@@ -70,7 +70,7 @@ func (s *Session) Search(text string, n int) []string {
 
 var word = regexp.MustCompile(`[\pL\d_]+`)
 
-// wordsOf are the words of a step by which it can be found, in lower case; what is in quotes counts for nothing.
+// wordsOf returns the search words of a step in lower case, ignoring quoted text.
 func wordsOf(text string) []string {
 	return word.FindAllString(strings.ToLower(regexp.MustCompile(`"[^"]*"`).ReplaceAllString(text, "")), -1)
 }
