@@ -20,7 +20,7 @@ import (
 	"parley/verdict"
 )
 
-// TestMain: the program under test is this one, told so by its environment.
+// TestMain: the program under test is this binary, which its environment tells to act as the program.
 func TestMain(m *testing.M) {
 	if os.Getenv("TICKETS") != "" {
 		main()
@@ -39,7 +39,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return c
 }
 
-// tickets carries out a command line, and gives what it printed on stdout and its exit code.
+// tickets runs a command line, and returns its stdout and exit code.
 func tickets(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	c := command(t, args...)
@@ -51,7 +51,8 @@ func tickets(t *testing.T, args ...string) (string, int) {
 	return string(out), c.ProcessState.ExitCode()
 }
 
-// TestRun: the reference server conforms over every driver, no clause is left out, and a report can be written later.
+// TestRun: the reference server conforms over every driver, every clause is covered, and a report can be written
+// later.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	if out, exit := tickets(t, "run", "--driver", "all", "--strict", "--out", dir); exit != verdict.ExitConformant {
@@ -73,7 +74,7 @@ func TestRun(t *testing.T) {
 	for _, c := range results.Runs[0].Clauses {
 		if c.Outcome == string(verdict.Passed) {
 			passed++
-		} else if c.ID != "TD-005" && c.ID != "TD-010" { // a MAY, and the one that is excluded
+		} else if c.ID != "TD-005" && c.ID != "TD-010" { // a MAY, and the excluded clause
 			t.Errorf("%s: %s", c.ID, c.Outcome)
 		}
 	}
@@ -86,7 +87,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestForeign: a server in another language, with a wire of its own, conforms.
+// TestForeign: a server in another language with a different wire format conforms.
 func TestForeign(t *testing.T) {
 	profile, err := filepath.Abs("profiles/python.yaml")
 	if err != nil {
@@ -111,8 +112,8 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// TestOneFault: where a whole run meets the fault of one clause, that clause fails and no other is blamed, though the
-// scenarios run side by side. That of a whole connection is not among them: nothing else can be judged.
+// TestOneFault: in a whole run against a fault of one clause, that clause fails and no other is blamed, though the
+// scenarios run in parallel. Faults of a whole connection are excluded, since they leave nothing else to judge.
 func TestOneFault(t *testing.T) {
 	for fault, want := range map[string]string{
 		"everybody-watches": "TD-014", "accepted-is-ok": "TD-006", "done-is-cut": "TD-019", "never-closed": "TD-016 TD-017",
@@ -163,7 +164,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestCommands: what does not judge knows the protocol too.
+// TestCommands: commands that do not judge know the protocol too.
 func TestCommands(t *testing.T) {
 	for _, tt := range []struct{ args, says string }{
 		{"list", "24 clauses: 23 tested, 1 excluded"},
@@ -182,7 +183,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestServe: the reference server can be had alone, and init finds it.
+// TestServe: the reference server can be served alone, and init finds it.
 func TestServe(t *testing.T) {
 	c := command(t, "serve", "ticket-desk", "--addr", "127.0.0.1:0")
 	out, err := c.StdoutPipe()

@@ -48,7 +48,7 @@ func (s *suite) says(ctx context.Context, name string, consent bool) error {
 // isAnswered waits for the end of an answer, and judges what came before it.
 func (s *suite) isAnswered(ctx context.Context, name string) error {
 	c := s.client(name)
-	clauses := []string{"TD-018", "TD-013", "TD-022", "TD-023"} // of the others it is the positive twin
+	clauses := []string{"TD-018", "TD-013", "TD-022", "TD-023"} // for the others this is the positive counterpart
 	end, err := s.ended(ctx, c, clauses)
 	if err != nil {
 		return err

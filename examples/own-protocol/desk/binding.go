@@ -9,7 +9,7 @@ import (
 	"parley/target"
 )
 
-// ID is how profiles name the protocol.
+// ID is the protocol's name in profiles.
 const ID = "ticket-desk"
 
 // History is the capability of a server that keeps a history.
@@ -18,7 +18,7 @@ const History = "history"
 //go:embed example.yaml
 var example string
 
-// Binding is the section of a profile: where the wire of a target differs from the document.
+// Binding is the protocol's section of a profile: where the wire of a target differs from the document.
 type Binding struct {
 	SSE struct {
 		Events   string `yaml:"events"`   // path of the stream; default /desk/events
@@ -27,10 +27,10 @@ type Binding struct {
 	WS target.WSWire `yaml:"ws"` // path; default /desk/ws
 
 	Fields Fields                  `yaml:"fields"`
-	Events map[string]target.Names `yaml:"events"` // what this wire calls an event of the document
+	Events map[string]target.Names `yaml:"events"` // this wire's names for the document's events
 }
 
-// Fields are the places of what every message and event has.
+// Fields are the paths of the members that every message and event has.
 type Fields struct {
 	Type   target.Pointer `yaml:"type"`
 	Client target.Pointer `yaml:"client"`
@@ -38,17 +38,17 @@ type Fields struct {
 	Ref    target.Pointer `yaml:"ref"`
 }
 
-// Default is the wire of the document.
+// Default returns the wire format of the document.
 func Default() Binding {
 	b := Binding{Fields: Fields{Type: "/type", Client: "/client", Ticket: "/ticket", Ref: "/ref"}}
 	b.SSE.Events, b.SSE.Messages, b.WS.Path = "/desk/events", "/desk/messages/{client}", "/desk/ws"
 	return b
 }
 
-// Of is the section of a profile.
+// Of returns the section of a profile.
 func Of(p *target.Profile) *Binding { return target.SectionOf[Binding](p) }
 
-// kind is what a profile of ticket-desk may say.
+// kind describes what a profile of ticket-desk may say.
 func kind() target.Kind {
 	return target.Kind{
 		Protocol:     ID,
@@ -68,10 +68,10 @@ func kind() target.Kind {
 	}
 }
 
-// events are the names that a profile may change.
+// events are those that a profile may rename.
 var events = []string{welcome, pong, refused, opened, closed, started, piece, asks, done, history}
 
-// check gives the first mistake in the section.
+// check returns the first error in the section.
 func check(c *target.Checker) error {
 	b := Of(c.Profile)
 	path := func(key, value string) error {

@@ -13,7 +13,7 @@ import (
 	wire "parley/wire/json"
 )
 
-// Names of the document: events, then messages.
+// Names in the document: events, then messages.
 const (
 	welcome, pong, refused  = "welcome", "pong", "refused"
 	opened, closed, history = "ticket.opened", "ticket.closed", "ticket.history"
@@ -22,7 +22,7 @@ const (
 	answered                = "answered"
 )
 
-// codec translates between the document's terms and the wire of one target. It has no state.
+// codec translates between the document's terms and the wire of one target. It is stateless.
 type codec struct {
 	*Binding
 	base string
@@ -33,7 +33,7 @@ func newCodec(p *target.Profile, base, driverName string) codec {
 	return codec{Of(p), base, driverName == target.WS}
 }
 
-// stream is where a client connects.
+// stream returns the path to which a client connects.
 func (c codec) stream() string {
 	if c.ws {
 		return c.base + c.WS.Path
@@ -41,7 +41,7 @@ func (c codec) stream() string {
 	return c.base + c.SSE.Events
 }
 
-// message encodes a message of a client. ticket may be "", and then it has none.
+// message encodes a message of a client. A ticket of "" is omitted.
 func (c codec) message(client, kind, ref, ticket string, rest map[string]any) (driver.Message, error) {
 	body := map[string]any{}
 	maps.Copy(body, rest)
@@ -58,7 +58,7 @@ func (c codec) message(client, kind, ref, ticket string, rest map[string]any) (d
 	return c.carry(client, kind, b), err
 }
 
-// carry gives a body to the transport.
+// carry wraps a body in a message of the transport.
 func (c codec) carry(client, label string, body []byte) driver.Message {
 	m := driver.Message{Label: label, Body: body}
 	if !c.ws {
@@ -67,7 +67,7 @@ func (c codec) carry(client, label string, body []byte) driver.Message {
 	return m
 }
 
-// decode gives a record its Event: what it says in the document's terms.
+// decode sets the Event of a record: its meaning in the document's terms.
 func (c codec) decode(r *transcript.Record) {
 	switch r.Kind {
 	case transcript.Stream, transcript.Frame, transcript.Request:
@@ -100,14 +100,14 @@ func (c codec) decode(r *transcript.Record) {
 	}
 }
 
-// text is the member of decoded data that is a string; "" where it is none.
+// text returns a string member of decoded data; "" if it is missing or no string.
 func text(data any, name string) string {
 	object, _ := data.(map[string]any)
 	s, _ := object[name].(string)
 	return s
 }
 
-// of is text, of the event of a record.
+// of is text for the event of a record.
 func of(r transcript.Record, name string) string {
 	if r.Event == nil {
 		return ""
@@ -115,7 +115,7 @@ func of(r transcript.Record, name string) string {
 	return text(r.Event.Data, name)
 }
 
-// is reports whether the target said an event of one of these types.
+// is reports whether a record is an event from the target of one of these types.
 func is(r *transcript.Record, types ...string) bool {
 	if r.Event == nil || r.Dir != transcript.Received {
 		return false
@@ -128,7 +128,7 @@ func is(r *transcript.Record, types ...string) bool {
 	return false
 }
 
-// event matches what the target said, by the type of the event.
+// event returns a matcher for events from the target of these types.
 func event(types ...string) func(*transcript.Record) bool {
 	return func(r *transcript.Record) bool { return is(r, types...) }
 }

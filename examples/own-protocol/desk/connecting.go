@@ -74,7 +74,7 @@ func (s *suite) isGivenStream(_ context.Context, name string) error {
 	return steps.NotTestedf("this driver shows no HTTP answer")
 }
 
-// greeted waits for the welcome, wherever it stands. Without its id a client of HTTP cannot go on.
+// greeted waits for the welcome, even if it is not the first event. Without its id an HTTP client cannot go on.
 func (s *suite) greeted(ctx context.Context, c *client) error {
 	if err := s.opened(c, "TD-002"); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (s *suite) greeted(ctx context.Context, c *client) error {
 	return s.Need(steps.CheckOf(r, c.id != "", "a client that is not empty", "TD-002"))
 }
 
-// isWelcomed judges the first event too.
+// isWelcomed judges the first event as well.
 func (s *suite) isWelcomed(ctx context.Context, name string) error {
 	c := s.client(name)
 	if err := s.opened(c, "TD-002"); err != nil {
@@ -144,7 +144,7 @@ func (s *suite) sendsBody(ctx context.Context, name, body string) error {
 	return s.carry(ctx, c, s.codec.carry(c.id, "a message", []byte(body)))
 }
 
-// codes are the clauses that ask for a refusal, by its code.
+// codes maps a refusal's code to the clauses that require it.
 var codes = map[string]string{"bad-message": "TD-007", "unknown-ticket": "TD-013", "closed": "TD-016", "busy": "TD-022"}
 
 // isRefused judges a refusal.

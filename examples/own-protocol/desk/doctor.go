@@ -8,7 +8,7 @@ import (
 
 var _ doctor.Examinable = Protocol{}
 
-// Doctor implements doctor.Examinable: what is looked at before a run, each with its scenario below
+// Doctor implements doctor.Examinable: the checks before a run, each with its scenario below
 // features/ticket-desk/doctor.
 func (Protocol) Doctor() doctor.Guide {
 	server := doctor.Checkup{

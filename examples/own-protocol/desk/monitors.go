@@ -7,7 +7,8 @@ import (
 	"parley/transcript"
 )
 
-// monitors hold in every transcript, whatever its scenario is about. Each is a pure function of the records.
+// monitors returns those that hold in every transcript, whatever its scenario is about. Each is a pure function of
+// the records.
 func monitors() []monitor.Monitor {
 	return []monitor.Monitor{
 		{Name: "numbers", Clauses: []string{"TD-004"}, Check: numbers,
@@ -19,8 +20,8 @@ func monitors() []monitor.Monitor {
 	}
 }
 
-// numbers follows the count of each connection. Behind the first deviation of a connection its count is not known any
-// more, which Model says.
+// numbers checks the count of each connection. After a connection's first deviation its count is unknown; Model
+// expresses that.
 func numbers(records []transcript.Record) (out []monitor.Finding) {
 	last := map[string]int{}
 	for _, r := range records {
@@ -57,9 +58,9 @@ func wholeText(records []transcript.Record) (out []monitor.Finding) {
 	return out
 }
 
-// nothingBehind looks at what comes of tickets that are closed.
+// nothingBehind checks that nothing follows about a closed ticket.
 func nothingBehind(records []transcript.Record) (out []monitor.Finding) {
-	ended := map[string]bool{} // by connection and ticket: nothing orders the events of two connections
+	ended := map[string]bool{} // by connection and ticket: events of two connections have no order
 	for _, r := range records {
 		ticket := of(r, "ticket")
 		at := r.Conn + " " + ticket

@@ -1,6 +1,6 @@
-// Package desk holds targets to docs/ticket-desk.md: what a profile may say (binding.go), how messages look on the wire
-// (codec.go), what the steps of the features do (connecting.go, tickets.go, answers.go, with what they share in
-// suite.go), and what must hold in every transcript (monitors.go).
+// Package desk holds targets to docs/ticket-desk.md: what a profile may say (binding.go), how messages look on the
+// wire (codec.go), what the steps of the features do (connecting.go, tickets.go, answers.go, and suite.go for what
+// they share), and what must hold in every transcript (monitors.go).
 package desk
 
 import (
@@ -17,7 +17,7 @@ import (
 	"parley/transcript"
 )
 
-// Protocol is ticket-desk, as Parley's engine sees it.
+// Protocol is ticket-desk for Parley's engine.
 type Protocol struct{}
 
 var _ steps.Recognisable = Protocol{}

@@ -9,25 +9,25 @@ import (
 	"parley/transcript"
 )
 
-// suite is ticket-desk's side of one scenario.
+// suite is the ticket-desk part of one scenario.
 type suite struct {
 	*steps.World
 	codec   codec
 	clients map[string]*client
-	tickets []string // ids of all that were opened
+	tickets []string // ids of all opened tickets
 }
 
-// client is one person of a scenario.
+// client is one client of a scenario.
 type client struct {
 	name   string
 	conn   driver.Conn
 	err    error  // why it could not connect
-	begun  int    // the record by which it connected
-	id     string // that the server gave it
+	begun  int    // number of the record that connected it
+	id     string // assigned by the server
 	ticket string
-	mark   int      // its latest message: what follows is behind that
+	mark   int      // record of its latest message
 	ref    string   // of that message
-	said   []string // the texts of what it said in its ticket
+	said   []string // texts that it has sent in its ticket
 }
 
 func (s *suite) client(name string) *client {
@@ -37,7 +37,7 @@ func (s *suite) client(name string) *client {
 	return s.clients[name]
 }
 
-// send sends a message of a client, and remembers where what follows begins.
+// send sends a message of a client, and remembers its record for later waits.
 func (s *suite) send(ctx context.Context, c *client, kind, ticket string, rest map[string]any) error {
 	c.ref = s.nextRef()
 	m, err := s.codec.message(c.id, kind, c.ref, ticket, rest)
@@ -47,11 +47,11 @@ func (s *suite) send(ctx context.Context, c *client, kind, ticket string, rest m
 	return s.carry(ctx, c, m)
 }
 
-// nextRef is one that no other message of the run has.
+// nextRef returns a ref that is unique in the run.
 func (s *suite) nextRef() string { return fmt.Sprintf("%s-%d", s.Nonce, s.Serial()) }
 
-// carry sends bytes. Over HTTP it waits for the answer to the request, so that the server receives
-// the next message behind this one.
+// carry sends bytes. Over HTTP it waits for the response, so that the server receives the next message after this
+// one.
 func (s *suite) carry(ctx context.Context, c *client, m driver.Message) error {
 	if c.conn == nil {
 		return steps.NotTestedf("client %s has no connection", c.name)
@@ -68,7 +68,7 @@ func (s *suite) carry(ctx context.Context, c *client, m driver.Message) error {
 	return err
 }
 
-// answer waits for the HTTP answer to a client's latest message.
+// answer waits for the HTTP response to a client's latest message.
 func (s *suite) answer(ctx context.Context, c *client) (transcript.Record, error) {
 	r, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.mark, Within: s.Env.Profile.Limits.HTTP.Duration,
 		Match: func(r *transcript.Record) bool { return r.Kind == transcript.Response && r.Reply == c.mark },
@@ -92,7 +92,7 @@ func (s *suite) isAccepted(ctx context.Context, name string) error {
 	return s.Judge(steps.CheckOf(r, r.Status == 202, "status 202", "TD-006"))
 }
 
-// expect waits for what these clauses ask for on a client's connection.
+// expect waits for an event that these clauses require on a client's connection.
 func (s *suite) expect(ctx context.Context, c *client, w steps.Wait, want string, clauses ...string) (
 	transcript.Record, error) {
 	w.Conn = c.name
@@ -108,7 +108,7 @@ func (s *suite) bears(c *client, r transcript.Record, clause string) steps.Check
 	return steps.CheckOf(r, of(r, "ref") == c.ref, "the ref "+c.ref, clause)
 }
 
-// fence sends a ping: the document says that what an earlier message causes at once comes before its pong.
+// fence sends a ping. According to the document, the immediate effects of earlier messages come before its pong.
 func (s *suite) fence(c *client) func(context.Context) func(*transcript.Record) bool {
 	return func(ctx context.Context) func(*transcript.Record) bool {
 		ref := s.nextRef()
@@ -123,8 +123,8 @@ func (s *suite) fence(c *client) func(context.Context) func(*transcript.Record) 
 	}
 }
 
-// next is the wait for an event that a client's latest message causes at once. What has the ref of another message is
-// not its answer: a server may send it what is another client's, which is another clause.
+// next is the wait for an immediate effect of a client's latest message. An event with the ref of another message is
+// no match: the server may have sent it to the wrong client, which another clause forbids.
 func (s *suite) next(c *client, types ...string) steps.Wait {
 	return steps.Wait{After: c.mark, Fence: s.fence(c), Match: func(r *transcript.Record) bool {
 		ref := of(*r, "ref")
@@ -132,8 +132,8 @@ func (s *suite) next(c *client, types ...string) steps.Wait {
 	}}
 }
 
-// settle proves that everything has arrived which a client's messages have caused at once. Without that proof an
-// absence says nothing.
+// settle proves that all immediate effects of a client's messages have arrived. Without that proof an absence says
+// nothing.
 func (s *suite) settle(ctx context.Context, c *client) (last int, err error) {
 	after := s.T.Len()
 	answer := s.fence(c)(ctx)
@@ -147,7 +147,7 @@ func (s *suite) settle(ctx context.Context, c *client) (last int, err error) {
 	return r.N, nil
 }
 
-// none judges that no record of a client, behind one and up to a fence, matches.
+// none judges that no record of a client between one record and a fence matches.
 func (s *suite) none(ctx context.Context, c *client, after int, match func(*transcript.Record) bool, want string,
 	clauses ...string) error {
 	last, err := s.settle(ctx, c)

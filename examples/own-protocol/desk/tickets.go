@@ -87,8 +87,8 @@ func (s *suite) isToldClosed(ctx context.Context, name string) error {
 	return s.Judge(s.bears(c, r, "TD-015"), steps.CheckOf(r, of(r, "ticket") == c.ticket, "ticket "+c.ticket, "TD-015"))
 }
 
-// hasHeardNothing needs two fences: behind the first, all that the owner's messages have caused was said; behind the
-// second, what was said to this client before that has arrived.
+// hasHeardNothing needs two fences. After the first, everything that the owner's messages caused was sent; after the
+// second, everything sent to this client before has arrived.
 func (s *suite) hasHeardNothing(ctx context.Context, name, owner string) error {
 	c, o := s.client(name), s.client(owner)
 	if _, err := s.settle(ctx, o); err != nil {
@@ -98,7 +98,7 @@ func (s *suite) hasHeardNothing(ctx context.Context, name, owner string) error {
 		"no event about ticket "+o.ticket, "TD-014")
 }
 
-// nothingMore lets what may come arrive; the monitor nothing-behind-closed judges it.
+// nothingMore waits for possible late events; the monitor nothing-behind-closed judges them.
 func (s *suite) nothingMore(ctx context.Context, name string) error {
 	_, err := s.settle(ctx, s.client(name))
 	return err

@@ -1,5 +1,5 @@
-// Package server is the reference server of ticket-desk, and its faults (mutants.go). It shares no code with package
-// desk, which judges: a misunderstanding in shared code would agree with itself.
+// Package server is the reference server of ticket-desk, with its faults (mutants.go). It shares no code with package
+// desk, which judges it: shared code would hide a shared misunderstanding.
 package server
 
 import (
@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// Event is what the server says.
+// Event is a message from the server.
 type Event map[string]any
 
-// Message is what a client says.
+// Message is a message from a client.
 type Message struct {
 	Type    string `json:"type"`
 	Ref     string `json:"ref"`
@@ -22,7 +22,7 @@ type Message struct {
 	Yes     bool   `json:"yes"`
 }
 
-// rules are what the desk decides; faults replace them one by one.
+// rules are the decisions of the desk; faults replace them one by one.
 type rules struct {
 	clientID func(n int) string
 	ticketID func(owner *client, n int) string
@@ -30,8 +30,8 @@ type rules struct {
 	owns     func(c *client, t *ticket) bool
 	busy     func(t *ticket) bool
 	closed   func(t *ticket) bool
-	hear     func(c *client, m Message) (Message, bool) // false: it is not heard
-	say      func(ev Event) []Event                     // what is said in place of an event
+	hear     func(c *client, m Message) (Message, bool) // false: the message is ignored
+	say      func(ev Event) []Event                     // what is sent instead of an event
 	watchers func(owner *client, all map[string]*client) []*client
 }
 
@@ -57,7 +57,7 @@ type client struct {
 	gone chan struct{}
 }
 
-// ticket is one conversation. pending is the say whose answer waits for consent.
+// ticket is one conversation. pending is the message whose answer waits for consent.
 type ticket struct {
 	id, ref string
 	owner   *client
@@ -66,7 +66,7 @@ type ticket struct {
 	closed  bool
 }
 
-// desk is all clients and tickets. One message is handled at a time.
+// desk holds all clients and tickets. It handles one message at a time.
 type desk struct {
 	rules
 	mu      sync.Mutex
@@ -80,7 +80,7 @@ func newDesk(r rules) *desk {
 	return &desk{rules: r, clients: map[string]*client{}, tickets: map[string]*ticket{}, ending: make(chan struct{})}
 }
 
-// connect welcomes a client.
+// connect adds a client and welcomes it.
 func (d *desk) connect() *client {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -91,7 +91,7 @@ func (d *desk) connect() *client {
 	return c
 }
 
-// leave forgets a client.
+// leave removes a client.
 func (d *desk) leave(c *client) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,7 +107,7 @@ func (d *desk) find(id string) *client {
 	return d.clients[id]
 }
 
-// tell says an event to a client.
+// tell sends an event to a client.
 func (d *desk) tell(c *client, ev Event) {
 	for _, one := range d.say(ev) {
 		numbered := Event{}
@@ -118,17 +118,17 @@ func (d *desk) tell(c *client, ev Event) {
 		numbered["seq"] = c.seq
 		b, err := json.Marshal(numbered)
 		if err != nil {
-			panic(err) // of maps of text, numbers and lists
+			panic(err) // cannot fail for maps of text, numbers and lists
 		}
 		select {
 		case c.out <- b:
 		case <-c.gone:
-		default: // it does not read
+		default: // the client does not read
 		}
 	}
 }
 
-// about says an event about a ticket.
+// about sends an event about a ticket.
 func (d *desk) about(t *ticket, ref, kind string, rest Event) {
 	ev := Event{"type": kind, "ticket": t.id, "ref": ref}
 	for k, v := range rest {
@@ -147,7 +147,7 @@ func (d *desk) refuse(c *client, m Message, code, message string) {
 	d.tell(c, ev)
 }
 
-// handle takes what a client sent.
+// handle processes a client's message.
 func (d *desk) handle(c *client, body []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -174,7 +174,7 @@ func (d *desk) handle(c *client, body []byte) {
 	}
 }
 
-// inTicket takes a message about a ticket.
+// inTicket processes a message about a ticket.
 func (d *desk) inTicket(c *client, m Message) {
 	t := d.tickets[m.Ticket]
 	switch {
@@ -203,7 +203,7 @@ func (d *desk) inTicket(c *client, m Message) {
 	}
 }
 
-// begin has the agent answer, or ask first.
+// begin makes the agent answer, or ask for consent first.
 func (d *desk) begin(t *ticket, m Message) {
 	t.said, t.pending = append(t.said, m.Text), &m
 	d.about(t, m.Ref, "agent.started", nil)
@@ -214,7 +214,7 @@ func (d *desk) begin(t *ticket, m Message) {
 	d.answer(t)
 }
 
-// answer is the agent's. It has little to say.
+// answer sends the agent's answer, which is short.
 func (d *desk) answer(t *ticket) {
 	whole := ""
 	for _, word := range []string{"You said: ", t.pending.Text} {

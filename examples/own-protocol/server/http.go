@@ -16,7 +16,7 @@ type Server struct {
 	once sync.Once
 }
 
-// New makes the correct server, or with the id of a mutant that one.
+// New creates the correct server, or the mutant with the given id.
 func New(fault string) (*Server, error) {
 	r, wrap := correct(), func(h http.Handler) http.Handler { return h }
 	if fault != "" {

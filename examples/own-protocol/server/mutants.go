@@ -6,7 +6,8 @@ import (
 	"net/http"
 )
 
-// fault is what makes a mutant of the correct server: one rule less, or something between it and the wire.
+// fault turns the correct server into a mutant: one rule is missing, or something sits between the server and the
+// wire.
 type fault struct {
 	rules func(*rules)
 	wrap  func(http.Handler) http.Handler
@@ -21,7 +22,7 @@ func faultOf(id string) (fault, error) {
 	return fault{}, fmt.Errorf("no mutant %q", id)
 }
 
-// transportFaults are of HTTP.
+// transportFaults are faults of the HTTP layer.
 var transportFaults = map[string]fault{
 	"stream-is-plain-text": {wrap: func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +36,7 @@ var transportFaults = map[string]fault{
 	}},
 }
 
-// plain says that a stream is text.
+// plain declares a stream as plain text.
 type plain struct{ http.ResponseWriter }
 
 func (p plain) Unwrap() http.ResponseWriter { return p.ResponseWriter }
@@ -45,7 +46,7 @@ func (p plain) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// ok answers 200 in place of 202.
+// ok answers 200 instead of 202.
 type ok struct{ http.ResponseWriter }
 
 func (o *ok) Unwrap() http.ResponseWriter { return o.ResponseWriter }
@@ -57,7 +58,7 @@ func (o *ok) WriteHeader(status int) {
 	o.ResponseWriter.WriteHeader(status)
 }
 
-// ruleFaults are of what the desk decides.
+// ruleFaults are faults in the desk's decisions.
 var ruleFaults = map[string]fault{
 	"one-client-id":      {rules: func(r *rules) { r.clientID = func(int) string { return "client" } }},
 	"seq-from-zero":      {rules: func(r *rules) { r.number = startAtZero() }},
@@ -78,7 +79,7 @@ var ruleFaults = map[string]fault{
 func startAtZero() func(int) int {
 	return func(last int) int {
 		if last == 0 {
-			return -1 // shown as 0 would be, but told apart from "none yet"
+			return -1 // sent as 0, but distinct from "none yet"
 		}
 		return last + 1
 	}
@@ -91,7 +92,7 @@ func everybody(_ *client, all map[string]*client) (out []*client) {
 	return out
 }
 
-// busyEverywhere takes one waiting agent for all of them.
+// busyEverywhere treats one waiting agent as if all were waiting.
 func busyEverywhere(r *rules) {
 	waiting := map[*ticket]bool{}
 	r.busy = func(t *ticket) bool {
@@ -105,7 +106,7 @@ func busyEverywhere(r *rules) {
 	}
 }
 
-// hearing changes messages; those of which it says false are lost.
+// hearing changes messages; those for which change returns false are lost.
 func hearing(change func(*Message) bool) func(*rules) {
 	return func(r *rules) {
 		r.hear = func(_ *client, m Message) (Message, bool) {
@@ -115,7 +116,7 @@ func hearing(change func(*Message) bool) func(*rules) {
 	}
 }
 
-// speechFaults are of what the desk says.
+// speechFaults are faults in what the desk sends.
 var speechFaults = map[string]fault{
 	"news-before-welcome":  {rules: saying("welcome", func(ev Event) []Event { return []Event{{"type": "news"}, ev} })},
 	"welcome-without-id":   {rules: saying("welcome", without("client"))},
@@ -196,7 +197,7 @@ func backwards(ev Event) []Event {
 	return []Event{ev}
 }
 
-// closedFirst says that a ticket is closed before it stops the agent.
+// closedFirst reports a ticket as closed before it stops the agent.
 func closedFirst(r *rules) {
 	held, closing := map[any]Event{}, false
 	r.hear = func(_ *client, m Message) (Message, bool) {

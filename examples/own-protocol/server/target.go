@@ -11,7 +11,7 @@ import (
 //go:embed mutants.yaml
 var mutants []byte
 
-// Target is the reference server as Parley's commands know it: what is judged without --target, mutated and served.
+// Target is the reference server as Parley's commands use it: judged without --target, mutated and served.
 var Target = launch.Target{
 	Protocol: "ticket-desk",
 	Short:    "a ticket desk at /desk/events and /desk/ws",
