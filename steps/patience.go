@@ -11,8 +11,8 @@ import (
 	"parley/verdict"
 )
 
-// No document says how soon a message must come, so the limits are long. What is missing will mostly never come, so each
-// of many misses would cost a whole limit. A wait is shortened only by these rules, in this order:
+// No document says how soon a message must come, so the limits are long. What is missing will mostly never come, so
+// each of many misses would cost a whole limit. A wait is shortened only by these rules, in this order:
 //
 //  1. A scenario whose clauses have all failed before in this run gets a fifth of each limit: whatever it misses, its
 //     clauses stay failed.
@@ -25,8 +25,8 @@ import (
 //     the whole limit although a fence was answered, and no awaited record has ever come after a fence's answer. A
 //     server that handles messages in parallel may send them in that order; with such a server, fences end no wait.
 //  4. Once an answer has been seen to reach a client of another scenario, a scenario that runs beside others gets a
-//     fifth of each limit, also for waits in progress: what it misses may have gone elsewhere, and fails only the clause
-//     about such stray answers. Nothing is learnt from its waits any more.
+//     fifth of each limit, also for waits in progress: what it misses may have gone elsewhere, and fails only the
+//     clause about such stray answers. Nothing is learnt from its waits any more.
 //
 // A kind is what is awaited: Wait.Kind, or the step that waits. Misses of one kind do not shorten waits of another. No
 // wait gets less than four times the target's longest answer. Limits set by a profile are never shortened. That
