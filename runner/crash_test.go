@@ -11,8 +11,8 @@ import (
 	"parley/verdict"
 )
 
-// TestBlame: a scenario that ends the target's process breaks one clause, and leaves the others that it could not test
-// untested.
+// TestBlame: a scenario that ends the target's process breaks one clause. The other clauses that it could not test
+// remain not tested.
 func TestBlame(t *testing.T) {
 	ledger, err := features.Ledger("session-chat")
 	if err != nil {

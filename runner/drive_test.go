@@ -2,7 +2,7 @@ package runner
 
 import "testing"
 
-// TestNonce: a scenario that runs again meets neither the sessions nor the releases of its first run.
+// TestNonce: a rerun of a scenario uses neither the sessions nor the releases of its first run.
 func TestNonce(t *testing.T) {
 	r, d := &run{salt: 0xabc}, &driverRun{name: "ws"}
 	for _, want := range []string{"sc-4-1-1-11-ws-abc", "sc-4-1-1-11-ws-abcr2", "sc-4-1-1-11-ws-abcr3"} {

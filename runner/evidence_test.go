@@ -19,7 +19,7 @@ import (
 	"parley/verdict"
 )
 
-// keeping is a run of a protocol whose targets have one role, or several, that keeps its results in a folder.
+// keeping returns a run that writes its results to a folder; its protocol has one role or several.
 func keeping(t *testing.T, protocol, role, out string) *run {
 	t.Helper()
 	p, err := protocols.All.Find(protocol)
@@ -51,8 +51,8 @@ func digestOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestEvidence: what a scenario attaches lies in a file of its own, named as its transcript is; its report says where,
-// and what the file's digest is. Secrets are blanked in text, and pictures stay as they are.
+// TestEvidence: each attachment is written to its own file, named like the scenario's transcript. The report has its
+// path and digest. Secrets are redacted in text; pictures stay unchanged.
 func TestEvidence(t *testing.T) {
 	png, dom := []byte("\x89PNG s3cret"), []byte("<p>s3cret</p>")
 	list := []steps.Evidence{{Name: "page-A.png", Type: "image/png", Body: png}, {Name: "page-A.html", Type: "text/html", Body: dom}}
@@ -87,12 +87,13 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestEvidenceNotKept: what cannot be kept is told, what cannot be our fault breaks nothing, and the rest is kept.
+// TestEvidenceNotKept: evidence that cannot be written is noted, only harness faults break the run, and the rest is
+// kept.
 func TestEvidenceNotKept(t *testing.T) {
 	file := func(name string, size int) steps.Evidence {
 		return steps.Evidence{Name: name, Type: "image/png", Body: make([]byte, size)}
 	}
-	taken := func(t *testing.T, dir string) { // a file lies where the folder would
+	taken := func(t *testing.T, dir string) { // a file occupies the folder's name
 		if err := os.WriteFile(filepath.Join(dir, "evidence"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +102,7 @@ func TestEvidenceNotKept(t *testing.T) {
 		reason  string
 		e       steps.Evidence
 		prepare func(*testing.T, string)
-		note    string // how it begins
+		note    string // prefix of the note
 		broken  bool
 	}{
 		{"as large as may be", file("a.png", maxEvidence), nil, "", false},
@@ -162,7 +163,7 @@ func prefixed(prefix string, list []string) []string {
 	return out
 }
 
-// TestNoEvidenceWithoutOut: a run that keeps nothing keeps no evidence, and makes no folder for none.
+// TestNoEvidenceWithoutOut: a run without an output folder keeps no evidence, and creates no folder for it.
 func TestNoEvidenceWithoutOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	list := []steps.Evidence{{Name: "page-A.png", Type: "image/png", Body: []byte("x")}}
@@ -179,7 +180,7 @@ func TestNoEvidenceWithoutOut(t *testing.T) {
 	}
 }
 
-// TestPrepareOut: what an earlier run wrote of its scenarios goes, and whatever else lies in the folder stays.
+// TestPrepareOut: the scenario files of an earlier run are removed, and all other files stay.
 func TestPrepareOut(t *testing.T) {
 	goes := []string{
 		"evidence/browser-AC-3.1-01-page-A.html", "evidence/browser-AC-3.1-01-page-A.png", "evidence/ws-host-EA-4.2-08-page-A.png",

@@ -10,8 +10,8 @@ import (
 	"parley/target"
 )
 
-// TestSlots: what is lent goes to the next one that waits; a lender that comes back does not wait, and until others
-// have ended, none begins. No more are open than slots and loans.
+// TestSlots: a lent slot goes to the next waiting scenario. A lender that returns does not wait, and none begins
+// until others have ended. At most as many are open as there are slots and loans.
 func TestSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2, 2)
@@ -62,8 +62,8 @@ func TestSlots(t *testing.T) {
 	})
 }
 
-// TestLendable: nothing is lent where a number was named, nor where each scenario starts a process; of pages as many as
-// there are.
+// TestLendable: nothing is lent if the user set the concurrency or if each scenario starts a process; with pages, as
+// many slots as there are.
 func TestLendable(t *testing.T) {
 	free, set := &target.Profile{}, &target.Profile{Concurrency: 4}
 	for _, row := range []struct {

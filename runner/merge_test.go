@@ -15,14 +15,14 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// found is what a run of one protocol found.
+// found returns the results of a run of one protocol.
 func found(protocol string, v verdict.Verdict, exit int) *reports.Results {
 	return &reports.Results{Schema: reports.SchemaID, Suite: reports.Suite{Version: "1"}, Verdict: v, Exit: exit, Seed: 7,
 		Started: noon, Duration: 10, Runs: []reports.Run{{Protocol: protocol, Verdict: v}}}
 }
 
-// TestMergedVerdict holds verdict and exit code to the contract: where several codes apply the order is 4, 3, 1, 5, 0,
-// and an interrupt comes before all. What is true of two runs does not hang on their order.
+// TestMergedVerdict checks verdict and exit code: exit codes have the precedence 4, 3, 1, 5, 0, and an interrupt
+// precedes all. The order of two runs does not matter.
 func TestMergedVerdict(t *testing.T) {
 	const fine, bad, partly = verdict.Conformant, verdict.NonConformant, verdict.Incomplete
 	type one struct {
@@ -88,7 +88,7 @@ func TestMergeOfOneAndNone(t *testing.T) {
 	}
 }
 
-// nobody refuses to launch anything.
+// nobody is a launcher that must not be called.
 type nobody struct{ t *testing.T }
 
 func (nobody) Private() bool { return false }
@@ -98,7 +98,7 @@ func (n nobody) Launch(context.Context, target.LaunchOptions) (target.Running, e
 	return nil, context.Canceled
 }
 
-// TestRunAllAfterItsEnd: what was never begun is in the results, scenario by scenario, as not tested.
+// TestRunAllAfterItsEnd: every scenario that never began is in the results as not tested.
 func TestRunAllAfterItsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -11,7 +11,7 @@ import (
 	"parley/verdict"
 )
 
-// crowd is a driver's part of a run in which many scenarios run at once.
+// crowd is a driver's part of a run with many scenarios at once.
 func crowd(t *testing.T) *driverRun {
 	t.Helper()
 	p, err := protocols.Kinds().ForURL("agent-select", "http://127.0.0.1:1")
@@ -21,8 +21,8 @@ func crowd(t *testing.T) *driverRun {
 	return &driverRun{crowded: true, slots: newSlots(2, 0), envs: &steps.Env{Profile: p}}
 }
 
-// TestSetAside: what a scenario may have lacked because many ran is kept for later, and so is the scenario in which
-// something came that was wrong as well.
+// TestSetAside: a scenario that may have missed something because of the load is set aside, even if it also received
+// something wrong.
 func TestSetAside(t *testing.T) {
 	records := []transcript.Record{{N: 1, Dir: transcript.Received, Kind: transcript.Frame}}
 	missing := steps.Failure{Clause: "AS-001", Outcome: verdict.Failed, Missing: true}
@@ -57,8 +57,8 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// TestAsideDecidesNothing: a clause that has failed in a scenario which may run again has not failed yet: who else
-// judges it gets whole limits.
+// TestAsideDecidesNothing: a failure in a scenario that may run again does not count as a failed clause yet, so other
+// scenarios that judge the clause get whole limits.
 func TestAsideDecidesNothing(t *testing.T) {
 	d := crowd(t)
 	res := steps.Result{Outcome: verdict.Failed, Late: 1,
@@ -77,8 +77,7 @@ func TestAsideDecidesNothing(t *testing.T) {
 	}
 }
 
-// TestAfresh: what comes of a scenario alone takes the place of what it lacked beside others, and of nothing that was
-// wrong.
+// TestAfresh: the rerun alone replaces what a scenario missed beside others, but not what was wrong.
 func TestAfresh(t *testing.T) {
 	records := []transcript.Record{{N: 1, Dir: transcript.Received, Kind: transcript.Frame, At: time.Second}}
 	first := steps.Result{Outcome: verdict.Failed, Records: records, Failures: []steps.Failure{
@@ -98,8 +97,8 @@ func TestAfresh(t *testing.T) {
 	}
 }
 
-// TestWhateverWasLost: of what a scenario found behind the end of a connection that a full target closed, that counts
-// which is wrong in a message by itself.
+// TestWhateverWasLost: after a full target has closed a connection, only findings count that are wrong in a message
+// by itself.
 func TestWhateverWasLost(t *testing.T) {
 	by := func(name string) steps.Failure {
 		return steps.Failure{Clause: "AS-001", Outcome: verdict.Failed, Monitor: name, Finding: verdict.Finding{At: 2}}

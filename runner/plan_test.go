@@ -18,7 +18,7 @@ import (
 	"parley/steps/protocols"
 )
 
-// files are two feature files of a protocol, with everything that a plan looks at.
+// files are two feature files of a protocol with everything that affects a plan.
 var files = fstest.MapFS{
 	"agent-select/3.1_connection.feature": {Data: []byte(`@server @connect
 Feature: 3.1 Connecting
@@ -118,7 +118,8 @@ func TestScenariosThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestKeyOfAScenario: a scenario is known again whatever else is read with it, and two that differ in anything are two.
+// TestKeyOfAScenario: the key of a scenario does not depend on what else is read, and scenarios that differ in
+// anything have different keys.
 func TestKeyOfAScenario(t *testing.T) {
 	const text = "Feature: f\n%s\n  Scenario: s\n    When a\n%s"
 	known := map[string]string{}
@@ -146,7 +147,7 @@ func TestKeyOfAScenario(t *testing.T) {
 	}
 }
 
-// TestPlanOfTheFeatures: an id names one scenario, the same one every time, and its location is where it stands.
+// TestPlanOfTheFeatures: every id is unique and stable, and every location is that of its scenario.
 func TestPlanOfTheFeatures(t *testing.T) {
 	for _, protocol := range features.Protocols() {
 		all, err := Scenarios(features.FS, protocols.Get(protocol))
@@ -183,7 +184,7 @@ func TestPlanOfTheFeatures(t *testing.T) {
 	}
 }
 
-// lineOf is the line at a location.
+// lineOf returns the line at a location.
 func lineOf(t *testing.T, location string) string {
 	t.Helper()
 	file, n, _ := strings.Cut(strings.TrimPrefix(location, "features/"), ":")
@@ -199,7 +200,7 @@ func lineOf(t *testing.T, location string) string {
 	return strings.TrimSpace(lines[line-1])
 }
 
-// TestIDsStay: what is added at the end of a file, or in a file of its own, renames nothing.
+// TestIDsStay: scenarios added at the end of a file, or in a new file, do not change other ids.
 func TestIDsStay(t *testing.T) {
 	more := fstest.MapFS{}
 	for name, f := range files {

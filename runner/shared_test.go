@@ -11,14 +11,13 @@ import (
 	"parley/target"
 )
 
-// TestTellShared: where scenarios share one relay session and that takes long, a note names the key that gives each its
-// own.
+// TestTellShared: if scenarios share one relay session and take long, a note names the key that gives each its own.
 func TestTellShared(t *testing.T) {
 	const host = "protocol: external-agent\nrole: host\nurl: http://127.0.0.1:1\n"
 	for _, tt := range []struct {
 		profile string
 		took    time.Duration
-		want    string // in the note; "": there is none
+		want    string // part of the note; "": no note
 	}{
 		{host, 2 * time.Minute, `external-agent.session: "s-{nonce}"`},
 		{host, 2 * time.Second, ""},

@@ -10,8 +10,8 @@ import (
 	"parley/verdict"
 )
 
-// TestStanding: what came and was wrong while a scenario ran beside others stays, whatever comes of it alone; what
-// did not come then, and how its connections ended, is judged by its run alone.
+// TestStanding: a wrong message in a scenario that ran beside others stays a failure whatever its rerun shows. What
+// was missing then, and how connections ended, is judged by the rerun alone.
 func TestStanding(t *testing.T) {
 	records := []transcript.Record{
 		{N: 1, Dir: transcript.Sent, Kind: transcript.Request},
@@ -39,7 +39,7 @@ func TestStanding(t *testing.T) {
 		total, a, b  verdict.Outcome
 		failures     int // of steps
 		monitors     int // failures of them
-		elsewhere    int // failures of which the kept transcript tells nothing
+		elsewhere    int // failures that the kept transcript does not show
 	}{
 		{"a message was wrong", result(failed, untested, failure("A", 2)), well, failed, failed, passed, 1, 0, 0},
 		{"a connection ended", result(failed, untested, failure("A", 3)), well, passed, passed, passed, 0, 0, 0},
@@ -66,7 +66,8 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// counted is how many failures of monitors a result has, and how many of steps of which its transcript tells nothing.
+// counted returns the number of a result's monitor failures, and of its step failures that the transcript does not
+// show.
 func counted(res steps.Result) (monitors, elsewhere int) {
 	for _, f := range res.Failures {
 		said := func(j verdict.Judgement) bool { return j.Monitor == f.Monitor && j.Outcome == f.Outcome }

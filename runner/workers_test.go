@@ -20,8 +20,8 @@ func scenarioOf(lines ...string) *godog.Scenario {
 	return sc
 }
 
-// TestHeldTurns: however many scenarios run side by side, no more turns wait for the model than a small target has
-// workers for; other scenarios do not wait, nor does one that runs alone.
+// TestHeldTurns: however many scenarios run in parallel, no more turns wait for the model than a small target has
+// workers. Other scenarios do not wait, nor does one that runs alone.
 func TestHeldTurns(t *testing.T) {
 	p := sessionchat.Protocol{}
 	one := scenarioOf(`client A chats with "red" in a turn that is held`, `client A interrupts "red"`)

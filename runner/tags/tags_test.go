@@ -11,7 +11,7 @@ import (
 )
 
 func TestMatch(t *testing.T) {
-	rows := []struct{ reason, expr, yes, no string }{ // yes and no: sets of tags, cut at "|"; "-" is the empty one
+	rows := []struct{ reason, expr, yes, no string }{ // yes and no: sets of tags, separated by "|"; "-" is the empty set
 		{"nothing selects everything", "", "-|@a", ""},
 		{"blanks are nothing", " \t\r\n", "-|@a", ""},
 		{"a tag", "@a", "@a|@a @b", "-|@b|@aa|@A"},
@@ -122,7 +122,7 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestLongExpression: a list of every clause is an expression that people write.
+// TestLongExpression: people write expressions that list every clause.
 func TestLongExpression(t *testing.T) {
 	terms := make([]string, 20_000)
 	for i := range terms {
@@ -134,8 +134,8 @@ func TestLongExpression(t *testing.T) {
 	}
 }
 
-// FuzzParse makes an expression from any bytes and holds its value against a table of Go's own operators, and feeds the
-// parser what is no expression.
+// FuzzParse builds an expression from arbitrary bytes and compares its value with that of Go's own operators. It also
+// feeds the parser invalid expressions.
 func FuzzParse(f *testing.F) {
 	f.Add("@a and not (@b or @c)", []byte{0, 3, 1, 2, 4}, uint8(5))
 	f.Add("((", []byte{2, 2, 0, 1, 4, 4}, uint8(0))
@@ -166,7 +166,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// build writes an expression with all its parentheses, and its value.
+// build writes a fully parenthesised expression, and returns its value.
 func build(program *[]byte, world uint8, depth int) (string, bool) {
 	if len(*program) == 0 || depth > 20 {
 		return "@t0", world&1 != 0
