@@ -23,7 +23,7 @@ clauses:
   - {id: AS-006, level: MUST, section: "1", text: t, source: s, status: tested}
 `
 
-// fake is a driver whose connections only tell that they were closed.
+// fake is a driver whose connections only record that they were closed.
 type fake struct {
 	open func(ctx context.Context, o driver.OpenOptions, sink driver.Sink) error
 }
@@ -55,7 +55,7 @@ func (c *fakeConn) Close(how driver.CloseMode) error {
 	return nil
 }
 
-// world makes a world with the given tags.
+// world returns a world with the given tags.
 func world(t *testing.T, strict bool, tags ...string) *World {
 	t.Helper()
 	l, err := verdict.ParseLedger([]byte(ledger))
@@ -63,6 +63,6 @@ func world(t *testing.T, strict bool, tags ...string) *World {
 		t.Fatal(err)
 	}
 	p := target.Kind{Protocol: "agent-select"}.New()
-	p.Limits.Event.Duration = 10 * time.Second // a test that reaches it has failed
+	p.Limits.Event.Duration = 10 * time.Second // only a failing test reaches it
 	return NewWorld(&Env{Profile: p, Driver: &fake{}, Ledger: l, Strict: strict}, nil, "nonce", tags, nil)
 }

@@ -13,7 +13,7 @@ import (
 	"parley/verdict"
 )
 
-// TestFollow: behind the first deviation of a model its findings settle nothing (RULINGS 9). AS-001 and AS-005 bind,
+// TestFollow: after a model's first deviation its findings decide nothing (RULINGS 9). AS-001 and AS-005 are binding,
 // AS-002 is a SHOULD.
 func TestFollow(t *testing.T) {
 	f := func(ok bool, at int, model string, clauses ...string) monitor.Finding {
@@ -25,7 +25,7 @@ func TestFollow(t *testing.T) {
 		checks   []Check // of steps, at record 3 where they have one
 		findings []monitor.Finding
 		want     []string
-		under    []string // what is kept under which failure
+		under    []string // findings kept under each failure
 	}{
 		{"the second deviation of a model follows from the first", nil,
 			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(false, 2, "s1", "AS-005")},
@@ -119,13 +119,13 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// failureOf is the failure that tells why a monitor has found a clause broken.
+// failureOf returns the failure for a monitor's judgement of a broken clause.
 func failureOf(res Result, j verdict.Judgement) Failure {
 	i := slices.IndexFunc(res.Failures, func(f Failure) bool { return f.Clause == j.Clause && f.Monitor == j.Monitor })
 	return res.Failures[i]
 }
 
-// TestFollowingIsBounded: a model may go on being wrong with every record.
+// TestFollowingIsBounded: a model may be wrong at every further record.
 func TestFollowingIsBounded(t *testing.T) {
 	f := &Failure{Clause: "AS-001", Outcome: verdict.Failed}
 	for i := range maxFollowing + 5 {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGroup: what a scenario finds again is counted on the first of its kind, for each clause apart.
+// TestGroup: repeated failures are counted on the first of their group, separately for each clause.
 func TestGroup(t *testing.T) {
 	of := func(group string, clauses ...string) Check {
 		return Check{Clauses: clauses, Expected: "this", Observed: "that of " + group, At: 7, Group: group}
@@ -46,8 +46,8 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// TestFailuresAreBounded: what is beyond the bound is counted, and none is lost. A kind that has its first still counts
-// there.
+// TestFailuresAreBounded: failures beyond the bound are counted, and none is lost. A group whose first failure is
+// kept still counts there.
 func TestFailuresAreBounded(t *testing.T) {
 	w := world(t, false, "@AS-001", "@AS-005")
 	for i := range maxKept + 5 {

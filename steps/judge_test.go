@@ -94,7 +94,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestCutIsNoPass: a wait that was cut short fails nobody, and is no pass either.
+// TestCutIsNoPass: a wait that was cut short neither fails nor passes a clause.
 func TestCutIsNoPass(t *testing.T) {
 	w := world(t, false, all...)
 	_ = w.Judge(ok("AS-001"))
@@ -105,8 +105,8 @@ func TestCutIsNoPass(t *testing.T) {
 	}
 }
 
-// TestCutTakesPassBack: where the cut has left out a check of a clause that was kept before, the clause is not tested,
-// nor is the scenario; a failure from before stays.
+// TestCutTakesPassBack: if the cut skipped a check of a clause that had passed before, the clause and the scenario
+// are not tested; an earlier failure stays.
 func TestCutTakesPassBack(t *testing.T) {
 	const untested = verdict.NotTested
 	one, both := []Check{ok("AS-001")}, []Check{ok("AS-001", "AS-006")}
@@ -188,7 +188,7 @@ func TestOutcome(t *testing.T) {
 		err    error
 		want   verdict.Outcome
 		why    string
-		left   string // outcome of AS-006, which nothing judged
+		left   string // outcome of AS-006, which no step judged
 	}{
 		{"nothing broken", []Check{ok("AS-001")}, nil, verdict.Passed, "", "not-tested"},
 		{"a failure", []Check{broken("AS-001")}, nil, verdict.Failed, "that", "not-tested"},
@@ -290,7 +290,7 @@ func TestMonitored(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			w := world(t, false, "@AS-003") // monitors judge whatever the scenario is about
+			w := world(t, false, "@AS-003") // monitors judge regardless of the scenario's tags
 			m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001", "AS-002", "AS-004"},
 				Check: func([]transcript.Record) []monitor.Finding { return r.findings }}
 			var got []string

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// pool counts what is lent.
+// pool counts loans.
 type pool struct{ lent, times int }
 
 func (p *pool) Lend() bool { p.lent++; p.times++; return true }
 func (p *pool) Back()      { p.lent-- }
 
-// TestLending: a scenario lends its slot once it has waited for a second, and its held turns after two, and has both
-// back when it goes on; nothing is lent while a target may be slow for want of room.
+// TestLending: a scenario lends its slot after waiting for a second and its held turns after two, and takes both back
+// when it goes on. Nothing is lent while the target may be slow because of the load.
 func TestLending(t *testing.T) {
 	for _, row := range []struct {
 		reason         string
@@ -36,7 +36,7 @@ func TestLending(t *testing.T) {
 				w.Env.Alone(1)
 				w.Env.patience.longest = row.longest
 				goesOn := w.Idles()
-				inner := w.Idles() // a wait within a wait lends nothing more
+				inner := w.Idles() // a nested wait lends nothing more
 				time.Sleep(row.waits)
 				synctest.Wait()
 				if slots.lent != row.slots || turns.lent != row.turns {
@@ -53,7 +53,8 @@ func TestLending(t *testing.T) {
 	}
 }
 
-// TestProof: what fails no clause gets a fifth after one miss, and a twentieth after three if it has never come.
+// TestProof: a wait that fails no clause gets a fifth after one miss, and a twentieth after three if its kind has
+// never come.
 func TestProof(t *testing.T) {
 	const whole = 10 * time.Second
 	var p patience

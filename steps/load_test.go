@@ -11,7 +11,7 @@ import (
 	"parley/verdict"
 )
 
-// TestMissing: what a scenario had to do without is told apart from what did come, which is wrong at any load.
+// TestMissing: a missing message is distinguished from a wrong one, which is wrong under any load.
 func TestMissing(t *testing.T) {
 	late := &Miss{Reason: "nothing of the kind within 10s", Late: true}
 	for _, row := range []struct {
@@ -59,8 +59,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestLacks: a scenario that had to do without something can run again for that where all else that it has found
-// stands: it is about messages that came.
+// TestLacks: a scenario that missed something may run again if all its other failures stand, because they are about
+// messages that came.
 func TestLacks(t *testing.T) {
 	missing, wrong := Failure{Clause: "AS-001", Missing: true}, Failure{Clause: "AS-002"}
 	stands := Failure{Clause: "AS-002", Finding: verdict.Finding{At: 1}}
@@ -87,8 +87,8 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// TestStands: a failure stands where it is about a message that came, and not about how a connection ended, be a
-// message named as the place behind which something was missing.
+// TestStands: a failure stands if it is about a message that came. It does not stand if it is about how a connection
+// ended, even if it names a message after which something was missing.
 func TestStands(t *testing.T) {
 	w := world(t, false, "@AS-001")
 	said(w, "A", transcript.Stream, "message")
@@ -114,7 +114,7 @@ func TestStands(t *testing.T) {
 	}
 }
 
-// TestMissingOfAKind: of a kind of difference that is counted, one that came makes all of them wrong.
+// TestMissingOfAKind: one wrong message in a group of differences makes the whole group wrong.
 func TestMissingOfAKind(t *testing.T) {
 	w := world(t, false, "@AS-001")
 	check := Check{Clauses: []string{"AS-001"}, Group: "g", Miss: &Miss{Late: true}}
@@ -129,7 +129,7 @@ func TestMissingOfAKind(t *testing.T) {
 	}
 }
 
-// TestNotOpened: a connection that was not open within its limit is missing, one that was refused is not.
+// TestNotOpened: a connection that did not open within its limit counts as missing; a refused one does not.
 func TestNotOpened(t *testing.T) {
 	refused := errors.New("refused")
 	for _, row := range []struct {

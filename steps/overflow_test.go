@@ -8,7 +8,7 @@ import (
 	"parley/transcript"
 )
 
-// TestWhatWasNotKept: where a target says more than a transcript holds, nobody knows whether what is waited for came.
+// TestWhatWasNotKept: if a target sends more than a transcript holds, it is unknown whether an awaited record came.
 func TestWhatWasNotKept(t *testing.T) {
 	for _, r := range []struct {
 		reason   string

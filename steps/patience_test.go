@@ -13,8 +13,8 @@ import (
 
 const never = time.Hour
 
-// awaits lets a world wait once: what is awaited comes after a time, or never. It returns how long the wait was, and
-// whether it ended well.
+// awaits lets a world wait once for something that comes after a time, or never. It returns the length of the wait,
+// and whether it succeeded.
 func awaits(t *testing.T, w *World, kind string, comes time.Duration) (took time.Duration, came bool) {
 	t.Helper()
 	mark, begin := w.T.Len(), time.Now()
@@ -24,7 +24,7 @@ func awaits(t *testing.T, w *World, kind string, comes time.Duration) (took time
 	return time.Since(begin), miss == nil
 }
 
-// TestKinds: what is missed of one kind shortens no wait of another, nor of its own once it has come.
+// TestKinds: misses of one kind shorten no waits of another, nor of a kind that has come late.
 func TestKinds(t *testing.T) {
 	const whole, part = 10 * time.Second, 2 * time.Second
 	synctest.Test(t, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestKinds(t *testing.T) {
 			{"switch", never, part, false},
 			{"refusal", never, whole, false},
 			{"refusal", 3 * time.Second, 3 * time.Second, true},
-			{"switch", never, whole, false}, // four times what took longest is more than a limit
+			{"switch", never, whole, false}, // four times the longest answer exceeds the limit
 			{"refusal", never, whole, false},
 			{"refusal", never, whole, false},
 			{"refusal", never, whole, false},
@@ -55,8 +55,8 @@ func TestKinds(t *testing.T) {
 	})
 }
 
-// TestAtOnceOrNever: what has come only at once and was missed three times gets less; once it comes later than at once,
-// no more.
+// TestAtOnceOrNever: a kind that has only come at once and was missed three times gets less, until it comes later
+// than at once.
 func TestAtOnceOrNever(t *testing.T) {
 	const whole, part = 10 * time.Second, 2 * time.Second
 	synctest.Test(t, func(t *testing.T) {
@@ -73,15 +73,15 @@ func TestAtOnceOrNever(t *testing.T) {
 	})
 }
 
-// TestBegunBefore: a wait that goes on ends as well once others of its kind have been missed three times, and is no
-// whole one.
+// TestBegunBefore: a wait in progress also ends once others of its kind were missed three times, and does not count
+// as whole.
 func TestBegunBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world(t, false, "@AS-001")
 		awaits(t, w, "list", 0)
 		var others sync.WaitGroup
 		for range misses {
-			other := NewWorld(w.Env, nil, "other", w.Tags, nil) // a world has one goroutine
+			other := NewWorld(w.Env, nil, "other", w.Tags, nil) // a world is used from one goroutine
 			others.Go(func() { awaits(t, other, "switch", never) })
 		}
 		time.Sleep(7 * time.Second) // synthetic
@@ -95,7 +95,7 @@ func TestBegunBefore(t *testing.T) {
 	})
 }
 
-// TestAfterAll: a kind that was missed three times and then comes within a shortened limit has whole waits from then
+// TestAfterAll: a kind that was missed three times and then comes within a shortened limit gets whole waits from then
 // on.
 func TestAfterAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestAfterAll(t *testing.T) {
 	})
 }
 
-// TestNothingAtAll: of a target that has said nothing whatever, one miss is enough.
+// TestNothingAtAll: one miss is enough for a target that has sent nothing at all.
 func TestNothingAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world(t, false, "@AS-001")
@@ -124,7 +124,7 @@ func TestNothingAtAll(t *testing.T) {
 	})
 }
 
-// TestOwnLimit: a limit that the profile sets is whole.
+// TestOwnLimit: a limit set by the profile is never shortened.
 func TestOwnLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world(t, false, "@AS-001")
@@ -137,7 +137,7 @@ func TestOwnLimit(t *testing.T) {
 	})
 }
 
-// TestDecided: where all clauses of a scenario have failed before, whole waits can change nothing.
+// TestDecided: waits are shortened if all clauses of a scenario have already failed.
 func TestDecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world(t, false, "@AS-001", "@AS-002")
@@ -161,7 +161,7 @@ func TestDecided(t *testing.T) {
 	})
 }
 
-// fenced is awaits with a fence that is answered a time after it was sent.
+// fenced is awaits with a fence that is answered some time after it was sent.
 func fenced(t *testing.T, w *World, comes, answered time.Duration) (took time.Duration, miss *Miss) {
 	t.Helper()
 	mark, begin := w.T.Len(), time.Now()
@@ -176,7 +176,7 @@ func fenced(t *testing.T, w *World, comes, answered time.Duration) (took time.Du
 	return time.Since(begin), miss
 }
 
-// TestFence: the answer of a fence ends a wait, once a whole wait has shown that nothing comes behind it.
+// TestFence: the answer to a fence ends a wait once a whole wait has shown that nothing comes after it.
 func TestFence(t *testing.T) {
 	const whole = 10 * time.Second
 	type row struct {
@@ -189,7 +189,7 @@ func TestFence(t *testing.T) {
 			{0, never, 0, true},
 			{never, time.Millisecond, whole, false}, // nothing is known yet
 			{never, time.Millisecond, margin, false},
-			{700 * time.Millisecond, time.Millisecond, 700 * time.Millisecond, true}, // behind the answer, within the margin
+			{700 * time.Millisecond, time.Millisecond, 700 * time.Millisecond, true}, // after the answer, within the margin
 			{never, time.Millisecond, whole, false},                                  // so answers overtake each other here
 		},
 		"a fence that is not answered": {
@@ -229,7 +229,7 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestNoFence: where none can be sent, the wait is whole.
+// TestNoFence: if no fence can be sent, the wait is whole.
 func TestNoFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world(t, false, "@AS-001")
@@ -243,7 +243,7 @@ func TestNoFence(t *testing.T) {
 	})
 }
 
-// TestStepsAreKinds: a wait that names no kind has that of its step, whoever and whatever the step is about.
+// TestStepsAreKinds: a wait without a kind gets that of its step, regardless of the names in the step.
 func TestStepsAreKinds(t *testing.T) {
 	a := kindOf(withKind(t.Context(), `client A is refused with "agent_busy"`), Wait{})
 	b := kindOf(withKind(t.Context(), `client B is refused with "agent_not_found"`), Wait{})
@@ -253,8 +253,8 @@ func TestStepsAreKinds(t *testing.T) {
 	}
 }
 
-// TestStrayed: once an answer has gone to a client of another scenario, what runs beside others waits for a fifth, also
-// where it waits already, and teaches nothing.
+// TestStrayed: once an answer has reached a client of another scenario, scenarios beside others get a fifth of each
+// limit, also for waits in progress, and nothing is learnt from their waits.
 func TestStrayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world(t, false, "@AS-001")
@@ -281,8 +281,8 @@ func TestStrayed(t *testing.T) {
 	})
 }
 
-// TestAwaitModel: a model that is not asked costs a turn three times, and less from then on; a run that ends says
-// nothing.
+// TestAwaitModel: a target that does not query its model costs three whole turns, and less from then on; waits
+// interrupted by the end of the run do not count.
 func TestAwaitModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world(t, false, "@AS-001")

@@ -10,7 +10,7 @@ import (
 	"parley/target"
 )
 
-// written is a protocol of which there is nothing but its features.
+// written is a protocol that has only features.
 type written struct {
 	steps.Protocol
 	id    string
@@ -20,8 +20,8 @@ type written struct {
 func (w written) Kind() target.Kind { return target.Kind{Protocol: w.id} }
 func (w written) Features() fs.FS   { return w.files }
 
-// TestDigest: it is over what is in the folders of the protocols, in whichever order these are listed, and over nothing
-// else.
+// TestDigest: the digest covers the files in the folders of the protocols, and nothing else. Their order does not
+// matter.
 func TestDigest(t *testing.T) {
 	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	a := written{id: "a", files: fstest.MapFS{"a/1.feature": text("one"), "a/clauses.yaml": text("two")}}

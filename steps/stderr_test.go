@@ -9,7 +9,7 @@ import (
 	"parley/transcript"
 )
 
-// crying is a target that has written to stderr.
+// crying is a target with output on stderr.
 type crying struct {
 	target.Running
 	text string
@@ -17,7 +17,7 @@ type crying struct {
 
 func (c crying) Stderr() string { return c.text }
 
-// TestCry: what a target wrote to stderr stands beside an answer that did not come.
+// TestCry: a missing answer is reported with the target's stderr.
 func TestCry(t *testing.T) {
 	w := world(t, false)
 	w.Env.Redact = transcript.NewRedactor("s3cret")

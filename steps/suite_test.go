@@ -21,7 +21,7 @@ import (
 	"parley/verdict"
 )
 
-// scenarios of a protocol that has one step for everything that can become of one.
+// scenarios of a protocol with one step for every possible result.
 const scenarios = `Feature: 1 What can become of a scenario
 
   @AS-001
@@ -98,7 +98,7 @@ const scenarios = `Feature: 1 What can become of a scenario
     Then it panics
 `
 
-// toy is a protocol.
+// toy is a minimal protocol.
 type toy struct{}
 
 func (toy) Kind() target.Kind {
@@ -128,7 +128,7 @@ func (toy) Register(sc *godog.ScenarioContext, w func() *World) {
 	Step(sc, `^it panics$`, func() { panic("oops") })
 	Step(sc, `^it keeps "([^"]*)" and "([^"]*)"$`, func(a, b string) error { return w().Judge(ok(a, b)) })
 	Step(sc, `^it keeps "([^"]*)" once its time is over$`, func(ctx context.Context, id string) error {
-		<-ctx.Done() // no wait of ours notices
+		<-ctx.Done() // no wait of ours notices it
 		return w().Judge(ok(id))
 	})
 	Step(sc, `^it needs "(.*)" when its time is over$`, func(ctx context.Context, id string) error {
@@ -145,7 +145,7 @@ func (toy) Register(sc *godog.ScenarioContext, w func() *World) {
 	})
 }
 
-// came is what becomes of the scenarios: the outcome, those of the clauses, and the states of the steps.
+// came has the results of the scenarios: the outcome, those of the clauses, and the states of the steps.
 var came = map[string][]string{
 	"passes":                          {"passed", "AS-001 passed", "passed", "passed"},
 	"breaks a clause and goes on":     {"failed", "AS-001 failed", "AS-006 passed", "failed", "passed"},

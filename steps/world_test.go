@@ -45,7 +45,7 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// said appends what a target says on a connection.
+// said appends a record of the target on a connection.
 func said(w *World, conn string, kind transcript.Kind, label string) int {
 	return w.T.Append(transcript.Record{Conn: conn, Dir: transcript.Received, Kind: kind, Label: label})
 }
@@ -65,7 +65,7 @@ func TestAwait(t *testing.T) {
 		reason string
 		script func(w *World)
 		wait   Wait
-		n      int // the record that comes, 0: none
+		n      int // the matching record; 0: none
 		miss   *Miss
 		cut    bool
 	}{
@@ -124,7 +124,7 @@ func TestAwaitWakesUp(t *testing.T) {
 	target.Wait()
 }
 
-// TestCutOff: where the run is interrupted, or the scenario's time is over, nothing is the target's fault any more.
+// TestCutOff: after the run is interrupted, or the scenario's time is up, nothing is the target's fault.
 func TestCutOff(t *testing.T) {
 	w := world(t, false, "@AS-001")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -209,7 +209,7 @@ func TestOpenAndFinish(t *testing.T) {
 	}
 }
 
-// TestLate: what a target says once we have closed its connection is kept, and seen by no step and by no monitor.
+// TestLate: records of a target after we have closed its connection are kept, but no step or monitor sees them.
 func TestLate(t *testing.T) {
 	w := world(t, false)
 	w.T = transcript.New(func(r *transcript.Record) { r.Event = &transcript.Event{Type: "told"} })
@@ -270,7 +270,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestResetTwice: where nobody knows whether the target has seen a request, what is missing behind it says nothing.
+// TestResetTwice: if it is unknown whether the target received a request, a missing answer proves nothing.
 func TestResetTwice(t *testing.T) {
 	w := world(t, false, "@AS-001", "@AS-002")
 	_ = w.Judge(Check{Clauses: []string{"AS-002"}, OK: true})
@@ -288,7 +288,7 @@ func TestResetTwice(t *testing.T) {
 	}
 	err := w.Need(Check{Clauses: []string{"AS-001"}, Expected: "yes", Observed: miss.Reason})
 	res := w.result(nil, err)
-	// the steps that were left out may judge both
+	// the skipped steps may judge both
 	const why = "reset twice: read: connection reset by peer"
 	want := []verdict.Judgement{
 		{Clause: "AS-001", Outcome: verdict.NotTested, Reason: why}, {Clause: "AS-002", Outcome: verdict.NotTested, Reason: why}}
