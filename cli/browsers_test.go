@@ -14,7 +14,7 @@ import (
 func TestLeaveOut(t *testing.T) {
 	missing := &browser.MissingError{}
 	for _, tt := range []struct {
-		reason, all string // a page begins with a p
+		reason, all string // pages have names that begin with p
 		named       bool
 		kept        string
 		left, fails bool
@@ -40,7 +40,7 @@ func TestLeaveOut(t *testing.T) {
 	}
 }
 
-// TestMissingBrowser: a page needs a browser, the one that its profile names; nothing else does.
+// TestMissingBrowser: a page needs a browser, the one of its profile; no other target does.
 func TestMissingBrowser(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	p := suite.Kinds().New("agent-client")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestCheckLogIsPlain: whatever a target wrote or named, what is printed are plain lines, and JSON.
+// TestCheckLogIsPlain: whatever a target wrote into the log or its name, the output is plain lines, or JSON.
 func TestCheckLogIsPlain(t *testing.T) {
 	dir := t.TempDir()
 	id := strings.Repeat("x", 1<<20) + "\x1b[2J"
@@ -18,7 +18,7 @@ func TestCheckLogIsPlain(t *testing.T) {
 		"long.jsonl":         `{"sessionId":"` + strings.ReplaceAll(id, "\x1b", `\u001b`) + `"}` + "\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Skip(err) // a file system that refuses such names
+			t.Skip(err) // the file system rejects such names
 		}
 	}
 	for _, format := range []string{textFormat, jsonFormat} {
@@ -47,7 +47,7 @@ func TestCheckLogIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestCheckLogLeavesOthers: what is named like a log and is no file is left out.
+// TestCheckLogLeavesOthers: entries with the name of a log that are no regular files are skipped.
 func TestCheckLogLeavesOthers(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "folder.jsonl"), 0o700); err != nil {

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// TestLinks: what a document links to within the module exists, the heading behind "#" included.
+// TestLinks: every link of a document within the module has a target, including the heading after "#".
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`(?:\]\(|src=")([^)"\s]+)[)"]`)
 	found := 0
@@ -42,7 +42,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// prose is a document without its fenced blocks.
+// prose returns a document without its fenced blocks.
 func prose(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -52,7 +52,7 @@ func prose(t *testing.T, file string) string {
 	return regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(string(text), "")
 }
 
-// anchors are the names that the headings of a document have in links.
+// anchors returns the link names of a document's headings.
 func anchors(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}

@@ -18,13 +18,13 @@ import (
 	"parley/internal/freeport"
 )
 
-// session runs the console blocks of one page, in a temporary folder that has examples and profiles as a checkout has.
+// session runs the console blocks of one page in a temporary folder with the checkout's examples and profiles.
 type session struct {
 	t     *testing.T
 	root  string
 	dir   string            // where the commands run
-	ports map[string]string // the port in the page, and the one that is taken instead
-	end   func()            // ends the server that runs, if any
+	ports map[string]string // port in the page → the actual port
+	end   func()            // stops the running server, if any
 }
 
 func (s *session) open() {
@@ -49,7 +49,8 @@ func (s *session) open() {
 	}
 }
 
-// take does with a part of a page what a reader does: keeps a profile, patches a file, runs commands and compares.
+// take processes a part of a page as a reader would: it saves a profile, patches a file, or runs commands and
+// compares their output.
 func (s *session) take(page string, p part, used []bool) {
 	switch p.kind {
 	case "yaml":
@@ -79,7 +80,7 @@ func (s *session) skipped(page, command string, used []bool) bool {
 	return false
 }
 
-// prepare makes what the text around a command takes for granted.
+// prepare sets up what the text around a command assumes.
 func (s *session) prepare(page, command string) {
 	switch {
 	case page == "docs/test-your-server.md" && strings.HasPrefix(command, "parley doctor --target http"):
@@ -90,7 +91,7 @@ func (s *session) prepare(page, command string) {
 	}
 }
 
-// logs writes the four logs that the documents judge: a good one, and what may become of it.
+// logs writes the four logs that the documents judge: a good one and three flawed ones.
 func (s *session) logs() {
 	s.run("parley serve --protocol external-agent --logs made", 1)
 	s.run("parley serve --protocol external-agent --role agent --url ws://127.0.0.1:8124/agent/ws", 1)
@@ -131,7 +132,8 @@ func (s *session) write(name, text string) {
 
 var entered = regexp.MustCompile(`^mkdir ([a-z-]+) && cd [a-z-]+$`)
 
-// run gives what a command prints. One that goes on, as servers do, is ended with the test, and gives its first lines.
+// run returns the output of a command. A command that keeps running, like a server, is stopped at the end of the
+// test; run returns its first lines.
 func (s *session) run(command string, lines int) string {
 	if m := entered.FindStringSubmatch(command); m != nil {
 		s.dir = filepath.Join(s.root, m[1])
@@ -160,20 +162,20 @@ func (s *session) run(command string, lines int) string {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, nil
 	if strings.HasPrefix(command, "parley init") {
-		cmd.Stderr = &out // a person sees both
+		cmd.Stderr = &out // a reader sees both
 	}
-	_ = cmd.Run() // that it goes wrong is to be seen in what it prints
+	_ = cmd.Run() // the output shows failures
 	return s.paper(out.String())
 }
 
-// serve starts a server, and gives the first lines that it prints.
+// serve starts a server, and returns its first lines of output.
 func (s *session) serve(cmd *exec.Cmd, lines int, cancel func()) string {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	s.end() // a page has one at a time
+	s.end() // one server per page at a time
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -195,7 +197,7 @@ func (s *session) serve(cmd *exec.Cmd, lines int, cancel func()) string {
 	return s.paper(said.String())
 }
 
-// paper has the ports of the page in place of those that were taken.
+// paper replaces the actual ports by those of the page.
 func (s *session) paper(text string) string {
 	for in, port := range s.ports {
 		text = strings.ReplaceAll(text, port, in)
@@ -203,10 +205,10 @@ func (s *session) paper(text string) string {
 	return text
 }
 
-// moving is what differs from run to run: times, ports of started targets, dates and ids.
+// moving matches what differs between runs: times, ports of started targets, dates and ids.
 var moving = regexp.MustCompile(`\+?\d+(\.\d+)? ?(ms|s)\b|127\.0\.0\.1:\d+|\d{8}-\d{3}|\b\d\d:\d\d:\d\d\.\d+`)
 
-// compare reports whether what is shown is what was printed.
+// compare compares the documented output with the actual one.
 func (s *session) compare(where string, e exchange, printed string) {
 	s.t.Helper()
 	still := func(text string) string {

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// unrun are the commands of console blocks that TestDocuments does not run: page, part of the command, reason.
-// That their flags parse is tested for all of them. PARLEY_DOCS=all runs those whose reason is slow, too.
+// unrun lists the commands of console blocks that TestDocuments does not run: page, part of the command, reason.
+// Their flags are still checked. PARLEY_DOCS=all also runs those with the reason slow.
 var unrun = []struct{ page, command, reason string }{
 	{"README.md", "parley", "the same blocks are run in docs/get-started.md"},
 	{"docs/get-started.md", "parley run --target my-chat.yaml --explore", "the result depends on the machine"},
@@ -43,9 +43,9 @@ const (
 	browsing = "it needs a browser, and seconds"
 )
 
-// TestDocuments checks each console block of the README and of docs: commands and flags exist, and the output shown is
-// what the program prints, apart from times, ports and dates. "…" stands for any text, and on a line of its own for any
-// lines. The pages in Chinese show the same sessions.
+// TestDocuments checks each console block of the README and of docs: commands and flags exist, and the output shown
+// is that of the program, apart from times, ports and dates. "…" stands for any text, and on its own line for any
+// lines. The Chinese pages must show the same sessions.
 func TestDocuments(t *testing.T) {
 	used := make([]bool, len(unrun))
 	for _, page := range pages(t) {
@@ -96,7 +96,7 @@ func pages(t *testing.T) []string {
 	return found
 }
 
-// part is a fenced block, with the file name that the words before it tell, if any.
+// part is a fenced block, with the file name from the text before it, if any.
 type part struct {
 	kind, text, file string
 	line             int
@@ -104,7 +104,7 @@ type part struct {
 
 var saved = regexp.MustCompile("(?:save|keep) it as\\s+`([a-z-]+\\.yaml)`")
 
-// readPage gives the fenced blocks of a page.
+// readPage returns the fenced blocks of a page.
 func readPage(t *testing.T, page string) []part {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", page))
@@ -135,7 +135,7 @@ func readPage(t *testing.T, page string) []part {
 	return parts
 }
 
-// sameSessions: the console blocks of a translation are those of the original.
+// sameSessions checks that the console blocks of a translation are those of the original.
 func sameSessions(t *testing.T, english, translated []part) {
 	t.Helper()
 	consoles := func(parts []part) []part {
@@ -152,13 +152,13 @@ func sameSessions(t *testing.T, english, translated []part) {
 	}
 }
 
-// exchange is a command of a console block, and what is shown below it.
+// exchange is a command in a console block, and its output.
 type exchange struct {
 	command string
 	shown   []string
 }
 
-// exchanges splits a console block. A block that begins with output has an exchange without a command.
+// exchanges splits a console block. If the block begins with output, its first exchange has no command.
 func exchanges(p part) []exchange {
 	var all []exchange
 	for _, l := range strings.Split(strings.TrimSuffix(p.text, "\n"), "\n") {
@@ -179,7 +179,7 @@ func exchanges(p part) []exchange {
 	return all
 }
 
-// parses: the subcommand exists, and has the flags.
+// parses checks that the subcommand exists and has the flags.
 func parses(t *testing.T, where, line string) {
 	t.Helper()
 	args := shellWords(line)
@@ -219,7 +219,7 @@ func shellWords(line string) []string {
 	return slices.DeleteFunc(found, func(w string) bool { return w == "" })
 }
 
-// TestDocumentedCommands: what shell blocks and the text of the documents call is there, too.
+// TestDocumentedCommands: commands in shell blocks and in the text of the documents exist.
 func TestDocumentedCommands(t *testing.T) {
 	inline := regexp.MustCompile("`(parley [a-z-]+ [^`]*)`")
 	others := []string{"CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md",

@@ -10,8 +10,8 @@ import (
 	"parley/verdict"
 )
 
-// TestEmptyFlags: no flag of any command takes an empty text for one that was not given, which is what a shell makes of
-// a variable that is not set.
+// TestEmptyFlags: no flag of any command treats an empty value, which an unset shell variable yields, as if the flag
+// were missing.
 func TestEmptyFlags(t *testing.T) {
 	flags := 0
 	var visit func(c *cobra.Command, path []string)
@@ -40,7 +40,7 @@ func TestEmptyFlags(t *testing.T) {
 	refused(t, []string{"explain", ""}, "parley: parley explain: an argument is empty")
 }
 
-// refused carries out a command line that is wrong usage, and is told by one line.
+// refused runs an invalid command line, and checks that it fails with a one-line usage error.
 func refused(t *testing.T, args []string, begins string) {
 	t.Helper()
 	var out, errs strings.Builder

@@ -11,7 +11,7 @@ import (
 	"parley/runner"
 )
 
-// TestPrintMatrices: one is an object, several are an array of the same objects.
+// TestPrintMatrices: one matrix is printed as an object, several as an array of such objects.
 func TestPrintMatrices(t *testing.T) {
 	a, b := &runner.KillMatrix{Protocol: "a", OK: true}, &runner.KillMatrix{Protocol: "b", Unproved: []string{"B-001"}}
 	printed := func(asJSON bool, list ...*runner.KillMatrix) string {
@@ -41,7 +41,7 @@ func TestPrintMatrices(t *testing.T) {
 	}
 }
 
-// TestCatalogues: without a choice those that have mutants; a choice of one that has none is refused.
+// TestCatalogues: the default is all that have mutants; choosing one without mutants is an error.
 func TestCatalogues(t *testing.T) {
 	all, err := catalogues(nil, nil)
 	if err != nil || len(all) == 0 {
@@ -80,7 +80,7 @@ func TestChooseMutants(t *testing.T) {
 		{"b", "host", []runner.Mutant{{ID: "slow"}, {ID: "dumb"}}},
 		{"b", "relay", []runner.Mutant{{ID: "dumb"}}}}
 	for _, tt := range []struct {
-		only, want string // protocol and ids, cut at blanks
+		only, want string // protocol and ids, separated by spaces
 		fails      bool
 	}{
 		{"", "a:slow a:deaf b host:slow b host:dumb b relay:dumb", false},

@@ -82,7 +82,7 @@ func TestParseFormats(t *testing.T) {
 	}
 }
 
-// TestNoNameIsTaken keeps subcommands from shadowing each other.
+// TestNoNameIsTaken: subcommands do not shadow each other.
 func TestNoNameIsTaken(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range subcommands(&streams{}) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRoles: which targets --role names, with and without one of the user's.
+// TestRoles: which targets --role selects, with and without --target.
 func TestRoles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -25,7 +25,7 @@ func TestRoles(t *testing.T) {
 	const url, ws, ea = "http://127.0.0.1:1", "wss://127.0.0.1:1/x", "external-agent"
 	for _, tt := range []struct {
 		reason, target, protocols, roles string
-		want, err                        string // protocols and roles; what is said
+		want, err                        string // protocols and roles; part of the error
 	}{
 		{"none: the usual ones", "", "", "", "agent-select agent-client session-chat session-runtime external-agent/host", ""},
 		{"others are run as they are", "", "", "relay", "agent-select agent-client session-chat session-runtime external-agent/relay", ""},
@@ -83,7 +83,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestAs: what is a key of one role alone does not stand in the way of another one.
+// TestAs: keys of another role do not prevent a change of role.
 func TestAs(t *testing.T) {
 	p, err := suite.Kinds().Parse([]byte("protocol: external-agent\ncommand: {run: [x]}\n"), "x.yaml", nil)
 	if err != nil {
@@ -97,19 +97,19 @@ func TestAs(t *testing.T) {
 	}
 }
 
-// TestElsewhere: a selection of what is judged in another role is a mistake that says so.
+// TestElsewhere: a selection that matches only in another role is an error that says so.
 func TestElsewhere(t *testing.T) {
 	for _, tt := range []struct {
 		roles []string
 		expr  string
-		want  string // roles; or what is said
+		want  string // roles; or part of the error
 	}{
 		{nil, "@EA-017", "host"},
 		{nil, "@EA-026", "--tags: @EA-026 selects no scenario of external-agent in the role host (of --role agent it does)"},
 		{[]string{"all"}, "@EA-026", "agent"},
 		{[]string{"all"}, "@EA-017", "host relay agent"},
 		{[]string{"agent"}, "@EA-017 and @host", "--tags: @EA-017 and @host selects no scenario of external-agent in the role agent (of --role host or relay it does)"},
-		{nil, "@EA-999", "host"}, // the run refuses it
+		{nil, "@EA-999", "host"}, // the run rejects it
 	} {
 		all, err := subjectsOf("", []string{"external-agent"}, tt.roles)
 		if err != nil {

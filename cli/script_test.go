@@ -102,7 +102,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// command prepares a program as the script would run it.
+// command prepares a program to run like in the script.
 func command(ts *testscript.TestScript, program string, args ...string) *exec.Cmd {
 	path, err := exec.LookPath(program)
 	ts.Check(err)
@@ -148,8 +148,8 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// freeze runs a program, and has it and a server stand still for a while, as a container that is throttled does: as
-// soon as a line of the server's log matches.
+// freeze runs a program. As soon as a line of the server's log matches, it stops the program and a server for a
+// while, like a throttled container.
 func freeze(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: freeze SERVER EXPRESSION DURATION PROGRAM ARG…")
@@ -174,7 +174,7 @@ func freeze(ts *testscript.TestScript, neg bool, args []string) {
 		_ = cmd.Process.Signal(s) // it may have ended
 	}
 	both(syscall.SIGSTOP)
-	time.Sleep(still) // the standstill itself: nothing is waited for
+	time.Sleep(still) // the freeze itself, not a wait for anything
 	both(syscall.SIGCONT)
 	err = <-ended
 	_, _ = ts.Stdout().Write(stdout.Bytes())
@@ -189,10 +189,10 @@ type serverLog struct {
 	mu     sync.Mutex
 	all    bytes.Buffer
 	expect *regexp.Regexp
-	told   chan struct{} // closed when expect matches what has been written since
+	told   chan struct{} // closed when expect matches what was written since
 }
 
-// await gives a channel that is closed once something matches that is written from now on.
+// await returns a channel that is closed once later output matches.
 func (w *serverLog) await(expr *regexp.Regexp) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -200,7 +200,7 @@ func (w *serverLog) await(expr *regexp.Regexp) <-chan struct{} {
 	return w.told
 }
 
-// Write implements io.Writer; p is of whole lines, as a log is written by the line.
+// Write implements io.Writer. p consists of whole lines.
 func (w *serverLog) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -217,10 +217,10 @@ func (w *serverLog) Bytes() []byte {
 	return bytes.Clone(w.all.Bytes())
 }
 
-// servers is the key of the servers that a script has in the background.
+// servers is the key of a script's background servers.
 type servers struct{}
 
-// background is a parley serve that runs.
+// background is a running parley serve.
 type background struct {
 	cmd    *exec.Cmd
 	stderr serverLog
@@ -273,7 +273,7 @@ func valid(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// stubborn is a target that SIGTERM does not end.
+// stubborn is a target that ignores SIGTERM.
 func stubborn() {
 	signal.Ignore(syscall.SIGTERM)
 	handler, err := agentselect.New(agentselect.Options{})

@@ -14,8 +14,7 @@ import (
 	"parley/transcript"
 )
 
-// TestServedPage: in a browser, a page that was opened with the token connects to the server beside it, and shows its
-// agents.
+// TestServedPage: a page opened in a browser with the token connects to the server beside it, and shows its agents.
 func TestServedPage(t *testing.T) {
 	if _, err := browser.Find(""); err != nil {
 		t.Fatal(err)
@@ -35,7 +34,7 @@ func TestServedPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pagewire.Of(p).Hooks.ServerURL = "" // what stands there is where the page comes from
+	pagewire.Of(p).Hooks.ServerURL = "" // the page is served from there
 	d := browser.New(browser.Options{})
 	defer d.Close()
 	v, err := visit.Open(ctx, d, p, p.URL, visit.Hooks(pagewire.Of(p).Hooks))

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestRemember: a page that was opened with the token can load the rest, and call from its own origin; nobody else can.
+// TestRemember: a page opened with the token can load its files, and call from its own origin; others cannot.
 func TestRemember(t *testing.T) {
 	var seen *http.Request
 	at := &net.TCPAddr{Port: 8443}
@@ -40,7 +40,7 @@ func TestRemember(t *testing.T) {
 	steps := []struct {
 		reason, path, origin string
 		want                 int
-		kept                 bool // the Origin comes through
+		kept                 bool // the Origin header is passed on
 	}{
 		{"without a token", "/booking.js", "", 401, false},
 		{"with another one", "/?token=x", "", 401, false},

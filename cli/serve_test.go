@@ -51,7 +51,7 @@ func selfSigned(t *testing.T) (cert, key string) {
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", secret)
 }
 
-// serving is what serves a protocol in a role, "" the first, by these flags of its own.
+// serving returns the offer for a protocol in a role ("": the first) with the given flags.
 func serving(t *testing.T, protocol, role string, args ...string) *offer {
 	t.Helper()
 	for _, one := range offersOf(*bundle.Find(protocol)) {
@@ -66,7 +66,7 @@ func serving(t *testing.T, protocol, role string, args ...string) *offer {
 	return nil
 }
 
-// TestServe holds that a server with TLS and a token lets in who has it, and that it ends though connections are open.
+// TestServe: a server with TLS and a token admits clients with the token, and stops although connections are open.
 func TestServe(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, *http.Client, string) io.Closer{
 		"agent-select": opensStream, "agent-client": opensPage, "session-chat": opensSocket, "session-runtime": opensBus,
@@ -107,7 +107,7 @@ func opensStream(t *testing.T, client *http.Client, url string) io.Closer {
 	return res.Body
 }
 
-// opensPage opens a page with a browser's jar of cookies, what it loads, and the stream of the server beside it.
+// opensPage opens a page with a browser's cookie jar, the files it loads, and the stream of the server beside it.
 func opensPage(t *testing.T, client *http.Client, url string) io.Closer {
 	t.Helper()
 	var err error
@@ -115,12 +115,12 @@ func opensPage(t *testing.T, client *http.Client, url string) io.Closer {
 		t.Fatal(err)
 	}
 	gets(t, client, url+"/?token=s3cret", "mainAgentSelect")
-	gets(t, client, url+"/app.js", "makeConnection") // whoever has been at the page needs no token
+	gets(t, client, url+"/app.js", "makeConnection") // no token needed after the page was opened
 	gets(t, client, url+"/health", "{")
 	return opensStream(t, &http.Client{Transport: client.Transport}, url)
 }
 
-// gets gets what has a word in it.
+// gets requests a URL, and checks that the body contains a word.
 func gets(t *testing.T, client *http.Client, url, want string) {
 	t.Helper()
 	res, err := client.Get(url)
@@ -133,7 +133,7 @@ func gets(t *testing.T, client *http.Client, url, want string) {
 	}
 }
 
-// opensSocket opens the socket of a session-chat server, and chats.
+// opensSocket opens the socket of a session-chat server, and starts a chat.
 func opensSocket(t *testing.T, client *http.Client, url string) io.Closer {
 	t.Helper()
 	conn, _, err := websocket.Dial(t.Context(), url+"/chat/ws?token=s3cret", &websocket.DialOptions{HTTPClient: client})
@@ -150,7 +150,7 @@ func opensSocket(t *testing.T, client *http.Client, url string) io.Closer {
 	return closer(conn.CloseNow)
 }
 
-// opensBus opens the socket of an orchestrator, and sets a session up.
+// opensBus opens the socket of an orchestrator, and sets up a session.
 func opensBus(t *testing.T, client *http.Client, url string) io.Closer {
 	t.Helper()
 	conn, _, err := websocket.Dial(t.Context(), url+"/bus/ws?token=s3cret", &websocket.DialOptions{HTTPClient: client})
@@ -263,8 +263,8 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
-// TestServeStdio holds that an orchestrator on stdin and stdout answers there, and that an interrupt is its regular
-// end, with its stdin open.
+// TestServeStdio: an orchestrator on stdin and stdout answers there, and an interrupt ends it regularly while its
+// stdin is open.
 func TestServeStdio(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

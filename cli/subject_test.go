@@ -26,7 +26,7 @@ func TestSubjectsOf(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		reason, target, protocols string
-		want, err                 string // protocols; what is said
+		want, err                 string // protocols; part of the error
 	}{
 		{"the bundled ones", "", "", strings.Join(bundle.Protocols(), " "), ""},
 		{"a WebSocket", "ws://127.0.0.1:1/agent/ws", "external-agent", "external-agent", ""},
@@ -71,7 +71,7 @@ func TestSubjectsOf(t *testing.T) {
 	}
 }
 
-// TestEveryProtocolIsKnownEverywhere: what the suite can judge, the commands can serve, probe and examine, in every
+// TestEveryProtocolIsKnownEverywhere: the commands can serve, probe and examine every protocol of the suite, in every
 // role.
 func TestEveryProtocolIsKnownEverywhere(t *testing.T) {
 	for _, protocol := range suite.Names() {
@@ -104,7 +104,7 @@ func TestTagged(t *testing.T) {
 		"@EA-017":            "external-agent",
 		"not @agent-select":  "agent-client session-chat session-runtime external-agent",
 		"@preflight-1":       "agent-select agent-client session-chat session-runtime external-agent",
-		// the run refuses it
+		// the run rejects it
 		"@AS-999":                "agent-select agent-client session-chat session-runtime external-agent",
 		"@AS-042 and":            "agent-select agent-client session-chat session-runtime external-agent", // so is this
 		"@SC-042 and not @SC-04": "session-chat",
@@ -127,8 +127,7 @@ func TestTagged(t *testing.T) {
 	}
 }
 
-// TestNothingBundled: a program that brings no targets along judges those that are named, and has no commands about its
-// own.
+// TestNothingBundled: a program without bundled targets judges named ones, and has no commands for bundled ones.
 func TestNothingBundled(t *testing.T) {
 	defer func(all launch.Targets) { bundle = all }(bundle)
 	bundle = nil
