@@ -3,9 +3,9 @@ package verdict
 // A Finding is one comparison of expectation and observation, by a step or a monitor. It says of some clauses that they
 // are kept or broken.
 //
-// A model that was wrong once knows nothing more (RULINGS 9). A finding that depends on tracked state (of a session, a
-// turn, a transaction, a stage) names it in Model, as a path: a deviation of "s1" also affects its part "s1/t2", but not
-// the other way round. Findings after a model's first deviation decide no clause: failures are kept as following from
+// A model that was wrong once knows nothing more (RULINGS 9). A finding that depends on tracked state (of a session,
+// a turn, a transaction, a stage) names it in Model, as a path: a deviation of "s1" also affects its part "s1/t2",
+// but not vice versa. Findings after a model's first deviation decide no clause: failures are kept as following from
 // the first one, the others are dropped. A finding without a Model is about its record alone, and always counts.
 type Finding struct {
 	Clauses  []string // a scenario judges those among its tags, a monitor those that it has listed
