@@ -11,8 +11,8 @@ import (
 	"parley/verdict"
 )
 
-// BenchmarkSuite runs the whole suite of each protocol against its bundled server, over every driver that it has. The
-// metric ms/scenario is the wall time divided by the number of scenarios.
+// BenchmarkSuite runs the whole suite of each protocol against its bundled server over all its drivers. The metric
+// ms/scenario is the wall time divided by the number of scenarios.
 func BenchmarkSuite(b *testing.B) {
 	for _, protocol := range bundled.All.Protocols() {
 		for _, role := range protocols.All.Roles(protocol) {
@@ -22,12 +22,12 @@ func BenchmarkSuite(b *testing.B) {
 	}
 }
 
-// BenchmarkWithoutRestarts is the session-chat suite without the scenarios that restart their target.
+// BenchmarkWithoutRestarts runs the session-chat suite without the scenarios that restart their target.
 func BenchmarkWithoutRestarts(b *testing.B) {
 	judged(b, "session-chat", "", func(o *runner.Options) { o.Tags, o.AllowIncomplete = "not @restart", true })
 }
 
-// BenchmarkRestarts is only those, one after the other. Each starts a process, and restarts it once or twice.
+// BenchmarkRestarts runs only those, sequentially. Each starts a process and restarts it once or twice.
 func BenchmarkRestarts(b *testing.B) {
 	judged(b, "session-chat", "", func(o *runner.Options) {
 		o.Tags, o.AllowIncomplete, o.Concurrency = "@restart", true, 1

@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false,
 	"write which steps judge which clause, features/<protocol>/judges.yaml, as TestFeatures sees it")
 
-// judging is what has been seen of which steps judge which clause, by protocol.
+// judging maps a protocol to which of its steps have judged which clause.
 type judging map[string]steps.Judges
 
 // take adds what the steps of a run have judged.
@@ -42,8 +42,7 @@ func (j judging) take(t *testing.T, protocol string, res *reports.Results) {
 	}
 }
 
-// compare holds what was seen against what the features say: a step that judges a clause stands there, and what stands
-// there is a step.
+// compare checks that the features list every step that judged a clause, and list no step that no longer exists.
 func (j judging) compare(t *testing.T) {
 	t.Helper()
 	for _, protocol := range slices.Sorted(maps.Keys(j)) {
@@ -77,8 +76,8 @@ func (j judging) compare(t *testing.T) {
 	}
 }
 
-// write replaces judges.yaml by what was seen, and names each row that goes. After a failure it writes nothing: a
-// scenario that stopped early has not shown all of its steps.
+// write updates judges.yaml, and logs each row that it drops. After a failure it writes nothing: a scenario that
+// stopped early has not run all of its steps.
 func (j judging) write(t *testing.T, protocol string, known steps.Judges) {
 	t.Helper()
 	if t.Failed() {

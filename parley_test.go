@@ -1,6 +1,6 @@
-// Package parley_test is the door for plain Go: `go test .` runs the features against the bundled server, or against
-// $PARLEY_TARGET (a URL or a profile), with godog's own flags. Below test are the suites against targets that are
-// wrong, odd, overloaded, or of another language.
+// Package parley_test is the entry point for plain Go: `go test .` runs the features against the bundled server, or
+// against $PARLEY_TARGET (a URL or a profile), with godog's own flags. The directory test has the suites against
+// targets that are faulty, unusual, overloaded, or in another language.
 package parley_test
 
 import (
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// namedTarget is PARLEY_TARGET, and "" where it is not set. One that is set and empty names nothing, and least of all
-// the bundled targets.
+// namedTarget returns PARLEY_TARGET; "" if it is not set. An empty value is an error, so that it does not silently
+// select the bundled targets.
 func namedTarget() (string, error) {
 	name, given := os.LookupEnv("PARLEY_TARGET")
 	if given && strings.TrimSpace(name) == "" {
@@ -50,7 +50,7 @@ func TestEmptyTarget(t *testing.T) {
 	}
 }
 
-// subjects are what the features run against: PARLEY_TARGET, or the bundled servers.
+// subjects are the targets of the features: PARLEY_TARGET, or the bundled servers.
 func subjects(t *testing.T) []runner.Options {
 	t.Helper()
 	name, err := namedTarget()
@@ -78,7 +78,8 @@ func subjects(t *testing.T) []runner.Options {
 	return []runner.Options{{Protocols: protocols.All, Profile: p, Again: "parley run --target " + name}}
 }
 
-// format is the format that was asked for: without one godog prints nothing, and a failure is told in our own words.
+// format returns the requested godog format. Without one godog prints nothing, and failures are reported in Parley's
+// own format.
 func format() string {
 	asked := ""
 	flag.Visit(func(f *flag.Flag) {
@@ -89,14 +90,14 @@ func format() string {
 	return asked
 }
 
-// TestFeatures is the suite. PARLEY_ALLOW_INCOMPLETE=1 accepts that binding clauses were not tested, for a target
-// without a model stub or hooks; a selection by --godog.tags accepts it too.
+// TestFeatures runs the suite. PARLEY_ALLOW_INCOMPLETE=1 accepts untested binding clauses, for a target without a
+// model stub or hooks; so does a selection by --godog.tags.
 func TestFeatures(t *testing.T) {
 	var mu sync.Mutex
 	judged := 0
 	whole := stock.Tags == "" && len(stock.Paths) == 0 && os.Getenv("PARLEY_TARGET") == ""
 	judges := judging{}
-	t.Cleanup(func() { // behind all of them
+	t.Cleanup(func() { // after all protocols
 		if whole {
 			judges.compare(t)
 		}
@@ -108,10 +109,10 @@ func TestFeatures(t *testing.T) {
 		o.Godog = runner.GodogOptions{Format: format(), Tags: stock.Tags, Paths: of(o.Profile.Protocol, stock.Paths)}
 		o.AllowIncomplete = os.Getenv("PARLEY_ALLOW_INCOMPLETE") == "1" || stock.Tags != "" || len(stock.Paths) > 0
 		if len(stock.Paths) > 0 && len(o.Godog.Paths) == 0 {
-			continue // what is selected is another protocol's
+			continue // the selection belongs to another protocol
 		}
 		t.Run(suitetest.Name(o.Profile), func(t *testing.T) {
-			if o.Godog.Format == "" { // a format is printed as the run goes on
+			if o.Godog.Format == "" { // a format prints during the run
 				suitetest.Works(t)
 			}
 			res, err := runner.Run(context.Background(), o)
@@ -137,7 +138,7 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// of are the paths of feature files that lie in a protocol's folder.
+// of returns the feature files in a protocol's folder.
 func of(protocol string, paths []string) []string {
 	var out []string
 	for _, p := range paths {
