@@ -21,10 +21,10 @@ func TestLeaveOut(t *testing.T) {
 	}{
 		{"nothing is a page", "a b", false, "a b", false, false},
 		{"a page among others", "a page b", false, "a b", true, false},
-		{"pages among others are one protocol", "page a page", false, "a", true, false},
+		{"several pages are reported once", "page a page", false, "a", true, false},
 		{"a page that was asked for", "a page b", true, "", false, true},
 		{"a page alone", "page", false, "", true, true},
-		{"others that were asked for", "a b", true, "a b", false, false},
+		{"other targets that were asked for", "a b", true, "a b", false, false},
 	} {
 		kept, left, err := leaveOut(strings.Fields(tt.all), tt.named, func(s string) error {
 			if s[0] == 'p' {

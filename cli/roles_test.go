@@ -27,20 +27,20 @@ func TestRoles(t *testing.T) {
 		reason, target, protocols, roles string
 		want, err                        string // protocols and roles; part of the error
 	}{
-		{"none: the usual ones", "", "", "", "agent-select agent-client session-chat session-runtime external-agent/host", ""},
-		{"others are run as they are", "", "", "relay", "agent-select agent-client session-chat session-runtime external-agent/relay", ""},
+		{"none: the default ones", "", "", "", "agent-select agent-client session-chat session-runtime external-agent/host", ""},
+		{"others keep their roles", "", "", "relay", "agent-select agent-client session-chat session-runtime external-agent/relay", ""},
 		{"none of external-agent", "", "", "server", "agent-select agent-client session-chat session-runtime external-agent/host", ""},
 		{"several", "", ea, "agent host agent", "external-agent/agent external-agent/host", ""},
 		{"all", "", ea, "all", "external-agent/host external-agent/relay external-agent/agent", ""},
-		{"all of what has one", "", "session-chat", "all", "session-chat", ""},
+		{"all roles of a protocol with one", "", "session-chat", "all", "session-chat", ""},
 		{"misspelt", "", ea, "rellay", "", `--role: no role "rellay" of external-agent (did you mean "relay"? known: host, relay, agent, all)`},
 		{"of another protocol", "", "session-chat", "relay", "", `--role: no role "relay" of session-chat (known: server)`},
 		{"empty", "", ea, "host,", "", `--role: no role "" of external-agent (known: host, relay, agent, all)`},
 
 		{"a URL", url, ea, "", "external-agent/host", ""},
-		{"a URL of a role", ws, ea, "relay", "external-agent/relay", ""},
-		{"a URL of two", url, ea, "host relay", "", "--role: a target has one role at a time, and here are host, relay (choose one)"},
-		{"a URL of all", url, "session-chat", "all", "session-chat", ""},
+		{"a URL with a role", ws, ea, "relay", "external-agent/relay", ""},
+		{"a URL, two roles", url, ea, "host relay", "", "--role: a target has one role at a time, and here are host, relay (choose one)"},
+		{"a URL with all roles", url, "session-chat", "all", "session-chat", ""},
 		{"a URL of an agent", url, ea, "agent", "", "--role agent: it connects to the harness, and has no URL (give a profile with a command that starts it, " +
 			"or with external-agent.agent.listen, to which it connects by itself: parley init --protocol external-agent --role agent writes one)"},
 		{"a URL of another protocol", url, "", "host", "", `--role: no role "host" of agent-select (known: server)`},
@@ -48,16 +48,16 @@ func TestRoles(t *testing.T) {
 		{"a file", relay, "", "", "external-agent/relay", ""},
 		{"a file, and its role", relay, "", "relay", "external-agent/relay", ""},
 		{"a file, and another role", relay, ea, "host", "external-agent/host", ""},
-		{"a file, and all", relay, "", "all", "", "--role: a target has one role at a time, and here are host, relay, agent (choose one)"},
-		{"a file, and one that it cannot have", relay, "", "agent", "", "--role agent: " + relay + ": nothing to test (give a command that starts the agent, " +
+		{"a file, all roles", relay, "", "all", "", "--role: a target has one role at a time, and here are host, relay, agent (choose one)"},
+		{"a file, and an impossible role", relay, "", "agent", "", "--role agent: " + relay + ": nothing to test (give a command that starts the agent, " +
 			"or external-agent.agent.listen, to which it connects by itself)"},
 		{"an agent's command as a host", agent, "", "host", "external-agent/host", ""},
 		{"an agent that connects by itself, as a host", waits, "", "host", "", "--role host: " + waits +
 			": nothing to test (give the url of a running target, or a command that starts one)"},
 		{"a server's command as an agent", starts, "", "agent", "", "--role agent: " + starts +
 			": command.ready: an agent is ready once it has joined (delete it; see external-agent.agent.join)"},
-		{"a flow that no host meets", flow, "", "host", "external-agent/host", ""},
-		{"a flow that is not there", flow, "", "relay", "", "--role relay: " + flow + ": external-agent.flow: " +
+		{"a flow that a host ignores", flow, "", "host", "external-agent/host", ""},
+		{"a missing flow", flow, "", "relay", "", "--role relay: " + flow + ": external-agent.flow: " +
 			`"none.yaml" cannot be read: no such file or directory (a path relative to this profile)`},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {

@@ -14,13 +14,13 @@ func TestDescribe(t *testing.T) {
 		in     transcript.Record
 		want   string
 	}{
-		{"an event is told by its type and bytes", transcript.Record{N: 7, Event: &transcript.Event{Type: "agent_list"},
+		{"an event is described by its type and bytes", transcript.Record{N: 7, Event: &transcript.Event{Type: "agent_list"},
 			Bytes: []byte(`{"a":1}`)}, `agent_list {"a":1}`},
 		{"a long one is cut", transcript.Record{Event: &transcript.Event{Type: "x"}, Bytes: []byte(strings.Repeat("y", 301))},
 			"x " + strings.Repeat("y", 300) + "…"},
-		{"between characters", transcript.Record{Event: &transcript.Event{Type: "x"},
+		{"the cut is between characters", transcript.Record{Event: &transcript.Event{Type: "x"},
 			Bytes: []byte(strings.Repeat("y", 299) + "主代理")}, "x " + strings.Repeat("y", 299) + "…"},
-		{"what is no event by its line, without number and time",
+		{"a record without an event is described by its line, without number and time",
 			transcript.Record{N: 7, At: 9, Conn: "A", Dir: transcript.Received, Kind: transcript.Closed, Label: "gone"},
 			"   0     0.000 ms  A   <- closed gone"},
 	}

@@ -24,7 +24,7 @@ func TestCheckBaseline(t *testing.T) {
 		{"no baseline", nil, ""},
 		{"clauses of the ledger", &verdict.Baseline{Expected: []verdict.Expected{{Clause: "AS-042"}, {Clause: "AC-110"}}},
 			""},
-		{"a clause of nobody", &verdict.Baseline{Expected: []verdict.Expected{{Clause: "AS-042"}, {Clause: "AS-999"}}},
+		{"an unknown clause", &verdict.Baseline{Expected: []verdict.Expected{{Clause: "AS-042"}, {Clause: "AS-999"}}},
 			"baseline: AS-999 is not a clause of agent-select"},
 	}
 	for _, r := range rows {

@@ -12,13 +12,13 @@ func TestCover(t *testing.T) {
 		want   []string
 	}{
 		{"none", nil, nil},
-		{"each has a clause of its own", []Mutant{{ID: "a", Clauses: []string{"1"}},
+		{"each mutant has a clause of its own", []Mutant{{ID: "a", Clauses: []string{"1"}},
 			{ID: "b", Clauses: []string{"2"}}}, []string{"a", "b"}},
-		{"one has what the others have", []Mutant{{ID: "a", Clauses: []string{"1"}}, {ID: "b", Clauses: []string{"1", "2"}},
+		{"one mutant covers the others", []Mutant{{ID: "a", Clauses: []string{"1"}}, {ID: "b", Clauses: []string{"1", "2"}},
 			{ID: "c", Clauses: []string{"2"}}}, []string{"b"}},
-		{"of equals the first", []Mutant{{ID: "a", Clauses: []string{"1"}},
+		{"the first of equal mutants", []Mutant{{ID: "a", Clauses: []string{"1"}},
 			{ID: "b", Clauses: []string{"1"}}}, []string{"a"}},
-		{"what is open counts, and not what is covered", []Mutant{{ID: "a", Clauses: []string{"1", "2", "3"}},
+		{"only uncovered clauses count", []Mutant{{ID: "a", Clauses: []string{"1", "2", "3"}},
 			{ID: "b", Clauses: []string{"2", "3"}}, {ID: "c", Clauses: []string{"4"}}}, []string{"a", "c"}},
 	} {
 		t.Run(row.reason, func(t *testing.T) {

@@ -34,22 +34,22 @@ func TestBlame(t *testing.T) {
 		blamed  string
 		total   verdict.Outcome
 	}{
-		{"the first that binds", open, []verdict.Judgement{clause(may, open), clause(should, open), clause(must, open),
+		{"the first binding clause", open, []verdict.Judgement{clause(may, open), clause(should, open), clause(must, open),
 			clause(also, open)},
 			[]verdict.Outcome{open, open, verdict.Failed, open}, must, verdict.Failed},
-		{"not what it has shown before", open, []verdict.Judgement{clause(must, verdict.Passed), clause(also, open)},
+		{"not a clause that already passed", open, []verdict.Judgement{clause(must, verdict.Passed), clause(also, open)},
 			[]verdict.Outcome{verdict.Passed, verdict.Failed}, also, verdict.Failed},
-		{"a target that is gone", verdict.EnvError, []verdict.Judgement{clause(must, verdict.EnvError),
+		{"the target is gone", verdict.EnvError, []verdict.Judgement{clause(must, verdict.EnvError),
 			clause(also, verdict.EnvError)},
 			[]verdict.Outcome{verdict.Failed, open}, must, verdict.Failed},
-		{"what a step has found", verdict.Failed, []verdict.Judgement{clause(must, open), clause(also, verdict.Failed)},
+		{"a step found a failure", verdict.Failed, []verdict.Judgement{clause(must, open), clause(also, verdict.Failed)},
 			[]verdict.Outcome{open, verdict.Failed}, "", verdict.Failed},
-		{"a warning does not stand for it", verdict.Warned,
+		{"a warning is not enough", verdict.Warned,
 			[]verdict.Judgement{clause(should, verdict.Warned), clause(must, open)},
 			[]verdict.Outcome{verdict.Warned, verdict.Failed}, must, verdict.Failed},
-		{"only what should be", open, []verdict.Judgement{clause(should, open), clause(may, open)},
+		{"only a SHOULD", open, []verdict.Judgement{clause(should, open), clause(may, open)},
 			[]verdict.Outcome{verdict.Warned, open}, should, verdict.Warned},
-		{"nothing that binds", open, []verdict.Judgement{clause(may, open)}, []verdict.Outcome{open}, "", open},
+		{"no binding clause", open, []verdict.Judgement{clause(may, open)}, []verdict.Outcome{open}, "", open},
 	} {
 		t.Run(row.what, func(t *testing.T) {
 			r := &run{ledger: ledger}

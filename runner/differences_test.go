@@ -21,9 +21,9 @@ func TestDifferences(t *testing.T) {
 		{"the same course", same, same, verdict.Passed, false, false},
 		{"another course", same, other, verdict.Passed, false, true},
 		{"something is missing", same, nil, verdict.Passed, false, true},
-		{"what did not pass is told elsewhere", same, other, verdict.Failed, false, false},
-		{"what warned too", same, other, verdict.Warned, false, false},
-		{"a race has no course", same, other, verdict.Passed, true, false},
+		{"a failure is reported elsewhere", same, other, verdict.Failed, false, false},
+		{"so is a warning", same, other, verdict.Warned, false, false},
+		{"a race has no fixed course", same, other, verdict.Passed, true, false},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

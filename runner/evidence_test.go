@@ -105,15 +105,15 @@ func TestEvidenceNotKept(t *testing.T) {
 		note    string // prefix of the note
 		broken  bool
 	}{
-		{"as large as may be", file("a.png", maxEvidence), nil, "", false},
+		{"maximum size", file("a.png", maxEvidence), nil, "", false},
 		{"too large", file("a.png", maxEvidence+1), nil, "evidence a.png of driver sse not kept: it has 8388609 bytes, more than 8388608", false},
-		{"too large once its secrets are blanked", steps.Evidence{Name: "a.txt", Type: "text/plain", Body: bytes.Repeat([]byte("s3cret"), maxEvidence/6)}, nil, "evidence a.txt of driver sse not kept", false},
+		{"too large after redaction", steps.Evidence{Name: "a.txt", Type: "text/plain", Body: bytes.Repeat([]byte("s3cret"), maxEvidence/6)}, nil, "evidence a.txt of driver sse not kept", false},
 		{"a path", file("../a.png", 1), nil, `evidence not written: "../a.png" cannot be the name`, true},
-		{"a path of another system", file(`..\a.png`, 1), nil, "evidence not written: ", true},
+		{"a path on another system", file(`..\a.png`, 1), nil, "evidence not written: ", true},
 		{"two dots", file("a..png", 1), nil, "evidence not written: ", true},
 		{"no dot", file("png", 1), nil, "evidence not written: ", true},
 		{"nothing before the dot", file(".png", 1), nil, "evidence not written: ", true},
-		{"a line break after it", file("a.png\n", 1), nil, "evidence not written: ", true},
+		{"a trailing line break", file("a.png\n", 1), nil, "evidence not written: ", true},
 		{"another alphabet", file("页.png", 1), nil, "evidence not written: ", true},
 		{"no name", file("", 1), nil, "evidence not written: ", true},
 		{"the folder cannot be made", file("a.png", 1), taken, "evidence not written: mkdir ", true},

@@ -75,8 +75,8 @@ func TestLendable(t *testing.T) {
 	}{
 		{"by default", Options{Profile: free}, target.SSE, 32, 96},
 		{"pages", Options{Profile: free}, browser.Name, 3, 3},
-		{"the profile names a number", Options{Profile: set}, target.SSE, 4, 0},
-		{"the command line does", Options{Profile: free, Concurrency: 32}, target.SSE, 32, 0},
+		{"the profile sets the concurrency", Options{Profile: set}, target.SSE, 4, 0},
+		{"the command line sets it", Options{Profile: free, Concurrency: 32}, target.SSE, 32, 0},
 		{"processes", Options{Profile: free}, target.Stdio, 8, 0},
 		{"one at a time", Options{Profile: free}, target.SSE, 1, 0},
 	} {

@@ -44,8 +44,8 @@ func TestSetAside(t *testing.T) {
 		{"something is missing, something may be wrong", failed(1, missing, vague), false},
 		{"something is wrong", failed(1, wrong), false},
 		{"nothing was late", failed(0, missing), false},
-		{"nobody listened", lost(steps.Result{Outcome: verdict.EnvError, Reason: "connection refused"}), true},
-		{"nobody listened to a request", refused, true},
+		{"the target was unreachable", lost(steps.Result{Outcome: verdict.EnvError, Reason: "connection refused"}), true},
+		{"a request was refused", refused, true},
 		{"all is well", steps.Result{Outcome: verdict.Passed, Late: 1}, false},
 	} {
 		if d := crowd(t); (&run{}).setAside(d, Planned{}, row.res) != row.want || len(d.aside) > 0 != row.want {

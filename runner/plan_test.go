@@ -237,11 +237,11 @@ func TestForDriver(t *testing.T) {
 		reason, driver, tags string
 		want                 []string
 	}{
-		{"all but what is about sockets", "sse", "", []string{"3.1-01", "3.1-02", "3.1-03", "3.1-04", "3.10-02", "3.10-03"}},
-		{"all but what is about streams", "ws", "", []string{"3.1-01", "3.1-03", "3.1-04", "3.10-01", "3.10-02", "3.10-03"}},
-		{"the interop driver runs preflight and what is about it", "r3labs", "", []string{"3.1-01", "3.10-02", "3.10-03"}},
+		{"all but WebSocket scenarios", "sse", "", []string{"3.1-01", "3.1-02", "3.1-03", "3.1-04", "3.10-02", "3.10-03"}},
+		{"all but stream scenarios", "ws", "", []string{"3.1-01", "3.1-03", "3.1-04", "3.10-01", "3.10-02", "3.10-03"}},
+		{"the interop driver runs preflight and interop scenarios", "r3labs", "", []string{"3.1-01", "3.10-02", "3.10-03"}},
 		{"a selection, and preflight", "sse", "@AS-031", []string{"3.1-01", "3.1-04", "3.10-02", "3.10-03"}},
-		{"a selection of nothing leaves preflight", "sse", "@AS-040", []string{"3.1-01", "3.10-02", "3.10-03"}},
+		{"an empty selection leaves preflight", "sse", "@AS-040", []string{"3.1-01", "3.10-02", "3.10-03"}},
 		{"a selection by exclusion", "ws", "not @connect and not @AS-008",
 			[]string{"3.1-01", "3.10-01", "3.10-02", "3.10-03"}},
 	}

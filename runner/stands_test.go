@@ -44,13 +44,13 @@ func TestStanding(t *testing.T) {
 		{"a message was wrong", result(failed, untested, failure("A", 2)), well, failed, failed, passed, 1, 0, 0},
 		{"a connection ended", result(failed, untested, failure("A", 3)), well, passed, passed, passed, 0, 0, 0},
 		{"nothing came", result(failed, untested, failure("A", 1)), well, passed, passed, passed, 0, 0, 0},
-		{"no record tells", result(failed, untested, failure("A", 0)), well, passed, passed, passed, 0, 0, 0},
+		{"no record shows it", result(failed, untested, failure("A", 0)), well, passed, passed, passed, 0, 0, 0},
 		{"both", result(failed, failed, failure("A", 2), failure("B", 3)), well, failed, failed, passed, 1, 0, 0},
-		{"alone it breaks another clause", result(failed, untested, failure("A", 2)), result(passed, failed, failure("B", 2)),
+		{"rerun breaks another clause", result(failed, untested, failure("A", 2)), result(passed, failed, failure("B", 2)),
 			failed, failed, failed, 2, 0, 1},
-		{"there is no time to run it alone", result(failed, untested, failure("A", 2)),
+		{"no time for the rerun", result(failed, untested, failure("A", 2)),
 			steps.Result{Outcome: untested, Clauses: result(untested, untested).Clauses}, failed, failed, untested, 1, 0, 0},
-		{"a monitor has found it", steps.Result{Outcome: untested, Records: records, Failures: []steps.Failure{seen}},
+		{"a monitor found it", steps.Result{Outcome: untested, Records: records, Failures: []steps.Failure{seen}},
 			well, passed, passed, passed, 0, 1, 0},
 	} {
 		t.Run(row.reason, func(t *testing.T) {

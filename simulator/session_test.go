@@ -73,7 +73,7 @@ func TestMistakes(t *testing.T) {
 		want         []string
 	}{
 		{"no such step", "client A switches over", steps.StepArg{}, []string{"no step reads", "client X switches to"}},
-		{"a text below a step that takes none", "client A is connected", steps.StepArg{Text: &text},
+		{"a text argument for a step without one", "client A is connected", steps.StepArg{Text: &text},
 			[]string{"nothing belongs below it"}},
 	} {
 		_, err := s.Do(t.Context(), row.step, row.arg)

@@ -17,16 +17,16 @@ func TestGroup(t *testing.T) {
 		checks []Check
 		want   []string // clause, what was observed, and the count
 	}{
-		{"without a group each stands alone", []Check{of("", "AS-001"), of("", "AS-001")},
+		{"without a group each is kept", []Check{of("", "AS-001"), of("", "AS-001")},
 			[]string{"AS-001 that of  0", "AS-001 that of  0"}},
-		{"one of a group stands alone", []Check{of("a", "AS-001")}, []string{"AS-001 that of a 0"}},
-		{"the others of a group are counted on it", []Check{of("a", "AS-001"), of("a", "AS-001"), of("a", "AS-001")},
+		{"a single failure of a group", []Check{of("a", "AS-001")}, []string{"AS-001 that of a 0"}},
+		{"others of a group are counted on the first", []Check{of("a", "AS-001"), of("a", "AS-001"), of("a", "AS-001")},
 			[]string{"AS-001 that of a 3"}},
 		{"each group by itself", []Check{of("a", "AS-001"), of("b", "AS-001"), of("a", "AS-001")},
 			[]string{"AS-001 that of a 2", "AS-001 that of b 0"}},
 		{"each clause by itself", []Check{of("a", "AS-001"), of("a", "AS-001", "AS-005")},
 			[]string{"AS-001 that of a 2", "AS-005 that of a 0"}},
-		{"what has gone well counts for none", []Check{of("a", "AS-001"),
+		{"passed checks do not count", []Check{of("a", "AS-001"),
 			{Clauses: []string{"AS-001"}, OK: true, Group: "a"}}, []string{"AS-001 that of a 0"}},
 		{"warnings too", []Check{of("a", "AS-002"), of("a", "AS-002")}, []string{"AS-002 that of a 2"}},
 	} {

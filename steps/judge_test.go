@@ -44,8 +44,8 @@ func TestJudge(t *testing.T) {
 		want   []string // outcomes of the tags
 		failed []string // clauses of failures, with their outcomes
 	}{
-		{"what is kept has passed", false, []string{"@AS-001"}, []Check{ok("AS-001")}, []string{"AS-001 passed"}, nil},
-		{"a clause that the scenario is not about is left to others", false, []string{"@AS-001"},
+		{"a kept clause has passed", false, []string{"@AS-001"}, []Check{ok("AS-001")}, []string{"AS-001 passed"}, nil},
+		{"a clause without a tag is ignored", false, []string{"@AS-001"},
 			[]Check{ok("AS-001"), broken("AS-006", "AS-002")}, []string{"AS-001 passed"}, nil},
 		{"a broken MUST has failed", false, []string{"@AS-001"}, []Check{broken("AS-001")}, []string{"AS-001 failed"},
 			[]string{"AS-001 failed"}},
@@ -59,7 +59,7 @@ func TestJudge(t *testing.T) {
 			[]string{"AS-003 not-applicable", "AS-004 not-applicable"}, nil},
 		{"in strict mode too", true, []string{"@AS-003", "@AS-004"}, []Check{broken("AS-003", "AS-004")},
 			[]string{"AS-003 not-applicable", "AS-004 not-applicable"}, nil},
-		{"a clause that no ledger has binds", false, []string{"@AS-999"}, []Check{broken("AS-999")},
+		{"a clause unknown to the ledger is binding", false, []string{"@AS-999"}, []Check{broken("AS-999")},
 			[]string{"AS-999 failed"}, []string{"AS-999 failed"}},
 		{"one check breaks every clause that it names", false, all, []Check{broken("AS-001", "AS-002", "AS-005")},
 			[]string{"AS-001 failed", "AS-002 warned", "AS-003 not-tested", "AS-004 not-tested", "AS-005 failed"},
@@ -68,7 +68,7 @@ func TestJudge(t *testing.T) {
 			[]Check{ok("AS-001"), broken("AS-001"), ok("AS-001")}, []string{"AS-001 failed"}, []string{"AS-001 failed"}},
 		{"a warning stays too", false, []string{"@AS-002"}, []Check{broken("AS-002"), ok("AS-002")},
 			[]string{"AS-002 warned"}, []string{"AS-002 warned"}},
-		{"every check is judged, also behind one that is broken", false, []string{"@AS-001", "@AS-006"},
+		{"every check is judged, even after a broken one", false, []string{"@AS-001", "@AS-006"},
 			[]Check{broken("AS-001"), ok("AS-006")}, []string{"AS-001 failed", "AS-006 passed"}, []string{"AS-001 failed"}},
 	}
 	for _, r := range rows {
@@ -120,7 +120,7 @@ func TestCutTakesPassBack(t *testing.T) {
 		second verdict.Outcome // of AS-006
 	}{
 		{"the same clause", false, both, one, untested, untested, verdict.Passed},
-		{"it is broken then", false, both, []Check{broken("AS-001")}, untested, untested, verdict.Passed},
+		{"the skipped check fails", false, both, []Check{broken("AS-001")}, untested, untested, verdict.Passed},
 		{"another clause", false, one, []Check{ok("AS-006")}, untested, verdict.Passed, untested},
 		{"other scenarios' clause", false, both, []Check{ok("AS-002")}, verdict.Passed, verdict.Passed, verdict.Passed},
 		{"the last steps are left out", true, both, one, untested, untested, untested},
@@ -152,7 +152,7 @@ func TestNeed(t *testing.T) {
 		text   string
 	}{
 		{"what is there", ok("AS-001"), false, nil, ""},
-		{"a clause that binds is broken", broken("AS-001", "AS-005"), false, &BrokenError{},
+		{"a binding clause is broken", broken("AS-001", "AS-005"), false, &BrokenError{},
 			"AS-001, AS-005 broken\n  expected  this\n  observed  that\n-this +that"},
 		{"a SHOULD is broken: it warns, and the rest cannot be asked", broken("AS-002"), false, &NotTestedError{},
 			"not tested: expected this; observed that"},
@@ -160,7 +160,7 @@ func TestNeed(t *testing.T) {
 			"not tested: expected this; observed that"},
 		{"no clause of the scenario is broken", broken("AS-006"), false, &NotTestedError{},
 			"not tested: expected this; observed that"},
-		{"the scenario was cut off: nothing is the target's fault any more", broken("AS-001"), true, &NotTestedError{},
+		{"the scenario was cut off: nothing is the target's fault", broken("AS-001"), true, &NotTestedError{},
 			"not tested: the scenario was cut off: interrupted, or out of time"},
 	}
 	for _, r := range rows {
@@ -206,10 +206,10 @@ func TestOutcome(t *testing.T) {
 			"not-applicable"},
 		{"wrapped errors count as well", nil, fmt.Errorf("step: %w", NotTestedf("no model")), verdict.NotTested, "no model",
 			"not-tested"},
-		{"nobody listens", []Check{broken("AS-001")}, &UnreachableError{Err: errors.New("refused")}, verdict.EnvError,
+		{"unreachable", []Check{broken("AS-001")}, &UnreachableError{Err: errors.New("refused")}, verdict.EnvError,
 			"the target cannot be reached: refused", "environment-error"},
-		{"any other error is ours", nil, errors.New("oops"), verdict.HarnessError, "oops", "harness-error"},
-		{"an undefined step is ours", nil, godog.ErrUndefined, verdict.HarnessError, godog.ErrUndefined.Error(),
+		{"any other error is a harness error", nil, errors.New("oops"), verdict.HarnessError, "oops", "harness-error"},
+		{"so is an undefined step", nil, godog.ErrUndefined, verdict.HarnessError, godog.ErrUndefined.Error(),
 			"harness-error"},
 	}
 	for _, r := range rows {
@@ -279,13 +279,13 @@ func TestMonitored(t *testing.T) {
 		findings []monitor.Finding
 		want     []string
 	}{
-		{"nothing was seen: nothing is said", nil, nil},
+		{"without findings there is no judgement", nil, nil},
 		{"kept", []monitor.Finding{f(true, 1, "AS-001", "AS-002")}, []string{"AS-001 kept", "AS-002 kept"}},
-		{"the first break is told", []monitor.Finding{f(true, 1, "AS-001"), f(false, 2, "AS-001"), f(false, 3, "AS-001")},
+		{"the first break wins", []monitor.Finding{f(true, 1, "AS-001"), f(false, 2, "AS-001"), f(false, 3, "AS-001")},
 			[]string{"AS-001 failed at 2"}},
-		{"by its level", []monitor.Finding{f(false, 1, "AS-001", "AS-002", "AS-004")},
+		{"according to its level", []monitor.Finding{f(false, 1, "AS-001", "AS-002", "AS-004")},
 			[]string{"AS-001 failed at 1", "AS-002 warned at 1", "AS-004 not-applicable at 1"}},
-		{"clauses that are not the monitor's are left out", []monitor.Finding{f(false, 1, "AS-006"), f(true, 1, "AS-001")},
+		{"clauses outside the monitor's list are ignored", []monitor.Finding{f(false, 1, "AS-006"), f(true, 1, "AS-001")},
 			[]string{"AS-001 kept"}},
 	}
 	for _, r := range rows {

@@ -24,8 +24,8 @@ func TestLending(t *testing.T) {
 		{"a short wait", 0, 0, lull - time.Millisecond, 0, 0},
 		{"a wait in vain", 0, 0, lull + time.Millisecond, 1, 0},
 		{"a long one", 0, 0, 9 * time.Second, 1, 1},
-		{"slow, with others only", 0, 3 * time.Second, 9 * time.Second, 0, 0},
-		{"as slow as alone", 3 * time.Second, 4 * time.Second, 9 * time.Second, 1, 0},
+		{"slow only under load", 0, 3 * time.Second, 9 * time.Second, 0, 0},
+		{"as slow as without load", 3 * time.Second, 4 * time.Second, 9 * time.Second, 1, 0},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -21,8 +21,8 @@ func TestMissing(t *testing.T) {
 		want   bool
 	}{
 		{"nothing came", transcript.Record{Dir: transcript.Sent}, Check{Miss: late, At: 1}, true},
-		{"nothing came, and no record is named", transcript.Record{}, Check{Miss: late}, true},
-		{"the wait was ended by what did come", transcript.Record{Dir: transcript.Sent},
+		{"nothing came, without a record", transcript.Record{}, Check{Miss: late}, true},
+		{"another record ended the wait", transcript.Record{Dir: transcript.Sent},
 			Check{Miss: &Miss{Reason: "the turn has ended", At: 1}, At: 1}, false},
 		{"something else came in its place", transcript.Record{Dir: transcript.Received, Kind: transcript.Frame},
 			Check{Miss: late, At: 1}, false},
@@ -39,9 +39,9 @@ func TestMissing(t *testing.T) {
 			Check{Miss: &Miss{At: 1}, At: 1}, true},
 		{"closed with 1011", transcript.Record{Dir: transcript.Received, Kind: transcript.Closed, Status: 1011},
 			Check{Miss: &Miss{At: 1}, At: 1}, false},
-		{"a 503 of ours", transcript.Record{Dir: transcript.Sent, Kind: transcript.Response, Status: 503}, Check{At: 1},
+		{"a 503 sent by us", transcript.Record{Dir: transcript.Sent, Kind: transcript.Response, Status: 503}, Check{At: 1},
 			false},
-		{"a difference of which no record tells", transcript.Record{}, Check{}, false},
+		{"a difference without a record", transcript.Record{}, Check{}, false},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			w := world(t, false, "@AS-001")
@@ -76,10 +76,10 @@ func TestLacks(t *testing.T) {
 		{"one is missing, one is wrong", Result{Failures: []Failure{missing, wrong}}, false},
 		{"one is missing, one is about a message", Result{Failures: []Failure{missing, stands}, Records: said}, true},
 		{"one is about a message, and none is missing", Result{Failures: []Failure{stands}, Records: said}, false},
-		{"a monitor's is about a message", Result{Failures: []Failure{by(stands)}, Records: said}, true},
+		{"a monitor's failure is about a message", Result{Failures: []Failure{by(stands)}, Records: said}, true},
 		{"a monitor has kept its clause", Result{Failures: []Failure{missing},
 			Monitors: []verdict.Judgement{{Clause: "AS-003", Outcome: verdict.Passed}}}, true},
-		{"a monitor has found what is wrong", Result{Failures: []Failure{missing, by(wrong)}}, false},
+		{"a monitor found a failure", Result{Failures: []Failure{missing, by(wrong)}}, false},
 	} {
 		if row.res.Lacks() != row.want {
 			t.Errorf("%s: %v", row.reason, !row.want)
@@ -100,8 +100,8 @@ func TestStands(t *testing.T) {
 	}{
 		{"a message", Check{At: 1}, true},
 		{"a message in place of what was awaited", Check{At: 1, Miss: &Miss{At: 1}}, true},
-		{"a message behind which the connection ended", Check{At: 1, Miss: &Miss{At: 2}}, false},
-		{"a message behind which nothing came in time", Check{At: 1, Miss: &Miss{Late: true}}, true}, // something else came
+		{"a message followed by the end of the connection", Check{At: 1, Miss: &Miss{At: 2}}, false},
+		{"a message followed by a timeout", Check{At: 1, Miss: &Miss{Late: true}}, true}, // something else came
 		{"the end", Check{At: 2}, false},
 		{"no record", Check{}, false},
 	} {

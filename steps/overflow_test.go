@@ -16,9 +16,9 @@ func TestWhatWasNotKept(t *testing.T) {
 		asked    bool
 		cut      bool
 	}{
-		{"what does not come is missing", false, false, false},
-		{"what may have come is not", true, true, true},
-		{"of a target that talks without being asked it is", true, false, false},
+		{"without overflow it is missing", false, false, false},
+		{"after overflow it may have come", true, true, true},
+		{"after unsolicited overflow it is missing", true, false, false},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			w := world(t, false, "@AS-001")

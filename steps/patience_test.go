@@ -192,18 +192,18 @@ func TestFence(t *testing.T) {
 			{700 * time.Millisecond, time.Millisecond, 700 * time.Millisecond, true}, // after the answer, within the margin
 			{never, time.Millisecond, whole, false},                                  // so answers overtake each other here
 		},
-		"a fence that is not answered": {
+		"an unanswered fence": {
 			{0, never, 0, true},
 			{never, never, whole, false},
 			{never, time.Millisecond, whole, false},
 			{never, never, whole, false},
 		},
-		"a fence that is answered late": {
+		"a late answer to a fence": {
 			{0, never, 0, true},
 			{never, time.Millisecond, whole, false},
 			{never, 3 * time.Second, grace + 3*time.Second, false},
 		},
-		"a target that handles messages side by side": {
+		"a target that handles messages in parallel": {
 			{0, never, 0, true},
 			{3 * time.Second, time.Millisecond, 3 * time.Second, true},
 			{never, time.Millisecond, whole, false},

@@ -70,15 +70,15 @@ func TestAwait(t *testing.T) {
 		cut    bool
 	}{
 		{"it is there", func(w *World) { said(w, "A", transcript.Stream, "yes") }, Wait{}, 1, nil, false},
-		{"it stands before the mark", func(w *World) { said(w, "A", transcript.Stream, "yes"); said(w, "A", transcript.Closed, "gone") }, Wait{After: 1}, 0, &Miss{Reason: "gone", At: 2}, false},
+		{"it is before the mark", func(w *World) { said(w, "A", transcript.Stream, "yes"); said(w, "A", transcript.Closed, "gone") }, Wait{After: 1}, 0, &Miss{Reason: "gone", At: 2}, false},
 		{"another connection's does not count", func(w *World) { said(w, "B", transcript.Stream, "yes"); said(w, "A", transcript.Closed, "gone") }, Wait{}, 0, &Miss{Reason: "gone", At: 2}, false},
 		{"nor does another connection's end", func(w *World) { said(w, "B", transcript.Closed, "gone"); said(w, "A", transcript.Stream, "yes") }, Wait{}, 2, nil, false},
-		{"nor what is hopeless on another", func(w *World) { said(w, "B", transcript.Stream, "no"); said(w, "A", transcript.Stream, "yes") }, Wait{Hopeless: hopeless}, 2, nil, false},
+		{"nor what makes another hopeless", func(w *World) { said(w, "B", transcript.Stream, "no"); said(w, "A", transcript.Stream, "yes") }, Wait{Hopeless: hopeless}, 2, nil, false},
 		{"the connection ends first", func(w *World) { said(w, "A", transcript.Closed, "gone"); said(w, "A", transcript.Stream, "yes") }, Wait{}, 0, &Miss{Reason: "gone", At: 1}, false},
 		{"it can no longer come", func(w *World) { said(w, "A", transcript.Stream, "no"); said(w, "A", transcript.Stream, "yes") }, Wait{Hopeless: hopeless}, 0, &Miss{Reason: "it was refused", At: 1}, false},
-		{"what is awaited may itself be hopeless", func(w *World) { said(w, "A", transcript.Stream, "yes") },
+		{"the awaited record may itself be hopeless", func(w *World) { said(w, "A", transcript.Stream, "yes") },
 			Wait{Hopeless: func(*transcript.Record) string { return "never" }}, 1, nil, false},
-		{"an end that is awaited is no miss", func(w *World) { said(w, "A", transcript.Closed, "yes") }, Wait{}, 1, nil, false},
+		{"an awaited end is no miss", func(w *World) { said(w, "A", transcript.Closed, "yes") }, Wait{}, 1, nil, false},
 		{"the time is over", func(w *World) { said(w, "A", transcript.Stream, "other") }, Wait{Within: time.Millisecond}, 0, &Miss{Reason: "nothing of the kind within 1ms", Late: true}, false},
 	}
 	for _, r := range rows {

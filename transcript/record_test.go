@@ -17,13 +17,13 @@ func TestLine(t *testing.T) {
 	}{
 		{"an event", 0, Record{Kind: Stream, Label: "agent_list", Type: "agent_list", Bytes: []byte(`{"a":1}`)}, start +
 			`event agent_list  {"a":1}`},
-		{"a type that the label does not say", 0, Record{Kind: Frame, Label: "agent_list", Type: "text"}, start +
+		{"a type that is not in the label", 0, Record{Kind: Frame, Label: "agent_list", Type: "text"}, start +
 			"frame agent_list (text)"},
 		{"an answer", 0, Record{Kind: Response, Label: "200 OK", Status: 200, Reply: 3}, start + "response 200 OK 200 to 3"},
-		{"what was cut", 0, Record{Kind: Frame, Bytes: []byte("a"), Cut: 9}, start + "frame  a … 9 bytes cut"},
-		{"a line is one line, whatever a peer puts into its bytes", 0, Record{Kind: Comment, Bytes: []byte("a\r\nb\x1b[31m")},
+		{"a cut payload", 0, Record{Kind: Frame, Bytes: []byte("a"), Cut: 9}, start + "frame  a … 9 bytes cut"},
+		{"a line stays one line, whatever its bytes are", 0, Record{Kind: Comment, Bytes: []byte("a\r\nb\x1b[31m")},
 			start + `comment  a\r\nb\u001b[31m`},
-		{"or its label and type", 0, Record{Kind: Response, Label: "200 O\x1b[2JK", Type: "a\nb"}, start +
+		{"or its label and type are", 0, Record{Kind: Response, Label: "200 O\x1b[2JK", Type: "a\nb"}, start +
 			`response 200 O\u001b[2JK (a\nb)`},
 		{"a line as long as its width", len(start) + 5, Record{Kind: Frame}, start + "frame"},
 		{"a line that is longer", len(start) + 5, Record{Kind: Frame, Label: "x"}, start + "fram…"},
@@ -46,15 +46,15 @@ func TestLine(t *testing.T) {
 
 func TestPrintable(t *testing.T) {
 	rows := []struct{ reason, in, want string }{
-		{"text stays", "héllo 主代理 🙂", "héllo 主代理 🙂"},
+		{"text stays unchanged", "héllo 主代理 🙂", "héllo 主代理 🙂"},
 		{"quotes and backslashes stay", `"\n"`, `"\n"`},
 		{"line ends", "a\nb\r", `a\nb\r`},
 		{"other controls", "\x00\t\x7f\u0085", `\u0000\u0009\u007f\u0085`},
 		{"line and paragraph separators", "\u2028\u2029", `\u2028\u2029`},
-		{"what embeds and overrides direction", "\u202a\u202b\u202c\u202d\u202e", `\u202a\u202b\u202c\u202d\u202e`},
-		{"what isolates direction", "\u2066\u2067\u2068\u2069", `\u2066\u2067\u2068\u2069`},
-		{"marks of direction", "\u200e\u200f\u061c", `\u200e\u200f\u061c`},
-		{"what is no UTF-8", "a\xff\xe4\xb8", `a\xff\xe4\xb8`},
+		{"embedding and overriding of direction", "\u202a\u202b\u202c\u202d\u202e", `\u202a\u202b\u202c\u202d\u202e`},
+		{"isolation of direction", "\u2066\u2067\u2068\u2069", `\u2066\u2067\u2068\u2069`},
+		{"direction marks", "\u200e\u200f\u061c", `\u200e\u200f\u061c`},
+		{"invalid UTF-8", "a\xff\xe4\xb8", `a\xff\xe4\xb8`},
 		{"the replacement character itself", "\ufffd", "\ufffd"},
 	}
 	for _, r := range rows {

@@ -90,15 +90,15 @@ func TestBoundsOfARecord(t *testing.T) {
 		{"a payload at the limit is kept", Record{Bytes: make([]byte, MaxPayload)}, Record{Bytes: make([]byte, MaxPayload)}},
 		{"one byte more is cut and counted", Record{Bytes: make([]byte, MaxPayload+1)},
 			Record{Bytes: make([]byte, MaxPayload), Cut: 1}},
-		{"what was cut before counts too", Record{Bytes: make([]byte, MaxPayload+2), Cut: 5},
+		{"bytes cut before count too", Record{Bytes: make([]byte, MaxPayload+2), Cut: 5},
 			Record{Bytes: make([]byte, MaxPayload), Cut: 7}},
 		{"a label and a type at the limit are kept", Record{Label: long, Type: long}, Record{Label: long, Type: long}},
-		{"longer ones are a peer's, and cut", Record{Label: long + "y", Type: long + "y"},
+		{"longer ones are cut", Record{Label: long + "y", Type: long + "y"},
 			Record{Label: long + "…", Type: long + "…"}},
 		{"between characters", Record{Label: long[1:] + "主"}, Record{Label: long[1:] + "…"}},
 		{"a payload too", Record{Bytes: []byte("ab" + strings.Repeat("主", MaxPayload/3+1))},
 			Record{Bytes: []byte("ab" + strings.Repeat("主", (MaxPayload-2)/3)), Cut: 3*(MaxPayload/3+1) - 3*((MaxPayload-2)/3)}},
-		{"what is no UTF-8 is cut too", Record{Label: strings.Repeat("\x80", MaxLabel+9)},
+		{"invalid UTF-8 is cut too", Record{Label: strings.Repeat("\x80", MaxLabel+9)},
 			Record{Label: strings.Repeat("\x80", MaxLabel) + "…"}},
 	}
 	for _, r := range rows {
@@ -178,7 +178,7 @@ func TestAfter(t *testing.T) {
 		{"before the start", -5, []int{1, 2, 3}},
 		{"from a mark", 2, []int{3}},
 		{"from the latest", 3, nil},
-		{"from what is not there yet", 9, nil},
+		{"from a future mark", 9, nil},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestAwait(t *testing.T) {
 		{"the first above the mark", 1, "a", 3},
 		{"not at the mark", 3, "a", 0},
 		{"a mark before the start", -1, "b", 2},
-		{"a mark that is not reached yet", 99, "a", 0},
+		{"a future mark", 99, "a", 0},
 		{"nothing of the kind", 0, "c", 0},
 	}
 	tr := New(nil)

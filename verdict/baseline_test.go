@@ -22,17 +22,17 @@ func TestParseBaseline(t *testing.T) {
 
 func TestParseBaselineRefuses(t *testing.T) {
 	rows := []struct{ reason, in, want string }{
-		{"what is no YAML", "expected: [", "baseline: "},
+		{"invalid YAML", "expected: [", "baseline: "},
 		{"an unknown key", "expected: [{clause: AS-042, reason: r, until: 2026-01-01}]", "until"},
 		{"an unknown key at the top", "except: []", "except"},
 		{"no clause id", "expected: [{clause: AS-42, reason: r}]", `clause "AS-42" is not a clause id (such as AS-042)`},
-		{"a scenario is no clause", "expected: [{clause: AS-3.1-01, reason: r}]", "is not a clause id"},
+		{"a scenario instead of a clause", "expected: [{clause: AS-3.1-01, reason: r}]", "is not a clause id"},
 		{"no reason", "expected: [{clause: AS-042}]", "AS-042 needs a reason"},
-		{"a clause that stands twice", "expected: [{clause: AS-042, reason: r}, {clause: AS-042, reason: s}]",
+		{"a duplicate clause", "expected: [{clause: AS-042, reason: r}, {clause: AS-042, reason: s}]",
 			"AS-042 stands twice"},
 		{"no date", "expected: [{clause: AS-042, reason: r, expires: soon}]",
 			`AS-042: expires "soon" is not a date (YYYY-MM-DD)`},
-		{"no day of the calendar", "expected: [{clause: AS-042, reason: r, expires: \"2026-02-30\"}]", "is not a date"},
+		{"an impossible date", "expected: [{clause: AS-042, reason: r, expires: \"2026-02-30\"}]", "is not a date"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -59,16 +59,16 @@ func TestApply(t *testing.T) {
 		{"it passes: the row must go", Passed, false, "", day, UnexpectedPass, RowStale},
 		{"it was not tested", NotTested, false, "", day, NotTested, RowUnused},
 		{"it does not apply", NotApplicable, false, "", day, NotApplicable, RowUnused},
-		{"our own mistake stays one", HarnessError, false, "", day, HarnessError, RowUnused},
+		{"a harness error stays one", HarnessError, false, "", day, HarnessError, RowUnused},
 		{"the target could not be reached", EnvError, false, "", day, EnvError, RowUnused},
-		{"no clause of this run", "", true, "", day, "", RowUnknown},
+		{"a clause outside this run", "", true, "", day, "", RowUnknown},
 		{"the day before the last", Failed, false, "2026-07-01", day, ExpectedFail, RowApplied},
 		{"the last moment of the last day", Failed, false, "2026-06-30", day.AddDate(0, 0, 1).Add(-1), ExpectedFail,
 			RowApplied},
 		{"the first moment after it", Failed, false, "2026-06-30", day.AddDate(0, 0, 1), Failed, RowExpired},
 		{"long after", Failed, false, "2020-01-01", day, Failed, RowExpired},
 		{"an expired row does not turn a pass red", Passed, false, "2020-01-01", day, Passed, RowExpired},
-		{"days are those of UTC", Failed, false, "2026-06-30",
+		{"days are in UTC", Failed, false, "2026-06-30",
 			time.Date(2026, 6, 30, 23, 30, 0, 0, time.FixedZone("west", -3600)), Failed, RowExpired},
 	}
 	for _, r := range rows {

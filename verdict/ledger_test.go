@@ -74,25 +74,25 @@ func TestParseLedger(t *testing.T) {
 
 func TestParseLedgerRefuses(t *testing.T) {
 	rows := []struct{ reason, old, new, want string }{
-		{"what is no YAML", "clauses:", "clauses: [", "ledger: "},
+		{"invalid YAML", "clauses:", "clauses: [", "ledger: "},
 		{"an unknown key", "    status: tested", "    state: tested", "state"},
 		{"an unknown key at the top", "protocol:", "version: 1\nprotocol:", "version"},
-		{"a ledger of no protocol", "protocol: agent-select", "protocol: \"\"", "protocol, source and clauses are required"},
+		{"no protocol", "protocol: agent-select", "protocol: \"\"", "protocol, source and clauses are required"},
 		{"a ledger without a source", "source: agent-select.zh.md", "source: \"\"",
 			"protocol, source and clauses are required"},
 		{"a malformed id", "id: AS-001", "id: AS-1", "AS-1: malformed id"},
 		{"an id in lower case", "id: AS-001", "id: as-001", "as-001: malformed id"},
-		{"an id with more behind it", "id: AS-001", "id: AS-001ab", "malformed id"},
-		{"an id that stands twice", "id: AS-003", "id: AS-001", "AS-001 stands twice"},
-		{"an id that stands in cross too", "id: AC-110", "id: AS-001", "AS-001 stands twice"},
+		{"an id with a suffix", "id: AS-001", "id: AS-001ab", "malformed id"},
+		{"a duplicate id", "id: AS-003", "id: AS-001", "AS-001 stands twice"},
+		{"an id that is also in cross", "id: AC-110", "id: AS-001", "AS-001 stands twice"},
 		{"an unknown level", "level: MUST", "level: HAVE", `AS-001: unknown level "HAVE"`},
 		{"no level", "    level: MUST\n", "", `unknown level ""`},
 		{"no text", "    text: It does.\n", "", "AS-001: text, source and section are required"},
 		{"no source", "    source: 它做\n", "", "AS-001: text, source and section are required"},
 		{"no section", "    section: \"1.2\"\n", "", "AS-003: text, source and section are required"},
-		{"an unknown state", "status: tested", "status: later", `AS-001: status is "later"`},
-		{"no state", "    status: excluded\n", "", `AS-002a: status is ""`},
-		{"what is excluded without a reason", "    reason: Nobody can see it.\n", "", "AS-002a: excluded without a reason"},
+		{"an unknown status", "status: tested", "status: later", `AS-001: status is "later"`},
+		{"no status", "    status: excluded\n", "", `AS-002a: status is ""`},
+		{"excluded without a reason", "    reason: Nobody can see it.\n", "", "AS-002a: excluded without a reason"},
 		{"a CONFLICT without its fair reading", "    fair: Either.\n", "", "AS-003: a CONFLICT needs its fair reading"},
 	}
 	for _, r := range rows {
@@ -127,9 +127,9 @@ func TestAudit(t *testing.T) {
 	}{
 		{"everything is judged", all(), nil, nil},
 		{"a monitor is a judge too", without(all(), "AS-003"), Cover{"AS-003": {"shape"}}, nil},
-		{"tested, and judged by nobody", without(all(), "AS-003"), nil,
+		{"tested, but not judged", without(all(), "AS-003"), nil,
 			[]string{"AS-003 is marked tested, and no scenario or monitor judges it"}},
-		{"an entry without a judge is none", with(all(), "AS-001"), nil,
+		{"an entry without a judge does not count", with(all(), "AS-001"), nil,
 			[]string{"AS-001 is marked tested, and no scenario or monitor judges it"}},
 		{"a row of cross needs a judge as well", without(all(), "AC-110"), nil,
 			[]string{"AC-110 is marked tested, and no scenario or monitor judges it"}},
@@ -141,7 +141,7 @@ func TestAudit(t *testing.T) {
 			[]string{"[AS-1.1-02] names AS-999, which is not a clause of agent-select"}},
 		{"a monitor that names no clause", all(), Cover{"AS-998": {"shape"}},
 			[]string{"[shape] names AS-998, which is not a clause of agent-select"}},
-		{"faults come sorted", Cover{"ZZ-001": {"x"}}, nil, []string{
+		{"faults are sorted", Cover{"ZZ-001": {"x"}}, nil, []string{
 			"AC-110 is marked tested, and no scenario or monitor judges it",
 			"AS-001 is marked tested, and no scenario or monitor judges it",
 			"AS-003 is marked tested, and no scenario or monitor judges it",

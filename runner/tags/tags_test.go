@@ -26,11 +26,11 @@ func TestMatch(t *testing.T) {
 		{"not binds closer than or", "not @a or @b", "-|@b|@a @b", "@a"},
 		{"parentheses bind closest", "@a and (@b or @c)", "@a @b|@a @c", "@a|@b @c"},
 		{"not of parentheses", "not (@a or @b)", "-|@c", "@a|@b"},
-		{"parentheses need no blanks", "@a and(@b or(not(@c)))", "@a|@a @b", "@a @c|@b"},
+		{"parentheses need no spaces", "@a and(@b or(not(@c)))", "@a|@a @b", "@a @c|@b"},
 		{"chains", "@a or @b or @c and @d and not @e", "@a|@b|@c @d", "@c|@c @d @e"},
 		{"any white space will do", "@a\n\tand\r\n@b", "@a @b", "@a"},
 		{"a tag may hold any other character", "@1.2_x-y/ä", "@1.2_x-y/ä", "@1"},
-		{"an operator in another case is none, and a tag may be called so", "@and or @or or @not", "@and|@or|@not", "-"},
+		{"operators are lower case, and a tag may have such a name", "@and or @or or @not", "@and|@or|@not", "-"},
 		{"the example of the documentation", "@AS-042 and not (@exclusive or @model)", "@AS-042", "@AS-042 @model|@AS-042 @exclusive|@model"},
 	}
 	for _, r := range rows {
@@ -70,21 +70,21 @@ func TestSyntaxErrors(t *testing.T) {
 		{"two tags without an operator", "@a @b", 4, `expected "and", "or" or the end, found "@b"`},
 		{"a tag before a parenthesis", "@a (@b)", 4, `expected "and", "or" or the end, found "("`},
 		{"nothing after and", "@a and", 7, "expected a tag, found the end"},
-		{"nothing after or, with blanks", "@a or  ", 8, "expected a tag, found the end"},
+		{"nothing after or, with spaces", "@a or  ", 8, "expected a tag, found the end"},
 		{"nothing after not", "not", 4, "expected a tag, found the end"},
 		{"and at the start", "and @a", 1, `expected a tag such as @AS-042, found "and"`},
 		{"two operators", "@a and or @b", 8, `expected a tag such as @AS-042, found "or"`},
-		{"not behind a tag", "@a not @b", 4, `expected "and", "or" or the end, found "not"`},
+		{"not after a tag", "@a not @b", 4, `expected "and", "or" or the end, found "not"`},
 		{"an operator in another case", "@a AND @b", 4, `expected "and", "or" or the end, found "AND"`},
-		{"a parenthesis that is not closed", "(@a or @b", 10, `expected ")"`},
-		{"one that is closed too often", "(@a))", 5, `expected "and", "or" or the end, found ")"`},
-		{"one that is not opened", ")", 1, `expected a tag such as @AS-042, found ")"`},
+		{"an unclosed parenthesis", "(@a or @b", 10, `expected ")"`},
+		{"a surplus closing parenthesis", "(@a))", 5, `expected "and", "or" or the end, found ")"`},
+		{"a closing parenthesis alone", ")", 1, `expected a tag such as @AS-042, found ")"`},
 		{"empty parentheses", "@a or ()", 8, `expected a tag such as @AS-042, found ")"`},
 		{"something else before the end of parentheses", "(@a @b)", 5, `expected ")"`},
 		{"godog's own dialect", "@a && ~@b", 4, `expected "and", "or" or the end, found "&&"`},
 		{"columns count bytes", "@ä or ö", 8, `expected a tag such as @AS-042, found "ö"`},
-		{"a nesting that no one wrote", strings.Repeat("(", 200) + "@a" + strings.Repeat(")", 200), 102, "nested too deep"},
-		{"of nots too", strings.Repeat("not ", 200) + "@a", 405, "nested too deep"},
+		{"excessive nesting", strings.Repeat("(", 200) + "@a" + strings.Repeat(")", 200), 102, "nested too deep"},
+		{"also of nots", strings.Repeat("not ", 200) + "@a", 405, "nested too deep"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -110,8 +110,8 @@ func TestTags(t *testing.T) {
 		want         []string
 	}{
 		{"none", "", nil},
-		{"in order, each as often as it stands", "@b and (@a or not @b)", []string{"@b", "@a", "@b"}},
-		{"of what is no expression too", "@a @b )", []string{"@a", "@b"}},
+		{"in order, with repetitions", "@b and (@a or not @b)", []string{"@b", "@a", "@b"}},
+		{"also of an invalid expression", "@a @b )", []string{"@a", "@b"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
