@@ -21,7 +21,7 @@ func checkBaseline(b *verdict.Baseline, l *verdict.Ledger) error {
 	return nil
 }
 
-// applyBaseline sets clauses that fail as the baseline expects to expected-fail, and reports the state of each row.
+// applyBaseline applies the baseline to the outcomes of clauses, and returns the state of each row.
 func (r *run) applyBaseline(clauses []reports.Clause) []reports.BaselineRow {
 	if r.o.Baseline == nil {
 		return nil

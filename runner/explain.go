@@ -165,8 +165,8 @@ func (s seen) says(words ...string) bool {
 	})
 }
 
-// decisive reports whether trying other places is pointless: the server requires credentials, uses another transport,
-// or is unreachable.
+// decisive reports whether trying other places is pointless: the server requires credentials, expects TLS, or did not
+// answer over HTTP.
 func (s seen) decisive() bool {
 	return s.status == http.StatusUnauthorized || s.status == http.StatusForbidden || s.status == 0 || s.plainToTLS()
 }
@@ -271,7 +271,7 @@ func lastPart(text string) string {
 			text = cause
 		}
 	}
-	for _, op := range []string{"read tcp ", "dial tcp "} { // drops the addresses too
+	for _, op := range []string{"read tcp ", "dial tcp "} { // cuts off the addresses
 		if rest, ok := strings.CutPrefix(text, op); ok {
 			if _, cause, ok := strings.Cut(rest, ": "); ok {
 				text = cause

@@ -92,7 +92,7 @@ func everybody(_ *client, all map[string]*client) (out []*client) {
 	return out
 }
 
-// busyEverywhere treats one waiting agent as if all were waiting.
+// busyEverywhere treats every ticket as busy while any of them waits for consent.
 func busyEverywhere(r *rules) {
 	waiting := map[*ticket]bool{}
 	r.busy = func(t *ticket) bool {
